@@ -1,0 +1,31 @@
+# saltus_layer(NAME SOURCES a.cpp ... USES layer ... PRIVATE lib ...)
+#
+# Defines the static library saltus_NAME (alias saltus::NAME) of one layer. USES names the lower layers whose public headers
+# it may include; PRIVATE names third-party libraries that only its sources see.
+define_property(GLOBAL PROPERTY SALTUS_LAYERS BRIEF_DOCS "layer targets" FULL_DOCS "All layer targets in order")
+
+function(saltus_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers
+                                           -ffp-contract=off $<$<BOOL:${SALTUS_WERROR}>:-Werror>)
+endfunction()
+
+function(saltus_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+  set(target saltus_${name})
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+                                         PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    saltus_warnings(${target})
+    foreach(layer IN LISTS ARG_USES)
+      target_link_libraries(${target} PUBLIC saltus_${layer})
+    endforeach()
+    target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${name})
+    add_library(saltus::${name} ALIAS ${target})
+    set_property(GLOBAL APPEND PROPERTY SALTUS_LAYERS ${target})
+    set(SALTUS_LAYER_TARGETS ${SALTUS_LAYER_TARGETS} ${target} PARENT_SCOPE)
+  endif()
+endfunction()

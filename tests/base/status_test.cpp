@@ -1,0 +1,20 @@
+#include <gtest/gtest.h>
+#include <saltus/base/status.hpp>
+
+namespace saltus {
+namespace {
+
+TEST(Status, OnlySuccessAndTerminatedAreOk) {
+  EXPECT_TRUE(Status{}.ok());
+  EXPECT_TRUE((Status{.code = StatusCode::terminated}.ok()));
+  for (int code = static_cast<int>(StatusCode::cancelled); code <= static_cast<int>(StatusCode::zeno); ++code)
+    EXPECT_FALSE((Status{.code = static_cast<StatusCode>(code)}.ok()));
+}
+
+TEST(Status, EveryCodeHasAName) {
+  for (int code = 0; code <= static_cast<int>(StatusCode::zeno); ++code)
+    EXPECT_NE(to_string(static_cast<StatusCode>(code)), "unknown");
+}
+
+}  // namespace
+}  // namespace saltus

@@ -1,0 +1,54 @@
+// Symbolic derivatives: the results are expressions of the same graph, with all sharing kept.
+#pragma once
+
+#include <saltus/expr/expr.hpp>
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace saltus {
+
+/// Total derivative with respect to time: a variable x becomes der(x), time becomes 1, parameters and discrete variables are
+/// constant, relations and roundings are locked. Throws UsageError where x already contains a derivative of a variable (introduce a
+/// variable for it).
+Expr der(const Expr& x);
+
+/// Partial derivative with respect to a symbol (or to a lock: how the expression depends on a relaxed relation).
+Expr derivative(const Expr& f, const Expr& symbol);
+
+/// Derivative of the outputs along a direction: sum_j (df/dsymbol_j) direction_j, with one pass over the graph.
+std::vector<Expr> directional_derivative(std::span<const Expr> f, std::span<const Expr> symbols,
+                                         std::span<const Expr> directions);
+
+/// A sparse matrix of expressions; entries in ascending (row, column) order.
+struct SparseExprMatrix {
+  struct Entry {
+    int row, column;
+    Expr value;
+  };
+  int rows = 0, columns = 0;
+  std::vector<Entry> entries;
+};
+
+/// The Jacobian df_i/dsymbol_j with its exact structural pattern. Each node carries the derivatives with respect to the symbols
+/// that it depends on (forward); outputs that depend on many symbols are swept backwards one at a time.
+SparseExprMatrix jacobian(std::span<const Expr> f, std::span<const Expr> symbols);
+
+/// The expression with some symbols or locks replaced.
+std::vector<Expr> substitute(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> replacements);
+
+/// All locks (relations and roundings that make events) that the expressions contain, in order of creation. A relation comes as the
+/// number 0 or 1.
+std::vector<Expr> locks_of(std::span<const Expr> f);
+/// The argument of a lock: the switching function.
+Expr switching_function(const Expr& lock);
+
+/// The expression with each lock of the list replaced by the number that stands for it, and each choice by
+/// weight*then + (1 - weight)*otherwise (logic becomes multilinear): what sliding motion needs.
+std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights);
+
+/// Symbols of the given kind that the expressions contain, in order of creation.
+std::vector<Expr> symbols_of(std::span<const Expr> f, SymbolKind kind);
+
+}  // namespace saltus

@@ -1,0 +1,148 @@
+// The expression graph: hash-consed nodes, so that equal expressions are one node and sharing costs nothing.
+//
+// Users meet `Expr` (expr.hpp); this header is for those who walk the graph: derivatives, lowering, printing.
+#pragma once
+
+#include <saltus/base/error.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+using NodeId = std::uint32_t;
+inline constexpr NodeId no_node = 0xffffffffu;
+
+/// What a node does. Boolean values are the numbers 0 and 1.
+enum class Op : std::uint8_t {
+  // leaves
+  constant,  ///< a: index into the constants
+  symbol,    ///< a: index into the symbols
+  // arithmetic
+  add, sub, mul, div, neg, pow, atan2,
+  // functions of one argument
+  sqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
+  // switches. A relation or a rounding that a program lists among its inputs is a *lock*; otherwise it is evaluated.
+  positive,     ///< a > 0, a switching function
+  nonnegative,  ///< a >= 0, a switching function
+  floor,        ///< the largest integer <= a; switches at the integers
+  // the same without events: always evaluated, never a lock
+  live_positive, live_nonnegative, live_floor,
+  // logic
+  logical_and, logical_or, logical_not,
+  select,  ///< a != 0 ? b : c
+  // foreign code
+  external,  ///< a: index into the calls, b: index of the output
+};
+
+/// The name of an operation, as printed.
+std::string_view to_string(Op op);
+/// Number of operand nodes of an operation (0 for leaves and external calls).
+int operand_count(Op op);
+/// Whether the operation can be a lock: positive, nonnegative, floor.
+bool is_lock(Op op);
+
+struct Node {
+  Op op;
+  NodeId a = no_node, b = no_node, c = no_node;
+  bool operator==(const Node&) const = default;
+};
+
+/// What a symbol stands for; decides what `der` makes of it.
+enum class SymbolKind : std::uint8_t { time, variable, derivative, parameter, discrete };
+
+struct Symbol {
+  std::string name;
+  SymbolKind kind;
+  NodeId node;           ///< the symbol's own node
+  NodeId base = no_node; ///< for a derivative: the variable's node
+};
+
+/// A function in foreign code that takes part in a graph: doubles in, doubles out, no side effects.
+struct ExternalFunction {
+  using Values = std::function<void(std::span<const double> in, std::span<double> out)>;
+  std::string name;
+  int inputs = 0;
+  int outputs = 0;
+  Values values;
+  Values jacobian = {};  ///< optional: row-major, outputs x inputs; otherwise central differences are used
+};
+
+/// One call of an external function with given arguments.
+struct ExternalCall {
+  std::shared_ptr<const ExternalFunction> function;
+  std::vector<NodeId> arguments;
+};
+
+/// Arena of nodes. Operands always have smaller numbers than the node itself, so ascending order is an evaluation order.
+class Graph {
+ public:
+  Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // --- building (simplifying and sharing; operands must be nodes of this graph)
+  NodeId constant(double value);
+  NodeId symbol(const std::string& name, SymbolKind kind);
+  /// The derivative symbol of a variable; made on first use.
+  NodeId derivative_of(NodeId variable);
+  NodeId make(Op op, NodeId a, NodeId b = no_node, NodeId c = no_node);
+  NodeId call(std::shared_ptr<const ExternalFunction> function, std::vector<NodeId> arguments, int output);
+
+  // --- reading
+  std::size_t size() const { return nodes_.size(); }
+  const Node& node(NodeId id) const { return nodes_[id]; }
+  bool is_constant(NodeId id) const { return nodes_[id].op == Op::constant; }
+  double constant_value(NodeId id) const { return constants_[nodes_[id].a]; }
+  const Symbol& symbol_of(NodeId id) const { return symbols_[nodes_[id].a]; }
+  const ExternalCall& call_of(NodeId id) const { return calls_[nodes_[id].a]; }
+  std::size_t symbol_count() const { return symbols_.size(); }
+  /// Heap memory in bytes.
+  std::size_t memory() const;
+
+  /// All nodes that the roots depend on, roots included, in ascending (evaluation) order.
+  std::vector<NodeId> reachable(std::span<const NodeId> roots) const;
+  /// Calls `visit(operand)` for each operand node of `id`.
+  template <class Visit>
+  void for_each_operand(NodeId id, Visit visit) const;
+
+ private:
+  NodeId intern(const Node& node);
+  NodeId simplify(Op op, NodeId a, NodeId b, NodeId c);
+  NodeId simplify_arithmetic(Op op, NodeId a, NodeId b);
+  NodeId simplify_logic(Op op, NodeId a, NodeId b, NodeId c);
+  NodeId make_relation(Op op, NodeId g);
+  void grow();
+  bool is_value(NodeId id, double value) const { return is_constant(id) && constant_value(id) == value; }
+
+  std::vector<Node> nodes_;
+  std::vector<double> constants_;
+  std::vector<Symbol> symbols_;
+  std::vector<ExternalCall> calls_;
+  std::vector<NodeId> table_;              // open addressing, no_node = free
+  std::vector<NodeId> derivatives_;        // by symbol index
+  mutable std::vector<std::uint32_t> mark_; // scratch of reachable()
+  mutable std::uint32_t epoch_ = 0;
+};
+
+/// The value of an operation applied to numbers: the one definition that folding and the interpreter share.
+double apply(Op op, double a, double b = 0.0, double c = 0.0);
+
+template <class Visit>
+void Graph::for_each_operand(NodeId id, Visit visit) const {
+  const Node& n = nodes_[id];
+  if (n.op == Op::external) {
+    for (const NodeId argument : calls_[n.a].arguments) visit(argument);
+    return;
+  }
+  const int count = operand_count(n.op);
+  if (count > 0) visit(n.a);
+  if (count > 1) visit(n.b);
+  if (count > 2) visit(n.c);
+}
+
+}  // namespace saltus

@@ -1,0 +1,76 @@
+// Program: expressions made ready to be evaluated often. Immutable and cheap to copy; what changes lives in a Workspace.
+#pragma once
+
+#include <saltus/expr/expr.hpp>
+#include <saltus/program/interval.hpp>
+#include <saltus/program/tape.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+class NativeCode;
+
+/// How a program is run.
+enum class Backend {
+  automatic,    ///< native code where the processor and the size allow it, otherwise the interpreter
+  interpreter,  ///< always there
+  native,       ///< x86-64 with AVX2 and FMA; throws UsageError elsewhere
+};
+
+struct ProgramOptions {
+  Backend backend = Backend::automatic;
+  /// Largest number of instructions for which `automatic` makes native code (beyond it, code outgrows the caches).
+  std::size_t native_limit = 50000;
+};
+
+/// Memory for one evaluation at a time: one per thread. Made by Program::workspace.
+class Workspace {
+ public:
+  Workspace() = default;
+
+ private:
+  friend class Program;
+  std::vector<double> memory_;
+  double* frame_ = nullptr;  // 64-byte aligned start inside memory_
+  int lanes_ = 1;
+};
+
+/// Inputs and outputs come in groups (time, states, parameters, …), each an array of doubles. With L lanes, value k of a group lies at
+/// positions k*L … k*L + L-1.
+class Program {
+ public:
+  Program() = default;
+  /// See `lower` for what may be an input.
+  Program(std::span<const std::vector<Expr>> inputs, std::span<const std::vector<Expr>> outputs, ProgramOptions options = {});
+
+  bool empty() const { return !tape_; }
+  const Tape& tape() const { return *tape_; }
+  /// interpreter or native: what runs with one lane.
+  Backend backend() const;
+  /// Bytes of native code (0 when interpreted).
+  std::size_t code_size() const;
+  /// Whether foreign code takes part: then there are no Taylor coefficients and no intervals.
+  bool has_external() const { return !tape_->calls.empty(); }
+
+  Workspace workspace(int lanes = 1) const;
+
+  /// Evaluates. `in` and `out` have one pointer per group; the number of lanes is the workspace's. Allocates nothing.
+  void operator()(std::span<const double* const> in, std::span<double* const> out, Workspace& workspace) const;
+
+  /// Encloses the outputs for all inputs in the given intervals. Throws UsageError if there is external code.
+  std::vector<std::vector<Interval>> enclose(std::span<const std::vector<Interval>> in) const;
+
+  /// The program as a C function `void name(const double* const* in, double* const* out)`, self-contained apart from math.h.
+  /// Throws UsageError if there is external code or the name is not an identifier of C.
+  std::string c_source(const std::string& name) const;
+
+ private:
+  std::shared_ptr<const Tape> tape_;
+  std::shared_ptr<const NativeCode> native_, native4_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,239 @@
+#include <saltus/expr/graph.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace saltus {
+
+std::string_view to_string(Op op) {
+  switch (op) {
+    case Op::constant: return "constant";
+    case Op::symbol: return "symbol";
+    case Op::add: return "+";
+    case Op::sub: return "-";
+    case Op::mul: return "*";
+    case Op::div: return "/";
+    case Op::neg: return "-";
+    case Op::pow: return "^";
+    case Op::atan2: return "atan2";
+    case Op::sqrt: return "sqrt";
+    case Op::exp: return "exp";
+    case Op::log: return "log";
+    case Op::sin: return "sin";
+    case Op::cos: return "cos";
+    case Op::tan: return "tan";
+    case Op::asin: return "asin";
+    case Op::acos: return "acos";
+    case Op::atan: return "atan";
+    case Op::sinh: return "sinh";
+    case Op::cosh: return "cosh";
+    case Op::tanh: return "tanh";
+    case Op::asinh: return "asinh";
+    case Op::acosh: return "acosh";
+    case Op::atanh: return "atanh";
+    case Op::positive:
+    case Op::live_positive: return ">";
+    case Op::nonnegative:
+    case Op::live_nonnegative: return ">=";
+    case Op::floor:
+    case Op::live_floor: return "floor";
+    case Op::logical_and: return "and";
+    case Op::logical_or: return "or";
+    case Op::logical_not: return "not";
+    case Op::select: return "if";
+    case Op::external: return "external";
+  }
+  return "?";
+}
+
+int operand_count(Op op) {
+  switch (op) {
+    case Op::constant:
+    case Op::symbol:
+    case Op::external: return 0;
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::pow:
+    case Op::atan2:
+    case Op::logical_and:
+    case Op::logical_or: return 2;
+    case Op::select: return 3;
+    default: return 1;
+  }
+}
+
+bool is_lock(Op op) { return op == Op::positive || op == Op::nonnegative || op == Op::floor; }
+
+double apply(Op op, double a, double b, double c) {
+  switch (op) {
+    case Op::add: return a + b;
+    case Op::sub: return a - b;
+    case Op::mul: return a * b;
+    case Op::div: return a / b;
+    case Op::neg: return -a;
+    case Op::pow: return std::pow(a, b);
+    case Op::atan2: return std::atan2(a, b);
+    case Op::sqrt: return std::sqrt(a);
+    case Op::exp: return std::exp(a);
+    case Op::log: return std::log(a);
+    case Op::sin: return std::sin(a);
+    case Op::cos: return std::cos(a);
+    case Op::tan: return std::tan(a);
+    case Op::asin: return std::asin(a);
+    case Op::acos: return std::acos(a);
+    case Op::atan: return std::atan(a);
+    case Op::sinh: return std::sinh(a);
+    case Op::cosh: return std::cosh(a);
+    case Op::tanh: return std::tanh(a);
+    case Op::asinh: return std::asinh(a);
+    case Op::acosh: return std::acosh(a);
+    case Op::atanh: return std::atanh(a);
+    case Op::positive:
+    case Op::live_positive: return a > 0.0 ? 1.0 : 0.0;
+    case Op::nonnegative:
+    case Op::live_nonnegative: return a >= 0.0 ? 1.0 : 0.0;
+    case Op::floor:
+    case Op::live_floor: return std::floor(a);
+    case Op::logical_and: return a != 0.0 && b != 0.0 ? 1.0 : 0.0;
+    case Op::logical_or: return a != 0.0 || b != 0.0 ? 1.0 : 0.0;
+    case Op::logical_not: return a == 0.0 ? 1.0 : 0.0;
+    case Op::select: return a != 0.0 ? b : c;
+    case Op::constant:
+    case Op::symbol:
+    case Op::external: break;
+  }
+  throw UsageError("apply: a leaf has no operands");
+}
+
+namespace {
+
+std::uint64_t mix(std::uint64_t x) {
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93u;
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93u;
+  return x ^ (x >> 32);
+}
+
+std::uint64_t hash(const Node& n) {
+  return mix((std::uint64_t{n.a} << 32 | n.b) + mix(std::uint64_t{n.c} << 8 | static_cast<std::uint64_t>(n.op)));
+}
+
+}  // namespace
+
+Graph::Graph() : table_(256, no_node) {}
+
+void Graph::grow() {
+  std::vector<NodeId> table(table_.size() * 2, no_node);
+  const std::size_t mask = table.size() - 1;
+  for (const NodeId id : table_) {
+    if (id == no_node) continue;
+    std::size_t k;
+    if (nodes_[id].op == Op::constant)
+      k = mix(std::bit_cast<std::uint64_t>(constant_value(id))) & mask;
+    else
+      k = hash(nodes_[id]) & mask;
+    while (table[k] != no_node) k = (k + 1) & mask;
+    table[k] = id;
+  }
+  table_.swap(table);
+}
+
+NodeId Graph::intern(const Node& n) {
+  if (nodes_.size() * 2 >= table_.size()) grow();
+  const std::size_t mask = table_.size() - 1;
+  std::size_t k = hash(n) & mask;
+  while (table_[k] != no_node) {
+    if (nodes_[table_[k]] == n) return table_[k];
+    k = (k + 1) & mask;
+  }
+  if (nodes_.size() >= no_node - 1) throw UsageError("the expression graph is full (2^32 nodes)");
+  const auto id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back(n);
+  table_[k] = id;
+  return id;
+}
+
+NodeId Graph::constant(double value) {
+  if (value == 0.0) value = 0.0;  // one zero: -0.0 and 0.0 are the same constant
+  if (nodes_.size() * 2 >= table_.size()) grow();
+  const std::size_t mask = table_.size() - 1;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  std::size_t k = mix(bits) & mask;
+  while (table_[k] != no_node) {
+    const NodeId id = table_[k];
+    if (nodes_[id].op == Op::constant && std::bit_cast<std::uint64_t>(constant_value(id)) == bits) return id;
+    k = (k + 1) & mask;
+  }
+  const auto id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back({Op::constant, static_cast<NodeId>(constants_.size())});
+  constants_.push_back(value);
+  table_[k] = id;
+  return id;
+}
+
+NodeId Graph::symbol(const std::string& name, SymbolKind kind) {
+  const auto id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back({Op::symbol, static_cast<NodeId>(symbols_.size())});  // never shared, so not in the table
+  symbols_.push_back({name, kind, id});
+  derivatives_.push_back(no_node);
+  return id;
+}
+
+NodeId Graph::derivative_of(NodeId variable) {
+  const NodeId index = nodes_[variable].a;
+  if (derivatives_[index] == no_node) {
+    const NodeId id = symbol("der(" + symbols_[index].name + ")", SymbolKind::derivative);
+    symbols_.back().base = variable;
+    derivatives_[index] = id;
+  }
+  return derivatives_[index];
+}
+
+NodeId Graph::call(std::shared_ptr<const ExternalFunction> function, std::vector<NodeId> arguments, int output) {
+  if (static_cast<int>(arguments.size()) != function->inputs)
+    throw UsageError("external function '" + function->name + "' takes " + std::to_string(function->inputs) +
+                     " arguments, got " + std::to_string(arguments.size()));
+  if (output < 0 || output >= function->outputs)
+    throw UsageError("external function '" + function->name + "' has " + std::to_string(function->outputs) +
+                     " outputs; there is no output " + std::to_string(output));
+  // Calls are few, and the outputs of one call are usually asked for together: a short look back finds the same call.
+  const std::size_t look_back = calls_.size() > 256 ? calls_.size() - 256 : 0;
+  std::size_t index = calls_.size();
+  for (std::size_t k = calls_.size(); k-- > look_back && index == calls_.size();)
+    if (calls_[k].function == function && calls_[k].arguments == arguments) index = k;
+  if (index == calls_.size()) calls_.push_back({std::move(function), std::move(arguments)});
+  return intern({Op::external, static_cast<NodeId>(index), static_cast<NodeId>(output)});
+}
+
+std::size_t Graph::memory() const {
+  return nodes_.capacity() * sizeof(Node) + constants_.capacity() * sizeof(double) +
+         symbols_.capacity() * sizeof(Symbol) + table_.capacity() * sizeof(NodeId) +
+         mark_.capacity() * sizeof(std::uint32_t) + derivatives_.capacity() * sizeof(NodeId);
+}
+
+std::vector<NodeId> Graph::reachable(std::span<const NodeId> roots) const {
+  mark_.resize(nodes_.size(), 0);
+  if (++epoch_ == 0) {
+    std::fill(mark_.begin(), mark_.end(), 0);
+    epoch_ = 1;
+  }
+  std::vector<NodeId> found, stack(roots.begin(), roots.end());
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (mark_[id] == epoch_) continue;
+    mark_[id] = epoch_;
+    found.push_back(id);
+    for_each_operand(id, [&](NodeId operand) {
+      if (mark_[operand] != epoch_) stack.push_back(operand);
+    });
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace saltus

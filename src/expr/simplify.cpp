@@ -1,0 +1,174 @@
+// Simplification while building. Every rule is local, so building stays linear: constants fold, neutral and absorbing
+// elements vanish, signs move outwards, operands of commutative operations are ordered, and relations are brought to a
+// normal form so that x < y, y > x, sign(x - y), abs(x - y) and max(x, y) share one switching function.
+//
+// The rules keep values for finite arguments; x*0 = 0 and x - x = 0 are applied although they hide an infinity, because
+// sparsity patterns depend on them.
+#include <saltus/expr/graph.hpp>
+
+#include <cmath>
+#include <utility>
+
+namespace saltus {
+
+NodeId Graph::make(Op op, NodeId a, NodeId b, NodeId c) {
+  const int count = operand_count(op);
+  bool fold = count > 0 && is_constant(a);
+  if (count > 1) fold = fold && is_constant(b);
+  if (count > 2) fold = fold && is_constant(c);
+  if (fold)
+    return constant(apply(op, constant_value(a), count > 1 ? constant_value(b) : 0.0,
+                          count > 2 ? constant_value(c) : 0.0));
+  return simplify(op, a, b, c);
+}
+
+NodeId Graph::simplify(Op op, NodeId a, NodeId b, NodeId c) {
+  switch (op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::neg:
+    case Op::pow: return simplify_arithmetic(op, a, b);
+    case Op::positive:
+    case Op::nonnegative:
+    case Op::live_positive:
+    case Op::live_nonnegative: return make_relation(op, a);
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_not:
+    case Op::select: return simplify_logic(op, a, b, c);
+    default: return intern({op, a, b, c});
+  }
+}
+
+NodeId Graph::simplify_arithmetic(Op op, NodeId a, NodeId b) {
+  const auto is_neg = [this](NodeId id) { return nodes_[id].op == Op::neg; };
+  switch (op) {
+    case Op::add:
+      if (is_value(a, 0.0)) return b;
+      if (is_value(b, 0.0)) return a;
+      if (is_neg(b)) return make(Op::sub, a, nodes_[b].a);
+      if (is_neg(a)) return make(Op::sub, b, nodes_[a].a);
+      if (a > b) std::swap(a, b);
+      return intern({Op::add, a, b});
+    case Op::sub:
+      if (a == b) return constant(0.0);
+      if (is_value(b, 0.0)) return a;
+      if (is_value(a, 0.0)) return make(Op::neg, b);
+      if (is_neg(b)) return make(Op::add, a, nodes_[b].a);
+      return intern({Op::sub, a, b});
+    case Op::mul:
+      if (is_value(a, 0.0) || is_value(b, 0.0)) return constant(0.0);
+      if (is_value(a, 1.0)) return b;
+      if (is_value(b, 1.0)) return a;
+      if (is_value(a, -1.0)) return make(Op::neg, b);
+      if (is_value(b, -1.0)) return make(Op::neg, a);
+      if (is_neg(a) && is_neg(b)) return make(Op::mul, nodes_[a].a, nodes_[b].a);
+      if (is_neg(a)) return make(Op::neg, make(Op::mul, nodes_[a].a, b));
+      if (is_neg(b)) return make(Op::neg, make(Op::mul, a, nodes_[b].a));
+      if (a > b) std::swap(a, b);
+      return intern({Op::mul, a, b});
+    case Op::div:
+      if (is_value(a, 0.0) && !is_value(b, 0.0)) return a;
+      if (is_value(b, 1.0)) return a;
+      if (is_value(b, -1.0)) return make(Op::neg, a);
+      if (is_neg(a) && is_neg(b)) return make(Op::div, nodes_[a].a, nodes_[b].a);
+      if (is_neg(a)) return make(Op::neg, make(Op::div, nodes_[a].a, b));
+      if (is_neg(b)) return make(Op::neg, make(Op::div, a, nodes_[b].a));
+      return intern({Op::div, a, b});
+    case Op::neg:
+      if (is_neg(a)) return nodes_[a].a;
+      if (nodes_[a].op == Op::sub) return intern({Op::sub, nodes_[a].b, nodes_[a].a});
+      return intern({Op::neg, a});
+    default: break;  // pow
+  }
+  if (is_constant(b)) {
+    const double e = constant_value(b);
+    if (e == 0.0) return constant(1.0);
+    if (e == 0.5) return make(Op::sqrt, a);
+    if (e < 0.0 && e == std::floor(e)) return make(Op::div, constant(1.0), make(Op::pow, a, constant(-e)));
+    if (e == std::floor(e) && e <= 64.0) {  // repeated squaring
+      NodeId power = no_node, square = a;
+      for (auto k = static_cast<unsigned>(e); k > 0; k >>= 1) {
+        if (k & 1u) power = power == no_node ? square : make(Op::mul, power, square);
+        if (k > 1) square = make(Op::mul, square, square);
+      }
+      return power;
+    }
+  }
+  return intern({Op::pow, a, b});
+}
+
+// Normal form of g > 0 and g >= 0: a leading minus and a reversed difference are stripped and turn the relation round:
+// -g > 0 is not(g >= 0). A positive constant factor is stripped too.
+NodeId Graph::make_relation(Op op, NodeId g) {
+  bool reversed = false;
+  for (bool again = true; again;) {
+    again = false;
+    const Node n = nodes_[g];
+    if (n.op == Op::neg) {
+      g = n.a;
+      reversed = !reversed;
+      again = true;
+    } else if (n.op == Op::mul && is_constant(n.a) && constant_value(n.a) != 0.0 && std::isfinite(constant_value(n.a))) {
+      reversed = reversed != (constant_value(n.a) < 0.0);
+      g = n.b;
+      again = true;
+    } else if (n.op == Op::mul && is_constant(n.b) && constant_value(n.b) != 0.0 && std::isfinite(constant_value(n.b))) {
+      reversed = reversed != (constant_value(n.b) < 0.0);
+      g = n.a;
+      again = true;
+    } else if (n.op == Op::sub) {
+      // constants last, otherwise the older operand first
+      const bool swap = is_constant(n.a) || (!is_constant(n.b) && n.a > n.b);
+      if (swap) {
+        g = intern({Op::sub, n.b, n.a});
+        reversed = !reversed;
+      }
+    } else if (n.op == Op::add && (is_constant(n.a) || is_constant(n.b))) {
+      // x + c and x - (-c) are one function
+      const NodeId value = is_constant(n.a) ? n.a : n.b, rest = is_constant(n.a) ? n.b : n.a;
+      g = intern({Op::sub, rest, constant(-constant_value(value))});
+    }
+  }
+  const bool live = op == Op::live_positive || op == Op::live_nonnegative;
+  const bool strict = op == Op::positive || op == Op::live_positive;
+  // -g > 0  is  not (g >= 0);   -g >= 0  is  not (g > 0)
+  const bool positive = strict != reversed;
+  const Op normal = live ? (positive ? Op::live_positive : Op::live_nonnegative)
+                         : (positive ? Op::positive : Op::nonnegative);
+  const NodeId relation = intern({normal, g});
+  return reversed ? make(Op::logical_not, relation) : relation;
+}
+
+NodeId Graph::simplify_logic(Op op, NodeId a, NodeId b, NodeId c) {
+  const auto is_not = [this](NodeId id) { return nodes_[id].op == Op::logical_not; };
+  switch (op) {
+    case Op::logical_not:
+      if (is_not(a)) return nodes_[a].a;
+      return intern({op, a});
+    case Op::logical_and:
+      if (a == b) return a;
+      if (is_constant(a)) return constant_value(a) != 0.0 ? b : constant(0.0);
+      if (is_constant(b)) return constant_value(b) != 0.0 ? a : constant(0.0);
+      if (a > b) std::swap(a, b);
+      return intern({op, a, b});
+    case Op::logical_or:
+      if (a == b) return a;
+      if (is_constant(a)) return constant_value(a) == 0.0 ? b : constant(1.0);
+      if (is_constant(b)) return constant_value(b) == 0.0 ? a : constant(1.0);
+      if (a > b) std::swap(a, b);
+      return intern({op, a, b});
+    default: break;  // select
+  }
+  if (is_constant(a)) return constant_value(a) != 0.0 ? b : c;
+  if (b == c) return b;
+  if (is_not(a)) {
+    a = nodes_[a].a;
+    std::swap(b, c);
+  }
+  return intern({Op::select, a, b, c});
+}
+
+}  // namespace saltus

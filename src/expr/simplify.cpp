@@ -50,13 +50,16 @@ NodeId Graph::simplify_arithmetic(Op op, NodeId a, NodeId b) {
       if (is_value(b, 0.0)) return a;
       if (is_neg(b)) return make(Op::sub, a, nodes_[b].a);
       if (is_neg(a)) return make(Op::sub, b, nodes_[a].a);
-      if (a > b) std::swap(a, b);
+      if (is_constant(a)) std::swap(a, b);
+      if (is_constant(b) && constant_value(b) < 0.0) return intern({Op::sub, a, constant(-constant_value(b))});
+      if (!is_constant(b) && a > b) std::swap(a, b);
       return intern({Op::add, a, b});
     case Op::sub:
       if (a == b) return constant(0.0);
       if (is_value(b, 0.0)) return a;
       if (is_value(a, 0.0)) return make(Op::neg, b);
       if (is_neg(b)) return make(Op::add, a, nodes_[b].a);
+      if (is_constant(b) && constant_value(b) < 0.0) return make(Op::add, a, constant(-constant_value(b)));
       return intern({Op::sub, a, b});
     case Op::mul:
       if (is_value(a, 0.0) || is_value(b, 0.0)) return constant(0.0);
@@ -67,7 +70,7 @@ NodeId Graph::simplify_arithmetic(Op op, NodeId a, NodeId b) {
       if (is_neg(a) && is_neg(b)) return make(Op::mul, nodes_[a].a, nodes_[b].a);
       if (is_neg(a)) return make(Op::neg, make(Op::mul, nodes_[a].a, b));
       if (is_neg(b)) return make(Op::neg, make(Op::mul, a, nodes_[b].a));
-      if (a > b) std::swap(a, b);
+      if (is_constant(b) || (!is_constant(a) && a > b)) std::swap(a, b);  // a constant factor first, otherwise the older
       return intern({Op::mul, a, b});
     case Op::div:
       if (is_value(a, 0.0) && !is_value(b, 0.0)) return a;
@@ -115,10 +118,6 @@ NodeId Graph::make_relation(Op op, NodeId g) {
       reversed = reversed != (constant_value(n.a) < 0.0);
       g = n.b;
       again = true;
-    } else if (n.op == Op::mul && is_constant(n.b) && constant_value(n.b) != 0.0 && std::isfinite(constant_value(n.b))) {
-      reversed = reversed != (constant_value(n.b) < 0.0);
-      g = n.a;
-      again = true;
     } else if (n.op == Op::sub) {
       // constants last, otherwise the older operand first
       const bool swap = is_constant(n.a) || (!is_constant(n.b) && n.a > n.b);
@@ -126,10 +125,8 @@ NodeId Graph::make_relation(Op op, NodeId g) {
         g = intern({Op::sub, n.b, n.a});
         reversed = !reversed;
       }
-    } else if (n.op == Op::add && (is_constant(n.a) || is_constant(n.b))) {
-      // x + c and x - (-c) are one function
-      const NodeId value = is_constant(n.a) ? n.a : n.b, rest = is_constant(n.a) ? n.b : n.a;
-      g = intern({Op::sub, rest, constant(-constant_value(value))});
+    } else if (n.op == Op::add && is_constant(n.b)) {
+      g = intern({Op::sub, n.a, constant(-constant_value(n.b))});  // x + c and -c - x are one function
     }
   }
   const bool live = op == Op::live_positive || op == Op::live_nonnegative;

@@ -1,0 +1,81 @@
+// System: one smooth mode as integrators, analysis and event location see it. Half of the narrow waist (hybrid_system.hpp is the other).
+//
+//   F(t, x, x') = 0,   m equations, n variables; all switches inside are locked.
+//
+// Implement it by hand for foreign models; a recorded model provides it by itself.
+#pragma once
+
+#include <saltus/base/error.hpp>
+#include <saltus/linalg/sparse.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+/// What does not change while the mode lasts.
+struct Structure {
+  int variables = 0;  ///< n
+  int equations = 0;  ///< m
+  int guards = 0;     ///< number of guard functions (see System::guards)
+  SparsePattern state_pattern;       ///< where F_x may be non-zero (m x n)
+  SparsePattern derivative_pattern;  ///< where F_x' may be non-zero (m x n)
+  bool explicit_ode = false;  ///< m = n and rhs() is there: x' = f(t, x), with F = x' - f
+  bool linear = false;        ///< F is affine in x and x': the Jacobians depend on t alone
+  bool constant_jacobian = false;  ///< linear, and F_x, F_x' do not depend on t either
+  bool taylor = false;        ///< the taylor functions are there
+
+  /// Whether x_j' occurs in F.
+  bool differentiated(int j) const { return derivative_pattern.start[j] < derivative_pattern.start[j + 1]; }
+};
+
+/// Evaluations are not const: an implementation keeps its workspace, so one object serves one thread. Values that are not finite mean
+/// "cannot be evaluated here", which makes integrators shorten the step. Arrays have the sizes that the comments give; the caller
+/// owns them; nothing allocates after the first call.
+class System {
+ public:
+  virtual ~System() = default;
+
+  virtual const Structure& structure() const = 0;
+  virtual std::string variable_name(int j) const { return "x[" + std::to_string(j + 1) + "]"; }
+  virtual std::string equation_name(int i) const { return "equation " + std::to_string(i + 1); }
+  /// A typical size of |x_j|, for scaling.
+  virtual double nominal(int /*j*/) const { return 1.0; }
+
+  // --- values
+  /// F(t, x, xp), m values.
+  virtual void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) = 0;
+  /// x' = f(t, x); only if structure().explicit_ode.
+  virtual void rhs(double t, std::span<const double> x, std::span<double> xp);
+
+  // --- first derivatives
+  /// F_x and F_x' at the places of the two patterns.
+  virtual void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                        std::span<double> Fxp) = 0;
+  /// Partial derivative of F with respect to t (m values). Default: central difference of the residual.
+  virtual void time_derivative(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Ft);
+
+  // --- Taylor coefficients; only if structure().taylor
+  // X holds the coefficients x_[0], x_[1], … of x(t + s) = sum x_[i] s^i, n values each. Level k uses x_[0] … x_[k+1], where x' has the
+  // coefficients (i+1) x_[i+1].
+  /// Coefficients F_[0] … F_[level], m values each.
+  virtual void taylor(double t, int level, std::span<const double> X, std::span<double> F);
+  /// The same, and the coefficients of F_x and F_x' (nonzeros of the pattern each, level+1 of them).
+  virtual void taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F, std::span<double> Fx,
+                               std::span<double> Fxp);
+  /// For explicit ODEs: the coefficients x_[1] … x_[order] of the solution through x_[0] = X[0..n).
+  virtual void solution_taylor(double t, int order, std::span<double> X);
+
+  // --- guards
+  /// Values of the switching functions of the mode.
+  virtual void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g);
+  /// Their Taylor coefficients g_[0] … g_[order] along X (x_[0] … x_[order+1]), `guards` values each; only if structure().taylor.
+  virtual void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G);
+
+ private:
+  std::vector<double> scratch_;
+};
+
+}  // namespace saltus

@@ -10,6 +10,7 @@ Prints one line a violation, "file:line: text", and exits 1 if there are any.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,13 +60,18 @@ class Checker:
 
     def files(self):
         """Every file that belongs to the tree: what git would commit, or all but build products without git."""
-        listing = subprocess.run(
-            ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            capture_output=True, check=False) if (self.root / ".git").exists() else None
-        if listing is not None and listing.returncode == 0:
-            files = [self.root / name.decode() for name in listing.stdout.split(b"\0") if name]
-        else:
+        names = None
+        if (self.root / ".git").exists() and shutil.which("git"):
+            listing = subprocess.run(
+                ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                capture_output=True, check=False)
+            # Git refuses to read a tree that belongs to another user.
+            if listing.returncode == 0:
+                names = [name.decode() for name in listing.stdout.split(b"\0") if name]
+        if names is None:
             files = [f for f in self.root.rglob("*") if not NOT_OURS & set(f.relative_to(self.root).parts)]
+        else:
+            files = [self.root / name for name in names]
         return sorted(f for f in files if f.is_file() and not f.is_symlink())
 
     def check(self):

@@ -93,10 +93,13 @@ fi
 
 # Environment variables pass through sudo only when given on its command line.
 apt=("${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 echo "installing ${missing[*]} …"
 # An update that fails need not hinder: the lists may be good enough. The installation decides.
-"${apt[@]}" update </dev/null || echo "apt-get update failed; trying with the package lists as they are"
-if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null; then
+"${apt[@]}" update </dev/null >"$log" 2>&1 || echo "apt-get update failed; trying with the package lists as they are" >>"$log"
+if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1; then
+  cat "$log"
   echo "The installation failed. Once the reason above is removed, type as root:"
   echo "  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
   exit 2

@@ -58,7 +58,7 @@ class CheckLayers(TreeTest):
         self.assert_violation("src/hybrid/sliding.cpp:1: layer 'hybrid' must not include layer 'model'")
 
     def test_a_third_party_header_in_a_public_header_is_reported(self):
-        for number, name in enumerate(["Eigen/Dense", "klu.h", "fmt/format.h", "nlohmann/json.hpp"]):
+        for name in ["Eigen/Dense", "klu.h", "fmt/format.h", "nlohmann/json.hpp"]:
             with self.subTest(name):
                 self.write("include/saltus/base/matrix.hpp", HEADER + f"#include <{name}>\n")
                 self.assert_violation(f"include/saltus/base/matrix.hpp:3: a public header must not include third-party headers (<{name}>)")
@@ -95,6 +95,13 @@ class CheckLayers(TreeTest):
     def test_paths_that_only_look_like_a_machine_folder_pass(self):
         self.write("docs/notes.md", "See docs/home/index.md, https://example.org/home/x and frame/work/it.\n")
         self.assertEqual(self.check().returncode, 0)
+
+    def test_a_checkout_is_checked_without_git_as_well(self):
+        self.write(".git/config", "")
+        self.write("src/misc/things.cpp", "int thing();\n")
+        result = self.call(sys.executable, ROOT / "scripts/check_layers.py", self.tree, env={"PATH": str(self.tree)})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("8 files, 1 violations", result.stdout)
 
     def test_an_empty_tree_does_not_pass_for_a_clean_one(self):
         result = self.call(sys.executable, ROOT / "scripts/check_layers.py", self.tree / "nowhere")

@@ -16,7 +16,7 @@ class InstallPackages(TreeTest):
         self.log = self.tree / "log"
         self.tool("dpkg-query", 'shift 3; code=0; for p; do grep -qx "$p" "$TREE/installed" && echo "installed $p" || code=1; done; exit $code')
         self.tool("dpkg", "echo amd64")
-        self.tool("apt-get", 'echo "apt-get $* [$DEBIAN_FRONTEND]" >>"$TREE/log"; exit $(cat "$TREE/apt_code")')
+        self.tool("apt-get", 'echo "apt-get $* [$DEBIAN_FRONTEND]" >>"$TREE/log"; echo "words of apt"; exit $(cat "$TREE/apt_code")')
         self.write("apt_code", "0")
         self.installed("alpha", "beta", "gamma", "delta")
 
@@ -31,7 +31,7 @@ class InstallPackages(TreeTest):
         script = (ROOT / "scripts/install_packages.sh").read_text(encoding="utf-8")
         self.assertIn("EUID", script)
         copy = self.write("tree/scripts/install_packages.sh", script.replace("EUID", "0" if root_user else "1000"))
-        for name in ["bash", "grep", "cat", "dirname", "env", "cmake"]:
+        for name in ["bash", "grep", "cat", "dirname", "env", "mktemp", "rm", "cmake"]:
             if shutil.which(name) and not (self.tree / "bin" / name).exists():
                 (self.tree / "bin" / name).symlink_to(shutil.which(name))
         if not debian:
@@ -57,6 +57,7 @@ class InstallPackages(TreeTest):
         self.installed("beta")
         result = self.install("run", "test")
         self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertEqual(result.stdout, "installing alpha gamma delta …\n")
         update, install = self.commands()
         self.assertIn(" update [noninteractive]", update)
         self.assertTrue(install.endswith("install -y --no-install-recommends alpha gamma delta [noninteractive]"), install)
@@ -67,6 +68,7 @@ class InstallPackages(TreeTest):
         result = self.install("run")
         self.assertEqual(result.returncode, 2)
         self.assertIn("apt-get install -y --no-install-recommends alpha\n", result.stdout)
+        self.assertIn("words of apt", result.stdout)
 
     def test_a_user_without_sudo_gets_the_one_command_to_type(self):
         self.installed("beta", "gamma")

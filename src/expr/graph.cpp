@@ -215,22 +215,27 @@ std::size_t Graph::memory() const {
          mark_.capacity() * sizeof(std::uint32_t) + derivatives_.capacity() * sizeof(NodeId);
 }
 
-std::vector<NodeId> Graph::reachable(std::span<const NodeId> roots) const {
+std::vector<NodeId> Graph::reachable(std::span<const NodeId> roots, std::span<const NodeId> leaves) const {
   mark_.resize(nodes_.size(), 0);
-  if (++epoch_ == 0) {
+  epoch_ += 2;
+  if (epoch_ >= 0xfffffff0u) {
     std::fill(mark_.begin(), mark_.end(), 0);
-    epoch_ = 1;
+    epoch_ = 2;
   }
+  const std::uint32_t leaf = epoch_, seen = epoch_ + 1;
+  for (const NodeId id : leaves) mark_[id] = leaf;
   std::vector<NodeId> found, stack(roots.begin(), roots.end());
   while (!stack.empty()) {
     const NodeId id = stack.back();
     stack.pop_back();
-    if (mark_[id] == epoch_) continue;
-    mark_[id] = epoch_;
+    if (mark_[id] == seen) continue;
+    const bool enter = mark_[id] != leaf;
+    mark_[id] = seen;
     found.push_back(id);
-    for_each_operand(id, [&](NodeId operand) {
-      if (mark_[operand] != epoch_) stack.push_back(operand);
-    });
+    if (enter)
+      for_each_operand(id, [&](NodeId operand) {
+        if (mark_[operand] != seen) stack.push_back(operand);
+      });
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -59,7 +59,7 @@ class Lowering {
     place_inputs(inputs);
     std::vector<NodeId> roots;
     for (const auto& group : outputs) roots.insert(roots.end(), group.begin(), group.end());
-    count_uses(roots);
+    count_uses(roots, inputs);
     place_leaves(inputs);
     for (const NodeId root : roots) schedule(root);
     for (const auto& group : outputs) {
@@ -98,23 +98,12 @@ class Lowering {
     }
   }
 
-  void count_uses(std::span<const NodeId> roots) {
-    // reachable() would walk into the arguments of locks that are inputs; this walk stops there
-    std::vector<NodeId> stack(roots.begin(), roots.end());
-    std::vector<char> seen(graph_.size(), 0);
-    while (!stack.empty()) {
-      const NodeId id = stack.back();
-      stack.pop_back();
-      if (seen[id]) continue;
-      seen[id] = 1;
-      found_.push_back(id);
-      if (is_input_[id]) continue;
-      graph_.for_each_operand(id, [&](NodeId operand) {
-        ++uses_[operand];
-        if (!seen[operand]) stack.push_back(operand);
-      });
-    }
-    std::sort(found_.begin(), found_.end());
+  void count_uses(std::span<const NodeId> roots, std::span<const std::vector<NodeId>> inputs) {
+    std::vector<NodeId> leaves;
+    for (const auto& group : inputs) leaves.insert(leaves.end(), group.begin(), group.end());
+    found_ = graph_.reachable(roots, leaves);
+    for (const NodeId id : found_)
+      if (!is_input_[id]) graph_.for_each_operand(id, [&](NodeId operand) { ++uses_[operand]; });
     for (const NodeId root : roots) uses_[root] += pinned;  // outputs stay alive to the end
   }
 

@@ -104,8 +104,8 @@ class Graph {
   /// Heap memory in bytes.
   std::size_t memory() const;
 
-  /// All nodes that the roots depend on, roots included, in ascending (evaluation) order.
-  std::vector<NodeId> reachable(std::span<const NodeId> roots) const;
+  /// All nodes that the roots depend on, roots included, in ascending (evaluation) order. Nodes listed in `leaves` are not entered.
+  std::vector<NodeId> reachable(std::span<const NodeId> roots, std::span<const NodeId> leaves = {}) const;
   /// Calls `visit(operand)` for each operand node of `id`.
   template <class Visit>
   void for_each_operand(NodeId id, Visit visit) const;
@@ -126,7 +126,7 @@ class Graph {
   std::vector<NodeId> table_;              // open addressing, no_node = free
   std::vector<NodeId> derivatives_;        // by symbol index
   mutable std::vector<std::uint32_t> mark_; // scratch of reachable()
-  mutable std::uint32_t epoch_ = 0;
+  mutable std::uint32_t epoch_ = 0;  // marks: epoch = leaf, epoch + 1 = found
 };
 
 /// The value of an operation applied to numbers: the one definition that folding and the interpreter share.

@@ -1,0 +1,72 @@
+#include "cli/app.hpp"
+
+#include <fmt/format.h>
+#include <saltus/base/error.hpp>
+#include <saltus/base/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+namespace saltus::cli {
+namespace {
+
+constexpr const char* description =
+    "Saltus solves switched differential-algebraic equations: models that move between modes,\n"
+    "with events, state jumps and sliding.";
+
+// CLI11 only says that an argument was not expected; a mistyped subcommand deserves a better answer.
+std::string hint_for(const std::vector<Command>& commands, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().starts_with("-")) return {};
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  if (std::find(names.begin(), names.end(), arguments.front()) != names.end()) return {};
+  const std::string near = nearest_name(arguments.front(), names);
+  if (near.empty()) return fmt::format("there is no command '{}'\n", arguments.front());
+  return fmt::format("there is no command '{}'; did you mean '{}'?\n", arguments.front(), near);
+}
+
+ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
+                  const Streams& streams) {
+  CLI::App app(description, "saltus");
+  app.set_version_flag("--version", fmt::format("saltus {}", version()), "Print the version and exit");
+  app.require_subcommand(0, 1);
+  std::map<std::string, Action> actions;
+  for (const Command& command : commands) actions[command.name] = command.add(app);
+
+  try {
+    // CLI11 takes the arguments as a stack, last one first.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& problem) {
+    const std::string hint = problem.get_exit_code() == 0 ? "" : hint_for(commands, arguments);
+    if (!hint.empty()) {
+      streams.err << hint << "saltus --help lists the commands\n";
+      return ExitCode::usage;
+    }
+    return app.exit(problem, streams.out, streams.err) == 0 ? ExitCode::success : ExitCode::usage;
+  }
+
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    streams.err << app.help();
+    return ExitCode::usage;
+  }
+  return actions.at(chosen.front()->get_name())(streams);
+}
+
+}  // namespace
+
+ExitCode run_app(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
+                 const Streams& streams) {
+  try {
+    return dispatch(commands, arguments, streams);
+  } catch (const Error& problem) {
+    streams.err << problem.what() << '\n';
+    return ExitCode::usage;
+  } catch (const std::exception& problem) {
+    streams.err << "saltus: " << problem.what() << '\n';
+    return ExitCode::failure;
+  }
+}
+
+}  // namespace saltus::cli

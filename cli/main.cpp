@@ -1,0 +1,11 @@
+// saltus: the command line program. A subcommand is a file of its own beside this one and a line in `commands`.
+#include <iostream>
+
+#include "cli/app.hpp"
+
+int main(int argc, char** argv) {
+  using namespace saltus::cli;
+  const std::vector<Command> commands = {};
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  return static_cast<int>(run_app(commands, arguments, {.out = std::cout, .err = std::cerr}));
+}

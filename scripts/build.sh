@@ -1,0 +1,38 @@
+# Sourced by ./run and ./test: configures and builds a preset. Needs $root, the top of the source tree.
+
+# Compile jobs: one a core, but not more than memory allows at about 1.5 GB a job.
+saltus_jobs() {
+  local cores memory_kb="" limit jobs
+  cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+  if [[ -r /proc/meminfo ]]; then memory_kb=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo); fi
+  # Containers see the host's memory in /proc; their own limit stands here.
+  if [[ -r /sys/fs/cgroup/memory.max ]]; then
+    limit=$(</sys/fs/cgroup/memory.max)
+    if [[ $limit =~ ^[0-9]+$ ]] && { [[ -z $memory_kb ]] || ((limit / 1024 < memory_kb)); }; then
+      memory_kb=$((limit / 1024))
+    fi
+  fi
+  jobs=$cores
+  if [[ -n $memory_kb ]] && ((memory_kb / 1500000 < jobs)); then jobs=$((memory_kb / 1500000)); fi
+  echo $((jobs > 0 ? jobs : 1))
+}
+
+# saltus_configure PRESET: runs cmake unless the build directory is ready for this source tree. (Ninja itself runs cmake
+# again when a CMakeLists.txt changes.)
+saltus_configure() {
+  local preset=$1 build=$root/build/$1 options=()
+  if [[ -f $build/build.ninja ]] && grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" 2>/dev/null; then
+    return 0
+  fi
+  # A tree that was moved or half configured: its cache names other folders, start afresh.
+  if [[ -f $build/CMakeCache.txt ]]; then options+=(--fresh); fi
+  if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  mkdir -p "$build"
+  if ! (cd "$root" && cmake --preset "$preset" "${options[@]}") >"$build/configure.log" 2>&1; then
+    cat "$build/configure.log" >&2
+    echo "configuring saltus failed; the reason is above (also in $build/configure.log)" >&2
+    # What is half done must not pass for done in the next call.
+    rm -f "$build/build.ninja"
+    return 1
+  fi
+}

@@ -1,0 +1,383 @@
+// Taylor arithmetic. A node y = f(u) gets its coefficients from the differential equation that f satisfies (Griewank and
+// Walther, Evaluating Derivatives, chapter 13). With y = sum y_k s^k, two forms cover all functions of one argument:
+//   product:   y' = w u'     k y_k = sum_{j=1..k} j u_j w_{k-j}
+//   quotient:  w y' = u'     w_0 y_k = u_k - (1/k) sum_{j=1..k-1} j y_j w_{k-j}
+// where w is another node: for sin it is cos, for tan it is 1 + tan^2, for log it is u itself. Coefficients are computed order by
+// order over all nodes, so w may depend on y.
+#include <saltus/program/taylor.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace saltus {
+
+enum class TaylorOp : std::uint8_t {
+  once,          // value at order 0 only: everything that does not vary, relations, logic
+  add, sub, neg,
+  scale,         // a varies, b does not: b a
+  product,       // a b
+  square,        // a a
+  divide_by,     // b does not vary: a/b
+  quotient,      // a/b
+  sqrt, exp,
+  power,         // a^b, b does not vary
+  chain,         // y' = w a', w = b
+  chain_minus,   // y' = -w a'
+  chain_quotient,        // w y' = a'
+  chain_quotient_minus,  // w y' = -a'
+  atan2,         // a: y, b: x, c: x^2 + y^2
+  select,        // a ? b : c by order 0 of a
+  one_plus_square, one_minus_square,  // 1 + a^2, 1 - a^2
+};
+
+struct TaylorInstruction {
+  TaylorOp op;
+  Op first;  // how order 0 is computed
+  NodeId result, a, b, c;
+};
+
+struct TaylorProgram::Recurrences {
+  std::vector<double> constants;        // slots 0 …
+  std::vector<std::uint32_t> group_start;  // first slot of each input group, and one past the last
+  std::vector<std::vector<std::uint32_t>> outputs;
+  std::vector<TaylorInstruction> code;
+  std::uint32_t slots = 0;
+};
+
+namespace {
+
+/// One coefficient of one instruction; `c(slot, k)` gives access to the coefficients. Written once, used with numbers and with
+/// expressions (to record the recurrences themselves).
+template <class T, class Access>
+T coefficient(const TaylorInstruction& i, int k, const Access& c) {
+  const auto sum = [&](int first, int last, auto term) {
+    T s = 0.0;
+    for (int j = first; j <= last; ++j) s += term(j);
+    return s;
+  };
+  const auto squares = [&](std::uint32_t a) {  // coefficient k of a^2
+    T s = 2.0 * sum(0, (k - 1) / 2, [&](int j) { return c(a, j) * c(a, k - j); });
+    if (k % 2 == 0) s += c(a, k / 2) * c(a, k / 2);
+    return s;
+  };
+  const auto chain = [&] {
+    return sum(1, k, [&](int j) { return (static_cast<double>(j) * c(i.a, j)) * c(i.b, k - j); }) / static_cast<double>(k);
+  };
+  const auto rest = [&](std::uint32_t w) {  // (1/k) sum j y_j w_{k-j}
+    return sum(1, k - 1, [&](int j) { return (static_cast<double>(j) * c(i.result, j)) * c(w, k - j); }) /
+           static_cast<double>(k);
+  };
+  switch (i.op) {
+    case TaylorOp::once: return 0.0;
+    case TaylorOp::add: return c(i.a, k) + c(i.b, k);
+    case TaylorOp::sub: return c(i.a, k) - c(i.b, k);
+    case TaylorOp::neg: return -c(i.a, k);
+    case TaylorOp::scale: return c(i.a, k) * c(i.b, 0);
+    case TaylorOp::product: return sum(0, k, [&](int j) { return c(i.a, j) * c(i.b, k - j); });
+    case TaylorOp::square: return squares(i.a);
+    case TaylorOp::one_plus_square: return squares(i.a);
+    case TaylorOp::one_minus_square: return -squares(i.a);
+    case TaylorOp::divide_by: return c(i.a, k) / c(i.b, 0);
+    case TaylorOp::quotient:
+      return (c(i.a, k) - sum(1, k, [&](int j) { return c(i.b, j) * c(i.result, k - j); })) / c(i.b, 0);
+    case TaylorOp::sqrt:
+      return (c(i.a, k) - sum(1, k - 1, [&](int j) { return c(i.result, j) * c(i.result, k - j); })) /
+             (2.0 * c(i.result, 0));
+    case TaylorOp::exp:
+      return sum(1, k, [&](int j) { return (static_cast<double>(j) * c(i.a, j)) * c(i.result, k - j); }) /
+             static_cast<double>(k);
+    case TaylorOp::power:
+      return sum(1, k, [&](int j) {
+               return (c(i.b, 0) * static_cast<double>(j) - static_cast<double>(k - j)) * c(i.a, j) * c(i.result, k - j);
+             }) /
+             (static_cast<double>(k) * c(i.a, 0));
+    case TaylorOp::chain: return chain();
+    case TaylorOp::chain_minus: return -chain();
+    case TaylorOp::chain_quotient: return (c(i.a, k) - rest(i.b)) / c(i.b, 0);
+    case TaylorOp::chain_quotient_minus: return (-c(i.a, k) - rest(i.b)) / c(i.b, 0);
+    case TaylorOp::atan2: {
+      const T crossed =
+          sum(1, k, [&](int j) {
+            return static_cast<double>(j) * (c(i.a, j) * c(i.b, k - j) - c(i.b, j) * c(i.a, k - j));
+          }) /
+          static_cast<double>(k);
+      return (crossed - rest(i.c)) / c(i.c, 0);
+    }
+    case TaylorOp::select: return 0.0;  // depends on a truth value: the caller does it
+  }
+  return 0.0;
+}
+
+class Builder {
+ public:
+  Builder(Graph& graph, std::span<const std::vector<NodeId>> inputs, const std::vector<bool>& varying) : graph_(graph) {
+    for (std::size_t g = 0; g < inputs.size(); ++g)
+      for (const NodeId id : inputs[g]) {
+        const Op op = graph.node(id).op;
+        if (op != Op::symbol && !is_lock(op)) throw UsageError("Taylor: inputs must be symbols or relations");
+        leaves_.push_back(id);
+        if (varying[g]) varying_leaves_.push_back(id);
+      }
+  }
+
+  TaylorProgram::Recurrences run(std::span<const std::vector<NodeId>> inputs, std::span<const std::vector<NodeId>> outputs) {
+    std::vector<NodeId> roots;
+    for (const auto& group : outputs) roots.insert(roots.end(), group.begin(), group.end());
+    const std::vector<NodeId> order = graph_.reachable(roots, leaves_);
+    place_leaves(order, inputs);
+    for (const NodeId id : order)
+      if (!slot_.contains(id)) add_node(id);
+    for (const auto& group : outputs) {
+      auto& slots = result_.outputs.emplace_back();
+      for (const NodeId id : group) slots.push_back(slot_.at(id));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void place_leaves(std::span<const NodeId> order, std::span<const std::vector<NodeId>> inputs) {
+    std::unordered_map<NodeId, char> input;
+    for (const NodeId id : leaves_)
+      if (!input.emplace(id, 1).second) throw UsageError("Taylor: an input is listed twice");
+    one_ = constant(1.0);
+    for (const NodeId id : order) {
+      if (input.contains(id)) continue;
+      if (graph_.node(id).op == Op::symbol)
+        throw UsageError("Taylor: an output depends on '" + graph_.symbol_of(id).name + "', which is not an input");
+      if (graph_.node(id).op == Op::constant) slot_[id] = constant(graph_.constant_value(id));
+    }
+    next_ = static_cast<std::uint32_t>(result_.constants.size());
+    for (const auto& group : inputs) {
+      result_.group_start.push_back(next_);
+      for (const NodeId id : group) slot_[id] = next_++;
+    }
+    result_.group_start.push_back(next_);
+    varies_.assign(next_, 0);
+    for (const NodeId id : varying_leaves_) varies_[slot_.at(id)] = 1;
+    result_.slots = next_;
+  }
+
+  std::uint32_t constant(double value) {
+    result_.constants.push_back(value);
+    return static_cast<std::uint32_t>(result_.constants.size() - 1);
+  }
+
+  std::uint32_t emit(TaylorOp op, Op first, std::uint32_t a, std::uint32_t b = 0, std::uint32_t c = 0) {
+    const std::uint32_t slot = result_.slots++;
+    result_.code.push_back({op, first, slot, a, b, c});
+    varies_.push_back(op != TaylorOp::once);
+    return slot;
+  }
+
+  /// A function with y' = ±w u' where w in turn comes from y or from a partner: y is emitted first, w after it.
+  std::uint32_t emit_pair(std::uint32_t u, Op y_op, bool y_minus, Op w_op, bool w_minus) {
+    const std::uint32_t y = result_.slots, w = y + 1;
+    emit(y_minus ? TaylorOp::chain_minus : TaylorOp::chain, y_op, u, w);
+    emit(w_minus ? TaylorOp::chain_minus : TaylorOp::chain, w_op, u, y);
+    return y;
+  }
+
+  std::uint32_t one_plus_square(std::uint32_t a) { return emit(TaylorOp::one_plus_square, Op::mul, a, a); }
+  std::uint32_t one_minus_square(std::uint32_t a) { return emit(TaylorOp::one_minus_square, Op::mul, a, a); }
+  std::uint32_t square_root(std::uint32_t a) { return emit(TaylorOp::sqrt, Op::sqrt, a); }
+
+  void add_node(NodeId id) {
+    const Node n = graph_.node(id);
+    if (n.op == Op::external)
+      throw UsageError("the external function '" + graph_.call_of(id).function->name +
+                       "' has no Taylor coefficients: use a method that does not need them, or record its formula");
+    const int count = operand_count(n.op);
+    const std::uint32_t a = slot_.at(n.a), b = count > 1 ? slot_.at(n.b) : 0, c = count > 2 ? slot_.at(n.c) : 0;
+    const bool va = varies_[a], vb = count > 1 && varies_[b], vc = count > 2 && varies_[c];
+    slot_[id] = va || vb || vc ? add_varying(n.op, a, b, c, va, vb) : emit(TaylorOp::once, n.op, a, b, c);
+  }
+
+  std::uint32_t add_varying(Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c, bool va, bool vb) {
+    switch (op) {
+      case Op::add: return emit(TaylorOp::add, op, a, b);
+      case Op::sub: return emit(TaylorOp::sub, op, a, b);
+      case Op::neg: return emit(TaylorOp::neg, op, a);
+      case Op::mul:
+        if (a == b) return emit(TaylorOp::square, op, a, b);
+        if (!va) return emit(TaylorOp::scale, op, b, a);
+        return emit(vb ? TaylorOp::product : TaylorOp::scale, op, a, b);
+      case Op::div: return emit(vb ? TaylorOp::quotient : TaylorOp::divide_by, op, a, b);
+      case Op::sqrt: return square_root(a);
+      case Op::exp: return emit(TaylorOp::exp, op, a);
+      case Op::log: return emit(TaylorOp::chain_quotient, op, a, a);
+      case Op::pow: {
+        if (!vb) return emit(TaylorOp::power, op, a, b);
+        const std::uint32_t logarithm = va ? emit(TaylorOp::chain_quotient, Op::log, a, a) : emit(TaylorOp::once, Op::log, a);
+        return emit(TaylorOp::exp, Op::exp, emit(va ? TaylorOp::product : TaylorOp::scale, Op::mul, b, logarithm));
+      }
+      case Op::sin: return emit_pair(a, Op::sin, false, Op::cos, true);
+      case Op::cos: return emit_pair(a, Op::cos, true, Op::sin, false);
+      case Op::sinh: return emit_pair(a, Op::sinh, false, Op::cosh, false);
+      case Op::cosh: return emit_pair(a, Op::cosh, false, Op::sinh, false);
+      case Op::tan:
+      case Op::tanh: {
+        const std::uint32_t y = emit(TaylorOp::chain, op, a, result_.slots + 1);
+        op == Op::tan ? one_plus_square(y) : one_minus_square(y);
+        return y;
+      }
+      case Op::atan: return emit(TaylorOp::chain_quotient, op, a, one_plus_square(a));
+      case Op::atanh: return emit(TaylorOp::chain_quotient, op, a, one_minus_square(a));
+      case Op::asin: return emit(TaylorOp::chain_quotient, op, a, square_root(one_minus_square(a)));
+      case Op::acos: return emit(TaylorOp::chain_quotient_minus, op, a, square_root(one_minus_square(a)));
+      case Op::asinh: return emit(TaylorOp::chain_quotient, op, a, square_root(one_plus_square(a)));
+      case Op::acosh: {
+        const std::uint32_t minus_one = emit(TaylorOp::neg, Op::neg, one_minus_square(a));
+        return emit(TaylorOp::chain_quotient, op, a, square_root(minus_one));
+      }
+      case Op::atan2: {
+        const std::uint32_t y2 = emit(TaylorOp::square, Op::mul, a, a), x2 = emit(TaylorOp::square, Op::mul, b, b);
+        return emit(TaylorOp::atan2, op, a, b, emit(TaylorOp::add, Op::add, y2, x2));
+      }
+      case Op::select: return emit(TaylorOp::select, op, a, b, c);
+      default: return emit(TaylorOp::once, op, a, b, c);  // relations, roundings and logic are constant along the curve
+    }
+  }
+
+  Graph& graph_;
+  TaylorProgram::Recurrences result_;
+  std::vector<NodeId> leaves_, varying_leaves_;
+  std::unordered_map<NodeId, std::uint32_t> slot_;
+  std::vector<char> varies_;
+  std::uint32_t next_ = 0, one_ = 0;
+};
+
+std::vector<std::vector<NodeId>> ids_in(Graph& graph, std::span<const std::vector<Expr>> groups) {
+  std::vector<std::vector<NodeId>> result;
+  for (const auto& group : groups) {
+    auto& ids = result.emplace_back();
+    for (const Expr& e : group) ids.push_back(e.in(graph));
+  }
+  return result;
+}
+
+double first_coefficient(const TaylorInstruction& i, double a, double b, double c) {
+  if (i.op == TaylorOp::one_plus_square) return 1.0 + a * a;
+  if (i.op == TaylorOp::one_minus_square) return 1.0 - a * a;
+  return apply(i.first, a, b, c);
+}
+
+}  // namespace
+
+TaylorProgram::TaylorProgram(std::span<const std::vector<Expr>> inputs, const std::vector<bool>& varying,
+                             std::span<const std::vector<Expr>> outputs) {
+  if (varying.size() != inputs.size()) throw UsageError("Taylor: one flag per input group is needed");
+  std::shared_ptr<Graph> graph;
+  for (const auto* groups : {&inputs, &outputs})
+    for (const auto& group : *groups)
+      if (const auto g = common_graph(group)) {
+        if (graph && g != graph) throw UsageError("Taylor: inputs and outputs belong to two different models");
+        graph = g;
+      }
+  if (!graph) graph = std::make_shared<Graph>();
+  const auto input_ids = ids_in(*graph, inputs), output_ids = ids_in(*graph, outputs);
+  recurrences_ = std::make_shared<const Recurrences>(Builder(*graph, input_ids, varying).run(input_ids, output_ids));
+}
+
+TaylorWorkspace::TaylorWorkspace(TaylorProgram program) : program_(std::move(program)) {}
+
+void TaylorWorkspace::start(int order) {
+  const auto& r = program_.recurrences();
+  const std::size_t stride = static_cast<std::size_t>(order) + 1;
+  order_ = order;
+  series_.resize(std::max(series_.size(), stride * r.slots));
+  // Only leaves need clearing: every instruction writes its coefficients before they are read.
+  const std::size_t leaves = r.group_start.back();
+  std::fill_n(series_.begin(), stride * leaves, 0.0);
+  for (std::size_t k = 0; k < r.constants.size(); ++k) series_[k * stride] = r.constants[k];
+}
+
+void TaylorWorkspace::set(int group, int index, int k, double value) {
+  const std::size_t slot = program_.recurrences().group_start[group] + static_cast<std::size_t>(index);
+  series_[slot * static_cast<std::size_t>(order_ + 1) + static_cast<std::size_t>(k)] = value;
+}
+
+void TaylorWorkspace::set(int group, int k, std::span<const double> values) {
+  const std::size_t stride = static_cast<std::size_t>(order_) + 1;
+  double* p = series_.data() + program_.recurrences().group_start[group] * stride + static_cast<std::size_t>(k);
+  for (const double value : values) {
+    *p = value;
+    p += stride;
+  }
+}
+
+void TaylorWorkspace::advance(int k) {
+  const std::size_t stride = static_cast<std::size_t>(order_) + 1;
+  double* const s = series_.data();
+  const auto at = [s, stride](std::uint32_t slot, int j) -> double { return s[slot * stride + static_cast<std::size_t>(j)]; };
+  for (const TaylorInstruction& i : program_.recurrences().code) {
+    double& result = s[i.result * stride + static_cast<std::size_t>(k)];
+    if (i.op == TaylorOp::select) {
+      result = at(i.a, 0) != 0.0 ? at(i.b, k) : at(i.c, k);
+    } else if (k == 0) {
+      result = first_coefficient(i, at(i.a, 0), at(i.b, 0), at(i.c, 0));
+    } else {
+      result = coefficient<double>(i, k, at);
+    }
+  }
+}
+
+double TaylorWorkspace::get(int group, int index, int k) const {
+  const std::size_t slot = program_.recurrences().outputs[group][index];
+  return series_[slot * static_cast<std::size_t>(order_ + 1) + static_cast<std::size_t>(k)];
+}
+
+void TaylorWorkspace::get(int group, int k, std::span<double> values) const {
+  const std::size_t stride = static_cast<std::size_t>(order_) + 1;
+  std::size_t i = 0;
+  for (const std::uint32_t slot : program_.recurrences().outputs[group])
+    values[i++] = series_[slot * stride + static_cast<std::size_t>(k)];
+}
+
+std::vector<std::vector<Expr>> solution_taylor_expressions(const Expr& t, std::span<const Expr> x, std::span<const Expr> f,
+                                                           int order) {
+  const auto graph = common_graph(x);
+  if (!graph) throw UsageError("solution_taylor_expressions: no variables");
+  std::vector<Expr> others;  // symbols and locks that stay as they are
+  const std::vector<Expr> all(f.begin(), f.end());
+  std::vector<NodeId> roots, curve{t.in(*graph)};
+  for (const Expr& e : all) roots.push_back(e.in(*graph));
+  for (const Expr& e : x) curve.push_back(e.in(*graph));
+  for (const NodeId id : graph->reachable(roots)) {
+    const bool leaf = graph->node(id).op == Op::symbol || is_lock(graph->node(id).op);
+    if (leaf && std::find(curve.begin(), curve.end(), id) == curve.end()) others.emplace_back(graph, id);
+  }
+  const std::vector<std::vector<Expr>> inputs{{t}, {x.begin(), x.end()}, others}, outputs{all};
+  const TaylorProgram program(inputs, {true, true, false}, outputs);
+  const auto& r = program.recurrences();
+  const std::size_t stride = static_cast<std::size_t>(order) + 1;
+  std::vector<Expr> series(stride * r.slots, Expr(0.0));
+  const auto put = [&](std::uint32_t slot, int k) -> Expr& { return series[slot * stride + static_cast<std::size_t>(k)]; };
+  const auto at = [&](std::uint32_t slot, int k) -> const Expr& { return series[slot * stride + static_cast<std::size_t>(k)]; };
+  for (std::size_t k = 0; k < r.constants.size(); ++k) put(static_cast<std::uint32_t>(k), 0) = r.constants[k];
+  for (std::size_t g = 0; g < inputs.size(); ++g)
+    for (std::size_t k = 0; k < inputs[g].size(); ++k)
+      put(r.group_start[g] + static_cast<std::uint32_t>(k), 0) = inputs[g][k];
+  if (order > 0) put(r.group_start[0], 1) = 1.0;
+  for (int k = 0; k < order; ++k) {
+    for (const TaylorInstruction& i : r.code) {
+      if (i.op == TaylorOp::select)
+        put(i.result, k) = if_else(BoolExpr(at(i.a, 0)), at(i.b, k), at(i.c, k));
+      else if (k > 0)
+        put(i.result, k) = coefficient<Expr>(i, k, at);
+      else if (i.op == TaylorOp::one_plus_square)
+        put(i.result, 0) = 1.0 + at(i.a, 0) * at(i.a, 0);
+      else if (i.op == TaylorOp::one_minus_square)
+        put(i.result, 0) = 1.0 - at(i.a, 0) * at(i.a, 0);
+      else
+        put(i.result, 0) = Expr(graph, graph->make(i.first, at(i.a, 0).in(*graph), at(i.b, 0).in(*graph), at(i.c, 0).in(*graph)));
+    }
+    for (std::size_t j = 0; j < x.size(); ++j)
+      put(r.group_start[1] + static_cast<std::uint32_t>(j), k + 1) = at(r.outputs[0][j], k) / static_cast<double>(k + 1);
+  }
+  std::vector<std::vector<Expr>> result(x.size());
+  for (std::size_t j = 0; j < x.size(); ++j)
+    for (int k = 0; k <= order; ++k) result[j].push_back(at(r.group_start[1] + static_cast<std::uint32_t>(j), k));
+  return result;
+}
+
+}  // namespace saltus

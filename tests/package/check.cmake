@@ -1,0 +1,37 @@
+# cmake -DKIND=find_package|add_subdirectory -D... -P check.cmake: one package test (see CMakeLists.txt).
+function(do)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGV " " command)
+    message(FATAL_ERROR "failed (${code}): ${command}\n${text}")
+  endif()
+  set(text "${text}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})
+set(options)
+if(KIND STREQUAL "find_package")
+  # What the developer's tree has built is installed as it is, into a folder that is then moved: an installed package
+  # must not know where it was built or installed first.
+  do(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/first)
+  file(RENAME ${FOLDER}/first ${FOLDER}/prefix)
+  # The flags carry a sanitizer's, without which its objects do not link.
+  list(APPEND options -DCMAKE_PREFIX_PATH=${FOLDER}/prefix -DCMAKE_CXX_FLAGS=${FLAGS})
+  file(GLOB_RECURSE files ${FOLDER}/prefix/lib/cmake/*.cmake ${FOLDER}/prefix/lib/*/cmake/*.cmake)
+  foreach(file IN LISTS files)
+    file(READ ${file} content)
+    string(FIND "${content}" "${SOURCE}" position)
+    if(NOT position EQUAL -1)
+      message(FATAL_ERROR "${file} names the source folder ${SOURCE}")
+    endif()
+  endforeach()
+else()
+  list(APPEND options -DSALTUS_SOURCE=${SOURCE} -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+endif()
+
+do(${CMAKE_COMMAND} -S ${SOURCE}/tests/package/${KIND} -B ${FOLDER}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} ${options})
+do(${CMAKE_COMMAND} --build ${FOLDER}/build --target consumer)
+do(${FOLDER}/build/consumer)
+if(NOT text MATCHES "edit distance 1")
+  message(FATAL_ERROR "the consumer wrote: ${text}")
+endif()

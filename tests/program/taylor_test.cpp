@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+#include <saltus/expr/derivative.hpp>
+#include <saltus/program/program.hpp>
+#include <saltus/program/taylor.hpp>
+
+#include <cmath>
+#include <memory>
+
+namespace saltus {
+namespace {
+
+struct TaylorTest : ::testing::Test {
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  Expr t{graph, graph->symbol("time", SymbolKind::time)};
+  Expr x{graph, graph->symbol("x", SymbolKind::variable)};
+  Expr y{graph, graph->symbol("y", SymbolKind::variable)};
+
+  /// Coefficients of f along t = t0 + s.
+  std::vector<double> along_time(const Expr& f, double t0, int order) {
+    TaylorWorkspace w(TaylorProgram(std::vector<std::vector<Expr>>{{t}}, {true}, std::vector<std::vector<Expr>>{{f}}));
+    w.start(order);
+    std::vector<double> c;
+    for (int k = 0; k <= order; ++k) {
+      if (k == 0) w.set(0, 0, 0, t0);
+      if (k == 1) w.set(0, 0, 1, 1.0);
+      w.advance(k);
+      c.push_back(w.get(0, 0, k));
+    }
+    return c;
+  }
+};
+
+TEST_F(TaylorTest, CoefficientsOfKnownSeries) {
+  const auto e = along_time(exp(t), 0.0, 20), s = along_time(sin(t), 0.0, 20), q = along_time(1.0 / (1.0 - t), 0.0, 20),
+             l = along_time(log(1.0 + t), 0.0, 20), a = along_time(atan(t), 0.0, 20), r = along_time(sqrt(1.0 + t), 0.0, 20);
+  double factorial = 1.0, binomial = 1.0;
+  for (int k = 0; k <= 20; ++k) {
+    if (k > 0) factorial *= k;
+    EXPECT_NEAR(e[k] * factorial, 1.0, 1e-14);
+    EXPECT_NEAR(s[k] * factorial, k % 2 == 0 ? 0.0 : (k % 4 == 1 ? 1.0 : -1.0), 1e-14);
+    EXPECT_NEAR(q[k], 1.0, 1e-14);
+    if (k > 0) {
+      EXPECT_NEAR(l[k] * k, k % 2 == 1 ? 1.0 : -1.0, 1e-14);
+      EXPECT_NEAR(a[k] * k, k % 2 == 0 ? 0.0 : (k % 4 == 1 ? 1.0 : -1.0), 1e-14);
+    }
+    EXPECT_NEAR(r[k], binomial, 1e-15);
+    binomial *= (0.5 - k) / (k + 1);
+  }
+}
+
+TEST_F(TaylorTest, InverseFunctionsUndoEachOther) {
+  const double t0 = 0.3;
+  for (const Expr& identity : {asin(sin(t)), acos(cos(t)), atan(tan(t)), asinh(sinh(t)), acosh(cosh(t)), atanh(tanh(t)),
+                               log(exp(t)), atan2(sin(t), cos(t)), pow(pow(t, 3.3), 1.0 / 3.3), pow(pow(2.0, t), 1.0)}) {
+    const bool power_of_two = identity.same(pow(pow(2.0, t), 1.0));
+    const auto c = along_time(power_of_two ? log(identity) / std::log(2.0) : identity, t0, 12);
+    EXPECT_NEAR(c[0], t0, 1e-15);
+    EXPECT_NEAR(c[1], 1.0, 1e-14);
+    // rounding errors of a series with radius of convergence near t0 grow like t0^-k
+    for (int k = 2; k <= 12; ++k) EXPECT_NEAR(c[k], 0.0, 1e-14 * std::pow(t0, -k)) << k;
+  }
+}
+
+TEST_F(TaylorTest, SolutionOfTheHarmonicOscillator) {
+  const auto c = solution_taylor_expressions(t, std::vector{x, y}, std::vector{y, -x}, 10);
+  const std::vector<std::vector<Expr>> inputs{{x, y}}, outputs{c[0]};
+  const Program p(inputs, outputs);
+  Workspace w = p.workspace();
+  const double in[] = {1.0, 0.0};
+  double out[11];
+  const double* ins[] = {in};
+  double* const outs[] = {out};
+  p(ins, outs, w);
+  double factorial = 1.0;
+  for (int k = 0; k <= 10; ++k) {
+    if (k > 0) factorial *= k;
+    EXPECT_NEAR(out[k] * factorial, k % 2 == 1 ? 0.0 : (k % 4 == 0 ? 1.0 : -1.0), 1e-15);
+  }
+}
+
+TEST_F(TaylorTest, RecordedAndNumericalRecurrencesAgree) {
+  const std::vector<Expr> f{y * cos(t) + tanh(x), -sin(x) / (1.0 + y * y) + if_else(x > 0.2, exp(-t), log(2.0 + t))};
+  constexpr int order = 9;
+  const std::vector<double> x0{0.7, -0.4};
+  const double t0 = 0.25;
+  const auto locks = locks_of(f);
+  TaylorWorkspace w(TaylorProgram(std::vector<std::vector<Expr>>{{t}, {x, y}, locks}, {true, true, false},
+                                  std::vector<std::vector<Expr>>{f}));
+  w.start(order);
+  w.set(0, 0, 0, t0);
+  w.set(0, 0, 1, 1.0);
+  w.set(2, 0, std::vector{1.0});
+  std::vector<std::vector<double>> c{x0};
+  for (int k = 0; k < order; ++k) {
+    w.set(1, k, c[k]);
+    w.advance(k);
+    c.push_back({w.get(0, 0, k) / (k + 1), w.get(0, 1, k) / (k + 1)});
+  }
+  const auto recorded = solution_taylor_expressions(t, std::vector{x, y}, f, order);
+  const std::vector<std::vector<Expr>> inputs{{t}, {x, y}, locks}, outputs{recorded[0], recorded[1]};
+  const Program p(inputs, outputs);
+  Workspace work = p.workspace();
+  std::vector<double> a(order + 1), b(order + 1);
+  const double lock = 1.0;
+  const double* ins[] = {&t0, x0.data(), &lock};
+  double* const outs[] = {a.data(), b.data()};
+  p(ins, outs, work);
+  for (int k = 0; k <= order; ++k) {
+    EXPECT_NEAR(a[k], c[k][0], 1e-14 * (1.0 + std::abs(c[k][0])));
+    EXPECT_NEAR(b[k], c[k][1], 1e-14 * (1.0 + std::abs(c[k][1])));
+  }
+}
+
+TEST_F(TaylorTest, ForeignCodeIsRefusedByName) {
+  auto f = std::make_shared<ExternalFunction>();
+  f->name = "tyre";
+  f->inputs = f->outputs = 1;
+  f->values = [](std::span<const double> in, std::span<double> out) { out[0] = in[0]; };
+  try {
+    along_time(call(f, std::vector{t})[0], 0.0, 2);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("'tyre'"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace saltus

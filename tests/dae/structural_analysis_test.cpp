@@ -40,7 +40,9 @@ void expect_certified_by_duality(const Structure& s, const StructuralAnalysis& a
     weight += sigma[i][j];
     EXPECT_GE(a.equation_offset[i], 0);
     for (int k = 0; k < n; ++k) {
-      if (sigma[i][k] != absent) EXPECT_GE(a.variable_offset[k] - a.equation_offset[i], sigma[i][k]);
+      if (sigma[i][k] != absent) {
+        EXPECT_GE(a.variable_offset[k] - a.equation_offset[i], sigma[i][k]);
+      }
     }
     dual += a.variable_offset[i] - a.equation_offset[i];
   }

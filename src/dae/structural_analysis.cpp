@@ -16,25 +16,74 @@
 namespace saltus {
 namespace {
 
-// Rows of the signature: order 1 where x_j' occurs, 0 where only x_j does.
-Signature make_signature(const Structure& structure) {
-  std::vector<int> from_state, from_derivative;
-  const SparsePattern all = unite(structure.state_pattern, structure.derivative_pattern, &from_state, &from_derivative);
+// The structure with equations and variables numbered as a breadth-first walk meets them. The walk costs one pass with
+// scattered memory accesses; everything after it works on neighbours that lie close together, whatever order the user's
+// equations have.
+struct LocalStructure {
+  Signature signature;                  // by rows, in local numbers: order 1 where x_j' occurs, 0 where only x_j does
+  SparsePattern by_columns;             // the same places by columns
+  std::vector<int> equation, variable;  // local number -> number of the user
+};
+
+LocalStructure localise(const Structure& structure) {
+  std::vector<int> from_derivative;
+  const SparsePattern all = unite(structure.state_pattern, structure.derivative_pattern, nullptr, &from_derivative);
   std::vector<signed char> order(all.row.size(), 0);
   for (int place : from_derivative) order[place] = 1;
-  Signature s{all.rows, all.columns, std::vector<int>(static_cast<std::size_t>(all.rows) + 1, 0), {}, {}};
-  for (int row : all.row) ++s.start[row + 1];
-  std::partial_sum(s.start.begin(), s.start.end(), s.start.begin());
-  s.column.resize(all.row.size());
-  s.order.resize(all.row.size());
-  std::vector<int> next(s.start.begin(), s.start.end() - 1);
+  std::vector<int> start(static_cast<std::size_t>(all.rows) + 1, 0), column(all.row.size());
+  for (int row : all.row) ++start[row + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<int> next(start.begin(), start.end() - 1);
   for (int j = 0; j < all.columns; ++j)
-    for (int k = all.start[j]; k < all.start[j + 1]; ++k) {
-      const int place = next[all.row[k]]++;
-      s.column[place] = j;
-      s.order[place] = order[k];
+    for (int k = all.start[j]; k < all.start[j + 1]; ++k) column[next[all.row[k]]++] = j;
+
+  LocalStructure local;
+  local.equation.reserve(all.rows);
+  local.variable.reserve(all.columns);
+  std::vector<int> local_row(all.rows, -1), local_column(all.columns, -1);
+  const auto take = [](int item, std::vector<int>& number, std::vector<int>& list) {
+    if (number[item] >= 0) return;
+    number[item] = static_cast<int>(list.size());
+    list.push_back(item);
+  };
+  std::size_t expanded = 0;
+  for (int root = 0; root < all.columns; ++root) {
+    take(root, local_column, local.variable);
+    for (; expanded < local.variable.size(); ++expanded) {
+      const int j = local.variable[expanded];
+      for (int k = all.start[j]; k < all.start[j + 1]; ++k) {
+        const int i = all.row[k];
+        if (local_row[i] >= 0) continue;
+        take(i, local_row, local.equation);
+        for (int e = start[i]; e < start[i + 1]; ++e) take(column[e], local_column, local.variable);
+      }
     }
-  return s;
+  }
+  for (int i = 0; i < all.rows; ++i) take(i, local_row, local.equation);  // equations without variables
+
+  SparsePattern& p = local.by_columns;
+  p = {all.rows, all.columns, {0}, {}};
+  p.start.reserve(all.start.size());
+  p.row.reserve(all.row.size());
+  Signature& s = local.signature;
+  s = {all.rows, all.columns, std::vector<int>(static_cast<std::size_t>(all.rows) + 1, 0), column, order};
+  for (int j : local.variable) {
+    for (int k = all.start[j]; k < all.start[j + 1]; ++k) {
+      p.row.push_back(local_row[all.row[k]]);
+      ++s.start[p.row.back() + 1];
+    }
+    p.start.push_back(p.nonzeros());
+  }
+  std::partial_sum(s.start.begin(), s.start.end(), s.start.begin());
+  next.assign(s.start.begin(), s.start.end() - 1);
+  std::size_t place = 0;
+  for (int j = 0; j < all.columns; ++j)
+    for (int k = all.start[local.variable[j]]; k < all.start[local.variable[j] + 1]; ++k, ++place) {
+      const int target = next[p.row[place]]++;
+      s.column[target] = j;
+      s.order[target] = order[k];
+    }
+  return local;
 }
 
 // The smallest offsets with d_j - c_i >= sigma_ij (equality on the matching) and c_i >= 0 are longest paths; the
@@ -183,16 +232,46 @@ class Components {
 
 }  // namespace
 
+namespace {
+
+// Back to the user's numbers.
+void globalise(const LocalStructure& local, StructuralAnalysis& result) {
+  const auto scatter = [](std::vector<int>& values, const std::vector<int>& number) {
+    if (values.empty()) return;
+    std::vector<int> moved(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) moved[number[k]] = values[k];
+    values.swap(moved);
+  };
+  const auto rename = [](std::vector<int>& items, const std::vector<int>& number) {
+    for (int& item : items)
+      if (item >= 0) item = number[item];
+  };
+  rename(result.matched_variable, local.variable);
+  scatter(result.matched_variable, local.equation);
+  scatter(result.equation_offset, local.equation);
+  scatter(result.variable_offset, local.variable);
+  rename(result.blocks.equation, local.equation);
+  rename(result.blocks.variable, local.variable);
+  for (StructuralPart* part : {&result.overdetermined, &result.underdetermined}) {
+    rename(part->equations, local.equation);
+    rename(part->variables, local.variable);
+    std::ranges::sort(part->equations);
+    std::ranges::sort(part->variables);
+  }
+}
+
+}  // namespace
+
 StructuralAnalysis analyse_structure(const Structure& structure) {
-  const Signature s = make_signature(structure);
+  const LocalStructure local = localise(structure);
+  const Signature& s = local.signature;
   Assignment a = assign(s);
   StructuralAnalysis result;
+  std::vector<char> excluded(s.rows, 0);
   if (a.size == s.rows && a.size == s.columns) {
     find_offsets(s, a, result);
-    result.blocks = Components(s, a, std::vector<char>(s.rows, 0)).form;
   } else {
-    const CoarseDecomposition p = decompose(s, a, unite(structure.state_pattern, structure.derivative_pattern));
-    std::vector<char> excluded(s.rows, 0);
+    const CoarseDecomposition p = decompose(s, a, local.by_columns);
     for (int i = 0; i < s.rows; ++i) {
       if (p.over_row[i]) result.overdetermined.equations.push_back(i);
       if (p.under_row[i]) result.underdetermined.equations.push_back(i);
@@ -202,9 +281,10 @@ StructuralAnalysis analyse_structure(const Structure& structure) {
       if (p.over_column[j]) result.overdetermined.variables.push_back(j);
       if (p.under_column[j]) result.underdetermined.variables.push_back(j);
     }
-    result.blocks = Components(s, a, excluded).form;
   }
+  result.blocks = Components(s, a, excluded).form;
   result.matched_variable = std::move(a.column_of_row);
+  globalise(local, result);
   return result;
 }
 

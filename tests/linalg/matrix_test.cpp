@@ -80,6 +80,30 @@ TEST(PseudoInverse, SolvesLeastSquaresWithMinimumNorm) {
   EXPECT_LE(max_norm(transpose(p * a) - p * a), 1e-12);
 }
 
+TEST(LeastSquares, AgreesWithThePseudoInverseForATruncatedMatrix) {
+  for (const auto& [m, n] : {std::pair{6, 4}, {4, 6}, {5, 5}}) {
+    const Matrix a = random_matrix(m, 3, 14) * random_matrix(3, n, 15);  // rank 3
+    LeastSquares solver(a);
+    EXPECT_LT(solver.pivots()[3], 1e-14);
+    solver.truncate(3);
+    const Matrix right_side = random_matrix(m, 1, 16);
+    const auto b = right_side.column(0);
+    const Matrix p = pseudo_inverse(svd(a), 3);
+    const auto x = solver.solve(b), expected = times(p, b);
+    for (int j = 0; j < n; ++j) EXPECT_NEAR(x[j], expected[j], 1e-12);
+    EXPECT_NEAR(solver.unreachable(b), frobenius_norm(right_side - a * (p * right_side)), 1e-13);
+  }
+}
+
+TEST(Norm2Estimate, IsNearTheLargestSingularValue) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Matrix a = random_matrix(30, 20, seed);
+    const double exact = norm2(a), estimate = norm2_estimate(a);
+    EXPECT_LE(estimate, exact * (1 + 1e-12));
+    EXPECT_GE(estimate, 0.8 * exact);
+  }
+}
+
 TEST(RankGap, IsClearWhenNothingLiesBetweenZeroAndNotZero) {
   const RankDecision d = rank_gap(std::vector{3.0, 0.2, 1e-3, 1e-16}, 10, 4.0);
   EXPECT_EQ(d.rank, 3);

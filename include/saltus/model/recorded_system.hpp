@@ -1,0 +1,73 @@
+// RecordedSystem: a System made from expressions. Values, sparse Jacobians, Taylor coefficients and guards all come from the graph.
+#pragma once
+
+#include <saltus/dae/system.hpp>
+#include <saltus/expr/expr.hpp>
+#include <saltus/program/program.hpp>
+#include <saltus/program/taylor.hpp>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+/// What a mode consists of. Variables are symbols of kind `variable`; their derivatives are der(variable).
+struct RecordedEquations {
+  Expr time;                      ///< the time symbol; may be a number if time does not occur
+  std::vector<Expr> variables;
+  std::vector<Expr> equations;    ///< residuals: 0 = expression
+  std::vector<Expr> data = {};    ///< parameters, discrete variables: constant while the mode lasts
+  std::vector<Expr> locks = {};   ///< relations and roundings that are locked; those not listed are evaluated
+  std::vector<Expr> guards = {};  ///< switching functions
+  std::vector<std::string> equation_names = {};  ///< optional, one per equation
+  std::vector<double> nominal = {};              ///< optional, one per variable
+};
+
+/// One set of programs serves all values of data and locks. What depends on the locks (which entries of the Jacobians vanish, whether the
+/// mode is an explicit ODE) is analysed when a combination is first seen.
+class RecordedSystem final : public System {
+ public:
+  /// `data` are the values of equations.data, `locks` those of equations.locks (0 or 1, integers for roundings).
+  explicit RecordedSystem(RecordedEquations equations, std::vector<double> data = {}, std::vector<double> locks = {},
+                          ProgramOptions options = {});
+  ~RecordedSystem() override;
+  RecordedSystem(RecordedSystem&&) noexcept;
+  RecordedSystem& operator=(RecordedSystem&&) noexcept;
+
+  /// Changes the values of data and locks. Cheap unless a combination of structure-changing locks is new.
+  void set_data(std::span<const double> data);
+  void set_locks(std::span<const double> locks);
+  std::span<const double> data() const;
+  std::span<const double> locks() const;
+  /// Locks whose value decides where the Jacobians vanish, as indices into equations.locks.
+  const std::vector<int>& structural_locks() const;
+
+  const RecordedEquations& equations() const;
+  /// Instructions, back end, bytes: for reports.
+  const Program& residual_program() const;
+
+  const Structure& structure() const override;
+  std::string variable_name(int j) const override;
+  std::string equation_name(int i) const override;
+  double nominal(int j) const override;
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override;
+  void rhs(double t, std::span<const double> x, std::span<double> xp) override;
+  void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                std::span<double> Fxp) override;
+  void time_derivative(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Ft) override;
+  void taylor(double t, int level, std::span<const double> X, std::span<double> F) override;
+  void taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F, std::span<double> Fx,
+                       std::span<double> Fxp) override;
+  void solution_taylor(double t, int order, std::span<double> X) override;
+  void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) override;
+  void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,25 @@
+// The solution over one step as a polynomial: what dense output, event location and trajectories share.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+/// x(t0 + theta h) = sum_k c_k theta^k for theta in [0, 1], every variable with the same degree.
+struct DensePolynomial {
+  double t0 = 0.0;
+  double h = 0.0;  ///< negative when time runs backwards
+  int degree = 0;
+  int variables = 0;
+  std::vector<double> c;  ///< c[k*variables + j]: coefficient k of variable j
+
+  double t1() const { return t0 + h; }
+  /// The value at any t (meant for t between t0 and t1).
+  void evaluate(double t, std::span<double> x) const;
+  double evaluate(double t, int j) const;
+  /// The derivative with respect to t.
+  void derivative(double t, std::span<double> xp) const;
+};
+
+}  // namespace saltus

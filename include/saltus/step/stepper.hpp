@@ -1,0 +1,94 @@
+// Stepper: an integrator seen one accepted step at a time. Every method stands behind this interface.
+//
+//   stepper.start(system, {.t = 0, .x = x0, .xp = xp0, .direction = +1});
+//   while (stepper.t() < stop && stepper.advance(stop).ok()) use(stepper.x(), stepper.dense());
+#pragma once
+
+#include <saltus/dae/system.hpp>
+#include <saltus/step/dense_polynomial.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace saltus {
+
+/// Accuracy and limits of a run.
+struct StepOptions {
+  double rtol = 1e-6;
+  std::vector<double> atol = {1e-9};  ///< one for all variables, or one each
+  double max_step = std::numeric_limits<double>::infinity();
+  double initial_step = 0.0;  ///< 0: chosen by the method
+};
+
+/// Counters, summed over restarts.
+struct StepStatistics {
+  std::int64_t steps = 0;           ///< accepted steps
+  std::int64_t rejected = 0;        ///< steps repeated for accuracy, convergence or values that are not finite
+  std::int64_t evaluations = 0;     ///< of F or f, one point each
+  std::int64_t jacobians = 0;
+  std::int64_t factorisations = 0;
+  std::int64_t iterations = 0;      ///< of Newton's method
+};
+
+/// How an attempt to advance ended.
+enum class StepResult {
+  accepted,
+  step_too_small,  ///< the error test or Newton's method still fails at the smallest step that changes t
+  not_finite,      ///< values stay NaN or infinite at the smallest step
+  singular,        ///< the iteration matrix stays singular
+};
+
+struct StepOutcome {
+  StepResult result = StepResult::accepted;
+  int worst = -1;  ///< the variable (error test) or equation (values, convergence) that was worst, or -1
+
+  bool ok() const { return result == StepResult::accepted; }
+};
+
+/// A point to start from. For a DAE x and xp must be consistent; for an explicit ODE xp may be empty.
+struct StartPoint {
+  double t = 0.0;
+  std::span<const double> x;
+  std::span<const double> xp = {};
+  int direction = +1;  ///< +1 forwards, -1 backwards in time
+  double step = 0.0;   ///< size of the first step to try (positive); 0: chosen by the method
+};
+
+/// After `start`, `advance` makes one accepted step at a time. Nothing allocates in an accepted step once two steps have been made.
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual int order() const = 0;
+
+  /// Begins at a point, of the same system as before or of another; statistics go on counting. A one-step method that is given the
+  /// previous step size starts at full order with it.
+  virtual void start(System& system, const StartPoint& point) = 0;
+  /// Makes one accepted step that does not pass `limit` (and ends exactly there if it comes near), repeating with smaller steps as
+  /// needed. On failure the state is that of the last accepted step.
+  virtual StepOutcome advance(double limit) = 0;
+
+  // --- the state after the last accepted step (or at the start)
+  virtual double t() const = 0;
+  virtual std::span<const double> x() const = 0;
+  virtual std::span<const double> xp() const = 0;
+  /// The last accepted step as a polynomial. May cost evaluations when first asked for after a step.
+  virtual const DensePolynomial& dense() = 0;
+  /// The step size that the method would try next (positive).
+  virtual double next_step() const = 0;
+  /// Estimated local error of the last step over the tolerance, 1 at most.
+  virtual double error() const = 0;
+
+  const StepStatistics& statistics() const { return statistics_; }
+
+ protected:
+  StepStatistics statistics_;
+};
+
+}  // namespace saltus

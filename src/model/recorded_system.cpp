@@ -1,0 +1,376 @@
+#include <saltus/expr/derivative.hpp>
+#include <saltus/expr/print.hpp>
+#include <saltus/model/recorded_system.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/lock_structure.hpp"
+
+namespace saltus {
+
+using Groups = std::vector<std::vector<Expr>>;
+
+namespace {
+
+bool depends_on_kind(std::span<const Expr> f, std::initializer_list<SymbolKind> kinds) {
+  return std::any_of(kinds.begin(), kinds.end(), [&](SymbolKind kind) { return !symbols_of(f, kind).empty(); });
+}
+
+/// A sparse matrix of expressions in column order, with the positions that vanish for the current locks left out.
+struct JacobianEntries {
+  std::vector<std::pair<int, int>> places;
+  std::vector<Expr> values;
+
+  explicit JacobianEntries(const SparseExprMatrix& m) {
+    auto entries = m.entries;
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return std::pair(a.column, a.row) < std::pair(b.column, b.row); });
+    for (const auto& entry : entries) {
+      places.emplace_back(entry.row, entry.column);
+      values.push_back(entry.value);
+    }
+  }
+  JacobianEntries() = default;
+};
+
+}  // namespace
+
+struct RecordedSystem::Impl {
+  /// What depends on the structural locks.
+  struct LockedStructure {
+    Structure structure;
+    std::vector<int> keep_x, keep_xp;  // entries of the full Jacobians that remain
+  };
+
+  RecordedEquations eq;
+  std::vector<Expr> xp;
+  ProgramOptions options;
+  std::vector<double> data, locks;
+  bool explicit_ode = false;
+  std::vector<Expr> f;             // right-hand sides if explicit
+  std::vector<Expr> coefficients;  // of the derivatives, where they depend on data
+  JacobianEntries jx, jxp;
+  LockStructure zeros_x, zeros_xp;
+  std::vector<int> structural_locks;
+  std::map<std::vector<double>, LockedStructure> structures;
+  const LockedStructure* current = nullptr;
+  Structure common;  // flags that do not depend on locks
+
+  // Programs are made when first needed: an explicit method never asks for a Jacobian.
+  Program residual_program, rhs_program, jacobian_program, time_program, guard_program;
+  Workspace residual_work, rhs_work, jacobian_work, time_work, guard_work;
+  TaylorProgram residual_series, jacobian_series, rhs_series, guard_series;
+  TaylorWorkspace residual_taylor, jacobian_taylor, rhs_taylor, guard_taylor;
+  std::vector<double> full_x, full_xp, scaled;
+
+  Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
+      : eq(std::move(equations)), options(opts), data(std::move(data_values)), locks(std::move(lock_values)) {
+    check_sizes();
+    const auto graph = common_graph(eq.variables);
+    if (!graph) throw UsageError("RecordedSystem: there are no variables");
+    if (!eq.time.is_symbol()) eq.time = Expr(graph, graph->symbol("time", SymbolKind::time));
+    for (const Expr& x : eq.variables) xp.push_back(der(x));
+    find_explicit_form();
+    jx = JacobianEntries(saltus::jacobian(eq.equations, eq.variables));
+    jxp = JacobianEntries(saltus::jacobian(eq.equations, xp));
+    zeros_x = LockStructure(jx.values, eq.locks);
+    zeros_xp = LockStructure(jxp.values, eq.locks);
+    std::set_union(zeros_x.structural_locks().begin(), zeros_x.structural_locks().end(), zeros_xp.structural_locks().begin(),
+                   zeros_xp.structural_locks().end(), std::back_inserter(structural_locks));
+    common.variables = static_cast<int>(eq.variables.size());
+    common.equations = static_cast<int>(eq.equations.size());
+    common.guards = static_cast<int>(eq.guards.size());
+    common.explicit_ode = explicit_ode;
+    std::vector<Expr> all = jx.values;
+    all.insert(all.end(), jxp.values.begin(), jxp.values.end());
+    common.linear = !depends_on_kind(all, {SymbolKind::variable, SymbolKind::derivative});
+    common.constant_jacobian = common.linear && !depends_on_kind(all, {SymbolKind::time});
+    common.taylor = !uses_external();
+    full_x.resize(jx.values.size());
+    full_xp.resize(jxp.values.size());
+    scaled.resize(eq.variables.size());
+    select_structure();
+  }
+
+  void check_sizes() const {
+    if (data.size() != eq.data.size()) throw UsageError("RecordedSystem: one value per data symbol is needed");
+    if (locks.size() != eq.locks.size()) throw UsageError("RecordedSystem: one value per lock is needed");
+    if (!eq.equation_names.empty() && eq.equation_names.size() != eq.equations.size())
+      throw UsageError("RecordedSystem: one name per equation is needed");
+    if (!eq.nominal.empty() && eq.nominal.size() != eq.variables.size())
+      throw UsageError("RecordedSystem: one nominal value per variable is needed");
+    for (const Expr& x : eq.variables)
+      if (!x.is_symbol()) throw UsageError("RecordedSystem: a variable must be a symbol");
+  }
+
+  bool uses_external() const {
+    std::vector<Expr> all = eq.equations;
+    all.insert(all.end(), eq.guards.begin(), eq.guards.end());
+    const auto graph = common_graph(all);
+    if (!graph) return false;
+    std::vector<NodeId> ids;
+    for (const Expr& e : all) ids.push_back(e.in(*graph));
+    const auto nodes = graph->reachable(ids);
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return graph->node(id).op == Op::external; });
+  }
+
+  // If every equation determines one derivative, c x_j' = rest with c constant or a function of data, the system is put into the
+  // form 0 = x_j' - rest/c, in the order of the variables.
+  void find_explicit_form() {
+    const std::size_t n = eq.variables.size();
+    if (eq.equations.size() != n) return;
+    const SparseExprMatrix m = saltus::jacobian(eq.equations, xp);
+    if (m.entries.size() != n) return;
+    std::vector<int> equation_of(n, -1);
+    std::vector<Expr> coefficient(n);
+    for (const auto& entry : m.entries) {
+      const bool fixed = !depends_on_kind(std::span(&entry.value, 1),
+                                          {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time}) &&
+                         locks_of(std::span(&entry.value, 1)).empty();
+      if (!fixed || equation_of[entry.column] >= 0) return;
+      equation_of[entry.column] = entry.row;
+      coefficient[entry.column] = entry.value;
+    }
+    for (const Expr& c : coefficient)
+      if (!c.is_constant()) coefficients.push_back(c);
+    if (!coefficients_nonzero()) {
+      coefficients.clear();
+      return;
+    }
+    std::vector<std::pair<Expr, Expr>> without;
+    for (const Expr& d : xp) without.emplace_back(d, Expr(0.0));
+    const std::vector<Expr> rest = substitute(eq.equations, without);
+    std::vector<std::string> names;
+    for (std::size_t j = 0; j < n; ++j) {
+      f.push_back(-rest[equation_of[j]] / coefficient[j]);
+      if (!eq.equation_names.empty()) names.push_back(eq.equation_names[equation_of[j]]);
+    }
+    explicit_ode = true;
+    eq.equation_names = names;
+    std::vector<std::pair<Expr, Expr>> with;
+    for (std::size_t j = 0; j < n; ++j) {
+      eq.equations[j] = xp[j] - f[j];
+      with.emplace_back(xp[j], f[j]);
+    }
+    eq.guards = substitute(eq.guards, with);
+  }
+
+  bool coefficients_nonzero() const {
+    if (coefficients.empty()) return true;
+    const Program p(Groups{eq.data}, Groups{coefficients}, {.backend = Backend::interpreter});
+    Workspace w = p.workspace();
+    std::vector<double> values(coefficients.size());
+    const double* in[] = {data.data()};
+    double* const out[] = {values.data()};
+    p(in, out, w);
+    return std::all_of(values.begin(), values.end(), [](double v) { return v != 0.0 && std::isfinite(v); });
+  }
+
+  void select_structure() {
+    std::vector<double> key;
+    for (const int k : structural_locks) key.push_back(locks[k]);
+    const auto [it, fresh] = structures.try_emplace(std::move(key));
+    current = &it->second;
+    if (!fresh) return;
+    LockedStructure& s = it->second;
+    s.structure = common;
+    const auto reduce = [&](const JacobianEntries& entries, const LockStructure& zeros, SparsePattern& pattern,
+                            std::vector<int>& keep) {
+      const std::vector<char> vanishing = zeros.vanishing(locks);
+      std::vector<std::pair<int, int>> places;
+      for (std::size_t k = 0; k < entries.values.size(); ++k)
+        if (vanishing.empty() || !vanishing[k]) {
+          keep.push_back(static_cast<int>(k));
+          places.push_back(entries.places[k]);
+        }
+      pattern = make_pattern(common.equations, common.variables, places);
+    };
+    reduce(jx, zeros_x, s.structure.state_pattern, s.keep_x);
+    reduce(jxp, zeros_xp, s.structure.derivative_pattern, s.keep_xp);
+  }
+
+  Groups inputs(bool with_derivatives) const {
+    return {{eq.time}, eq.variables, with_derivatives ? xp : std::vector<Expr>{}, eq.data, eq.locks};
+  }
+
+  void make(Program& program, Workspace& work, bool with_derivatives, const Groups& outputs) {
+    if (!program.empty()) return;
+    program = Program(inputs(with_derivatives), outputs, options);
+    work = program.workspace();
+  }
+
+  void run(const Program& program, Workspace& work, double t, std::span<const double> x, const double* derivative,
+           std::span<double* const> out) {
+    const double* in[] = {&t, x.data(), derivative, data.data(), locks.data()};
+    program(in, out, work);
+  }
+
+  void make(TaylorProgram& program, TaylorWorkspace& work, bool with_derivatives, const Groups& outputs) {
+    if (!program.empty()) return;
+    program = TaylorProgram(inputs(with_derivatives), {true, true, true, false, false}, outputs);
+    work = TaylorWorkspace(program);
+  }
+
+  void start(TaylorWorkspace& work, double t, int order) const {
+    work.start(order);
+    work.set(0, 0, 0, t);
+    if (order > 0) work.set(0, 0, 1, 1.0);
+    work.set(3, 0, data);
+    work.set(4, 0, locks);
+  }
+
+  /// Coefficient k of x and x' from X = (x_[0], x_[1], …).
+  void set_state(TaylorWorkspace& work, int k, std::span<const double> X, bool with_derivatives) {
+    const std::size_t n = eq.variables.size();
+    work.set(1, k, X.subspan(static_cast<std::size_t>(k) * n, n));
+    if (!with_derivatives) return;
+    for (std::size_t j = 0; j < n; ++j) scaled[j] = (k + 1) * X[static_cast<std::size_t>(k + 1) * n + j];
+    work.set(2, k, scaled);
+  }
+};
+
+RecordedSystem::RecordedSystem(RecordedEquations equations, std::vector<double> data, std::vector<double> locks,
+                               ProgramOptions options)
+    : impl_(std::make_unique<Impl>(std::move(equations), std::move(data), std::move(locks), options)) {}
+RecordedSystem::~RecordedSystem() = default;
+RecordedSystem::RecordedSystem(RecordedSystem&&) noexcept = default;
+RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
+
+void RecordedSystem::set_data(std::span<const double> data) {
+  if (data.size() != impl_->data.size()) throw UsageError("RecordedSystem::set_data: wrong number of values");
+  std::copy(data.begin(), data.end(), impl_->data.begin());
+  if (!impl_->coefficients.empty() && !impl_->coefficients_nonzero())
+    throw UsageError("a parameter makes the coefficient of a derivative zero, which changes the index of the system: "
+                     "give this value when the system is built");
+}
+
+void RecordedSystem::set_locks(std::span<const double> locks) {
+  if (locks.size() != impl_->locks.size()) throw UsageError("RecordedSystem::set_locks: wrong number of values");
+  bool structural = false;
+  for (const int k : impl_->structural_locks) structural = structural || locks[k] != impl_->locks[k];
+  std::copy(locks.begin(), locks.end(), impl_->locks.begin());
+  if (structural) impl_->select_structure();
+}
+
+std::span<const double> RecordedSystem::data() const { return impl_->data; }
+std::span<const double> RecordedSystem::locks() const { return impl_->locks; }
+const std::vector<int>& RecordedSystem::structural_locks() const { return impl_->structural_locks; }
+const RecordedEquations& RecordedSystem::equations() const { return impl_->eq; }
+const Program& RecordedSystem::residual_program() const {
+  impl_->make(impl_->residual_program, impl_->residual_work, true, Groups{impl_->eq.equations});
+  return impl_->residual_program;
+}
+const Structure& RecordedSystem::structure() const { return impl_->current->structure; }
+std::string RecordedSystem::variable_name(int j) const { return impl_->eq.variables[j].name(); }
+std::string RecordedSystem::equation_name(int i) const {
+  if (!impl_->eq.equation_names.empty()) return impl_->eq.equation_names[i];
+  return "0 = " + to_string(impl_->eq.equations[i], 60);
+}
+double RecordedSystem::nominal(int j) const { return impl_->eq.nominal.empty() ? 1.0 : impl_->eq.nominal[j]; }
+
+void RecordedSystem::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
+  impl_->make(impl_->residual_program, impl_->residual_work, true, Groups{impl_->eq.equations});
+  double* const out[] = {F.data()};
+  impl_->run(impl_->residual_program, impl_->residual_work, t, x, xp.data(), out);
+}
+
+void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
+  if (!impl_->explicit_ode) return System::rhs(t, x, xp);
+  impl_->make(impl_->rhs_program, impl_->rhs_work, false, Groups{impl_->f});
+  double* const out[] = {xp.data()};
+  impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
+}
+
+void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                              std::span<double> Fxp) {
+  Impl& m = *impl_;
+  m.make(m.jacobian_program, m.jacobian_work, true, Groups{m.jx.values, m.jxp.values});
+  double* const out[] = {m.full_x.data(), m.full_xp.data()};
+  m.run(m.jacobian_program, m.jacobian_work, t, x, xp.data(), out);
+  for (std::size_t k = 0; k < m.current->keep_x.size(); ++k) Fx[k] = m.full_x[m.current->keep_x[k]];
+  for (std::size_t k = 0; k < m.current->keep_xp.size(); ++k) Fxp[k] = m.full_xp[m.current->keep_xp[k]];
+}
+
+void RecordedSystem::time_derivative(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Ft) {
+  Impl& m = *impl_;
+  if (m.time_program.empty()) {
+    const Expr one = 1.0;
+    m.make(m.time_program, m.time_work, true,
+           Groups{directional_derivative(m.eq.equations, std::span(&m.eq.time, 1), std::span(&one, 1))});
+  }
+  double* const out[] = {Ft.data()};
+  m.run(m.time_program, m.time_work, t, x, xp.data(), out);
+}
+
+void RecordedSystem::taylor(double t, int level, std::span<const double> X, std::span<double> F) {
+  Impl& m = *impl_;
+  if (!m.common.taylor) return System::taylor(t, level, X, F);
+  m.make(m.residual_series, m.residual_taylor, true, Groups{m.eq.equations});
+  const std::size_t rows = m.eq.equations.size();
+  m.start(m.residual_taylor, t, level);
+  for (int k = 0; k <= level; ++k) {
+    m.set_state(m.residual_taylor, k, X, true);
+    m.residual_taylor.advance(k);
+    m.residual_taylor.get(0, k, F.subspan(static_cast<std::size_t>(k) * rows, rows));
+  }
+}
+
+void RecordedSystem::taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F,
+                                     std::span<double> Fx, std::span<double> Fxp) {
+  Impl& m = *impl_;
+  if (!m.common.taylor) return System::taylor_jacobian(t, level, X, F, Fx, Fxp);
+  m.make(m.jacobian_series, m.jacobian_taylor, true, Groups{m.eq.equations, m.jx.values, m.jxp.values});
+  const std::size_t rows = m.eq.equations.size();
+  const auto &keep_x = m.current->keep_x, &keep_xp = m.current->keep_xp;
+  m.start(m.jacobian_taylor, t, level);
+  for (int k = 0; k <= level; ++k) {
+    m.set_state(m.jacobian_taylor, k, X, true);
+    m.jacobian_taylor.advance(k);
+    m.jacobian_taylor.get(0, k, F.subspan(static_cast<std::size_t>(k) * rows, rows));
+    const auto level_offset = static_cast<std::size_t>(k);
+    for (std::size_t i = 0; i < keep_x.size(); ++i)
+      Fx[level_offset * keep_x.size() + i] = m.jacobian_taylor.get(1, keep_x[i], k);
+    for (std::size_t i = 0; i < keep_xp.size(); ++i)
+      Fxp[level_offset * keep_xp.size() + i] = m.jacobian_taylor.get(2, keep_xp[i], k);
+  }
+}
+
+void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
+  Impl& m = *impl_;
+  if (!m.common.taylor || !m.explicit_ode) return System::solution_taylor(t, order, X);
+  m.make(m.rhs_series, m.rhs_taylor, false, Groups{m.f});
+  const std::size_t n = m.eq.variables.size();
+  m.start(m.rhs_taylor, t, order);
+  for (int k = 0; k < order; ++k) {
+    m.set_state(m.rhs_taylor, k, X, false);
+    m.rhs_taylor.advance(k);
+    const std::span<double> next = X.subspan(static_cast<std::size_t>(k + 1) * n, n);
+    m.rhs_taylor.get(0, k, next);
+    for (double& value : next) value /= k + 1;
+  }
+}
+
+void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
+  Impl& m = *impl_;
+  if (m.eq.guards.empty()) return;
+  m.make(m.guard_program, m.guard_work, !m.explicit_ode, Groups{m.eq.guards});
+  double* const out[] = {g.data()};
+  m.run(m.guard_program, m.guard_work, t, x, xp.data(), out);
+}
+
+void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {
+  Impl& m = *impl_;
+  if (m.eq.guards.empty()) return;
+  if (!m.common.taylor) return System::guards_taylor(t, order, X, G);
+  m.make(m.guard_series, m.guard_taylor, !m.explicit_ode, Groups{m.eq.guards});
+  const std::size_t count = m.eq.guards.size();
+  m.start(m.guard_taylor, t, order);
+  for (int k = 0; k <= order; ++k) {
+    m.set_state(m.guard_taylor, k, X, !m.explicit_ode);
+    m.guard_taylor.advance(k);
+    m.guard_taylor.get(0, k, G.subspan(static_cast<std::size_t>(k) * count, count));
+  }
+}
+
+}  // namespace saltus

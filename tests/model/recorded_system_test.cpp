@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+#include <saltus/expr/derivative.hpp>
+#include <saltus/model/recorded_system.hpp>
+
+#include <cmath>
+#include <memory>
+
+#include "suites/check_derivatives.hpp"
+
+namespace saltus {
+namespace {
+
+struct RecordedSystemTest : ::testing::Test {
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  Expr t{graph, graph->symbol("time", SymbolKind::time)};
+  Expr p{graph, graph->symbol("p", SymbolKind::parameter)};
+  Expr x{graph, graph->symbol("x", SymbolKind::variable)};
+  Expr y{graph, graph->symbol("y", SymbolKind::variable)};
+};
+
+TEST_F(RecordedSystemTest, ExplicitEquationsAreRecognisedInAnyOrderAndScale) {
+  // 2 y' = -x + t,  p x' = y  as residuals in the "wrong" order
+  RecordedSystem s({.time = t, .variables = {x, y}, .equations = {x - t + 2.0 * der(y), p * der(x) - y}, .data = {p}}, {4.0});
+  ASSERT_TRUE(s.structure().explicit_ode);
+  EXPECT_TRUE(s.structure().linear);
+  EXPECT_TRUE(s.structure().constant_jacobian);
+  double xp[2], F[2];
+  s.rhs(3.0, std::vector{1.0, 2.0}, xp);
+  EXPECT_EQ(xp[0], 0.5);
+  EXPECT_EQ(xp[1], 1.0);
+  s.residual(3.0, std::vector{1.0, 2.0}, xp, F);
+  EXPECT_EQ(F[0], 0.0);
+  EXPECT_EQ(F[1], 0.0);
+  EXPECT_THROW(s.set_data(std::vector{0.0}), UsageError);
+}
+
+TEST_F(RecordedSystemTest, AZeroCoefficientMeansNoExplicitForm) {
+  RecordedSystem s({.time = t, .variables = {x}, .equations = {p * der(x) - x}, .data = {p}}, {0.0});
+  EXPECT_FALSE(s.structure().explicit_ode);
+  double xp[1];
+  EXPECT_THROW(s.rhs(0.0, std::vector{1.0}, xp), UsageError);
+}
+
+TEST_F(RecordedSystemTest, StructureFollowsTheLocks) {
+  // if l then x - y = 0 else y - 1 = 0: in one branch x does not occur
+  const BoolExpr l = t > 1.0;
+  RecordedSystem s({.time = t,
+                    .variables = {x, y},
+                    .equations = {der(x) + y, if_else(l, x - y, y - 1.0)},
+                    .locks = locks_of(std::vector{l.expr()})},
+                   {}, {1.0});
+  EXPECT_EQ(s.structural_locks(), (std::vector{0}));
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);
+  s.set_locks(std::vector{0.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 2);
+  double Fx[2], Fxp[1];
+  s.jacobian(0.0, std::vector{5.0, 6.0}, std::vector{0.0, 0.0}, Fx, Fxp);
+  EXPECT_EQ(Fx[0], 1.0);
+  EXPECT_EQ(Fx[1], 1.0);
+  s.set_locks(std::vector{1.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);
+}
+
+TEST_F(RecordedSystemTest, LocksThatOnlyChangeValuesAreNotStructural) {
+  RecordedSystem s({.time = t,
+                    .variables = {x},
+                    .equations = {der(x) + if_else(x > 0.0, Expr(0.1), Expr(0.0)) + if_else(x > 1.0, 2.0 * x, 3.0 * x)},
+                    .locks = locks_of(std::vector{(x > 0.0).expr(), (x > 1.0).expr()})},
+                   {}, {0.0, 0.0});
+  EXPECT_TRUE(s.structural_locks().empty());
+}
+
+TEST_F(RecordedSystemTest, TaylorCoefficientsOfTheResidualAndItsJacobians) {
+  RecordedSystem s({.time = t, .variables = {x, y}, .equations = {der(x) * y - sin(t), x * x + y * y - 1.0}});
+  // along x = cos(s), y = sin(s) + 0 at t = 0.3 + s: coefficients by hand at level 2
+  const double a = 0.3;
+  const auto c = [&](int k) { return std::cos(a + k * M_PI / 2) / std::tgamma(k + 1.0); };
+  const auto n = [&](int k) { return std::sin(a + k * M_PI / 2) / std::tgamma(k + 1.0); };
+  std::vector<double> X;
+  for (int k = 0; k <= 3; ++k) {
+    X.push_back(c(k));
+    X.push_back(n(k));
+  }
+  std::vector<double> F(6), Fx(3 * 3), Fxp(3);
+  s.taylor_jacobian(a, 2, X, F, Fx, Fxp);
+  // F1 = -sin^2(t) - sin(t), F2 = 0
+  EXPECT_NEAR(F[0], -std::sin(a) * std::sin(a) - std::sin(a), 1e-15);
+  EXPECT_NEAR(F[2], -2.0 * std::sin(a) * std::cos(a) - std::cos(a), 1e-15);
+  EXPECT_NEAR(F[4], -std::cos(2.0 * a) + std::sin(a) / 2.0, 1e-15);
+  for (const int i : {1, 3, 5}) EXPECT_NEAR(F[i], 0.0, 1e-15);
+  // Fx in column order: dF2/dx = 2x; dF1/dy = x', dF2/dy = 2y.  Fxp: dF1/dx' = y
+  EXPECT_NEAR(Fx[3 * 1 + 0], 2.0 * c(1), 1e-15);
+  EXPECT_NEAR(Fx[3 * 2 + 1], 3.0 * c(3), 1e-15);
+  EXPECT_NEAR(Fxp[2], n(2), 1e-15);
+  std::vector<double> again(6);
+  s.taylor(a, 2, X, again);
+  EXPECT_EQ(again, F);
+}
+
+TEST_F(RecordedSystemTest, SolutionSeriesAndGuards) {
+  RecordedSystem s({.time = t, .variables = {x, y}, .equations = {der(x) - y, der(y) + x}, .guards = {x * y, der(x) - t}});
+  std::vector<double> X(2 * 6);
+  X[0] = 1.0;
+  s.solution_taylor(0.5, 5, X);
+  EXPECT_NEAR(X[2 * 4], 1.0 / 24.0, 1e-16);
+  EXPECT_NEAR(X[2 * 5 + 1], -1.0 / 120.0, 1e-16);
+  std::vector<double> G(2 * 4);
+  s.guards_taylor(0.5, 3, X, G);
+  // cos*(-sin) = -sin(2s)/2 = -s + 2/3 s^3;   der(x) becomes y = -sin: guard 2 is -sin(s) - 0.5 - s
+  EXPECT_NEAR(G[2 * 1], -1.0, 1e-15);
+  EXPECT_NEAR(G[2 * 3], 2.0 / 3.0, 1e-15);
+  EXPECT_NEAR(G[1], -0.5, 1e-15);
+  EXPECT_NEAR(G[2 * 1 + 1], -2.0, 1e-15);
+  double g[2];
+  s.guards(0.5, std::vector{1.0, 0.0}, {}, g);
+  EXPECT_EQ(g[1], -0.5);
+}
+
+TEST_F(RecordedSystemTest, TimeDerivative) {
+  RecordedSystem s({.time = t, .variables = {x}, .equations = {der(x) - sin(2.0 * t) * x}});
+  double Ft[1];
+  s.time_derivative(0.4, std::vector{3.0}, std::vector{0.0}, Ft);
+  EXPECT_NEAR(Ft[0], -2.0 * std::cos(0.8) * 3.0, 1e-15);
+}
+
+}  // namespace
+}  // namespace saltus

@@ -31,11 +31,14 @@ struct ProgramOptions {
 class Workspace {
  public:
   Workspace() = default;
+  Workspace(Workspace&&) = default;  // not copyable: it points into its own memory
+  Workspace& operator=(Workspace&&) = default;
 
  private:
   friend class Program;
   std::vector<double> memory_;
   double* frame_ = nullptr;  // 64-byte aligned start inside memory_
+  double* temporaries_ = nullptr;  // where the tape's temporaries start in the frame
   int lanes_ = 1;
 };
 
@@ -59,6 +62,7 @@ class Program {
   Workspace workspace(int lanes = 1) const;
 
   /// Evaluates. `in` and `out` have one pointer per group; the number of lanes is the workspace's. Allocates nothing.
+  /// The outputs must not overlap the inputs. Where an external function throws, its results are NaN.
   void operator()(std::span<const double* const> in, std::span<double* const> out, Workspace& workspace) const;
 
   /// Encloses the outputs for all inputs in the given intervals. Throws UsageError if there is external code.

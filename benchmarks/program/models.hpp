@@ -1,7 +1,8 @@
-// The benchmark models, each written once as a template: with doubles it is the plain C++ peer, with expressions it is recorded.
+// The benchmark models, each written once as a template: with doubles it is the plain C++ peer, with expressions it is
+// recorded.
 //
-// `choose(k, g, yes, no)` is relation number k: yes where g > 0, otherwise no. The peer looks at lock k instead of g, as the
-// recorded program does when its relations are locked.
+// `choose(k, g, yes, no)` is relation number k: yes where g > 0, otherwise no. The peer looks at lock k instead of g,
+// as the recorded program does when its relations are locked.
 #pragma once
 
 #include <cmath>
@@ -38,7 +39,8 @@ struct TwoMasses {
   }
 };
 
-/// A planar chain of seven rods with dry friction in the joints. The mass matrix is factorised (LDL^T) in the right-hand side.
+/// A planar chain of seven rods with dry friction in the joints. The mass matrix is factorised (LDL^T) in the
+/// right-hand side.
 struct Arm {
   static constexpr int links = 7, states = 2 * links, parameters = 3, relations = links;
   static constexpr const char* name = "arm_14";

@@ -122,7 +122,8 @@ void PlainModel<Stencil>::jacobian(double, const double* x, const double* p, con
     const double left = i > 0 ? x[i - 1] : 0.0, right = i + 1 < n ? x[i + 1] : 0.0, u = x[i];
     const double advection = p[1] * u;
     if (i > 0) *entry++ = p[0] + advection;
-    *entry++ = -2.0 * p[0] - p[1] * (right - left) + (1.0 - 2.0 * u) * (u - p[2]) + u * (1.0 - u) - (lock[i] != 0.0 ? p[4] : 0.0);
+    *entry++ = -2.0 * p[0] - p[1] * (right - left) + (1.0 - 2.0 * u) * (u - p[2]) + u * (1.0 - u) -
+               (lock[i] != 0.0 ? p[4] : 0.0);
     if (i + 1 < n) *entry++ = p[0] - advection;
   }
 }

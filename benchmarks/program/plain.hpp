@@ -3,8 +3,8 @@
 
 namespace saltus::bench {
 
-/// Right-hand side and Jacobian; lock[k] != 0 stands for relation k. The Jacobian is dense by rows for the small models, and
-/// (left, diagonal, right) by rows without the two corners for the stencil.
+/// Right-hand side and Jacobian; lock[k] != 0 stands for relation k. The Jacobian is dense by rows for the small
+/// models, and (left, diagonal, right) by rows without the two corners for the stencil.
 using Plain = void (*)(double t, const double* x, const double* p, const double* lock, double* out);
 
 template <class M>

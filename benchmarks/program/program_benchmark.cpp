@@ -1,8 +1,9 @@
-// Right-hand sides and Jacobians: plain C++ against native code and the interpreter, and what it costs to make a program.
+// Right-hand sides and Jacobians: plain C++ against native code and the interpreter, and what it costs to make a
+// program.
 //
-// Run with --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true and
-// compare the medians. "evaluation" is the time of one evaluation (a call divided by its lanes), "instruction" that of one
-// instruction of the tape in one lane.
+// Run with --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
+// --benchmark_report_aggregates_only=true and compare the medians. "evaluation" is the time of one evaluation (a call
+// divided by its lanes), "instruction" that of one instruction of the tape in one lane.
 #include <benchmark/benchmark.h>
 #include <saltus/expr/derivative.hpp>
 #include <saltus/program/program.hpp>
@@ -65,10 +66,12 @@ struct Data {
     const auto width = static_cast<std::size_t>(lanes);
     for (const auto& group : model.inputs) {
       auto& values = in.emplace_back(group.size() * width);
-      for (std::size_t k = 0; k < values.size(); ++k) values[k] = value(k / width, static_cast<int>(k % width), in.size() == 3 ? 0.4 : 0.7);
+      for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = value(k / width, static_cast<int>(k % width), in.size() == 3 ? 0.4 : 0.7);
     }
     // the locks have the values that the relations have here
-    const std::vector<std::vector<Expr>> live{model.inputs[0], model.inputs[1], model.inputs[2]}, locks{model.inputs[3]};
+    const std::vector<std::vector<Expr>> live{model.inputs[0], model.inputs[1], model.inputs[2]},
+        locks{model.inputs[3]};
     const Program relations(live, locks, {.backend = Backend::interpreter});
     Workspace w = relations.workspace(lanes);
     double* const target[] = {in[3].data()};
@@ -85,12 +88,14 @@ void run_plain(benchmark::State& state, Plain function) {
   const Recorded<M> model;
   const auto size = static_cast<std::size_t>(M::states);
   Data<M> data(model, std::max(size * 3, size < 20 ? size * size : 0), 1);
-  // the recorded relation may be the negation of the written one, so the peer's locks are found by the same rule as it uses
+  // the recorded relation may be the negation of the written one, so the peer's locks are found by the same rule as it
+  // uses
   std::vector<double> lock(M::relations), ignored(size);
-  M::rhs(data.in[0][0], data.in[1].data(), data.in[2].data(), ignored.data(), [&](int k, double g, double yes, double no) {
-    lock[static_cast<std::size_t>(k)] = g > 0.0;
-    return g > 0.0 ? yes : no;
-  });
+  M::rhs(data.in[0][0], data.in[1].data(), data.in[2].data(), ignored.data(),
+         [&](int k, double g, double yes, double no) {
+           lock[static_cast<std::size_t>(k)] = g > 0.0;
+           return g > 0.0 ? yes : no;
+         });
   benchmark::DoNotOptimize(function);
   for (auto _ : state) {
     function(data.in[0][0], data.in[1].data(), data.in[2].data(), lock.data(), data.out.data());
@@ -135,12 +140,14 @@ void lower_tape(benchmark::State& state, bool derivative) {
 template <class M>
 void compile(benchmark::State& state, bool derivative, int lanes) {
   const Recorded<M> model;
-  const Tape tape = lower(model.inputs, std::vector<std::vector<Expr>>{derivative ? model.jacobian_entries() : model.rhs});
+  const Tape tape =
+      lower(model.inputs, std::vector<std::vector<Expr>>{derivative ? model.jacobian_entries() : model.rhs});
   for (auto _ : state) benchmark::DoNotOptimize(make_native_code(tape, lanes));
   state.counters["instruction"] = benchmark::Counter(static_cast<double>(tape.code.size()), inverse_rate);
 }
 
-/// Empty if the peer and the program agree: entries to 1e-10 of the largest, since the peer may contract where we do not.
+/// Empty if the peer and the program agree: entries to 1e-10 of the largest, since the peer may contract where we do
+/// not.
 template <class M>
 std::string disagreement() {
   const Recorded<M> model;
@@ -153,18 +160,21 @@ std::string disagreement() {
     Workspace w = program.workspace();
     program(data.in_pointers, data.out_pointers, w);
     std::vector<double> lock(M::relations), plain(derivative && n < 20 ? n * n : 3 * n);
-    M::rhs(data.in[0][0], data.in[1].data(), data.in[2].data(), plain.data(), [&](int k, double g, double yes, double no) {
-      lock[static_cast<std::size_t>(k)] = g > 0.0;
-      return g > 0.0 ? yes : no;
-    });
+    M::rhs(data.in[0][0], data.in[1].data(), data.in[2].data(), plain.data(),
+           [&](int k, double g, double yes, double no) {
+             lock[static_cast<std::size_t>(k)] = g > 0.0;
+             return g > 0.0 ? yes : no;
+           });
     const Plain function = derivative ? PlainModel<M>::jacobian : PlainModel<M>::rhs;
     function(data.in[0][0], data.in[1].data(), data.in[2].data(), lock.data(), plain.data());
     double scale = 0.0;
     for (const double v : data.out) scale = std::max(scale, std::abs(v));
     for (std::size_t k = 0; k < data.out.size(); ++k) {
       const bool dense = derivative && n < 20;
-      const double v = plain[dense ? static_cast<std::size_t>(entries[k].row) * n + static_cast<std::size_t>(entries[k].column) : k];
-      if (!(std::abs(v - data.out[k]) <= 1e-10 * scale)) return std::string(M::name) + (derivative ? " Jacobian" : " rhs");
+      const double v =
+          plain[dense ? static_cast<std::size_t>(entries[k].row) * n + static_cast<std::size_t>(entries[k].column) : k];
+      if (!(std::abs(v - data.out[k]) <= 1e-10 * scale))
+        return std::string(M::name) + (derivative ? " Jacobian" : " rhs");
     }
   }
   return "";
@@ -174,7 +184,9 @@ template <class M>
 void register_model() {
   for (const bool derivative : {false, true}) {
     const std::string prefix = std::string(M::name) + (derivative ? "/jacobian/" : "/rhs/");
-    const auto add = [&](const std::string& name, auto function) { benchmark::RegisterBenchmark((prefix + name).c_str(), function); };
+    const auto add = [&](const std::string& name, auto function) {
+      benchmark::RegisterBenchmark((prefix + name).c_str(), function);
+    };
     const Plain plain = derivative ? PlainModel<M>::jacobian : PlainModel<M>::rhs;
     add("plain", [plain](benchmark::State& s) { run_plain<M>(s, plain); });
     for (const int lanes : {1, 4, 8})

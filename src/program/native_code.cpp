@@ -1,4 +1,5 @@
-// Executable memory for the code that the emitter writes: written first, then made executable and read-only (never both).
+// Executable memory for the code that the emitter writes: written first, then made executable and read-only (never
+// both).
 #include "program/native_code.hpp"
 
 #include <sys/mman.h>
@@ -38,7 +39,9 @@ class MappedCode final : public NativeCode {
 
 }  // namespace
 
-bool native_code_available() { return cpu_has_avx2_fma(); }
+bool native_code_available() {
+  return cpu_has_avx2_fma();
+}
 
 std::shared_ptr<const NativeCode> make_native_code(const Tape& tape, int lanes) {
   if (!native_code_available() || (lanes != 1 && lanes != 4)) return nullptr;

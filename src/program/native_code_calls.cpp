@@ -41,27 +41,46 @@ void call_lanes(const CallSite* site, double* scratch) {
 
 }  // namespace
 
-bool makes_call(Opcode op) { return op == Opcode::external || math_function(op, 1) != nullptr; }
+bool makes_call(Opcode op) {
+  return op == Opcode::external || math_function(op, 1) != nullptr;
+}
 
 const void* math_function(Opcode op, int lanes) {
   switch (op) {
-    case Opcode::exp: return pick<static_cast<Unary>(::exp)>(lanes);
-    case Opcode::log: return pick<static_cast<Unary>(::log)>(lanes);
-    case Opcode::sin: return pick<static_cast<Unary>(::sin)>(lanes);
-    case Opcode::cos: return pick<static_cast<Unary>(::cos)>(lanes);
-    case Opcode::tan: return pick<static_cast<Unary>(::tan)>(lanes);
-    case Opcode::asin: return pick<static_cast<Unary>(::asin)>(lanes);
-    case Opcode::acos: return pick<static_cast<Unary>(::acos)>(lanes);
-    case Opcode::atan: return pick<static_cast<Unary>(::atan)>(lanes);
-    case Opcode::sinh: return pick<static_cast<Unary>(::sinh)>(lanes);
-    case Opcode::cosh: return pick<static_cast<Unary>(::cosh)>(lanes);
-    case Opcode::tanh: return pick<static_cast<Unary>(::tanh)>(lanes);
-    case Opcode::asinh: return pick<static_cast<Unary>(::asinh)>(lanes);
-    case Opcode::acosh: return pick<static_cast<Unary>(::acosh)>(lanes);
-    case Opcode::atanh: return pick<static_cast<Unary>(::atanh)>(lanes);
-    case Opcode::pow: return pick<static_cast<Binary>(::pow)>(lanes);
-    case Opcode::atan2: return pick<static_cast<Binary>(::atan2)>(lanes);
-    default: return nullptr;
+    case Opcode::exp:
+      return pick<static_cast<Unary>(::exp)>(lanes);
+    case Opcode::log:
+      return pick<static_cast<Unary>(::log)>(lanes);
+    case Opcode::sin:
+      return pick<static_cast<Unary>(::sin)>(lanes);
+    case Opcode::cos:
+      return pick<static_cast<Unary>(::cos)>(lanes);
+    case Opcode::tan:
+      return pick<static_cast<Unary>(::tan)>(lanes);
+    case Opcode::asin:
+      return pick<static_cast<Unary>(::asin)>(lanes);
+    case Opcode::acos:
+      return pick<static_cast<Unary>(::acos)>(lanes);
+    case Opcode::atan:
+      return pick<static_cast<Unary>(::atan)>(lanes);
+    case Opcode::sinh:
+      return pick<static_cast<Unary>(::sinh)>(lanes);
+    case Opcode::cosh:
+      return pick<static_cast<Unary>(::cosh)>(lanes);
+    case Opcode::tanh:
+      return pick<static_cast<Unary>(::tanh)>(lanes);
+    case Opcode::asinh:
+      return pick<static_cast<Unary>(::asinh)>(lanes);
+    case Opcode::acosh:
+      return pick<static_cast<Unary>(::acosh)>(lanes);
+    case Opcode::atanh:
+      return pick<static_cast<Unary>(::atanh)>(lanes);
+    case Opcode::pow:
+      return pick<static_cast<Binary>(::pow)>(lanes);
+    case Opcode::atan2:
+      return pick<static_cast<Binary>(::atan2)>(lanes);
+    default:
+      return nullptr;
   }
 }
 

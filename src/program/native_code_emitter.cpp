@@ -12,11 +12,15 @@ namespace saltus::native {
 
 namespace {
 
-constexpr std::uint32_t bit(int r) { return 1u << r; }
+constexpr std::uint32_t bit(int r) {
+  return 1u << r;
+}
 
 // Numbers of the general registers, as the processor counts them.
 enum Gpr { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15 };
-constexpr bool callee_saved(int gpr) { return gpr == rbx || gpr == rbp || gpr >= r12; }
+constexpr bool callee_saved(int gpr) {
+  return gpr == rbx || gpr == rbp || gpr >= r12;
+}
 
 constexpr std::size_t special_count = 4;
 
@@ -51,7 +55,8 @@ bool Emitter::run() {
   return true;
 }
 
-// ------------------------------------------------------------------------------------------------ frame of the function
+// ------------------------------------------------------------------------------------------------ frame of the
+// function
 
 bool Emitter::offsets_fit() const {
   std::size_t largest = std::max<std::size_t>(tape_.constants.size() + 2 * special_count + 8,
@@ -77,7 +82,8 @@ void Emitter::count_group_uses() {
   calls_ = std::any_of(flow_.steps.begin(), flow_.steps.end(), [](const Step& s) { return makes_call(s.op); });
 }
 
-// Gives the groups that are used most a general register each. A function with calls may only use those that calls leave alone.
+// Gives the groups that are used most a general register each. A function with calls may only use those that calls
+// leave alone.
 void Emitter::choose_bases() {
   std::vector<Base*> wanted;
   for (Base& base : in_)
@@ -147,7 +153,8 @@ void Emitter::epilogue() {
   code_.ret();
 }
 
-// ------------------------------------------------------------------------------------------------------------ addresses
+// ------------------------------------------------------------------------------------------------------------
+// addresses
 
 Xbyak::Address Emitter::special(Special s) const {
   return code_.ptr[code_.rip + constants_ + static_cast<int>(s) * 8 * std::max(2, lanes_)];
@@ -175,7 +182,8 @@ Xbyak::Address Emitter::scratch(std::size_t offset) const {
   return code_.ptr[memory_ + bytes_of(tape_.temporaries) + 8 * static_cast<int>(offset)];
 }
 
-// ------------------------------------------------------------------------------------------------------------ registers
+// ------------------------------------------------------------------------------------------------------------
+// registers
 
 std::uint32_t Emitter::next_use(Value v) const {
   return use_[v] < flow_.uses.begin[v + 1] ? flow_.uses.items[use_[v]] : never;
@@ -254,7 +262,8 @@ Emitter::Reg Emitter::need(Value v) {
   return r;
 }
 
-// Whether the value is better read from memory by the instruction itself: it is not in a register, and not needed again soon.
+// Whether the value is better read from memory by the instruction itself: it is not in a register, and not needed again
+// soon.
 bool Emitter::foldable(Value v) const {
   if (reg_[v] != none || is_plus_zero(v)) return false;
   if (flow_.is_leaf(v) && output_pending_[v]) return false;
@@ -264,7 +273,8 @@ bool Emitter::foldable(Value v) const {
   return k == flow_.uses.begin[v + 1] || flow_.uses.items[k] > position_ + soon;
 }
 
-// The value's use in this step is over. Its spill slot stays until the end of the step, since the instruction may still read it.
+// The value's use in this step is over. Its spill slot stays until the end of the step, since the instruction may still
+// read it.
 void Emitter::release(Value v) {
   if (next_use(v) != position_) return;  // an operand that occurs twice
   while (next_use(v) == position_) ++use_[v];

@@ -1,8 +1,8 @@
 // Writes the machine code of a tape into a buffer. Position-independent: the constants stand in front of the code.
 //
-// Straight-line code needs no graph colouring: registers are handed out in order, and when none is free the value goes whose
-// next use is furthest away (Belady's rule, which is optimal but for the cost of the stores). The work is linear in the length
-// of the tape.
+// Straight-line code needs no graph colouring: registers are handed out in order, and when none is free the value goes
+// whose next use is furthest away (Belady's rule, which is optimal but for the cost of the stores). The work is linear
+// in the length of the tape.
 #pragma once
 
 #include <xbyak/xbyak.h>
@@ -117,11 +117,11 @@ class Emitter {
 
   std::uint32_t position_ = 0;  // number of the step
   Value owner_[register_count];
-  std::uint32_t occupied_ = 0;           // bit per register
-  std::vector<std::int8_t> reg_;         // by value
-  std::vector<std::int32_t> slot_;       // by value: spill slot or -1
-  std::vector<std::uint32_t> use_;       // by value: index of its next use
-  std::vector<char> output_pending_;     // by leaf: its outputs are not written yet
+  std::uint32_t occupied_ = 0;        // bit per register
+  std::vector<std::int8_t> reg_;      // by value
+  std::vector<std::int32_t> slot_;    // by value: spill slot or -1
+  std::vector<std::uint32_t> use_;    // by value: index of its next use
+  std::vector<char> output_pending_;  // by leaf: its outputs are not written yet
   std::vector<std::int32_t> free_slots_, dying_slots_;
   std::int32_t slots_ = 0;
 };

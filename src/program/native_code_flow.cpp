@@ -12,8 +12,10 @@ bool gives_truth(Opcode op) {
     case Opcode::nonnegative:
     case Opcode::logical_and:
     case Opcode::logical_or:
-    case Opcode::logical_not: return true;
-    default: return false;
+    case Opcode::logical_not:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -23,9 +25,12 @@ bool reads_truth(Opcode op, std::size_t k) {
   switch (op) {
     case Opcode::logical_and:
     case Opcode::logical_or:
-    case Opcode::logical_not: return true;
-    case Opcode::select: return k == 0;
-    default: return false;
+    case Opcode::logical_not:
+      return true;
+    case Opcode::select:
+      return k == 0;
+    default:
+      return false;
   }
 }
 

@@ -1,8 +1,8 @@
-// What the code generator must know about a tape before it writes the first instruction: which values there are, where each is
-// used next, and which outputs it feeds.
+// What the code generator must know about a tape before it writes the first instruction: which values there are, where
+// each is used next, and which outputs it feeds.
 //
-// A tape reuses its slots; here every result is a value of its own. Values are numbered: constants, then inputs (both with the
-// numbers of their slots), then the results of the instructions in order.
+// A tape reuses its slots; here every result is a value of its own. Values are numbered: constants, then inputs (both
+// with the numbers of their slots), then the results of the instructions in order.
 #pragma once
 
 #include <saltus/program/tape.hpp>
@@ -49,8 +49,8 @@ struct Flow {
   std::uint32_t values = 0;
   std::vector<Step> steps;
   std::vector<Value> operands;
-  Lists<std::uint32_t> uses;   ///< by value: numbers of the steps that read it, ascending
-  Lists<Place> outputs;        ///< by value
+  Lists<std::uint32_t> uses;  ///< by value: numbers of the steps that read it, ascending
+  Lists<Place> outputs;       ///< by value
   /// By value: a truth value of which only the truth is ever asked; it may live as a mask of bits instead of 0 or 1.
   std::vector<char> is_mask;
 

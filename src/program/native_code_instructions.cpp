@@ -1,8 +1,9 @@
 // The instructions of the tape as machine instructions.
 //
-// Every one of them first brings its operands into registers (or decides to read one from memory), then ends their use in this
-// step, then takes a register for the result, which may be one that an operand has just left: the instruction reads before it
-// writes. Where several machine instructions make one operation, operands that are read late are pinned.
+// Every one of them first brings its operands into registers (or decides to read one from memory), then ends their use
+// in this step, then takes a register for the result, which may be one that an operand has just left: the instruction
+// reads before it writes. Where several machine instructions make one operation, operands that are read late are
+// pinned.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -16,7 +17,9 @@ namespace {
 
 using G = Xbyak::CodeGenerator;
 
-constexpr std::uint32_t bit(int r) { return r < 0 ? 0 : 1u << r; }
+constexpr std::uint32_t bit(int r) {
+  return r < 0 ? 0 : 1u << r;
+}
 
 // Predicates of vcmp. Ordered ones are false for NaN; not_equal is true for NaN, as != is in C.
 constexpr int equal = 0x00, not_equal = 0x04, less = 0x11, less_equal = 0x12, greater_equal = 0x1d, greater = 0x1e;
@@ -29,21 +32,30 @@ void Emitter::step(const Step& s) {
     case Opcode::add:
     case Opcode::sub:
     case Opcode::mul:
-    case Opcode::div: return arithmetic(s);
+    case Opcode::div:
+      return arithmetic(s);
     case Opcode::fma:
     case Opcode::fms:
-    case Opcode::fnma: return fused(s);
+    case Opcode::fnma:
+      return fused(s);
     case Opcode::neg:
     case Opcode::sqrt:
-    case Opcode::floor: return unary(s);
+    case Opcode::floor:
+      return unary(s);
     case Opcode::positive:
-    case Opcode::nonnegative: return relation(s);
+    case Opcode::nonnegative:
+      return relation(s);
     case Opcode::logical_and:
-    case Opcode::logical_or: return logic(s);
-    case Opcode::logical_not: return logical_not(s);
-    case Opcode::select: return select(s);
-    case Opcode::external: return external_call(s);
-    default: return math_call(s);
+    case Opcode::logical_or:
+      return logic(s);
+    case Opcode::logical_not:
+      return logical_not(s);
+    case Opcode::select:
+      return select(s);
+    case Opcode::external:
+      return external_call(s);
+    default:
+      return math_call(s);
   }
 }
 
@@ -65,17 +77,16 @@ void Emitter::arithmetic(const Step& s) {
   define(s.result, d);
 }
 
-// The result overwrites one of the operands: one that is not needed any more, else one that must be loaded anyway, else a copy.
-// The three encodings differ in which operand that is, and in which of the others may lie in memory.
+// The result overwrites one of the operands: one that is not needed any more, else one that must be loaded anyway, else
+// a copy. The three encodings differ in which operand that is, and in which of the others may lie in memory.
 void Emitter::fused(const Step& s) {
   const auto operands = flow_.operands_of(s);
-  static constexpr Ternary forms[2][3][3] = {
-      {{&G::vfmadd132sd, &G::vfmadd213sd, &G::vfmadd231sd},
-       {&G::vfmsub132sd, &G::vfmsub213sd, &G::vfmsub231sd},
-       {&G::vfnmadd132sd, &G::vfnmadd213sd, &G::vfnmadd231sd}},
-      {{&G::vfmadd132pd, &G::vfmadd213pd, &G::vfmadd231pd},
-       {&G::vfmsub132pd, &G::vfmsub213pd, &G::vfmsub231pd},
-       {&G::vfnmadd132pd, &G::vfnmadd213pd, &G::vfnmadd231pd}}};
+  static constexpr Ternary forms[2][3][3] = {{{&G::vfmadd132sd, &G::vfmadd213sd, &G::vfmadd231sd},
+                                              {&G::vfmsub132sd, &G::vfmsub213sd, &G::vfmsub231sd},
+                                              {&G::vfnmadd132sd, &G::vfnmadd213sd, &G::vfnmadd231sd}},
+                                             {{&G::vfmadd132pd, &G::vfmadd213pd, &G::vfmadd231pd},
+                                              {&G::vfmsub132pd, &G::vfmsub213pd, &G::vfmsub231pd},
+                                              {&G::vfnmadd132pd, &G::vfnmadd213pd, &G::vfnmadd231pd}}};
   const auto& form = forms[lanes_ == 4][static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Opcode::fma)];
 
   const auto dies = [&](Value v) { return flow_.uses.items[flow_.uses.begin[v + 1] - 1] == position_; };
@@ -210,8 +221,9 @@ void Emitter::select(const Step& s) {
   const Value a = flow_.operands_of(s)[0];
   Value yes = flow_.operands_of(s)[1], no = flow_.operands_of(s)[2];
   const bool mask = flow_.is_mask[a];
-  // Scalars in memory have 8 bytes, blend and logic would read 16; so only lanes are read from memory. The alternative that is
-  // read from memory, or that faces a zero, must be `yes`: then the condition is inverted if need be (not for masks).
+  // Scalars in memory have 8 bytes, blend and logic would read 16; so only lanes are read from memory. The alternative
+  // that is read from memory, or that faces a zero, must be `yes`: then the condition is inverted if need be (not for
+  // masks).
   const auto can_fold = [&](Value v) { return lanes_ == 4 && v != a && yes != no && foldable(v); };
   bool inverted = false;
   if (!mask && (is_plus_zero(yes) || (!is_plus_zero(no) && can_fold(no) && !can_fold(yes)))) {
@@ -250,8 +262,7 @@ void Emitter::math_call(const Step& s) {
   const Value a = operands[0];
   save_all_for_call();
   if (lanes_ == 4) {
-    for (std::size_t k = 0; k < operands.size(); ++k)
-      move_to_memory(code_.ptr[code_.rsp + 32 * k], need(operands[k]));
+    for (std::size_t k = 0; k < operands.size(); ++k) move_to_memory(code_.ptr[code_.rsp + 32 * k], need(operands[k]));
     forget_registers();
     code_.mov(code_.rdi, code_.rsp);
     call(math_function(s.op, lanes_));

@@ -1,9 +1,9 @@
 // All back ends must give the same bits. The reference is the plain interpreter with one lane.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <saltus/program/program.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <saltus/program/program.hpp>
 
 #include <atomic>
 #include <bit>
@@ -18,15 +18,20 @@
 #include "program/native_code.hpp"
 #include "random_graph.hpp"
 
-// Counts the allocations of this test program. Not inlined: the compiler would take the pair of malloc and free for a mismatch.
+// Counts the allocations of this test program. Not inlined: the compiler would take the pair of malloc and free for a
+// mismatch.
 static std::atomic<std::size_t> allocations = 0;
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* p = std::malloc(size)) return p;
   throw std::bad_alloc();
 }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept {
+  std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
+  std::free(p);
+}
 
 namespace saltus {
 namespace {
@@ -39,7 +44,8 @@ class GuardedArray {
   explicit GuardedArray(std::size_t capacity) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     bytes_ = (capacity * sizeof(double) / page + 1) * page;
-    memory_ = static_cast<char*>(mmap(nullptr, bytes_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memory_ =
+        static_cast<char*>(mmap(nullptr, bytes_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     EXPECT_NE(memory_, MAP_FAILED);
     EXPECT_EQ(mprotect(memory_ + bytes_, page, PROT_NONE), 0);
     size_ = bytes_ + page;
@@ -119,8 +125,7 @@ class NativeRunner {
     double* const memory = array(k, (tape.temporaries + tape.scratch) * width);
     code.entry()(ins.data(), outs.data(), memory);
     Groups out;
-    for (std::size_t g = 0; g < outs.size(); ++g)
-      out.emplace_back(outs[g], outs[g] + tape.outputs[g].size() * width);
+    for (std::size_t g = 0; g < outs.size(); ++g) out.emplace_back(outs[g], outs[g] + tape.outputs[g].size() * width);
     return out;
   }
 
@@ -147,13 +152,16 @@ std::string compare_back_ends(const Tape& tape, const Groups& in8, NativeRunner&
   if (native_code_available() && !(native1 && native4)) return "no native code";
   for (std::size_t lane = 0; lane < 8; ++lane) {
     if (native1) check("native", lane, 1, [&](const Groups& in) { return native(tape, *native1, in, 1); });
-    if (lane % 4 == 0 && native4) check("native, 4 lanes", lane, 4, [&](const Groups& in) { return native(tape, *native4, in, 4); });
+    if (lane % 4 == 0 && native4)
+      check("native, 4 lanes", lane, 4, [&](const Groups& in) { return native(tape, *native4, in, 4); });
     if (lane > 1) continue;
     check("interpreter", lane, 1, [&](const Groups& in) { return run_interpreter(tape, in, 1, interpret_generic); });
     if (cpu_has_avx2_fma())
-      check("AVX2 interpreter", lane, 1, [&](const Groups& in) { return run_interpreter(tape, in, 1, interpret_avx2); });
+      check("AVX2 interpreter", lane, 1,
+            [&](const Groups& in) { return run_interpreter(tape, in, 1, interpret_avx2); });
   }
-  check("interpreter, 4 lanes", 4, 4, [&](const Groups& in) { return run_interpreter(tape, in, 4, interpret_generic); });
+  check("interpreter, 4 lanes", 4, 4,
+        [&](const Groups& in) { return run_interpreter(tape, in, 4, interpret_generic); });
   if (cpu_has_avx2_fma()) {
     check("AVX2, 4 lanes", 4, 4, [&](const Groups& in) { return run_interpreter(tape, in, 4, interpret_avx2); });
     check("AVX2, 8 lanes", 0, 8, [&](const Groups& in) { return run_interpreter(tape, in, 8, interpret_avx2); });
@@ -185,10 +193,18 @@ void expect_agreement_on_random_graphs(std::uint64_t seed, int count) {
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(opcode_count));
 }
 
-TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartOne) { expect_agreement_on_random_graphs(1, 25000); }
-TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartTwo) { expect_agreement_on_random_graphs(2, 25000); }
-TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartThree) { expect_agreement_on_random_graphs(3, 25000); }
-TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartFour) { expect_agreement_on_random_graphs(4, 25000); }
+TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartOne) {
+  expect_agreement_on_random_graphs(1, 25000);
+}
+TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartTwo) {
+  expect_agreement_on_random_graphs(2, 25000);
+}
+TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartThree) {
+  expect_agreement_on_random_graphs(3, 25000);
+}
+TEST(NativeCodeFuzz, BackEndsAgreeOnRandomGraphsPartFour) {
+  expect_agreement_on_random_graphs(4, 25000);
+}
 
 TEST(NativeCodeFuzz, BackEndsAgreeOnTapesThatNoGraphGives) {
   Random random(5);
@@ -206,8 +222,15 @@ TEST(NativeCode, EveryOperationAgreesOnSpecialValues) {
   for (int o = 0; o < static_cast<int>(Opcode::external); ++o) {
     const auto op = static_cast<Opcode>(o);
     const int operands = operand_count(op);
-    for (const std::vector<std::uint32_t>& slots :
-         {std::vector<std::uint32_t>{2, 3, 4}, {2, 2, 2}, {2, 2, 3}, {2, 3, 2}, {3, 2, 2}, {0, 2, 3}, {2, 0, 3}, {2, 3, 0}, {2, 1, 0}}) {
+    for (const std::vector<std::uint32_t>& slots : {std::vector<std::uint32_t>{2, 3, 4},
+                                                    {2, 2, 2},
+                                                    {2, 2, 3},
+                                                    {2, 3, 2},
+                                                    {3, 2, 2},
+                                                    {0, 2, 3},
+                                                    {2, 0, 3},
+                                                    {2, 3, 0},
+                                                    {2, 1, 0}}) {
       for (const bool again : {false, true}) {
         Tape tape;
         tape.constants = {0.0, 1.0};
@@ -240,7 +263,8 @@ struct NativeCodeTest : ::testing::Test {
 
   std::vector<Expr> variables(const std::string& prefix, int n) {
     std::vector<Expr> list;
-    for (int k = 0; k < n; ++k) list.emplace_back(graph, graph->symbol(prefix + std::to_string(k), SymbolKind::variable));
+    for (int k = 0; k < n; ++k)
+      list.emplace_back(graph, graph->symbol(prefix + std::to_string(k), SymbolKind::variable));
     return list;
   }
   void expect_agreement(const std::vector<std::vector<Expr>>& inputs, const std::vector<std::vector<Expr>>& outputs) {
@@ -323,7 +347,10 @@ TEST_F(NativeCodeTest, LongProgram) {
   const auto x = pool;
   for (int k = 0; k < 20000; ++k) {
     const Expr a = pool[random.below(pool.size())], b = pool[pool.size() - 1 - random.below(8)];
-    pool.push_back(k % 4 == 0 ? a / sqrt(b * b + 1.0) : k % 4 == 1 ? a * b - 0.5 : k % 4 == 2 ? min(a, b) : a - b * 0.25);
+    pool.push_back(k % 4 == 0   ? a / sqrt(b * b + 1.0)
+                   : k % 4 == 1 ? a * b - 0.5
+                   : k % 4 == 2 ? min(a, b)
+                                : a - b * 0.25);
   }
   const std::vector<std::vector<Expr>> inputs{x}, outputs{{pool.end() - 500, pool.end()}};
   ASSERT_GT(lower(inputs, outputs).code.size(), 20000u);

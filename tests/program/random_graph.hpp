@@ -35,9 +35,21 @@ class Random {
 
 inline const std::vector<double>& special_values() {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  static const std::vector<double> values{
-      0.0, -0.0, 1.0,   -1.0, 2.0,    0.5,     -3.0,    1e308, -1e308,
-      inf, -inf, 1e-310, 1e-300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::denorm_min()};
+  static const std::vector<double> values{0.0,
+                                          -0.0,
+                                          1.0,
+                                          -1.0,
+                                          2.0,
+                                          0.5,
+                                          -3.0,
+                                          1e308,
+                                          -1e308,
+                                          inf,
+                                          -inf,
+                                          1e-310,
+                                          1e-300,
+                                          std::numeric_limits<double>::quiet_NaN(),
+                                          std::numeric_limits<double>::denorm_min()};
   return values;
 }
 
@@ -85,8 +97,8 @@ struct RandomGraphOptions {
   bool external = true;
 };
 
-/// A graph with about the given number of operations, all kinds of them, over several groups of inputs; some relations and
-/// roundings are locks. Outputs may be inputs, constants, or equal.
+/// A graph with about the given number of operations, all kinds of them, over several groups of inputs; some relations
+/// and roundings are locks. Outputs may be inputs, constants, or equal.
 inline RandomGraph random_graph(Random& random, const RandomGraphOptions& options) {
   RandomGraph r;
   Graph& g = *r.graph;
@@ -108,12 +120,14 @@ inline RandomGraph random_graph(Random& random, const RandomGraphOptions& option
     return random.chance(3) ? pool[random.below(pool.size())]
                             : pool[pool.size() - 1 - random.below(std::min(pool.size(), window))];
   };
-  static const std::vector<Op> plain{Op::add, Op::add, Op::sub, Op::sub, Op::mul, Op::mul, Op::mul, Op::div, Op::neg, Op::sqrt};
-  static const std::vector<Op> functions{Op::pow,  Op::atan2, Op::exp,  Op::log,  Op::sin,  Op::cos,   Op::tan,   Op::asin, Op::acos,
-                                         Op::atan, Op::sinh,  Op::cosh, Op::tanh, Op::asinh, Op::acosh, Op::atanh};
-  static const std::vector<Op> switches{Op::positive,    Op::nonnegative, Op::floor,       Op::live_positive, Op::live_nonnegative,
-                                        Op::live_floor,  Op::logical_and, Op::logical_or,  Op::logical_not,   Op::select,
-                                        Op::select,      Op::select};
+  static const std::vector<Op> plain{Op::add, Op::add, Op::sub, Op::sub, Op::mul,
+                                     Op::mul, Op::mul, Op::div, Op::neg, Op::sqrt};
+  static const std::vector<Op> functions{Op::pow,  Op::atan2, Op::exp,   Op::log,  Op::sin,  Op::cos,
+                                         Op::tan,  Op::asin,  Op::acos,  Op::atan, Op::sinh, Op::cosh,
+                                         Op::tanh, Op::asinh, Op::acosh, Op::atanh};
+  static const std::vector<Op> switches{Op::positive,         Op::nonnegative, Op::floor,       Op::live_positive,
+                                        Op::live_nonnegative, Op::live_floor,  Op::logical_and, Op::logical_or,
+                                        Op::logical_not,      Op::select,      Op::select,      Op::select};
   for (std::size_t k = 0; k < options.operations; ++k) {
     if (options.external && calls && random.chance(12)) {
       const auto& f = random.pick(external_functions());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace saltus::modelica {
@@ -115,7 +116,9 @@ class Lexer {
         const std::size_t close = text_.find("*/", at_ + 2);
         if (close == std::string_view::npos) {
           error(at_, at_ + 2, "this comment is never closed", "a comment that begins with '/*' ends with '*/'");
+          begin_ = at_;
           at_ = text_.size();
+          push(TokenKind::bad);  // so that the parser knows why the text ends here
         } else {
           if (text_.substr(at_, close - at_).find_first_of("\r\n") != std::string_view::npos) fresh_line_ = true;
           at_ = close + 2;
@@ -152,12 +155,7 @@ class Lexer {
 
   void read_word() {
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
-    const std::string_view word = text_.substr(begin_, at_ - begin_);
-    const auto found = std::lower_bound(keywords.begin(), keywords.end(), word);
-    if (found != keywords.end() && *found == word)
-      push(static_cast<TokenKind>(static_cast<int>(first_keyword) + (found - keywords.begin())));
-    else
-      push(TokenKind::identifier);
+    push(keyword_kind(text_.substr(begin_, at_ - begin_)));
   }
 
   void skip_digits() {
@@ -217,10 +215,18 @@ class Lexer {
     if (at_ >= text_.size()) {
       at_ = text_.size();
       const std::size_t line_end = std::min(text_.find_first_of("\r\n", begin_), text_.size());
-      error(begin_, line_end, "this string is never closed", "a string ends with '\"' (inside a string write \\\")");
+      std::string hint = "a string ends with '\"' (inside a string write \\\")";
+      if (several_lines_) {
+        const LineColumn at = source_.position(*several_lines_);
+        hint = "does the string that begins at line " + std::to_string(at.line) + ", column " +
+               std::to_string(at.column) + " lack its closing '\"'?";
+      }
+      error(begin_, line_end, "this string is never closed", std::move(hint));
       return push(TokenKind::bad);
     }
     ++at_;
+    if (text_.substr(begin_, at_ - begin_).find_first_of("\r\n") != std::string_view::npos)
+      several_lines_ = static_cast<std::uint32_t>(begin_);
     push(TokenKind::string);
   }
 
@@ -269,7 +275,10 @@ class Lexer {
         std::snprintf(code.data(), code.size(), "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
         error(begin_, at_, std::string("a control character (") + code.data() + ") does not belong into a model");
       } else {
-        error(begin_, at_, std::string("'") + c + "' does not belong into a model");
+        error(begin_, at_, std::string("'") + c + "' does not belong into a model",
+              c == '?'               ? "a choice is written: if condition then a else b"
+              : c == '%' || c == '#' ? "a comment begins with '//'"
+                                     : "");
       }
     } else {
       while (at_ < text_.size() && !is_ascii(text_[at_])) ++at_;
@@ -294,12 +303,19 @@ class Lexer {
   std::size_t at_ = 0;
   std::size_t begin_ = 0;
   bool fresh_line_ = true;
+  std::optional<std::uint32_t> several_lines_;  // where the last string with a line break began
 };
 
 constexpr std::string_view escape_letters = "abfnrtv";
 constexpr std::string_view escape_values = "\a\b\f\n\r\t\v";
 
 }  // namespace
+
+TokenKind keyword_kind(std::string_view word) {
+  const auto found = std::lower_bound(keywords.begin(), keywords.end(), word);
+  if (found == keywords.end() || *found != word) return TokenKind::identifier;
+  return static_cast<TokenKind>(static_cast<int>(first_keyword) + (found - keywords.begin()));
+}
 
 std::string_view spelling(TokenKind kind) {
   if (is_keyword(kind)) return keywords[static_cast<std::size_t>(kind) - static_cast<std::size_t>(first_keyword)];

@@ -28,7 +28,7 @@ void Parser::parse_file() {
           ClassDefinition definition = class_definition();
           definition.is_final = is_final;
           ast_.root.classes.push_back(ast_.make(std::move(definition)));
-          expect_semicolon("class");
+          if (!std::exchange(missing_end_, false)) expect_semicolon("class");
         } else {
           stray_text();
         }
@@ -58,8 +58,7 @@ void Parser::stray_text() {
                                    "partial", "within", "encapsulated", "operator"});
     if (!keyword.empty() && (next_is(identifier) || is_keyword(peek(1).kind))) {
       report_at(first, "'" + std::string(text(first)) + "' is not a keyword", "did you mean '" + keyword + "'?");
-      const auto found = std::find(keywords.begin(), keywords.end(), keyword);
-      tokens_[position_].kind = static_cast<TokenKind>(static_cast<int>(first_keyword) + (found - keywords.begin()));
+      tokens_[position_].kind = keyword_kind(keyword);
       return;  // it is read again, as the keyword
     }
   }
@@ -143,7 +142,8 @@ void Parser::class_prefixes(ClassDefinition& definition) {
 
 // A class without a proper name is still a class: it is read under an empty name, which fits any 'end'.
 void Parser::class_name(ClassDefinition& definition) {
-  if (at(identifier)) {
+  const bool on_next_line = peek().first_on_line && next_is(identifier) && !peek(1).first_on_line;
+  if (at(identifier) && !on_next_line) {
     definition.name = {text(peek()), where(peek())};
     advance();
     return;
@@ -270,6 +270,13 @@ bool Parser::section(LongClass& body) {
     external_clause(body);
     return true;
   }
+  if (at(kw_initial) && next_is(identifier)) {
+    const std::string keyword = keyword_typo(text(peek(1)), {"equation", "algorithm"});
+    if (!keyword.empty()) {
+      report_at(peek(1), "'" + std::string(text(peek(1))) + "' is not a keyword", "did you mean '" + keyword + "'?");
+      tokens_[position_ + 1].kind = keyword_kind(keyword);
+    }
+  }
   const bool is_initial = at(kw_initial) && (next_is(kw_equation) || next_is(kw_algorithm));
   if (is_initial) advance();
   if (accept(kw_equation)) {
@@ -329,6 +336,8 @@ bool Parser::class_end(const ClassDefinition& definition, const Token& first, bo
   const std::string kind(spelling(definition.kind));
   const std::string shown = own.empty() ? "this " + kind : kind + " '" + own + "'";
   if (at(end_of_file)) {
+    missing_end_ = true;
+    if (previous().kind == bad) return true;  // an open string or comment swallowed the rest
     report(definition.name.empty() ? where(first) : definition.name.where, shown + " is never closed",
            "write 'end " + (own.empty() ? "Name" : own) + ";' at its end");
     return true;
@@ -547,8 +556,11 @@ Identifier Parser::component_name() {
   const Token& found = peek();
   if (at(identifier)) return read_identifier("a name");
   const std::string after = describe(previous());
-  if (is_keyword(found.kind) && !found.first_on_line)
-    fail_at(found, describe(found) + " cannot name a component", "choose another name");
+  if (is_keyword(found.kind) && !found.first_on_line) {
+    report_at(found, describe(found) + " cannot name a component", "choose another name");
+    advance();
+    fail();
+  }
   if (at(semicolon) || found.first_on_line || at_section_end()) {
     report(behind(), "expected the name of a component after " + after, "write, for example: Real x;");
     if (at(semicolon)) return {};

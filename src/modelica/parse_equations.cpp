@@ -13,8 +13,8 @@ using enum TokenKind;
 // Words of other languages, and what is meant.
 std::string foreign_word_hint(std::string_view word) {
   if (word == "endif" || word == "endfor" || word == "endwhen" || word == "endwhile")
-    return "write 'end " + std::string(word.substr(3)) + "' in two words";
-  if (word == "elif" || word == "elsif") return "write 'elseif'";
+    return "did you mean 'end " + std::string(word.substr(3)) + "'?";
+  if (word == "elif" || word == "elsif") return "did you mean 'elseif'?";
   return {};
 }
 
@@ -46,7 +46,10 @@ void Parser::items(std::vector<const Item*>& out) {
       // Where an "end if" was missing there is no ';' to be missed either.
       if (!std::exchange(missing_end_, false)) expect_semicolon(is_equation ? "equation" : "statement");
     } catch (const Sync&) {
-      synchronise(start);
+      if (std::exchange(retry_, false))
+        position_ = start;
+      else
+        synchronise(start);
     }
   }
 }
@@ -56,6 +59,30 @@ void Parser::equations(std::vector<const Equation*>& out) {
 }
 void Parser::statements(std::vector<const Statement*>& out) {
   items(out);
+}
+
+// Reports a word that is not a keyword but was probably meant as the one that the hint names, and lets the loop over
+// the items read it again as that keyword.
+void Parser::fail_word(const Token& first, std::string message, std::string hint) {
+  const std::size_t begin = hint.find('\'') + 1;
+  std::string meant = hint.substr(begin, hint.find('\'', begin) - begin);
+  report_at(first, std::move(message), std::move(hint));
+  // Tokens are ordered by their place.
+  const auto token = std::lower_bound(tokens_.begin(), tokens_.end(), first.begin,
+                                      [](const Token& t, std::uint32_t place) { return t.begin < place; });
+  const std::size_t space = meant.find(' ');
+  if (space != std::string::npos) {
+    Token second = *token;
+    second.kind = keyword_kind(meant.substr(space + 1));
+    second.first_on_line = false;
+    meant.resize(space);
+    token->kind = keyword_kind(meant);
+    tokens_.insert(token + 1, second);
+  } else {
+    token->kind = keyword_kind(meant);
+  }
+  retry_ = true;
+  fail();
 }
 
 // ------------------------------------------------------------------------------------------------- shared by both
@@ -300,7 +327,7 @@ void Parser::fail_equation(ExprPtr lhs, const Token& first) {
         keyword_typo(word, {"when", "connect", "elseif", "elsewhen", "equation", "algorithm", "initial", "end", "for",
                             "else", "annotation", "protected", "parameter", "constant", "discrete"});
     if (hint.empty() && !keyword.empty()) hint = "did you mean '" + keyword + "'?";
-    if (!hint.empty()) fail_at(first, "'" + std::string(word) + "' does not begin an equation", std::move(hint));
+    if (!hint.empty()) fail_word(first, "'" + std::string(word) + "' does not begin an equation", std::move(hint));
   }
   if (lhs->as<ComponentReference>() && found.kind == identifier && !found.first_on_line)
     fail_at(first, "this looks like a declaration, but it stands in an equation section",
@@ -315,8 +342,11 @@ void Parser::fail_equation(ExprPtr lhs, const Token& first) {
     report(lhs->where, "this is an expression, not an equation", "an equation has the form: expression = expression");
     fail();
   }
-  if (found.kind == right_paren || found.kind == right_bracket || found.kind == right_brace)
-    fail_at(found, "this '" + std::string(text(found)) + "' closes nothing", "remove it, or add what it should close");
+  if (found.kind == right_paren || found.kind == right_bracket || found.kind == right_brace) {
+    report_unmatched(found);
+    advance();
+    fail();
+  }
   fail_expected("'='", missing_operator_hint(found));
 }
 
@@ -395,7 +425,7 @@ Statement Parser::plain_statement() {
     const std::string keyword = keyword_typo(word, {"when", "while", "return", "break", "elseif", "elsewhen",
                                                     "equation", "algorithm", "end", "for", "else"});
     if (hint.empty() && !keyword.empty()) hint = "did you mean '" + keyword + "'?";
-    if (!hint.empty()) fail_at(first, "'" + std::string(word) + "' does not begin a statement", std::move(hint));
+    if (!hint.empty()) fail_word(first, "'" + std::string(word) + "' does not begin a statement", std::move(hint));
     if (at(semicolon) || peek().first_on_line)
       fail_at(first, "this is an expression, not a statement", "a value is assigned with ':='");
     fail_expected("':='", missing_operator_hint(peek()));

@@ -86,6 +86,12 @@ void Parser::report_at(const Token& token, std::string message, std::string hint
   if (token.kind != bad) report(where(token), std::move(message), std::move(hint));
 }
 
+void Parser::report_unmatched(const Token& token) {
+  const char opening = token.kind == right_paren ? '(' : token.kind == right_bracket ? '[' : '{';
+  report_at(token, "this '" + std::string(text(token)) + "' closes nothing",
+            std::string("remove it, or add the '") + opening + "' that belongs to it");
+}
+
 void Parser::fail() {
   failed_in_matrix_ = matrices_ > 0;
   failed_in_conditional_ = conditionals_ > 0;
@@ -131,7 +137,7 @@ void Parser::close(const Token& open, TokenKind kind, const std::string& item) {
   std::string hint = item == "expression" ? missing_operator_hint(found) : std::string();
   if (hint.empty() && begins_operand(found)) hint = "is a ',' missing before " + describe(found) + "?";
   if (hint.empty()) hint = opening + " is still open";
-  const std::string expected = item == "expression" ? "'" : "',' or '";
+  const std::string expected = item == "expression" || found.kind == comma ? "'" : "',' or '";
   fail_at(found, "expected " + expected + closing + "' after this " + item + ", but found " + describe(found),
           std::move(hint));
 }
@@ -141,8 +147,7 @@ void Parser::expect_semicolon(const std::string& after) {
   const Token& found = peek();
   if (found.kind == bad) fail();
   if (is_closing(found.kind)) {
-    report_at(found, "this '" + std::string(text(found)) + "' closes nothing",
-              "remove it, or add what it should close");
+    report_unmatched(found);
     advance();
     if (accept(semicolon)) return;
     fail();
@@ -151,7 +156,10 @@ void Parser::expect_semicolon(const std::string& after) {
     report(behind(), "missing ';' after this " + after);
     return;
   }
-  fail_at(found, "expected ';' after this " + after + ", but found " + describe(found), missing_operator_hint(found));
+  std::string hint = missing_operator_hint(found);
+  if (after == "declaration" && previous().kind == identifier && found.kind == identifier)
+    hint = "is a ',' missing before " + describe(found) + "?";
+  fail_at(found, "expected ';' after this " + after + ", but found " + describe(found), std::move(hint));
 }
 
 bool Parser::at_real_end() const {
@@ -178,7 +186,10 @@ bool Parser::at_section_end() const {
 
 void Parser::synchronise(std::size_t start) {
   missing_end_ = false;
-  if (position_ == start) advance();
+  if (position_ == start) {
+    if (accept(semicolon)) return;
+    advance();
+  }
   if (failed_in_matrix_) {
     // A ';' may be the end of a row: look for the end of the matrix first, but not beyond this construct.
     for (std::size_t i = position_; i < tokens_.size(); ++i) {
@@ -253,6 +264,8 @@ bool Parser::begins_operand(const Token& token) const {
 }
 
 std::string Parser::missing_operator_hint(const Token& token) const {
+  if (previous().kind == string && text(previous()).find('\n') != std::string_view::npos)
+    return "the string before it began at " + place(previous()) + "; is a '\"' missing there?";
   const TokenKind before = previous().kind;
   const bool operand_before =
       before == identifier || before == integer || before == real || before == right_paren || before == right_bracket;

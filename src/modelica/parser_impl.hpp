@@ -79,6 +79,7 @@ class Parser {
   void warn(const Location& where, std::string message, std::string hint = {});
   /// Reports at a token, unless that token was already diagnosed by the lexer.
   void report_at(const Token& token, std::string message, std::string hint = {});
+  void report_unmatched(const Token& token);
   [[noreturn]] void fail();
   [[noreturn]] void fail_at(const Token& token, std::string message, std::string hint = {});
   /// "expected WHAT, but found ..." at the current token.
@@ -140,6 +141,7 @@ class Parser {
   const Equation* equation();
   const Equation* connect_equation();
   Equation plain_equation();
+  [[noreturn]] void fail_word(const Token& first, std::string message, std::string hint);
   [[noreturn]] void fail_equation(ExprPtr lhs, const Token& first);
   const Statement* statement();
   Statement plain_statement();
@@ -200,6 +202,7 @@ class Parser {
   bool failed_in_matrix_ = false;
   bool failed_in_conditional_ = false;
   bool missing_end_ = false;                   // the last construct had no end, which was reported
+  bool retry_ = false;                         // a word was corrected; read the item again
   Token last_relation_;                        // the operator of the last relation, to point at
   std::vector<TokenKind> constructs_;          // open if, for, when, while
   std::vector<std::string_view> class_names_;  // open classes

@@ -125,6 +125,9 @@ inline bool is_keyword(TokenKind kind) {
   return kind >= first_keyword;
 }
 
+/// The kind of a keyword, or `identifier` for any other word.
+TokenKind keyword_kind(std::string_view word);
+
 /// How a kind is written: "equation", ":=", or a word for the kinds that have no fixed text ("identifier").
 std::string_view spelling(TokenKind kind);
 

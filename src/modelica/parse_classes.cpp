@@ -80,14 +80,18 @@ ClassDefinition Parser::class_definition() {
   const Token first = peek();
   ClassDefinition definition;
   class_prefixes(definition);
-  if (at(kw_extends)) {
-    long_specifier(definition, first);
+  LongClass body;
+  if (accept(kw_extends)) {
+    body.is_extends = true;
+    class_name(definition);
+    if (at(left_paren)) body.extends_modification = class_modification();
+    long_specifier(definition, std::move(body), first);
   } else {
     class_name(definition);
     if (at(equals))
       short_specifier(definition);
     else
-      long_specifier(definition, first);
+      long_specifier(definition, std::move(body), first);
   }
   definition.where = since(first.begin);
   return definition;
@@ -209,13 +213,7 @@ DerivativeClass Parser::derivative_class() {
   return result;
 }
 
-void Parser::long_specifier(ClassDefinition& definition, const Token& first) {
-  LongClass body;
-  if (accept(kw_extends)) {
-    body.is_extends = true;
-    class_name(definition);
-    if (at(left_paren)) body.extends_modification = class_modification();
-  }
+void Parser::long_specifier(ClassDefinition& definition, LongClass body, const Token& first) {
   definition.description.text = description_string();
   class_names_.push_back(definition.name.text);
   LongClass* const outer_body = std::exchange(body_, &body);

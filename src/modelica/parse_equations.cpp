@@ -310,7 +310,10 @@ Equation Parser::plain_equation() {
   ExprPtr rhs = expression();
   result.node = EqualityEquation{lhs, rhs};
   if (at(equals)) {
-    report_at(peek(), "an equation has only one '='", "write two equations: a = b; b = c;");
+    const Location between{found.end, peek().begin, source_->file()};
+    const bool next_line = source_->text(between).find('\n') != std::string_view::npos;
+    report_at(peek(), "an equation has only one '='",
+              next_line ? "is the line before it unfinished?" : "write two equations: a = b; b = c;");
     while (accept(equals)) expression();
   } else if (at(assign)) {
     fail_at(peek(), "':=' cannot stand in an equation");

@@ -164,7 +164,7 @@ class Parser {
   void short_specifier(ClassDefinition& definition);
   Enumeration enumeration();
   DerivativeClass derivative_class();
-  void long_specifier(ClassDefinition& definition, const Token& first);
+  void long_specifier(ClassDefinition& definition, LongClass body, const Token& first);
   void composition(ClassDefinition& definition, LongClass& body);
   bool section(LongClass& body);
   void equation_section(LongClass& body, bool is_initial, std::uint32_t begin);

@@ -129,9 +129,10 @@ class Printer {
     text += ')';
   }
   void operator()(const Subscripted& node) {
-    text += '(';
+    const bool parentheses = !node.base->as<Tuple>();  // a tuple brings its own
+    if (parentheses) text += '(';
     put(node.base, Level::expression);
-    text += ')';
+    if (parentheses) text += ')';
     subscripts(node.subscripts);
   }
   void operator()(const Range& node) {

@@ -138,9 +138,9 @@ class Lexer {
     if (c == '.' && is_digit(peek(1)) && !after_operand()) return read_number_without_leading_digit();
     const std::string_view rest = text_.substr(at_);
     for (const auto& foreign : foreign_operators)
-      if (rest.starts_with(foreign.text)) return read_foreign(foreign);
+      if (foreign.text[0] == c && rest.starts_with(foreign.text)) return read_foreign(foreign);
     for (const auto& op : operators)
-      if (rest.starts_with(op.text)) {
+      if (op.text[0] == c && rest.starts_with(op.text)) {
         at_ += op.text.size();
         return push(op.kind);
       }

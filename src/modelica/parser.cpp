@@ -79,6 +79,8 @@ void Parser::report(const Location& where, std::string message, std::string hint
 }
 
 void Parser::warn(const Location& where, std::string message, std::string hint) {
+  // Finding a place costs time in very long lines, so warnings are bounded where they arise.
+  if (++warnings_ > Diagnostics::default_limit) return;
   diagnostics_.add(source_->diagnose(Severity::warning, where, std::move(message), std::move(hint)));
 }
 

@@ -13,7 +13,8 @@ namespace saltus::modelica {
 
 /// How deep parentheses, brackets, calls, if-expressions, modifications, if/for/when constructs and classes may be
 /// nested in one another. Beyond it a text is refused with a diagnostic, so that neither the parser nor a recursive
-/// walk over the tree can run out of stack.
+/// walk over the tree can run out of stack. At the limit parser and printer
+/// need less than 1 MiB of stack (less than 4 MiB in a build with AddressSanitizer).
 constexpr int max_nesting = 200;
 
 /// A tree and what there is to say about it. With errors the tree holds what could be understood.

@@ -196,6 +196,7 @@ class Parser {
   std::vector<Token> tokens_;
   std::size_t position_ = 0;
   int depth_ = 0;
+  std::size_t warnings_ = 0;
   // What was open when the last error was raised; it decides where to go on.
   int matrices_ = 0;
   int conditionals_ = 0;

@@ -85,7 +85,7 @@ void Parser::fail_word(const Token& first, std::string message, std::string hint
   fail();
 }
 
-// ------------------------------------------------------------------------------------------------- shared by both
+// ---------------------------------------------------------------------------------------- common to both kinds
 
 template <class Item>
 std::vector<Branch<Item>> Parser::if_branches() {

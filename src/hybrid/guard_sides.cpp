@@ -9,11 +9,11 @@ namespace saltus {
 namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int taylor_order = 8;
-constexpr double negligible = 1e-9;  // a Taylor term this much smaller than the largest one counts as zero
+constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see the effect of rounding errors
 }  // namespace
 
 void GuardSides::look(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
-                      double scale) {
+                      double scale, std::span<const double> least_noise) {
   const auto count = static_cast<std::size_t>(system.structure().guards);
   g_.resize(count);
   side_.assign(count, 0);
@@ -21,6 +21,7 @@ void GuardSides::look(System& system, double t, std::span<const double> x, std::
   if (count == 0) return;
   system.guards(t, x, xp, g_);
   estimate_noise(system, t, x, xp);
+  for (std::size_t k = 0; k < least_noise.size(); ++k) noise_[k] = std::max(noise_[k], least_noise[k]);
   bool on_surface = false;
   for (std::size_t k = 0; k < count; ++k) {
     if (std::abs(g_[k]) > noise_[k])
@@ -30,14 +31,13 @@ void GuardSides::look(System& system, double t, std::span<const double> x, std::
   }
   if (!on_surface) return;
   if (system.structure().taylor && system.structure().explicit_ode)
-    use_taylor(system, t, x, direction, scale);
+    use_taylor(system, t, x, direction);
   else
     use_difference(system, t, x, xp, direction, scale);
 }
 
 // How much the guards move when every argument moves by a few units in the last place, in a fixed pattern of signs.
 void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp) {
-  constexpr double shift = 4.0 * eps;
   noise_.resize(g_.size());
   shifted_.resize(g_.size());
   x_.assign(x.begin(), x.end());
@@ -54,28 +54,33 @@ void GuardSides::estimate_noise(System& system, double t, std::span<const double
   for (double& noise : noise_) noise = 4.0 * noise + std::numeric_limits<double>::min();
 }
 
-void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction, double scale) {
+void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction) {
   const std::size_t n = x.size(), count = g_.size();
-  solution_.assign(n * (taylor_order + 2), 0.0);
-  std::copy(x.begin(), x.end(), solution_.begin());
-  system.solution_taylor(t, taylor_order + 1, solution_);
-  series_.resize(count * (taylor_order + 1));
-  system.guards_taylor(t, taylor_order, solution_, series_);
+  const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
+    solution_.assign(n * (taylor_order + 2), 0.0);
+    std::copy(point.begin(), point.end(), solution_.begin());
+    system.solution_taylor(when, taylor_order + 1, solution_);
+    series.resize(count * (taylor_order + 1));
+    system.guards_taylor(when, taylor_order, solution_, series);
+  };
+  expand(t, x, series_);
+  // A coefficient counts if it is larger than what rounding errors of its arguments make of it; its size compared with the
+  // others says nothing: a ball that leaves the floor at 1e-9 m/s still leaves it.
+  for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
+  expand(t * (1.0 + shift), x_, shifted_);
   for (std::size_t k = 0; k < count; ++k) {
     if (side_[k] != 0) continue;
-    double power = 1.0, largest = noise_[k];
-    double term[taylor_order + 1];
+    multiplicity_[k] = 2;
+    double sign = 1.0;
     for (int i = 1; i <= taylor_order; ++i) {
-      power *= scale * direction;
-      term[i] = series_[static_cast<std::size_t>(i) * count + k] * power;
-      if (std::isfinite(term[i])) largest = std::max(largest, std::abs(term[i]));
-    }
-    for (int i = 1; i <= taylor_order && side_[k] == 0; ++i) {
-      if (!(std::abs(term[i]) > negligible * largest) || std::abs(term[i]) <= noise_[k]) continue;
-      side_[k] = term[i] > 0.0 ? +1 : -1;
+      sign *= direction;
+      const std::size_t place = static_cast<std::size_t>(i) * count + k;
+      const double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + std::numeric_limits<double>::min();
+      if (!(std::abs(series_[place]) > noise)) continue;
+      side_[k] = series_[place] * sign > 0.0 ? +1 : -1;
       multiplicity_[k] = std::min(i, 2);
+      break;
     }
-    if (side_[k] == 0) multiplicity_[k] = 2;
   }
 }
 

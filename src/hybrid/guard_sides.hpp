@@ -14,8 +14,10 @@ namespace saltus {
 class GuardSides {
  public:
   /// Evaluates all guards of the system at the point. `direction` is that of time; `scale` a time over which the solution changes
-  /// noticeably (the last step size), used to compare derivatives of different order.
-  void look(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
+  /// noticeably (the last step size), used where a system has no Taylor coefficients.
+  /// `least_noise`, if not empty, raises the noise of each guard: what an event's bracket leaves undecided.
+  void look(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale,
+            std::span<const double> least_noise = {});
 
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
   int side(int guard) const { return side_[guard]; }
@@ -27,7 +29,7 @@ class GuardSides {
 
  private:
   void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp);
-  void use_taylor(System& system, double t, std::span<const double> x, int direction, double scale);
+  void use_taylor(System& system, double t, std::span<const double> x, int direction);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
 
   std::vector<double> g_, noise_, shifted_, series_, solution_, x_, xp_;

@@ -78,6 +78,7 @@ struct Simulator::Impl {
   // what the current event has seen so far
   std::vector<int> fired;
   std::vector<int> fired_direction;
+  std::vector<double> bracket_noise;  // by guard: how much it changes over the bracket of the event
 
   // closeness of events
   double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
@@ -182,7 +183,7 @@ struct Simulator::Impl {
 
   /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
   bool adjust_sides() {
-    sides.look(*system, t, transition.x, xp, direction, time_scale());
+    sides.look(*system, t, transition.x, xp, direction, time_scale(), bracket_noise);
     bool changed = false;
     for (int k = 0; k < static_cast<int>(hybrid->guards().size()); ++k) {
       const int now = hybrid->side(transition.mode, k);
@@ -255,7 +256,8 @@ struct Simulator::Impl {
     transition.x = x;
     if (!evaluate_mode()) return false;
     watch.assign(hybrid->guards().size(), {});
-    if (!watch.empty()) sides.look(*system, t, x, xp, direction, time_scale());
+    if (!watch.empty()) sides.look(*system, t, x, xp, direction, time_scale(), bracket_noise);
+    bracket_noise.clear();
     for (std::size_t k = 0; k < watch.size(); ++k) {
       const int guard = static_cast<int>(k);
       if (hybrid->guards()[k].time_only) continue;
@@ -387,9 +389,31 @@ struct Simulator::Impl {
 
   // --- events
 
+  /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
+  /// of time), in the old mode, is noise.
+  void measure_bracket(double t_before, double t_after) {
+    const std::size_t count = hybrid->guards().size();
+    const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
+    if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
+    bracket_noise.resize(count);
+    std::vector<double> earlier(count), x_then(x.size()), xp_then(x.size());
+    const auto guards_at = [&](double when, std::span<double> g) {
+      stepper->dense().evaluate(when, x_then);
+      system->rhs(when, x_then, xp_then);
+      system->guards(when, x_then, xp_then, g);
+    };
+    guards_at(t_before, earlier);
+    guards_at(t_after, bracket_noise);
+    for (std::size_t k = 0; k < count; ++k) {
+      const double change = 4.0 * std::abs(bracket_noise[k] - earlier[k]);
+      bracket_noise[k] = std::isfinite(change) ? change : 0.0;
+    }
+  }
+
   void event_at(double when, bool merged) {
     const bool by_time = when == next_time;
     const double step_size = stepper->next_step();
+    measure_bracket(by_time ? when : located.t_before, when);
     take_step(when);
     Event event;
     event.t = t;

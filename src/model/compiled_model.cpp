@@ -260,7 +260,8 @@ struct CompiledModel::Impl {
   // Guards a(data) t + b(data) are known in advance.
   void compile_time_guards(const ModelData& m) {
     std::vector<Expr> at_zero, slopes;
-    const std::pair<Expr, Expr> zero[] = {{m.time, Expr(0.0)}};
+    std::vector<std::pair<Expr, Expr>> zero{{m.time, Expr(0.0)}};
+    for (const Expr& lock : locks) zero.emplace_back(lock, lock);  // locks stay as they are
     for (std::size_t k = 0; k < guards.size(); ++k) {
       const Expr& g = guards[k].function;
       if (depends_on_state(g)) continue;

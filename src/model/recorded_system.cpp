@@ -139,7 +139,11 @@ struct RecordedSystem::Impl {
       coefficients.clear();
       return;
     }
-    std::vector<std::pair<Expr, Expr>> without;
+    std::vector<std::pair<Expr, Expr>> without, with;
+    for (const Expr& lock : eq.locks) {  // locks stay as they are, also those with derivatives inside
+      without.emplace_back(lock, lock);
+      with.emplace_back(lock, lock);
+    }
     for (const Expr& d : xp) without.emplace_back(d, Expr(0.0));
     const std::vector<Expr> rest = substitute(eq.equations, without);
     std::vector<std::string> names;
@@ -149,7 +153,6 @@ struct RecordedSystem::Impl {
     }
     explicit_ode = true;
     eq.equation_names = names;
-    std::vector<std::pair<Expr, Expr>> with;
     for (std::size_t j = 0; j < n; ++j) {
       eq.equations[j] = xp[j] - f[j];
       with.emplace_back(xp[j], f[j]);

@@ -79,6 +79,7 @@ struct Simulator::Impl {
   std::vector<int> fired;
   std::vector<int> fired_direction;
   std::vector<double> bracket_noise;  // by guard: how much it changes over the bracket of the event
+  std::vector<double> twin;           // the state before it was moved onto the surface on which it slid, or empty
 
   // closeness of events
   double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
@@ -116,11 +117,13 @@ struct Simulator::Impl {
     x = transition.x;
     if (!enter_mode()) return;
     result.initial_values_ = observe();
-    if (!transition.fired.empty()) {
+    if (!transition.fired.empty() || !mode.sliding.empty()) {
       Event event;
       event.t = t;
-      event.kind = EventKind::initial;
+      event.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter;
       event.actions = transition.fired;
+      event.message = transition.message;
+      describe_sliding(event);
       event.mode_before = event.mode_after = hybrid->describe(mode);
       event.before = event.after = result.initial_values_;
       record(std::move(event));
@@ -135,6 +138,8 @@ struct Simulator::Impl {
     const StepStatistics& s = stepper->statistics();
     static_cast<StepStatistics&>(result.statistics_) = s;
     result.t_end_ = t;
+    result.final_values_ = observe();
+    if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
     result.status_ = {code, std::move(message), t, hybrid->describe(mode), std::move(culprits)};
     result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }
@@ -181,11 +186,13 @@ struct Simulator::Impl {
     return true;  // settle() will find and name the cycle
   }
 
+  int family_guards() const { return static_cast<int>(hybrid->guards().size()); }
+
   /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
   bool adjust_sides() {
-    sides.look(*system, t, transition.x, xp, direction, time_scale(), bracket_noise);
+    sides.look(*system, t, transition.x, xp, direction, time_scale(), bracket_noise, twin);
     bool changed = false;
-    for (int k = 0; k < static_cast<int>(hybrid->guards().size()); ++k) {
+    for (int k = 0; k < family_guards(); ++k) {
       const int now = hybrid->side(transition.mode, k);
       if (now == 0) continue;
       int wanted = sides.side(k);
@@ -196,6 +203,13 @@ struct Simulator::Impl {
       changed = true;
     }
     return changed;
+  }
+
+  /// Whether the weights of the surfaces on which the mode slides lie between 0 and 1, or are about to; after sides.look().
+  bool weights_admissible() const {
+    for (int k = family_guards(); k < system->structure().guards; ++k)
+      if (sides.side(k) <= 0) return false;
+    return true;
   }
 
   void note_firing(int guard, int to_side) {
@@ -211,6 +225,7 @@ struct Simulator::Impl {
     transition.message.clear();
     transition.fired.clear();
     std::vector<Mode> seen;
+    int regimes_chosen = 0;
     for (int round = 0; round < options.max_mode_changes; ++round) {
       EventInput now = input;
       now.initial = input.initial && round == 0;
@@ -222,10 +237,14 @@ struct Simulator::Impl {
       }
       if (transition.terminate) return true;
       if (!evaluate_mode()) return false;
-      if (!adjust_sides()) return true;
-      if (std::find(seen.begin(), seen.end(), transition.mode) != seen.end()) {
-        report_cycle();
-        return false;
+      const bool changed = adjust_sides();
+      const bool admissible = weights_admissible();
+      if (!changed && admissible) return true;
+      const bool cycle = std::find(seen.begin(), seen.end(), transition.mode) != seen.end();
+      if (cycle || (!changed && !admissible)) {
+        if (regimes_chosen++ > 3 || !choose_regime()) return false;
+        seen.clear();
+        continue;
       }
       seen.push_back(transition.mode);
     }
@@ -242,12 +261,85 @@ struct Simulator::Impl {
     return names;
   }
 
-  void report_cycle() {
+  // --- regimes on surfaces
+
+  /// The solution stands on surfaces and no side was consistent by itself. Tries all combinations of leaving each surface to one of its
+  /// sides or sliding on it; a regime is feasible if the guards then really move to their sides and the weights of the sliding
+  /// surfaces stay between 0 and 1.
+  bool choose_regime() {
+    const std::vector<int> surfaces = active_surfaces();
+    if (surfaces.empty() || surfaces.size() > 6) return report_no_regime(surfaces);
+    std::size_t combinations = 1;
+    for (std::size_t k = 0; k < surfaces.size(); ++k) combinations *= 3;
+    std::vector<Mode> feasible;
+    const Mode start = transition.mode;
+    for (std::size_t c = 0; c < combinations; ++c) {
+      Mode candidate = start;
+      candidate.sliding.clear();
+      std::vector<int> wanted;
+      std::size_t code = c;
+      for (const int k : surfaces) {
+        const int q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
+        code /= 3;
+        wanted.push_back(q);
+        if (q == 0)
+          candidate.sliding.push_back(k);
+        else
+          hybrid->set_side(candidate, k, q);
+      }
+      if (is_feasible(candidate, surfaces, wanted)) feasible.push_back(std::move(candidate));
+    }
+    if (feasible.empty()) return report_no_regime(surfaces);
+    // fewest sliding surfaces first: where a solution can leave, it does
+    std::stable_sort(feasible.begin(), feasible.end(),
+                     [](const Mode& a, const Mode& b) { return a.sliding.size() < b.sliding.size(); });
+    if (feasible.size() > 1)
+      transition.message = fmt::format("the solution is not unique here: {} continuations are possible, '{}' was taken",
+                                       feasible.size(), hybrid->describe(feasible.front()));
+    transition.mode = feasible.front();
+    for (const int k : surfaces) note_firing(k, std::max(hybrid->side(transition.mode, k), -1));
+    return true;
+  }
+
+  /// Guards that are zero here and can be slid on, and those on which the mode slides now.
+  std::vector<int> active_surfaces() {
+    std::vector<int> surfaces = transition.mode.sliding;
+    for (int k = 0; k < family_guards(); ++k) {
+      if (hybrid->side(transition.mode, k) == 0 || sides.multiplicity(k) == 0) continue;
+      Mode alone = transition.mode;
+      alone.sliding = {k};
+      if (hybrid->can_slide(alone)) surfaces.push_back(k);
+    }
+    std::sort(surfaces.begin(), surfaces.end());
+    return surfaces;
+  }
+
+  bool is_feasible(const Mode& candidate, const std::vector<int>& surfaces, const std::vector<int>& wanted) {
+    if (!candidate.sliding.empty() && !hybrid->can_slide(candidate)) return false;
+    System& s = hybrid->system(candidate);
+    std::vector<double> derivative(x.size());
+    s.rhs(t, transition.x, derivative);
+    if (!finite(derivative)) return false;
+    GuardSides look;
+    look.look(s, t, transition.x, derivative, direction, time_scale(), bracket_noise, twin);
+    for (std::size_t k = 0; k < surfaces.size(); ++k) {
+      if (wanted[k] == 0) continue;
+      const int side = look.side(surfaces[k]);
+      if ((side == 0 ? hybrid->resting_side(candidate, surfaces[k]) : side) != wanted[k]) return false;
+    }
+    for (int k = family_guards(); k < s.structure().guards; ++k)
+      if (look.side(k) <= 0) return false;
+    return true;
+  }
+
+  bool report_no_regime(const std::vector<int>& surfaces) {
+    const auto names = guard_names(surfaces.empty() ? fired : surfaces);
     std::string text = fmt::format("at t = {:.12g} no side of ", t);
-    const auto names = guard_names(fired);
     for (std::size_t k = 0; k < names.size(); ++k) text += (k ? ", " : "") + ("'" + names[k] + "'");
-    text += " continues the solution: on each side the equations lead back to the surface (sliding motion)";
+    text += surfaces.size() > 6 ? " could be chosen: too many surfaces meet in this point"
+                                : " continues the solution, and no sliding motion on it does";
     end(StatusCode::no_forward_solution, text, names);
+    return false;
   }
 
   /// The state is now `mode`, `x`: makes its system current and sets the watch on its guards.
@@ -255,13 +347,18 @@ struct Simulator::Impl {
     transition.mode = mode;
     transition.x = x;
     if (!evaluate_mode()) return false;
-    watch.assign(hybrid->guards().size(), {});
-    if (!watch.empty()) sides.look(*system, t, x, xp, direction, time_scale(), bracket_noise);
+    if (!mode.sliding.empty() && system->project(t, x)) {
+      transition.x = x;
+      if (!evaluate_mode()) return false;
+    }
+    watch.assign(static_cast<std::size_t>(system->structure().guards), {});
+    if (!watch.empty()) sides.look(*system, t, x, xp, direction, time_scale(), bracket_noise, twin);
     bracket_noise.clear();
+    twin.clear();
     for (std::size_t k = 0; k < watch.size(); ++k) {
       const int guard = static_cast<int>(k);
-      if (hybrid->guards()[k].time_only) continue;
-      watch[k].side = static_cast<signed char>(hybrid->side(mode, guard));
+      if (guard < family_guards() && hybrid->guards()[k].time_only) continue;
+      watch[k].side = guard < family_guards() ? static_cast<signed char>(hybrid->side(mode, guard)) : +1;
       watch[k].known_root = static_cast<unsigned char>(sides.multiplicity(guard));
       watch[k].noise = sides.multiplicity(guard) > 0 ? sides.noise(guard) : 0.0;
     }
@@ -308,6 +405,10 @@ struct Simulator::Impl {
     if (found && (t1 - located.t_after) * direction > resolution) return event_at(located.t_after, false);
     if (found || t1 == next_time) return event_at(t1, found);
     take_step(t1);
+    if (!mode.sliding.empty() && system->project(t, x)) {  // back onto the surface, and on from there
+      system->rhs(t, x, xp);
+      stepper->start(*system, {.t = t, .x = x, .xp = xp, .direction = direction, .step = stepper->next_step()});
+    }
     for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
     if (t == options.stop) finish();
     if (!over) progress();
@@ -392,7 +493,7 @@ struct Simulator::Impl {
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
   /// of time), in the old mode, is noise.
   void measure_bracket(double t_before, double t_after) {
-    const std::size_t count = hybrid->guards().size();
+    const auto count = static_cast<std::size_t>(system->structure().guards);
     const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
     if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
     bracket_noise.resize(count);
@@ -408,6 +509,7 @@ struct Simulator::Impl {
       const double change = 4.0 * std::abs(bracket_noise[k] - earlier[k]);
       bracket_noise[k] = std::isfinite(change) ? change : 0.0;
     }
+    bracket_noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
   }
 
   void event_at(double when, bool merged) {
@@ -415,6 +517,13 @@ struct Simulator::Impl {
     const double step_size = stepper->next_step();
     measure_bracket(by_time ? when : located.t_before, when);
     take_step(when);
+    if (!mode.sliding.empty()) {
+      twin = x;
+      if (system->project(t, x))
+        system->rhs(t, x, xp);
+      else
+        twin.clear();
+    }
     Event event;
     event.t = t;
     event.mode_before = hybrid->describe(mode);
@@ -429,8 +538,10 @@ struct Simulator::Impl {
     if (by_time)
       for (const int k : time_guards) fire(k);
     const int automaton = mode.automaton;
+    const std::vector<int> slid = mode.sliding;
     if (!settle({.t = t, .x_before = x_before, .xp_before = xp_before})) return;
     mode = transition.mode;
+    if (transition.x != x) twin.clear();  // a reset: the other point is no longer near
     x = transition.x;
     if (!transition.terminate && !enter_mode()) return;
     event.mode_after = hybrid->describe(mode);
@@ -443,10 +554,15 @@ struct Simulator::Impl {
     event.direction = fired_direction;
     event.actions = transition.fired;
     event.message = transition.message;
+    describe_sliding(event);
+    const bool left = std::any_of(slid.begin(), slid.end(), [&](int k) { return !contains(mode.sliding, k); });
+    const bool entered = std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(slid, k); });
     const bool was_reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
     event.kind = transition.terminate             ? EventKind::terminal
                  : mode.automaton != automaton    ? EventKind::transition
                  : was_reset                      ? EventKind::reset
+                 : entered                        ? EventKind::slide_enter
+                 : left                           ? EventKind::slide_exit
                  : transition.recorded            ? EventKind::record
                  : by_time                        ? EventKind::time
                                                   : EventKind::crossing;
@@ -458,7 +574,30 @@ struct Simulator::Impl {
     progress();
   }
 
+  static bool contains(const std::vector<int>& list, int value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  }
+
+  void describe_sliding(Event& event) {
+    if (mode.sliding.empty()) return;
+    std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
+    system->guards(t, x, xp, g);
+    for (std::size_t k = 0; k < mode.sliding.size(); ++k) {
+      event.surfaces.push_back(hybrid->guards()[mode.sliding[k]].name);
+      event.weights.push_back(g[static_cast<std::size_t>(family_guards()) + 2 * k]);
+    }
+  }
+
   void fire(int guard) {
+    if (guard >= family_guards()) {  // a weight reaches 0 or 1: the surface is left towards that side
+      const int index = (guard - family_guards()) / 2;
+      const int surface = mode.sliding[index];
+      const int side = (guard - family_guards()) % 2 == 0 ? -1 : +1;
+      std::erase(transition.mode.sliding, surface);
+      hybrid->set_side(transition.mode, surface, side);
+      note_firing(surface, side);
+      return;
+    }
     const int to_side = -hybrid->side(mode, guard);
     if (to_side == 0) return;
     hybrid->set_side(transition.mode, guard, to_side);

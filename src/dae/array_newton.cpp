@@ -27,7 +27,8 @@ class Iteration {
   void run(bool hold_state, int iterations, ArrayNewtonResult& result) {
     choose_free(hold_state);
     result.converged = false;
-    bool polished = false;  // one more iteration after convergence: ranks are decided at the point, and any distance counts
+    bool polished =
+        false;  // one more iteration after convergence: ranks are decided at the point, and any distance counts
     for (int k = 0; k < iterations + 1 && !polished; ++k) {
       polished = result.converged;
       if (k == iterations && !polished) break;

@@ -33,8 +33,9 @@ struct ArrayNewtonResult {
   std::vector<double> corrections;  ///< norms of the scaled corrections, one per iteration (without the presolve)
 };
 
-/// Solves F_[0] … F_[level] = 0 for X, columns(level) values with the guess in them, by corrections of minimum norm in scaled variables.
-/// First with a cautious scaling that ignores small entries; if that fails, with all of them. `scaling` receives the one at the end.
+/// Solves F_[0] … F_[level] = 0 for X, columns(level) values with the guess in them, by corrections of minimum norm in
+/// scaled variables. First with a cautious scaling that ignores small entries; if that fails, with all of them.
+/// `scaling` receives the one at the end.
 ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, double t, int level, std::span<double> X,
                               const ArrayNewtonOptions& options = {});
 

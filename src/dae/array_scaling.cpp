@@ -72,8 +72,9 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, do
   for_each(s.state_pattern, e.Fx, note);
   for_each(s.derivative_pattern, e.Fxp, note);
 
-  // Normal equations, small and well conditioned thanks to the regularisation. Entries that come out small are repeatedly given less
-  // weight: they are small by accident of the point (a product with a value near zero), and say nothing about units.
+  // Normal equations, small and well conditioned thanks to the regularisation. Entries that come out small are
+  // repeatedly given less weight: they are small by accident of the point (a product with a value near zero), and say
+  // nothing about units.
   constexpr double regularisation = 1e-4, tolerance_in_bits = 5.0;
   Matrix A;
   std::vector<double> b, z(static_cast<std::size_t>(size), 0.0);

@@ -11,6 +11,7 @@
 #include "dae/array_newton.hpp"
 #include "dae/level_analysis.hpp"
 #include "dae/preference.hpp"
+#include "dae/structured_array.hpp"
 
 namespace saltus {
 
@@ -33,13 +34,13 @@ std::string to_string(const CharacteristicNumbers& c) {
 }
 
 std::vector<double> correction_preference(const Structure& structure, const StructuralAnalysis& analysis) {
-  constexpr double reluctance = 1e-4;  // per order
+  // 1e-4 per order of differentiation, but not more than ten orders of magnitude altogether
+  const auto& d = analysis.variable_offset;
+  const int highest = d.empty() ? 1 : std::max(1, *std::ranges::max_element(d));
+  const double reluctance = std::pow(10.0, -std::min(4.0, 10.0 / highest));
   std::vector<double> preference(static_cast<std::size_t>(structure.variables));
-  for (int j = 0; j < structure.variables; ++j) {
-    const int order = analysis.variable_offset.empty() ? (structure.differentiated(j) ? 1 : 0)
-                                                       : std::min(analysis.variable_offset[j], 2);
-    preference[j] = std::pow(reluctance, order);
-  }
+  for (int j = 0; j < structure.variables; ++j)
+    preference[j] = std::pow(reluctance, d.empty() ? static_cast<int>(structure.differentiated(j)) : d[j]);
   return preference;
 }
 
@@ -93,36 +94,36 @@ class PointAnalysis {
     result.status = AnalysisStatus::undecided;
   }
 
-  // The numbers at a point near which X is known up to the level of the given result plus one: one projection, then all levels.
-  // False if no consistent point is found there.
+  // The numbers at a point near which X is known: one projection at its highest level, then all levels. False if no
+  // consistent point is found there.
   bool run_near(double t, std::span<const double> X, CharacteristicValues& result) {
     t_ = t;
     X_.assign(X.begin(), X.end());
-    const int last = static_cast<int>(X.size()) / n_ - 2;
-    if (!prepare(last) || doubtful_) return false;
-    const std::vector<double> all = X_;
-    int corank = 0;
-    for (int k = 0; k <= last; ++k) {
-      X_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k + 2) * n_);
-      LevelResult level = analyse_level(array_, scaling_, t, k, X_);
-      if (!level.finite) return false;
-      const int vanishing = level.analysis.v;
-      level.analysis.v -= corank;
-      corank = vanishing;
-      level.analysis.satisfied = level.analysis.d == m_ - level.analysis.a - level.analysis.v;
-      result.levels.push_back(level.analysis);
-      if (k > 0 && result.levels[k - 1].satisfied && confirms(result.levels[k - 1], level.analysis)) return true;
-      accept(k, level, result);
+    if (!prepare(static_cast<int>(X.size()) / n_ - 2) || doubtful_ || !solved_) return false;
+    // an iteration that ran away says nothing about the neighbourhood
+    const std::vector<double> column = column_factors(scaling_, static_cast<int>(X.size()) / n_ - 2);
+    double before = 1.0, after = 0.0;
+    for (std::size_t k = 0; k < X.size(); ++k) {
+      before = std::max(before, std::abs(X[k] / column[k]));
+      after = std::max(after, std::abs(X_[k] / column[k]));
     }
-    return true;
+    return after <= 100.0 * before && run_levels(result);
   }
 
-  // Projectors at a level that is known to be the right one.
-  bool run_known(double t, std::span<const double> x, int level, KnownRanks ranks, CharacteristicValues& result) {
+  // The same at a consistent X, where nothing has to be projected.
+  bool run_at(double t, std::span<const double> X, CharacteristicValues& result) {
     t_ = t;
-    X_.assign(x.begin(), x.end());
-    X_.resize(static_cast<std::size_t>(level + 2) * static_cast<std::size_t>(n_), 0.0);
-    if (!prepare(level)) return false;
+    X_.assign(X.begin(), X.end());
+    scaling_ = scale_array(array_.system(), t, X_);
+    return run_levels(result);
+  }
+
+  // Projectors at a consistent X whose level and ranks are known.
+  bool run_known(double t, std::span<const double> X, KnownRanks ranks, CharacteristicValues& result) {
+    t_ = t;
+    X_.assign(X.begin(), X.end());
+    scaling_ = scale_array(array_.system(), t, X_);
+    const int level = static_cast<int>(X.size()) / n_ - 2;
     LevelResult found = analyse_level(array_, scaling_, t, level, X_, ranks);
     if (!found.finite) return false;
     found.analysis.satisfied = true;
@@ -135,8 +136,35 @@ class PointAnalysis {
     return b.satisfied && a.a == b.a && a.d == b.d && a.v == b.v;
   }
 
+  // All levels of X_ until one is confirmed by the next; the status says whether that happened.
+  bool run_levels(CharacteristicValues& result) {
+    const std::vector<double> all = X_;
+    const int last = static_cast<int>(all.size()) / n_ - 2;
+    int corank = 0;
+    bool grey = false;
+    for (int k = 0; k <= last; ++k) {
+      X_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k + 2) * n_);
+      LevelResult level = analyse_level(array_, scaling_, t_, k, X_);
+      if (!level.finite) return false;
+      grey |= level.grey();
+      const int vanishing = level.analysis.v;
+      level.analysis.v -= corank;
+      corank = vanishing;
+      level.analysis.satisfied = level.analysis.d == m_ - level.analysis.a - level.analysis.v;
+      note_margins(level.analysis, result);
+      result.levels.push_back(level.analysis);
+      if (k > 0 && result.levels[k - 1].satisfied && confirms(result.levels[k - 1], level.analysis)) {
+        result.status = grey ? AnalysisStatus::grey : AnalysisStatus::clear;
+        return true;
+      }
+      accept(k, level, result);
+    }
+    return true;
+  }
+
   bool prepare(int k) {
     doubtful_ = false;
+    solved_ = true;
     if (!project_) {
       scaling_ = scale_array(array_.system(), t_, X_);
       return true;
@@ -144,7 +172,8 @@ class PointAnalysis {
     const ArrayNewtonResult newton = solve_array(array_, scaling_, t_, k, X_, newton_);
     if (!newton.finite) return false;
     // contradictory equations have no solution set; the nearest point is as good as any
-    doubtful_ = !newton.converged && newton.residual > 1e-8 * (1.0 + newton.reference);
+    solved_ = newton.residual <= 1e-8 * (1.0 + newton.reference);
+    doubtful_ = !newton.converged && !solved_;
     return true;
   }
 
@@ -173,17 +202,19 @@ class PointAnalysis {
   ArrayScaling scaling_;
   int n_, m_;
   double t_ = 0.0;
-  bool project_ = true, doubtful_ = false;
+  bool project_ = true, doubtful_ = false, solved_ = true;
   std::vector<double> X_;
 };
 
-// A point in the given direction at which no row of the scaled Jacobian has changed by more than a tenth: the scale of a variable says
-// little about how far one may go (an exponential, a length in other units).
-std::vector<double> neighbour(System& system, double t, std::span<const double> direction, const CharacteristicValues& result) {
+// A point in the given direction at which no row of the scaled Jacobian has changed by more than a tenth: the scale of
+// a variable says little about how far one may go (an exponential, a length in other units).
+std::vector<double> neighbour(System& system, double t, std::span<const double> direction,
+                              const CharacteristicValues& result) {
   const Structure& s = system.structure();
   const auto n = static_cast<std::size_t>(s.variables);
   const std::span<const double> start = std::span(result.X).first(n), derivative = std::span(result.X).subspan(n, n);
-  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), Gx(Fx.size()), Gxp(Fxp.size());
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), Gx(Fx.size()),
+      Gxp(Fxp.size());
   system.jacobian(t, start, derivative, Fx, Fxp);
   std::vector<double> x(n);
   double length = 1.0;
@@ -191,10 +222,12 @@ std::vector<double> neighbour(System& system, double t, std::span<const double> 
     for (std::size_t j = 0; j < n; ++j) x[j] = start[j] + length * direction[j];
     system.jacobian(t, x, derivative, Gx, Gxp);
     double change = 0.0;
-    const auto note = [&](const SparsePattern& p, const std::vector<double>& a, const std::vector<double>& b, double factor) {
+    const auto note = [&](const SparsePattern& p, const std::vector<double>& a, const std::vector<double>& b,
+                          double factor) {
       for (int j = 0; j < p.columns; ++j)
         for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
-          const double entry = std::abs(a[k] - b[k]) * factor * result.variable_scale[j] * result.equation_scale[p.row[k]];
+          const double entry =
+              std::abs(a[k] - b[k]) * factor * result.variable_scale[j] * result.equation_scale[p.row[k]];
           change = std::isfinite(entry) ? std::max(change, entry) : 1.0;
         }
     };
@@ -232,42 +265,82 @@ void examine_neighbours(System& system, double t, const CharacteristicOptions& o
   if (differs) result.status = AnalysisStatus::singular_point;
 }
 
-// The certificate of the structure at the consistent point settles doubts.
-void consult_structure(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
+// The analysis of systems whose structure has a certificate at a consistent point near the guess: differential and
+// algebraic dimensions are known, and X follows from linear systems, so that only mu has to be found. False if there is
+// no certificate.
+bool analyse_certified(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
                        CharacteristicValues& result) {
   const StructuralAnalysis& structure = result.structure;
-  const auto n = static_cast<std::size_t>(system.structure().variables);
-  if (structure.singular() || result.X.size() < 2 * n) return;
-  result.certificate = certify(system, structure, t, std::span(result.X).first(n), std::span(result.X).subspan(n, n));
-  if (!result.certificate.valid) return;
-  const int d = structure.degrees_of_freedom, a = static_cast<int>(n) - d;
-  const CharacteristicNumbers& c = result.numbers;
-  const int bound = std::max(0, structure.index - 1);
-  if (result.status == AnalysisStatus::clear && c.d == d && c.a == a && c.v == 0) return;
-  result.decided_by_structure = true;
-  const bool agrees = result.status == AnalysisStatus::grey && c.d == d && c.a == a && c.v == 0 && c.mu <= bound;
-  if (agrees) {
-    result.status = AnalysisStatus::clear;
-    return;
+  const Structure& s = system.structure();
+  const auto n = static_cast<std::size_t>(s.variables);
+  if (structure.singular() || n == 0) return false;
+  const int deepest = *std::ranges::max_element(structure.equation_offset);
+  if (deepest > 0 && !s.taylor) return false;
+  StructuredArray array(system, structure);
+  const bool dense = s.variables <= options.dense_limit;
+  std::vector<double> X(x.begin(), x.end());
+  X.resize(static_cast<std::size_t>(array.level() + 2) * n, 0.0);
+  StructuredOptions solve;
+  solve.preference = correction_preference(s, structure);
+  if (dense) {
+    const ArrayScaling scaling = scale_array(system, t, X, cautious_threshold);
+    solve.scale = scaling.variable;
+    solve.time_scale = scaling.time;
+  } else {
+    for (int j = 0; j < s.variables; ++j) solve.scale.push_back(std::abs(system.nominal(j)));
+    // a cheap choice of what stays: with nothing to differentiate, the differentiated variables are free to choose
+    if (deepest == 0)
+      for (int offset : structure.variable_offset) solve.fixed.push_back(offset > 0);
   }
-  PointAnalysis point(system, structure, options);
-  if (point.run_known(t, x, bound, {d, a}, result)) result.status = AnalysisStatus::clear;
+  const StructuredResult point = array.solve(t, X, solve);
+  if (!point.converged || !point.finite || point.singular) return false;
+  result.certificate = certify(system, structure, t, std::span(X).first(n), std::span(X).subspan(n, n));
+  if (!result.certificate.valid) return false;
+
+  const int d = structure.degrees_of_freedom, a = s.variables - d, bound = std::max(0, structure.index - 1);
+  const CharacteristicNumbers from_structure{bound, d, a, 0, 0, (bound + 1) * s.equations};
+  if (!dense || !s.taylor) {
+    result.numbers = from_structure;
+    result.decided_by_structure = true;
+    result.status = AnalysisStatus::clear;
+    result.X = X;
+    if (!dense) return true;
+    X.resize(2 * n);
+    return bound > 0 || PointAnalysis(system, structure, options).run_known(t, X, {d, a}, result);
+  }
+  X.resize(static_cast<std::size_t>(bound + 3) * n, 0.0);
+  if (!array.extend(t, bound + 1, X)) return false;
+  CharacteristicValues found;
+  const CharacteristicNumbers& c = found.numbers;
+  if (PointAnalysis(system, structure, options).run_at(t, X, found) && found.status != AnalysisStatus::undecided &&
+      c.d == d && c.a == a && c.v == 0) {
+    found.decided_by_structure = found.status == AnalysisStatus::grey;
+  } else {
+    X.resize(static_cast<std::size_t>(bound + 2) * n);
+    if (!PointAnalysis(system, structure, options).run_known(t, X, {d, a}, found)) return false;
+    found.decided_by_structure = true;
+  }
+  found.status = AnalysisStatus::clear;
+  found.structure = std::move(result.structure);
+  found.certificate = result.certificate;
+  result = std::move(found);
+  return true;
 }
 
 }  // namespace
 
 CharacteristicValues characteristic_values(System& system, double t, std::span<const double> x,
                                            const CharacteristicOptions& options) {
-  if (static_cast<int>(x.size()) != system.structure().variables)
+  const Structure& s = system.structure();
+  if (static_cast<int>(x.size()) != s.variables)
     throw UsageError(fmt::format("characteristic_values: the system has {} variables, but {} values were given",
-                                 system.structure().variables, x.size()));
+                                 s.variables, x.size()));
   CharacteristicValues result;
-  result.structure = analyse_structure(system.structure());
+  result.structure = analyse_structure(s);
+  if (options.use_structure && analyse_certified(system, t, x, options, result)) return result;
+  if (s.variables > options.dense_limit) return result;
   PointAnalysis(system, result.structure, options).run(t, x, result);
-  if (options.use_structure) consult_structure(system, t, x, options, result);
-  // a valid certificate holds in a neighbourhood; without one the neighbours have to be asked
-  if (options.neighbours && result.status != AnalysisStatus::undecided && !result.certificate.valid)
-    examine_neighbours(system, t, options, result);
+  if (options.neighbours && result.status != AnalysisStatus::undecided) examine_neighbours(system, t, options, result);
   return result;
 }
 

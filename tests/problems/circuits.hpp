@@ -1,4 +1,5 @@
-// Circuits. Transistor amplifier: Rentrop, as in Mazzia, Magherini, Test Set for Initial Value Problem Solvers, release 2.4.
+// Circuits. Transistor amplifier: Rentrop, as in Mazzia, Magherini, Test Set for Initial Value Problem Solvers,
+// release 2.4.
 #pragma once
 
 #include <cmath>
@@ -7,7 +8,8 @@
 
 namespace saltus::problems {
 
-/// A voltage source in a loop with two capacitors (one with a cubic charge), a diode, a resistor and an inductor; microfarads. Index 2.
+/// A voltage source in a loop with two capacitors (one with a cubic charge), a diode, a resistor and an inductor;
+/// microfarads. Index 2.
 inline Problem nonlinear_circuit() {
   Recorder r;
   const auto x = r.variables("u1 u2 q1 q2 iv iL");
@@ -21,7 +23,8 @@ inline Problem nonlinear_circuit() {
   return {"nonlinear circuit", r.system(), 0.001, {0.5, 0.3, 0.0, 0.0, 0.0, 0.0}, {1, 2, 4, 0, 0, 12}};
 }
 
-/// Eight node voltages, capacitances of 1e-6 … 5e-6 F between 1-2, 3, 4-5, 6, 7-8: singular constant matrix of rank 5, index 1.
+/// Eight node voltages, capacitances of 1e-6 … 5e-6 F between 1-2, 3, 4-5, 6, 7-8: singular constant matrix of rank 5,
+/// index 1.
 inline Problem transistor_amplifier() {
   Recorder r;
   const auto y = r.variables("u1 u2 u3 u4 u5 u6 u7 u8");
@@ -41,8 +44,8 @@ inline Problem transistor_amplifier() {
 }
 
 /// At t = 0.2.
-inline const std::vector<double> transistor_amplifier_reference{-0.5562145012262709e-2, 3.006522471903042, 2.849958788608128,
-                                                                2.926422536206241,      2.704617865010554, 2.761837778393145,
-                                                                4.770927631616772,      1.236995868091548};
+inline const std::vector<double> transistor_amplifier_reference{
+    -0.5562145012262709e-2, 3.006522471903042, 2.849958788608128, 2.926422536206241,
+    2.704617865010554,      2.761837778393145, 4.770927631616772, 1.236995868091548};
 
 }  // namespace saltus::problems

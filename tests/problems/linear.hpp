@@ -1,7 +1,8 @@
 // Linear and small analytic problems.
 //
-// Kunkel, Mehrmann, Differential-Algebraic Equations, EMS 2006, examples 3.1 and 3.2: the pencil (E(t), A(t)) says nothing about
-// solvability. The rotating Jordan blocks are made here: a nilpotent block of size k (index k) in coordinates that turn with time.
+// Kunkel, Mehrmann, Differential-Algebraic Equations, EMS 2006, examples 3.1 and 3.2: the pencil (E(t), A(t)) says
+// nothing about solvability. The rotating Jordan blocks are made here: a nilpotent block of size k (index k) in
+// coordinates that turn with time.
 #pragma once
 
 #include <cmath>
@@ -30,9 +31,10 @@ inline Problem singular_pencil_unique() {
   return {"singular pencil, unique", r.system(), 0.5, {1.0, 1.0}, {1, 0, 2, 0, 0, 4}};
 }
 
-/// A nilpotent block of size `block` and one differential equation z' = -z + sin t, in turning coordinates x = Q(t) z, equations mixed by a
-/// turning P(t). Index `block`, one degree of freedom; the structural analysis sees an ODE. In z the block reads
-/// z_2' = z_1 + f_1, …, 0 = z_block + f_block, so z_block = -f_block and z_k = z_{k+1}' - f_k; rotating_block_solution evaluates it.
+/// A nilpotent block of size `block` and one differential equation z' = -z + sin t, in turning coordinates x = Q(t) z,
+/// equations mixed by a turning P(t). Index `block`, one degree of freedom; the structural analysis sees an ODE. In z
+/// the block reads z_2' = z_1 + f_1, …, 0 = z_block + f_block, so z_block = -f_block and z_k = z_{k+1}' - f_k;
+/// rotating_block_solution evaluates it.
 inline Problem rotating_block(int block) {
   Recorder r;
   const int n = block + 1;
@@ -61,8 +63,11 @@ inline Problem rotating_block(int block) {
   }
   for (const Expr& equation : e) r.equation(equation);
   const int mu = block - 1;
-  return {"rotating block of index " + std::to_string(block), r.system(), 0.3,
-          std::vector<double>(static_cast<std::size_t>(n), 1.0), {mu, 1, block, 0, 0, (mu + 1) * n}};
+  return {"rotating block of index " + std::to_string(block),
+          r.system(),
+          0.3,
+          std::vector<double>(static_cast<std::size_t>(n), 1.0),
+          {mu, 1, block, 0, 0, (mu + 1) * n}};
 }
 
 /// The exact x(t) of rotating_block for a given value of its free component z_{block+1}(t).
@@ -90,7 +95,8 @@ inline Problem control_system() {
   return {"control system", r.system(), 0.0, {0.6, -0.8, 0.4, 0.3}, {0, 2, 1, 1, 0, 3}};
 }
 
-/// One differential equation, one algebraic equation twice, one free variable, one vanishing equation: 4 equations, 3 variables, mixed.
+/// One differential equation, one algebraic equation twice, one free variable, one vanishing equation: 4 equations, 3
+/// variables, mixed.
 inline Problem redundant_and_free() {
   Recorder r;
   const auto x = r.variables("x1 x2 x3");

@@ -1,8 +1,9 @@
 // Mechanical problems.
 //
-// Sources: Cartesian pendulum in any textbook on DAEs; Gear, Gupta, Leimkuhler, J. Comput. Appl. Math. 12 (1985); multi-pendula: Nedialkov
-// and Pryce, Solving DAEs by Taylor series II, BIT 47 (2007); robot arm: Campbell, Griepentrog, SIAM J. Sci. Comput. 16 (1995), example of
-// De Luca and Isidori; car axis: Mazzia, Magherini, Test Set for Initial Value Problem Solvers, release 2.4.
+// Sources: Cartesian pendulum in any textbook on DAEs; Gear, Gupta, Leimkuhler, J. Comput. Appl. Math. 12 (1985);
+// multi-pendula: Nedialkov and Pryce, Solving DAEs by Taylor series II, BIT 47 (2007); robot arm: Campbell,
+// Griepentrog, SIAM J. Sci. Comput. 16 (1995), example of De Luca and Isidori; car axis: Mazzia, Magherini, Test Set
+// for Initial Value Problem Solvers, release 2.4.
 #pragma once
 
 #include <cmath>
@@ -28,8 +29,8 @@ inline Problem pendulum(std::vector<double> guess, double length = 1.0, double g
 }
 
 /// Closed form by Jacobi's elliptic functions: sin(theta/2) = k cd(sqrt(g) t, k^2), k = sin(pi/4).
-inline const std::vector<double> pendulum_reference{0.2750874625761, -0.9614192050991, -4.1755981009517, -1.1947490545605,
-                                                    28.2945672060672};
+inline const std::vector<double> pendulum_reference{0.2750874625761, -0.9614192050991, -4.1755981009517,
+                                                    -1.1947490545605, 28.2945672060672};
 
 /// The pendulum with both hidden constraints appended: 7 equations for 5 variables, two of them redundant.
 inline Problem pendulum_with_hidden_constraints() {
@@ -58,8 +59,8 @@ inline Problem pendulum_ggl() {
   return {"pendulum GGL", r.system(), 0.0, {0.6, -0.8, 0.4, 0.3, 1.0, 0.0}, {1, 2, 4, 0, 0, 12}};
 }
 
-/// Crank (angle a) and rod (angle b) with the end of the rod on a rail: l1 sin a + l2 sin b = 0. Index 3. With l1 = l2 the
-/// configuration a = -b = pi/2 is singular.
+/// Crank (angle a) and rod (angle b) with the end of the rod on a rail: l1 sin a + l2 sin b = 0. Index 3. With l1 = l2
+/// the configuration a = -b = pi/2 is singular.
 inline Problem slider_crank(std::vector<double> guess, double l1 = 1.0, double l2 = 2.0) {
   Recorder r;
   const auto x = r.variables("a b va vb lambda");
@@ -69,10 +70,10 @@ inline Problem slider_crank(std::vector<double> guess, double l1 = 1.0, double l
   const Expr M11 = J1 + m2 * l1 * l1 + m3 * l1 * l1 * sa * sa;
   const Expr M12 = 0.5 * m2 * l1 * l2 * (ca * cb + sa * sb) + m3 * l1 * l2 * sa * sb;
   const Expr M22 = J2 + m2 * l2 * l2 / 4.0 + m3 * l2 * l2 * sb * sb;
-  const Expr h1 =
-      0.5 * m2 * l1 * l2 * (sa * cb - ca * sb) * vb * vb + m3 * l1 * l1 * sa * ca * va * va + m3 * l1 * l2 * sa * cb * vb * vb;
-  const Expr h2 =
-      0.5 * m2 * l1 * l2 * (ca * sb - sa * cb) * va * va + m3 * l2 * l2 * sb * cb * vb * vb + m3 * l1 * l2 * ca * sb * va * va;
+  const Expr h1 = 0.5 * m2 * l1 * l2 * (sa * cb - ca * sb) * vb * vb + m3 * l1 * l1 * sa * ca * va * va +
+                  m3 * l1 * l2 * sa * cb * vb * vb;
+  const Expr h2 = 0.5 * m2 * l1 * l2 * (ca * sb - sa * cb) * va * va + m3 * l2 * l2 * sb * cb * vb * vb +
+                  m3 * l1 * l2 * ca * sb * va * va;
   r.equation(der(x[0]) - va);
   r.equation(der(x[1]) - vb);
   r.equation(M11 * der(va) + M12 * der(vb) + h1 + (0.5 * m1 + m2) * gravity * l1 * ca + lambda * l1 * ca, "crank");
@@ -81,22 +82,23 @@ inline Problem slider_crank(std::vector<double> guess, double l1 = 1.0, double l
   return {"slider-crank", r.system(), 0.0, std::move(guess), {2, 2, 3, 0, 0, 15}};
 }
 
-/// Two-link robot arm with flexible joint on a prescribed path: index 5, no degree of freedom; the structural index is 3.
-/// Exact: x1 = 1 - e^t, x3 = e^t - t.
+/// Two-link robot arm with flexible joint on a prescribed path: index 5, no degree of freedom; the structural index
+/// is 3. Exact: x1 = 1 - e^t, x3 = e^t - t.
 inline Problem robot_arm(std::vector<double> guess = {-0.2, 0.5, 1.0, -1.0, 0.1, 0.2, 0.2, 0.1}) {
   Recorder r;
   const auto x = r.variables("x1 x2 x3 x4 x5 x6 u1 u2");
   const Expr& t = r.time();
   const Expr cs = cos(x[2]), sn = sin(x[2]), q = 2.0 - cs * cs;
-  const Expr a = 2.0 / q, b = cs / q, c = sn / q, d = cs * sn / q, s = x[3] + x[5], w = 2.0 * x[2] - x[1], u = x[6] - x[7];
+  const Expr a = 2.0 / q, b = cs / q, c = sn / q, d = cs * sn / q, s = x[3] + x[5], w = 2.0 * x[2] - x[1],
+             u = x[6] - x[7];
   r.equation(der(x[0]) - x[3]);
   r.equation(der(x[1]) - x[4]);
   r.equation(der(x[2]) - x[5]);
   r.equation(der(x[3]) - (2.0 * c * s * s + x[3] * x[3] * d + w * (a + 2.0 * b) + a * u));
   r.equation(der(x[4]) -
              (-2.0 * c * s * s - x[3] * x[3] * d + w * (1.0 - 3.0 * a - 2.0 * b) - a * x[6] + (a + 1.0) * x[7]));
-  r.equation(der(x[5]) -
-             (-2.0 * c * s * s - x[3] * x[3] * d + w * (a - 9.0 * b) - 2.0 * x[3] * x[3] * c - d * s * s - (a + b) * u));
+  r.equation(der(x[5]) - (-2.0 * c * s * s - x[3] * x[3] * d + w * (a - 9.0 * b) - 2.0 * x[3] * x[3] * c - d * s * s -
+                          (a + b) * u));
   r.equation(cos(x[0]) + cos(x[0] + x[2]) - (cos(1.0 - exp(t)) + cos(1.0 - t)));
   r.equation(sin(x[0]) + sin(x[0] + x[2]) - (sin(1.0 - exp(t)) + sin(1.0 - t)));
   return {"robot arm", r.system(), 0.2, std::move(guess), {4, 0, 8, 0, 0, 40}};
@@ -126,7 +128,11 @@ inline Problem multi_pendula(int count) {
     r.equation(p[0] * p[0] + p[1] * p[1] - length * length);
   }
   const int n = 5 * count, mu = 2 * count;
-  return {"pendula x" + std::to_string(count), r.system(), 0.0, std::move(guess), {mu, 2 * count, 3 * count, 0, 0, (mu + 1) * n}};
+  return {"pendula x" + std::to_string(count),
+          r.system(),
+          0.0,
+          std::move(guess),
+          {mu, 2 * count, 3 * count, 0, 0, (mu + 1) * n}};
 }
 
 /// Car axis on a bumpy road, index 3, 10 variables, stiff springs and tiny mass: badly scaled as published.
@@ -134,7 +140,8 @@ inline Problem multi_pendula(int count) {
 inline Problem car_axis() {
   Recorder r;
   const auto x = r.variables("xl yl xr yr xl' yl' xr' yr' lambda1 lambda2");
-  const double L = 1.0, L0 = 0.5, eps = 1e-2, M = 10.0, h = 0.1, tau = M_PI / 5.0, omega = 2.0 * M_PI / tau, m = M * eps * eps / 2.0;
+  const double L = 1.0, L0 = 0.5, eps = 1e-2, M = 10.0, h = 0.1, tau = M_PI / 5.0, omega = 2.0 * M_PI / tau,
+               m = M * eps * eps / 2.0;
   const Expr yb = h * sin(omega * r.time()), xb = sqrt(L * L - yb * yb);
   const Expr Ll = sqrt(x[0] * x[0] + x[1] * x[1]);
   const Expr Lr = sqrt((x[2] - xb) * (x[2] - xb) + (x[3] - yb) * (x[3] - yb));
@@ -149,9 +156,9 @@ inline Problem car_axis() {
   return {"car axis", r.system(), 0.0, {0.0, 0.5, 1.0, 0.5, -0.5, 0.0, -0.5, 0.0, 0.0, 0.0}, {2, 4, 6, 0, 0, 30}};
 }
 
-inline const std::vector<double> car_axis_reference{0.0493455784275402809,  0.496989460230171154,  1.04174252488542152,
-                                                    0.373911027265361257,   -0.0770583684040972358, 0.00744686658723778553,
-                                                    0.0175568157537232223,  0.770341043779251976,  -0.00473688659084893325,
-                                                    -0.00110468033125734369};
+inline const std::vector<double> car_axis_reference{
+    0.0493455784275402809,   0.496989460230171154,   1.04174252488542152,   0.373911027265361257,
+    -0.0770583684040972358,  0.00744686658723778553, 0.0175568157537232223, 0.770341043779251976,
+    -0.00473688659084893325, -0.00110468033125734369};
 
 }  // namespace saltus::problems

@@ -34,7 +34,8 @@ class Recorder {
   Expr time() { return equations_.time; }
   void equation(const Expr& residual, const std::string& name = "") {
     equations_.equations.push_back(residual);
-    equations_.equation_names.push_back(name.empty() ? "equation " + std::to_string(equations_.equations.size()) : name);
+    equations_.equation_names.push_back(name.empty() ? "equation " + std::to_string(equations_.equations.size())
+                                                     : name);
   }
   void nominal(std::vector<double> values) { equations_.nominal = std::move(values); }
   std::unique_ptr<RecordedSystem> system() { return std::make_unique<RecordedSystem>(equations_); }

@@ -53,9 +53,11 @@ struct CharacteristicOptions {
   bool project =
       true;  ///< find a consistent point first (ranks hold on the solution set only); linear systems do not need it
   bool neighbours = true;  ///< repeat at four neighbouring points
-  /// Where the structural analysis has a certificate at the point, doubtful rank decisions that agree with it become
-  /// clear, and wrong or missing ones are replaced by it (mu is then the structural bound).
+  /// Where the structural analysis has a certificate at a consistent point, its numbers d and a are right (and u = v =
+  /// 0); rank decisions then only find mu, and where they are doubtful or disagree mu is the structural bound.
   bool use_structure = true;
+  int dense_limit = 500;  ///< largest number of variables for which dense rank decisions are made; beyond it only a
+                          ///< certificate decides
 };
 
 /// The result at one point.

@@ -27,8 +27,8 @@ class Iteration {
   void run(bool hold_state, int iterations, ArrayNewtonResult& result) {
     choose_free(hold_state);
     result.converged = false;
-    bool polished =
-        false;  // one more iteration after convergence: ranks are decided at the point, and any distance counts
+    // one more iteration after convergence: ranks are decided at the point, and any distance counts
+    bool polished = false;
     for (int k = 0; k < iterations + 1 && !polished; ++k) {
       polished = result.converged;
       if (k == iterations && !polished) break;
@@ -40,13 +40,14 @@ class Iteration {
       result.finite = all_finite(f_) && all_finite({J_.data(), f_.size() * X_.size()});
       if (!result.finite) return;
       const double reference = norm2_estimate(J_);
-      Matrix active = select_columns(J_, free_);
+      const bool confined = !hold_state && options_.subspace.rows() > 0;
+      Matrix active = confined ? confine() : select_columns(J_, free_);
       LeastSquares solver(active);
       const int rank =
           hold_state
               ? static_cast<int>(std::ranges::count_if(solver.pivots(), [&](double p) { return p > 1e-6 * reference; }))
               : rank_gap(solver.pivots(), J_.columns(), reference).rank;
-      if (!hold_state && !options_.preference.empty()) {
+      if (!hold_state && !confined && !options_.preference.empty()) {
         // the rank is decided without preference weights, which spread the pivots over many orders of magnitude
         for (std::size_t q = 0; q < free_.size(); ++q)
           if (static_cast<std::size_t>(free_[q]) < n_) {
@@ -57,8 +58,9 @@ class Iteration {
         solver = LeastSquares(active);
       }
       solver.truncate(rank);
-      const std::vector<double> step = solver.solve(f_);  // to be subtracted
+      std::vector<double> step = solver.solve(f_);  // to be subtracted
       const double length = norm(step);
+      if (confined) step = expand(step);
       result.unreachable = solver.unreachable(f_);
       result.rank = rank;
       result.reference = reference;
@@ -82,6 +84,22 @@ class Iteration {
       const bool held = k < n_ && (hold_state || (!options_.fixed.empty() && options_.fixed[k]));
       if (!held) free_.push_back(static_cast<int>(k));
     }
+  }
+
+  // The columns of x_[0] combined as the subspace says.
+  Matrix confine() const {
+    Matrix directions = options_.subspace;
+    for (int j = 0; j < directions.columns(); ++j)
+      for (std::size_t i = 0; i < n_; ++i) directions(static_cast<int>(i), j) /= column_[i];
+    const int n = static_cast<int>(n_);
+    return beside(columns(J_, 0, n) * directions, columns(J_, n, J_.columns() - n));
+  }
+  std::vector<double> expand(std::span<const double> step) const {
+    const auto k = static_cast<std::size_t>(options_.subspace.columns());
+    std::vector<double> full = times(options_.subspace, step.first(k));
+    for (std::size_t i = 0; i < n_; ++i) full[i] /= column_[i];
+    full.insert(full.end(), step.begin() + static_cast<std::ptrdiff_t>(k), step.end());
+    return full;
   }
 
   void scale() {

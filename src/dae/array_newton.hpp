@@ -16,6 +16,8 @@ struct ArrayNewtonOptions {
   std::vector<char> fixed;
   /// How willingly components of x_[0] move (relative to derivatives, which have 1); empty: all 1.
   std::vector<double> preference;
+  /// Directions (n rows, not scaled) in which x_[0] may move; without rows: all. Excludes fixed and preference.
+  Matrix subspace;
   bool presolve = true;  ///< solve for the derivatives with x_[0] fixed first
   int iterations = 30;
   double tolerance = 1e-12;  ///< of the scaled correction

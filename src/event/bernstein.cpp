@@ -250,9 +250,13 @@ void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {
     if (std::abs(first) > noise && std::abs(last) > noise && (first < 0.0) != (last < 0.0)) {
       const SignCount changes = count_changes(part.b, n, noise);
       if (changes.least == 1 && changes.most == 1) {
+        if (until_negative && first < 0.0) {
+          collect.signed_part(-1);
+          return;
+        }
         collect.simple(part.low, high, first > 0.0 ? 1 : -1);
         --top;
-        if (until_negative && first > 0.0) return;
+        if (until_negative) return;
         continue;
       }
     }

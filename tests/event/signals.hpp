@@ -4,6 +4,8 @@
 #include <saltus/dae/system.hpp>
 #include <saltus/event/event_locator.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 

@@ -1,13 +1,13 @@
 // Symbolic differentiation by sparse forward propagation (each node carries the derivatives with respect to the columns
 // that it depends on) and, for outputs that depend on very many columns, by a backward sweep per output.
 #include <saltus/expr/derivative.hpp>
+#include <saltus/expr/rewrite.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <unordered_map>
 
-#include "expr/rewrite.hpp"
 
 namespace saltus {
 

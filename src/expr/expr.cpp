@@ -1,8 +1,8 @@
 #include <saltus/expr/expr.hpp>
+#include <saltus/expr/rewrite.hpp>
 
 #include <cmath>
 
-#include "expr/rewrite.hpp"
 
 namespace saltus {
 

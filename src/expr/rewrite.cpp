@@ -1,4 +1,4 @@
-#include "expr/rewrite.hpp"
+#include <saltus/expr/rewrite.hpp>
 
 namespace saltus {
 

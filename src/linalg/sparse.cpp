@@ -33,7 +33,8 @@ SparsePattern make_pattern(int rows, int columns, std::span<const std::pair<int,
   return p;
 }
 
-SparsePattern unite(const SparsePattern& a, const SparsePattern& b, std::vector<int>* from_a, std::vector<int>* from_b) {
+SparsePattern unite(const SparsePattern& a, const SparsePattern& b, std::vector<int>* from_a,
+                    std::vector<int>* from_b) {
   if (a.rows != b.rows || a.columns != b.columns) throw UsageError("unite: the patterns have different shapes");
   SparsePattern u{a.rows, a.columns, std::vector<int>(a.start.size(), 0), {}};
   if (from_a) from_a->clear();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "model/lock_structure.hpp"
 
@@ -194,9 +195,17 @@ struct RecordedSystem::Impl {
     return {{eq.time}, eq.variables, with_derivatives ? xp : std::vector<Expr>{}, eq.data, eq.locks};
   }
 
-  void make(Program& program, Workspace& work, bool with_derivatives, const Groups& outputs) {
+  // Lists by address: these calls stand in every evaluation and must not copy expressions when the program is there already.
+  using Outputs = std::initializer_list<const std::vector<Expr>*>;
+  static Groups copy(Outputs outputs) {
+    Groups groups;
+    for (const auto* list : outputs) groups.push_back(*list);
+    return groups;
+  }
+
+  void make(Program& program, Workspace& work, bool with_derivatives, Outputs outputs) {
     if (!program.empty()) return;
-    program = Program(inputs(with_derivatives), outputs, options);
+    program = Program(inputs(with_derivatives), copy(outputs), options);
     work = program.workspace();
   }
 
@@ -206,9 +215,9 @@ struct RecordedSystem::Impl {
     program(in, out, work);
   }
 
-  void make(TaylorProgram& program, TaylorWorkspace& work, bool with_derivatives, const Groups& outputs) {
+  void make(TaylorProgram& program, TaylorWorkspace& work, bool with_derivatives, Outputs outputs) {
     if (!program.empty()) return;
-    program = TaylorProgram(inputs(with_derivatives), {true, true, true, false, false}, outputs);
+    program = TaylorProgram(inputs(with_derivatives), {true, true, true, false, false}, copy(outputs));
     work = TaylorWorkspace(program);
   }
 
@@ -258,7 +267,7 @@ std::span<const double> RecordedSystem::locks() const { return impl_->locks; }
 const std::vector<int>& RecordedSystem::structural_locks() const { return impl_->structural_locks; }
 const RecordedEquations& RecordedSystem::equations() const { return impl_->eq; }
 const Program& RecordedSystem::residual_program() const {
-  impl_->make(impl_->residual_program, impl_->residual_work, true, Groups{impl_->eq.equations});
+  impl_->make(impl_->residual_program, impl_->residual_work, true, {&impl_->eq.equations});
   return impl_->residual_program;
 }
 const Structure& RecordedSystem::structure() const { return impl_->current->structure; }
@@ -270,14 +279,14 @@ std::string RecordedSystem::equation_name(int i) const {
 double RecordedSystem::nominal(int j) const { return impl_->eq.nominal.empty() ? 1.0 : impl_->eq.nominal[j]; }
 
 void RecordedSystem::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
-  impl_->make(impl_->residual_program, impl_->residual_work, true, Groups{impl_->eq.equations});
+  impl_->make(impl_->residual_program, impl_->residual_work, true, {&impl_->eq.equations});
   double* const out[] = {F.data()};
   impl_->run(impl_->residual_program, impl_->residual_work, t, x, xp.data(), out);
 }
 
 void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
   if (!impl_->explicit_ode) return System::rhs(t, x, xp);
-  impl_->make(impl_->rhs_program, impl_->rhs_work, false, Groups{impl_->f});
+  impl_->make(impl_->rhs_program, impl_->rhs_work, false, {&impl_->f});
   double* const out[] = {xp.data()};
   impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
 }
@@ -285,7 +294,7 @@ void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> 
 void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                               std::span<double> Fxp) {
   Impl& m = *impl_;
-  m.make(m.jacobian_program, m.jacobian_work, true, Groups{m.jx.values, m.jxp.values});
+  m.make(m.jacobian_program, m.jacobian_work, true, {&m.jx.values, &m.jxp.values});
   double* const out[] = {m.full_x.data(), m.full_xp.data()};
   m.run(m.jacobian_program, m.jacobian_work, t, x, xp.data(), out);
   for (std::size_t k = 0; k < m.current->keep_x.size(); ++k) Fx[k] = m.full_x[m.current->keep_x[k]];
@@ -296,8 +305,8 @@ void RecordedSystem::time_derivative(double t, std::span<const double> x, std::s
   Impl& m = *impl_;
   if (m.time_program.empty()) {
     const Expr one = 1.0;
-    m.make(m.time_program, m.time_work, true,
-           Groups{directional_derivative(m.eq.equations, std::span(&m.eq.time, 1), std::span(&one, 1))});
+    const std::vector<Expr> Ft_list = directional_derivative(m.eq.equations, std::span(&m.eq.time, 1), std::span(&one, 1));
+    m.make(m.time_program, m.time_work, true, {&Ft_list});
   }
   double* const out[] = {Ft.data()};
   m.run(m.time_program, m.time_work, t, x, xp.data(), out);
@@ -306,7 +315,7 @@ void RecordedSystem::time_derivative(double t, std::span<const double> x, std::s
 void RecordedSystem::taylor(double t, int level, std::span<const double> X, std::span<double> F) {
   Impl& m = *impl_;
   if (!m.common.taylor) return System::taylor(t, level, X, F);
-  m.make(m.residual_series, m.residual_taylor, true, Groups{m.eq.equations});
+  m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
   const std::size_t rows = m.eq.equations.size();
   m.start(m.residual_taylor, t, level);
   for (int k = 0; k <= level; ++k) {
@@ -320,7 +329,7 @@ void RecordedSystem::taylor_jacobian(double t, int level, std::span<const double
                                      std::span<double> Fx, std::span<double> Fxp) {
   Impl& m = *impl_;
   if (!m.common.taylor) return System::taylor_jacobian(t, level, X, F, Fx, Fxp);
-  m.make(m.jacobian_series, m.jacobian_taylor, true, Groups{m.eq.equations, m.jx.values, m.jxp.values});
+  m.make(m.jacobian_series, m.jacobian_taylor, true, {&m.eq.equations, &m.jx.values, &m.jxp.values});
   const std::size_t rows = m.eq.equations.size();
   const auto &keep_x = m.current->keep_x, &keep_xp = m.current->keep_xp;
   m.start(m.jacobian_taylor, t, level);
@@ -339,7 +348,7 @@ void RecordedSystem::taylor_jacobian(double t, int level, std::span<const double
 void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
   Impl& m = *impl_;
   if (!m.common.taylor || !m.explicit_ode) return System::solution_taylor(t, order, X);
-  m.make(m.rhs_series, m.rhs_taylor, false, Groups{m.f});
+  m.make(m.rhs_series, m.rhs_taylor, false, {&m.f});
   const std::size_t n = m.eq.variables.size();
   m.start(m.rhs_taylor, t, order);
   for (int k = 0; k < order; ++k) {
@@ -354,7 +363,7 @@ void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
 void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
   Impl& m = *impl_;
   if (m.eq.guards.empty()) return;
-  m.make(m.guard_program, m.guard_work, !m.explicit_ode, Groups{m.eq.guards});
+  m.make(m.guard_program, m.guard_work, !m.explicit_ode, {&m.eq.guards});
   double* const out[] = {g.data()};
   m.run(m.guard_program, m.guard_work, t, x, xp.data(), out);
 }
@@ -363,7 +372,7 @@ void RecordedSystem::guards_taylor(double t, int order, std::span<const double> 
   Impl& m = *impl_;
   if (m.eq.guards.empty()) return;
   if (!m.common.taylor) return System::guards_taylor(t, order, X, G);
-  m.make(m.guard_series, m.guard_taylor, !m.explicit_ode, Groups{m.eq.guards});
+  m.make(m.guard_series, m.guard_taylor, !m.explicit_ode, {&m.eq.guards});
   const std::size_t count = m.eq.guards.size();
   m.start(m.guard_taylor, t, order);
   for (int k = 0; k <= order; ++k) {

@@ -17,7 +17,8 @@ TEST(MakePattern, SortsAndMergesEntries) {
 }
 
 TEST(Unite, KeepsThePlacesOfBoth) {
-  const SparsePattern a = make_pattern(3, 2, Pairs{{0, 0}, {2, 0}, {1, 1}}), b = make_pattern(3, 2, Pairs{{1, 0}, {1, 1}});
+  const SparsePattern a = make_pattern(3, 2, Pairs{{0, 0}, {2, 0}, {1, 1}}),
+                      b = make_pattern(3, 2, Pairs{{1, 0}, {1, 1}});
   std::vector<int> from_a, from_b;
   const SparsePattern u = unite(a, b, &from_a, &from_b);
   EXPECT_EQ(u, make_pattern(3, 2, Pairs{{0, 0}, {1, 0}, {2, 0}, {1, 1}}));

@@ -1,4 +1,5 @@
-// Sparse matrices in compressed columns: the pattern, and values kept apart so that many matrices can share one pattern.
+// Sparse matrices in compressed columns: the pattern, and values kept apart so that many matrices can share one
+// pattern.
 #pragma once
 
 #include <span>
@@ -17,12 +18,13 @@ struct SparsePattern {
   bool operator==(const SparsePattern&) const = default;
 };
 
-/// A pattern from (row, column) pairs in any order. `position`, if given, receives the place of each pair in the pattern.
-/// Throws UsageError for a pair outside the matrix.
+/// A pattern from (row, column) pairs in any order. `position`, if given, receives the place of each pair in the
+/// pattern. Throws UsageError for a pair outside the matrix.
 SparsePattern make_pattern(int rows, int columns, std::span<const std::pair<int, int>> entries,
                            std::vector<int>* position = nullptr);
 
-/// The union of two patterns of equal shape; `from_a[k]` and `from_b[k]`, if given, receive the place of entry k of a and b in it.
+/// The union of two patterns of equal shape; `from_a[k]` and `from_b[k]`, if given, receive the place of entry k of a
+/// and b in it.
 SparsePattern unite(const SparsePattern& a, const SparsePattern& b, std::vector<int>* from_a = nullptr,
                     std::vector<int>* from_b = nullptr);
 

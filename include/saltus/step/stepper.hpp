@@ -27,12 +27,12 @@ struct StepOptions {
 
 /// Counters, summed over restarts.
 struct StepStatistics {
-  std::int64_t steps = 0;           ///< accepted steps
-  std::int64_t rejected = 0;        ///< steps repeated for accuracy, convergence or values that are not finite
-  std::int64_t evaluations = 0;     ///< of F or f, one point each
+  std::int64_t steps = 0;        ///< accepted steps
+  std::int64_t rejected = 0;     ///< steps repeated for accuracy, convergence or values that are not finite
+  std::int64_t evaluations = 0;  ///< of F or f, one point each
   std::int64_t jacobians = 0;
   std::int64_t factorisations = 0;
-  std::int64_t iterations = 0;      ///< of Newton's method
+  std::int64_t iterations = 0;  ///< of Newton's method
 };
 
 /// How an attempt to advance ended.
@@ -59,7 +59,8 @@ struct StartPoint {
   double step = 0.0;   ///< size of the first step to try (positive); 0: chosen by the method
 };
 
-/// After `start`, `advance` makes one accepted step at a time. Nothing allocates in an accepted step once two steps have been made.
+/// After `start`, `advance` makes one accepted step at a time. Nothing allocates in an accepted step once two steps
+/// have been made.
 class Stepper {
  public:
   virtual ~Stepper() = default;
@@ -67,23 +68,27 @@ class Stepper {
   virtual std::string_view name() const = 0;
   virtual int order() const = 0;
 
-  /// Begins at a point, of the same system as before or of another; statistics go on counting. A one-step method that is given the
-  /// previous step size starts at full order with it.
+  /// Begins at a point, of the same system as before or of another; statistics go on counting. A one-step method that
+  /// is given the previous step size starts at full order with it.
   virtual void start(System& system, const StartPoint& point) = 0;
-  /// Makes one accepted step that does not pass `limit` (and ends exactly there if it comes near), repeating with smaller steps as
-  /// needed. On failure the state is that of the last accepted step.
+  /// Makes one accepted step that does not pass `limit` (and ends exactly there if it comes near), repeating with
+  /// smaller steps as needed. On failure the state is that of the last accepted step. Throws UsageError if `limit` is
+  /// not ahead of t.
   virtual StepOutcome advance(double limit) = 0;
 
   // --- the state after the last accepted step (or at the start)
   virtual double t() const = 0;
   virtual std::span<const double> x() const = 0;
   virtual std::span<const double> xp() const = 0;
-  /// The last accepted step as a polynomial. May cost evaluations when first asked for after a step.
+  /// The last accepted step as a polynomial (a constant before the first). May cost evaluations when first asked for
+  /// after a step; ask before the next `advance`, even one that fails.
   virtual const DensePolynomial& dense() = 0;
   /// The step size that the method would try next (positive).
   virtual double next_step() const = 0;
   /// Estimated local error of the last step over the tolerance, 1 at most.
   virtual double error() const = 0;
+  /// Whether stability rather than accuracy has limited the recent steps since `start`: time for an implicit method.
+  virtual bool stiff() const { return false; }
 
   const StepStatistics& statistics() const { return statistics_; }
 

@@ -8,6 +8,8 @@
 
 namespace saltus {
 
+/// Keeps what it has rebuilt, so rewriting many expressions of one graph costs one pass over it. Replacements may be added between
+/// calls as long as nothing rewritten before depends on them.
 class Rewrite {
  public:
   explicit Rewrite(Graph& graph) : graph_(graph) {}

@@ -1,0 +1,100 @@
+// HybridSystem: a family of modes, the guards between them, and what happens at an event. The other half of the waist (system.hpp is
+// the first). Implement it by hand for foreign models; CompiledModel provides it for recorded ones.
+#pragma once
+
+#include <saltus/dae/system.hpp>
+
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+/// The discrete state: everything that is constant between two events.
+struct Mode {
+  int automaton = 0;               ///< which of the explicit modes is active
+  std::vector<double> discrete;    ///< discrete variables
+  std::vector<double> locks;       ///< relations (0 or 1) and roundings (integers) as they are locked
+  std::vector<double> conditions;  ///< truth of the `when` conditions after the last event, for finding edges
+
+  bool operator==(const Mode&) const = default;
+};
+
+struct VariableInfo {
+  std::string name;
+  double start = 0.0;
+  bool fixed = false;  ///< the start value must be kept by initialisation
+  double nominal = 1.0;
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  std::string unit = {};
+  std::string description = {};
+  SourceLocation where = {};
+};
+
+/// A switching function. Guards are numbered for the whole family; System::guards gives all of them in this order.
+struct GuardInfo {
+  std::string name;         ///< as a relation: "v1 - v2 > 0"
+  SourceLocation where = {};
+  bool time_only = false;   ///< known in advance: next_time_event says when
+};
+
+/// What a transition may look at.
+struct EventInput {
+  double t = 0.0;
+  std::span<const double> x_before, xp_before;  ///< just before the event, in the old mode
+  bool initial = false;                          ///< the first call of a run
+  bool terminal = false;                         ///< the last call of a run
+};
+
+/// What a transition changes; kept between calls so that nothing is allocated per event.
+struct Transition {
+  Mode mode;                  ///< in: with the new sides of the guards that fired; out: after all discrete actions
+  std::vector<double> x;      ///< in: values so far; out: with the user's resets
+  std::vector<char> reset;    ///< which variables were set by the user (accumulates)
+  bool terminate = false;
+  bool failed = false;        ///< an assertion is violated, or the discrete equations have no fixed point
+  bool recorded = false;      ///< the model asked for the event to be recorded
+  std::string message = {};   ///< why it ended, or what failed
+  std::vector<std::string> fired = {};  ///< names of the clauses and transitions that acted
+};
+
+class HybridSystem {
+ public:
+  virtual ~HybridSystem() = default;
+
+  virtual const std::string& name() const = 0;
+  /// The variables x of all systems of the family.
+  virtual const std::vector<VariableInfo>& variables() const = 0;
+  virtual const std::vector<GuardInfo>& guards() const = 0;
+
+  /// The mode before anything is known about guards.
+  virtual Mode initial_mode() const = 0;
+  /// A short text: the explicit mode's name, the discrete values.
+  virtual std::string describe(const Mode& mode) const = 0;
+
+  /// The smooth system of a mode; valid until the next call. Cheap when the mode has been seen before.
+  virtual System& system(const Mode& mode) = 0;
+  /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode.
+  virtual int side(const Mode& mode, int guard) const = 0;
+  /// Locks a guard on a side. For a rounding, leaving its interval downwards or upwards moves to the next integer.
+  virtual void set_side(Mode& mode, int guard, int side) const = 0;
+  /// The side to take where a guard vanishes identically (x >= 0 is true on the surface, x > 0 is not).
+  virtual int resting_side(const Mode& mode, int guard) const = 0;
+
+  /// When the next time-only guard leaves its side, strictly after t (before t if direction is -1); infinity if never. Appends the
+  /// guards that do so to `guards`.
+  virtual double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) = 0;
+
+  /// Runs the discrete part once the sides in `transition.mode` are set: `when` clauses on their edges, transitions between explicit
+  /// modes, discrete equations, to a fixed point. Returns whether anything changed (mode, values, or an action took place).
+  virtual bool transition(const EventInput& input, Transition& transition) = 0;
+
+  // --- what the user sees: all variables of the model, also those that the systems do not carry
+  virtual std::vector<VariableInfo> observed() const { return variables(); }
+  /// Values of the observed variables at a point of a mode.
+  virtual void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp, std::span<double> values);
+};
+
+}  // namespace saltus

@@ -1,0 +1,73 @@
+// LU factorisations that are kept and used many times: dense with partial pivoting, sparse by KLU.
+#pragma once
+
+#include <saltus/linalg/matrix.hpp>
+#include <saltus/linalg/sparse.hpp>
+
+#include <complex>
+#include <memory>
+#include <span>
+
+namespace saltus {
+
+/// Dense LU with partial pivoting; Scalar is double or std::complex<double>. Does not allocate while the size stays the
+/// same.
+template <class Scalar>
+class BasicDenseLu {
+ public:
+  BasicDenseLu();
+  ~BasicDenseLu();
+  BasicDenseLu(BasicDenseLu&&) noexcept;
+  BasicDenseLu& operator=(BasicDenseLu&&) noexcept;
+
+  int size() const;
+  /// Factorises the n x n matrix with these entries (column order). False if it is singular or has entries that are not
+  /// finite; solve must not be called then.
+  bool factorise(int n, std::span<const Scalar> values);
+  /// b := A^{-1} b.
+  void solve(std::span<Scalar> b) const;
+  /// b := A^{-T} b (without conjugation).
+  void solve_transposed(std::span<Scalar> b) const;
+  /// An estimate of 1 / (‖A‖₁ ‖A^{-1}‖₁) (Hager and Higham); 0 if singular.
+  double reciprocal_condition() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+using DenseLu = BasicDenseLu<double>;
+using ComplexDenseLu = BasicDenseLu<std::complex<double>>;
+
+/// Sparse LU by SuiteSparse KLU (block triangular form, then Gilbert-Peierls per block): made for circuit-like
+/// matrices. The ordering is computed once per pattern; factorisations with the pivots of the one before are tried
+/// first and repeated with fresh pivots when these turn out to be bad.
+template <class Scalar>
+class BasicSparseLu {
+ public:
+  BasicSparseLu();
+  ~BasicSparseLu();
+  BasicSparseLu(BasicSparseLu&&) noexcept;
+  BasicSparseLu& operator=(BasicSparseLu&&) noexcept;
+
+  int size() const;
+  /// Orders the pattern. Throws UsageError if it is not square; false if it is structurally singular.
+  bool analyse(const SparsePattern& pattern);
+  /// Factorises the matrix with these values at the places of the analysed pattern; false if it is singular.
+  bool factorise(std::span<const Scalar> values);
+  /// b := A^{-1} b.
+  void solve(std::span<Scalar> b) const;
+  /// b := A^{-T} b (without conjugation).
+  void solve_transposed(std::span<Scalar> b) const;
+  /// An estimate of 1 / (‖A‖₁ ‖A^{-1}‖₁) for the values last factorised; 0 if singular.
+  double reciprocal_condition() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+using SparseLu = BasicSparseLu<double>;
+using ComplexSparseLu = BasicSparseLu<std::complex<double>>;
+
+}  // namespace saltus

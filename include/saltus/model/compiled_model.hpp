@@ -1,0 +1,44 @@
+// CompiledModel: a Model made ready to run, as a HybridSystem. One set of programs serves all combinations of locks.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/model/model.hpp>
+#include <saltus/program/program.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+/// Throws ModelError on construction if the model is not complete: too many or too few equations, variables that no equation
+/// determines, transitions without a successor. One object serves one thread.
+class CompiledModel final : public HybridSystem {
+ public:
+  explicit CompiledModel(const Model& model, ProgramOptions options = {});
+  ~CompiledModel() override;
+
+  const std::string& name() const override;
+  const std::vector<VariableInfo>& variables() const override;
+  const std::vector<GuardInfo>& guards() const override;
+  Mode initial_mode() const override;
+  std::string describe(const Mode& mode) const override;
+  System& system(const Mode& mode) override;
+  int side(const Mode& mode, int guard) const override;
+  void set_side(Mode& mode, int guard, int side) const override;
+  int resting_side(const Mode& mode, int guard) const override;
+  double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
+  bool transition(const EventInput& input, Transition& transition) override;
+  std::vector<VariableInfo> observed() const override;
+  void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
+               std::span<double> values) override;
+
+  /// Parameters with the values that were compiled in.
+  std::vector<std::pair<std::string, double>> parameters() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,218 @@
+// Model: variables, equations and events, written down. Nothing is computed here; `simulate` compiles and runs it.
+//
+//   Model m("ball");
+//   auto h = m.variable("h", 10), v = m.variable("v", 0);
+//   m.equation(der(h) == v);
+//   m.equation(der(v) == -9.81);
+//   m.when(h < 0).reset(v, -0.9 * v);
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/expr/derivative.hpp>
+#include <saltus/expr/expr.hpp>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace saltus {
+
+struct ModelData;
+
+/// Attributes of a variable beyond its name and start value.
+struct VariableOptions {
+  bool fixed = false;
+  double nominal = 1.0;
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  std::string unit = {};
+  std::string description = {};
+};
+
+/// What a `when` clause does when its condition becomes true. Right-hand sides see the values before the event; assignments of one
+/// clause are made in the order written, and later ones see the discrete values that earlier ones assigned.
+class When {
+ public:
+  /// x jumps to the value.
+  When& reset(const Expr& x, const Expr& value);
+  /// A discrete variable gets a new value.
+  When& assign(const Expr& discrete, const Expr& value);
+  When& assign(const BoolExpr& discrete, const BoolExpr& value);
+  /// The run ends successfully.
+  When& terminate(const std::string& message = "");
+  /// The event is recorded although nothing changes (a Poincaré section).
+  When& record();
+  /// Acts if this condition becomes true and none of the conditions before it does.
+  When otherwise_when(const BoolExpr& condition, const SourceLocation& where = {});
+
+ private:
+  friend class Model;
+  When(std::shared_ptr<ModelData> data, std::size_t clause) : data_(std::move(data)), clause_(clause) {}
+  std::shared_ptr<ModelData> data_;
+  std::size_t clause_;
+};
+
+class ModeTransition;
+
+/// An explicit mode: its equations hold, beside those of the model, while it is active.
+class ExplicitMode {
+ public:
+  ExplicitMode& equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
+  /// Leaves this mode as soon as the condition holds; the earlier transition wins if several do.
+  ModeTransition transition(const BoolExpr& condition, const SourceLocation& where = {});
+  const std::string& name() const;
+
+ private:
+  friend class Model;
+  friend class ModeTransition;
+  ExplicitMode(std::shared_ptr<ModelData> data, std::size_t mode) : data_(std::move(data)), mode_(mode) {}
+  std::shared_ptr<ModelData> data_;
+  std::size_t mode_;
+};
+
+class ModeTransition {
+ public:
+  ModeTransition& to(const ExplicitMode& successor);
+  /// x jumps to the value; right-hand sides see the values before the event.
+  ModeTransition& reset(const Expr& x, const Expr& value);
+  ModeTransition& assign(const Expr& discrete, const Expr& value);
+
+ private:
+  friend class ExplicitMode;
+  ModeTransition(std::shared_ptr<ModelData> data, std::size_t transition) : data_(std::move(data)), transition_(transition) {}
+  std::shared_ptr<ModelData> data_;
+  std::size_t transition_;
+};
+
+/// Declarations throw ModelError for a name used twice, values that are NaN, and assignments to what cannot be assigned. Everything
+/// that needs the whole model (numbers of equations and unknowns) is checked when it is compiled. Copies share the model.
+class Model {
+ public:
+  explicit Model(std::string name = "model");
+
+  const std::string& name() const;
+
+  // --- declarations
+  Expr time() const;
+  Expr variable(const std::string& name, double start = 0.0, VariableOptions options = {}, const SourceLocation& where = {});
+  Expr parameter(const std::string& name, double value, const SourceLocation& where = {});
+  /// Piecewise constant: changes only at events.
+  Expr discrete(const std::string& name, double start = 0.0, const SourceLocation& where = {});
+  BoolExpr discrete(const std::string& name, bool start, const SourceLocation& where = {});
+
+  // --- equations
+  void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
+  /// Holds at the start only.
+  void initial_equation(const Equation& equation, const SourceLocation& where = {});
+  /// A discrete variable that always equals an expression, re-evaluated at every event.
+  void define(const Expr& discrete, const Expr& value, const SourceLocation& where = {});
+
+  // --- events
+  When when(const BoolExpr& condition, const SourceLocation& where = {});
+  /// Becomes true at start, start + interval, start + 2 interval, …, at each of these instants only; exact in time.
+  BoolExpr sample(double start, double interval);
+  /// The value just before the event: for right-hand sides in `when` and `define`.
+  Expr pre(const Expr& symbol);
+  BoolExpr pre(const BoolExpr& discrete);
+  /// True while the run is being initialised, and in its last instant.
+  BoolExpr initial();
+  BoolExpr terminal();
+  /// The run fails when the condition becomes false.
+  void assertion(const BoolExpr& condition, const std::string& message, const SourceLocation& where = {});
+  ExplicitMode mode(const std::string& name);
+  /// The explicit mode to begin with; the first one declared if not given.
+  void start_in(const ExplicitMode& mode);
+
+  // --- for compilers and front ends
+  const ModelData& data() const { return *data_; }
+  /// The declared symbol of that name. Throws ModelError with the nearest name if there is none.
+  Expr symbol(const std::string& name) const;
+  /// Changes a parameter's value or a variable's start value by name. Throws ModelError for unknown names and NaN.
+  void set(const std::string& name, double value);
+
+ private:
+  std::shared_ptr<ModelData> data_;
+};
+
+/// The content of a model, as compilers read it.
+struct ModelData {
+  struct Action {
+    enum class Kind { reset, assign, terminate, record } kind;
+    Expr target, value;
+    std::string message;
+  };
+  struct Clause {
+    BoolExpr condition;
+    std::vector<Action> actions;
+    SourceLocation where;
+    int after = -1;  ///< the clause that has precedence (elsewhen), or -1
+    std::string name;
+  };
+  struct NamedEquation {
+    Equation equation;
+    std::string name;
+    SourceLocation where;
+  };
+  struct Mode {
+    std::string name;
+    std::vector<NamedEquation> equations;
+    std::vector<std::size_t> transitions;
+  };
+  struct Transition {
+    std::size_t from;
+    BoolExpr condition;
+    std::size_t to;
+    bool has_target = false;
+    std::vector<Action> actions;
+    SourceLocation where;
+  };
+  struct Discrete {
+    Expr symbol;
+    double start;
+    std::string name;
+    SourceLocation where;
+    bool hidden = false;  ///< made by the library (sample times)
+  };
+  struct Parameter {
+    Expr symbol;
+    double value;
+    std::string name;
+    SourceLocation where;
+  };
+  struct Definition {
+    Expr discrete, value;
+    SourceLocation where;
+  };
+  struct Assertion {
+    BoolExpr condition;
+    std::string message;
+    SourceLocation where;
+  };
+
+  /// Where a name is declared: index into variables, parameters or discretes.
+  struct Declared {
+    SymbolKind kind;
+    std::size_t index;
+  };
+
+  std::string name;
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  std::unordered_map<std::string, Declared> names;
+  Expr time;
+  std::vector<Expr> variables;
+  std::vector<VariableInfo> variable_info;
+  std::vector<Parameter> parameters;
+  std::vector<Discrete> discretes;
+  std::vector<NamedEquation> equations, initial_equations;
+  std::vector<Definition> definitions;
+  std::vector<Clause> clauses;
+  std::vector<Assertion> assertions;
+  std::vector<Mode> modes;
+  std::vector<Transition> transitions;
+  std::size_t start_mode = 0;
+  std::vector<std::pair<Expr, Expr>> pre_symbols;  ///< (symbol, its value before the event)
+  Expr initial_symbol, terminal_symbol;            ///< numbers unless used
+};
+
+}  // namespace saltus

@@ -1,0 +1,11 @@
+#include <saltus/dae/hybrid_system.hpp>
+
+#include <algorithm>
+
+namespace saltus {
+
+void HybridSystem::observe(const Mode&, double, std::span<const double> x, std::span<const double>, std::span<double> values) {
+  std::copy(x.begin(), x.end(), values.begin());
+}
+
+}  // namespace saltus

@@ -1,0 +1,387 @@
+// Sigma-method: J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394.
+// Block triangular form: A. Dulmage, N. Mendelsohn (coarse, by alternating paths) and R. Tarjan (fine, strongly
+// connected components).
+#include <saltus/dae/structural_analysis.hpp>
+#include <saltus/linalg/lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "dae/assignment.hpp"
+#include "dae/bucket_queue.hpp"
+
+namespace saltus {
+namespace {
+
+// The structure with equations and variables numbered as a breadth-first walk meets them. The walk costs one pass with
+// scattered memory accesses; everything after it works on neighbours that lie close together, whatever order the user's
+// equations have.
+struct LocalStructure {
+  Signature signature;                  // by rows, in local numbers: order 1 where x_j' occurs, 0 where only x_j does
+  SparsePattern by_columns;             // the same places by columns
+  std::vector<int> equation, variable;  // local number -> number of the user
+};
+
+LocalStructure localise(const Structure& structure) {
+  std::vector<int> from_derivative;
+  const SparsePattern all = unite(structure.state_pattern, structure.derivative_pattern, nullptr, &from_derivative);
+  std::vector<signed char> order(all.row.size(), 0);
+  for (int place : from_derivative) order[place] = 1;
+  std::vector<int> start(static_cast<std::size_t>(all.rows) + 1, 0), column(all.row.size());
+  for (int row : all.row) ++start[row + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<int> next(start.begin(), start.end() - 1);
+  for (int j = 0; j < all.columns; ++j)
+    for (int k = all.start[j]; k < all.start[j + 1]; ++k) column[next[all.row[k]]++] = j;
+
+  LocalStructure local;
+  local.equation.reserve(all.rows);
+  local.variable.reserve(all.columns);
+  std::vector<int> local_row(all.rows, -1), local_column(all.columns, -1);
+  const auto take = [](int item, std::vector<int>& number, std::vector<int>& list) {
+    if (number[item] >= 0) return;
+    number[item] = static_cast<int>(list.size());
+    list.push_back(item);
+  };
+  std::size_t expanded = 0;
+  for (int root = 0; root < all.columns; ++root) {
+    take(root, local_column, local.variable);
+    for (; expanded < local.variable.size(); ++expanded) {
+      const int j = local.variable[expanded];
+      for (int k = all.start[j]; k < all.start[j + 1]; ++k) {
+        const int i = all.row[k];
+        if (local_row[i] >= 0) continue;
+        take(i, local_row, local.equation);
+        for (int e = start[i]; e < start[i + 1]; ++e) take(column[e], local_column, local.variable);
+      }
+    }
+  }
+  for (int i = 0; i < all.rows; ++i) take(i, local_row, local.equation);  // equations without variables
+
+  SparsePattern& p = local.by_columns;
+  p = {all.rows, all.columns, {0}, {}};
+  p.start.reserve(all.start.size());
+  p.row.reserve(all.row.size());
+  Signature& s = local.signature;
+  s = {all.rows, all.columns, std::vector<int>(static_cast<std::size_t>(all.rows) + 1, 0), column, order};
+  for (int j : local.variable) {
+    for (int k = all.start[j]; k < all.start[j + 1]; ++k) {
+      p.row.push_back(local_row[all.row[k]]);
+      ++s.start[p.row.back() + 1];
+    }
+    p.start.push_back(p.nonzeros());
+  }
+  std::partial_sum(s.start.begin(), s.start.end(), s.start.begin());
+  next.assign(s.start.begin(), s.start.end() - 1);
+  std::size_t place = 0;
+  for (int j = 0; j < all.columns; ++j)
+    for (int k = all.start[local.variable[j]]; k < all.start[local.variable[j] + 1]; ++k, ++place) {
+      const int target = next[p.row[place]]++;
+      s.column[target] = j;
+      s.order[target] = order[k];
+    }
+  return local;
+}
+
+// The smallest offsets with d_j - c_i >= sigma_ij (equality on the matching) and c_i >= 0 are longest paths; the
+// potentials of the assignment make all lengths non-negative, so that Dijkstra's method finds them in linear time: with
+// any solution c0 >= 0, c_i = c0_i - dist_i, where dist starts at c0_i and an edge (i, j), j matched to k, has the
+// length d0_j - c0_i - sigma_ij.
+void find_offsets(const Signature& s, const Assignment& a, StructuralAnalysis& result) {
+  const int n = s.rows;
+  const int shift = n > 0 ? *std::ranges::min_element(a.row_potential) : 0;
+  std::vector<int> c0(n), d0(n), distance(n);
+  BucketQueue queue;
+  for (int i = 0; i < n; ++i) {
+    c0[i] = a.row_potential[i] - shift;
+    d0[i] = 1 - a.column_potential[i] - shift;
+    distance[i] = c0[i];
+    queue.push(distance[i], i);
+  }
+  while (!queue.empty()) {
+    const int key = queue.key();
+    const int i = queue.pop();
+    if (distance[i] != key) continue;
+    for (int e = s.start[i]; e < s.start[i + 1]; ++e) {
+      const int j = s.column[e], k = a.row_of_column[j];
+      const int through = key + d0[j] - c0[i] - s.order[e];
+      if (through < distance[k]) {
+        distance[k] = through;
+        queue.push(through, k);
+      }
+    }
+  }
+  auto& c = result.equation_offset;
+  auto& d = result.variable_offset;
+  c.resize(n);
+  d.assign(n, 0);
+  for (int i = 0; i < n; ++i) c[i] = c0[i] - distance[i];
+  for (int i = 0; i < n; ++i)
+    for (int e = s.start[i]; e < s.start[i + 1]; ++e) d[s.column[e]] = std::max(d[s.column[e]], c[i] + s.order[e]);
+  if (n == 0) return;
+  result.index = *std::ranges::max_element(c) + (*std::ranges::min_element(d) == 0 ? 1 : 0);
+  result.degrees_of_freedom = std::accumulate(d.begin(), d.end(), 0) - std::accumulate(c.begin(), c.end(), 0);
+}
+
+// Marks what alternating paths reach from unmatched rows (over) and unmatched columns (under).
+struct CoarseDecomposition {
+  std::vector<char> over_row, over_column, under_row, under_column;
+};
+
+CoarseDecomposition decompose(const Signature& s, const Assignment& a, const SparsePattern& by_columns) {
+  CoarseDecomposition p{std::vector<char>(s.rows, 0), std::vector<char>(s.columns, 0), std::vector<char>(s.rows, 0),
+                        std::vector<char>(s.columns, 0)};
+  std::vector<int> stack;
+  for (int i = 0; i < s.rows; ++i)
+    if (a.column_of_row[i] < 0) {
+      stack.push_back(i);
+      p.over_row[i] = 1;
+    }
+  while (!stack.empty()) {
+    const int i = stack.back();
+    stack.pop_back();
+    for (int e = s.start[i]; e < s.start[i + 1]; ++e) {
+      const int j = s.column[e], k = a.row_of_column[j];
+      p.over_column[j] = 1;
+      if (k >= 0 && !p.over_row[k]) {
+        p.over_row[k] = 1;
+        stack.push_back(k);
+      }
+    }
+  }
+  for (int j = 0; j < s.columns; ++j)
+    if (a.row_of_column[j] < 0) {
+      stack.push_back(j);
+      p.under_column[j] = 1;
+    }
+  while (!stack.empty()) {
+    const int j = stack.back();
+    stack.pop_back();
+    for (int e = by_columns.start[j]; e < by_columns.start[j + 1]; ++e) {
+      const int i = by_columns.row[e], k = a.column_of_row[i];
+      p.under_row[i] = 1;
+      if (k >= 0 && !p.under_column[k]) {
+        p.under_column[k] = 1;
+        stack.push_back(k);
+      }
+    }
+  }
+  return p;
+}
+
+// Tarjan's strongly connected components of "equation i needs the variable that equation k determines", without
+// recursion. Components leave in the order in which they can be solved.
+class Components {
+ public:
+  Components(const Signature& s, const Assignment& a, const std::vector<char>& excluded_row)
+      : s_(s), a_(a), number_(s.rows, 0), low_(s.rows, 0), next_(s.rows, 0), on_stack_(s.rows, 0) {
+    for (int i = 0; i < s.rows; ++i)
+      if (excluded_row[i]) number_[i] = -1;
+    for (int i = 0; i < s.rows; ++i)
+      if (number_[i] == 0) visit(i);
+  }
+  BlockTriangularForm form;
+
+ private:
+  void open(int i) {
+    number_[i] = low_[i] = ++counter_;
+    next_[i] = s_.start[i];
+    on_stack_[i] = 1;
+    stack_.push_back(i);
+    calls_.push_back(i);
+  }
+  void visit(int root) {
+    open(root);
+    while (!calls_.empty()) {
+      const int i = calls_.back();
+      if (next_[i] < s_.start[i + 1]) {
+        const int k = a_.row_of_column[s_.column[next_[i]++]];
+        if (k < 0 || number_[k] < 0) continue;
+        if (number_[k] == 0)
+          open(k);
+        else if (on_stack_[k])
+          low_[i] = std::min(low_[i], number_[k]);
+        continue;
+      }
+      calls_.pop_back();
+      if (!calls_.empty()) low_[calls_.back()] = std::min(low_[calls_.back()], low_[i]);
+      if (low_[i] == number_[i]) close(i);
+    }
+  }
+  void close(int i) {
+    int k = -1;
+    do {
+      k = stack_.back();
+      stack_.pop_back();
+      on_stack_[k] = 0;
+      form.equation.push_back(k);
+      form.variable.push_back(a_.column_of_row[k]);
+    } while (k != i);
+    form.start.push_back(static_cast<int>(form.equation.size()));
+  }
+
+  const Signature& s_;
+  const Assignment& a_;
+  std::vector<int> number_, low_, next_, stack_, calls_;
+  std::vector<char> on_stack_;
+  int counter_ = 0;
+};
+
+}  // namespace
+
+namespace {
+
+// Back to the user's numbers.
+void globalise(const LocalStructure& local, StructuralAnalysis& result) {
+  const auto scatter = [](std::vector<int>& values, const std::vector<int>& number) {
+    if (values.empty()) return;
+    std::vector<int> moved(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) moved[number[k]] = values[k];
+    values.swap(moved);
+  };
+  const auto rename = [](std::vector<int>& items, const std::vector<int>& number) {
+    for (int& item : items)
+      if (item >= 0) item = number[item];
+  };
+  rename(result.matched_variable, local.variable);
+  scatter(result.matched_variable, local.equation);
+  scatter(result.equation_offset, local.equation);
+  scatter(result.variable_offset, local.variable);
+  rename(result.blocks.equation, local.equation);
+  rename(result.blocks.variable, local.variable);
+  for (StructuralPart* part : {&result.overdetermined, &result.underdetermined}) {
+    rename(part->equations, local.equation);
+    rename(part->variables, local.variable);
+    std::ranges::sort(part->equations);
+    std::ranges::sort(part->variables);
+  }
+}
+
+}  // namespace
+
+StructuralAnalysis analyse_structure(const Structure& structure) {
+  const LocalStructure local = localise(structure);
+  const Signature& s = local.signature;
+  Assignment a = assign(s);
+  StructuralAnalysis result;
+  std::vector<char> excluded(s.rows, 0);
+  if (a.size == s.rows && a.size == s.columns) {
+    find_offsets(s, a, result);
+  } else {
+    const CoarseDecomposition p = decompose(s, a, local.by_columns);
+    for (int i = 0; i < s.rows; ++i) {
+      if (p.over_row[i]) result.overdetermined.equations.push_back(i);
+      if (p.under_row[i]) result.underdetermined.equations.push_back(i);
+      excluded[i] = p.over_row[i] || p.under_row[i];
+    }
+    for (int j = 0; j < s.columns; ++j) {
+      if (p.over_column[j]) result.overdetermined.variables.push_back(j);
+      if (p.under_column[j]) result.underdetermined.variables.push_back(j);
+    }
+  }
+  result.blocks = Components(s, a, excluded).form;
+  result.matched_variable = std::move(a.column_of_row);
+  globalise(local, result);
+  return result;
+}
+
+std::string describe_singularity(const StructuralAnalysis& analysis, const System& system, int limit) {
+  const auto list = [limit](const std::vector<int>& items, const auto& name) {
+    std::string text;
+    for (std::size_t k = 0; k < items.size() && static_cast<int>(k) < limit; ++k)
+      text += (k ? ", " : "") + ("'" + name(items[k]) + "'");
+    if (static_cast<int>(items.size()) > limit)
+      text += fmt::format(" and {} more", static_cast<int>(items.size()) - limit);
+    return text;
+  };
+  const auto equation = [&](int i) { return system.equation_name(i); };
+  const auto variable = [&](int j) { return system.variable_name(j); };
+  std::string text;
+  if (const auto& part = analysis.overdetermined; !part.empty())
+    text += fmt::format("{} equations for {} variables: {}{}", part.equations.size(), part.variables.size(),
+                        list(part.equations, equation),
+                        part.variables.empty() ? "" : " contain only " + list(part.variables, variable));
+  if (const auto& part = analysis.underdetermined; !part.empty()) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{} variables in {} equations: {}", part.variables.size(), part.equations.size(),
+                        list(part.variables, variable));
+    text += part.equations.empty() ? " occur in no equation" : " occur only in " + list(part.equations, equation);
+  }
+  return text;
+}
+
+SystemJacobian::SystemJacobian(const Structure& structure, const StructuralAnalysis& analysis) {
+  if (analysis.singular()) throw UsageError("SystemJacobian: the system is structurally singular and has no offsets");
+  const auto& Px = structure.state_pattern;
+  const auto& Pd = structure.derivative_pattern;
+  const int n = structure.variables;
+  pattern_ = {n, n, std::vector<int>(static_cast<std::size_t>(n) + 1, 0), {}};
+  for (int j = 0; j < n; ++j) {
+    // offsets differ by 1 at places of F_x' and by 0 at places of F_x, never both for one (i, j); both lists are sorted
+    // by rows
+    int p = Px.start[j], q = Pd.start[j];
+    const auto skip = [&](const SparsePattern& P, int& k, int difference) {
+      while (k < P.start[j + 1] && analysis.variable_offset[j] - analysis.equation_offset[P.row[k]] != difference) ++k;
+    };
+    for (skip(Px, p, 0), skip(Pd, q, 1); p < Px.start[j + 1] || q < Pd.start[j + 1]; skip(Px, p, 0), skip(Pd, q, 1)) {
+      const bool state = q == Pd.start[j + 1] || (p < Px.start[j + 1] && Px.row[p] < Pd.row[q]);
+      pattern_.row.push_back(state ? Px.row[p] : Pd.row[q]);
+      source_.push_back(state ? p : -1 - q);
+      ++(state ? p : q);
+    }
+    pattern_.start[j + 1] = pattern_.nonzeros();
+  }
+}
+
+void SystemJacobian::assemble(std::span<const double> Fx, std::span<const double> Fxp, std::span<double> values) const {
+  for (std::size_t k = 0; k < source_.size(); ++k) values[k] = source_[k] >= 0 ? Fx[source_[k]] : Fxp[-1 - source_[k]];
+}
+
+namespace {
+
+// Rows and columns are divided by their largest entries, rounded to powers of two, until these are near 1 (Ruiz).
+void equilibrate(const SparsePattern& p, std::span<double> values) {
+  std::vector<double> row(p.rows), column(p.columns);
+  for (int sweep = 0; sweep < 5; ++sweep) {
+    std::ranges::fill(row, 0.0);
+    std::ranges::fill(column, 0.0);
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
+        row[p.row[k]] = std::max(row[p.row[k]], std::abs(values[k]));
+        column[j] = std::max(column[j], std::abs(values[k]));
+      }
+    const auto factor = [](double largest) {
+      return largest > 0.0 ? std::exp2(-std::round(0.5 * std::log2(largest))) : 1.0;
+    };
+    std::ranges::transform(row, row.begin(), factor);
+    std::ranges::transform(column, column.begin(), factor);
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) values[k] *= row[p.row[k]] * column[j];
+  }
+}
+
+}  // namespace
+
+StructuralCertificate certify(System& system, const StructuralAnalysis& analysis, double t, std::span<const double> x,
+                              std::span<const double> xp) {
+  StructuralCertificate certificate;
+  if (analysis.singular()) return certificate;
+  const Structure& structure = system.structure();
+  const SystemJacobian jacobian(structure, analysis);
+  std::vector<double> Fx(structure.state_pattern.row.size()), Fxp(structure.derivative_pattern.row.size());
+  std::vector<double> values(jacobian.pattern().row.size());
+  system.jacobian(t, x, xp, Fx, Fxp);
+  jacobian.assemble(Fx, Fxp, values);
+  if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) return certificate;
+  equilibrate(jacobian.pattern(), values);
+  SparseLu lu;
+  if (!lu.analyse(jacobian.pattern()) || !lu.factorise(values)) return certificate;
+  certificate.reciprocal_condition = lu.reciprocal_condition();
+  certificate.valid = certificate.reciprocal_condition > certificate_threshold;
+  return certificate;
+}
+
+}  // namespace saltus

@@ -1,0 +1,17 @@
+// Our matrices seen as Eigen's, for sources of this layer only.
+#pragma once
+
+#include <saltus/linalg/matrix.hpp>
+
+#include <Eigen/Core>
+
+namespace saltus {
+
+inline Eigen::Map<Eigen::MatrixXd> map(Matrix& a) {
+  return {a.data(), a.rows(), a.columns()};
+}
+inline Eigen::Map<const Eigen::MatrixXd> map(const Matrix& a) {
+  return {a.data(), a.rows(), a.columns()};
+}
+
+}  // namespace saltus

@@ -1,0 +1,414 @@
+#include <fmt/format.h>
+#include <saltus/expr/derivative.hpp>
+#include <saltus/expr/print.hpp>
+#include <saltus/expr/rewrite.hpp>
+#include <saltus/model/compiled_model.hpp>
+#include <saltus/model/recorded_system.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "model/elimination.hpp"
+#include "model/event_logic.hpp"
+#include "model/validation.hpp"
+
+namespace saltus {
+
+namespace {
+
+using Groups = std::vector<std::vector<Expr>>;
+
+bool is_continuous(const Expr& g) {
+  for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative})
+    if (!symbols_of(std::span(&g, 1), kind).empty()) return true;
+  return false;
+}
+
+bool depends_on_state(const Expr& g) {
+  return !symbols_of(std::span(&g, 1), SymbolKind::variable).empty() ||
+         !symbols_of(std::span(&g, 1), SymbolKind::derivative).empty();
+}
+
+}  // namespace
+
+struct CompiledModel::Impl {
+  enum class GuardKind { relation, rounding_low, rounding_high };
+  struct Guard {
+    GuardKind kind;
+    Expr function;
+    std::vector<int> locks;  // relations on this function, or the one rounding
+    bool weak = false;       // some relation is >=
+  };
+
+  std::string name;
+  ProgramOptions options;
+  std::vector<Expr> all_variables, variables, derivatives, parameters, discretes, locks;
+  std::vector<VariableInfo> all_info, info;
+  std::vector<std::string> parameter_names;
+  std::vector<double> parameter_values;
+  std::vector<ModelData::Discrete> discrete_data;
+  std::vector<int> observed_position;  // of each model variable: index of the kept variable, or -1
+  std::vector<Guard> guards;
+  std::vector<GuardInfo> guard_info;
+  std::vector<std::vector<char>> guard_active;  // by explicit mode and guard
+  std::vector<std::string> mode_names;
+  std::size_t start_mode = 0;
+  std::vector<std::unique_ptr<RecordedSystem>> systems;
+  std::unique_ptr<EventLogic> logic;
+  Program observe_program, time_program;
+  Workspace observe_work, time_work;
+  std::vector<int> time_guards;
+  std::vector<double> data, observed_values, time_values;
+  std::vector<Expr> pre_symbols;
+
+  Impl(const Model& model, ProgramOptions opts) : options(opts) {
+    const ModelData& m = model.data();
+    name = m.name;
+    const Elimination elimination = eliminate_explicit(m);
+    validate(m, elimination);
+    take_declarations(m, elimination);
+    Rewrite rewrite(*m.graph);
+    for (const auto& [variable, solution] : elimination.replacements())
+      rewrite.replace.emplace(variable.id(), solution.in(*m.graph));
+    // between events pre(q) is q, and neither initial() nor terminal() holds
+    Rewrite continuous = rewrite;
+    for (const auto& [symbol, before] : m.pre_symbols) continuous.replace.emplace(before.id(), symbol.id());
+    for (const Expr& phase : {m.initial_symbol, m.terminal_symbol})
+      continuous.replace.emplace(phase.id(), m.graph->constant(0.0));
+    const auto apply = [&](Rewrite& r, const Expr& e) { return Expr(m.graph, r(e.in(*m.graph))); };
+
+    // equations by mode
+    const std::size_t mode_count = std::max<std::size_t>(1, m.modes.size());
+    std::vector<std::vector<Expr>> equations(mode_count);
+    std::vector<std::vector<std::string>> equation_names(mode_count);
+    const auto add = [&](std::size_t mode, const ModelData::NamedEquation& e) {
+      equations[mode].push_back(apply(continuous, e.equation.residual()));
+      equation_names[mode].push_back(describe_equation(e));
+    };
+    for (std::size_t mode = 0; mode < mode_count; ++mode) {
+      for (std::size_t k = 0; k < m.equations.size(); ++k)
+        if (!elimination.equation_used[k]) add(mode, m.equations[k]);
+      if (!m.modes.empty())
+        for (const auto& e : m.modes[mode].equations) add(mode, e);
+      mode_names.push_back(m.modes.empty() ? "" : m.modes[mode].name);
+    }
+    EventLogic::Setup setup = event_setup(m, rewrite);
+    find_locks(m, equations, setup);
+    compile_systems(m, std::move(equations), std::move(equation_names));
+    compile_observation(m, elimination, continuous);
+    compile_time_guards(m);
+    setup.locks = locks;
+    for (std::size_t k = 0; k < locks.size(); ++k)
+      if (!is_continuous(switching_function(locks[k]))) setup.discrete_locks.push_back(static_cast<int>(k));
+    logic = std::make_unique<EventLogic>(std::move(setup), options);
+  }
+
+  static std::string describe_equation(const ModelData::NamedEquation& e) {
+    std::string text = e.name.empty() ? to_string(e.equation, 70) : e.name;
+    if (e.where.known()) text += " (" + to_string(e.where) + ")";
+    return text;
+  }
+
+  void take_declarations(const ModelData& m, const Elimination& elimination) {
+    all_variables = m.variables;
+    all_info = m.variable_info;
+    for (std::size_t k = 0; k < m.variables.size(); ++k) {
+      observed_position.push_back(elimination.eliminated[k] ? -1 : static_cast<int>(variables.size()));
+      if (elimination.eliminated[k]) continue;
+      variables.push_back(m.variables[k]);
+      info.push_back(m.variable_info[k]);
+      derivatives.push_back(der(m.variables[k]));
+    }
+    for (const auto& p : m.parameters) {
+      parameters.push_back(p.symbol);
+      parameter_values.push_back(p.value);
+      parameter_names.push_back(p.name);
+    }
+    for (const auto& q : m.discretes) discretes.push_back(q.symbol);
+    discrete_data = m.discretes;
+    start_mode = m.start_mode;
+    data.resize(parameters.size() + discretes.size());
+    std::copy(parameter_values.begin(), parameter_values.end(), data.begin());
+  }
+
+  EventLogic::Setup event_setup(const ModelData& m, Rewrite& rewrite) const {
+    EventLogic::Setup s;
+    const auto apply = [&](const Expr& e) { return Expr(m.graph, rewrite(e.in(*m.graph))); };
+    const auto apply_actions = [&](std::vector<ModelData::Action>& actions) {
+      for (auto& a : actions) a.value = apply(a.value);
+    };
+    s.time = m.time;
+    s.variables = variables;
+    s.derivatives = derivatives;
+    s.parameters = parameters;
+    s.discretes = discretes;
+    for (const auto& pair : m.pre_symbols)
+      (m.graph->symbol_of(pair.first.id()).kind == SymbolKind::variable ? s.pre_variables : s.pre_discretes).push_back(pair);
+    s.initial = m.initial_symbol;
+    s.terminal = m.terminal_symbol;
+    s.clauses = m.clauses;
+    for (auto& c : s.clauses) {
+      c.condition = BoolExpr(apply(c.condition.expr()));
+      apply_actions(c.actions);
+    }
+    s.transitions = m.transitions;
+    for (auto& t : s.transitions) {
+      t.condition = BoolExpr(apply(t.condition.expr()));
+      apply_actions(t.actions);
+    }
+    s.definitions = m.definitions;
+    for (auto& d : s.definitions) d.value = apply(d.value);
+    s.assertions = m.assertions;
+    for (auto& a : s.assertions) a.condition = BoolExpr(apply(a.condition.expr()));
+    for (const auto& mode : m.modes) s.mode_names.push_back(mode.name);
+    s.parameter_values = parameter_values;
+    return s;
+  }
+
+  // All locks of the model, the guards behind them, and in which modes they mean something.
+  void find_locks(const ModelData& m, const std::vector<std::vector<Expr>>& equations, const EventLogic::Setup& setup) {
+    std::vector<Expr> shared;
+    for (const auto& c : setup.clauses) shared.push_back(c.condition.expr());
+    for (const auto& d : setup.definitions) shared.push_back(d.value);
+    for (const auto& a : setup.assertions) shared.push_back(a.condition.expr());
+    std::vector<std::vector<Expr>> by_mode(equations.size(), shared);
+    for (std::size_t mode = 0; mode < equations.size(); ++mode) {
+      by_mode[mode].insert(by_mode[mode].end(), equations[mode].begin(), equations[mode].end());
+      if (!m.modes.empty())
+        for (const std::size_t t : m.modes[mode].transitions) by_mode[mode].push_back(setup.transitions[t].condition.expr());
+    }
+    std::vector<Expr> everything;
+    for (const auto& list : by_mode) everything.insert(everything.end(), list.begin(), list.end());
+    locks = locks_of(everything);
+
+    std::unordered_map<NodeId, int> guard_of_function;
+    std::vector<std::vector<int>> guards_of_lock(locks.size());
+    for (std::size_t k = 0; k < locks.size(); ++k) {
+      const Expr g = switching_function(locks[k]);
+      if (!is_continuous(g)) continue;
+      const Op op = m.graph->node(locks[k].id()).op;
+      if (op == Op::floor) {
+        for (const GuardKind kind : {GuardKind::rounding_low, GuardKind::rounding_high}) {
+          guards_of_lock[k].push_back(static_cast<int>(guards.size()));
+          const bool low = kind == GuardKind::rounding_low;
+          guards.push_back({kind, low ? g - locks[k] : locks[k] + 1.0 - g, {static_cast<int>(k)}, true});
+          guard_info.push_back({to_string(g) + (low ? " falls below an integer" : " reaches an integer"), {}, false});
+        }
+        continue;
+      }
+      const auto [it, fresh] = guard_of_function.emplace(g.id(), static_cast<int>(guards.size()));
+      if (fresh) {
+        guards.push_back({GuardKind::relation, g, {}, false});
+        guard_info.push_back({to_string(BoolExpr(locks[k])), {}, false});
+      }
+      guards[it->second].locks.push_back(static_cast<int>(k));
+      guards[it->second].weak = guards[it->second].weak || op == Op::nonnegative;
+      guards_of_lock[k].push_back(it->second);
+    }
+    std::unordered_map<NodeId, int> lock_index;
+    for (std::size_t k = 0; k < locks.size(); ++k) lock_index[locks[k].id()] = static_cast<int>(k);
+    guard_active.assign(equations.size(), std::vector<char>(guards.size(), 0));
+    for (std::size_t mode = 0; mode < equations.size(); ++mode)
+      for (const Expr& lock : locks_of(by_mode[mode]))
+        for (const int g : guards_of_lock[lock_index.at(lock.id())]) guard_active[mode][g] = 1;
+    locate_guards(setup, m, guards_of_lock, lock_index);
+  }
+
+  /// Guards take the source line of the first clause, transition or equation in which they occur.
+  void locate_guards(const EventLogic::Setup& setup, const ModelData& m, const std::vector<std::vector<int>>& guards_of_lock,
+                     const std::unordered_map<NodeId, int>& lock_index) {
+    const auto locate = [&](const Expr& e, const SourceLocation& where) {
+      if (!where.known()) return;
+      for (const Expr& lock : locks_of(std::span(&e, 1)))
+        if (const auto it = lock_index.find(lock.id()); it != lock_index.end())
+          for (const int g : guards_of_lock[it->second])
+            if (!guard_info[g].where.known()) guard_info[g].where = where;
+    };
+    for (const auto& c : setup.clauses) locate(c.condition.expr(), c.where);
+    for (const auto& t : setup.transitions) locate(t.condition.expr(), t.where);
+    for (const auto& e : m.equations) locate(e.equation.residual(), e.where);
+    for (const auto& mode : m.modes)
+      for (const auto& e : mode.equations) locate(e.equation.residual(), e.where);
+  }
+
+  void compile_systems(const ModelData& m, std::vector<std::vector<Expr>> equations,
+                       std::vector<std::vector<std::string>> names) {
+    std::vector<Expr> data_symbols = parameters, functions;
+    data_symbols.insert(data_symbols.end(), discretes.begin(), discretes.end());
+    std::vector<double> nominal;
+    for (const auto& v : info) nominal.push_back(v.nominal);
+    for (const auto& g : guards) functions.push_back(g.function);
+    const Mode first = initial_mode();
+    std::copy(first.discrete.begin(), first.discrete.end(), data.begin() + static_cast<std::ptrdiff_t>(parameters.size()));
+    for (std::size_t mode = 0; mode < equations.size(); ++mode)
+      systems.push_back(std::make_unique<RecordedSystem>(
+          RecordedEquations{m.time, variables, std::move(equations[mode]), data_symbols, locks, functions,
+                            std::move(names[mode]), nominal},
+          data, first.locks, options));
+  }
+
+  void compile_observation(const ModelData& m, const Elimination& elimination, Rewrite& continuous) {
+    std::vector<Expr> solutions;
+    for (std::size_t k = 0; k < all_variables.size(); ++k)
+      if (elimination.eliminated[k]) solutions.emplace_back(m.graph, continuous(elimination.solution[k].in(*m.graph)));
+    observe_program = Program(Groups{{m.time}, variables, derivatives, parameters, discretes, locks}, Groups{solutions}, options);
+    observe_work = observe_program.workspace();
+    observed_values.resize(solutions.size());
+  }
+
+  // Guards a(data) t + b(data) are known in advance.
+  void compile_time_guards(const ModelData& m) {
+    std::vector<Expr> at_zero, slopes;
+    const std::pair<Expr, Expr> zero[] = {{m.time, Expr(0.0)}};
+    for (std::size_t k = 0; k < guards.size(); ++k) {
+      const Expr& g = guards[k].function;
+      if (depends_on_state(g)) continue;
+      const Expr slope = derivative(g, m.time);
+      if (!symbols_of(std::span(&slope, 1), SymbolKind::time).empty()) continue;
+      guard_info[k].time_only = true;
+      time_guards.push_back(static_cast<int>(k));
+      at_zero.push_back(substitute(std::span(&g, 1), zero).front());
+      slopes.push_back(slope);
+    }
+    std::vector<Expr> outputs = at_zero;
+    outputs.insert(outputs.end(), slopes.begin(), slopes.end());
+    time_program = Program(Groups{parameters, discretes, locks}, Groups{outputs}, options);
+    time_work = time_program.workspace();
+    time_values.resize(outputs.size());
+  }
+
+  Mode initial_mode() const {
+    Mode mode;
+    mode.automaton = static_cast<int>(start_mode);
+    for (const auto& q : discrete_data) mode.discrete.push_back(q.start);
+    mode.locks.assign(locks.size(), 0.0);
+    return mode;
+  }
+};
+
+CompiledModel::CompiledModel(const Model& model, ProgramOptions options) : impl_(std::make_unique<Impl>(model, options)) {}
+CompiledModel::~CompiledModel() = default;
+
+const std::string& CompiledModel::name() const { return impl_->name; }
+const std::vector<VariableInfo>& CompiledModel::variables() const { return impl_->info; }
+const std::vector<GuardInfo>& CompiledModel::guards() const { return impl_->guard_info; }
+
+Mode CompiledModel::initial_mode() const {
+  Mode mode = impl_->initial_mode();
+  mode.conditions.assign(impl_->logic->clause_count(), 0.0);
+  return mode;
+}
+
+std::string CompiledModel::describe(const Mode& mode) const {
+  const Impl& m = *impl_;
+  std::vector<std::string> parts;
+  if (!m.mode_names[mode.automaton].empty()) parts.push_back(m.mode_names[mode.automaton]);
+  for (std::size_t k = 0; k < m.discrete_data.size(); ++k)
+    if (!m.discrete_data[k].hidden) parts.push_back(m.discrete_data[k].name + " = " + number_text(mode.discrete[k]));
+  for (std::size_t k = 0; k < m.guards.size(); ++k) {
+    if (m.guard_info[k].time_only || side(mode, static_cast<int>(k)) == 0) continue;
+    const int lock = m.guards[k].locks.front();
+    if (m.guards[k].kind == Impl::GuardKind::relation)
+      parts.push_back(to_string(mode.locks[lock] != 0.0 ? BoolExpr(m.locks[lock]) : !BoolExpr(m.locks[lock]), 40));
+    else if (m.guards[k].kind == Impl::GuardKind::rounding_low)
+      parts.push_back(to_string(m.locks[lock], 40) + " = " + number_text(mode.locks[lock]));
+  }
+  constexpr std::size_t most = 6;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(parts.size(), most); ++k) text += (k ? ", " : "") + parts[k];
+  if (parts.size() > most) text += fmt::format(", … ({} more)", parts.size() - most);
+  return text;
+}
+
+System& CompiledModel::system(const Mode& mode) {
+  Impl& m = *impl_;
+  RecordedSystem& s = *m.systems[mode.automaton];
+  const auto discrete = m.data.begin() + static_cast<std::ptrdiff_t>(m.parameters.size());
+  if (!std::equal(mode.discrete.begin(), mode.discrete.end(), s.data().begin() + static_cast<std::ptrdiff_t>(m.parameters.size()))) {
+    std::copy(mode.discrete.begin(), mode.discrete.end(), discrete);
+    s.set_data(m.data);
+  }
+  s.set_locks(mode.locks);
+  return s;
+}
+
+int CompiledModel::side(const Mode& mode, int guard) const {
+  const Impl& m = *impl_;
+  if (!m.guard_active[mode.automaton][guard]) return 0;
+  const Impl::Guard& g = m.guards[guard];
+  if (g.kind != Impl::GuardKind::relation) return +1;
+  return mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
+}
+
+void CompiledModel::set_side(Mode& mode, int guard, int side) const {
+  const Impl::Guard& g = impl_->guards[guard];
+  if (g.kind == Impl::GuardKind::relation) {
+    for (const int lock : g.locks) mode.locks[lock] = side > 0 ? 1.0 : 0.0;
+  } else if (side < 0) {
+    mode.locks[g.locks.front()] += g.kind == Impl::GuardKind::rounding_low ? -1.0 : +1.0;
+  }
+}
+
+int CompiledModel::resting_side(const Mode&, int guard) const {
+  const Impl::Guard& g = impl_->guards[guard];
+  // x = k exactly belongs to the integer k: the lower end is inside, the upper end is not
+  if (g.kind == Impl::GuardKind::rounding_high) return -1;
+  return g.weak ? +1 : -1;
+}
+
+double CompiledModel::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& fired) {
+  Impl& m = *impl_;
+  double next = direction > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  if (m.time_guards.empty()) return next;
+  const double* in[] = {m.parameter_values.data(), mode.discrete.data(), mode.locks.data()};
+  double* const out[] = {m.time_values.data()};
+  m.time_program(in, out, m.time_work);
+  const std::size_t count = m.time_guards.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const int s = side(mode, m.time_guards[k]);
+    const double slope = m.time_values[count + k];
+    // only a guard that moves towards zero from its side can leave it
+    if (s == 0 || slope == 0.0 || slope * direction * s > 0.0) continue;
+    const double when = -m.time_values[k] / slope;
+    if (!(direction > 0 ? when > t : when < t)) continue;
+    if (when != next && (direction > 0 ? when > next : when < next)) continue;
+    if (when != next) fired.clear();
+    next = when;
+    fired.push_back(m.time_guards[k]);
+  }
+  return next;
+}
+
+bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->run(input, transition); }
+
+std::vector<VariableInfo> CompiledModel::observed() const {
+  std::vector<VariableInfo> result = impl_->all_info;
+  for (const auto& q : impl_->discrete_data)
+    if (!q.hidden) result.push_back({.name = q.name, .start = q.start, .where = q.where});
+  return result;
+}
+
+void CompiledModel::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
+                            std::span<double> values) {
+  Impl& m = *impl_;
+  if (!m.observed_values.empty()) {
+    const double* in[] = {&t, x.data(), xp.data(), m.parameter_values.data(), mode.discrete.data(), mode.locks.data()};
+    double* const out[] = {m.observed_values.data()};
+    m.observe_program(in, out, m.observe_work);
+  }
+  std::size_t next = 0, place = 0;
+  for (const int position : m.observed_position)
+    values[place++] = position >= 0 ? x[position] : m.observed_values[next++];
+  for (std::size_t k = 0; k < m.discrete_data.size(); ++k)
+    if (!m.discrete_data[k].hidden) values[place++] = mode.discrete[k];
+}
+
+std::vector<std::pair<std::string, double>> CompiledModel::parameters() const {
+  std::vector<std::pair<std::string, double>> result;
+  for (std::size_t k = 0; k < impl_->parameter_names.size(); ++k)
+    result.emplace_back(impl_->parameter_names[k], impl_->parameter_values[k]);
+  return result;
+}
+
+}  // namespace saltus

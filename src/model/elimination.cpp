@@ -1,0 +1,146 @@
+#include "model/elimination.hpp"
+
+#include <saltus/expr/derivative.hpp>
+#include <saltus/expr/rewrite.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace saltus {
+
+namespace {
+
+class Search {
+ public:
+  explicit Search(const ModelData& model) : model_(model), n_(model.variables.size()) {
+    for (std::size_t k = 0; k < n_; ++k) index_[model.variables[k].id()] = static_cast<int>(k);
+  }
+
+  Elimination run() {
+    Elimination result{std::vector<char>(n_, 0), std::vector<Expr>(n_), std::vector<char>(model_.equations.size(), 0),
+                       model_.variables};
+    mark_forbidden();
+    choose_definitions();
+    order_definitions();
+    for (const int v : sorted_) {
+      result.eliminated[v] = 1;
+      result.equation_used[definition_[v]] = 1;
+    }
+    // in order, so that each solution is free of eliminated variables before it is put into the next
+    Rewrite rewrite(*model_.graph);
+    for (const int v : sorted_) {
+      result.solution[v] = Expr(model_.graph, rewrite(right_hand_side(v).in(*model_.graph)));
+      rewrite.replace.emplace(model_.variables[v].id(), result.solution[v].id());
+    }
+    return result;
+  }
+
+ private:
+  // A variable that is differentiated, reset, fixed or seen through pre() must stay.
+  void mark_forbidden() {
+    forbidden_.assign(n_, 0);
+    std::vector<Expr> all;
+    for (const auto& e : model_.equations) push(all, e);
+    for (const auto& m : model_.modes)
+      for (const auto& e : m.equations) push(all, e);
+    for (const auto& e : model_.initial_equations) push(all, e);
+    for (const Expr& d : symbols_of(all, SymbolKind::derivative)) forbid(model_.graph->symbol_of(d.id()).base);
+    for (std::size_t k = 0; k < n_; ++k)
+      if (model_.variable_info[k].fixed) forbidden_[k] = 1;
+    const auto forbid_targets = [&](const std::vector<ModelData::Action>& actions) {
+      for (const auto& a : actions)
+        if (a.kind == ModelData::Action::Kind::reset) forbid(a.target.id());
+    };
+    for (const auto& c : model_.clauses) forbid_targets(c.actions);
+    for (const auto& t : model_.transitions) forbid_targets(t.actions);
+    for (const auto& [symbol, before] : model_.pre_symbols)
+      if (const auto it = index_.find(symbol.id()); it != index_.end()) forbidden_[it->second] = 1;
+  }
+
+  static void push(std::vector<Expr>& all, const ModelData::NamedEquation& e) {
+    all.push_back(e.equation.lhs);
+    all.push_back(e.equation.rhs);
+  }
+
+  void forbid(NodeId id) {
+    if (const auto it = index_.find(id); it != index_.end()) forbidden_[it->second] = 1;
+  }
+
+  int candidate(const Expr& e) const {
+    if (!e.is_symbol()) return -1;
+    const auto it = index_.find(e.id());
+    return it == index_.end() || forbidden_[it->second] ? -1 : it->second;
+  }
+
+  std::vector<int> variables_in(const Expr& e) const {
+    std::vector<int> result;
+    for (const Expr& s : symbols_of(std::span(&e, 1), SymbolKind::variable))
+      if (const auto it = index_.find(s.id()); it != index_.end()) result.push_back(it->second);
+    return result;
+  }
+
+  void choose_definitions() {
+    definition_.assign(n_, -1);
+    from_left_.assign(n_, 0);
+    for (std::size_t k = 0; k < model_.equations.size(); ++k) {
+      const Equation& e = model_.equations[k].equation;
+      for (const bool left : {true, false}) {
+        const int v = candidate(left ? e.lhs : e.rhs);
+        if (v < 0 || definition_[v] >= 0) continue;
+        definition_[v] = static_cast<int>(k);
+        from_left_[v] = left;
+        const auto inside = variables_in(right_hand_side(v));
+        if (std::find(inside.begin(), inside.end(), v) == inside.end()) break;
+        definition_[v] = -1;
+      }
+    }
+  }
+
+  Expr right_hand_side(int v) const {
+    const Equation& e = model_.equations[definition_[v]].equation;
+    return from_left_[v] ? e.rhs : e.lhs;
+  }
+
+  // Kahn's algorithm; what stays in cycles keeps its equation.
+  void order_definitions() {
+    std::vector<std::vector<int>> used_by(n_);
+    std::vector<int> waiting(n_, 0);
+    for (std::size_t v = 0; v < n_; ++v) {
+      if (definition_[v] < 0) continue;
+      for (const int w : variables_in(right_hand_side(static_cast<int>(v))))
+        if (definition_[w] >= 0) {
+          used_by[w].push_back(static_cast<int>(v));
+          ++waiting[v];
+        }
+    }
+    std::vector<int> ready;
+    for (std::size_t v = n_; v-- > 0;)
+      if (definition_[v] >= 0 && waiting[v] == 0) ready.push_back(static_cast<int>(v));
+    while (!ready.empty()) {
+      const int v = ready.back();
+      ready.pop_back();
+      sorted_.push_back(v);
+      for (const int w : used_by[v])
+        if (--waiting[w] == 0) ready.push_back(w);
+    }
+  }
+
+  const ModelData& model_;
+  std::size_t n_;
+  std::unordered_map<NodeId, int> index_;
+  std::vector<char> forbidden_, from_left_;
+  std::vector<int> definition_, sorted_;
+};
+
+}  // namespace
+
+std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {
+  std::vector<std::pair<Expr, Expr>> result;
+  for (std::size_t k = 0; k < eliminated.size(); ++k)
+    if (eliminated[k]) result.emplace_back(variables[k], solution[k]);
+  return result;
+}
+
+Elimination eliminate_explicit(const ModelData& model) { return Search(model).run(); }
+
+}  // namespace saltus

@@ -1,0 +1,24 @@
+// Removes algebraic variables that an equation gives explicitly, v = expression.
+#pragma once
+
+#include <saltus/model/model.hpp>
+
+#include <vector>
+
+namespace saltus {
+
+struct Elimination {
+  std::vector<char> eliminated;       ///< by variable
+  std::vector<Expr> solution;         ///< by variable, in terms of kept variables; meaningful where eliminated
+  std::vector<char> equation_used;    ///< by equation of ModelData::equations
+  /// (variable, solution) pairs for substitute().
+  std::vector<std::pair<Expr, Expr>> replacements() const;
+
+  std::vector<Expr> variables;        ///< all variables of the model
+};
+
+/// Chooses, among the equations that hold in all modes, those of the form v = e (or e = v) where v is never differentiated, never reset
+/// and not fixed at the start, such that they can be evaluated one after the other.
+Elimination eliminate_explicit(const ModelData& model);
+
+}  // namespace saltus

@@ -1,0 +1,265 @@
+#include <saltus/expr/print.hpp>
+#include <saltus/model/model.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace saltus {
+
+namespace {
+
+void check_value(const std::string& what, const std::string& name, double value, const SourceLocation& where) {
+  if (!std::isfinite(value))
+    throw ModelError(where, what + " of '" + name + "' is " + number_text(value) + "; give a finite number");
+}
+
+void check_graph(const ModelData& d, const Expr& e, const char* what) {
+  if (e.graph() && e.graph() != d.graph)
+    throw UsageError(std::string(what) + ": the expression belongs to another model than '" + d.name + "'");
+}
+
+bool has_kind(const Expr& e, SymbolKind kind) {
+  return e.is_symbol() && e.graph()->symbol_of(e.id()).kind == kind;
+}
+
+void add_reset(ModelData& d, std::vector<ModelData::Action>& actions, const Expr& x, const Expr& value) {
+  check_graph(d, x, "reset");
+  check_graph(d, value, "reset");
+  if (!has_kind(x, SymbolKind::variable))
+    throw ModelError("reset: '" + to_string(x) + "' is not a variable; only variables can jump (use assign for discrete ones)");
+  actions.push_back({ModelData::Action::Kind::reset, x, value, {}});
+}
+
+void add_assign(ModelData& d, std::vector<ModelData::Action>& actions, const Expr& q, const Expr& value) {
+  check_graph(d, q, "assign");
+  check_graph(d, value, "assign");
+  if (!has_kind(q, SymbolKind::discrete))
+    throw ModelError("assign: '" + to_string(q) + "' is not a discrete variable (use reset for variables that jump)");
+  actions.push_back({ModelData::Action::Kind::assign, q, value, {}});
+}
+
+}  // namespace
+
+Model::Model(std::string name) : data_(std::make_shared<ModelData>()) {
+  data_->name = std::move(name);
+  data_->time = Expr(data_->graph, data_->graph->symbol("time", SymbolKind::time));
+  data_->initial_symbol = Expr(data_->graph, data_->graph->symbol("initial()", SymbolKind::discrete));
+  data_->terminal_symbol = Expr(data_->graph, data_->graph->symbol("terminal()", SymbolKind::discrete));
+}
+
+const std::string& Model::name() const { return data_->name; }
+Expr Model::time() const { return data_->time; }
+
+namespace {
+
+Expr declare(ModelData& d, const std::string& name, SymbolKind kind, std::size_t index, const SourceLocation& where) {
+  if (name.empty()) throw ModelError(where, "a declaration needs a name");
+  if (name == "time") throw ModelError(where, "'time' is the name of the time variable; choose another");
+  if (!d.names.emplace(name, ModelData::Declared{kind, index}).second)
+    throw ModelError(where, "'" + name + "' is declared twice in model '" + d.name + "'");
+  return {d.graph, d.graph->symbol(name, kind)};
+}
+
+}  // namespace
+
+Expr Model::variable(const std::string& name, double start, VariableOptions o, const SourceLocation& where) {
+  check_value("the start value", name, start, where);
+  if (!(o.nominal > 0.0) || !std::isfinite(o.nominal))
+    throw ModelError(where, "the nominal value of '" + name + "' must be a positive number");
+  const Expr symbol = declare(*data_, name, SymbolKind::variable, data_->variables.size(), where);
+  data_->variables.push_back(symbol);
+  data_->variable_info.push_back(
+      {name, start, o.fixed, o.nominal, o.min, o.max, std::move(o.unit), std::move(o.description), where});
+  return symbol;
+}
+
+Expr Model::parameter(const std::string& name, double value, const SourceLocation& where) {
+  check_value("the value", name, value, where);
+  const Expr symbol = declare(*data_, name, SymbolKind::parameter, data_->parameters.size(), where);
+  data_->parameters.push_back({symbol, value, name, where});
+  return symbol;
+}
+
+Expr Model::discrete(const std::string& name, double start, const SourceLocation& where) {
+  check_value("the start value", name, start, where);
+  const Expr symbol = declare(*data_, name, SymbolKind::discrete, data_->discretes.size(), where);
+  data_->discretes.push_back({symbol, start, name, where});
+  return symbol;
+}
+
+BoolExpr Model::discrete(const std::string& name, bool start, const SourceLocation& where) {
+  return BoolExpr(discrete(name, start ? 1.0 : 0.0, where));
+}
+
+void Model::equation(const Equation& equation, const std::string& name, const SourceLocation& where) {
+  check_graph(*data_, equation.lhs, "equation");
+  check_graph(*data_, equation.rhs, "equation");
+  data_->equations.push_back({equation, name, where});
+}
+
+void Model::initial_equation(const Equation& equation, const SourceLocation& where) {
+  check_graph(*data_, equation.lhs, "initial_equation");
+  check_graph(*data_, equation.rhs, "initial_equation");
+  data_->initial_equations.push_back({equation, "", where});
+}
+
+void Model::define(const Expr& discrete, const Expr& value, const SourceLocation& where) {
+  if (!has_kind(discrete, SymbolKind::discrete))
+    throw ModelError(where, "define: '" + to_string(discrete) + "' is not a discrete variable");
+  check_graph(*data_, value, "define");
+  data_->definitions.push_back({discrete, value, where});
+}
+
+When Model::when(const BoolExpr& condition, const SourceLocation& where) {
+  check_graph(*data_, condition.expr(), "when");
+  data_->clauses.push_back({condition, {}, where, -1, "when " + to_string(condition)});
+  return {data_, data_->clauses.size() - 1};
+}
+
+BoolExpr Model::sample(double start, double interval) {
+  if (!std::isfinite(start) || !(interval > 0.0) || !std::isfinite(interval))
+    throw ModelError("sample: the start must be finite and the interval a positive number");
+  // two hidden discrete variables: how many samples have been taken, and a pulse that is true in the instant itself
+  const std::string index = std::to_string(data_->discretes.size());
+  const Expr count = discrete("sample_count_" + index, 0.0);
+  data_->discretes.back().hidden = true;
+  const Expr pulse = discrete("sample_pulse_" + index, 0.0);
+  data_->discretes.back().hidden = true;
+  // counting avoids the drift of adding the interval again and again
+  const BoolExpr due = time() >= start + count * interval;
+  when(due).assign(count, count + 1.0).assign(pulse, 1.0);
+  data_->clauses.back().name = "sample";
+  const BoolExpr on = pulse > 0.5;
+  when(on).assign(pulse, 0.0);
+  data_->clauses.back().name = "";
+  return on;
+}
+
+Expr Model::pre(const Expr& symbol) {
+  if (!has_kind(symbol, SymbolKind::discrete) && !has_kind(symbol, SymbolKind::variable))
+    throw ModelError("pre: '" + to_string(symbol) + "' is not a variable or discrete variable");
+  check_graph(*data_, symbol, "pre");
+  for (const auto& [original, before] : data_->pre_symbols)
+    if (original.same(symbol)) return before;
+  const Expr before(data_->graph, data_->graph->symbol("pre(" + symbol.name() + ")", SymbolKind::discrete));
+  data_->pre_symbols.emplace_back(symbol, before);
+  return before;
+}
+
+BoolExpr Model::pre(const BoolExpr& discrete) { return BoolExpr(pre(discrete.expr())); }
+BoolExpr Model::initial() { return BoolExpr(data_->initial_symbol); }
+BoolExpr Model::terminal() { return BoolExpr(data_->terminal_symbol); }
+
+void Model::assertion(const BoolExpr& condition, const std::string& message, const SourceLocation& where) {
+  check_graph(*data_, condition.expr(), "assertion");
+  data_->assertions.push_back({condition, message, where});
+}
+
+ExplicitMode Model::mode(const std::string& name) {
+  for (const auto& mode : data_->modes)
+    if (mode.name == name) throw ModelError("the mode '" + name + "' is declared twice");
+  data_->modes.push_back({name, {}, {}});
+  return {data_, data_->modes.size() - 1};
+}
+
+void Model::start_in(const ExplicitMode& mode) {
+  if (mode.data_ != data_) throw UsageError("start_in: the mode belongs to another model");
+  data_->start_mode = mode.mode_;
+}
+
+namespace {
+
+ModelData::Declared find(const ModelData& d, const std::string& name) {
+  if (const auto it = d.names.find(name); it != d.names.end()) return it->second;
+  std::vector<std::string> names;
+  for (const auto& [known, place] : d.names)
+    if (place.kind != SymbolKind::discrete || !d.discretes[place.index].hidden) names.push_back(known);
+  std::sort(names.begin(), names.end());
+  const std::string near = nearest_name(name, names);
+  throw ModelError("'" + name + "' is not declared in model '" + d.name + "'" +
+                   (near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+}  // namespace
+
+Expr Model::symbol(const std::string& name) const {
+  const auto [kind, index] = find(*data_, name);
+  if (kind == SymbolKind::variable) return data_->variables[index];
+  if (kind == SymbolKind::parameter) return data_->parameters[index].symbol;
+  return data_->discretes[index].symbol;
+}
+
+void Model::set(const std::string& name, double value) {
+  const auto [kind, index] = find(*data_, name);
+  check_value("the value", name, value, {});
+  if (kind == SymbolKind::variable)
+    data_->variable_info[index].start = value;
+  else if (kind == SymbolKind::parameter)
+    data_->parameters[index].value = value;
+  else
+    data_->discretes[index].start = value;
+}
+
+When& When::reset(const Expr& x, const Expr& value) {
+  add_reset(*data_, data_->clauses[clause_].actions, x, value);
+  return *this;
+}
+
+When& When::assign(const Expr& discrete, const Expr& value) {
+  add_assign(*data_, data_->clauses[clause_].actions, discrete, value);
+  return *this;
+}
+
+When& When::assign(const BoolExpr& discrete, const BoolExpr& value) { return assign(discrete.expr(), value.expr()); }
+
+When& When::terminate(const std::string& message) {
+  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::terminate, {}, {}, message});
+  return *this;
+}
+
+When& When::record() {
+  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::record, {}, {}, {}});
+  return *this;
+}
+
+When When::otherwise_when(const BoolExpr& condition, const SourceLocation& where) {
+  check_graph(*data_, condition.expr(), "otherwise_when");
+  data_->clauses.push_back({condition, {}, where, static_cast<int>(clause_), "elsewhen " + to_string(condition)});
+  return {data_, data_->clauses.size() - 1};
+}
+
+ExplicitMode& ExplicitMode::equation(const Equation& equation, const std::string& name, const SourceLocation& where) {
+  check_graph(*data_, equation.lhs, "equation");
+  check_graph(*data_, equation.rhs, "equation");
+  data_->modes[mode_].equations.push_back({equation, name, where});
+  return *this;
+}
+
+ModeTransition ExplicitMode::transition(const BoolExpr& condition, const SourceLocation& where) {
+  check_graph(*data_, condition.expr(), "transition");
+  data_->modes[mode_].transitions.push_back(data_->transitions.size());
+  data_->transitions.push_back({mode_, condition, mode_, false, {}, where});
+  return {data_, data_->transitions.size() - 1};
+}
+
+const std::string& ExplicitMode::name() const { return data_->modes[mode_].name; }
+
+ModeTransition& ModeTransition::to(const ExplicitMode& successor) {
+  if (successor.data_ != data_) throw UsageError("transition: the successor belongs to another model");
+  data_->transitions[transition_].to = successor.mode_;
+  data_->transitions[transition_].has_target = true;
+  return *this;
+}
+
+ModeTransition& ModeTransition::reset(const Expr& x, const Expr& value) {
+  add_reset(*data_, data_->transitions[transition_].actions, x, value);
+  return *this;
+}
+
+ModeTransition& ModeTransition::assign(const Expr& discrete, const Expr& value) {
+  add_assign(*data_, data_->transitions[transition_].actions, discrete, value);
+  return *this;
+}
+
+}  // namespace saltus

@@ -1,0 +1,43 @@
+// The error test that all steppers share, and a test for values that are not finite.
+#pragma once
+
+#include <saltus/step/stepper.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+/// Checks the options once and spreads them over n variables.
+class Tolerances {
+ public:
+  /// Throws UsageError for options that make no sense for n variables.
+  void set(const StepOptions& options, int n);
+
+  double rtol() const { return rtol_; }
+  /// The error that is allowed in variable j when it is of size `magnitude`.
+  double scale(int j, double magnitude) const { return atol_[static_cast<std::size_t>(j)] + rtol_ * magnitude; }
+  const double* atol() const { return atol_.data(); }
+
+ private:
+  double rtol_ = 0.0;
+  std::vector<double> atol_;
+};
+
+/// The first entry that is NaN or infinite, or -1. Integer arithmetic that vectorises: adding one to an exponent of all
+/// ones sets the sign bit.
+inline int first_not_finite(std::span<const double> v) {
+  std::uint64_t seen = 0;
+  for (const double value : v)
+    seen |= (std::bit_cast<std::uint64_t>(value) & 0x7ff0000000000000ULL) + 0x0010000000000000ULL;
+  if ((seen >> 63) == 0) return -1;
+  for (std::size_t j = 0; j < v.size(); ++j)
+    if (!std::isfinite(v[j])) return static_cast<int>(j);
+  return -1;
+}
+
+}  // namespace saltus

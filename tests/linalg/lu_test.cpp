@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+#include <saltus/base/error.hpp>
+#include <saltus/linalg/lu.hpp>
+
+#include <cmath>
+#include <complex>
+#include <random>
+
+namespace saltus {
+namespace {
+
+using Complex = std::complex<double>;
+using Pairs = std::vector<std::pair<int, int>>;
+
+template <class Scalar>
+Scalar random_scalar(std::mt19937& generator) {
+  std::uniform_real_distribution<double> part(-1.0, 1.0);
+  if constexpr (std::is_same_v<Scalar, double>)
+    return part(generator);
+  else
+    return {part(generator), part(generator)};
+}
+
+template <class Scalar>
+class Lu : public testing::Test {};
+using Scalars = testing::Types<double, Complex>;
+TYPED_TEST_SUITE(Lu, Scalars);
+
+TYPED_TEST(Lu, DenseSolvesWithTheMatrixAndItsTranspose) {
+  const int n = 30;
+  std::mt19937 generator(1);
+  std::vector<TypeParam> a(static_cast<std::size_t>(n * n)), x(n), b(n), bt(n);
+  for (auto& value : a) value = random_scalar<TypeParam>(generator);
+  for (int i = 0; i < n; ++i) a[i * n + i] += 10.0;  // condition number of a few
+  for (auto& value : x) value = random_scalar<TypeParam>(generator);
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      b[i] += a[j * n + i] * x[j];
+      bt[j] += a[j * n + i] * x[i];
+    }
+  BasicDenseLu<TypeParam> lu;
+  ASSERT_TRUE(lu.factorise(n, a));
+  lu.solve(b);
+  lu.solve_transposed(bt);
+  for (int i = 0; i < n; ++i) {
+    EXPECT_LT(std::abs(b[i] - x[i]), 1e-13);
+    EXPECT_LT(std::abs(bt[i] - x[i]), 1e-13);
+  }
+  EXPECT_GT(lu.reciprocal_condition(), 1e-2);
+}
+
+TYPED_TEST(Lu, SparseSolvesWithTheMatrixAndItsTranspose) {
+  const int n = 200;
+  std::mt19937 generator(2);
+  Pairs places;
+  for (int i = 0; i < n; ++i)
+    for (int j : {i, (i + 1) % n, (7 * i + 3) % n}) places.emplace_back(i, j);
+  const SparsePattern pattern = make_pattern(n, n, places);
+  BasicSparseLu<TypeParam> lu;
+  ASSERT_TRUE(lu.analyse(pattern));
+  for (int repeat = 0; repeat < 3; ++repeat) {  // the second and third time the pivots are reused
+    std::vector<TypeParam> values(static_cast<std::size_t>(pattern.nonzeros())), x(n), b(n), bt(n);
+    for (auto& value : values) value = random_scalar<TypeParam>(generator);
+    for (auto& value : x) value = random_scalar<TypeParam>(generator);
+    for (int j = 0; j < n; ++j)
+      for (int k = pattern.start[j]; k < pattern.start[j + 1]; ++k) {
+        if (pattern.row[k] == j) values[k] += 4.0;
+        b[pattern.row[k]] += values[k] * x[j];
+        bt[j] += values[k] * x[pattern.row[k]];
+      }
+    ASSERT_TRUE(lu.factorise(values));
+    lu.solve(b);
+    lu.solve_transposed(bt);
+    for (int i = 0; i < n; ++i) {
+      EXPECT_LT(std::abs(b[i] - x[i]), 1e-12);
+      EXPECT_LT(std::abs(bt[i] - x[i]), 1e-12);
+    }
+    EXPECT_GT(lu.reciprocal_condition(), 1e-3);
+  }
+}
+
+TEST(DenseLu, SaysThatAMatrixIsSingularOrNotFinite) {
+  DenseLu lu;
+  EXPECT_FALSE(lu.factorise(2, std::vector{1.0, 2.0, 2.0, 4.0}));
+  EXPECT_EQ(lu.reciprocal_condition(), 0.0);
+  EXPECT_FALSE(lu.factorise(1, std::vector{std::nan("")}));
+  EXPECT_TRUE(lu.factorise(0, {}));
+}
+
+TEST(DenseLu, EstimatesTheConditionNumber) {
+  // Hilbert matrix of order 5: condition number in the 1-norm 943656
+  std::vector<double> h(25);
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 5; ++j) h[i * 5 + j] = 1.0 / (i + j + 1);
+  DenseLu lu;
+  ASSERT_TRUE(lu.factorise(5, h));
+  EXPECT_NEAR(lu.reciprocal_condition() * 943656.0, 1.0, 0.5);
+}
+
+TEST(SparseLu, EstimatesTheConditionNumber) {
+  Pairs places;
+  std::vector<double> h;
+  for (int j = 0; j < 5; ++j)
+    for (int i = 0; i < 5; ++i) {
+      places.emplace_back(i, j);
+      h.push_back(1.0 / (i + j + 1));
+    }
+  SparseLu lu;
+  ASSERT_TRUE(lu.analyse(make_pattern(5, 5, places)));
+  ASSERT_TRUE(lu.factorise(h));
+  EXPECT_NEAR(lu.reciprocal_condition() * 943656.0, 1.0, 0.5);
+}
+
+TEST(SparseLu, ChoosesFreshPivotsWhenTheOldOnesHaveBecomeBad) {
+  const SparsePattern full = make_pattern(2, 2, Pairs{{0, 0}, {1, 0}, {0, 1}, {1, 1}});
+  SparseLu lu;
+  ASSERT_TRUE(lu.analyse(full));
+  ASSERT_TRUE(lu.factorise(std::vector{1.0, 0.1, 0.1, 1.0}));
+  ASSERT_TRUE(lu.factorise(std::vector{1e-20, 1.0, 1.0, 1.0}));  // the old pivot is now 1e-20
+  std::vector b{1.0, 2.0};
+  lu.solve(b);
+  EXPECT_NEAR(b[0], 1.0, 1e-15);
+  EXPECT_NEAR(b[1], 1.0, 1e-15);
+}
+
+TEST(SparseLu, SaysThatAMatrixIsSingular) {
+  SparseLu lu;
+  EXPECT_THROW(lu.analyse(make_pattern(2, 3, Pairs{})), UsageError);
+  EXPECT_FALSE(lu.analyse(make_pattern(2, 2, Pairs{{0, 0}, {1, 0}})));
+  EXPECT_FALSE(lu.factorise(std::vector{1.0, 1.0}));
+  ASSERT_TRUE(lu.analyse(make_pattern(2, 2, Pairs{{0, 0}, {1, 0}, {0, 1}, {1, 1}})));
+  EXPECT_FALSE(lu.factorise(std::vector{1.0, 2.0, 2.0, 4.0}));
+  EXPECT_TRUE(lu.factorise(std::vector{1.0, 2.0, 2.0, 5.0}));
+}
+
+}  // namespace
+}  // namespace saltus

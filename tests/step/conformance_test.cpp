@@ -1,0 +1,28 @@
+// Every stepper of the library, one case each.
+#include <saltus/step/explicit_runge_kutta.hpp>
+
+#include "suites/stepper_suite.hpp"
+
+namespace saltus::suite {
+namespace {
+
+StepperCase explicit_case(const char* name, const Tableau& table, double order, double dense_order) {
+  return {.name = name,
+          .make = [&table](StepOptions options) { return make_explicit_runge_kutta(table, std::move(options)); },
+          .order = order,
+          .dense_order = dense_order};
+}
+
+std::string case_name(const ::testing::TestParamInfo<StepperCase>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Explicit, StepperSuite,
+                         ::testing::Values(explicit_case("BogackiShampine3", bogacki_shampine_3(), 3, 3),
+                                           explicit_case("DormandPrince5", dormand_prince_5(), 5, 4),
+                                           explicit_case("Tsitouras5", tsitouras_5(), 5, 4),
+                                           explicit_case("DormandPrince8", dormand_prince_8(), 8, 7)),
+                         case_name);
+
+}  // namespace
+}  // namespace saltus::suite

@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+#include <saltus/expr/derivative.hpp>
+#include <saltus/step/explicit_runge_kutta.hpp>
+
+#include <cmath>
+
+#include "problems/ode_problems.hpp"
+#include "suites/stepper_suite.hpp"
+
+namespace saltus {
+namespace {
+
+TEST(ExplicitRungeKutta, ClosesTheArenstorfOrbit) {
+  // the orbit amplifies errors by about 1e4 near the moon; error constants per tolerance as in the book's figure
+  // (Hairer I, II.10)
+  auto problem = problem::arenstorf();
+  for (const Tableau* table : {&dormand_prince_5(), &tsitouras_5(), &dormand_prince_8()}) {
+    auto stepper = make_explicit_runge_kutta(*table, {.rtol = 1e-10, .atol = {1e-10}});
+    EXPECT_LT(suite::error_at_end(*stepper, problem), 1e-5) << table->name;
+  }
+}
+
+TEST(ExplicitRungeKutta, CountsItsEvaluations) {
+  auto problem = problem::kepler();
+  auto dp5 = make_explicit_runge_kutta(dormand_prince_5(), {.rtol = 1e-8, .atol = {1e-8}, .initial_step = 0.01});
+  suite::error_at_end(*dp5, problem);
+  const StepStatistics& s = dp5->statistics();
+  EXPECT_EQ(s.evaluations, 1 + 6 * (s.steps + s.rejected));
+
+  // order 8: an inaccurate step costs 11, an accurate one 12, dense output 3 more
+  auto dp8 = make_explicit_runge_kutta(dormand_prince_8(), {.rtol = 1e-8, .atol = {1e-8}, .initial_step = 0.01});
+  suite::error_at_end(*dp8, problem);
+  EXPECT_EQ(dp8->statistics().evaluations, 1 + 12 * dp8->statistics().steps + 11 * dp8->statistics().rejected);
+  const auto before = dp8->statistics().evaluations;
+  dp8->dense();
+  dp8->dense();
+  EXPECT_EQ(dp8->statistics().evaluations, before + 3);
+}
+
+TEST(ExplicitRungeKutta, SeesStiffness) {
+  auto stiff = problem::prothero_robinson(1e4);
+  auto smooth = problem::kepler();
+  for (const Tableau* table : {&dormand_prince_5(), &tsitouras_5(), &dormand_prince_8()}) {
+    auto stepper = make_explicit_runge_kutta(*table, {.rtol = 1e-4, .atol = {1e-4}});
+    suite::error_at_end(*stepper, stiff);
+    EXPECT_TRUE(stepper->stiff()) << table->name;
+    suite::error_at_end(*stepper, smooth);
+    EXPECT_FALSE(stepper->stiff()) << table->name;
+  }
+}
+
+TEST(ExplicitRungeKutta, StopsWhereTheSolutionEnds) {
+  // x' = x^2 from 1 at t = 0 ends at t = 1
+  auto graph = std::make_shared<Graph>();
+  const Expr t(graph, graph->symbol("time", SymbolKind::time)), x(graph, graph->symbol("x", SymbolKind::variable));
+  RecordedSystem system({.time = t, .variables = {x}, .equations = {der(x) - x * x}});
+  auto stepper = make_explicit_runge_kutta(dormand_prince_5(), {.rtol = 1e-8, .atol = {1e-8}});
+  stepper->start(system, {.x = std::vector{1.0}});
+  StepOutcome outcome;
+  while (outcome.ok() && stepper->t() < 2.0) outcome = stepper->advance(2.0);
+  EXPECT_TRUE(outcome.result == StepResult::step_too_small || outcome.result == StepResult::not_finite);
+  EXPECT_EQ(outcome.worst, 0);
+  EXPECT_NEAR(stepper->t(), 1.0, 1e-6);
+}
+
+TEST(ExplicitRungeKutta, RefusesSystemsWithoutARightHandSide) {
+  auto graph = std::make_shared<Graph>();
+  const Expr t(graph, graph->symbol("time", SymbolKind::time)), x(graph, graph->symbol("x", SymbolKind::variable));
+  RecordedSystem system({.time = t, .variables = {x}, .equations = {der(x) * der(x) - x}});
+  auto stepper = make_explicit_runge_kutta(dormand_prince_5(), {});
+  EXPECT_THROW(stepper->start(system, {.x = std::vector{1.0}}), UsageError);
+  EXPECT_THROW(stepper->advance(1.0), UsageError);
+}
+
+TEST(ExplicitRungeKutta, StartsFromRestByItself) {
+  // value and slope vanish at the start: x'' = 1 - x from rest, and on a time scale of nanoseconds
+  for (const double scale : {1.0, 1e-9}) {
+    auto graph = std::make_shared<Graph>();
+    const Expr t(graph, graph->symbol("time", SymbolKind::time)), x(graph, graph->symbol("x", SymbolKind::variable)),
+        v(graph, graph->symbol("v", SymbolKind::variable));
+    RecordedSystem system(
+        {.time = t, .variables = {x, v}, .equations = {der(x) - v / scale, der(v) - sin(t / scale) / scale}});
+    auto stepper = make_explicit_runge_kutta(dormand_prince_5(), {.rtol = 1e-8, .atol = {1e-8}});
+    stepper->start(system, {.x = std::vector{0.0, 0.0}});
+    const double stop = 10.0 * scale;
+    while (stepper->t() < stop) ASSERT_TRUE(stepper->advance(stop).ok());
+    EXPECT_NEAR(stepper->x()[0], 10.0 - std::sin(10.0), 1e-5);
+    EXPECT_LT(stepper->statistics().steps, 100);
+  }
+}
+
+}  // namespace
+}  // namespace saltus

@@ -1,0 +1,42 @@
+// What every stepper must do, as one parametrised suite. A new method adds one StepperCase to
+// tests/step/conformance_test.cpp.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <saltus/step/stepper.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "problems/ode_problems.hpp"
+
+namespace saltus::suite {
+
+struct StepperCase {
+  std::string name;
+  std::function<std::unique_ptr<Stepper>(StepOptions)> make;
+  double order = 0;        ///< to be measured with fixed steps
+  double dense_order = 0;  ///< q: the polynomial's error within one step behaves like h^(q+1)
+  /// For implicit methods: the same method with Newton iterations to the last digit, so that fixed steps show the
+  /// order.
+  std::function<std::unique_ptr<Stepper>(StepOptions)> make_for_order = {};
+
+  std::unique_ptr<Stepper> exact(StepOptions options) const {
+    return make_for_order ? make_for_order(options) : make(options);
+  }
+};
+
+inline void PrintTo(const StepperCase& c, std::ostream* out) {
+  *out << c.name;
+}
+
+class StepperSuite : public ::testing::TestWithParam<StepperCase> {};
+
+/// Options that make every step of size h: the error is never too large.
+StepOptions fixed_steps(double h);
+
+/// Largest error over the variables at the end of the problem.
+double error_at_end(Stepper& stepper, problem::OdeProblem& problem);
+
+}  // namespace saltus::suite

@@ -53,7 +53,8 @@ void Composite::sensitivity(double s, const double* base, std::vector<double>& r
   shifted_.resize(guards_);
   for (int pattern = 0; pattern < 2; ++pattern) {
     state(s);
-    // Multiples of irrational numbers modulo 1 are irregular enough that shifts of several inputs do not cancel in both patterns.
+    // Multiples of irrational numbers modulo 1 are irregular enough that shifts of several inputs do not cancel in both
+    // patterns.
     const double turn = pattern == 0 ? 0.6180339887498949 : 0.4142135623730951;
     double dice = 0.25;
     const auto next_shift = [&dice, turn] {

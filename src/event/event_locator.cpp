@@ -127,8 +127,9 @@ void EventLocator::Impl::sample(int N) {
   sampled = N;
 }
 
-// The least that an interpolant can be, from its Chebyshev coefficients; what the grid does not see is bounded by counting the upper half of
-// them three times. `last` are the two last coefficients: a series that does not fall hides something between the points.
+// The least that an interpolant can be, from its Chebyshev coefficients; what the grid does not see is bounded by
+// counting the upper half of them three times. `last` are the two last coefficients: a series that does not fall hides
+// something between the points.
 inline double least_value(double a0, double lower_half, double upper_half, double last) {
   const double least = a0 * (1.0 - 16.0 * eps) - lower_half - 3.0 * upper_half;
   const double falling = std::max(1e-3 * lower_half, 1e-13 * a0);
@@ -138,7 +139,8 @@ inline double least_value(double a0, double lower_half, double upper_half, doubl
 // margins[k] > 0 proves that guard k stays on its side if it is of degree 8 or less in time. NaN clears nothing.
 void EventLocator::Impl::first_test() {
   for (std::size_t k = 0; k < guards; ++k) sides[k] = watch[k].side;
-  constexpr double c1 = 0.92387953251128675613, c2 = 0.70710678118654752440, c3 = 0.38268343236508977173;  // cos(i pi/8)
+  constexpr double c1 = 0.92387953251128675613, c2 = 0.70710678118654752440,
+                   c3 = 0.38268343236508977173;  // cos(i pi/8)
   const double* row[9];
   for (int j = 0; j < 9; ++j) row[j] = rows.data() + static_cast<std::size_t>(4 * j) * guards;
   for (std::size_t k = 0; k < guards; ++k) {
@@ -390,8 +392,9 @@ bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
     bracket.u_out = value;
   }
   shrink(u, bracket, unit);
-  // A zero exactly on a representable time belongs to neither side.
-  for (double back = unit; bracket.u_in == 0.0 && back <= 4.0 * unit; back *= 2.0) {
+  // A zero exactly on a representable time belongs to neither side. Where rounding makes a plateau of zeros it may be a
+  // long way back.
+  for (double back = unit; bracket.u_in == 0.0 && back <= 1024.0 * unit; back *= 2.0) {
     t = bracket.t_in - direction * back;
     if (direction * (t - t_start) < 0.0) break;
     value = u(t);

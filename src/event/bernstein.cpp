@@ -105,13 +105,14 @@ struct Part {
   Coefficients b;
 };
 
-// b becomes the coefficients on the left half, `right` those on the right half.
-void halve(Coefficients& b, int n, Coefficients& right) {
+// Writes the coefficients on [0, s] and [s, 1] of the polynomial with coefficients b.
+void divide(const Coefficients& b, int n, double s, Coefficients& left, Coefficients& right) {
   Coefficients work = b;
+  left[0] = work[0];
   right[n] = work[n];
   for (int r = 1; r <= n; ++r) {
-    for (int i = 0; i <= n - r; ++i) work[i] = 0.5 * (work[i] + work[i + 1]);
-    b[r] = work[0];
+    for (int i = 0; i <= n - r; ++i) work[i] += s * (work[i + 1] - work[i]);
+    left[r] = work[0];
     right[n - r] = work[n - r];
   }
 }
@@ -250,9 +251,13 @@ void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {
     if (std::abs(first) > noise && std::abs(last) > noise && (first < 0.0) != (last < 0.0)) {
       const SignCount changes = count_changes(part.b, n, noise);
       if (changes.least == 1 && changes.most == 1) {
+        if (until_negative && first < 0.0) {
+          collect.signed_part(-1);
+          return;
+        }
         collect.simple(part.low, high, first > 0.0 ? 1 : -1);
         --top;
-        if (until_negative && first > 0.0) return;
+        if (until_negative) return;
         continue;
       }
     }
@@ -261,16 +266,21 @@ void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {
       --top;
       continue;
     }
-    Part& right = stack[static_cast<std::size_t>(top) + 1];
-    part.width *= 0.5;
-    ++part.depth;
-    right.width = part.width;
-    right.depth = part.depth;
-    right.low = part.low + part.width;
-    // The left half has to lie on top of the stack.
-    halve(part.b, n, right.b);
-    std::swap(part.b, right.b);
-    std::swap(part.low, right.low);
+    // The left part goes on top of the stack. A root on the border would be hard to see from both sides: divide beside
+    // it.
+    Part& left = stack[static_cast<std::size_t>(top) + 1];
+    const Coefficients whole = part.b;
+    double ratio = 0.5;
+    divide(whole, n, ratio, left.b, part.b);
+    if (std::abs(part.b[0]) <= noise) {
+      ratio = 0.4375;
+      divide(whole, n, ratio, left.b, part.b);
+    }
+    left.low = part.low;
+    left.width = ratio * part.width;
+    left.depth = ++part.depth;
+    part.low += left.width;
+    part.width -= left.width;
     ++top;
   }
   collect.finish();

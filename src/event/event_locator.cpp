@@ -127,15 +127,23 @@ void EventLocator::Impl::sample(int N) {
   sampled = N;
 }
 
-// margins[k] > 0 proves that guard k stays on its side, for guards of degree 8 or less in time; for others the last
-// four coefficients, counted three times, bound what the grid does not see. NaN clears nothing.
+// The least that an interpolant can be, from its Chebyshev coefficients; what the grid does not see is bounded by
+// counting the upper half of them three times. `last` are the two last coefficients: a series that does not fall hides
+// something between the points.
+inline double least_value(double a0, double lower_half, double upper_half, double last) {
+  const double least = a0 * (1.0 - 16.0 * eps) - lower_half - 3.0 * upper_half;
+  const double falling = std::max(1e-3 * lower_half, 1e-13 * a0);
+  return last <= falling ? least : -1.0;
+}
+
+// margins[k] > 0 proves that guard k stays on its side if it is of degree 8 or less in time. NaN clears nothing.
 void EventLocator::Impl::first_test() {
   for (std::size_t k = 0; k < guards; ++k) sides[k] = watch[k].side;
-  const double c1 = std::cos(M_PI / 8), c2 = std::sqrt(0.5), c3 = std::sin(M_PI / 8);
+  constexpr double c1 = 0.92387953251128675613, c2 = 0.70710678118654752440,
+                   c3 = 0.38268343236508977173;  // cos(i pi/8)
   const double* row[9];
   for (int j = 0; j < 9; ++j) row[j] = rows.data() + static_cast<std::size_t>(4 * j) * guards;
   for (std::size_t k = 0; k < guards; ++k) {
-    const double side = sides[k];
     const double e0 = 0.5 * (row[8][k] + row[0][k]), e1 = row[7][k] + row[1][k], e2 = row[6][k] + row[2][k],
                  e3 = row[5][k] + row[3][k], e4 = row[4][k];
     const double o0 = 0.5 * (row[8][k] - row[0][k]), o1 = row[7][k] - row[1][k], o2 = row[6][k] - row[2][k],
@@ -146,9 +154,9 @@ void EventLocator::Impl::first_test() {
     const double p = o0 + c2 * o2, m = o0 - c2 * o2;
     const double a1 = p + c1 * o1 + c3 * o3, a7 = p - c1 * o1 - c3 * o3;
     const double a3 = m + c3 * o1 - c1 * o3, a5 = m - c3 * o1 + c1 * o3;
-    const double low = std::abs(a1) + std::abs(a2) + std::abs(a3) + std::abs(a4);
-    const double tail = std::abs(a5) + std::abs(a6) + std::abs(a7) + std::abs(a8);
-    margins[k] = side * a0 * (1.0 - 16.0 * eps) - low - 3.0 * tail;
+    const double last = std::abs(a7) + std::abs(a8);
+    margins[k] = least_value(sides[k] * a0, std::abs(a1) + std::abs(a2) + std::abs(a3) + std::abs(a4),
+                             std::abs(a5) + std::abs(a6) + last, last);
   }
   for (std::size_t k = 0; k < guards; ++k) {
     if (sides[k] != 0.0 && !(margins[k] > 0.0)) suspects.push_back(static_cast<int>(k));
@@ -186,7 +194,8 @@ Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest
     chebyshev_coefficients(N, u.data(), stride, a.data());
     double rest = 0.0, tail = 0.0;
     for (int i = 1; i <= N; ++i) (i <= N / 2 ? rest : tail) += std::abs(a[static_cast<std::size_t>(i)]);
-    if (a[0] * (1.0 - 16.0 * eps) - rest - 3.0 * tail > 0.0) return Verdict::nothing;
+    const double last = std::abs(a[static_cast<std::size_t>(N) - 1]) + std::abs(a[static_cast<std::size_t>(N)]);
+    if (least_value(a[0], rest, tail, last) > 0.0) return Verdict::nothing;
     fit(N, a.data(), magnitude, noise_of(k, magnitude), fitted);
     if (fitted.resolved) return Verdict::found;
     if (N < finest_grid) continue;
@@ -383,8 +392,9 @@ bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
     bracket.u_out = value;
   }
   shrink(u, bracket, unit);
-  // A zero exactly on a representable time belongs to neither side.
-  for (double back = unit; bracket.u_in == 0.0 && back <= 4.0 * unit; back *= 2.0) {
+  // A zero exactly on a representable time belongs to neither side. Where rounding makes a plateau of zeros it may be a
+  // long way back.
+  for (double back = unit; bracket.u_in == 0.0 && back <= 1024.0 * unit; back *= 2.0) {
     t = bracket.t_in - direction * back;
     if (direction * (t - t_start) < 0.0) break;
     value = u(t);

@@ -69,7 +69,8 @@ struct RootCells {
 };
 
 /// Isolates all roots on [0, 1] by Descartes' rule of signs and bisection.
-/// With `until_negative` the search ends where p first becomes negative.
+/// With `until_negative` the search ends where p is first known to be negative: the last cell, if any, is the way
+/// there.
 void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative = false);
 
 /// The root in a simple or odd cell, to the last bits of p; `slope` receives p' there.

@@ -89,6 +89,8 @@ struct RecordedSystem::Impl {
     all.insert(all.end(), jxp.values.begin(), jxp.values.end());
     common.linear = !depends_on_kind(all, {SymbolKind::variable, SymbolKind::derivative});
     common.constant_jacobian = common.linear && !depends_on_kind(all, {SymbolKind::time});
+    common.constant_mass =
+        !depends_on_kind(jxp.values, {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time});
     common.taylor = !uses_external();
     full_x.resize(jx.values.size());
     full_xp.resize(jxp.values.size());

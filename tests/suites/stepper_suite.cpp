@@ -139,7 +139,7 @@ TEST_P(StepperSuite, HasDenseOutputOfItsOrder) {
   EXPECT_NEAR(std::log2(coarse / fine), GetParam().dense_order + 1.0, 0.3) << "errors " << coarse << ", " << fine;
 }
 
-TEST_P(StepperSuite, DenseOutputMeetsBothEndsWithTheirSlopes) {
+TEST_P(StepperSuite, DenseOutputMeetsBothEnds) {
   auto problem = problem::kepler();
   auto stepper = GetParam().make({.rtol = 1e-8, .atol = {1e-8}});
   std::vector<double> xp0(4);
@@ -159,6 +159,7 @@ TEST_P(StepperSuite, DenseOutputMeetsBothEndsWithTheirSlopes) {
     EXPECT_LT(distance(x, stepper->x()), 1e-12);
     EXPECT_EQ(p.t0, t0);
     p.derivative(t0, x);
+    if (!GetParam().smooth_dense) continue;
     EXPECT_LT(distance(x, start_slope), 1e-12 / std::abs(p.h));
   }
 }

@@ -16,8 +16,9 @@ namespace saltus::suite {
 struct StepperCase {
   std::string name;
   std::function<std::unique_ptr<Stepper>(StepOptions)> make;
-  double order = 0;        ///< to be measured with fixed steps
-  double dense_order = 0;  ///< q: the polynomial's error within one step behaves like h^(q+1)
+  double order = 0;          ///< to be measured with fixed steps
+  double dense_order = 0;    ///< q: the polynomial's error within one step behaves like h^(q+1)
+  bool smooth_dense = true;  ///< the polynomial has the slopes of the solution at both ends
   /// For implicit methods: the same method with Newton iterations to the last digit, so that fixed steps show the
   /// order.
   std::function<std::unique_ptr<Stepper>(StepOptions)> make_for_order = {};

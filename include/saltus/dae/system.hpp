@@ -25,6 +25,7 @@ struct Structure {
   bool explicit_ode = false;  ///< m = n and rhs() is there: x' = f(t, x), with F = x' - f
   bool linear = false;        ///< F is affine in x and x': the Jacobians depend on t alone
   bool constant_jacobian = false;  ///< linear, and F_x, F_x' do not depend on t either
+  bool constant_mass = false;  ///< F is affine in x' with a constant matrix F_x'
   bool taylor = false;        ///< the taylor functions are there
 
   /// Whether x_j' occurs in F.

@@ -44,11 +44,11 @@ Problem harmonic_oscillator() {
                        });
 }
 
-Problem exponential_of_sine() {
+Problem exponential_of_sine(double w) {
   Symbols s;
   const Expr x = s.variable("x");
-  return with_solution("exp(sin t)", {.time = s.t, .variables = {x}, .equations = {der(x) - cos(s.t) * x}}, 0.0, 5.0,
-                       [](double t) { return std::vector{std::exp(std::sin(t))}; });
+  return with_solution("exp(sin t)", {.time = s.t, .variables = {x}, .equations = {der(x) - w * cos(w * s.t) * x}}, 0.0,
+                       5.0, [w](double t) { return std::vector{std::exp(std::sin(w * t))}; });
 }
 
 Problem logistic() {

@@ -24,8 +24,8 @@ struct Problem {
 
 /// x'' = -x: two full swings and a bit. Linear.
 Problem harmonic_oscillator();
-/// x' = cos(t) x, x = exp(sin t). Scalar, depends on time.
-Problem exponential_of_sine();
+/// x' = w cos(w t) x, x = exp(sin(w t)). Scalar, depends on time.
+Problem exponential_of_sine(double w = 1.0);
 /// x' = x (1 - x) from 0.1. Scalar, autonomous, nonlinear.
 Problem logistic();
 /// Two bodies, one and a half turns. The exact place solves Kepler's equation.

@@ -1,5 +1,6 @@
 // Every stepper of the library, one case each.
 #include <saltus/step/explicit_runge_kutta.hpp>
+#include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
 
 #include "suites/stepper_suite.hpp"
@@ -22,6 +23,18 @@ StepperCase rosenbrock_case(const char* name, const RosenbrockTableau& table, do
           .smooth_dense = false};
 }
 
+StepperCase radau_case(const char* name, int order, double dense_order, bool smooth_dense) {
+  return {.name = name,
+          .make = [order](StepOptions options) { return make_radau(std::move(options), {.order = order}); },
+          .order = static_cast<double>(order),
+          .dense_order = dense_order,
+          .smooth_dense = smooth_dense,
+          .make_for_order =
+              [order](StepOptions options) {
+                return make_radau(std::move(options), {.order = order, .fixed_iterations = 15});
+              }};
+}
+
 std::string case_name(const ::testing::TestParamInfo<StepperCase>& info) {
   return info.param.name;
 }
@@ -36,6 +49,11 @@ INSTANTIATE_TEST_SUITE_P(Explicit, StepperSuite,
 INSTANTIATE_TEST_SUITE_P(Rosenbrock, StepperSuite,
                          ::testing::Values(rosenbrock_case("Rodas4", rodas_4(), 4, 3),
                                            rosenbrock_case("Rodas5P", rodas_5p(), 5, 4)),
+                         case_name);
+
+INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite,
+                         ::testing::Values(radau_case("Radau5", 5, 4, true), radau_case("Radau9", 9, 5, false),
+                                           radau_case("Radau13", 13, 7, false)),
                          case_name);
 
 }  // namespace

@@ -222,6 +222,14 @@ void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {
   const int n = p.degree;
   // de Casteljau's scheme adds less than n eps max|b| altogether on the way to any cell.
   const double noise = p.noise + n * eps * p.magnitude();
+  double finite = 0.0 * noise;
+  for (int i = 0; i <= n; ++i) finite += 0.0 * p.b[i];
+  if (finite != 0.0) {  // no numbers, no answer
+    collect.unresolved(0.0, 1.0);
+    collect.finish();
+    roots.complete = false;
+    return;
+  }
   std::array<Part, max_depth + 2> stack;
   int top = 0;
   stack[0].low = 0.0;

@@ -62,7 +62,8 @@ struct RootCells {
   std::array<RootCell, capacity> cell;
   int count = 0;
   signed char first_sign = 0;  ///< the first sign that p has, 0 if it has none
-  bool complete = true;        ///< false: more cells than `capacity`; those that are there are right
+  bool complete = true;  ///< false: more cells than `capacity` (those that are there are right), or coefficients that
+                         ///< are no numbers
 
   const RootCell* begin() const { return cell.data(); }
   const RootCell* end() const { return cell.data() + count; }

@@ -29,14 +29,22 @@ class Levels final : public System {
   double level_;
 };
 
-/// x_k = cos of a quarter period as a polynomial of degree 5, slightly different for each k: from 1 to about 0.
+/// x_k falls from 1 to 0.07, like a quarter of a cosine, as a polynomial of degree 5, slightly different for each k;
+/// the first falls `first` times as far.
 DensePolynomial quarter(int n, double first = 1.0) {
   DensePolynomial step{.t0 = 0.0, .h = 1.5, .degree = 5, .variables = n, .c = {}};
   const double c[6] = {1.0, 0.0, -1.125, 0.0, 0.2109375, -0.02};
   for (int k = 0; k <= 5; ++k) {
-    for (int j = 0; j < n; ++j) step.c.push_back(c[k] * (1.0 + 1e-3 * j / n) * (j == 0 ? first : 1.0));
+    for (int j = 0; j < n; ++j) step.c.push_back(c[k] * (1.0 + 1e-3 * j / n) * (j == 0 && k > 0 ? first : 1.0));
   }
   return step;
+}
+
+std::vector<LinearGuard> forms(int n, double level) {
+  std::vector<LinearGuard> result;
+  for (int k = 0; k < n; ++k)
+    result.push_back({.guard = k, .constant = -level, .variables = {k}, .coefficients = {1.0}});
+  return result;
 }
 
 RecordedSystem recorded_levels(int n, double level) {
@@ -53,12 +61,12 @@ RecordedSystem recorded_levels(int n, double level) {
 }
 
 void search(benchmark::State& state, System& system, const DensePolynomial& step, bool expected,
-            unsigned char known = 0) {
+            const std::vector<LinearGuard>& linear = {}, unsigned char known = 0) {
   std::vector<GuardWatch> watch(static_cast<std::size_t>(step.variables), GuardWatch{1, known, 0.0});
   EventLocator locator;
   LocatedEvent event;
   for (auto _ : state) {
-    const bool found = locator.earliest(system, step, watch, event);
+    const bool found = locator.earliest(system, step, watch, event, linear);
     if (found != expected) state.SkipWithError("wrong answer");
     benchmark::DoNotOptimize(event.t_after);
   }
@@ -82,30 +90,46 @@ void nothing_happens_recorded(benchmark::State& state) {
 }
 BENCHMARK(nothing_happens_recorded)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 
-/// All guards but one stay where they are; one crosses.
+void nothing_happens_linear(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0));
+  Levels system(n, -0.5);
+  search(state, system, quarter(n), false, forms(n, -0.5));
+}
+BENCHMARK(nothing_happens_linear)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
+
+/// One of the guards crosses in the middle of the step, the others stay where they are.
 void one_crossing(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));
   Levels system(n, -0.5);
-  search(state, system, quarter(n, -3.0), true);
+  search(state, system, quarter(n, 3.0), true);
 }
 BENCHMARK(one_crossing)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 
-void one_crossing_recorded(benchmark::State& state) {
+void one_crossing_linear(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));
-  RecordedSystem system = recorded_levels(n, 0.3);
-  search(state, system, quarter(n, 1.0), true);
+  Levels system(n, -0.5);
+  search(state, system, quarter(n, 3.0), true, forms(n, -0.5));
 }
-BENCHMARK(one_crossing_recorded)->Arg(1);
+BENCHMARK(one_crossing_linear)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
+
+void one_crossing_recorded(benchmark::State& state) {
+  RecordedSystem system = recorded_levels(1, -0.5);
+  search(state, system, quarter(1, 3.0), true);
+}
+BENCHMARK(one_crossing_recorded);
 
 /// The first step after an event: the guard starts at zero and stays on its new side.
 void known_root(benchmark::State& state) {
-  Levels system(1, 0.0);
-  DensePolynomial step = quarter(1);
-  step.c[0] = 0.0;
-  step.c[1] = 2.0;
-  search(state, system, step, false, 1);
+  Levels system(1, 1.0);
+  search(state, system, quarter(1, -1.0), false, {}, 2);
 }
 BENCHMARK(known_root);
+
+void known_root_linear(benchmark::State& state) {
+  Levels system(1, 1.0);
+  search(state, system, quarter(1, -1.0), false, forms(1, 1.0), 2);
+}
+BENCHMARK(known_root_linear);
 
 void isolation(benchmark::State& state) {
   // roots of a polynomial of the given degree, spread over (0, 1)

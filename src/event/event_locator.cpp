@@ -85,11 +85,13 @@ bool EventLocator::Impl::prepare(std::span<const LinearGuard> linear, bool& samp
   bool finite = true;
   if (step.degree <= Bernstein::max_degree) {
     for (const LinearGuard& guard : linear) {
+      const auto fits = [&](int j) { return j >= 0 && j < step.variables; };
       if (guard.guard < 0 || guard.guard >= static_cast<int>(guards) ||
-          guard.variables.size() != guard.coefficients.size()) {
+          guard.variables.size() != guard.coefficients.size() ||
+          !std::all_of(guard.variables.begin(), guard.variables.end(), fits)) {
         throw UsageError(
-            "EventLocator: a LinearGuard needs the number of a guard of the system, and one coefficient for each "
-            "variable");
+            "EventLocator: a LinearGuard needs the number of a guard of the system, variables of the system, and one "
+            "coefficient for each of them");
       }
       if (sides[static_cast<std::size_t>(guard.guard)] == 0.0) continue;
       sides[static_cast<std::size_t>(guard.guard)] = 0.0;

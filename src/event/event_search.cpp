@@ -136,24 +136,26 @@ bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
   const DensePolynomial& step = composite.step();
   const int k = guard.guard;
   const double side = watch[k].side;
-  std::array<double, Bernstein::max_degree + 1> c = {};
   const std::size_t terms = guard.variables.size();
+  std::array<double, Bernstein::max_degree + 1> c;
+  c[0] = guard.constant + guard.time * step.t0;
+  c[1] = guard.time * step.h;
+  for (int d = 2; d <= step.degree; ++d) c[static_cast<std::size_t>(d)] = 0.0;
+  for (std::size_t i = 0; i < terms; ++i) {
+    const double* x = step.c.data() + guard.variables[i];
+    for (int d = 0; d <= step.degree; ++d, x += step.variables)
+      c[static_cast<std::size_t>(d)] += guard.coefficients[i] * *x;
+  }
+  const int degree = std::max(step.degree, 1);
+  double moved = 0.0;
+  for (int d = 1; d <= degree; ++d) moved += std::abs(c[static_cast<std::size_t>(d)]);
+  if (!std::isfinite(c[0] + moved)) return false;
+  if (side * c[0] * (1.0 - 1e-12) > moved) return true;
   double magnitude = std::abs(guard.constant) + std::abs(guard.time) * std::max(std::abs(step.t0), std::abs(step.t1()));
   for (std::size_t i = 0; i < terms; ++i) {
     const double* x = step.c.data() + guard.variables[i];
-    const double factor = guard.coefficients[i];
-    for (int d = 0; d <= step.degree; ++d, x += step.variables) {
-      c[static_cast<std::size_t>(d)] += factor * *x;
-      magnitude += std::abs(factor * *x);
-    }
+    for (int d = 0; d <= step.degree; ++d, x += step.variables) magnitude += std::abs(guard.coefficients[i] * *x);
   }
-  if (!std::isfinite(magnitude)) return false;
-  c[0] += guard.constant + guard.time * step.t0;
-  const int degree = std::max(step.degree, guard.time != 0.0 ? 1 : 0);
-  if (guard.time != 0.0) c[1] += guard.time * step.h;
-  double moved = 0.0;
-  for (int d = 1; d <= degree; ++d) moved += std::abs(c[static_cast<std::size_t>(d)]);
-  if (side * c[0] * (1.0 - 16.0 * eps) > moved) return true;
   for (int d = 0; d <= degree; ++d) c[static_cast<std::size_t>(d)] *= side;
   const double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * magnitude;
   Bernstein p = Bernstein::from_monomial({c.data(), static_cast<std::size_t>(degree) + 1}, guard_noise);

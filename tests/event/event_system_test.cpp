@@ -204,6 +204,124 @@ TEST(EventLocatorSystem, NothingIsAllocatedAfterTheFirstCalls) {
   EXPECT_EQ(allocations - before, 0);
 }
 
+// --- linear guards
+
+/// Guards constant + time t + sum coefficients x.
+class LinearSystem final : public System {
+ public:
+  LinearSystem(int n, std::vector<LinearGuard> forms) : forms_(std::move(forms)) {
+    structure_.variables = structure_.equations = n;
+    structure_.guards = static_cast<int>(forms_.size());
+  }
+  const Structure& structure() const override { return structure_; }
+  void residual(double, std::span<const double>, std::span<const double>, std::span<double>) override {}
+  void jacobian(double, std::span<const double>, std::span<const double>, std::span<double>,
+                std::span<double>) override {}
+  void guards(double t, std::span<const double> x, std::span<const double>, std::span<double> g) override {
+    ++calls;
+    for (std::size_t k = 0; k < forms_.size(); ++k) {
+      g[k] = forms_[k].constant + forms_[k].time * t;
+      for (std::size_t i = 0; i < forms_[k].variables.size(); ++i) {
+        g[k] += forms_[k].coefficients[i] * x[static_cast<std::size_t>(forms_[k].variables[i])];
+      }
+    }
+  }
+  const std::vector<LinearGuard>& forms() const { return forms_; }
+  long calls = 0;
+
+ private:
+  Structure structure_;
+  std::vector<LinearGuard> forms_;
+};
+
+TEST(LinearGuards, GiveTheSameEventsWithoutSampling) {
+  check_property(2000, [] {
+    const int n = static_cast<int>(number_in(1, 5)), degree = static_cast<int>(number_in(1, 9));
+    DensePolynomial step{.t0 = real_in(-2.0, 2.0), .h = real_in(0.1, 1.0), .degree = degree, .variables = n, .c = {}};
+    if (number_in(0, 2) == 1) step.h = -step.h;
+    for (int i = 0; i < (degree + 1) * n; ++i) step.c.push_back(real_in(-1.0, 1.0));
+    std::vector<LinearGuard> forms;
+    std::vector<GuardWatch> watch;
+    for (int k = 0; k < 5; ++k) {
+      LinearGuard form{
+          .guard = k, .constant = real_in(-1.0, 1.0), .time = number_in(0, 2) == 0 ? 0.0 : real_in(-1.0, 1.0)};
+      for (int j = 0; j < n; ++j) {
+        form.variables.push_back(j);
+        form.coefficients.push_back(real_in(-1.0, 1.0));
+      }
+      forms.push_back(form);
+    }
+    LinearSystem system(n, forms);
+    std::vector<double> x(static_cast<std::size_t>(n)), g(5);
+    step.evaluate(step.t0, x);
+    system.guards(step.t0, x, x, g);
+    for (const double value : g) {
+      RC_PRE(std::abs(value) > 1e-9);
+      watch.push_back({static_cast<signed char>(value > 0.0 ? 1 : -1), 0, 0.0});
+    }
+    EventLocator locator;
+    LocatedEvent sampled, linear, mixed;
+    const bool found = locator.earliest(system, step, watch, sampled);
+    RC_ASSERT(locator.proved());
+    system.calls = 0;
+    RC_ASSERT(locator.earliest(system, step, watch, linear, forms) == found);
+    if (!found) RC_ASSERT(system.calls == 0);
+    RC_ASSERT(locator.earliest(system, step, watch, mixed, std::span(forms).first(2)) == found);
+    if (!found) return;
+    RC_ASSERT(linear.guards == sampled.guards);
+    RC_ASSERT(mixed.guards == sampled.guards);
+    RC_ASSERT(linear.directions == sampled.directions);
+    // Both end in a bracket of the same function; where its slope is small rounding makes several.
+    step.derivative(sampled.t_before, x);
+    double slope = forms[static_cast<std::size_t>(sampled.guards[0])].time;
+    for (int j = 0; j < n; ++j) {
+      slope += forms[static_cast<std::size_t>(sampled.guards[0])].coefficients[static_cast<std::size_t>(j)] *
+               x[static_cast<std::size_t>(j)];
+    }
+    // magnitudes: 2 + 4 variables times at most 9 coefficients
+    const double error = 4.0 * eps * 3.0 + 2.0 * 38.0 * eps / std::abs(slope);
+    RC_ASSERT(std::abs(linear.t_after - sampled.t_after) <= error);
+    RC_ASSERT(std::abs(mixed.t_after - sampled.t_after) <= error);
+  });
+}
+
+TEST(LinearGuards, KnownRootsTouchesAndEndsAreTheSame) {
+  const DensePolynomial step{
+      .t0 = 0.0, .h = 1.0, .degree = 3, .variables = 3, .c = {0, 0.16, 1, 0.5, -0.8, -1, -1, 1, 0, 0, 0, 0}};
+  // x0 = t (0.5 - t), x1 = (t - 0.4)^2, x2 = 1 - t
+  std::vector<LinearGuard> forms;
+  for (int k = 0; k < 3; ++k) forms.push_back({.guard = k, .variables = {k}, .coefficients = {1.0}});
+  LinearSystem system(3, forms);
+  EventLocator locator;
+  LocatedEvent event;
+  std::vector<GuardWatch> watch{{1, 1, 0}, {1, 0, 0}, {1, 0, 0}};
+  ASSERT_TRUE(locator.earliest(system, step, watch, event, forms));
+  EXPECT_EQ(event.guards, (std::vector{0}));
+  EXPECT_NEAR(event.t_after, 0.5, 3.0 * eps);
+  ASSERT_EQ(locator.touches().size(), 1u);
+  EXPECT_EQ(locator.touches()[0].guard, 1);
+  watch[0].side = 0;
+  ASSERT_TRUE(locator.earliest(system, step, watch, event, forms));
+  EXPECT_EQ(event.guards, (std::vector{2}));
+  EXPECT_NEAR(event.t_after, 1.0, 4.0 * eps);
+  watch = {{-1, 1, 0}, {1, 0, 0}, {1, 0, 0}};
+  ASSERT_TRUE(locator.earliest(system, step, watch, event, forms));
+  EXPECT_TRUE(event.at_start);
+}
+
+TEST(LinearGuards, WrongFormsAreRefused) {
+  LinearSystem system(1, {{.guard = 0, .variables = {0}, .coefficients = {1.0}}});
+  EventLocator locator;
+  LocatedEvent event;
+  const GuardWatch watch{1, 0, 0.0};
+  const std::vector<LinearGuard> number{{.guard = 1, .variables = {0}, .coefficients = {1.0}}};
+  const std::vector<LinearGuard> count{{.guard = 0, .variables = {0}, .coefficients = {}}};
+  const std::vector<LinearGuard> variable{{.guard = 0, .variables = {1}, .coefficients = {1.0}}};
+  for (const auto& forms : {number, count, variable}) {
+    EXPECT_THROW(locator.earliest(system, time_step(0.0, 1.0), {&watch, 1}, event, forms), UsageError);
+  }
+}
+
 // --- recorded systems
 
 struct RecordedGuards : ::testing::Test {

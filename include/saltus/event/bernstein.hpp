@@ -74,7 +74,7 @@ struct RootCells {
 /// there.
 void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative = false);
 
-/// The root in a simple or odd cell, to the last bits of p; `slope` receives p' there.
+/// The root in a simple or odd cell, to a part of the noise and of the rounding errors of p; `slope` receives p' there.
 double root_in(const Bernstein& p, const RootCell& cell, double& slope);
 
 }  // namespace saltus

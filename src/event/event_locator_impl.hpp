@@ -74,7 +74,7 @@ struct EventLocator::Impl {
   Verdict series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u);
   void estimate_noise();
   double noise_of(int k, double magnitude);
-  void take_roots(int k, const Bernstein& p, bool divided, double last_value);
+  bool take_roots(int k, const Bernstein& p, bool divided, double last_value);
   void shorten_to_finite();
   void walk_back(Candidate& c, Bracket& bracket, double stride);
   bool walk_forward(const Candidate& c, Bracket& bracket, double stride);

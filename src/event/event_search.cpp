@@ -101,7 +101,10 @@ Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest
     if (fitted.resolved) return Verdict::found;
     if (N < finest_grid) continue;
     if (fitted.tail <= options.fit_tolerance * magnitude) return Verdict::found;
-    if (fitted.flat_tail && fitted.tail <= flat_noise * magnitude) break;
+    if (fitted.flat_tail && fitted.tail <= flat_noise * magnitude) {
+      fitted.resolved = true;  // as far as it can be
+      break;
+    }
     if (piece.depth < options.max_depth && !exhausted()) return Verdict::split;
     break;
   }
@@ -125,10 +128,15 @@ Verdict EventLocator::Impl::search_guard(int k) {
   std::array<double, finest_grid + 1> u;
   const Verdict verdict = series(k, fitted, u);
   if (verdict != Verdict::found) return verdict;
+  const std::size_t known_candidates = candidates.size();
   bool divided = false;
   if (piece.low == 0.0) divide_start(k, fitted.p, divided);
-  take_roots(k, fitted.p, divided, u[finest_grid]);
-  return Verdict::nothing;
+  const bool assumed = divided && watch[k].known_root == 0;
+  if ((take_roots(k, fitted.p, divided, u[finest_grid]) && !assumed) || fitted.resolved) return Verdict::nothing;
+  // Below resolution, but of this fit, not of the guard.
+  if (piece.depth == options.max_depth || exhausted()) return Verdict::nothing;
+  candidates.resize(known_candidates);
+  return Verdict::split;
 }
 
 // A linear guard over the whole step; false: it has no values.
@@ -170,8 +178,9 @@ bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
   return true;
 }
 
-// Turns the roots of p, which has the sign of u on the present piece, into a candidate and touches.
-void EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, double last_value) {
+// Turns the roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
+// are below the resolution of p.
+bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, double last_value) {
   isolate_roots(p, roots, true);
   if (!roots.complete) proved = false;
   const double width = piece.high - piece.low;
@@ -189,9 +198,11 @@ void EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
   const bool first = piece.low == 0.0;
   if (roots.first_sign < 0 && roots.count == 0) {
     candidates.push_back({k, piece.low, piece.low, piece.high, 0.0, 0.0, first, divided, false});
-    return;
+    return true;
   }
+  bool clear = true;
   for (const RootCell& cell : roots) {
+    clear = clear && cell.kind == RootKind::simple;
     if (cell.after < 0) {
       Candidate c{k, place(cell.low), 0.0, place(cell.high), 0.0, 0.0, first && cell.before == 0, divided, false};
       if (cell.kind == RootKind::simple) {
@@ -205,7 +216,7 @@ void EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
         c.blur = 0.5 * (c.high - c.low);
       }
       candidates.push_back(c);
-      return;
+      break;
     }
     if (cell.kind == RootKind::zero_at_end) {
       if (piece.high == last_fraction && last_value <= 0.0) {
@@ -217,6 +228,7 @@ void EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
       touch(cell, cell.kind);
     }
   }
+  return clear;
 }
 
 Verdict EventLocator::Impl::search_piece() {

@@ -322,6 +322,23 @@ TEST(EventLocator, NarrowDipsBetweenThePointsAreFound) {
   });
 }
 
+TEST(EventLocator, PairsAreSeparatedWhereTheGuardIsFast) {
+  check_property(1000, [] {
+    // cos(w (t - m)) = 1 - epsilon at m - r and m + r. The guard is known to 4 eps, far below epsilon, but for fast
+    // ones only after the step was divided.
+    const double w = real_in(1.0, 30.0), m = real_in(0.02, 0.98), epsilon = std::pow(10.0, real_in(-12.0, -6.0));
+    const double r = std::acos(1.0 - epsilon) / w;
+    const FoundEvents found = events_in([=](double t) { return std::cos(w * (t - m)) - (1.0 - epsilon); }, 0.0, 1.0);
+    const auto near = [&](double place) {
+      return std::count_if(found.times.begin(), found.times.end(),
+                           [&](double t) { return std::abs(t - place) < 0.1 * r; });
+    };
+    RC_ASSERT(near(m - r) == 1);
+    RC_ASSERT(near(m + r) == 1);
+    RC_ASSERT(found.touches.empty());
+  });
+}
+
 TEST(EventLocator, ManyOscillationsInOneStepAreResolved) {
   const FoundEvents found = events_in([](double t) { return 0.5 - std::sin(1000.0 * t); }, 0.0, 1.0);
   EXPECT_EQ(found.times.size(), sine_roots(1000.0, 0.0, 0.5, 0.0, 1.0).size());

@@ -283,7 +283,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   StructuredOptions solve;
   solve.preference = correction_preference(s, structure);
   if (dense) {
-    const ArrayScaling scaling = scale_array(system, t, X, cautious_threshold);
+    const ArrayScaling scaling = scale_array(system, t, X, 0.0);
     solve.scale = scaling.variable;
     solve.time_scale = scaling.time;
   } else {
@@ -292,7 +292,15 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     if (deepest == 0)
       for (int offset : structure.variable_offset) solve.fixed.push_back(offset > 0);
   }
-  const StructuredResult point = array.solve(t, X, solve);
+  StructuredResult point = array.solve(t, X, solve);
+  if (dense && !point.converged) {
+    // another metric: the sizes of the guess itself
+    for (std::size_t j = 0; j < n; ++j)
+      if (x[j] != 0.0) solve.scale[j] = std::abs(x[j]);
+    std::ranges::fill(X, 0.0);
+    std::ranges::copy(x, X.begin());
+    point = array.solve(t, X, solve);
+  }
   if (!point.converged || !point.finite || point.singular) return false;
   result.certificate = certify(system, structure, t, std::span(X).first(n), std::span(X).subspan(n, n));
   if (!result.certificate.valid) return false;

@@ -11,6 +11,7 @@
 #include "problems/circuits.hpp"
 #include "problems/linear.hpp"
 #include "problems/mechanics.hpp"
+#include "suites/rescaled_system.hpp"
 
 namespace saltus {
 namespace {
@@ -94,6 +95,7 @@ std::vector<NamedProblem> all_problems() {
                                  {"singular_pencil_unique", singular_pencil_unique},
                                  {"pendulum_with_hidden_constraints", pendulum_with_hidden_constraints},
                                  {"pendulum_ggl", pendulum_ggl},
+                                 {"stick_slip_while_sliding", stick_slip_while_sliding},
                                  {"control_system", control_system},
                                  {"redundant_and_free", redundant_and_free},
                                  {"robot_arm", [] { return robot_arm(); }},
@@ -258,6 +260,37 @@ RC_GTEST_PROP(CharacteristicValues, AreInvariantUnderEquivalenceTransformations,
   RC_ASSERT(c.numbers.a == a);
   RC_ASSERT(c.numbers.u == free);
   RC_ASSERT(c.numbers.v == redundant);
+}
+
+RC_GTEST_PROP(CharacteristicValues, DoNotDependOnUnits, ()) {
+  // Where the structure is certified, units from 1e-6 to 1e6 of every variable and equation and from 1e-3 to 1e3 of
+  // time are harmless. Rank decisions alone see the units through the noise that they amplify, and are promised less.
+  const auto certified =
+      std::vector<std::function<Problem()>>{[] {
+                                              return problems::pendulum({0.6, -0.8, 0.4, 0.3, 1.0});
+                                            },
+                                            [] {
+                                              return problems::slider_crank({0.5, -0.2, 1.0, 0.0, 0.0});
+                                            },
+                                            problems::nonlinear_circuit, problems::pendulum_ggl};
+  const auto others = std::vector<std::function<Problem()>>{
+      problems::pendulum_with_hidden_constraints, problems::singular_pencil_unique,
+      [] { return problems::rotating_block(3); }, problems::control_system};
+  const bool structured = *rc::gen::arbitrary<bool>();
+  const Problem p = (structured ? certified : others)[*rc::gen::inRange<std::size_t>(0, 4)]();
+  const int range = structured ? 6 : 2, time_range = structured ? 3 : 1;
+  const auto factor = [&] { return std::pow(10.0, *rc::gen::inRange(-range, range + 1)); };
+  std::vector<double> variable(p.guess.size()), equation(static_cast<std::size_t>(p.system->structure().equations));
+  for (double& value : variable) value = factor();
+  for (double& value : equation) value = factor();
+  const double time = std::pow(10.0, *rc::gen::inRange(-time_range, time_range + 1));
+  RescaledSystem system(*p.system, variable, equation, time);
+  std::vector<double> guess = p.guess;
+  for (std::size_t j = 0; j < guess.size(); ++j) guess[j] /= variable[j];
+  const CharacteristicValues c = characteristic_values(system, p.t / time, guess);
+  RC_LOG() << p.name << ": " << to_string(c.numbers) << " " << to_string(c.status) << " kept " << c.kept << " dropped "
+           << c.dropped;
+  RC_ASSERT(to_string(c.numbers) == to_string(p.expected));
 }
 
 TEST(DerivativeArray, NeedsTaylorCoefficientsAboveLevelZero) {

@@ -104,6 +104,20 @@ inline Problem robot_arm(std::vector<double> guess = {-0.2, 0.5, 1.0, -1.0, 0.1,
   return {"robot arm", r.system(), 0.2, std::move(guess), {4, 0, 8, 0, 0, 40}};
 }
 
+/// Two masses that stick together by dry friction, the friction force alpha as a multiplier (Hamann, Mehrmann,
+/// Numerical solution of hybrid systems of DAEs, 2008): index 2. The report says d = 3, a = 2; a related paper says d =
+/// 4, a = 1, which is wrong.
+inline Problem stick_slip_while_sliding() {
+  Recorder r;
+  const auto x = r.variables("p1 p2 v1 v2 alpha");
+  r.equation(der(x[0]) - x[2]);
+  r.equation(der(x[1]) - x[3]);
+  r.equation(der(x[2]) - sin(r.time()) + 0.4 * x[4]);
+  r.equation(der(x[3]) - 0.4 * x[4]);
+  r.equation(x[2] - x[3]);
+  return {"stick-slip while sliding", r.system(), 0.3, {1.0, 1.0, 0.2, 0.1, 0.0}, {1, 3, 2, 0, 0, 10}};
+}
+
 /// At t = 0.2.
 inline const std::vector<double> robot_arm_reference{-0.22140276, 0.44555118, 1.02140276,  -1.22140276,
                                                      -2.43528525, 0.22140276, -1.55804762, 3.11315033};

@@ -218,6 +218,8 @@ bool EventLogic::run(const EventInput& input, Transition& transition) {
   refresh_discrete_locks(transition.mode);
   if (input.initial) {  // conditions that hold from the start have no edge, except those that ask for initial()
     evaluate(conditions_, conditions_work_, transition.mode.conditions);
+    for (std::size_t k = 0; k < setup_.clauses.size(); ++k)
+      if (setup_.clauses[k].at_start) transition.mode.conditions[k] = 0.0;
     phase_[0] = 1.0;
   }
   if (input.terminal) phase_[1] = 1.0;
@@ -227,9 +229,10 @@ bool EventLogic::run(const EventInput& input, Transition& transition) {
     refresh_discrete_locks(transition.mode);
     bool changed = update_definitions(transition);
     changed = fire_clauses(transition) || changed;
-    changed = take_transitions(transition) || changed;
+    const bool moved = take_transitions(transition);
     std::copy(transition.x.begin(), transition.x.end(), x_.begin());
     remember_pre(transition);
+    if (moved) return true;  // guards that mean something in the new mode only must be looked at first
     if (!changed) {
       if (input.initial || input.terminal) {  // the phase is over: clauses that waited for it fall back without acting
         phase_ = {0.0, 0.0};

@@ -128,8 +128,11 @@ BoolExpr Model::sample(double start, double interval) {
   data_->discretes.back().hidden = true;
   // counting avoids the drift of adding the interval again and again
   const BoolExpr due = time() >= start + count * interval;
-  when(due).assign(count, count + 1.0).assign(pulse, 1.0);
+  // a run that starts late begins with the next sample that is due, without making up for those before
+  const Expr passed = no_event(floor((time() - start) / interval + 1e-9));
+  when(due).assign(count, no_event(max(count, passed)) + 1.0).assign(pulse, 1.0);
   data_->clauses.back().name = "sample";
+  data_->clauses.back().at_start = true;
   const BoolExpr on = pulse > 0.5;
   when(on).assign(pulse, 0.0);
   data_->clauses.back().name = "";

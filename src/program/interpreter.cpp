@@ -1,8 +1,20 @@
 #include "program/interpreter.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "program/interpreter_loop.hpp"
 
 namespace saltus {
+
+void call_external(const CallSite& call, double* scratch) noexcept {
+  const std::span<double> results(scratch + call.arguments.size(), call.results.size());
+  try {
+    call.function->values({scratch, call.arguments.size()}, results);
+  } catch (...) {
+    std::fill(results.begin(), results.end(), std::numeric_limits<double>::quiet_NaN());
+  }
+}
 
 bool cpu_has_avx2_fma() {
 #if defined(__x86_64__)

@@ -14,6 +14,11 @@ namespace saltus {
 void interpret(const Tape& tape, double* frame, int lanes);
 void interpret(const Tape& tape, Interval* frame);
 
+/// Calls foreign code: the arguments stand at `scratch`, the results go behind them. If the function throws, all results are
+/// NaN: an exception must not pass through generated code, and all back ends behave alike. Defined outside the loop's header,
+/// which is compiled for two instruction sets.
+void call_external(const CallSite& call, double* scratch) noexcept;
+
 /// Whether the processor has AVX2 and FMA.
 bool cpu_has_avx2_fma();
 

@@ -80,21 +80,22 @@ struct Ops<Lanes<W, Isa>, Isa> {
   }
 };
 
-inline void call_external(const CallSite& call, double* frame, std::uint32_t scratch) {
+template <class Isa>
+void call_with_frame(const CallSite& call, double* frame, std::uint32_t scratch) {
   double* const in = frame + scratch;
   double* const out = in + call.arguments.size();
   for (std::size_t k = 0; k < call.arguments.size(); ++k) in[k] = frame[call.arguments[k]];
-  call.function->values({in, call.arguments.size()}, {out, call.results.size()});
+  call_external(call, in);
   for (std::size_t k = 0; k < call.results.size(); ++k) frame[call.results[k]] = out[k];
 }
 
-template <int W, class Isa>
-void call_external(const CallSite& call, Lanes<W, Isa>* frame, std::uint32_t scratch) {
+template <class Isa, int W>
+void call_with_frame(const CallSite& call, Lanes<W, Isa>* frame, std::uint32_t scratch) {
   auto* const in = reinterpret_cast<double*>(frame + scratch);  // room for W times what one lane needs
   double* const out = in + call.arguments.size();
   for (int lane = 0; lane < W; ++lane) {
     for (std::size_t k = 0; k < call.arguments.size(); ++k) in[k] = frame[call.arguments[k]].v[lane];
-    call.function->values({in, call.arguments.size()}, {out, call.results.size()});
+    call_external(call, in);
     for (std::size_t k = 0; k < call.results.size(); ++k) frame[call.results[k]].v[lane] = out[k];
   }
 }
@@ -174,7 +175,7 @@ l_not:
   SALTUS_NEXT;
 l_select: frame[i->result] = O::select(frame[i->a], frame[i->b], frame[i->c]); SALTUS_NEXT;
 l_external:
-  call_external(tape.calls[i->a], frame, scratch);
+  call_with_frame<Isa>(tape.calls[i->a], frame, scratch);
   SALTUS_NEXT;
 #undef SALTUS_UNARY
 #undef SALTUS_NEXT

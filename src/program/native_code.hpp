@@ -10,11 +10,14 @@ namespace saltus {
 
 class NativeCode {
  public:
-  /// `scratch` has room for the tape's external calls (lanes times tape.scratch doubles).
-  using Entry = void (*)(const double* const* in, double* const* out, double* scratch);
+  /// One pointer per group of inputs and of outputs (pointers of empty groups are not touched). `memory` has room for
+  /// lanes times (tape.temporaries + tape.scratch) doubles: values that find no register, and the arguments and results
+  /// of external calls. Inputs and `memory` must not overlap the outputs.
+  using Entry = void (*)(const double* const* in, double* const* out, double* memory);
 
   virtual ~NativeCode() = default;
   Entry entry() const { return entry_; }
+  /// Bytes of code and constants.
   std::size_t size() const { return size_; }
 
  protected:
@@ -25,8 +28,9 @@ class NativeCode {
 /// Whether native code can be made and run here.
 bool native_code_available();
 
-/// Compiles for 1 or 4 lanes; the results are the same bits as the interpreter's. Null where not available. The tape must
-/// outlive the code.
+/// Compiles for 1 or 4 lanes; the results are the same bits as the interpreter's (any NaN equals any other). Null where
+/// not available, where the system forbids executable memory, or where a group is too large for 32-bit offsets. The
+/// tape must outlive the code.
 std::shared_ptr<const NativeCode> make_native_code(const Tape& tape, int lanes);
 
 }  // namespace saltus

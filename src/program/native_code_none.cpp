@@ -3,7 +3,11 @@
 
 namespace saltus {
 
-bool native_code_available() { return false; }
-std::shared_ptr<const NativeCode> make_native_code(const Tape&, int) { return nullptr; }
+bool native_code_available() {
+  return false;
+}
+std::shared_ptr<const NativeCode> make_native_code(const Tape&, int) {
+  return nullptr;
+}
 
 }  // namespace saltus

@@ -69,6 +69,10 @@ class System {
   /// For explicit ODEs: the coefficients x_[1] … x_[order] of the solution through x_[0] = X[0..n).
   virtual void solution_taylor(double t, int order, std::span<double> X);
 
+  // --- invariants
+  /// Moves x by the smallest correction onto the surfaces that the mode keeps (those on which it slides). Returns whether x changed.
+  virtual bool project(double /*t*/, std::span<double> /*x*/) { return false; }
+
   // --- guards
   /// Values of the switching functions of the mode.
   virtual void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g);

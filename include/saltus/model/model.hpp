@@ -148,6 +148,7 @@ struct ModelData {
     SourceLocation where;
     int after = -1;  ///< the clause that has precedence (elsewhen), or -1
     std::string name;
+    bool at_start = false;  ///< a condition that holds from the start counts as an edge
   };
   struct NamedEquation {
     Equation equation;

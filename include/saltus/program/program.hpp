@@ -27,15 +27,19 @@ struct ProgramOptions {
   std::size_t native_limit = 50000;
 };
 
-/// Memory for one evaluation at a time: one per thread. Made by Program::workspace.
+/// Memory for one evaluation at a time: one per thread. Made by Program::workspace, for that program and its copies only.
 class Workspace {
  public:
   Workspace() = default;
+  Workspace(Workspace&&) = default;  // not copyable: it points into its own memory
+  Workspace& operator=(Workspace&&) = default;
 
  private:
   friend class Program;
   std::vector<double> memory_;
   double* frame_ = nullptr;  // 64-byte aligned start inside memory_
+  double* temporaries_ = nullptr;  // where the tape's temporaries start in the frame
+  void (*native_)(const double* const* in, double* const* out, double* memory) = nullptr;  // null: interpreted
   int lanes_ = 1;
 };
 
@@ -59,7 +63,13 @@ class Program {
   Workspace workspace(int lanes = 1) const;
 
   /// Evaluates. `in` and `out` have one pointer per group; the number of lanes is the workspace's. Allocates nothing.
-  void operator()(std::span<const double* const> in, std::span<double* const> out, Workspace& workspace) const;
+  /// The outputs must not overlap the inputs. Where an external function throws, its results are NaN.
+  void operator()(std::span<const double* const> in, std::span<double* const> out, Workspace& workspace) const {
+    if (workspace.native_)
+      workspace.native_(in.data(), out.data(), workspace.temporaries_);
+    else
+      run_interpreter(in, out, workspace);
+  }
 
   /// Encloses the outputs for all inputs in the given intervals. Throws UsageError if there is external code.
   std::vector<std::vector<Interval>> enclose(std::span<const std::vector<Interval>> in) const;
@@ -69,8 +79,12 @@ class Program {
   std::string c_source(const std::string& name) const;
 
  private:
+  void run_interpreter(std::span<const double* const> in, std::span<double* const> out, Workspace& workspace) const;
+
   std::shared_ptr<const Tape> tape_;
-  std::shared_ptr<const NativeCode> native_, native4_;
+  std::shared_ptr<const NativeCode> native_;
+  struct LaneCode;
+  std::shared_ptr<LaneCode> lane_code_;  // native code for four lanes, made when first asked for
 };
 
 }  // namespace saltus

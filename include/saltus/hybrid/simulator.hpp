@@ -1,0 +1,79 @@
+// Simulator: a run in steps, for users who embed the solver in their own loop.
+#pragma once
+
+#include <saltus/hybrid/trajectory.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace saltus {
+
+/// What a run reports while it goes on.
+struct Progress {
+  double t, start, stop;
+  std::int64_t steps, events;
+};
+
+enum class Method {
+  automatic,  ///< by the structure of each mode and the tolerance
+  dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
+  rodas4, rodas5p,             ///< Rosenbrock: stiff, and differential-algebraic of index 1
+};
+/// The name as users write it: "auto", "dopri5", ….
+std::string_view to_string(Method method);
+
+struct SimulateOptions {
+  double start = 0.0;
+  double stop = 1.0;  ///< may lie before start: then time runs backwards
+  double rtol = 1e-6;
+  double atol = 1e-9;
+  std::vector<double> atol_each = {};  ///< one per variable, instead of atol
+  Method method = Method::automatic;
+  double max_step = std::numeric_limits<double>::infinity();
+  double initial_step = 0.0;
+  std::int64_t max_steps = 10'000'000;
+  int max_mode_changes = 100;  ///< at one instant
+  bool keep_steps = true;      ///< keep dense output; without it the trajectory has its events and its end only
+  /// Called now and then; return false to end the run with what it has.
+  std::function<bool(const Progress&)> progress = {};
+};
+
+class Simulator {
+ public:
+  /// Initialises: modes, consistent values, events at the start. Throws UsageError for options that make no sense. A start that fails
+  /// shows in status().
+  Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options);
+  ~Simulator();
+  Simulator(Simulator&&) noexcept;
+  Simulator& operator=(Simulator&&) noexcept;
+
+  /// One accepted step, or the part of it up to an event, and the event. Returns false when the run is over.
+  bool step();
+  /// Goes on to a time between here and the stop time. Returns false if the run ended before.
+  bool advance_to(double t);
+  /// Goes on to the end.
+  void run();
+
+  double t() const;
+  const Mode& mode() const;
+  /// The variables that the systems carry.
+  std::span<const double> x() const;
+  /// All observed variables.
+  std::vector<double> values() const;
+  const Status& status() const;
+  bool finished() const;
+  const Trajectory& trajectory() const;
+  /// Ends the run and hands over the result.
+  Trajectory take();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace saltus

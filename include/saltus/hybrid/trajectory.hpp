@@ -1,0 +1,114 @@
+// Trajectory: the result of a run. Values at any time, the events with their causes, the status, the statistics.
+#pragma once
+
+#include <saltus/base/status.hpp>
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/step/dense_polynomial.hpp>
+#include <saltus/step/stepper.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace saltus {
+
+enum class EventKind {
+  initial,     ///< something happened while the run was being initialised
+  crossing,    ///< a guard changed its side; values are continuous
+  reset,       ///< the user's reset moved the state
+  transition,  ///< another explicit mode is active
+  slide_enter, ///< the solution slides on another set of surfaces, at least one of them new
+  slide_exit,  ///< the solution leaves a surface on which it slid
+  time,        ///< known in advance
+  record,      ///< the model asked for it (a section)
+  terminal,    ///< the model ended the run
+};
+/// The kind as it stands in JSON files.
+std::string_view to_string(EventKind kind);
+
+/// What happened at one instant.
+struct Event {
+  double t = 0.0;
+  EventKind kind = EventKind::crossing;
+  std::vector<std::string> guards;      ///< names of the guards that fired
+  std::vector<SourceLocation> where;    ///< their source lines
+  std::vector<int> direction;           ///< +1 rising, -1 falling, one per guard
+  std::vector<std::string> actions;     ///< clauses and transitions that acted
+  std::string mode_before, mode_after;
+  std::vector<double> before, after;    ///< all observed variables on both sides
+  double jump = 0.0;                    ///< largest change of an observed variable
+  std::vector<std::string> surfaces;    ///< on which the solution slides after the event
+  std::vector<double> weights;          ///< of the field on the positive side of each
+  std::string message;
+
+  /// One line for people: "h < 0 falls, reset, jump 25.2".
+  std::string describe() const;
+};
+
+struct RunStatistics : StepStatistics {
+  std::int64_t events = 0;
+  std::int64_t restarts = 0;
+  double seconds = 0.0;
+  std::string method;  ///< the stepper, and why it was chosen
+};
+
+/// Values are right limits: at the time of an event, what holds after it.
+class Trajectory {
+ public:
+  /// One accepted step, valid from its beginning to t_end (an event may cut it short).
+  struct Step {
+    DensePolynomial polynomial;
+    double t_end;
+  };
+  struct Segment {
+    Mode mode;
+    std::vector<Step> steps;
+  };
+
+  Trajectory(std::shared_ptr<HybridSystem> system, double t_start);
+
+  const Status& status() const { return status_; }
+  const std::vector<Event>& events() const { return events_; }
+  const RunStatistics& statistics() const { return statistics_; }
+  /// Names and attributes of the variables, in the order of the values.
+  const std::vector<VariableInfo>& variables() const { return variables_; }
+  /// Position of a variable. Throws UsageError with the nearest name if there is none.
+  std::size_t index(const std::string& name) const;
+
+  double t_start() const { return t_start_; }
+  /// The last time that the result covers; status().t is the same.
+  double t_end() const { return t_end_; }
+  /// All variables at a time between t_start and t_end. Throws UsageError outside.
+  std::vector<double> at(double t) const;
+  double at(double t, const std::string& name) const;
+  /// Just before t: at the time of an event, what held before it.
+  std::vector<double> before(double t) const;
+  /// The end of the run.
+  const std::vector<double>& final() const { return final_values_; }
+
+  const std::vector<Segment>& segments() const { return segments_; }
+  /// `intervals` + 1 equidistant times and, twice each, the times of the events in between (values before and after).
+  struct Samples {
+    std::vector<double> t;
+    std::vector<std::vector<double>> values;
+  };
+  Samples sample(int intervals) const;
+
+ private:
+  friend class Simulator;
+  std::vector<double> values_in(const Segment& segment, const Step& step, double t) const;
+  std::vector<double> limit(double t, bool right) const;
+
+  std::shared_ptr<HybridSystem> system_;
+  std::vector<VariableInfo> variables_;
+  double t_start_, t_end_;
+  std::vector<double> initial_values_, final_values_;
+  std::vector<Segment> segments_;
+  std::vector<Event> events_;
+  Status status_;
+  RunStatistics statistics_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,86 @@
+#include "composite.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+void Composite::start(System& system, const DensePolynomial& step) {
+  system_ = &system;
+  step_ = &step;
+  guards_ = static_cast<std::size_t>(system.structure().guards);
+  x_.resize(static_cast<std::size_t>(step.variables));
+  xp_.resize(static_cast<std::size_t>(step.variables));
+}
+
+void Composite::state(double s) {
+  // Horner's scheme for the value and the derivative at once.
+  const std::size_t n = x_.size();
+  const double* row = step_->c.data() + static_cast<std::size_t>(step_->degree) * n;
+  double* x = x_.data();
+  double* xp = xp_.data();
+  for (std::size_t j = 0; j < n; ++j) {
+    x[j] = row[j];
+    xp[j] = 0.0;
+  }
+  for (int k = step_->degree; k-- > 0;) {
+    row -= n;
+    for (std::size_t j = 0; j < n; ++j) {
+      xp[j] = xp[j] * s + x[j];
+      x[j] = x[j] * s + row[j];
+    }
+  }
+  const double h = step_->h;
+  for (std::size_t j = 0; j < n; ++j) xp[j] /= h;
+}
+
+void Composite::at_fraction(double s, double* g) {
+  state(s);
+  system_->guards(time(s), x_, xp_, {g, guards_});
+  ++evaluations;
+}
+
+void Composite::at_time(double t, double* g) {
+  state(fraction(t));
+  system_->guards(t, x_, xp_, {g, guards_});
+  ++evaluations;
+}
+
+void Composite::sensitivity(double s, const double* base, std::vector<double>& result) {
+  constexpr double shift = 0x1p-40;  // large against rounding, small against the curvature of any guard
+  const std::size_t n = x_.size();
+  result.assign(guards_, 0.0);
+  shifted_.resize(guards_);
+  for (int pattern = 0; pattern < 2; ++pattern) {
+    state(s);
+    // Multiples of irrational numbers modulo 1 are irregular enough that shifts of several inputs do not cancel in both
+    // patterns.
+    const double turn = pattern == 0 ? 0.6180339887498949 : 0.4142135623730951;
+    double dice = 0.25;
+    const auto next_shift = [&dice, turn] {
+      dice += turn;
+      if (dice >= 1.0) dice -= 1.0;
+      const double size = 0.5 + std::abs(dice - 0.5);
+      return shift * (dice < 0.5 ? -size : size);
+    };
+    const double t = time(s) + next_shift() * std::max(std::abs(step_->t0), std::abs(step_->t1()));
+    for (std::size_t j = 0; j < n; ++j) {
+      double magnitude = 0.0, slope = 0.0;
+      for (int k = 0; k <= step_->degree; ++k) {
+        const double c = std::abs(step_->c[static_cast<std::size_t>(k) * n + j]);
+        magnitude += c;
+        slope += k * c;
+      }
+      x_[j] += next_shift() * magnitude;
+      xp_[j] += next_shift() * slope / std::abs(step_->h);
+    }
+    system_->guards(t, x_, xp_, shifted_);
+    ++evaluations;
+    for (std::size_t k = 0; k < guards_; ++k) {
+      const double moved = std::abs(shifted_[k] - base[k]) / shift;
+      if (std::isfinite(moved)) result[k] = std::max(result[k], moved);
+    }
+  }
+}
+
+}  // namespace saltus

@@ -1,0 +1,41 @@
+// On which side of each guard does the solution go on from a point?
+#pragma once
+
+#include <saltus/dae/system.hpp>
+
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+/// Decides sides at a point. A guard that is clearly not zero has the side of its sign. One that is zero within its noise has the sign of
+/// its first time derivative that does not vanish, along the solution in the given system (from Taylor coefficients): no offsets, no
+/// waiting times.
+class GuardSides {
+ public:
+  /// Evaluates all guards of the system at the point. `direction` is that of time; `scale` a time over which the solution changes
+  /// noticeably (the last step size), used where a system has no Taylor coefficients.
+  /// `least_noise`, if not empty, raises the noise of each guard: what an event's bracket leaves undecided. `twin`, if not empty, is a second
+  /// point that is as good as x (before it was moved onto a surface): what differs between the two means nothing.
+  void look(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale,
+            std::span<const double> least_noise = {}, std::span<const double> twin = {});
+
+  /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
+  int side(int guard) const { return side_[guard]; }
+  /// Multiplicity of the zero at the point: 0 if the guard is not zero, otherwise 1 or 2 (2 stands for two and more).
+  int multiplicity(int guard) const { return multiplicity_[guard]; }
+  double value(int guard) const { return g_[guard]; }
+  /// Below this the sign of the value means nothing.
+  double noise(int guard) const { return noise_[guard]; }
+
+ private:
+  void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
+                      std::span<const double> twin);
+  void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
+  void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
+
+  std::vector<double> g_, noise_, shifted_, series_, twin_series_, solution_, x_, xp_;
+  std::vector<int> side_, multiplicity_;
+};
+
+}  // namespace saltus

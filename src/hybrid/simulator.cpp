@@ -1,0 +1,494 @@
+// The loop of a run: step, look for the earliest event, settle the discrete state, go on.
+#include <fmt/format.h>
+#include <saltus/event/event_locator.hpp>
+#include <saltus/hybrid/simulator.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "hybrid/method_choice.hpp"
+#include "hybrid/mode_controller.hpp"
+
+namespace saltus {
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::automatic: return "auto";
+    case Method::dopri5: return "dopri5";
+    case Method::tsit5: return "tsit5";
+    case Method::bs3: return "bs3";
+    case Method::dop853: return "dop853";
+    case Method::rodas4: return "rodas4";
+    case Method::rodas5p: return "rodas5p";
+  }
+  return "unknown";
+}
+
+namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+
+void check_options(const SimulateOptions& o, std::size_t variables) {
+  const auto positive = [](double v, const char* name) {
+    if (!(v > 0.0)) throw UsageError(fmt::format("the option {} must be positive, not {}", name, v));
+  };
+  if (!std::isfinite(o.start) || !std::isfinite(o.stop)) throw UsageError("start and stop must be finite times");
+  positive(o.rtol, "rtol");
+  positive(o.max_step, "max_step");
+  if (o.rtol < 10.0 * eps) throw UsageError(fmt::format("rtol = {} is below what double precision can reach", o.rtol));
+  if (!(o.atol >= 0.0)) throw UsageError("the option atol must not be negative");
+  if (!(o.initial_step >= 0.0)) throw UsageError("the option initial_step must not be negative");
+  if (!o.atol_each.empty() && o.atol_each.size() != variables)
+    throw UsageError(fmt::format("atol_each has {} values for {} variables", o.atol_each.size(), variables));
+  if (o.max_steps < 1 || o.max_mode_changes < 1) throw UsageError("max_steps and max_mode_changes must be at least 1");
+}
+
+bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+}  // namespace
+
+struct Simulator::Impl {
+  std::shared_ptr<HybridSystem> hybrid;
+  SimulateOptions options;
+  Trajectory result;
+  int direction;
+  bool over = false;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+
+  // the state
+  double t;
+  double pause;  // where advance_to wants to stop
+  Mode mode;
+  std::vector<double> x, xp;
+  System* system = nullptr;
+
+  MethodChoice methods;
+  ModeController controller;
+  Stepper* stepper = nullptr;
+  EventLocator locator;
+  std::vector<GuardWatch> watch;
+  bool watching = false;
+  LocatedEvent located;
+  std::vector<int> time_guards;
+  double next_time = 0.0;
+  double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
+
+  // closeness of events
+  double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
+  int close_events = 0;
+
+  Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
+      : hybrid(std::move(h)),
+        options(std::move(o)),
+        result(hybrid, options.start),
+        direction(options.stop >= options.start ? +1 : -1),
+        t(options.start),
+        pause(options.stop),
+        methods(options),
+        controller(*hybrid, direction, options.max_mode_changes) {
+    check_options(options, hybrid->variables().size());
+    for (const auto& v : hybrid->variables()) x.push_back(v.start);
+    xp.assign(x.size(), 0.0);
+    mode = hybrid->initial_mode();
+    initialise();
+  }
+
+  // --- start and end
+
+  void initialise() {
+    Transition& transition = controller.transition;
+    transition.mode = mode;
+    transition.x = x;
+    controller.time_scale = time_scale();
+    if (!controller.prepare(t)) return end(controller.failure());
+    const std::vector<double> before = transition.x, before_xp = controller.xp;
+    if (!controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true}))
+      return end(controller.failure());
+    mode = transition.mode;
+    x = transition.x;
+    if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+    if (!enter_mode()) return;
+    result.initial_values_ = observe();
+    if (!transition.fired.empty() || !mode.sliding.empty()) {
+      Event event;
+      event.t = t;
+      event.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter;
+      event.actions = transition.fired;
+      event.message = transition.message;
+      describe_sliding(event);
+      event.mode_before = event.mode_after = hybrid->describe(mode);
+      event.before = event.after = result.initial_values_;
+      record(std::move(event));
+    }
+    if (options.start == options.stop)
+      return end({StatusCode::success, "start and stop coincide: only initialised", {}});
+    restart(options.initial_step);
+  }
+
+  void end(Failure outcome) {
+    over = true;
+    static_cast<StepStatistics&>(result.statistics_) = methods.statistics();
+    result.statistics_.method = methods.description();
+    result.t_end_ = t;
+    result.final_values_ = observe();
+    if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
+    result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
+    result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
+  std::string ended_by_model() const {
+    const std::string& text = controller.transition.message;
+    return text.empty() ? "the model ended the run" : "the model ended the run: " + text;
+  }
+
+  double time_scale() const {
+    const double h = stepper ? stepper->next_step() : 0.0;
+    return h > 0.0 && std::isfinite(h) ? h : 1e-3 * std::abs(options.stop - options.start) + 1e-300;
+  }
+
+  /// The state is now `mode`, `x`: makes its system current, chooses a stepper and sets the watch on its guards.
+  bool enter_mode() {
+    Transition& transition = controller.transition;
+    transition.mode = mode;
+    transition.x = x;
+    system = &controller.system();
+    if (!mode.sliding.empty() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
+      end(controller.failure());
+      return false;
+    }
+    x = transition.x;
+    xp = controller.xp;
+    std::string problem;
+    stepper = methods.choose(controller.consistency().integrable(*system), problem);
+    if (!stepper) {
+      end({StatusCode::singular_mode, problem, {}});
+      return false;
+    }
+    watch.assign(static_cast<std::size_t>(system->structure().guards), {});
+    if (!watch.empty()) controller.look(t);
+    watching = false;
+    for (std::size_t k = 0; k < watch.size(); ++k) {
+      const int guard = static_cast<int>(k);
+      const bool of_family = guard < controller.family_guards();
+      if (of_family && hybrid->guards()[k].time_only) continue;
+      watch[k].side = of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
+      watch[k].known_root = static_cast<unsigned char>(controller.sides().multiplicity(guard));
+      watch[k].noise = watch[k].known_root > 0 ? controller.sides().noise(guard) : 0.0;
+      watching = watching || watch[k].side != 0;
+    }
+    controller.bracket_noise.clear();
+    controller.twin.clear();
+    time_guards.clear();
+    next_time = hybrid->next_time_event(mode, t, direction, time_guards);
+    return true;
+  }
+
+  void start_stepper(double step) {
+    stepper->start(controller.consistency().integrable(*system),
+                   {.t = t, .x = x, .xp = xp, .direction = direction, .step = step});
+  }
+
+  void restart(double step) {
+    start_stepper(step);
+    ++result.statistics_.restarts;
+    if (options.keep_steps) result.segments_.push_back({mode, {}});
+  }
+
+  std::vector<double> observe() const {
+    std::vector<double> values(result.variables_.size());
+    hybrid->observe(mode, t, x, xp, values);
+    return values;
+  }
+
+  // --- steps
+
+  bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
+
+  void step() {
+    double limit = reached(options.stop, next_time) ? next_time : options.stop;
+    if (reached(limit, pause)) limit = pause;
+    if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
+    const StepOutcome outcome = stepper->advance(limit);
+    if (!outcome.ok()) return report_failure(outcome);
+    if (methods.statistics().steps > options.max_steps) {
+      take_step(stepper->t());
+      return end({StatusCode::too_many_steps,
+                  fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method",
+                              options.max_steps), {}});
+    }
+    const bool found = watching && locator.earliest(*system, stepper->dense(), watch, located);
+    if (!found && watching && locator.not_finite()) return shorten();
+    shortened = 0.0;
+    const double t1 = stepper->t();
+    const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
+    if (found && (t1 - located.t_after) * direction > resolution) return event_at(located.t_after, true);
+    if (found || t1 == next_time) return event_at(t1, found);
+    take_step(t1);
+    if (!mode.sliding.empty() && system->project(t, x)) {  // back onto the surface, and on from there
+      find_derivatives();
+      start_stepper(stepper->next_step());
+    }
+    for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
+    if (t == options.stop) finish();
+    if (!over) progress();
+  }
+
+  /// Accepts the solution up to `end`.
+  void take_step(double end) {
+    if (options.keep_steps) result.segments_.back().steps.push_back({stepper->dense(), end});
+    t = end;
+    result.t_end_ = t;
+    if (end == stepper->t()) {
+      std::copy(stepper->x().begin(), stepper->x().end(), x.begin());
+      if (!system->structure().explicit_ode) std::copy(stepper->xp().begin(), stepper->xp().end(), xp.begin());
+    } else {
+      stepper->dense().evaluate(end, x);
+    }
+    find_derivatives();
+  }
+
+  void find_derivatives() {
+    if (system->structure().explicit_ode)
+      system->rhs(t, x, xp);
+    else if (t != stepper->t())
+      stepper->dense().derivative(t, xp);
+  }
+
+  /// Guards are not finite in part of the step: try again with half of what was good.
+  void shorten() {
+    const double t0 = stepper->dense().t0;
+    shortened = 0.5 * std::abs(locator.finite_until() - t0);
+    if (shortened < 16.0 * eps * std::max(std::abs(t0), 1e-300))
+      return end({StatusCode::not_finite,
+                  fmt::format("a guard cannot be evaluated beyond t = {:.12g}; its equations may need a condition that "
+                              "switches before", t0), {}});
+    start_stepper(shortened);
+  }
+
+  void report_failure(const StepOutcome& outcome) {
+    const std::string name = outcome.worst >= 0 ? system->variable_name(outcome.worst) : "";
+    const std::string where = name.empty() ? "" : fmt::format(", worst for '{}'", name);
+    std::vector<std::string> culprits;
+    if (!name.empty()) culprits.push_back(name);
+    switch (outcome.result) {
+      case StepResult::not_finite:
+        return end({StatusCode::not_finite,
+                    fmt::format("the equations give values that are not finite beyond t = {:.12g}{}", t, where), culprits});
+      case StepResult::singular:
+        return end({StatusCode::singular_mode, fmt::format("the equations are singular at t = {:.12g}{}", t, where), culprits});
+      default:
+        return end({StatusCode::step_too_small,
+                    fmt::format("the step size fell below the resolution of time at t = {:.12g}{}: a singularity, or an "
+                                "error tolerance that cannot be met", t, where), culprits});
+    }
+  }
+
+  /// The stop time is reached: clauses that wait for terminal() act.
+  void finish() {
+    Transition& transition = controller.transition;
+    transition.mode = mode;
+    transition.x = x;
+    transition.reset.assign(x.size(), 0);
+    transition.terminate = transition.failed = transition.recorded = false;
+    transition.message.clear();
+    transition.fired.clear();
+    const std::vector<double> before = x;
+    hybrid->transition({.t = t, .x_before = before, .xp_before = xp, .terminal = true}, transition);
+    if (!transition.fired.empty()) {
+      Event event;
+      event.t = t;
+      event.kind = EventKind::terminal;
+      event.actions = transition.fired;
+      event.mode_before = hybrid->describe(mode);
+      event.before = observe();
+      x = transition.x;
+      mode = transition.mode;
+      event.mode_after = hybrid->describe(mode);
+      event.after = observe();
+      record(std::move(event));
+    }
+    if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});
+    end({StatusCode::success, "", {}});
+  }
+
+  bool progress() {
+    if (!options.progress) return true;
+    if (options.progress({t, options.start, options.stop, methods.statistics().steps, result.statistics_.events})) return true;
+    end({StatusCode::cancelled, fmt::format("cancelled at t = {:.9g}", t), {}});
+    return false;
+  }
+
+  // --- events
+
+  /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
+  /// of time), in the old mode, is noise.
+  void measure_bracket(double t_before, double t_after) {
+    const auto count = static_cast<std::size_t>(system->structure().guards);
+    const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
+    if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
+    std::vector<double>& noise = controller.bracket_noise;
+    noise.resize(count);
+    std::vector<double> earlier(count), x_then(x.size()), xp_then(x.size());
+    const auto guards_at = [&](double when, std::span<double> g) {
+      stepper->dense().evaluate(when, x_then);
+      if (system->structure().explicit_ode)
+        system->rhs(when, x_then, xp_then);
+      else
+        stepper->dense().derivative(when, xp_then);
+      system->guards(when, x_then, xp_then, g);
+    };
+    guards_at(t_before, earlier);
+    guards_at(t_after, noise);
+    for (std::size_t k = 0; k < count; ++k) {
+      const double change = 4.0 * std::abs(noise[k] - earlier[k]);
+      noise[k] = std::isfinite(change) ? change : 0.0;
+    }
+    noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
+  }
+
+  /// While sliding, the state at an event is moved onto the surface; the point before that is as good as the one after.
+  void project_event_state() {
+    if (mode.sliding.empty()) return;
+    controller.twin = x;
+    if (system->project(t, x))
+      find_derivatives();
+    else
+      controller.twin.clear();
+  }
+
+  void event_at(double when, bool by_guard) {
+    const bool by_time = when == next_time;
+    const double step_size = stepper->next_step();
+    measure_bracket(by_guard && !by_time ? located.t_before : when, when);
+    take_step(when);
+    project_event_state();
+    Event event;
+    event.t = t;
+    event.mode_before = hybrid->describe(mode);
+    event.before = observe();
+    const std::vector<double> x_before = x, xp_before = xp;
+    const Mode mode_before = mode;
+    controller.begin_instant();
+    controller.time_scale = time_scale();
+    Transition& transition = controller.transition;
+    transition.mode = mode;
+    transition.x = x;
+    // weights of sliding modes last: firing them changes the numbering
+    if (by_guard)
+      for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
+    if (by_time)
+      for (const int k : time_guards) controller.fire(k);
+    if (!controller.settle({.t = t, .x_before = x_before, .xp_before = xp_before})) return end(controller.failure());
+    mode = transition.mode;
+    if (transition.x != x) controller.twin.clear();  // a jump: the other point is no longer near
+    x = transition.x;
+    if (!transition.terminate && !enter_mode()) return;
+    complete(event, mode_before, by_time);
+    record(std::move(event));
+    if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+    if (too_close()) return;
+    if (t == options.stop) return finish();
+    restart(step_size);
+    progress();
+  }
+
+  /// Fills in what is known once the event has been settled.
+  void complete(Event& event, const Mode& before, bool by_time) {
+    const Transition& transition = controller.transition;
+    event.mode_after = hybrid->describe(mode);
+    event.after = observe();
+    for (std::size_t k = 0; k < event.after.size(); ++k)
+      event.jump = std::max(event.jump, std::abs(event.after[k] - event.before[k]));
+    for (const int k : controller.fired()) {
+      event.guards.push_back(hybrid->guards()[k].name);
+      event.where.push_back(hybrid->guards()[k].where);
+    }
+    event.direction = controller.fired_direction();
+    event.actions = transition.fired;
+    event.message = transition.message;
+    describe_sliding(event);
+    const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    const bool entered =
+        std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(before.sliding, k); });
+    const bool left =
+        std::any_of(before.sliding.begin(), before.sliding.end(), [&](int k) { return !contains(mode.sliding, k); });
+    event.kind = transition.terminate                   ? EventKind::terminal
+                 : mode.automaton != before.automaton   ? EventKind::transition
+                 : reset                                ? EventKind::reset
+                 : entered                              ? EventKind::slide_enter
+                 : left                                 ? EventKind::slide_exit
+                 : transition.recorded                  ? EventKind::record
+                 : by_time                              ? EventKind::time
+                                                        : EventKind::crossing;
+  }
+
+  void describe_sliding(Event& event) {
+    if (mode.sliding.empty()) return;
+    std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
+    system->guards(t, x, xp, g);
+    for (std::size_t k = 0; k < mode.sliding.size(); ++k) {
+      event.surfaces.push_back(hybrid->guards()[mode.sliding[k]].name);
+      event.weights.push_back(g[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
+    }
+  }
+
+  void record(Event event) {
+    ++result.statistics_.events;
+    result.events_.push_back(std::move(event));
+  }
+
+  /// Events that accumulate (a bouncing ball coming to rest) would never end: stop when intervals have shrunk below what the
+  /// clock can resolve with some digits.
+  bool too_close() {
+    const double interval = std::abs(t - last_event);
+    const double tiny = 1e-10 * std::max(1.0, std::abs(t));
+    close_events = interval < tiny && interval <= last_interval ? close_events + 1 : 0;
+    last_interval = interval;
+    last_event = t;
+    if (close_events < 10) return false;
+    end({StatusCode::zeno, fmt::format("events accumulate at t = {:.12g}: the intervals between them shrink towards zero", t),
+         controller.guard_names(controller.fired())});
+    return true;
+  }
+};
+
+Simulator::Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options)
+    : impl_(std::make_unique<Impl>(std::move(system), std::move(options))) {}
+Simulator::~Simulator() = default;
+Simulator::Simulator(Simulator&&) noexcept = default;
+Simulator& Simulator::operator=(Simulator&&) noexcept = default;
+
+bool Simulator::step() {
+  if (!impl_->over) impl_->step();
+  return !impl_->over;
+}
+
+bool Simulator::advance_to(double t) {
+  if (!std::isfinite(t) || !impl_->reached(t, impl_->t) || !impl_->reached(impl_->options.stop, t))
+    throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", t, impl_->t,
+                                 impl_->options.stop));
+  impl_->pause = t;
+  while (!impl_->over && !impl_->reached(impl_->t, t)) impl_->step();
+  impl_->pause = impl_->options.stop;
+  return impl_->reached(impl_->t, t);
+}
+
+void Simulator::run() {
+  while (!impl_->over) impl_->step();
+}
+
+double Simulator::t() const { return impl_->t; }
+const Mode& Simulator::mode() const { return impl_->mode; }
+std::span<const double> Simulator::x() const { return impl_->x; }
+std::vector<double> Simulator::values() const { return impl_->observe(); }
+const Status& Simulator::status() const { return impl_->result.status(); }
+bool Simulator::finished() const { return impl_->over; }
+const Trajectory& Simulator::trajectory() const { return impl_->result; }
+
+Trajectory Simulator::take() {
+  if (!impl_->over) impl_->end({StatusCode::cancelled, fmt::format("ended at t = {:.9g} on request", impl_->t), {}});
+  return std::move(impl_->result);
+}
+
+}  // namespace saltus

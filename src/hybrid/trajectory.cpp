@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <saltus/hybrid/trajectory.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+std::string_view to_string(EventKind kind) {
+  switch (kind) {
+    case EventKind::initial: return "initial";
+    case EventKind::crossing: return "crossing";
+    case EventKind::reset: return "reset";
+    case EventKind::transition: return "transition";
+    case EventKind::slide_enter: return "slide_enter";
+    case EventKind::slide_exit: return "slide_exit";
+    case EventKind::time: return "time";
+    case EventKind::record: return "record";
+    case EventKind::terminal: return "terminal";
+  }
+  return "unknown";
+}
+
+std::string Event::describe() const {
+  std::string text(to_string(kind));
+  for (std::size_t k = 0; k < guards.size(); ++k)
+    text += fmt::format("{} {} {}", k == 0 ? ":" : ",", guards[k], direction[k] > 0 ? "(rising)" : "(falling)");
+  for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
+  for (std::size_t k = 0; k < surfaces.size(); ++k)
+    text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);
+  if (jump != 0.0) text += fmt::format("; jump {:.6g}", jump);
+  if (!message.empty()) text += "; " + message;
+  return text;
+}
+
+Trajectory::Trajectory(std::shared_ptr<HybridSystem> system, double t_start)
+    : system_(std::move(system)), variables_(system_->observed()), t_start_(t_start), t_end_(t_start) {}
+
+std::size_t Trajectory::index(const std::string& name) const {
+  for (std::size_t k = 0; k < variables_.size(); ++k)
+    if (variables_[k].name == name) return k;
+  std::vector<std::string> names;
+  for (const auto& v : variables_) names.push_back(v.name);
+  const std::string near = nearest_name(name, names);
+  throw UsageError("there is no variable '" + name + "' in the result" +
+                   (near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+std::vector<double> Trajectory::values_in(const Segment& segment, const Step& step, double t) const {
+  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables)), xp(x.size()), values(variables_.size());
+  step.polynomial.evaluate(t, x);
+  System& system = system_->system(segment.mode);
+  if (system.structure().explicit_ode)
+    system.rhs(t, x, xp);
+  else
+    step.polynomial.derivative(t, xp);
+  system_->observe(segment.mode, t, x, xp, values);
+  return values;
+}
+
+std::vector<double> Trajectory::limit(double t, bool right) const {
+  const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
+  if (!((t - t_start_) * direction >= 0.0 && (t_end_ - t) * direction >= 0.0))
+    throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
+  if (segments_.empty()) return initial_values_;
+  // the last segment that begins at or before t (right limit), or strictly before it (left limit)
+  const auto begins_later = [&](double value, const Segment& s) {
+    const double d = (s.steps.front().polynomial.t0 - value) * direction;
+    return right ? d > 0.0 : d >= 0.0;
+  };
+  auto segment = std::upper_bound(segments_.begin(), segments_.end(), t, begins_later);
+  if (segment != segments_.begin()) --segment;
+  const auto ends_later = [&](const Step& s, double value) { return (s.t_end - value) * direction < 0.0; };
+  auto step = std::lower_bound(segment->steps.begin(), segment->steps.end(), t, ends_later);
+  if (step == segment->steps.end()) --step;
+  return values_in(*segment, *step, t);
+}
+
+std::vector<double> Trajectory::at(double t) const { return limit(t, true); }
+double Trajectory::at(double t, const std::string& name) const { return limit(t, true)[index(name)]; }
+std::vector<double> Trajectory::before(double t) const { return limit(t, false); }
+
+Trajectory::Samples Trajectory::sample(int intervals) const {
+  if (intervals < 1) throw UsageError("sample: at least one interval is needed");
+  Samples s;
+  std::size_t event = 0;
+  const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
+  const auto add_events_before = [&](double t) {
+    for (; event < events_.size() && (events_[event].t - t) * direction < 0.0; ++event) {
+      if (events_[event].t == t_start_) continue;
+      s.t.insert(s.t.end(), 2, events_[event].t);
+      s.values.push_back(events_[event].before);
+      s.values.push_back(events_[event].after);
+    }
+  };
+  for (int k = 0; k <= intervals; ++k) {
+    const double t = k == intervals ? t_end_ : t_start_ + (t_end_ - t_start_) * k / intervals;
+    add_events_before(t);
+    while (event < events_.size() && events_[event].t == t && k > 0) {  // both sides, once
+      s.t.push_back(t);
+      s.values.push_back(events_[event].before);
+      ++event;
+    }
+    s.t.push_back(t);
+    s.values.push_back(k == intervals ? final() : at(t));
+  }
+  return s;
+}
+
+}  // namespace saltus

@@ -1,0 +1,350 @@
+// The instructions of the tape as machine instructions.
+//
+// Every one of them first brings its operands into registers (or decides to read one from memory), then ends their use
+// in this step, then takes a register for the result, which may be one that an operand has just left: the instruction
+// reads before it writes. Where several machine instructions make one operation, operands that are read late are
+// pinned.
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "program/native_code_calls.hpp"
+#include "program/native_code_emitter.hpp"
+
+namespace saltus::native {
+
+namespace {
+
+using G = Xbyak::CodeGenerator;
+
+constexpr std::uint32_t bit(int r) {
+  return r < 0 ? 0 : 1u << r;
+}
+
+// Predicates of vcmp. Ordered ones are false for NaN; not_equal is true for NaN, as != is in C.
+constexpr int equal = 0x00, not_equal = 0x04, less = 0x11, less_equal = 0x12, greater_equal = 0x1d, greater = 0x1e;
+constexpr int towards_minus_infinity = 0x09;  // of vround, without the inexact exception
+
+}  // namespace
+
+void Emitter::step(const Step& s) {
+  switch (s.op) {
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul:
+    case Opcode::div:
+      return arithmetic(s);
+    case Opcode::fma:
+    case Opcode::fms:
+    case Opcode::fnma:
+      return fused(s);
+    case Opcode::neg:
+    case Opcode::sqrt:
+    case Opcode::floor:
+      return unary(s);
+    case Opcode::positive:
+    case Opcode::nonnegative:
+      return relation(s);
+    case Opcode::logical_and:
+    case Opcode::logical_or:
+      return logic(s);
+    case Opcode::logical_not:
+      return logical_not(s);
+    case Opcode::select:
+      return select(s);
+    case Opcode::external:
+      return external_call(s);
+    default:
+      return math_call(s);
+  }
+}
+
+void Emitter::arithmetic(const Step& s) {
+  Value a = flow_.operands_of(s)[0], b = flow_.operands_of(s)[1];
+  static constexpr Binary scalar[] = {&G::vaddsd, &G::vsubsd, &G::vmulsd, &G::vdivsd};
+  static constexpr Binary packed[] = {&G::vaddpd, &G::vsubpd, &G::vmulpd, &G::vdivpd};
+  const auto k = static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Opcode::add);
+  const Binary instruction = lanes_ == 4 ? packed[k] : scalar[k];
+
+  const bool commutes = s.op == Opcode::add || s.op == Opcode::mul;
+  if (commutes && foldable(a) && !foldable(b)) std::swap(a, b);
+  const Reg ra = need(a);
+  const Reg rb = foldable(b) ? none : need(b);
+  release(a);
+  release(b);
+  const Reg d = allocate();
+  with(rb, b, [&](const Xbyak::Operand& source) { (code_.*instruction)(vec(d), vec(ra), source); });
+  define(s.result, d);
+}
+
+// The result overwrites one of the operands: one that is not needed any more, else one that must be loaded anyway, else
+// a copy. The three encodings differ in which operand that is, and in which of the others may lie in memory.
+void Emitter::fused(const Step& s) {
+  const auto operands = flow_.operands_of(s);
+  static constexpr Ternary forms[2][3][3] = {{{&G::vfmadd132sd, &G::vfmadd213sd, &G::vfmadd231sd},
+                                              {&G::vfmsub132sd, &G::vfmsub213sd, &G::vfmsub231sd},
+                                              {&G::vfnmadd132sd, &G::vfnmadd213sd, &G::vfnmadd231sd}},
+                                             {{&G::vfmadd132pd, &G::vfmadd213pd, &G::vfmadd231pd},
+                                              {&G::vfmsub132pd, &G::vfmsub213pd, &G::vfmsub231pd},
+                                              {&G::vfnmadd132pd, &G::vfnmadd213pd, &G::vfnmadd231pd}}};
+  const auto& form = forms[lanes_ == 4][static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Opcode::fma)];
+
+  const auto dies = [&](Value v) { return flow_.uses.items[flow_.uses.begin[v + 1] - 1] == position_; };
+  int target = -1;
+  for (const int k : {2, 0, 1})
+    if (target < 0 && reg_[operands[k]] != none && dies(operands[k])) target = k;
+  const bool in_place = target >= 0;
+  for (const int k : {2, 0, 1})
+    if (target < 0 && reg_[operands[k]] == none) target = k;
+  if (target < 0) target = 2;
+
+  const int multiplicand = target == 0 ? 1 : 0;  // the (first) factor that is not the target
+  const int other = target == 2 ? 1 : 2;         // the second factor, or the addend
+  const Value x = operands[multiplicand], y = operands[other], t = operands[target];
+  // at most one of the two is read from memory; a value that is the target's as well is in a register or will be twice
+  const bool fold_x = x != t && x != y && foldable(x);
+  const bool fold_y = !fold_x && y != t && y != x && foldable(y);
+  Reg rx = fold_x ? none : need(x);
+  Reg ry = fold_y ? none : need(y);
+  const Reg rt = reg_[t];
+  for (const Value v : operands) release(v);
+
+  Reg d = rt;
+  if (!in_place) {
+    d = allocate(bit(rx) | bit(ry) | bit(rt));
+    if (rt != none)
+      code_.vmovapd(vec(d), vec(rt));
+    else
+      load(d, t);
+  }
+  if (target == 2) {  // d = x*y + d
+    if (rx == none) std::swap(rx, ry);
+    with(ry, fold_x ? x : y, [&](const Xbyak::Operand& o) { (code_.*form[2])(vec(d), vec(rx), o); });
+  } else if (rx == none) {  // d = d*x + y
+    with(rx, x, [&](const Xbyak::Operand& o) { (code_.*form[0])(vec(d), vec(ry), o); });
+  } else {  // d = x*d + y
+    with(ry, y, [&](const Xbyak::Operand& o) { (code_.*form[1])(vec(d), vec(rx), o); });
+  }
+  define(s.result, d);
+}
+
+void Emitter::unary(const Step& s) {
+  const Value a = flow_.operands_of(s)[0];
+  const Reg ra = need(a);
+  release(a);
+  const Reg d = allocate();
+  if (s.op == Opcode::neg) {
+    code_.vxorpd(vec(d), vec(ra), special(Special::sign));
+  } else if (s.op == Opcode::sqrt) {
+    if (lanes_ == 4)
+      code_.vsqrtpd(vec(d), vec(ra));
+    else
+      code_.vsqrtsd(vec(d), vec(ra), vec(ra));
+  } else if (lanes_ == 4) {
+    code_.vroundpd(vec(d), vec(ra), towards_minus_infinity);
+  } else {
+    code_.vroundsd(vec(d), vec(ra), vec(ra), towards_minus_infinity);
+  }
+  define(s.result, d);
+}
+
+void Emitter::compare(Reg d, Reg a, const Xbyak::Operand& b, int predicate) {
+  if (lanes_ == 4)
+    code_.vcmppd(vec(d), vec(a), b, static_cast<std::uint8_t>(predicate));
+  else
+    code_.vcmpsd(vec(d), vec(a), b, static_cast<std::uint8_t>(predicate));
+}
+
+// d = mask of (a predicate 0). An operand in memory is compared the other way round, with a zero made on the spot.
+void Emitter::compare_with_zero(Reg d, Value a, Reg ra, int predicate, int mirrored) {
+  if (ra != none) {
+    compare(d, ra, special(Special::zero), predicate);
+  } else {
+    code_.vxorpd(vec(d), vec(d), vec(d));
+    compare(d, d, home(a), mirrored);
+  }
+}
+
+void Emitter::relation(const Step& s) {
+  const Value a = flow_.operands_of(s)[0];
+  const Reg ra = foldable(a) ? none : need(a);
+  release(a);
+  const Reg d = allocate();
+  const bool strict = s.op == Opcode::positive;
+  compare_with_zero(d, a, ra, strict ? greater : greater_equal, strict ? less : less_equal);
+  if (!flow_.is_mask[s.result]) code_.vandpd(vec(d), vec(d), special(Special::one));
+  define(s.result, d);
+}
+
+void Emitter::logic(const Step& s) {
+  Value a = flow_.operands_of(s)[0], b = flow_.operands_of(s)[1];
+  if (!flow_.is_mask[b]) std::swap(a, b);  // if there is one mask, it is b
+  const bool mask_a = flow_.is_mask[a], mask_b = flow_.is_mask[b];
+  const Reg ra = !mask_a && a != b && foldable(a) ? none : need(a);
+  const Reg rb = !mask_b && a != b && foldable(b) ? none : need(b);
+  release(a);
+  release(b);
+  const Reg d = allocate(bit(rb));
+  Reg left = ra, right = rb;
+  if (!mask_a) {
+    compare_with_zero(d, a, ra, not_equal, not_equal);
+    left = d;
+  }
+  if (!mask_b) {
+    right = allocate(bit(d) | bit(rb));
+    compare_with_zero(right, b, rb, not_equal, not_equal);
+  }
+  if (s.op == Opcode::logical_and)
+    code_.vandpd(vec(d), vec(left), vec(right));
+  else
+    code_.vorpd(vec(d), vec(left), vec(right));
+  if (!flow_.is_mask[s.result]) code_.vandpd(vec(d), vec(d), special(Special::one));
+  define(s.result, d);
+}
+
+void Emitter::logical_not(const Step& s) {
+  const Value a = flow_.operands_of(s)[0];
+  const bool mask = flow_.is_mask[a];
+  const Reg ra = !mask && foldable(a) ? none : need(a);
+  release(a);
+  const Reg d = allocate();
+  if (mask) {
+    code_.vxorpd(vec(d), vec(ra), special(Special::ones));
+  } else {
+    compare_with_zero(d, a, ra, equal, equal);
+  }
+  if (!flow_.is_mask[s.result]) code_.vandpd(vec(d), vec(d), special(Special::one));
+  define(s.result, d);
+}
+
+void Emitter::select(const Step& s) {
+  const Value a = flow_.operands_of(s)[0];
+  Value yes = flow_.operands_of(s)[1], no = flow_.operands_of(s)[2];
+  const bool mask = flow_.is_mask[a];
+  // Scalars in memory have 8 bytes, blend and logic would read 16; so only lanes are read from memory. The alternative
+  // that is read from memory, or that faces a zero, must be `yes`: then the condition is inverted if need be (not for
+  // masks).
+  const auto can_fold = [&](Value v) { return lanes_ == 4 && v != a && yes != no && foldable(v); };
+  bool inverted = false;
+  if (!mask && (is_plus_zero(yes) || (!is_plus_zero(no) && can_fold(no) && !can_fold(yes)))) {
+    std::swap(yes, no);
+    inverted = true;
+  }
+  const bool zero = is_plus_zero(no);
+  const Reg ryes = can_fold(yes) ? none : need(yes);
+  const Reg rno = zero ? none : need(no);
+  const Reg ra = !mask && a != yes && a != no && foldable(a) ? none : need(a);
+  for (const Value v : flow_.operands_of(s)) release(v);
+  const Reg d = allocate(bit(ryes) | bit(rno));
+  Reg condition = ra;
+  if (!mask) {
+    const int predicate = inverted ? equal : not_equal;
+    compare_with_zero(d, a, ra, predicate, predicate);
+    condition = d;
+  }
+  with(ryes, yes, [&](const Xbyak::Operand& source) {
+    if (zero)
+      code_.vandpd(vec(d), vec(condition), source);
+    else
+      code_.vblendvpd(vec(d), vec(rno), source, vec(condition));
+  });
+  define(s.result, d);
+}
+
+void Emitter::call(const void* function) {
+  if (lanes_ == 4) code_.vzeroupper();
+  code_.mov(code_.rax, reinterpret_cast<std::uintptr_t>(function));
+  code_.call(code_.rax);
+}
+
+void Emitter::math_call(const Step& s) {
+  const auto operands = flow_.operands_of(s);
+  const Value a = operands[0];
+  save_all_for_call();
+  if (lanes_ == 4) {
+    for (std::size_t k = 0; k < operands.size(); ++k) move_to_memory(code_.ptr[code_.rsp + 32 * k], need(operands[k]));
+    forget_registers();
+    code_.mov(code_.rdi, code_.rsp);
+    call(math_function(s.op, lanes_));
+    code_.vmovupd(vec(0), code_.ptr[code_.rsp]);
+  } else {
+    Reg ra = reg_[a];
+    Reg rb = operands.size() > 1 ? Reg{reg_[operands[1]]} : none;
+    if (rb == 0 && ra != 0) {  // the second argument is where the first must go
+      rb = ra == 1 ? 2 : 1;
+      code_.vmovapd(vec(rb), vec(0));
+    }
+    forget_registers();
+    if (ra == none)
+      load(0, a);
+    else if (ra != 0)
+      code_.vmovapd(vec(0), vec(ra));
+    if (operands.size() > 1) {
+      if (operands[1] == a)
+        code_.vmovapd(vec(1), vec(0));
+      else if (rb == none)
+        load(1, operands[1]);
+      else if (rb != 1)
+        code_.vmovapd(vec(1), vec(rb));
+    }
+    call(math_function(s.op, lanes_));
+  }
+  for (const Value v : operands) release(v);
+  define(s.result, 0);
+}
+
+// The scratch area holds the arguments and results of the first lane, then those of the second, and so on.
+void Emitter::pass_argument(Reg r, std::size_t k, std::size_t stride) {
+  if (lanes_ != 4) return code_.vmovsd(scratch(k), vec(r));
+  const Xbyak::Ymm all(r);
+  const Xbyak::Xmm low(r);
+  for (const std::size_t pair : {0, 2}) {
+    code_.vmovlpd(scratch(k + pair * stride), low);
+    code_.vmovhpd(scratch(k + (pair + 1) * stride), low);
+    code_.vperm2f128(all, all, all, 1);  // swaps the halves; twice restores the register
+  }
+}
+
+void Emitter::fetch_result(Reg r, std::size_t k, std::size_t stride) {
+  if (lanes_ != 4) return code_.vmovsd(vec(r), scratch(k));
+  const Reg spare = allocate(bit(r));
+  const Xbyak::Xmm low(r), high(spare);
+  code_.vmovsd(low, scratch(k));
+  code_.vmovhpd(low, low, scratch(k + stride));
+  code_.vmovsd(high, scratch(k + 2 * stride));
+  code_.vmovhpd(high, high, scratch(k + 3 * stride));
+  code_.vinsertf128(Xbyak::Ymm(r), Xbyak::Ymm(r), high, 1);
+}
+
+void Emitter::external_call(const Step& s) {
+  const auto operands = flow_.operands_of(s);
+  const std::size_t stride = operands.size() + s.result_count;
+  save_all_for_call();
+  // first those in registers; then all registers are free to carry those in memory
+  std::vector<std::size_t> in_memory;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (reg_[operands[k]] != none)
+      pass_argument(reg_[operands[k]], k, stride);
+    else
+      in_memory.push_back(k);
+  }
+  for (const std::size_t k : in_memory) {
+    load(0, operands[k]);
+    pass_argument(0, k, stride);
+  }
+  forget_registers();
+  code_.mov(code_.rdi, reinterpret_cast<std::uintptr_t>(&tape_.calls[s.call]));
+  code_.lea(code_.rsi, scratch(0));
+  call(external_function(lanes_));
+  for (const Value v : operands) release(v);
+  end_step();  // the results may use the slots of the arguments
+  for (std::uint32_t k = 0; k < s.result_count; ++k) {
+    const Value v = s.result + k;
+    if (next_use(v) == never && flow_.outputs[v].empty()) continue;
+    const Reg r = allocate();
+    fetch_result(r, operands.size() + k, stride);
+    define(v, r);
+  }
+}
+
+}  // namespace saltus::native

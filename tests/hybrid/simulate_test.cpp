@@ -1,0 +1,297 @@
+#include <gtest/gtest.h>
+#include <saltus/saltus.hpp>
+
+#include <cmath>
+#include <numbers>
+
+namespace saltus {
+namespace {
+
+using std::numbers::pi;
+
+SimulateOptions to(double stop, double tolerance = 1e-10) { return {.stop = stop, .rtol = tolerance, .atol = tolerance}; }
+
+Model bouncing_ball() {
+  Model m("ball");
+  const Expr g = m.parameter("g", 9.8), e = m.parameter("e", 0.9);
+  const Expr h = m.variable("h", 10.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -g);
+  m.when(h < 0.0).reset(v, -e * v);
+  return m;
+}
+
+// DISODE45 manual, example 5: the first impact at sqrt(2 h0/g) = 10/7, then 2 e^k t_1 each.
+TEST(Simulate, TheBouncingBallHasItsThirteenImpacts) {
+  const Trajectory run = simulate(bouncing_ball(), to(20.0));
+  ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  ASSERT_EQ(run.events().size(), 13u);
+  double t = 10.0 / 7.0, interval = 2.0 * t;
+  for (const Event& event : run.events()) {
+    EXPECT_NEAR(event.t, t, 1e-9);
+    EXPECT_EQ(event.kind, EventKind::reset);
+    EXPECT_EQ(event.guards, (std::vector<std::string>{"h >= 0"}));
+    EXPECT_EQ(event.direction, (std::vector{-1}));
+    interval *= 0.9;
+    t += interval;
+  }
+  EXPECT_NEAR(run.events()[0].before[1], -14.0, 1e-9);
+  EXPECT_NEAR(run.events()[0].after[1], 12.6, 1e-9);
+  EXPECT_NEAR(run.events()[0].jump, 26.6, 1e-9);
+}
+
+TEST(Simulate, TheResultIsTheSameForEveryMethodAndInitialStep) {
+  for (const Method method : {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853})
+    for (const double h : {0.0, 1e-6, 1.0}) {
+      SimulateOptions o = to(20.0, 1e-8);
+      o.method = method;
+      o.initial_step = h;
+      const Trajectory run = simulate(bouncing_ball(), o);
+      ASSERT_EQ(run.events().size(), 13u);
+      // the motion between impacts is a parabola: exact for every method, so only rounding remains
+      EXPECT_NEAR(run.events()[12].t, 10.0 / 7.0 * (1.0 + 2.0 * 0.9 * (1.0 - std::pow(0.9, 12)) / 0.1), 1e-8);
+    }
+}
+
+TEST(Simulate, AccumulatingImpactsEndWithAStatusAndATrajectory) {
+  const Trajectory run = simulate(bouncing_ball(), to(30.0));
+  EXPECT_EQ(run.status().code, StatusCode::zeno);
+  EXPECT_NEAR(run.t_end(), 190.0 / 7.0, 1e-6);
+  EXPECT_NEAR(run.at(1.0, "h"), 10.0 - 4.9, 1e-9);
+}
+
+TEST(Simulate, AHarmonicOscillatorForwardsAndBackwards) {
+  Model m("oscillator");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x);
+  const Trajectory forwards = simulate(m, to(10.0));
+  EXPECT_NEAR(forwards.at(10.0, "x"), std::cos(10.0), 1e-8);
+  EXPECT_NEAR(forwards.at(3.21, "x"), std::cos(3.21), 1e-8);
+  const Trajectory backwards = simulate(m, {.start = 2.0, .stop = -3.0, .rtol = 1e-10, .atol = 1e-10});
+  ASSERT_TRUE(backwards.status().ok());
+  EXPECT_NEAR(backwards.at(-3.0, "v"), std::sin(5.0), 1e-8);
+  EXPECT_NEAR(backwards.at(0.5, "x"), std::cos(1.5), 1e-8);
+}
+
+TEST(Simulate, CrossingsSwitchTheField) {
+  // x' = -1 for x > 0, +2 t-dependent below: crosses once and goes on
+  Model m("switch");
+  const Expr x = m.variable("x", 1.0);
+  m.equation(der(x) == if_else(x > 0.0, Expr(-1.0), Expr(-2.0)));
+  const Trajectory run = simulate(m, to(2.0));
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_EQ(run.events()[0].kind, EventKind::crossing);
+  EXPECT_NEAR(run.events()[0].t, 1.0, 1e-12);
+  EXPECT_NEAR(run.at(2.0, "x"), -2.0, 1e-10);
+}
+
+TEST(Simulate, ThermostatWithHysteresisKeepsItsPeriod) {
+  // T' = -T + 30 heat; on below 18, off above 22: exact on and off times from the exponentials
+  Model m("thermostat");
+  const Expr T = m.variable("T", 18.0), heat = m.discrete("heat", 1.0);
+  m.equation(der(T) == -T + 30.0 * heat);
+  m.when(T > 22.0).assign(heat, 0.0);
+  m.when(T < 18.0).assign(heat, 1.0);
+  const Trajectory run = simulate(m, to(5.0));
+  ASSERT_TRUE(run.status().ok());
+  const double on = std::log(12.0 / 8.0), off = std::log(22.0 / 18.0);
+  ASSERT_GE(run.events().size(), 6u);
+  for (std::size_t k = 0; k < run.events().size(); ++k)
+    EXPECT_NEAR(run.events()[k].t, on * static_cast<double>(k / 2 + 1) + off * static_cast<double>((k + 1) / 2), 1e-8) << k;
+  EXPECT_EQ(run.at(on + 1e-3, "heat"), 0.0);
+}
+
+TEST(Simulate, TimeEventsAreExact) {
+  Model m("time");
+  const Expr x = m.variable("x", 0.0), t = m.time();
+  m.equation(der(x) == if_else(t >= 0.3, Expr(1.0), Expr(0.0)) + if_else(t < 0.7, Expr(2.0), Expr(0.0)));
+  const Trajectory run = simulate(m, to(1.0));
+  ASSERT_EQ(run.events().size(), 2u);
+  EXPECT_EQ(run.events()[0].t, 0.3);
+  EXPECT_EQ(run.events()[1].t, 0.7);
+  EXPECT_EQ(run.events()[0].kind, EventKind::time);
+  EXPECT_NEAR(run.at(1.0, "x"), 0.7 + 1.4, 1e-12);
+}
+
+TEST(Simulate, SamplesComeExactlyAndOnce) {
+  Model m("sampled");
+  const Expr x = m.variable("x", 0.0), u = m.discrete("u", 0.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == u);
+  m.when(m.sample(0.0, 0.1)).assign(n, m.pre(n) + 1.0).assign(u, n);
+  const Trajectory run = simulate(m, to(1.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_EQ(run.final()[2], 11.0);  // at 0, 0.1, …, 1.0
+  double exact = 0.0;
+  for (int k = 1; k <= 10; ++k) exact += 0.1 * k;
+  EXPECT_NEAR(run.at(1.0, "x"), exact, 1e-12);
+}
+
+TEST(Simulate, FloorAndModSwitchAtTheIntegers) {
+  Model m("sawtooth");
+  const Expr x = m.variable("x", 0.0), t = m.time();
+  m.equation(der(x) == mod(t, 0.25) + floor(x));
+  const Trajectory run = simulate(m, to(0.99));
+  EXPECT_EQ(run.events().size(), 3u);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(run.events()[k].t, 0.25 * static_cast<double>(k + 1));
+  EXPECT_NEAR(run.at(0.99, "x"), 3 * 0.25 * 0.25 / 2 + 0.24 * 0.24 / 2, 1e-12);
+}
+
+TEST(Simulate, ExplicitModesAndTransitions) {
+  Model m("two tanks");
+  const Expr h = m.variable("h", 0.0);
+  auto fill = m.mode("fill"), drain = m.mode("drain");
+  fill.equation(der(h) == 1.0);
+  drain.equation(der(h) == -h);
+  fill.transition(h > 2.0).to(drain);
+  drain.transition(h < 1.0).to(fill).reset(h, 0.5);
+  const Trajectory run = simulate(m, to(6.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_GE(run.events().size(), 3u);
+  EXPECT_NEAR(run.events()[0].t, 2.0, 1e-9);
+  EXPECT_EQ(run.events()[0].kind, EventKind::transition);
+  EXPECT_EQ(run.events()[0].mode_before.substr(0, 4), "fill");
+  EXPECT_EQ(run.events()[0].mode_after.substr(0, 5), "drain");
+  EXPECT_NEAR(run.events()[1].t, 2.0 + std::log(2.0), 1e-8);
+  EXPECT_NEAR(run.events()[2].t, 2.0 + std::log(2.0) + 1.5, 1e-8);
+}
+
+TEST(Simulate, AlgebraicVariablesGivenExplicitlyAreObserved) {
+  Model m("spring");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0), F = m.variable("F"), a = m.variable("a"), E = m.variable("E");
+  m.equation(F == -4.0 * x);
+  m.equation(a == F / 2.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == a);
+  m.equation(E == v * v + 2.0 * x * x);
+  const Trajectory run = simulate(m, to(3.0));
+  const double w = std::sqrt(2.0);
+  EXPECT_NEAR(run.at(2.0, "F"), -4.0 * std::cos(2.0 * w), 1e-8);
+  EXPECT_NEAR(run.at(3.0, "E"), 2.0, 1e-8);
+}
+
+TEST(Simulate, TerminateAndAssertEndTheRunWithTheirTexts) {
+  Model m("end");
+  const Expr x = m.variable("x", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(x > 0.5).terminate("far enough");
+  const Trajectory run = simulate(m, to(1.0));
+  EXPECT_EQ(run.status().code, StatusCode::terminated);
+  EXPECT_NEAR(run.t_end(), 0.5, 1e-12);
+  EXPECT_NE(run.status().message.find("far enough"), std::string::npos);
+
+  Model n("assert");
+  const Expr y = n.variable("y", 0.0);
+  n.equation(der(y) == 1.0);
+  n.assertion(y < 0.25, "y must stay small");
+  const Trajectory failed = simulate(n, to(1.0));
+  EXPECT_EQ(failed.status().code, StatusCode::assertion_failed);
+  EXPECT_NEAR(failed.t_end(), 0.25, 1e-12);
+  EXPECT_NE(failed.status().message.find("y must stay small"), std::string::npos);
+  EXPECT_NEAR(failed.at(0.2, "y"), 0.2, 1e-12);  // what was computed is there
+}
+
+TEST(Simulate, ASingularityEndsWithTheTrajectoryUpToIt) {
+  Model m("blow-up");
+  const Expr x = m.variable("x", 1.0);
+  m.equation(der(x) == x * x);
+  const Trajectory run = simulate(m, to(2.0, 1e-8));
+  EXPECT_FALSE(run.status().ok());
+  EXPECT_NEAR(run.t_end(), 1.0, 1e-6);
+  EXPECT_NEAR(run.at(0.5, "x"), 2.0, 1e-6);
+  EXPECT_FALSE(run.status().message.empty());
+}
+
+TEST(Simulate, AnEventAtTheStopTimeIsReported) {
+  Model m("late");
+  const Expr x = m.variable("x", 0.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(m.time() >= 1.0).assign(n, 5.0);
+  const Trajectory run = simulate(m, to(1.0));
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_EQ(run.final()[1], 5.0);
+}
+
+TEST(Simulate, ASectionIsRecordedWithoutChangingAnything) {
+  Model m("section");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x);
+  m.when(x > 0.0).record();
+  const Trajectory run = simulate(m, to(20.0));
+  ASSERT_EQ(run.events().size(), 6u);  // rising at 3π/2 + 2πk, falling at π/2 + 2πk
+  int recorded = 0;
+  for (const Event& e : run.events()) {
+    EXPECT_EQ(e.jump, 0.0);
+    if (e.kind != EventKind::record) continue;
+    EXPECT_NEAR(e.t, 1.5 * pi + 2.0 * pi * recorded++, 1e-8);
+  }
+  EXPECT_EQ(recorded, 3);
+}
+
+TEST(Simulate, BackEndsGiveTheSameBits) {
+  const Trajectory a = simulate(bouncing_ball(), to(20.0)),
+                   b = simulate(bouncing_ball(), to(20.0), {.backend = Backend::interpreter});
+  ASSERT_EQ(a.events().size(), b.events().size());
+  for (std::size_t k = 0; k < a.events().size(); ++k) EXPECT_EQ(a.events()[k].t, b.events()[k].t);
+  EXPECT_EQ(a.final(), b.final());
+}
+
+TEST(Simulate, AGenericCallableIsAModel) {
+  const auto f = [](const auto& x, auto& dxdt, auto t, const auto& p) {
+    dxdt[0] = x[1];
+    dxdt[1] = -p[0] * x[0] + 0.0 * t;
+  };
+  const Trajectory run = simulate(record("oscillator", f, {{"x", 1.0}, {"v", 0.0}}, {{"k", 4.0}}), to(1.0));
+  EXPECT_NEAR(run.final()[0], std::cos(2.0), 1e-8);
+  std::vector<double> x{1.0, 0.0}, dxdt(2), p{4.0};
+  f(x, dxdt, 0.0, p);  // the same callable with numbers
+  EXPECT_EQ(dxdt[1], -4.0);
+}
+
+TEST(Simulate, ForeignCodeTakesPart) {
+  // the bouncing ball with gravity from a function that only knows doubles: no Taylor coefficients, but events and sides all the same
+  auto gravity = std::make_shared<ExternalFunction>();
+  gravity->name = "gravity";
+  gravity->inputs = gravity->outputs = 1;
+  gravity->values = [](std::span<const double>, std::span<double> out) { out[0] = -9.8; };
+  Model m("ball");
+  const Expr h = m.variable("h", 10.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == call(gravity, std::vector{h})[0]);
+  m.when(h < 0.0).reset(v, -0.9 * v);
+  const Trajectory run = simulate(m, to(20.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 13u);
+  EXPECT_NEAR(run.events()[0].t, 10.0 / 7.0, 1e-9);
+}
+
+TEST(Simulate, BadOptionsAreRefused) {
+  EXPECT_THROW(simulate(bouncing_ball(), {.stop = 1.0, .rtol = -1.0}), UsageError);
+  EXPECT_THROW(simulate(bouncing_ball(), {.stop = std::nan("")}), UsageError);
+  EXPECT_THROW(simulate(bouncing_ball(), {.atol_each = {1.0}}), UsageError);
+}
+
+TEST(Simulate, CancellingKeepsWhatIsThere) {
+  SimulateOptions o = to(20.0);
+  o.progress = [](const Progress& p) { return p.t < 5.0; };
+  const Trajectory run = simulate(bouncing_ball(), o);
+  EXPECT_EQ(run.status().code, StatusCode::cancelled);
+  EXPECT_GE(run.t_end(), 5.0);
+  EXPECT_LT(run.t_end(), 20.0);
+}
+
+TEST(Simulator, AdvancesToGivenTimes) {
+  Simulator s(std::make_shared<CompiledModel>(bouncing_ball()), to(20.0));
+  for (const double t : {0.5, 1.0, 1.4}) {
+    ASSERT_TRUE(s.advance_to(t));
+    EXPECT_EQ(s.t(), t);
+    EXPECT_NEAR(s.x()[0], 10.0 - 4.9 * t * t, 1e-9);
+  }
+  EXPECT_THROW(s.advance_to(1.0), UsageError);
+  s.run();
+  EXPECT_EQ(s.trajectory().events().size(), 13u);
+}
+
+}  // namespace
+}  // namespace saltus

@@ -98,6 +98,12 @@ Collocation compute(int s) {
     }
   }
   result.gamma = static_cast<double>(gamma);
+  for (int i = 1; i < 1000; ++i) {
+    Real product = Real(i) / 1000;
+    const Real theta = product;
+    for (int k = 0; k < s; ++k) product *= 1 - theta / c(k);
+    result.slope_bound = std::max(result.slope_bound, static_cast<double>(std::abs(product)));
+  }
 
   // the embedded method: weight 1/gamma at theta = 0, exact for polynomials of degree s-1 (Hairer, Wanner II, (8.18));
   // in terms of Z, times gamma

@@ -12,9 +12,11 @@ struct Collocation {
   std::vector<double> c;        ///< s nodes, the last is 1
   std::vector<double> inverse;  ///< s x s: A^{-1}, so that h x'(c_i) = sum_j inverse_ij Z_j with Z_j = x(c_j) - x_0
   std::vector<double>
-      monomials;              ///< s x s: the collocation polynomial is x_0 + sum_k theta^(k+1) sum_j monomials_kj Z_j
-  std::vector<double> error;  ///< s: of the estimate, see radau.cpp
-  double gamma = 0.0;         ///< the real eigenvalue of A^{-1}
+      monomials;  ///< s x s: the collocation polynomial is x_0 + sum_k theta^(k+1) sum_j monomials_kj Z_j
+  double slope_bound =
+      0.0;  ///< max over [0, 1] of |theta prod (1 - theta/c_i)|: what a wrong slope at 0 does to the polynomial
+  std::vector<double> error;                 ///< s: of the estimate, see radau.cpp
+  double gamma = 0.0;                        ///< the real eigenvalue of A^{-1}
   std::vector<std::complex<double>> lambda;  ///< (s-1)/2 eigenvalues of A^{-1} with positive imaginary part
   // A^{-1} = T diag T^{-1}; columns of T (rows of T^{-1}) of the real eigenvalue, then of each of lambda; the
   // conjugates are left out

@@ -55,8 +55,10 @@ class Radau final : public Stepper {
   double largest_ratio(std::span<const double> v, bool differentiated_only, int* worst);
   bool residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F);
   double next_size(double size, bool rejected);
+  void finish(const StepEnd& end);
   void accept(const StepEnd& end);
-  void quartic();
+  double dense_error(const StepEnd& end);
+  void quartic(const StepEnd& end);
   double* stage(std::vector<double>& v, int i) { return v.data() + static_cast<std::size_t>(i) * x_.size(); }
 
   const Collocation& method_;
@@ -77,7 +79,7 @@ class Radau final : public Stepper {
   bool jacobian_current_ = false, jacobian_wanted_ = true;
 
   int direction_ = 1;
-  std::vector<double> x_, xp_, x_old_, xp_old_;
+  std::vector<double> x_, xp_, x_old_, xp_old_, x_new_, xp_new_;
   std::vector<double> Z_, F_, polynomial_, Fx_, Fxp_, y_, yp_, work_, err_;
   std::vector<Complex> complex_work_;
   std::vector<double> complex_update_;  // sum over pairs of 2 Re(T dW), s n
@@ -120,7 +122,7 @@ void Radau::start(System& system, const StartPoint& point) {
   structure_ = &structure;
   const auto n = static_cast<std::size_t>(structure.variables);
   const auto s = static_cast<std::size_t>(s_);
-  for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &y_, &yp_, &work_, &err_}) v->resize(n);
+  for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);
   for (auto* v : {&Z_, &F_, &polynomial_, &complex_update_}) v->resize(n * s);
   complex_work_.resize(n);
   Fx_.resize(structure.state_pattern.row.size());
@@ -343,6 +345,9 @@ Radau::Attempt Radau::attempt(const StepEnd& end, bool retry) {
   const Attempt solved = newton(end);
   if (solved != Attempt::good) return solved;
   error_ = estimate(end.h, retry);
+  if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  finish(end);
+  if (options_.control_dense) error_ = std::max(error_, dense_error(end));
   return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
 }
 
@@ -364,29 +369,56 @@ double Radau::next_size(double size, bool accepted) {
   return size / quotient;
 }
 
-void Radau::accept(const StepEnd& end) {
+/// Values, slopes and the collocation polynomial of the step that Newton's method has solved.
+void Radau::finish(const StepEnd& end) {
   const std::size_t n = x_.size();
-  x_old_ = x_;
-  xp_old_ = xp_;
   const double* last = stage(Z_, s_ - 1);
-  for (std::size_t j = 0; j < n; ++j) x_[j] += last[j];
-  std::fill(xp_.begin(), xp_.end(), 0.0);
+  for (std::size_t j = 0; j < n; ++j) x_new_[j] = x_[j] + last[j];
+  std::fill(xp_new_.begin(), xp_new_.end(), 0.0);
   std::fill(polynomial_.begin(), polynomial_.end(), 0.0);
+  has_polynomial_ = false;  // h_done_ is still that of the step before
   for (int i = 0; i < s_; ++i) {
     const double* z = stage(Z_, i);
     const double w = method_.inverse[(s_ - 1) * s_ + i] / end.h;
-    for (std::size_t j = 0; j < n; ++j) xp_[j] += w * z[j];
+    for (std::size_t j = 0; j < n; ++j) xp_new_[j] += w * z[j];
     for (int k = 0; k < s_; ++k) {
       const double m = method_.monomials[k * s_ + i];
       double* q = stage(polynomial_, k);
       for (std::size_t j = 0; j < n; ++j) q[j] += m * z[j];
     }
   }
+}
+
+/// How far the dense output may be off inside the step, over the tolerance. Order 5: the quartic against the stages,
+/// which it does not use. Higher orders: the polynomial does not use the slope at the beginning, and what that would
+/// change is the next term.
+double Radau::dense_error(const StepEnd& end) {
+  const std::size_t n = x_.size();
+  double largest = 0.0;
+  if (s_ == 3) {
+    quartic(end);
+    for (int i = 0; i < 2; ++i) {
+      dense_.evaluate(t_ + method_.c[i] * end.h, y_);
+      const double* z = stage(Z_, i);
+      for (std::size_t j = 0; j < n; ++j) y_[j] -= x_[j] + z[j];
+      largest = std::max(largest, largest_ratio(y_, true, &worst_));
+    }
+    return largest;
+  }
+  for (std::size_t j = 0; j < n; ++j) y_[j] = method_.slope_bound * (polynomial_[j] - end.h * xp_[j]);
+  return largest_ratio(y_, true, &worst_);
+}
+
+void Radau::accept(const StepEnd& end) {
+  x_old_.swap(x_);
+  x_.swap(x_new_);
+  xp_old_.swap(xp_);
+  xp_.swap(xp_new_);
   t_old_ = t_;
   t_ = end.t;
   h_done_ = end.h;
   has_polynomial_ = true;
-  dense_ready_ = false;
+  dense_ready_ = s_ == 3 && options_.control_dense;
   ++statistics_.steps;
 }
 
@@ -440,22 +472,28 @@ StepOutcome Radau::advance(double limit) {
 /// delta from collocation at theta = m. There phi' = 2 (1-2m) / (m (1-m)); m is chosen so that this is gamma, and the
 /// matrix is the one that is factorised already. One correction suffices: its remainder is a factor h smaller than
 /// delta = O(h^4).
-void Radau::quartic() {
+void Radau::quartic(const StepEnd& end) {
   const std::size_t n = x_.size();
-  const double gamma = method_.gamma, h = h_done_;
+  const double gamma = method_.gamma, h = end.h;
+  const bool accepted = t_ == end.t;
+  const std::vector<double>&x0 = accepted ? x_old_ : x_, &xp0 = accepted ? xp_old_ : xp_;
+  const std::vector<double>&x1 = accepted ? x_ : x_new_, &xp1 = accepted ? xp_ : xp_new_;
+  const double t0 = accepted ? t_old_ : t_;
+  dense_.t0 = t0;
+  dense_.h = h;
   const double m = (gamma + 4.0 - std::sqrt(gamma * gamma + 16.0)) / (2.0 * gamma);
   double *c0 = dense_.c.data(), *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n, *c4 = c3 + n;
   for (std::size_t j = 0; j < n; ++j) {
-    const double rise = x_[j] - x_old_[j];
-    c0[j] = x_old_[j];
-    c1[j] = h * xp_old_[j];
-    c2[j] = 3.0 * rise - h * (2.0 * xp_old_[j] + xp_[j]);
-    c3[j] = -2.0 * rise + h * (xp_old_[j] + xp_[j]);
+    const double rise = x1[j] - x0[j];
+    c0[j] = x0[j];
+    c1[j] = h * xp0[j];
+    c2[j] = 3.0 * rise - h * (2.0 * xp0[j] + xp1[j]);
+    c3[j] = -2.0 * rise + h * (xp0[j] + xp1[j]);
     c4[j] = 0.0;
     y_[j] = c0[j] + m * (c1[j] + m * (c2[j] + m * c3[j]));
     yp_[j] = (c1[j] + m * (2.0 * c2[j] + m * 3.0 * c3[j])) / h;
   }
-  if (factorised_for_ != h || !residual(t_old_ + m * h, y_, yp_, work_)) return;
+  if (factorised_for_ != h || !residual(t0 + m * h, y_, yp_, work_)) return;
   real_.solve(work_);
   const double scale = -1.0 / (m * m * (1.0 - m) * (1.0 - m));
   for (std::size_t j = 0; j < n; ++j) {
@@ -472,7 +510,7 @@ const DensePolynomial& Radau::dense() {
   dense_.t0 = t_old_;
   dense_.h = h_done_;
   if (s_ == 3) {
-    quartic();
+    quartic({t_, h_done_, false});
     return dense_;
   }
   std::copy(x_old_.begin(), x_old_.end(), dense_.c.begin());

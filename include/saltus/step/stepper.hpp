@@ -23,6 +23,9 @@ struct StepOptions {
   std::vector<double> atol = {1e-9};  ///< one for all variables, or one each
   double max_step = std::numeric_limits<double>::infinity();
   double initial_step = 0.0;  ///< 0: chosen by the method
+  /// Keep the dense output accurate too where it could be much worse than the ends of the step (implicit methods in the
+  /// stiff limit take steps that no polynomial follows). For runs that look for events inside the steps.
+  bool control_dense = false;
 };
 
 /// Counters, summed over restarts.

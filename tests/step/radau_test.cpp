@@ -1,0 +1,195 @@
+#include <gtest/gtest.h>
+#include <saltus/expr/derivative.hpp>
+#include <saltus/step/radau.hpp>
+
+#include <cmath>
+
+#include "problems/stiff_problems.hpp"
+#include "step/collocation.hpp"
+#include "suites/stepper_suite.hpp"
+
+namespace saltus {
+namespace {
+
+TEST(Collocation, OfOrder5IsTheOneOfTheBook) {
+  // Hairer, Wanner II, Table IV.5.6 and section IV.8
+  const Collocation& m = radau_collocation(3);
+  const double r = std::sqrt(6.0);
+  EXPECT_NEAR(m.c[0], (4 - r) / 10, 1e-15);
+  EXPECT_NEAR(m.c[1], (4 + r) / 10, 1e-15);
+  EXPECT_EQ(m.c[2], 1.0);
+  EXPECT_NEAR(m.gamma, 3.6378342527444957, 1e-14);
+  EXPECT_NEAR(m.lambda[0].real(), 2.6810828736277521, 1e-14);
+  EXPECT_NEAR(m.lambda[0].imag(), 3.0504301992474105, 1e-14);
+  EXPECT_NEAR(m.error[0], (-13 - 7 * r) / 3, 1e-13);
+  EXPECT_NEAR(m.error[1], (-13 + 7 * r) / 3, 1e-13);
+  EXPECT_NEAR(m.error[2], -1.0 / 3, 1e-13);
+}
+
+TEST(Collocation, DiffersByNothingFromItsDecomposition) {
+  for (const int s : {3, 5, 7}) {
+    const Collocation& m = radau_collocation(s);
+    ASSERT_EQ(static_cast<int>(m.lambda.size()), m.pairs());
+    for (int i = 0; i < s; ++i)
+      for (int j = 0; j < s; ++j) {
+        double sum = m.T_real[i] * m.gamma * m.Tinv_real[j];
+        for (int k = 0; k < m.pairs(); ++k)
+          sum += 2.0 * (m.T_complex[k * s + i] * m.lambda[k] * m.Tinv_complex[k * s + j]).real();
+        // eigenvectors of condition 100 at most, eigenvalues of size 20
+        EXPECT_NEAR(sum, m.inverse[i * s + j], 1e-11) << s;
+      }
+  }
+}
+
+TEST(Collocation, DifferentiatesPolynomialsExactly) {
+  // Z = c^k has slope k c^(k-1) at every node, for k <= s; and the polynomial through it has one coefficient
+  for (const int s : {3, 5, 7}) {
+    const Collocation& m = radau_collocation(s);
+    for (int k = 1; k <= s; ++k)
+      for (int i = 0; i < s; ++i) {
+        double slope = 0.0, coefficient = 0.0;
+        for (int j = 0; j < s; ++j) {
+          slope += m.inverse[i * s + j] * std::pow(m.c[j], k);
+          coefficient += m.monomials[i * s + j] * std::pow(m.c[j], k);
+        }
+        EXPECT_NEAR(slope, k * std::pow(m.c[i], k - 1), 1e-12);
+        EXPECT_NEAR(coefficient, i == k - 1 ? 1.0 : 0.0, 1e-9);  // weights of size 1e4 for s = 7
+      }
+  }
+}
+
+std::unique_ptr<Stepper> exact_radau(StepOptions options, int order) {
+  return make_radau(std::move(options), {.order = order, .fixed_iterations = 40});
+}
+
+TEST(Radau, KeepsItsOrderOnDaesOfIndex1) {
+  // (the constraint of the first problem is too nonlinear for Newton at the long steps of order 9)
+  const auto check = [](problem::Problem problem, int order, double floor, double fewest) {
+    const double slope = suite::measured_order([&](StepOptions o) { return exact_radau(std::move(o), order); }, problem,
+                                               order, floor, fewest);
+    EXPECT_NEAR(slope, order, 0.3) << problem.name << ", order " << order;
+  };
+  check(problem::index_1(), 5, 1e-11, 24.0);
+  check(problem::implicit_index_1(), 5, 1e-11, 24.0);
+  check(problem::implicit_index_1(), 9, 1e-13, 11.0);
+}
+
+TEST(Radau, SolvesStiffProblemsToTheirTolerance) {
+  const double rtol = 1e-7;
+  std::vector<problem::Problem> problems;
+  problems.push_back(problem::robertson());
+  problems.push_back(problem::hires());
+  problems.push_back(problem::oregonator());
+  problems.push_back(problem::van_der_pol());
+  problems.push_back(problem::transistor_amplifier());
+  for (auto& problem : problems)
+    for (const int order : {5, 9, 13}) {
+      const double atol = problem.name == "robertson" ? 1e-15 : 1e-10;
+      auto stepper = make_radau({.rtol = rtol, .atol = {atol}}, {.order = order});
+      suite::error_at_end(*stepper, problem);
+      double worst = 0.0;
+      for (std::size_t j = 0; j < problem.x1.size(); ++j)
+        worst = std::max(worst, std::abs(stepper->x()[j] - problem.x1[j]) / (rtol * std::abs(problem.x1[j]) + atol));
+      const StepStatistics& s = stepper->statistics();
+      RecordProperty(problem.name + " " + std::string(stepper->name()),
+                     std::to_string(worst) + " in " + std::to_string(s.steps) + "+" + std::to_string(s.rejected) +
+                         " steps, " + std::to_string(s.evaluations) + " evaluations, " + std::to_string(s.jacobians) +
+                         " jacobians, " + std::to_string(s.factorisations) + " factorisations");
+      EXPECT_LT(worst, 300.0) << problem.name << ", " << stepper->name();
+      EXPECT_LT(s.steps, 6000) << problem.name << ", " << stepper->name();
+      EXPECT_LT(s.rejected, s.steps) << problem.name << ", " << stepper->name();
+    }
+}
+
+TEST(Radau, IsNotLimitedByStiffness) {
+  for (const int order : {5, 9, 13}) {
+    auto problem = problem::prothero_robinson(1e8);
+    auto stepper = make_radau({.rtol = 1e-6, .atol = {1e-6}}, {.order = order});
+    EXPECT_LT(suite::error_at_end(*stepper, problem), 1e-5);
+    EXPECT_LT(stepper->statistics().steps, 100);
+  }
+}
+
+TEST(Radau, HoldsConstraintsAtEveryStep) {
+  auto problem = problem::implicit_index_1();
+  const double tolerance = 1e-9;
+  auto stepper = make_radau({.rtol = tolerance, .atol = {tolerance}});
+  stepper->start(*problem.system, {.x = problem.x0, .xp = problem.xp0});
+  std::vector<double> F(2);
+  while (stepper->t() < problem.t1) {
+    ASSERT_TRUE(stepper->advance(problem.t1).ok());
+    problem.system->residual(stepper->t(), stepper->x(), stepper->xp(), F);
+    // Newton stops at sqrt(rtol_inner) = 3e-4 of the inner tolerance 1e-7
+    EXPECT_LT(std::abs(F[0]), 1e-9);
+    EXPECT_LT(std::abs(F[1]), 1e-9);
+    EXPECT_NEAR(stepper->xp()[0], std::cos(stepper->t()) * std::exp(std::sin(stepper->t())), 1e-6);
+  }
+}
+
+TEST(Radau, TestsTheErrorOfDifferentiatedVariablesOnly) {
+  // x' = -x and the algebraic y = 1e6 x: with y in the test the steps would be those of a tolerance 1e-6 times smaller
+  auto graph = std::make_shared<Graph>();
+  const Expr t(graph, graph->symbol("time", SymbolKind::time)), x(graph, graph->symbol("x", SymbolKind::variable)),
+      y(graph, graph->symbol("y", SymbolKind::variable));
+  RecordedSystem with({.time = t, .variables = {x, y}, .equations = {der(x) + x, y - 1e6 * x}});
+  RecordedSystem without({.time = t, .variables = {x}, .equations = {der(x) + x}});
+  auto a = make_radau({.rtol = 0.0, .atol = {1e-8}}), b = make_radau({.rtol = 0.0, .atol = {1e-8}});
+  a->start(with, {.x = std::vector{1.0, 1e6}, .xp = std::vector{-1.0, -1e6}});
+  b->start(without, {.x = std::vector{1.0}});
+  while (a->t() < 5.0) ASSERT_TRUE(a->advance(5.0).ok());
+  while (b->t() < 5.0) ASSERT_TRUE(b->advance(5.0).ok());
+  EXPECT_LE(a->statistics().steps, b->statistics().steps + 2);
+  EXPECT_NEAR(a->x()[1], 1e6 * a->x()[0], 1e-8);
+}
+
+TEST(Radau, ControlsTheDenseOutputOfStiffProblemsOnRequest) {
+  // the ends of a step lie on the smooth solution however long it is, so that the error test sees nothing of what
+  // happens between them
+  for (const int order : {5, 9, 13}) {
+    auto problem = problem::prothero_robinson(1e6);
+    const double tolerance = 1e-7;
+    const auto largest_inside = [&](bool control, std::int64_t& steps) {
+      auto stepper = make_radau({.rtol = tolerance, .atol = {tolerance}, .control_dense = control}, {.order = order});
+      stepper->start(*problem.system, {.x = problem.x0});
+      double largest = 0.0;
+      while (stepper->t() < problem.t1) {
+        EXPECT_TRUE(stepper->advance(problem.t1).ok());
+        const DensePolynomial& p = stepper->dense();
+        for (int i = 1; i < 10; ++i) {
+          const double time = p.t0 + p.h * i / 10.0;
+          largest = std::max(largest, std::abs(p.evaluate(time, 0) - std::sin(time)));
+        }
+      }
+      steps = stepper->statistics().steps;
+      return largest;
+    };
+    std::int64_t steps = 0, more_steps = 0;
+    const double without = largest_inside(false, steps);
+    if (order == 5) {
+      EXPECT_GT(without, 1e-4);
+    }
+    // the inner tolerance of order 5 is 0.1 tol^(2/3) = 2e-6, of order 9 and 13 about 1e-5 and 3e-5
+    EXPECT_LT(largest_inside(true, more_steps), 5e-5) << order;
+    EXPECT_LT(more_steps, 100);
+    EXPECT_GE(more_steps, steps);
+  }
+}
+
+TEST(Radau, ReusesFactorsOfLinearModes) {
+  auto problem = problem::heat(300);
+  auto stepper = make_radau({.rtol = 1e-6, .atol = {1e-6}});
+  EXPECT_LT(suite::error_at_end(*stepper, problem), 1e-5);
+  EXPECT_EQ(stepper->statistics().jacobians, 1);
+  EXPECT_LE(stepper->statistics().factorisations, stepper->statistics().steps + stepper->statistics().rejected);
+}
+
+TEST(Radau, RefusesOtherOrdersAndStartsWithoutSlopes) {
+  EXPECT_THROW(make_radau({}, {.order = 7}), UsageError);
+  auto problem = problem::implicit_index_1();
+  auto stepper = make_radau({});
+  EXPECT_THROW(stepper->start(*problem.system, {.x = problem.x0}), UsageError);
+  EXPECT_THROW(stepper->advance(1.0), UsageError);
+}
+
+}  // namespace
+}  // namespace saltus

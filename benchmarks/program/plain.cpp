@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "models.hpp"
+#include "series.hpp"
 
 namespace saltus::bench {
 
@@ -11,8 +13,8 @@ namespace {
 
 struct Locked {
   const double* lock;
-  template <class T>
-  T operator()(int k, const T&, const T& yes, const T& no) const {
+  template <class T, class R>
+  R operator()(int k, const T&, const R& yes, const R& no) const {
     return lock[k] != 0.0 ? yes : no;
   }
 };
@@ -103,13 +105,12 @@ template <>
 void PlainModel<Arm>::jacobian(double t, const double* x, const double* p, const double* lock, double* out) {
   constexpr int n = Arm::states;
   using D = Dual<n>;
-  D state[n], parameter[Arm::parameters], result[n];
+  D state[n], result[n];
   for (int k = 0; k < n; ++k) {
     state[k].v = x[k];
     state[k].d[k] = 1.0;
   }
-  for (int k = 0; k < Arm::parameters; ++k) parameter[k].v = p[k];
-  Arm::rhs(D(t), state, parameter, result, Locked{lock});
+  Arm::rhs(D(t), state, p, result, Locked{lock});
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < n; ++k) out[i * n + k] = result[i].d[k];
 }
@@ -127,6 +128,60 @@ void PlainModel<Stencil>::jacobian(double, const double* x, const double* p, con
     if (i + 1 < n) *entry++ = p[0] - advection;
   }
 }
+
+namespace {
+
+/// Rows of coefficients: more than any model here has operations.
+constexpr int rows = 1000;
+template <int N>
+double table[rows * (N + 1)];
+
+/// From coefficients 0 … k of the states to coefficient k + 1.
+template <class M, int N, class Order>
+void next_coefficient(double* time, const double* p, const double* lock, double* out) {
+  using S = Series<N, Order>;
+  S state[M::states], result[M::states];
+  for (int i = 0; i < M::states; ++i) state[i] = S::at(out + i * (N + 1));
+  S::next_row = table<N>;
+  M::rhs(S::at(time), state, p, result, Locked{lock});
+  const int k = Order::value;
+  for (int i = 0; i < M::states; ++i) out[i * (N + 1) + k + 1] = result[i].coefficient() / (k + 1);
+}
+
+}  // namespace
+
+template <class M>
+template <int N>
+void PlainModel<M>::taylor(double t, const double* x, const double* p, const double* lock, double* out) {
+  double time[N + 1] = {t, 1.0};
+  for (int i = 0; i < M::states; ++i) out[i * (N + 1)] = x[i];
+  for (int k = 0; k < N; ++k) {
+    RunTimeOrder::value = k;
+    next_coefficient<M, N, RunTimeOrder>(time, p, lock, out);
+  }
+}
+
+template <class M>
+template <int N>
+void PlainModel<M>::taylor_unrolled(double t, const double* x, const double* p, const double* lock, double* out) {
+  double time[N + 1] = {t, 1.0};
+  for (int i = 0; i < M::states; ++i) out[i * (N + 1)] = x[i];
+  [&]<int... K>(std::integer_sequence<int, K...>) {
+    (next_coefficient<M, N, FixedOrder<K>>(time, p, lock, out), ...);
+  }
+  (std::make_integer_sequence<int, N>());
+}
+
+template void PlainModel<StickSlip>::taylor<10>(double, const double*, const double*, const double*, double*);
+template void PlainModel<StickSlip>::taylor<20>(double, const double*, const double*, const double*, double*);
+template void PlainModel<TwoMasses>::taylor<10>(double, const double*, const double*, const double*, double*);
+template void PlainModel<TwoMasses>::taylor<20>(double, const double*, const double*, const double*, double*);
+template void PlainModel<Arm>::taylor<10>(double, const double*, const double*, const double*, double*);
+template void PlainModel<StickSlip>::taylor_unrolled<10>(double, const double*, const double*, const double*, double*);
+template void PlainModel<StickSlip>::taylor_unrolled<20>(double, const double*, const double*, const double*, double*);
+template void PlainModel<TwoMasses>::taylor_unrolled<10>(double, const double*, const double*, const double*, double*);
+template void PlainModel<TwoMasses>::taylor_unrolled<20>(double, const double*, const double*, const double*, double*);
+template void PlainModel<Arm>::taylor_unrolled<10>(double, const double*, const double*, const double*, double*);
 
 template struct PlainModel<StickSlip>;
 template struct PlainModel<TwoMasses>;

@@ -12,4 +12,6 @@
 #include <saltus/hybrid/trajectory.hpp>
 #include <saltus/model/compiled_model.hpp>
 #include <saltus/model/model.hpp>
+#include <saltus/model/record.hpp>
+#include <saltus/program/function.hpp>
 #include <saltus/program/program.hpp>

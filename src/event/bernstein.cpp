@@ -105,13 +105,14 @@ struct Part {
   Coefficients b;
 };
 
-// b becomes the coefficients on the left half, `right` those on the right half.
-void halve(Coefficients& b, int n, Coefficients& right) {
+// Writes the coefficients on [0, s] and [s, 1] of the polynomial with coefficients b.
+void divide(const Coefficients& b, int n, double s, Coefficients& left, Coefficients& right) {
   Coefficients work = b;
+  left[0] = work[0];
   right[n] = work[n];
   for (int r = 1; r <= n; ++r) {
-    for (int i = 0; i <= n - r; ++i) work[i] = 0.5 * (work[i] + work[i + 1]);
-    b[r] = work[0];
+    for (int i = 0; i <= n - r; ++i) work[i] += s * (work[i + 1] - work[i]);
+    left[r] = work[0];
     right[n - r] = work[n - r];
   }
 }
@@ -221,6 +222,14 @@ void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {
   const int n = p.degree;
   // de Casteljau's scheme adds less than n eps max|b| altogether on the way to any cell.
   const double noise = p.noise + n * eps * p.magnitude();
+  double finite = 0.0 * noise;
+  for (int i = 0; i <= n; ++i) finite += 0.0 * p.b[i];
+  if (finite != 0.0) {  // no numbers, no answer
+    collect.unresolved(0.0, 1.0);
+    collect.finish();
+    roots.complete = false;
+    return;
+  }
   std::array<Part, max_depth + 2> stack;
   int top = 0;
   stack[0].low = 0.0;
@@ -250,9 +259,13 @@ void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {
     if (std::abs(first) > noise && std::abs(last) > noise && (first < 0.0) != (last < 0.0)) {
       const SignCount changes = count_changes(part.b, n, noise);
       if (changes.least == 1 && changes.most == 1) {
+        if (until_negative && first < 0.0) {
+          collect.signed_part(-1);
+          return;
+        }
         collect.simple(part.low, high, first > 0.0 ? 1 : -1);
         --top;
-        if (until_negative && first > 0.0) return;
+        if (until_negative) return;
         continue;
       }
     }
@@ -261,36 +274,61 @@ void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {
       --top;
       continue;
     }
-    Part& right = stack[static_cast<std::size_t>(top) + 1];
-    part.width *= 0.5;
-    ++part.depth;
-    right.width = part.width;
-    right.depth = part.depth;
-    right.low = part.low + part.width;
-    // The left half has to lie on top of the stack.
-    halve(part.b, n, right.b);
-    std::swap(part.b, right.b);
-    std::swap(part.low, right.low);
+    // The left part goes on top of the stack. A root on the border would be hard to see from both sides: divide beside
+    // it.
+    Part& left = stack[static_cast<std::size_t>(top) + 1];
+    const Coefficients whole = part.b;
+    double ratio = 0.5;
+    divide(whole, n, ratio, left.b, part.b);
+    if (std::abs(part.b[0]) <= noise) {
+      ratio = 0.4375;
+      divide(whole, n, ratio, left.b, part.b);
+    }
+    left.low = part.low;
+    left.width = ratio * part.width;
+    left.depth = ++part.depth;
+    part.low += left.width;
+    part.width -= left.width;
     ++top;
   }
   collect.finish();
 }
 
 double root_in(const Bernstein& p, const RootCell& cell, double& slope) {
-  // Newton's method inside a shrinking bracket; bisection where it would leave the bracket or is slow.
+  // Newton's method inside a shrinking bracket; bisection where it would leave the bracket or is slow. Values come from
+  // Horner's scheme in w = s/(1-s) or its inverse, whichever is at most 1: p(s) = (1-s)^n sum_i C(n,i) b_i w^i, without
+  // cancellation beyond that of p.
+  const int n = p.degree;
+  const auto& binomial = tables().binomial;
+  Coefficients value_terms, slope_terms;
+  for (int i = 0; i <= n; ++i) value_terms[i] = binomial[n][i] * p.b[i];
+  for (int i = 0; i < n; ++i) slope_terms[i] = n * binomial[n - 1][i] * (p.b[i + 1] - p.b[i]);
+  const auto evaluate = [&](double s) {
+    const bool left = s <= 0.5;
+    const double base = left ? 1.0 - s : s, w = left ? s / base : (1.0 - s) / base;
+    double v = value_terms[left ? n : 0], d = 0.0, power = 1.0;
+    for (int i = 1; i <= n; ++i) v = v * w + value_terms[left ? n - i : i];
+    if (n > 0) d = slope_terms[left ? n - 1 : 0];
+    for (int i = 1; i < n; ++i) {
+      d = d * w + slope_terms[left ? n - 1 - i : i];
+      power *= base;
+    }
+    slope = d * power;
+    return v * power * (n > 0 ? base : 1.0);
+  };
+  // Below a part of the noise, or of the rounding errors, values say nothing.
+  const double enough = 0.25 * p.noise + eps * p.magnitude();
   double low = cell.low, high = cell.high;
   const bool falling = cell.before > 0;
   double s = 0.5 * (low + high);
   double previous = high - low;
   for (int iteration = 0; iteration < 100; ++iteration) {
-    const double v = p.value(s, slope);
-    if (v == 0.0) return s;
+    const double v = evaluate(s);
+    if (std::abs(v) <= enough) return s;
     ((v > 0.0) == falling ? low : high) = s;
     const double move = slope == 0.0 ? std::numeric_limits<double>::infinity() : -v / slope;
     double next = s + move;
-    if (!(next > low && next < high) || std::abs(move) > 0.5 * previous) {
-      next = 0.5 * (low + high);
-    }
+    if (!(next > low && next < high) || std::abs(move) > 0.5 * previous) next = 0.5 * (low + high);
     previous = std::abs(next - s);
     if (previous <= eps * std::max(high, eps)) return next;
     s = next;

@@ -47,17 +47,18 @@ void Composite::at_time(double t, double* g) {
 }
 
 void Composite::sensitivity(double s, const double* base, std::vector<double>& result) {
-  constexpr double shift = 0x1p-26;
+  constexpr double shift = 0x1p-40;  // large against rounding, small against the curvature of any guard
   const std::size_t n = x_.size();
   result.assign(guards_, 0.0);
   shifted_.resize(guards_);
   for (int pattern = 0; pattern < 2; ++pattern) {
     state(s);
-    // Multiples of the golden ratio modulo 1 are irregular enough that shifts of several inputs do not cancel in both
+    // Multiples of irrational numbers modulo 1 are irregular enough that shifts of several inputs do not cancel in both
     // patterns.
-    double dice = pattern == 0 ? 0.25 : 0.6;
-    const auto next_shift = [&dice] {
-      dice += 0.6180339887498949;
+    const double turn = pattern == 0 ? 0.6180339887498949 : 0.4142135623730951;
+    double dice = 0.25;
+    const auto next_shift = [&dice, turn] {
+      dice += turn;
       if (dice >= 1.0) dice -= 1.0;
       const double size = 0.5 + std::abs(dice - 0.5);
       return shift * (dice < 0.5 ? -size : size);

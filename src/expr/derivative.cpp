@@ -383,7 +383,7 @@ std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr,
   for (const auto& [lock, weight] : weights) {
     const NodeId id = weight.in(*graph);
     rewrite.replace.emplace(lock.in(*graph), id);
-    fractional[id] = 1;
+    if (!weight.same(lock)) fractional[id] = 1;
   }
   rewrite.rule = [&](Graph& g, const Node& n) -> NodeId {
     const bool a = fractional.contains(n.a);

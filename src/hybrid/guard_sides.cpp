@@ -13,14 +13,14 @@ constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see t
 }  // namespace
 
 void GuardSides::look(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
-                      double scale, std::span<const double> least_noise) {
+                      double scale, std::span<const double> least_noise, std::span<const double> twin) {
   const auto count = static_cast<std::size_t>(system.structure().guards);
   g_.resize(count);
   side_.assign(count, 0);
   multiplicity_.assign(count, 0);
   if (count == 0) return;
   system.guards(t, x, xp, g_);
-  estimate_noise(system, t, x, xp);
+  estimate_noise(system, t, x, xp, twin);
   for (std::size_t k = 0; k < least_noise.size(); ++k) noise_[k] = std::max(noise_[k], least_noise[k]);
   bool on_surface = false;
   for (std::size_t k = 0; k < count; ++k) {
@@ -31,13 +31,14 @@ void GuardSides::look(System& system, double t, std::span<const double> x, std::
   }
   if (!on_surface) return;
   if (system.structure().taylor && system.structure().explicit_ode)
-    use_taylor(system, t, x, direction);
+    use_taylor(system, t, x, direction, twin);
   else
     use_difference(system, t, x, xp, direction, scale);
 }
 
 // How much the guards move when every argument moves by a few units in the last place, in a fixed pattern of signs.
-void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp) {
+void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
+                                std::span<const double> twin) {
   noise_.resize(g_.size());
   shifted_.resize(g_.size());
   x_.assign(x.begin(), x.end());
@@ -51,10 +52,16 @@ void GuardSides::estimate_noise(System& system, double t, std::span<const double
     for (std::size_t k = 0; k < g_.size(); ++k)
       if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
   }
+  if (!twin.empty()) {
+    system.guards(t, twin, xp, shifted_);
+    for (std::size_t k = 0; k < g_.size(); ++k)
+      if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
+  }
   for (double& noise : noise_) noise = 4.0 * noise + std::numeric_limits<double>::min();
 }
 
-void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction) {
+void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction,
+                            std::span<const double> twin) {
   const std::size_t n = x.size(), count = g_.size();
   const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
     solution_.assign(n * (taylor_order + 2), 0.0);
@@ -68,6 +75,7 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
   // others says nothing: a ball that leaves the floor at 1e-9 m/s still leaves it.
   for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
   expand(t * (1.0 + shift), x_, shifted_);
+  if (!twin.empty()) expand(t, twin, twin_series_);
   for (std::size_t k = 0; k < count; ++k) {
     if (side_[k] != 0) continue;
     multiplicity_[k] = 2;
@@ -75,7 +83,8 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
     for (int i = 1; i <= taylor_order; ++i) {
       sign *= direction;
       const std::size_t place = static_cast<std::size_t>(i) * count + k;
-      const double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + std::numeric_limits<double>::min();
+      double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + std::numeric_limits<double>::min();
+      if (!twin.empty()) noise += 4.0 * std::abs(twin_series_[place] - series_[place]);
       if (!(std::abs(series_[place]) > noise)) continue;
       side_[k] = series_[place] * sign > 0.0 ? +1 : -1;
       multiplicity_[k] = std::min(i, 2);

@@ -15,9 +15,10 @@ class GuardSides {
  public:
   /// Evaluates all guards of the system at the point. `direction` is that of time; `scale` a time over which the solution changes
   /// noticeably (the last step size), used where a system has no Taylor coefficients.
-  /// `least_noise`, if not empty, raises the noise of each guard: what an event's bracket leaves undecided.
+  /// `least_noise`, if not empty, raises the noise of each guard: what an event's bracket leaves undecided. `twin`, if not empty, is a second
+  /// point that is as good as x (before it was moved onto a surface): what differs between the two means nothing.
   void look(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale,
-            std::span<const double> least_noise = {});
+            std::span<const double> least_noise = {}, std::span<const double> twin = {});
 
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
   int side(int guard) const { return side_[guard]; }
@@ -28,11 +29,12 @@ class GuardSides {
   double noise(int guard) const { return noise_[guard]; }
 
  private:
-  void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp);
-  void use_taylor(System& system, double t, std::span<const double> x, int direction);
+  void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
+                      std::span<const double> twin);
+  void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
 
-  std::vector<double> g_, noise_, shifted_, series_, solution_, x_, xp_;
+  std::vector<double> g_, noise_, shifted_, series_, twin_series_, solution_, x_, xp_;
   std::vector<int> side_, multiplicity_;
 };
 

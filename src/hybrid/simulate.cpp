@@ -1,5 +1,4 @@
 #include <saltus/hybrid/simulate.hpp>
-#include <saltus/model/compiled_model.hpp>
 
 namespace saltus {
 
@@ -9,8 +8,8 @@ Trajectory simulate(std::shared_ptr<HybridSystem> system, const SimulateOptions&
   return simulator.take();
 }
 
-Trajectory simulate(const Model& model, const SimulateOptions& options) {
-  return simulate(std::make_shared<CompiledModel>(model), options);
+Trajectory simulate(const Model& model, const SimulateOptions& options, const ProgramOptions& program) {
+  return simulate(std::make_shared<CompiledModel>(model, program), options);
 }
 
 }  // namespace saltus

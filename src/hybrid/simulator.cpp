@@ -2,16 +2,31 @@
 #include <fmt/format.h>
 #include <saltus/event/event_locator.hpp>
 #include <saltus/hybrid/simulator.hpp>
-#include <saltus/step/explicit_runge_kutta.hpp>
-#include <saltus/step/tableau.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
-#include "hybrid/guard_sides.hpp"
+#include "hybrid/method_choice.hpp"
+#include "hybrid/mode_controller.hpp"
 
 namespace saltus {
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::automatic: return "auto";
+    case Method::dopri5: return "dopri5";
+    case Method::tsit5: return "tsit5";
+    case Method::bs3: return "bs3";
+    case Method::dop853: return "dop853";
+    case Method::rodas4: return "rodas4";
+    case Method::rodas5p: return "rodas5p";
+    case Method::radau5: return "radau5";
+    case Method::radau9: return "radau9";
+    case Method::radau13: return "radau13";
+  }
+  return "unknown";
+}
 
 namespace {
 
@@ -32,21 +47,7 @@ void check_options(const SimulateOptions& o, std::size_t variables) {
   if (o.max_steps < 1 || o.max_mode_changes < 1) throw UsageError("max_steps and max_mode_changes must be at least 1");
 }
 
-const Tableau& choose_tableau(const SimulateOptions& o, std::string& reason) {
-  switch (o.method) {
-    case Method::dopri5: reason = "dopri5 (asked for)"; return dormand_prince_5();
-    case Method::tsit5: reason = "tsit5 (asked for)"; return tsitouras_5();
-    case Method::bs3: reason = "bs3 (asked for)"; return bogacki_shampine_3();
-    case Method::dop853: reason = "dop853 (asked for)"; return dormand_prince_8();
-    case Method::automatic: break;
-  }
-  if (o.rtol < 1e-8) {
-    reason = "dop853 (explicit equations, tight tolerance)";
-    return dormand_prince_8();
-  }
-  reason = "dopri5 (explicit equations)";
-  return dormand_prince_5();
-}
+bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 }  // namespace
 
@@ -65,20 +66,16 @@ struct Simulator::Impl {
   std::vector<double> x, xp;
   System* system = nullptr;
 
-  std::unique_ptr<Stepper> stepper;
+  MethodChoice methods;
+  ModeController controller;
+  Stepper* stepper = nullptr;
   EventLocator locator;
-  GuardSides sides;
   std::vector<GuardWatch> watch;
+  bool watching = false;
   LocatedEvent located;
-  Transition transition;
   std::vector<int> time_guards;
   double next_time = 0.0;
   double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
-
-  // what the current event has seen so far
-  std::vector<int> fired;
-  std::vector<int> fired_direction;
-  std::vector<double> bracket_noise;  // by guard: how much it changes over the bracket of the event
 
   // closeness of events
   double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
@@ -90,14 +87,10 @@ struct Simulator::Impl {
         result(hybrid, options.start),
         direction(options.stop >= options.start ? +1 : -1),
         t(options.start),
-        pause(options.stop) {
+        pause(options.stop),
+        methods(options),
+        controller(*hybrid, direction, options.max_mode_changes) {
     check_options(options, hybrid->variables().size());
-    StepOptions s;
-    s.rtol = options.rtol;
-    s.atol = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
-    s.max_step = options.max_step;
-    s.initial_step = options.initial_step;
-    stepper = make_explicit_runge_kutta(choose_tableau(options, result.statistics_.method), s);
     for (const auto& v : hybrid->variables()) x.push_back(v.start);
     xp.assign(x.size(), 0.0);
     mode = hybrid->initial_mode();
@@ -107,171 +100,100 @@ struct Simulator::Impl {
   // --- start and end
 
   void initialise() {
+    Transition& transition = controller.transition;
     transition.mode = mode;
     transition.x = x;
-    if (!prepare_sides()) return;
-    const std::vector<double> before = x;
-    if (!settle({.t = t, .x_before = before, .xp_before = xp, .initial = true})) return;
+    controller.time_scale = time_scale();
+    if (!controller.prepare(t)) return end(controller.failure());
+    const std::vector<double> before = transition.x, before_xp = controller.xp;
+    if (!controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true}))
+      return end(controller.failure());
     mode = transition.mode;
     x = transition.x;
+    if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
     if (!enter_mode()) return;
     result.initial_values_ = observe();
-    if (!transition.fired.empty()) {
+    if (!transition.fired.empty() || !mode.sliding.empty()) {
       Event event;
       event.t = t;
-      event.kind = EventKind::initial;
+      event.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter;
       event.actions = transition.fired;
+      event.message = transition.message;
+      describe_sliding(event);
       event.mode_before = event.mode_after = hybrid->describe(mode);
       event.before = event.after = result.initial_values_;
       record(std::move(event));
     }
-    if (transition.terminate) return end(StatusCode::terminated, ended_by_model());
-    if (options.start == options.stop) return end(StatusCode::success, "start and stop coincide: only initialised");
+    if (options.start == options.stop)
+      return end({StatusCode::success, "start and stop coincide: only initialised", {}});
     restart(options.initial_step);
   }
 
-  void end(StatusCode code, std::string message, std::vector<std::string> culprits = {}) {
+  void end(Failure outcome) {
     over = true;
-    const StepStatistics& s = stepper->statistics();
-    static_cast<StepStatistics&>(result.statistics_) = s;
+    static_cast<StepStatistics&>(result.statistics_) = methods.statistics();
+    result.statistics_.method = methods.description();
     result.t_end_ = t;
-    result.status_ = {code, std::move(message), t, hybrid->describe(mode), std::move(culprits)};
+    result.final_values_ = observe();
+    if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
+    result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
     result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }
 
   std::string ended_by_model() const {
-    return transition.message.empty() ? "the model ended the run" : "the model ended the run: " + transition.message;
-  }
-
-  // --- modes and sides
-
-  bool finite(std::span<const double> values) const {
-    return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-  }
-
-  /// The system of transition.mode at transition.x, with xp filled in. False (and the run ended) if that is not possible.
-  bool evaluate_mode() {
-    system = &hybrid->system(transition.mode);
-    if (!system->structure().explicit_ode) {
-      end(StatusCode::singular_mode,
-          "the equations of this mode are not explicit in the derivatives of its variables; the methods for "
-          "differential-algebraic equations are not part of this version");
-      return false;
-    }
-    system->rhs(t, transition.x, xp);
-    if (finite(xp)) return true;
-    std::vector<std::string> names;
-    for (std::size_t j = 0; j < xp.size(); ++j)
-      if (!std::isfinite(xp[j])) names.push_back(system->variable_name(static_cast<int>(j)));
-    end(StatusCode::not_finite, fmt::format("the derivative of '{}' cannot be evaluated at t = {:.9g}", names.front(), t), names);
-    return false;
+    const std::string& text = controller.transition.message;
+    return text.empty() ? "the model ended the run" : "the model ended the run: " + text;
   }
 
   double time_scale() const {
-    const double h = stepper->next_step();
+    const double h = stepper ? stepper->next_step() : 0.0;
     return h > 0.0 && std::isfinite(h) ? h : 1e-3 * std::abs(options.stop - options.start) + 1e-300;
   }
 
-  /// Before the first call of the discrete part: sides as the start values say, so that no clause sees an edge.
-  bool prepare_sides() {
-    for (int round = 0; round < options.max_mode_changes; ++round) {
-      if (!evaluate_mode()) return false;
-      if (!adjust_sides()) return true;
-    }
-    return true;  // settle() will find and name the cycle
-  }
-
-  /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
-  bool adjust_sides() {
-    sides.look(*system, t, transition.x, xp, direction, time_scale(), bracket_noise);
-    bool changed = false;
-    for (int k = 0; k < static_cast<int>(hybrid->guards().size()); ++k) {
-      const int now = hybrid->side(transition.mode, k);
-      if (now == 0) continue;
-      int wanted = sides.side(k);
-      if (wanted == 0) wanted = hybrid->resting_side(transition.mode, k);
-      if (wanted == now) continue;
-      hybrid->set_side(transition.mode, k, wanted);
-      note_firing(k, wanted);
-      changed = true;
-    }
-    return changed;
-  }
-
-  void note_firing(int guard, int to_side) {
-    if (std::find(fired.begin(), fired.end(), guard) != fired.end()) return;
-    fired.push_back(guard);
-    fired_direction.push_back(to_side);
-  }
-
-  /// Runs discrete actions and side decisions alternately until nothing changes. The result is in `transition`.
-  bool settle(const EventInput& input) {
-    transition.reset.assign(transition.x.size(), 0);
-    transition.terminate = transition.failed = transition.recorded = false;
-    transition.message.clear();
-    transition.fired.clear();
-    std::vector<Mode> seen;
-    for (int round = 0; round < options.max_mode_changes; ++round) {
-      EventInput now = input;
-      now.initial = input.initial && round == 0;
-      hybrid->transition(now, transition);
-      if (transition.failed) {
-        const bool assertion = transition.message.starts_with("assertion");
-        end(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message, transition.fired);
-        return false;
-      }
-      if (transition.terminate) return true;
-      if (!evaluate_mode()) return false;
-      if (!adjust_sides()) return true;
-      if (std::find(seen.begin(), seen.end(), transition.mode) != seen.end()) {
-        report_cycle();
-        return false;
-      }
-      seen.push_back(transition.mode);
-    }
-    end(StatusCode::too_many_mode_changes,
-        fmt::format("more than {} mode changes at t = {:.12g}; raise max_mode_changes if this is meant",
-                    options.max_mode_changes, t),
-        guard_names(fired));
-    return false;
-  }
-
-  std::vector<std::string> guard_names(const std::vector<int>& guards) const {
-    std::vector<std::string> names;
-    for (const int k : guards) names.push_back(hybrid->guards()[k].name);
-    return names;
-  }
-
-  void report_cycle() {
-    std::string text = fmt::format("at t = {:.12g} no side of ", t);
-    const auto names = guard_names(fired);
-    for (std::size_t k = 0; k < names.size(); ++k) text += (k ? ", " : "") + ("'" + names[k] + "'");
-    text += " continues the solution: on each side the equations lead back to the surface (sliding motion)";
-    end(StatusCode::no_forward_solution, text, names);
-  }
-
-  /// The state is now `mode`, `x`: makes its system current and sets the watch on its guards.
+  /// The state is now `mode`, `x`: makes its system current, chooses a stepper and sets the watch on its guards.
   bool enter_mode() {
+    Transition& transition = controller.transition;
     transition.mode = mode;
     transition.x = x;
-    if (!evaluate_mode()) return false;
-    watch.assign(hybrid->guards().size(), {});
-    if (!watch.empty()) sides.look(*system, t, x, xp, direction, time_scale(), bracket_noise);
-    bracket_noise.clear();
+    system = &controller.system();
+    if (!mode.sliding.empty() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
+      end(controller.failure());
+      return false;
+    }
+    x = transition.x;
+    xp = controller.xp;
+    std::string problem;
+    stepper = methods.choose(controller.consistency().integrable(*system), problem);
+    if (!stepper) {
+      end({StatusCode::singular_mode, problem, {}});
+      return false;
+    }
+    watch.assign(static_cast<std::size_t>(system->structure().guards), {});
+    if (!watch.empty()) controller.look(t);
+    watching = false;
     for (std::size_t k = 0; k < watch.size(); ++k) {
       const int guard = static_cast<int>(k);
-      if (hybrid->guards()[k].time_only) continue;
-      watch[k].side = static_cast<signed char>(hybrid->side(mode, guard));
-      watch[k].known_root = static_cast<unsigned char>(sides.multiplicity(guard));
-      watch[k].noise = sides.multiplicity(guard) > 0 ? sides.noise(guard) : 0.0;
+      const bool of_family = guard < controller.family_guards();
+      if (of_family && hybrid->guards()[k].time_only) continue;
+      watch[k].side = of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
+      watch[k].known_root = static_cast<unsigned char>(controller.sides().multiplicity(guard));
+      watch[k].noise = watch[k].known_root > 0 ? controller.sides().noise(guard) : 0.0;
+      watching = watching || watch[k].side != 0;
     }
+    controller.bracket_noise.clear();
+    controller.twin.clear();
     time_guards.clear();
     next_time = hybrid->next_time_event(mode, t, direction, time_guards);
     return true;
   }
 
+  void start_stepper(double step) {
+    stepper->start(controller.consistency().integrable(*system),
+                   {.t = t, .x = x, .xp = xp, .direction = direction, .step = step});
+  }
+
   void restart(double step) {
-    stepper->start(*system, {.t = t, .x = x, .xp = xp, .direction = direction, .step = step});
+    start_stepper(step);
     ++result.statistics_.restarts;
     if (options.keep_steps) result.segments_.push_back({mode, {}});
   }
@@ -287,27 +209,29 @@ struct Simulator::Impl {
   bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
 
   void step() {
-    if (result.statistics_.events == 0 && stepper->statistics().steps == 0 && !progress()) return;
     double limit = reached(options.stop, next_time) ? next_time : options.stop;
     if (reached(limit, pause)) limit = pause;
-    const double bounded = shortened > 0.0 ? t + direction * shortened : limit;
-    const StepOutcome outcome = stepper->advance(reached(bounded, limit) ? limit : bounded);
+    if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
+    const StepOutcome outcome = stepper->advance(limit);
     if (!outcome.ok()) return report_failure(outcome);
-    if (stepper->statistics().steps > options.max_steps) {
+    if (methods.statistics().steps > options.max_steps) {
       take_step(stepper->t());
-      return end(StatusCode::too_many_steps,
-                 fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method",
-                             options.max_steps));
+      return end({StatusCode::too_many_steps,
+                  fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method",
+                              options.max_steps), {}});
     }
-    const bool watching = std::any_of(watch.begin(), watch.end(), [](const GuardWatch& w) { return w.side != 0; });
     const bool found = watching && locator.earliest(*system, stepper->dense(), watch, located);
     if (!found && watching && locator.not_finite()) return shorten();
     shortened = 0.0;
     const double t1 = stepper->t();
     const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
-    if (found && (t1 - located.t_after) * direction > resolution) return event_at(located.t_after, false);
+    if (found && (t1 - located.t_after) * direction > resolution) return event_at(located.t_after, true);
     if (found || t1 == next_time) return event_at(t1, found);
     take_step(t1);
+    if (!mode.sliding.empty() && system->project(t, x)) {  // back onto the surface, and on from there
+      find_derivatives();
+      start_stepper(stepper->next_step());
+    }
     for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
     if (t == options.stop) finish();
     if (!over) progress();
@@ -316,25 +240,33 @@ struct Simulator::Impl {
   /// Accepts the solution up to `end`.
   void take_step(double end) {
     if (options.keep_steps) result.segments_.back().steps.push_back({stepper->dense(), end});
-    if (end == stepper->t())
-      std::copy(stepper->x().begin(), stepper->x().end(), x.begin());
-    else
-      stepper->dense().evaluate(end, x);
     t = end;
     result.t_end_ = t;
-    system->rhs(t, x, xp);
+    if (end == stepper->t()) {
+      std::copy(stepper->x().begin(), stepper->x().end(), x.begin());
+      if (!system->structure().explicit_ode) std::copy(stepper->xp().begin(), stepper->xp().end(), xp.begin());
+    } else {
+      stepper->dense().evaluate(end, x);
+    }
+    find_derivatives();
+  }
+
+  void find_derivatives() {
+    if (system->structure().explicit_ode)
+      system->rhs(t, x, xp);
+    else if (t != stepper->t())
+      stepper->dense().derivative(t, xp);
   }
 
   /// Guards are not finite in part of the step: try again with half of what was good.
   void shorten() {
-    const DensePolynomial& p = stepper->dense();
-    shortened = 0.5 * std::abs(locator.finite_until() - p.t0);
-    if (shortened < 16.0 * eps * std::max(std::abs(p.t0), 1e-300)) {
-      return end(StatusCode::not_finite,
-                 fmt::format("a guard cannot be evaluated beyond t = {:.12g}; its equations may need a condition that "
-                             "switches before", p.t0));
-    }
-    stepper->start(*system, {.t = t, .x = x, .xp = xp, .direction = direction, .step = shortened});
+    const double t0 = stepper->dense().t0;
+    shortened = 0.5 * std::abs(locator.finite_until() - t0);
+    if (shortened < 16.0 * eps * std::max(std::abs(t0), 1e-300))
+      return end({StatusCode::not_finite,
+                  fmt::format("a guard cannot be evaluated beyond t = {:.12g}; its equations may need a condition that "
+                              "switches before", t0), {}});
+    start_stepper(shortened);
   }
 
   void report_failure(const StepOutcome& outcome) {
@@ -344,18 +276,20 @@ struct Simulator::Impl {
     if (!name.empty()) culprits.push_back(name);
     switch (outcome.result) {
       case StepResult::not_finite:
-        return end(StatusCode::not_finite,
-                   fmt::format("the equations give values that are not finite beyond t = {:.12g}{}", t, where), culprits);
+        return end({StatusCode::not_finite,
+                    fmt::format("the equations give values that are not finite beyond t = {:.12g}{}", t, where), culprits});
       case StepResult::singular:
-        return end(StatusCode::singular_mode, fmt::format("the equations are singular at t = {:.12g}{}", t, where), culprits);
+        return end({StatusCode::singular_mode, fmt::format("the equations are singular at t = {:.12g}{}", t, where), culprits});
       default:
-        return end(StatusCode::step_too_small,
-                   fmt::format("the step size fell below the resolution of time at t = {:.12g}{}: a singularity, or an error "
-                               "tolerance that cannot be met", t, where), culprits);
+        return end({StatusCode::step_too_small,
+                    fmt::format("the step size fell below the resolution of time at t = {:.12g}{}: a singularity, or an "
+                                "error tolerance that cannot be met", t, where), culprits});
     }
   }
 
+  /// The stop time is reached: clauses that wait for terminal() act.
   void finish() {
+    Transition& transition = controller.transition;
     transition.mode = mode;
     transition.x = x;
     transition.reset.assign(x.size(), 0);
@@ -377,13 +311,14 @@ struct Simulator::Impl {
       event.after = observe();
       record(std::move(event));
     }
-    end(StatusCode::success, "");
+    if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});
+    end({StatusCode::success, "", {}});
   }
 
   bool progress() {
     if (!options.progress) return true;
-    if (options.progress({t, options.start, options.stop, stepper->statistics().steps, result.statistics_.events})) return true;
-    end(StatusCode::cancelled, fmt::format("cancelled at t = {:.9g}", t));
+    if (options.progress({t, options.start, options.stop, methods.statistics().steps, result.statistics_.events})) return true;
+    end({StatusCode::cancelled, fmt::format("cancelled at t = {:.9g}", t), {}});
     return false;
   }
 
@@ -392,77 +327,113 @@ struct Simulator::Impl {
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
   /// of time), in the old mode, is noise.
   void measure_bracket(double t_before, double t_after) {
-    const std::size_t count = hybrid->guards().size();
+    const auto count = static_cast<std::size_t>(system->structure().guards);
     const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
     if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
-    bracket_noise.resize(count);
+    std::vector<double>& noise = controller.bracket_noise;
+    noise.resize(count);
     std::vector<double> earlier(count), x_then(x.size()), xp_then(x.size());
     const auto guards_at = [&](double when, std::span<double> g) {
       stepper->dense().evaluate(when, x_then);
-      system->rhs(when, x_then, xp_then);
+      if (system->structure().explicit_ode)
+        system->rhs(when, x_then, xp_then);
+      else
+        stepper->dense().derivative(when, xp_then);
       system->guards(when, x_then, xp_then, g);
     };
     guards_at(t_before, earlier);
-    guards_at(t_after, bracket_noise);
+    guards_at(t_after, noise);
     for (std::size_t k = 0; k < count; ++k) {
-      const double change = 4.0 * std::abs(bracket_noise[k] - earlier[k]);
-      bracket_noise[k] = std::isfinite(change) ? change : 0.0;
+      const double change = 4.0 * std::abs(noise[k] - earlier[k]);
+      noise[k] = std::isfinite(change) ? change : 0.0;
     }
+    noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
   }
 
-  void event_at(double when, bool merged) {
+  /// While sliding, the state at an event is moved onto the surface; the point before that is as good as the one after.
+  void project_event_state() {
+    if (mode.sliding.empty()) return;
+    controller.twin = x;
+    if (system->project(t, x))
+      find_derivatives();
+    else
+      controller.twin.clear();
+  }
+
+  void event_at(double when, bool by_guard) {
     const bool by_time = when == next_time;
     const double step_size = stepper->next_step();
-    measure_bracket(by_time ? when : located.t_before, when);
+    measure_bracket(by_guard && !by_time ? located.t_before : when, when);
     take_step(when);
+    project_event_state();
     Event event;
     event.t = t;
     event.mode_before = hybrid->describe(mode);
     event.before = observe();
     const std::vector<double> x_before = x, xp_before = xp;
-    fired.clear();
-    fired_direction.clear();
+    const Mode mode_before = mode;
+    controller.begin_instant();
+    controller.time_scale = time_scale();
+    Transition& transition = controller.transition;
     transition.mode = mode;
     transition.x = x;
-    if (when != next_time || merged)
-      for (std::size_t k = 0; k < located.guards.size(); ++k) fire(located.guards[k]);
+    // weights of sliding modes last: firing them changes the numbering
+    if (by_guard)
+      for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
     if (by_time)
-      for (const int k : time_guards) fire(k);
-    const int automaton = mode.automaton;
-    if (!settle({.t = t, .x_before = x_before, .xp_before = xp_before})) return;
+      for (const int k : time_guards) controller.fire(k);
+    if (!controller.settle({.t = t, .x_before = x_before, .xp_before = xp_before})) return end(controller.failure());
     mode = transition.mode;
+    if (transition.x != x) controller.twin.clear();  // a jump: the other point is no longer near
     x = transition.x;
     if (!transition.terminate && !enter_mode()) return;
-    event.mode_after = hybrid->describe(mode);
-    event.after = observe();
-    for (std::size_t k = 0; k < event.after.size(); ++k) event.jump = std::max(event.jump, std::abs(event.after[k] - event.before[k]));
-    for (std::size_t k = 0; k < fired.size(); ++k) {
-      event.guards.push_back(hybrid->guards()[fired[k]].name);
-      event.where.push_back(hybrid->guards()[fired[k]].where);
-    }
-    event.direction = fired_direction;
-    event.actions = transition.fired;
-    event.message = transition.message;
-    const bool was_reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
-    event.kind = transition.terminate             ? EventKind::terminal
-                 : mode.automaton != automaton    ? EventKind::transition
-                 : was_reset                      ? EventKind::reset
-                 : transition.recorded            ? EventKind::record
-                 : by_time                        ? EventKind::time
-                                                  : EventKind::crossing;
+    complete(event, mode_before, by_time);
     record(std::move(event));
-    if (transition.terminate) return end(StatusCode::terminated, ended_by_model());
+    if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
     if (too_close()) return;
     if (t == options.stop) return finish();
     restart(step_size);
     progress();
   }
 
-  void fire(int guard) {
-    const int to_side = -hybrid->side(mode, guard);
-    if (to_side == 0) return;
-    hybrid->set_side(transition.mode, guard, to_side);
-    note_firing(guard, to_side);
+  /// Fills in what is known once the event has been settled.
+  void complete(Event& event, const Mode& before, bool by_time) {
+    const Transition& transition = controller.transition;
+    event.mode_after = hybrid->describe(mode);
+    event.after = observe();
+    for (std::size_t k = 0; k < event.after.size(); ++k)
+      event.jump = std::max(event.jump, std::abs(event.after[k] - event.before[k]));
+    for (const int k : controller.fired()) {
+      event.guards.push_back(hybrid->guards()[k].name);
+      event.where.push_back(hybrid->guards()[k].where);
+    }
+    event.direction = controller.fired_direction();
+    event.actions = transition.fired;
+    event.message = transition.message;
+    describe_sliding(event);
+    const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    const bool entered =
+        std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(before.sliding, k); });
+    const bool left =
+        std::any_of(before.sliding.begin(), before.sliding.end(), [&](int k) { return !contains(mode.sliding, k); });
+    event.kind = transition.terminate                   ? EventKind::terminal
+                 : mode.automaton != before.automaton   ? EventKind::transition
+                 : reset                                ? EventKind::reset
+                 : entered                              ? EventKind::slide_enter
+                 : left                                 ? EventKind::slide_exit
+                 : transition.recorded                  ? EventKind::record
+                 : by_time                              ? EventKind::time
+                                                        : EventKind::crossing;
+  }
+
+  void describe_sliding(Event& event) {
+    if (mode.sliding.empty()) return;
+    std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
+    system->guards(t, x, xp, g);
+    for (std::size_t k = 0; k < mode.sliding.size(); ++k) {
+      event.surfaces.push_back(hybrid->guards()[mode.sliding[k]].name);
+      event.weights.push_back(g[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
+    }
   }
 
   void record(Event event) {
@@ -479,8 +450,8 @@ struct Simulator::Impl {
     last_interval = interval;
     last_event = t;
     if (close_events < 10) return false;
-    end(StatusCode::zeno, fmt::format("events accumulate at t = {:.12g}: the intervals between them shrink towards zero", t),
-        guard_names(fired));
+    end({StatusCode::zeno, fmt::format("events accumulate at t = {:.12g}: the intervals between them shrink towards zero", t),
+         controller.guard_names(controller.fired())});
     return true;
   }
 };
@@ -519,7 +490,7 @@ bool Simulator::finished() const { return impl_->over; }
 const Trajectory& Simulator::trajectory() const { return impl_->result; }
 
 Trajectory Simulator::take() {
-  if (!impl_->over) impl_->end(StatusCode::cancelled, fmt::format("ended at t = {:.9g} on request", impl_->t));
+  if (!impl_->over) impl_->end({StatusCode::cancelled, fmt::format("ended at t = {:.9g} on request", impl_->t), {}});
   return std::move(impl_->result);
 }
 

@@ -12,6 +12,8 @@ std::string_view to_string(EventKind kind) {
     case EventKind::crossing: return "crossing";
     case EventKind::reset: return "reset";
     case EventKind::transition: return "transition";
+    case EventKind::slide_enter: return "slide_enter";
+    case EventKind::slide_exit: return "slide_exit";
     case EventKind::time: return "time";
     case EventKind::record: return "record";
     case EventKind::terminal: return "terminal";
@@ -24,6 +26,8 @@ std::string Event::describe() const {
   for (std::size_t k = 0; k < guards.size(); ++k)
     text += fmt::format("{} {} {}", k == 0 ? ":" : ",", guards[k], direction[k] > 0 ? "(rising)" : "(falling)");
   for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
+  for (std::size_t k = 0; k < surfaces.size(); ++k)
+    text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);
   if (jump != 0.0) text += fmt::format("; jump {:.6g}", jump);
   if (!message.empty()) text += "; " + message;
   return text;
@@ -75,12 +79,6 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
 std::vector<double> Trajectory::at(double t) const { return limit(t, true); }
 double Trajectory::at(double t, const std::string& name) const { return limit(t, true)[index(name)]; }
 std::vector<double> Trajectory::before(double t) const { return limit(t, false); }
-
-std::vector<double> Trajectory::final() const {
-  // an event at the very end leaves no step behind it
-  if (!events_.empty() && events_.back().t == t_end_) return events_.back().after;
-  return limit(t_end_, true);
-}
 
 Trajectory::Samples Trajectory::sample(int intervals) const {
   if (intervals < 1) throw UsageError("sample: at least one interval is needed");

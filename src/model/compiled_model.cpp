@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
+#include "model/sliding.hpp"
 #include "model/validation.hpp"
 
 namespace saltus {
@@ -59,12 +61,23 @@ struct CompiledModel::Impl {
   Program observe_program, time_program;
   Workspace observe_work, time_work;
   std::vector<int> time_guards;
+  std::vector<Expr> solutions;  // of the eliminated variables
+  Expr time;
+
+  /// A mode that slides on some surfaces; null system if there is no such field.
+  struct SlidingMode {
+    std::unique_ptr<RecordedSystem> system;
+    Program observe_program;
+    Workspace observe_work;
+  };
+  std::map<std::pair<int, std::vector<int>>, SlidingMode> sliding_modes;
   std::vector<double> data, observed_values, time_values;
   std::vector<Expr> pre_symbols;
 
   Impl(const Model& model, ProgramOptions opts) : options(opts) {
     const ModelData& m = model.data();
     name = m.name;
+    time = m.time;
     const Elimination elimination = eliminate_explicit(m);
     validate(m, elimination);
     take_declarations(m, elimination);
@@ -249,10 +262,9 @@ struct CompiledModel::Impl {
   }
 
   void compile_observation(const ModelData& m, const Elimination& elimination, Rewrite& continuous) {
-    std::vector<Expr> solutions;
     for (std::size_t k = 0; k < all_variables.size(); ++k)
       if (elimination.eliminated[k]) solutions.emplace_back(m.graph, continuous(elimination.solution[k].in(*m.graph)));
-    observe_program = Program(Groups{{m.time}, variables, derivatives, parameters, discretes, locks}, Groups{solutions}, options);
+    observe_program = Program(observe_inputs(), Groups{solutions}, options);
     observe_work = observe_program.workspace();
     observed_values.resize(solutions.size());
   }
@@ -277,6 +289,44 @@ struct CompiledModel::Impl {
     time_program = Program(Groups{parameters, discretes, locks}, Groups{outputs}, options);
     time_work = time_program.workspace();
     time_values.resize(outputs.size());
+  }
+
+  Groups observe_inputs() const { return {{time}, variables, derivatives, parameters, discretes, locks}; }
+
+  SlidingMode& sliding_mode(const Mode& mode) {
+    const auto [it, fresh] = sliding_modes.try_emplace({mode.automaton, mode.sliding});
+    if (fresh) make_sliding_mode(mode, it->second);
+    return it->second;
+  }
+
+  void make_sliding_mode(const Mode& mode, SlidingMode& result) {
+    const RecordedSystem& base = *systems[mode.automaton];
+    if (!base.structure().explicit_ode) return;
+    std::vector<SlidingSurface> surfaces;
+    for (const int k : mode.sliding) {
+      if (guards[k].kind != GuardKind::relation || !depends_on_state(guards[k].function)) return;
+      SlidingSurface s{base.equations().guards[k], {}};
+      for (const int lock : guards[k].locks) s.locks.push_back(locks[lock]);
+      surfaces.push_back(std::move(s));
+    }
+    const auto field = sliding_field(time, variables, base.right_hand_sides(), surfaces, locks);
+    if (!field) return;
+    RecordedEquations eq = base.equations();
+    auto weights = field->lock_weights;
+    for (const Expr& lock : locks)
+      if (std::none_of(weights.begin(), weights.end(), [&](const auto& w) { return w.first.same(lock); }))
+        weights.emplace_back(lock, lock);
+    eq.guards = relax(eq.guards, weights);
+    for (std::size_t j = 0; j < variables.size(); ++j) eq.equations[j] = derivatives[j] - field->rhs[j];
+    for (const Expr& w : field->weights) {
+      eq.guards.push_back(w);
+      eq.guards.push_back(1.0 - w);
+    }
+    for (const SlidingSurface& s : surfaces) eq.invariants.push_back(s.function);
+    const Mode first = initial_mode();
+    result.system = std::make_unique<RecordedSystem>(std::move(eq), data, first.locks, options);
+    result.observe_program = Program(observe_inputs(), Groups{relax(solutions, weights)}, options);
+    result.observe_work = result.observe_program.workspace();
   }
 
   Mode initial_mode() const {
@@ -315,6 +365,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
     else if (m.guards[k].kind == Impl::GuardKind::rounding_low)
       parts.push_back(to_string(m.locks[lock], 40) + " = " + number_text(mode.locks[lock]));
   }
+  for (const int k : mode.sliding) parts.push_back("sliding on " + to_string(m.guards[k].function, 40) + " = 0");
   constexpr std::size_t most = 6;
   std::string text;
   for (std::size_t k = 0; k < std::min(parts.size(), most); ++k) text += (k ? ", " : "") + parts[k];
@@ -324,7 +375,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
 
 System& CompiledModel::system(const Mode& mode) {
   Impl& m = *impl_;
-  RecordedSystem& s = *m.systems[mode.automaton];
+  RecordedSystem& s = mode.sliding.empty() ? *m.systems[mode.automaton] : *m.sliding_mode(mode).system;
   const auto discrete = m.data.begin() + static_cast<std::ptrdiff_t>(m.parameters.size());
   if (!std::equal(mode.discrete.begin(), mode.discrete.end(), s.data().begin() + static_cast<std::ptrdiff_t>(m.parameters.size()))) {
     std::copy(mode.discrete.begin(), mode.discrete.end(), discrete);
@@ -337,6 +388,7 @@ System& CompiledModel::system(const Mode& mode) {
 int CompiledModel::side(const Mode& mode, int guard) const {
   const Impl& m = *impl_;
   if (!m.guard_active[mode.automaton][guard]) return 0;
+  if (std::binary_search(mode.sliding.begin(), mode.sliding.end(), guard)) return 0;
   const Impl::Guard& g = m.guards[guard];
   if (g.kind != Impl::GuardKind::relation) return +1;
   return mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
@@ -357,6 +409,8 @@ int CompiledModel::resting_side(const Mode&, int guard) const {
   if (g.kind == Impl::GuardKind::rounding_high) return -1;
   return g.weak ? +1 : -1;
 }
+
+bool CompiledModel::can_slide(const Mode& mode) { return impl_->sliding_mode(mode).system != nullptr; }
 
 double CompiledModel::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& fired) {
   Impl& m = *impl_;
@@ -396,7 +450,12 @@ void CompiledModel::observe(const Mode& mode, double t, std::span<const double> 
   if (!m.observed_values.empty()) {
     const double* in[] = {&t, x.data(), xp.data(), m.parameter_values.data(), mode.discrete.data(), mode.locks.data()};
     double* const out[] = {m.observed_values.data()};
-    m.observe_program(in, out, m.observe_work);
+    if (mode.sliding.empty()) {
+      m.observe_program(in, out, m.observe_work);
+    } else {
+      Impl::SlidingMode& s = m.sliding_mode(mode);
+      s.observe_program(in, out, s.observe_work);
+    }
   }
   std::size_t next = 0, place = 0;
   for (const int position : m.observed_position)

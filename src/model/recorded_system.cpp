@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "model/lock_structure.hpp"
+#include "model/projection.hpp"
 
 namespace saltus {
 
@@ -64,6 +65,7 @@ struct RecordedSystem::Impl {
   TaylorProgram residual_series, jacobian_series, rhs_series, guard_series;
   TaylorWorkspace residual_taylor, jacobian_taylor, rhs_taylor, guard_taylor;
   std::vector<double> full_x, full_xp, scaled;
+  std::unique_ptr<Projection> projection;
 
   Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
       : eq(std::move(equations)), options(opts), data(std::move(data_values)), locks(std::move(lock_values)) {
@@ -87,6 +89,8 @@ struct RecordedSystem::Impl {
     all.insert(all.end(), jxp.values.begin(), jxp.values.end());
     common.linear = !depends_on_kind(all, {SymbolKind::variable, SymbolKind::derivative});
     common.constant_jacobian = common.linear && !depends_on_kind(all, {SymbolKind::time});
+    common.constant_mass =
+        !depends_on_kind(jxp.values, {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time});
     common.taylor = !uses_external();
     full_x.resize(jx.values.size());
     full_xp.resize(jxp.values.size());
@@ -269,6 +273,7 @@ std::span<const double> RecordedSystem::data() const { return impl_->data; }
 std::span<const double> RecordedSystem::locks() const { return impl_->locks; }
 const std::vector<int>& RecordedSystem::structural_locks() const { return impl_->structural_locks; }
 const RecordedEquations& RecordedSystem::equations() const { return impl_->eq; }
+const std::vector<Expr>& RecordedSystem::right_hand_sides() const { return impl_->f; }
 const Program& RecordedSystem::residual_program() const {
   impl_->make(impl_->residual_program, impl_->residual_work, true, {&impl_->eq.equations});
   return impl_->residual_program;
@@ -361,6 +366,14 @@ void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
     m.rhs_taylor.get(0, k, next);
     for (double& value : next) value /= k + 1;
   }
+}
+
+bool RecordedSystem::project(double t, std::span<double> x) {
+  Impl& m = *impl_;
+  if (m.eq.invariants.empty()) return false;
+  if (!m.projection)
+    m.projection = std::make_unique<Projection>(m.inputs(false), m.eq.variables, m.eq.invariants, m.eq.nominal, m.options);
+  return m.projection->apply(t, x, m.data, m.locks);
 }
 
 void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {

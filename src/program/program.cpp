@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 
 #include "program/interpreter.hpp"
 #include "program/native_code.hpp"
 
 namespace saltus {
+
+struct Program::LaneCode {
+  std::once_flag once;
+  std::shared_ptr<const NativeCode> code;
+};
 
 Program::Program(std::span<const std::vector<Expr>> inputs, std::span<const std::vector<Expr>> outputs,
                  ProgramOptions options)
@@ -16,7 +22,7 @@ Program::Program(std::span<const std::vector<Expr>> inputs, std::span<const std:
   const bool wanted = options.backend == Backend::native || tape_->code.size() <= options.native_limit;
   if (wanted && native_code_available()) {
     native_ = make_native_code(*tape_, 1);
-    native4_ = make_native_code(*tape_, 4);
+    lane_code_ = std::make_shared<LaneCode>();
   }
   if (options.backend == Backend::native && !native_)
     throw UsageError("backend = native needs an x86-64 processor with AVX2 and FMA and a build with the assembler library; "
@@ -35,8 +41,12 @@ Workspace Program::workspace(int lanes) const {
   const auto address = reinterpret_cast<std::uintptr_t>(w.memory_.data());
   w.frame_ = w.memory_.data() + (64 - address % 64) % 64 / sizeof(double);
   w.temporaries_ = w.frame_ + std::size_t{tape_->first_temporary()} * static_cast<std::size_t>(lanes);
-  if (const NativeCode* native = lanes == 1 ? native_.get() : lanes == 4 ? native4_.get() : nullptr)
-    w.native_ = native->entry();
+  const NativeCode* native = lanes == 1 ? native_.get() : nullptr;
+  if (lanes == 4 && lane_code_) {
+    std::call_once(lane_code_->once, [&] { lane_code_->code = make_native_code(*tape_, 4); });
+    native = lane_code_->code.get();
+  }
+  if (native) w.native_ = native->entry();
   for (std::size_t k = 0; k < tape_->constants.size(); ++k)
     std::fill_n(w.frame_ + k * static_cast<std::size_t>(lanes), lanes, tape_->constants[k]);
   return w;

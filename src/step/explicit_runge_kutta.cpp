@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include "step/fast_power.hpp"
+#include "step/step_controller.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
 
@@ -82,8 +82,8 @@ void combine(const Combination& combination, double* const* k, int n, Use use) {
 }
 
 /// The cubic through values and slopes at both ends, in a polynomial of degree 3 at least whose t0 and h are set.
-void hermite_cubic(DensePolynomial& p, std::span<const double> x0, std::span<const double> xp0, std::span<const double> x1,
-                   std::span<const double> xp1) {
+void hermite_cubic(DensePolynomial& p, std::span<const double> x0, std::span<const double> xp0,
+                   std::span<const double> x1, std::span<const double> xp1) {
   const std::size_t n = x0.size();
   std::fill(p.c.begin(), p.c.end(), 0.0);
   for (std::size_t j = 0; j < n; ++j) {
@@ -131,7 +131,7 @@ class ExplicitRungeKutta final : public Stepper {
   Combination error_weights_, second_error_weights_;
   std::vector<Combination> dense_weights_;  // of each power of theta
   bool error_needs_last_ = false;
-  double exponent_, rejected_exponent_;
+  StepController controller_;
 
   System* system_ = nullptr;
   int n_ = 0, last_ = 0, direction_ = 1;
@@ -141,7 +141,7 @@ class ExplicitRungeKutta final : public Stepper {
   std::vector<double> x0_, x1_, y_;
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0;
   double h_next_ = 0.0;
-  double error_ = 0.0, previous_error_ = 1e-4;
+  double error_ = 0.0;
   int not_finite_at_ = -1;
   DensePolynomial dense_;
   bool dense_ready_ = false;
@@ -167,8 +167,7 @@ ExplicitRungeKutta::ExplicitRungeKutta(const Tableau& tableau, StepOptions optio
   error_needs_last_ = tableau.error[static_cast<std::size_t>(last_)] != 0.0;
   const auto degree = static_cast<std::size_t>(tableau.dense_degree);
   for (std::size_t k = 0; k < degree; ++k) dense_weights_.push_back(Combination::of(tableau.dense, k, degree, all));
-  rejected_exponent_ = -1.0 / tableau.error_exponent;
-  exponent_ = rejected_exponent_ + 0.75 * tableau.beta;
+  controller_ = StepController(tableau.error_exponent, tableau.beta, tableau.shrink_limit, tableau.growth_limit);
 }
 
 void ExplicitRungeKutta::allocate() {
@@ -212,7 +211,7 @@ void ExplicitRungeKutta::start(System& system, const StartPoint& point) {
   const double wanted = point.step > 0.0 ? point.step : options_.initial_step;
   h_next_ = std::min(wanted, options_.max_step);
   error_ = 0.0;
-  previous_error_ = 1e-4;
+  controller_.restart();
   stiff_ = false;
   stiff_hits_ = stiff_misses_ = steps_since_start_ = 0;
   dense_.t0 = t_;
@@ -330,12 +329,8 @@ StepOutcome ExplicitRungeKutta::advance(double limit) {
     const Attempt result = attempt(end);
     if (result == Attempt::good) {
       const double size = std::abs(end.h);
-      const double error = std::max(error_, 1e-10);
-      double factor = 0.9 * fast_power(error, exponent_);
-      if (tableau_.beta != 0.0) factor *= fast_power(previous_error_, tableau_.beta);
-      factor = std::clamp(factor, tableau_.shrink_limit, rejected ? 1.0 : tableau_.growth_limit);
+      const double factor = controller_.after_success(error_, rejected);
       h_next_ = std::min(options_.max_step, end.cut ? std::max(h, size * factor) : size * factor);
-      previous_error_ = std::max(error_, 1e-4);
       t0_ = t_;
       t_ = end.t;
       h_done_ = end.h;
@@ -358,9 +353,7 @@ StepOutcome ExplicitRungeKutta::advance(double limit) {
       return failure;
     }
     const double factor =
-        result == Attempt::not_finite
-            ? 0.25
-            : std::max(tableau_.shrink_limit, 0.9 * fast_power(std::min(error_, 1e30), rejected_exponent_));
+        result == Attempt::not_finite ? StepController::after_not_finite : controller_.after_rejection(error_);
     h = std::max(size * factor, smallest);
   }
 }

@@ -25,4 +25,10 @@ void Tolerances::set(const StepOptions& options, int n) {
   for (std::size_t j = 0; j < atol_.size(); ++j) atol_[j] = std::max(options.atol[given == 1 ? 0 : j], 1e-290);
 }
 
+void Tolerances::rescale(double factor, double power) {
+  const double rtol = rtol_ > 0.0 ? factor * std::pow(rtol_, power) : 0.0;
+  for (double& atol : atol_) atol = rtol_ > 0.0 ? atol * (rtol / rtol_) : factor * std::pow(atol, power);
+  rtol_ = rtol;
+}
+
 }  // namespace saltus

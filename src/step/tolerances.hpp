@@ -18,7 +18,13 @@ class Tolerances {
   /// Throws UsageError for options that make no sense for n variables.
   void set(const StepOptions& options, int n);
 
+  /// Makes rtol factor * rtol^power and atol follow in proportion (or by the same formula where rtol is zero): for
+  /// methods whose error estimate is of much lower order than their result.
+  void rescale(double factor, double power);
+
   double rtol() const { return rtol_; }
+  /// A number that stands for the whole: rtol, or the largest atol where rtol is zero.
+  double typical() const { return rtol_ > 0.0 ? rtol_ : *std::max_element(atol_.begin(), atol_.end()); }
   /// The error that is allowed in variable j when it is of size `magnitude`.
   double scale(int j, double magnitude) const { return atol_[static_cast<std::size_t>(j)] + rtol_ * magnitude; }
   const double* atol() const { return atol_.data(); }

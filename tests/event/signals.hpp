@@ -4,6 +4,8 @@
 #include <saltus/dae/system.hpp>
 #include <saltus/event/event_locator.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -49,50 +51,62 @@ inline DensePolynomial time_step(double t0, double t1) {
   return p;
 }
 
-/// All events of one signal over [t0, t1] in the given number of equal steps, as a controller would find them: after
-/// each event the guard is locked on its new side with a known root, and the step goes on from there.
+/// What a controller finds of one signal.
 struct FoundEvents {
   std::vector<double> times;
   std::vector<signed char> directions;
   std::vector<GuardTouch> touches;
   bool proved = true;
-  bool strict = true;  ///< every bracket has strictly opposite signs and is at most 2 units wide
+  bool strict = true;  ///< every bracket has strictly opposite signs
+  double width = 0.0;  ///< of the widest bracket
   int at_start = 0;
 };
 
-inline FoundEvents all_events(const Signal& g, double t0, double t1, int steps = 1, signed char side = 0,
-                              unsigned char known = 0, double noise = 0.0, EventOptions options = {}) {
+struct Search {
+  signed char side = 0;     ///< 0: that of the first value
+  unsigned char known = 0;  ///< multiplicity of the zero at the start
+  double noise = 0.0;
+  EventOptions options = {};
+};
+
+/// All events over steps with the given ends, as a controller finds them: after each event the guard is locked on its
+/// new side with a known root, and the step goes on from the end of the bracket.
+inline FoundEvents events_over(const Signal& g, const std::vector<double>& ends, Search search = {}) {
   FoundEvents found;
   SignalSystem system({g});
-  EventLocator locator(options);
-  if (side == 0) side = g(t0) >= 0.0 ? 1 : -1;
+  EventLocator locator(search.options);
+  signed char side = search.side != 0 ? search.side : g(ends[0]) >= 0.0 ? 1 : -1;
+  unsigned char known = search.known;
   LocatedEvent event;
-  const double largest = std::max(std::abs(t0), std::abs(t1));
-  const double unit = std::nextafter(largest, 2.0 * largest) - largest;
-  for (int i = 0; i < steps; ++i) {
-    double a = i == 0 ? t0 : t0 + (t1 - t0) * i / steps;
-    const double b = i + 1 == steps ? t1 : t0 + (t1 - t0) * (i + 1) / steps;
-    for (int guard_against_loops = 0; guard_against_loops < 10000; ++guard_against_loops) {
-      const GuardWatch watch{side, known, noise};
+  const double direction = ends.back() > ends.front() ? 1.0 : -1.0;
+  double a = ends[0];
+  for (std::size_t i = 1; i < ends.size(); ++i) {
+    while (direction * (ends[i] - a) > 0.0 && found.times.size() < 10000) {
+      const GuardWatch watch{side, known, search.noise};
       known = 0;
-      const DensePolynomial step = time_step(a, b);
-      const bool hit = locator.earliest(system, step, {&watch, 1}, event);
+      const bool hit = locator.earliest(system, time_step(a, ends[i]), {&watch, 1}, event);
       found.proved = found.proved && locator.proved();
-      for (const GuardTouch& touch : locator.touches()) found.touches.push_back(touch);
-      if (!hit) break;
+      found.touches.insert(found.touches.end(), locator.touches().begin(), locator.touches().end());
+      if (!hit) {
+        a = ends[i];
+        break;
+      }
       found.times.push_back(0.5 * (event.t_before + event.t_after));
       found.directions.push_back(event.directions[0]);
       found.at_start += event.at_start;
-      found.strict = found.strict && side * g(event.t_after) < 0.0 &&
-                     (event.at_start || side * g(event.t_before) > 0.0) &&
-                     std::abs(event.t_after - event.t_before) <= 4.0 * unit;
+      found.strict =
+          found.strict && side * g(event.t_after) < 0.0 && (event.at_start || side * g(event.t_before) > 0.0);
+      found.width = std::max(found.width, std::abs(event.t_after - event.t_before));
       side = static_cast<signed char>(-side);
       known = 1;
       a = event.t_after;
-      if ((t1 > t0) ? a >= b : a <= b) break;
     }
   }
   return found;
+}
+
+inline FoundEvents events_in(const Signal& g, double t0, double t1, Search search = {}) {
+  return events_over(g, {t0, t1}, search);
 }
 
 }  // namespace saltus::testing

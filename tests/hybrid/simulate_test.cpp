@@ -229,6 +229,43 @@ TEST(Simulate, ASectionIsRecordedWithoutChangingAnything) {
   EXPECT_EQ(recorded, 3);
 }
 
+TEST(Simulate, BackEndsGiveTheSameBits) {
+  const Trajectory a = simulate(bouncing_ball(), to(20.0)),
+                   b = simulate(bouncing_ball(), to(20.0), {.backend = Backend::interpreter});
+  ASSERT_EQ(a.events().size(), b.events().size());
+  for (std::size_t k = 0; k < a.events().size(); ++k) EXPECT_EQ(a.events()[k].t, b.events()[k].t);
+  EXPECT_EQ(a.final(), b.final());
+}
+
+TEST(Simulate, AGenericCallableIsAModel) {
+  const auto f = [](const auto& x, auto& dxdt, auto t, const auto& p) {
+    dxdt[0] = x[1];
+    dxdt[1] = -p[0] * x[0] + 0.0 * t;
+  };
+  const Trajectory run = simulate(record("oscillator", f, {{"x", 1.0}, {"v", 0.0}}, {{"k", 4.0}}), to(1.0));
+  EXPECT_NEAR(run.final()[0], std::cos(2.0), 1e-8);
+  std::vector<double> x{1.0, 0.0}, dxdt(2), p{4.0};
+  f(x, dxdt, 0.0, p);  // the same callable with numbers
+  EXPECT_EQ(dxdt[1], -4.0);
+}
+
+TEST(Simulate, ForeignCodeTakesPart) {
+  // the bouncing ball with gravity from a function that only knows doubles: no Taylor coefficients, but events and sides all the same
+  auto gravity = std::make_shared<ExternalFunction>();
+  gravity->name = "gravity";
+  gravity->inputs = gravity->outputs = 1;
+  gravity->values = [](std::span<const double>, std::span<double> out) { out[0] = -9.8; };
+  Model m("ball");
+  const Expr h = m.variable("h", 10.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == call(gravity, std::vector{h})[0]);
+  m.when(h < 0.0).reset(v, -0.9 * v);
+  const Trajectory run = simulate(m, to(20.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 13u);
+  EXPECT_NEAR(run.events()[0].t, 10.0 / 7.0, 1e-9);
+}
+
 TEST(Simulate, BadOptionsAreRefused) {
   EXPECT_THROW(simulate(bouncing_ball(), {.stop = 1.0, .rtol = -1.0}), UsageError);
   EXPECT_THROW(simulate(bouncing_ball(), {.stop = std::nan("")}), UsageError);

@@ -13,13 +13,13 @@ struct Symbols {
   Expr variable(const std::string& name) { return {graph, graph->symbol(name, SymbolKind::variable)}; }
 };
 
-OdeProblem with_solution(std::string name, RecordedEquations equations, double t0, double t1,
-                         std::function<std::vector<double>(double)> exact) {
-  OdeProblem problem{.name = std::move(name),
-                     .system = std::make_unique<RecordedSystem>(std::move(equations)),
-                     .t0 = t0,
-                     .t1 = t1,
-                     .exact = std::move(exact)};
+Problem with_solution(std::string name, RecordedEquations equations, double t0, double t1,
+                      std::function<std::vector<double>(double)> exact) {
+  Problem problem{.name = std::move(name),
+                  .system = std::make_unique<RecordedSystem>(std::move(equations)),
+                  .t0 = t0,
+                  .t1 = t1,
+                  .exact = std::move(exact)};
   problem.x0 = problem.exact(t0);
   problem.x1 = problem.exact(t1);
   return problem;
@@ -35,7 +35,7 @@ std::vector<double> kepler_orbit(double t, double e) {
 
 }  // namespace
 
-OdeProblem harmonic_oscillator() {
+Problem harmonic_oscillator() {
   Symbols s;
   const Expr x = s.variable("x"), v = s.variable("v");
   return with_solution("oscillator", {.time = s.t, .variables = {x, v}, .equations = {der(x) - v, der(v) + x}}, 0.0,
@@ -44,21 +44,21 @@ OdeProblem harmonic_oscillator() {
                        });
 }
 
-OdeProblem exponential_of_sine() {
+Problem exponential_of_sine(double w) {
   Symbols s;
   const Expr x = s.variable("x");
-  return with_solution("exp(sin t)", {.time = s.t, .variables = {x}, .equations = {der(x) - cos(s.t) * x}}, 0.0, 5.0,
-                       [](double t) { return std::vector{std::exp(std::sin(t))}; });
+  return with_solution("exp(sin t)", {.time = s.t, .variables = {x}, .equations = {der(x) - w * cos(w * s.t) * x}}, 0.0,
+                       5.0, [w](double t) { return std::vector{std::exp(std::sin(w * t))}; });
 }
 
-OdeProblem logistic() {
+Problem logistic() {
   Symbols s;
   const Expr x = s.variable("x");
   return with_solution("logistic", {.time = s.t, .variables = {x}, .equations = {der(x) - x * (1.0 - x)}}, 0.0, 6.0,
                        [](double t) { return std::vector{1.0 / (1.0 + 9.0 * std::exp(-t))}; });
 }
 
-OdeProblem kepler(double eccentricity) {
+Problem kepler(double eccentricity) {
   Symbols s;
   const Expr x = s.variable("x"), y = s.variable("y"), u = s.variable("u"), v = s.variable("v");
   const Expr r2 = x * x + y * y;
@@ -69,13 +69,13 @@ OdeProblem kepler(double eccentricity) {
       0.0, 3.0 * M_PI, [eccentricity](double t) { return kepler_orbit(t, eccentricity); });
 }
 
-OdeProblem arenstorf() {
+Problem arenstorf() {
   Symbols s;
   const Expr x = s.variable("x"), y = s.variable("y"), u = s.variable("u"), v = s.variable("v");
   const double mu = 0.012277471, nu = 1.0 - mu;
   const Expr a = (x + mu) * (x + mu) + y * y, b = (x - nu) * (x - nu) + y * y;
   const Expr d1 = a * sqrt(a), d2 = b * sqrt(b);
-  OdeProblem problem{
+  Problem problem{
       .name = "arenstorf",
       .system = std::make_unique<RecordedSystem>(RecordedEquations{
           .time = s.t,
@@ -90,7 +90,7 @@ OdeProblem arenstorf() {
   return problem;
 }
 
-OdeProblem prothero_robinson(double lambda) {
+Problem prothero_robinson(double lambda) {
   Symbols s;
   const Expr x = s.variable("x");
   return with_solution("prothero-robinson",

@@ -10,29 +10,30 @@
 
 namespace saltus::problem {
 
-struct OdeProblem {
+struct Problem {
   std::string name;
   std::unique_ptr<RecordedSystem> system;
   double t0 = 0.0, t1 = 1.0;
   std::function<std::vector<double>(double)> exact;  ///< empty if only the end is known
   std::vector<double> x0;
-  std::vector<double> x1;  ///< at t1
+  std::vector<double> xp0;  ///< consistent with x0; may be empty for explicit ODEs
+  std::vector<double> x1;   ///< at t1
 
   std::vector<double> at(double t) const { return exact(t); }
 };
 
 /// x'' = -x: two full swings and a bit. Linear.
-OdeProblem harmonic_oscillator();
-/// x' = cos(t) x, x = exp(sin t). Scalar, depends on time.
-OdeProblem exponential_of_sine();
+Problem harmonic_oscillator();
+/// x' = w cos(w t) x, x = exp(sin(w t)). Scalar, depends on time.
+Problem exponential_of_sine(double w = 1.0);
 /// x' = x (1 - x) from 0.1. Scalar, autonomous, nonlinear.
-OdeProblem logistic();
+Problem logistic();
 /// Two bodies, one and a half turns. The exact place solves Kepler's equation.
-OdeProblem kepler(double eccentricity = 0.3);
+Problem kepler(double eccentricity = 0.3);
 /// Restricted three-body problem, one period of the Arenstorf orbit (Hairer, Norsett, Wanner I, (0.1)); known at the
 /// end only.
-OdeProblem arenstorf();
+Problem arenstorf();
 /// x' = -lambda (x - sin t) + cos t with the smooth solution sin t (Prothero and Robinson).
-OdeProblem prothero_robinson(double lambda);
+Problem prothero_robinson(double lambda);
 
 }  // namespace saltus::problem

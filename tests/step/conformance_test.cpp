@@ -1,5 +1,7 @@
 // Every stepper of the library, one case each.
 #include <saltus/step/explicit_runge_kutta.hpp>
+#include <saltus/step/radau.hpp>
+#include <saltus/step/rosenbrock.hpp>
 
 #include "suites/stepper_suite.hpp"
 
@@ -13,6 +15,26 @@ StepperCase explicit_case(const char* name, const Tableau& table, double order, 
           .dense_order = dense_order};
 }
 
+StepperCase rosenbrock_case(const char* name, const RosenbrockTableau& table, double order, double dense_order) {
+  return {.name = name,
+          .make = [&table](StepOptions options) { return make_rosenbrock(table, std::move(options)); },
+          .order = order,
+          .dense_order = dense_order,
+          .smooth_dense = false};
+}
+
+StepperCase radau_case(const char* name, int order, double dense_order, bool smooth_dense) {
+  return {.name = name,
+          .make = [order](StepOptions options) { return make_radau(std::move(options), {.order = order}); },
+          .order = static_cast<double>(order),
+          .dense_order = dense_order,
+          .smooth_dense = smooth_dense,
+          .make_for_order =
+              [order](StepOptions options) {
+                return make_radau(std::move(options), {.order = order, .fixed_iterations = 15});
+              }};
+}
+
 std::string case_name(const ::testing::TestParamInfo<StepperCase>& info) {
   return info.param.name;
 }
@@ -22,6 +44,16 @@ INSTANTIATE_TEST_SUITE_P(Explicit, StepperSuite,
                                            explicit_case("DormandPrince5", dormand_prince_5(), 5, 4),
                                            explicit_case("Tsitouras5", tsitouras_5(), 5, 4),
                                            explicit_case("DormandPrince8", dormand_prince_8(), 8, 7)),
+                         case_name);
+
+INSTANTIATE_TEST_SUITE_P(Rosenbrock, StepperSuite,
+                         ::testing::Values(rosenbrock_case("Rodas4", rodas_4(), 4, 3),
+                                           rosenbrock_case("Rodas5P", rodas_5p(), 5, 4)),
+                         case_name);
+
+INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite,
+                         ::testing::Values(radau_case("Radau5", 5, 4, true), radau_case("Radau9", 9, 5, false),
+                                           radau_case("Radau13", 13, 7, false)),
                          case_name);
 
 }  // namespace

@@ -25,12 +25,13 @@ void run_to(Stepper& stepper, double limit) {
   const double direction = limit > stepper.t() ? 1.0 : -1.0;
   while ((limit - stepper.t()) * direction > 0.0) {
     const StepOutcome outcome = stepper.advance(limit);
+    ASSERT_LT(stepper.statistics().steps, 1000000) << stepper.name() << " crawls at t = " << stepper.t();
     ASSERT_TRUE(outcome.ok()) << stepper.name() << " fails at t = " << stepper.t() << ", variable " << outcome.worst;
   }
 }
 
-std::vector<problem::OdeProblem> smooth_problems() {
-  std::vector<problem::OdeProblem> list;
+std::vector<problem::Problem> smooth_problems() {
+  std::vector<problem::Problem> list;
   list.push_back(problem::harmonic_oscillator());
   list.push_back(problem::exponential_of_sine());
   list.push_back(problem::logistic());
@@ -63,9 +64,12 @@ class Walled final : public System {
 
 }  // namespace
 
-double error_at_end(Stepper& stepper, problem::OdeProblem& problem) {
-  std::vector<double> xp(problem.x0.size());
-  problem.system->rhs(problem.t0, problem.x0, xp);
+double error_at_end(Stepper& stepper, problem::Problem& problem) {
+  std::vector<double> xp = problem.xp0;
+  if (xp.empty()) {
+    xp.resize(problem.x0.size());
+    problem.system->rhs(problem.t0, problem.x0, xp);
+  }
   stepper.start(*problem.system, {.t = problem.t0, .x = problem.x0, .xp = xp});
   run_to(stepper, problem.t1);
   return distance(stepper.x(), problem.x1);
@@ -74,12 +78,15 @@ double error_at_end(Stepper& stepper, problem::OdeProblem& problem) {
 namespace {
 
 /// The largest error at all accepted points.
-double largest_error(Stepper& stepper, problem::OdeProblem& problem) {
-  std::vector<double> xp(problem.x0.size());
-  problem.system->rhs(problem.t0, problem.x0, xp);
+double largest_error(Stepper& stepper, problem::Problem& problem) {
+  std::vector<double> xp = problem.xp0;
+  if (xp.empty()) {
+    xp.resize(problem.x0.size());
+    problem.system->rhs(problem.t0, problem.x0, xp);
+  }
   stepper.start(*problem.system, {.t = problem.t0, .x = problem.x0, .xp = xp});
   double largest = 0.0;
-  while (stepper.t() < problem.t1 && stepper.advance(problem.t1).ok())
+  while (stepper.t() < problem.t1 && stepper.statistics().steps < 100000 && stepper.advance(problem.t1).ok())
     largest = std::max(largest, distance(stepper.x(), problem.exact(stepper.t())));
   EXPECT_EQ(stepper.t(), problem.t1);
   return largest;
@@ -87,25 +94,31 @@ double largest_error(Stepper& stepper, problem::OdeProblem& problem) {
 
 }  // namespace
 
+double measured_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make, problem::Problem& problem,
+                      double expected, double floor, double fewest) {
+  std::vector<double> errors;
+  for (double count = fewest; count < 3e4; count *= M_SQRT2) {
+    const int steps = static_cast<int>(count);
+    auto stepper = make(fixed_steps((problem.t1 - problem.t0) / steps));
+    const double error = largest_error(*stepper, problem) * std::pow(steps / count, expected);
+    EXPECT_NEAR(static_cast<double>(stepper->statistics().steps), steps, 1.0);
+    if (error < floor) break;
+    errors.push_back(error);
+  }
+  if (errors.size() < 3) return 0.0;
+  return std::log2(errors[errors.size() - 3] / errors.back());
+}
+
 TEST_P(StepperSuite, HasItsOrder) {
-  for (auto& problem : {std::make_shared<problem::OdeProblem>(problem::exponential_of_sine()),
-                        std::make_shared<problem::OdeProblem>(problem::kepler(0.1))}) {
-    // more steps by a factor sqrt(2) until the largest error over the run comes near rounding (1e-16 times the
-    // amplification of the problem, times the root of the number of steps); the slope over the finest factor of two
-    const double floor = problem->x0.size() == 1 ? 2e-13 : 1e-12;
-    std::vector<double> errors;
-    for (double count = 6.0; count < 3e4; count *= M_SQRT2) {
-      const int steps = static_cast<int>(count);
-      auto stepper = GetParam().exact(fixed_steps((problem->t1 - problem->t0) / steps));
-      const double error = largest_error(*stepper, *problem) * std::pow(steps / count, GetParam().order);
-      EXPECT_NEAR(static_cast<double>(stepper->statistics().steps), steps, 1.0);
-      if (error < floor) break;
-      errors.push_back(error);
-    }
-    ASSERT_GE(errors.size(), 3u);
-    const double slope = std::log2(errors[errors.size() - 3] / errors.back());
-    RecordProperty("order_" + std::string(problem->x0.size() == 1 ? "scalar" : "kepler"), std::to_string(slope));
-    EXPECT_NEAR(slope, GetParam().order, 0.3) << problem->name << ", finest error " << errors.back();
+  const auto make = [](StepOptions options) { return GetParam().exact(std::move(options)); };
+  for (auto& problem : {std::make_shared<problem::Problem>(GetParam().order < 9 ? problem::exponential_of_sine()
+                                                                                : problem::harmonic_oscillator()),
+                        std::make_shared<problem::Problem>(problem::kepler(0.1))}) {
+    // rounding: 1e-16 times the amplification of the problem, times the root of the number of steps
+    const bool scalar = problem->x0.size() < 4;
+    const double slope = measured_order(make, *problem, GetParam().order, scalar ? 2e-13 : 1e-12);
+    RecordProperty(scalar ? "order_scalar" : "order_kepler", std::to_string(slope));
+    EXPECT_NEAR(slope, GetParam().order, 0.3) << problem->name;
   }
 }
 
@@ -133,19 +146,19 @@ TEST_P(StepperSuite, HasDenseOutputOfItsOrder) {
     return largest;
   };
   double h = 0.4, coarse = error_inside(h);
-  while (coarse > 1e-6) coarse = error_inside(h *= 0.5);
+  while (coarse > 1e-8) coarse = error_inside(h *= 0.5);
   const double fine = error_inside(h / 2.0);
   ASSERT_GT(fine, 1e-14);
   EXPECT_NEAR(std::log2(coarse / fine), GetParam().dense_order + 1.0, 0.3) << "errors " << coarse << ", " << fine;
 }
 
-TEST_P(StepperSuite, DenseOutputMeetsBothEndsWithTheirSlopes) {
+TEST_P(StepperSuite, DenseOutputMeetsBothEnds) {
   auto problem = problem::kepler();
   auto stepper = GetParam().make({.rtol = 1e-8, .atol = {1e-8}});
   std::vector<double> xp0(4);
   problem.system->rhs(problem.t0, problem.x0, xp0);
   stepper->start(*problem.system, {.t = problem.t0, .x = problem.x0, .xp = xp0});
-  for (int i = 0; i < 20; ++i) {
+  while (stepper->t() < problem.t1) {
     const std::vector<double> x0(stepper->x().begin(), stepper->x().end());
     const std::vector<double> start_slope(stepper->xp().begin(), stepper->xp().end());
     const double t0 = stepper->t();
@@ -159,6 +172,7 @@ TEST_P(StepperSuite, DenseOutputMeetsBothEndsWithTheirSlopes) {
     EXPECT_LT(distance(x, stepper->x()), 1e-12);
     EXPECT_EQ(p.t0, t0);
     p.derivative(t0, x);
+    if (!GetParam().smooth_dense) continue;
     EXPECT_LT(distance(x, start_slope), 1e-12 / std::abs(p.h));
   }
 }
@@ -236,17 +250,17 @@ TEST_P(StepperSuite, IntegratesBackwards) {
 
 TEST_P(StepperSuite, ObeysAToleranceOfEachVariable) {
   auto problem = problem::kepler();
-  auto tight = GetParam().make({.rtol = 0.0, .atol = {1e-8}});
-  auto vector = GetParam().make({.rtol = 0.0, .atol = {1e-8, 1e3, 1e3, 1e3}});
-  auto loose = GetParam().make({.rtol = 0.0, .atol = {1e-3, 1e-3, 1e-3, 1e-3}});
-  error_at_end(*tight, problem);
-  const double error = error_at_end(*vector, problem);
-  error_at_end(*loose, problem);
-  EXPECT_GT(vector->statistics().steps, loose->statistics().steps);
-  EXPECT_LE(vector->statistics().steps, tight->statistics().steps);
-  EXPECT_LT(error, 1e-5);  // the first variable's tolerance times the length of the orbit
-  auto wrong = GetParam().make({.atol = {1e-8, 1e-8}});
-  EXPECT_THROW(error_at_end(*wrong, problem), UsageError);
+  const auto run = [&](std::vector<double> atol) {
+    auto stepper = GetParam().make({.rtol = 0.0, .atol = std::move(atol)});
+    error_at_end(*stepper, problem);
+    return stepper;
+  };
+  const auto tight = run({1e-8}), same = run({1e-8, 1e-8, 1e-8, 1e-8}), one = run({1e-8, 1e-4, 1e-4, 1e-4}),
+             loose = run({1e-4});
+  EXPECT_EQ(std::vector(tight->x().begin(), tight->x().end()), std::vector(same->x().begin(), same->x().end()));
+  EXPECT_GT(one->statistics().steps, loose->statistics().steps);
+  EXPECT_LE(one->statistics().steps, tight->statistics().steps);
+  EXPECT_THROW(run({1e-8, 1e-8}), UsageError);
 }
 
 TEST_P(StepperSuite, ShortensStepsThatCannotBeEvaluated) {
@@ -295,8 +309,8 @@ TEST_P(StepperSuite, AllocatesNothingInAcceptedSteps) {
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(stepper->advance(problem.t1).ok());
   const std::int64_t before = allocations();
   bool ok = true;
-  for (int i = 0; i < 20; ++i) {
-    ok = ok && stepper->advance(problem.t1).ok();
+  while (ok && stepper->t() < problem.t1) {
+    ok = stepper->advance(problem.t1).ok();
     ok = ok && stepper->dense().h > 0.0;
   }
   stepper->start(*problem.system, {.t = problem.t0, .x = problem.x0, .xp = xp, .step = 0.01});

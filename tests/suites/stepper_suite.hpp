@@ -16,8 +16,9 @@ namespace saltus::suite {
 struct StepperCase {
   std::string name;
   std::function<std::unique_ptr<Stepper>(StepOptions)> make;
-  double order = 0;        ///< to be measured with fixed steps
-  double dense_order = 0;  ///< q: the polynomial's error within one step behaves like h^(q+1)
+  double order = 0;          ///< to be measured with fixed steps
+  double dense_order = 0;    ///< q: the polynomial's error within one step behaves like h^(q+1)
+  bool smooth_dense = true;  ///< the polynomial has the slopes of the solution at both ends
   /// For implicit methods: the same method with Newton iterations to the last digit, so that fixed steps show the
   /// order.
   std::function<std::unique_ptr<Stepper>(StepOptions)> make_for_order = {};
@@ -37,6 +38,12 @@ class StepperSuite : public ::testing::TestWithParam<StepperCase> {};
 StepOptions fixed_steps(double h);
 
 /// Largest error over the variables at the end of the problem.
-double error_at_end(Stepper& stepper, problem::OdeProblem& problem);
+double error_at_end(Stepper& stepper, problem::Problem& problem);
+
+/// The slope of the largest error over the run against the (fixed) step size: from `fewest` more steps by a factor
+/// sqrt(2) until the error comes below `floor`, then the slope over the last factor of two. 0 if the error is that
+/// small from the beginning.
+double measured_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make, problem::Problem& problem,
+                      double expected, double floor, double fewest = 6.0);
 
 }  // namespace saltus::suite

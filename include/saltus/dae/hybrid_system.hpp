@@ -17,6 +17,7 @@ struct Mode {
   std::vector<double> discrete;    ///< discrete variables
   std::vector<double> locks;       ///< relations (0 or 1) and roundings (integers) as they are locked
   std::vector<double> conditions;  ///< truth of the `when` conditions after the last event, for finding edges
+  std::vector<int> sliding = {};   ///< guards on whose surfaces the solution slides, increasing
 
   bool operator==(const Mode&) const = default;
 };
@@ -74,7 +75,9 @@ class HybridSystem {
   /// A short text: the explicit mode's name, the discrete values.
   virtual std::string describe(const Mode& mode) const = 0;
 
-  /// The smooth system of a mode; valid until the next call. Cheap when the mode has been seen before.
+  /// The smooth system of a mode; valid until the next call. Cheap when the mode has been seen before. While the mode slides on some
+  /// surfaces, the system moves along them, and its guards are followed by two more for each of them: the weight of the field on the
+  /// positive side, and one minus it. Sliding ends where one of them becomes negative.
   virtual System& system(const Mode& mode) = 0;
   /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode.
   virtual int side(const Mode& mode, int guard) const = 0;
@@ -82,6 +85,10 @@ class HybridSystem {
   virtual void set_side(Mode& mode, int guard, int side) const = 0;
   /// The side to take where a guard vanishes identically (x >= 0 is true on the surface, x > 0 is not).
   virtual int resting_side(const Mode& mode, int guard) const = 0;
+
+  /// Whether the mode, with the surfaces in mode.sliding, can be made: the fields on both sides must be known and their combination that
+  /// stays on the surfaces must be unique. Default: no.
+  virtual bool can_slide(const Mode& mode);
 
   /// When the next time-only guard leaves its side, strictly after t (before t if direction is -1); infinity if never. Appends the
   /// guards that do so to `guards`.

@@ -25,6 +25,7 @@ struct Structure {
   bool explicit_ode = false;  ///< m = n and rhs() is there: x' = f(t, x), with F = x' - f
   bool linear = false;        ///< F is affine in x and x': the Jacobians depend on t alone
   bool constant_jacobian = false;  ///< linear, and F_x, F_x' do not depend on t either
+  bool constant_mass = false;  ///< F is affine in x' with a constant matrix F_x'
   bool taylor = false;        ///< the taylor functions are there
 
   /// Whether x_j' occurs in F.
@@ -67,6 +68,10 @@ class System {
                                std::span<double> Fxp);
   /// For explicit ODEs: the coefficients x_[1] … x_[order] of the solution through x_[0] = X[0..n).
   virtual void solution_taylor(double t, int order, std::span<double> X);
+
+  // --- invariants
+  /// Moves x by the smallest correction onto the surfaces that the mode keeps (those on which it slides). Returns whether x changed.
+  virtual bool project(double /*t*/, std::span<double> /*x*/) { return false; }
 
   // --- guards
   /// Values of the switching functions of the mode.

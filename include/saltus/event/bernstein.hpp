@@ -62,17 +62,19 @@ struct RootCells {
   std::array<RootCell, capacity> cell;
   int count = 0;
   signed char first_sign = 0;  ///< the first sign that p has, 0 if it has none
-  bool complete = true;        ///< false: more cells than `capacity`; those that are there are right
+  bool complete = true;  ///< false: more cells than `capacity` (those that are there are right), or coefficients that
+                         ///< are no numbers
 
   const RootCell* begin() const { return cell.data(); }
   const RootCell* end() const { return cell.data() + count; }
 };
 
 /// Isolates all roots on [0, 1] by Descartes' rule of signs and bisection.
-/// With `until_negative` the search ends where p first becomes negative.
+/// With `until_negative` the search ends where p is first known to be negative: the last cell, if any, is the way
+/// there.
 void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative = false);
 
-/// The root in a simple or odd cell, to the last bits of p; `slope` receives p' there.
+/// The root in a simple or odd cell, to a part of the noise and of the rounding errors of p; `slope` receives p' there.
 double root_in(const Bernstein& p, const RootCell& cell, double& slope);
 
 }  // namespace saltus

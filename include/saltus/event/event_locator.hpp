@@ -2,14 +2,14 @@
 //
 //   EventLocator locator;
 //   while (stepper.advance(stop).ok()) {
-//     if (locator.earliest(system, stepper.dense(), watch, event)) fire(event);          // in (t0, t1], to the last
-//     bits else if (locator.not_finite()) shorten(locator.finite_until());                     // guards cannot be
-//     evaluated beyond
+//     if (locator.earliest(system, stepper.dense(), watch, event)) fire(event);
+//     else if (locator.not_finite()) shorten(locator.finite_until());  // guards have no values beyond
 //   }
 //
-// All guards are evaluated together at nine points of the step. A guard whose values prove that it stays on its side
-// costs nothing more. For the others the function of time is fitted until the fit is known to the noise, all roots of
-// the fit are isolated, and the earliest that matters is refined on the guard itself.
+// All guards are evaluated together at nine points of the step (those known to be linear are not: their polynomial is
+// there already). A guard whose values prove that it stays on its side costs nothing more. For the others the function
+// of time is fitted until the fit is known to the noise, all roots of the fit are isolated, and the earliest that
+// matters is refined on the guard itself.
 #pragma once
 
 #include <saltus/dae/system.hpp>
@@ -25,23 +25,36 @@ namespace saltus {
 
 /// What the controller knows about a guard at the start of the step.
 struct GuardWatch {
-  signed char side = 0;  ///< +1: g > 0 is the locked side, -1: g < 0 is, 0: not watched
-  unsigned char known_root =
-      0;  ///< multiplicity of the zero of g at the start of the step: 1 after a crossing, 2 after the end of sliding
-  double noise = 0.0;  ///< below this |g| has no sign; 0: estimated from the magnitudes that enter g
+  /// +1: g > 0 is the locked side, -1: g < 0 is, 0: not watched.
+  signed char side = 0;
+  /// Multiplicity of the zero of g at the start of the step: 1 after a crossing, 2 after the end of sliding. It is
+  /// divided out, so that the guard neither fires again nor hides a second zero close to the first.
+  unsigned char known_root = 0;
+  /// Below this |g| has no sign; 0: estimated from the magnitudes that enter g.
+  double noise = 0.0;
 };
 
-/// A crossing as a bracket: at t_before the guards are on their side, at t_after, 1 to about 10 units in the last place
-/// of the larger of |t0|, |t1| later, those that fire are strictly on the other.
+/// A guard that is linear in t and x with constant coefficients: g = constant + time t + sum_i coefficients[i]
+/// x[variables[i]]. Its polynomial comes from the dense output itself, without evaluations.
+struct LinearGuard {
+  int guard = 0;  ///< its number in the system
+  double constant = 0.0;
+  double time = 0.0;
+  std::vector<int> variables = {};
+  std::vector<double> coefficients = {};
+};
+
+/// A crossing as a bracket: at t_before the guards are on their side, at t_after those that fire are strictly on the
+/// other. The two are one unit in the last place of the larger of |t0|, |t1| apart, more only where rounding makes g
+/// zero over a longer time or where several guards fire. For a zero at the very end of the step t_after lies up to 64
+/// units beyond t1.
 struct LocatedEvent {
   double t_before = 0.0;
   double t_after = 0.0;
   std::vector<int> guards;              ///< those that fire, increasing
   std::vector<signed char> directions;  ///< of g, in time as the integration runs: -1 falling, +1 rising
-  bool at_start =
-      false;  ///< the guard is out at the start of the step or leaves at once: its side does not fit the point
-  bool proved =
-      false;  ///< every fit up to here was verified; false: likely, a guard has structure finer than the search
+  bool at_start = false;                ///< the guard leaves its side at the very start of the step, or is out already
+  bool proved = false;  ///< every fit up to here was verified; false: only likely (structure finer than the search)
 };
 
 /// A zero that is no event.
@@ -54,9 +67,8 @@ struct GuardTouch {
 
 /// How the search works. The defaults are meant to stay.
 struct EventOptions {
-  double fit_tolerance =
-      1e-10;  ///< a fit that does not reach the noise is good enough with this error, relative to the largest |g|
-  int max_depth = 12;           ///< a step is halved at most so often where guards are not resolved
+  double fit_tolerance = 1e-10;  ///< error, relative to the largest |g|, of a fit that does not reach the noise
+  int max_depth = 12;            ///< a step is halved at most so often where guards are not resolved
   int max_evaluations = 20000;  ///< of the guards in one step; beyond, what is known is used and `proved` becomes false
   double simultaneous = 4.0;    ///< crossings that are this many units in the last place apart fire together
 };
@@ -80,9 +92,11 @@ class EventLocator {
   EventLocator& operator=(EventLocator&&) noexcept;
 
   /// Looks for the earliest crossing in (t0, t1] of a guard out of its locked side, along the direction of the step;
-  /// false: there is none. A zero at t0 counts as the start of the guard's way: where it goes from there decides.
-  /// `event` is changed only on success. Throws UsageError if the sizes of system, step and watch do not fit.
-  bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch, LocatedEvent& event);
+  /// false: there is none. A zero at t0 is no crossing: where the guard goes from there decides. `event` means
+  /// something only on success. `linear` names guards of the system that are known to be linear; they must be what the
+  /// system evaluates, up to rounding. Throws UsageError if the sizes of system, step, watch and linear do not fit.
+  bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch, LocatedEvent& event,
+                std::span<const LinearGuard> linear = {});
 
   // --- about the last call
   /// Zeros that are no events, before the event or in the whole step, guard by guard.

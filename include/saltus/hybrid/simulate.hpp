@@ -3,6 +3,7 @@
 
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/hybrid/trajectory.hpp>
+#include <saltus/model/compiled_model.hpp>
 #include <saltus/model/model.hpp>
 
 #include <memory>
@@ -11,7 +12,8 @@ namespace saltus {
 
 /// Compiles and runs a model. Throws ModelError or UsageError for what is wrong before the run; what goes wrong in the run is told by the
 /// trajectory's status, and the trajectory reaches up to there.
-Trajectory simulate(const Model& model, const SimulateOptions& options = {});
+/// `program` says how expressions are evaluated (native code or interpreter).
+Trajectory simulate(const Model& model, const SimulateOptions& options = {}, const ProgramOptions& program = {});
 
 /// The same for any hybrid system.
 Trajectory simulate(std::shared_ptr<HybridSystem> system, const SimulateOptions& options = {});

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace saltus {
@@ -18,7 +19,14 @@ struct Progress {
   std::int64_t steps, events;
 };
 
-enum class Method { automatic, dopri5, tsit5, bs3, dop853 };
+enum class Method {
+  automatic,  ///< by the structure of each mode and the tolerance
+  dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
+  rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
+  radau5, radau9, radau13,     ///< Radau IIA: stiff, and differential-algebraic of any index
+};
+/// The name as users write it: "auto", "dopri5", ….
+std::string_view to_string(Method method);
 
 struct SimulateOptions {
   double start = 0.0;

@@ -19,6 +19,8 @@ enum class EventKind {
   crossing,    ///< a guard changed its side; values are continuous
   reset,       ///< the user's reset moved the state
   transition,  ///< another explicit mode is active
+  slide_enter, ///< the solution slides on another set of surfaces, at least one of them new
+  slide_exit,  ///< the solution leaves a surface on which it slid
   time,        ///< known in advance
   record,      ///< the model asked for it (a section)
   terminal,    ///< the model ended the run
@@ -37,6 +39,8 @@ struct Event {
   std::string mode_before, mode_after;
   std::vector<double> before, after;    ///< all observed variables on both sides
   double jump = 0.0;                    ///< largest change of an observed variable
+  std::vector<std::string> surfaces;    ///< on which the solution slides after the event
+  std::vector<double> weights;          ///< of the field on the positive side of each
   std::string message;
 
   /// One line for people: "h < 0 falls, reset, jump 25.2".
@@ -82,7 +86,7 @@ class Trajectory {
   /// Just before t: at the time of an event, what held before it.
   std::vector<double> before(double t) const;
   /// The end of the run.
-  std::vector<double> final() const;
+  const std::vector<double>& final() const { return final_values_; }
 
   const std::vector<Segment>& segments() const { return segments_; }
   /// `intervals` + 1 equidistant times and, twice each, the times of the events in between (values before and after).
@@ -100,7 +104,7 @@ class Trajectory {
   std::shared_ptr<HybridSystem> system_;
   std::vector<VariableInfo> variables_;
   double t_start_, t_end_;
-  std::vector<double> initial_values_;  // for a run that never made a step
+  std::vector<double> initial_values_, final_values_;
   std::vector<Segment> segments_;
   std::vector<Event> events_;
   Status status_;

@@ -24,6 +24,7 @@ struct RecordedEquations {
   std::vector<Expr> guards = {};  ///< switching functions
   std::vector<std::string> equation_names = {};  ///< optional, one per equation
   std::vector<double> nominal = {};              ///< optional, one per variable
+  std::vector<Expr> invariants = {};  ///< functions of t and x that stay zero along solutions; project() keeps them so
 };
 
 /// One set of programs serves all values of data and locks. What depends on the locks (which entries of the Jacobians vanish, whether the
@@ -46,6 +47,8 @@ class RecordedSystem final : public System {
   const std::vector<int>& structural_locks() const;
 
   const RecordedEquations& equations() const;
+  /// The right-hand sides if the mode is an explicit ODE, otherwise empty.
+  const std::vector<Expr>& right_hand_sides() const;
   /// Instructions, back end, bytes: for reports.
   const Program& residual_program() const;
 
@@ -62,6 +65,7 @@ class RecordedSystem final : public System {
   void taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F, std::span<double> Fx,
                        std::span<double> Fxp) override;
   void solution_taylor(double t, int order, std::span<double> X) override;
+  bool project(double t, std::span<double> x) override;
   void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) override;
   void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) override;
 

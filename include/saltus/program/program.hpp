@@ -82,7 +82,9 @@ class Program {
   void run_interpreter(std::span<const double* const> in, std::span<double* const> out, Workspace& workspace) const;
 
   std::shared_ptr<const Tape> tape_;
-  std::shared_ptr<const NativeCode> native_, native4_;
+  std::shared_ptr<const NativeCode> native_;
+  struct LaneCode;
+  std::shared_ptr<LaneCode> lane_code_;  // native code for four lanes, made when first asked for
 };
 
 }  // namespace saltus

@@ -1,0 +1,251 @@
+#include "cli/run.hpp"
+
+#include <fmt/format.h>
+#include <saltus/io/plot.hpp>
+#include <saltus/io/result_files.hpp>
+#include <saltus/modelica/modelica.hpp>
+#include <saltus/saltus.hpp>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+
+namespace saltus::cli {
+
+namespace {
+
+struct RunOptions {
+  std::string file, model;
+  std::optional<double> start, stop, rtol, atol;
+  std::string method = "auto";
+  std::vector<std::string> set;
+  int intervals = 500;
+  std::string csv, json, plot, phase;
+  std::vector<std::string> vars;
+  std::size_t events = 40;
+  double max_step = 0.0;
+  bool quiet = false, no_plot = false;
+};
+
+const std::map<std::string, Method> methods = {{"auto", Method::automatic}, {"dopri5", Method::dopri5},
+                                               {"tsit5", Method::tsit5},    {"bs3", Method::bs3},
+                                               {"dop853", Method::dop853},  {"rodas4", Method::rodas4},
+                                               {"rodas5p", Method::rodas5p}, {"radau5", Method::radau5},
+                                               {"radau9", Method::radau9},  {"radau13", Method::radau13}};
+
+std::atomic<bool> interrupted = false;
+
+/// Turns Ctrl-C into a request to end the run; a second one kills as usual.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    interrupted = false;
+    previous_ = std::signal(SIGINT, [](int) {
+      interrupted = true;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  ~InterruptGuard() { std::signal(SIGINT, previous_); }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  void (*previous_)(int);
+};
+
+/// A line on the terminal that shows how far a long run is.
+class ProgressBar {
+ public:
+  ProgressBar(std::ostream& err, bool enabled) : err_(err), enabled_(enabled) {}
+  ~ProgressBar() { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  bool operator()(const Progress& p) {
+    if (interrupted) return false;
+    if (!enabled_) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - began_ < std::chrono::milliseconds(700) || now - shown_ < std::chrono::milliseconds(100)) return true;
+    shown_ = now;
+    const double share = (p.t - p.start) / (p.stop - p.start);
+    const int filled = static_cast<int>(30.0 * share);
+    err_ << fmt::format("\r[{:<30}] {:3.0f} %  t = {:.6g}  {} steps  {} events ", std::string(static_cast<std::size_t>(filled), '#'),
+                        100.0 * share, p.t, p.steps, p.events)
+         << std::flush;
+    visible_ = true;
+    return true;
+  }
+
+  void clear() {
+    if (visible_) err_ << '\r' << std::string(100, ' ') << '\r' << std::flush;
+    visible_ = false;
+  }
+
+ private:
+  std::ostream& err_;
+  bool enabled_, visible_ = false;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), shown_ = began_;
+};
+
+std::pair<std::string, double> parse_setting(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw UsageError("--set wants NAME=VALUE, for example --set mass=2.5; got '" + text + "'");
+  const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+  if (value == "true" || value == "false") return {name, value == "true" ? 1.0 : 0.0};
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  if (value.empty() || *end != '\0' || !std::isfinite(number))
+    throw UsageError("--set " + name + ": '" + value + "' is not a finite number");
+  return {name, number};
+}
+
+void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
+  const auto& events = run.events();
+  if (events.empty()) {
+    out << "no events\n";
+    return;
+  }
+  out << fmt::format("{:>5}  {:>18}  {:<11} {}\n", "#", "time", "kind", "what");
+  const std::size_t head = events.size() <= limit ? events.size() : limit - limit / 4;
+  const std::size_t tail = events.size() <= limit ? events.size() : events.size() - limit / 4;
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    if (k == head && head < tail) {
+      out << fmt::format("{:>5}  … {} more events; --events N shows more, --json writes all\n", "", tail - head);
+      k = tail;
+    }
+    const Event& e = events[k];
+    const std::string text = e.describe();
+    const std::string kind(to_string(e.kind));
+    const std::string rest = text.size() > kind.size() ? text.substr(kind.size() + (text[kind.size()] == ':' ? 2 : 1)) : "";
+    out << fmt::format("{:>5}  {:>18.12g}  {:<11} {}\n", k + 1, e.t, kind, rest);
+  }
+}
+
+void print_summary(std::ostream& out, const Trajectory& run) {
+  const Status& status = run.status();
+  const RunStatistics& s = run.statistics();
+  out << fmt::format("\n{} at t = {:.12g}{}{}\n", to_string(status.code), status.t, status.message.empty() ? "" : ": ",
+                     status.message);
+  if (!status.mode.empty()) out << "mode: " << status.mode << '\n';
+  const auto final = run.final();
+  constexpr std::size_t most = 12;
+  for (std::size_t k = 0; k < std::min(final.size(), most); ++k)
+    out << fmt::format("  {} = {:.12g}{}\n", run.variables()[k].name, final[k],
+                       run.variables()[k].unit.empty() ? "" : " " + run.variables()[k].unit);
+  if (final.size() > most) out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
+  out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {:.3g} s\n", s.method, s.steps, s.rejected,
+                     s.evaluations, s.events, s.seconds);
+}
+
+std::ofstream open_file(const std::string& path) {
+  std::ofstream file(path);
+  if (!file) throw UsageError("cannot write to '" + path + "'");
+  return file;
+}
+
+void write_files(const RunOptions& o, const Trajectory& run, const CompiledModel& compiled, std::ostream& out) {
+  if (!o.csv.empty()) {
+    auto file = open_file(o.csv);
+    write_csv(file, run, o.intervals, o.vars);
+  }
+  if (!o.json.empty()) {
+    auto file = open_file(o.json);
+    write_json(file, run, {compiled.name(), compiled.parameters()});
+  }
+  if (o.no_plot) return;
+  PlotOptions p;
+  p.variables = o.vars;
+  p.title = compiled.name();
+  p.intervals = std::max(o.intervals, 2000);
+  if (!o.phase.empty()) {
+    const auto comma = o.phase.find(',');
+    if (comma == std::string::npos) throw UsageError("--phase wants two names, for example --phase x,v");
+    p.phase_x = o.phase.substr(0, comma);
+    p.phase_y = o.phase.substr(comma + 1);
+  }
+  const bool by_default = o.plot.empty();
+  const std::string file = by_default ? compiled.name() + ".svg" : o.plot;
+  try {
+    write_plot(run, file, p);
+    if (!o.quiet) out << "plot: " << file << '\n';
+  } catch (const Error& problem) {
+    if (!by_default) throw;  // nobody asked for this plot: the result itself is there
+    if (!o.quiet) out << "no plot: " << problem.what() << '\n';
+  }
+}
+
+ExitCode run_model(const RunOptions& o, const Streams& streams) {
+  LoadOptions load;
+  load.model_name = o.model;
+  for (const auto& text : o.set) load.parameters.push_back(parse_setting(text));
+  const ModelicaModel source = load_modelica_file(o.file, load);
+  for (const auto& note : source.notes)
+    if (!o.quiet) streams.err << render(note);
+
+  SimulateOptions s;
+  s.start = o.start.value_or(source.experiment.start.value_or(0.0));
+  s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
+  s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
+  s.atol = o.atol.value_or(s.rtol);
+  s.method = methods.at(o.method);
+  if (o.max_step > 0.0) s.max_step = o.max_step;
+
+  const InterruptGuard guard;
+  ProgressBar bar(streams.err, !o.quiet && isatty(STDERR_FILENO));
+  s.progress = [&](const Progress& p) { return bar(p); };
+  const auto compiled = std::make_shared<CompiledModel>(source.model);
+  const Trajectory run = simulate(compiled, s);
+  bar.clear();
+  if (!o.quiet) {
+    print_events(streams.out, run, o.events);
+    print_summary(streams.out, run);
+  }
+  write_files(o, run, *compiled, streams.out);
+  if (run.status().ok()) return ExitCode::success;
+  if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
+  return ExitCode::failure;
+}
+
+}  // namespace
+
+Command run_command() {
+  return {"run", [](CLI::App& parent) -> Action {
+            auto o = std::make_shared<RunOptions>();
+            CLI::App& app = *parent.add_subcommand("run", "Solve a model, print its events, draw a plot");
+            app.footer("Examples:\n"
+                       "  saltus run BouncingBall.mo\n"
+                       "  saltus run BouncingBall.mo --stop 30 --set e=0.8 --csv ball.csv\n"
+                       "  saltus run StickSlip.mo --plot phase.svg --phase v1,v2\n"
+                       "Exit codes: 0 success, 1 the run failed (its status says why), 2 wrong command line or model.");
+            app.add_option("MODEL.mo", o->file, "Modelica file")->required()->check(CLI::ExistingFile);
+            app.add_option("--model", o->model, "Which model of the file (default: the last one)");
+            app.add_option("--start", o->start, "Start time (default: the model's experiment annotation, or 0)");
+            app.add_option("--stop", o->stop, "Stop time; before the start time runs backwards");
+            app.add_option("--rtol", o->rtol, "Relative tolerance (default: experiment annotation, or 1e-6)");
+            app.add_option("--atol", o->atol, "Absolute tolerance (default: as rtol)");
+            std::vector<std::string> names;
+            for (const auto& [name, method] : methods) names.push_back(name);
+            app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853 (explicit); rodas4, rodas5p, radau5, radau9, radau13 (implicit)")->check(CLI::IsMember(names));
+            app.add_option("--max-step", o->max_step, "Largest step")->check(CLI::PositiveNumber);
+            app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
+            app.add_option("--intervals", o->intervals, "Output intervals of CSV files and plots")->check(CLI::Range(1, 100000000));
+            app.add_option("--csv", o->csv, "Write the variables over time to this file");
+            app.add_option("--json", o->json, "Write events, status and statistics to this file");
+            app.add_option("--plot", o->plot, "Draw into this file (.svg, .png, .pdf; default: MODEL.svg)");
+            app.add_flag("--no-plot", o->no_plot, "Draw nothing");
+            app.add_option("--vars", o->vars, "Variables for CSV and plot: a,b,c (default: all)")->delimiter(',');
+            app.add_option("--phase", o->phase, "X,Y: draw Y over X instead of values over time");
+            app.add_option("--events", o->events, "Longest event table to print")->check(CLI::Range(4, 100000000));
+            app.add_flag("--quiet,-q", o->quiet, "Print nothing but errors");
+            return [o](const Streams& streams) { return run_model(*o, streams); };
+          }};
+}
+
+}  // namespace saltus::cli

@@ -1,0 +1,10 @@
+// saltus run: solves a model and shows what happened.
+#pragma once
+
+#include "cli/app.hpp"
+
+namespace saltus::cli {
+
+Command run_command();
+
+}  // namespace saltus::cli

@@ -1,0 +1,74 @@
+// Consistent initial values: values of x and of its derivatives that satisfy all constraints, hidden ones included.
+#pragma once
+
+#include <saltus/dae/characteristic_values.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+enum class InitialisationStatus {
+  converged,
+  overfixed,                   ///< the fixed values contradict each other or the constraints
+  inconsistent_least_squares,  ///< the equations contradict each other; the point of least squares was found
+  no_solution,                 ///< no solution was found near the guess
+  not_finite,                  ///< the equations cannot be evaluated at the guess
+};
+std::string_view to_string(InitialisationStatus status);
+
+/// What stays as the guess has it.
+enum class Hold {
+  /// The fixed variables; if there are none, as many variables as there are degrees of freedom, chosen among the
+  /// differentiated ones
+  /// (positions before velocities). For values that come from a running integration.
+  differential,
+  /// Only the fixed variables; all others move as little as possible, the never differentiated ones most willingly.
+  fixed_only,
+};
+
+struct InitialisationOptions {
+  std::vector<int> fixed;  ///< variables that must keep the value of the guess, the most important first
+  Hold hold = Hold::differential;
+};
+
+/// An equation that is not satisfied.
+struct Violation {
+  int equation = 0;
+  int order = 0;  ///< 0: the equation itself; k: its derivative of order k, a hidden constraint
+  double residual = 0.0;
+  std::string name;  ///< "name", or "name, differentiated 2 times"
+};
+
+struct Initialisation {
+  InitialisationStatus status = InitialisationStatus::no_solution;
+  std::string message;        ///< what happened and what to do; "" if all is well
+  std::vector<double> x, xp;  ///< consistent values and derivatives
+  std::vector<double> X;  ///< Taylor coefficients x_[0], x_[1], … as far as they are determined (others are guesses)
+  std::vector<double> correction;  ///< x - guess
+  std::vector<int> held;           ///< variables that were held
+  bool undetermined = false;       ///< some components are not determined by the equations and stayed near the guess
+  int iterations = 0;
+  std::vector<double> steps;  ///< norms of the scaled corrections of the last iteration sequence
+  double residual = 0.0;      ///< largest |F| at the end
+  // for overfixed:
+  std::vector<int>
+      conflicting;  ///< fixed variables that depend on each other through the constraints; freeing one of them may help
+  std::vector<int> kept;              ///< the largest leading part of the fixed list that can be kept
+  std::vector<Violation> violations;  ///< what is not satisfied, worst first; empty if converged
+
+  bool ok() const { return status == InitialisationStatus::converged; }
+};
+
+/// Finds consistent values near the guess. Explicit ODEs have nothing to find; systems with a certified structure are
+/// solved sparsely in any size; others by Gauss-Newton on the dense derivative array. Throws UsageError for wrong sizes
+/// or indices.
+Initialisation initialise(System& system, double t, std::span<const double> guess,
+                          const InitialisationOptions& options = {});
+
+/// The same with characteristic values of the mode that are known already.
+Initialisation initialise(System& system, double t, std::span<const double> guess, const CharacteristicValues& values,
+                          const InitialisationOptions& options = {});
+
+}  // namespace saltus

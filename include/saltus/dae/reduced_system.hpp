@@ -1,0 +1,91 @@
+// ReducedSystem: a system of any index, over- or underdetermined, seen by integrators as a square system without hidden
+// constraints.
+#pragma once
+
+#include <saltus/dae/characteristic_values.hpp>
+#include <saltus/dae/derivative_array.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+/// Whether integrators need the reduction: hidden constraints (mu > 0), or not as many independent equations as
+/// variables.
+bool needs_reduction(const Structure& structure, const CharacteristicNumbers& numbers);
+
+/// The strangeness-free form of Kunkel and Mehrmann,
+///
+///   Z1ᵀ F(t, x, x') = 0            d differential equations
+///   Z2ᵀ F_[0..mu](t, x, y) = 0     a constraints, the hidden ones included
+///   Tᵀ (x - x_anchor) = 0          u rows that continue undetermined components constantly
+///
+/// where y, the higher derivatives, solves the rest of the derivative array for the given (t, x). As a System it is
+/// square and of index 1 (or 0), so that every implicit integrator for F(t, x, x') = 0 solves it without drift;
+/// variables, names, nominal values and guards are those of the original system, and exactly its differentiated
+/// variables occur differentiated.
+///
+/// Z1, Z2 and T are evaluated anew by `jacobian`, at its arguments, and stay until the next call: a Newton iteration
+/// sees one fixed set of equations. Where y cannot be found the residual is NaN, which makes integrators shorten the
+/// step.
+///
+/// If the structure is certified, equation i is differentiated c_i times only and y is unique; otherwise the array is
+/// uniform and the y of minimum change is taken.
+class ReducedSystem final : public System {
+ public:
+  /// Keeps a reference to the system. Throws UsageError if the values are undecided, were made for another system, or
+  /// if the system is too large for dense projectors.
+  ReducedSystem(System& system, const CharacteristicValues& values);
+  ~ReducedSystem() override;
+
+  System& original() { return *system_; }
+
+  // --- System
+  const Structure& structure() const override { return structure_; }
+  std::string variable_name(int j) const override { return system_->variable_name(j); }
+  std::string equation_name(int i) const override;
+  double nominal(int j) const override { return system_->nominal(j); }
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override;
+  void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                std::span<double> Fxp) override;
+  void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) override;
+
+  // --- the reduction itself
+  /// Evaluates Z1, Z2 and T at a point that need not be exactly consistent. False if the values are not finite.
+  bool refresh(double t, std::span<const double> x, std::span<const double> xp);
+  /// Forgets y: to be called when the state has jumped. X are Taylor coefficients at the new point (as from
+  /// initialise), or empty.
+  void restart(double t, std::span<const double> X = {});
+
+  /// Smallest singular value or pivot that counts / norm of the array, at the last refresh: the distance from a change
+  /// of the characteristic values.
+  double margin() const { return margin_; }
+  /// Whether the margin is so small (below 1e-6 of the array and a thousandth of what it was at first) that the
+  /// characteristic values may change here and should be found anew.
+  bool alarm() const { return margin_ < 1e-6 && margin_ < 1e-3 * first_margin_; }
+
+ private:
+  void choose_array(const CharacteristicValues& values);
+  bool solve_derivatives(double t, std::span<const double> x, std::span<const double> xp);
+  void predict_derivatives(double t, std::span<const double> x, std::span<const double> xp);
+  void gather(std::span<const double> all);
+
+  System* system_;
+  Structure structure_;
+  DerivativeArray array_;
+  CharacteristicNumbers numbers_;
+  int n_, m_, level_ = 0, rank_ = 0;
+  std::vector<int> rows_, columns_;               // the part of the array that is used; columns of y only
+  std::vector<double> row_scale_, column_scale_;  // of all rows and columns of the array
+  Matrix Z1_, Z2_, T_, inverse_;  // in scaled coordinates; inverse_ is the pseudo-inverse of the part for y
+  std::vector<double> anchor_;    // x at the last refresh
+  std::vector<double> X_, base_;  // current coefficients; those at the last refresh
+  double base_time_ = 0.0;
+  bool has_base_ = false;
+  double margin_ = 1.0, first_margin_ = 0.0;
+  std::vector<double> f_, g_, step_, F_;
+  Matrix J_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,181 @@
+// Gauss-Newton with minimum norm corrections, truncated where the rank decision says zero, damped by the natural
+// monotonicity test (P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004, sections 3.3 and 4.4).
+#include "dae/array_newton.hpp"
+
+#include <saltus/linalg/decomposition.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+namespace {
+
+bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+}
+
+class Iteration {
+ public:
+  Iteration(DerivativeArray& array, ArrayScaling& scaling, double t, int level, std::span<double> X,
+            const ArrayNewtonOptions& options)
+      : array_(array), scaling_(scaling), t_(t), level_(level), X_(X), options_(options), n_(scaling.variable.size()) {
+    f_.resize(static_cast<std::size_t>(array.rows(level)));
+    trial_f_.resize(f_.size());
+  }
+
+  // `hold_state`: x_[0] stays, and pivots below 1e-6 do not count, so that tiny ones cannot create huge derivatives.
+  void run(bool hold_state, int iterations, ArrayNewtonResult& result) {
+    choose_free(hold_state);
+    result.converged = false;
+    // one more iteration after convergence: ranks are decided at the point, and any distance counts
+    bool polished = false;
+    for (int k = 0; k < iterations + 1 && !polished; ++k) {
+      polished = result.converged;
+      if (k == iterations && !polished) break;
+      array_.evaluate(t_, level_, X_, f_, J_);
+      result.finite = all_finite(f_) && all_finite({J_.data(), f_.size() * X_.size()});
+      if (!result.finite) return;
+      scale_equations(array_.system(), t_, X_, scaling_);
+      scale();
+      result.finite = all_finite(f_) && all_finite({J_.data(), f_.size() * X_.size()});
+      if (!result.finite) return;
+      const double reference = norm2_estimate(J_);
+      const bool confined = !hold_state && options_.subspace.rows() > 0;
+      Matrix active = confined ? confine() : select_columns(J_, free_);
+      LeastSquares solver(active);
+      const int rank =
+          hold_state
+              ? static_cast<int>(std::ranges::count_if(solver.pivots(), [&](double p) { return p > 1e-6 * reference; }))
+              : rank_gap(solver.pivots(), J_.columns(), reference).rank;
+      if (!hold_state && !confined && !options_.preference.empty()) {
+        // the rank is decided without preference weights, which spread the pivots over many orders of magnitude
+        for (std::size_t q = 0; q < free_.size(); ++q)
+          if (static_cast<std::size_t>(free_[q]) < n_) {
+            const double weight = options_.preference[free_[q]];
+            for (double& value : active.column(static_cast<int>(q))) value *= weight;
+            column_[free_[q]] *= weight;
+          }
+        solver = LeastSquares(active);
+      }
+      solver.truncate(rank);
+      std::vector<double> step = solver.solve(f_);  // to be subtracted
+      const double length = norm(step);
+      if (confined) step = expand(step);
+      result.unreachable = solver.unreachable(f_);
+      result.rank = rank;
+      result.reference = reference;
+      const double damping = search(solver, step, length, result);
+      if (!result.finite) return;
+      result.step = damping * length;
+      if (!hold_state) {
+        result.corrections.push_back(length);
+        ++result.iterations;
+      }
+      const double relative = relative_length(step, damping);
+      result.converged = polished || relative <= options_.tolerance;
+      polished |= relative <= 1e-15 || (hold_state && result.converged);
+    }
+  }
+
+ private:
+  void choose_free(bool hold_state) {
+    free_.clear();
+    for (std::size_t k = 0; k < X_.size(); ++k) {
+      const bool held = k < n_ && (hold_state || (!options_.fixed.empty() && options_.fixed[k]));
+      if (!held) free_.push_back(static_cast<int>(k));
+    }
+  }
+
+  // The columns of x_[0] combined as the subspace says.
+  Matrix confine() const {
+    Matrix directions = options_.subspace;
+    for (int j = 0; j < directions.columns(); ++j)
+      for (std::size_t i = 0; i < n_; ++i) directions(static_cast<int>(i), j) /= column_[i];
+    const int n = static_cast<int>(n_);
+    return beside(columns(J_, 0, n) * directions, columns(J_, n, J_.columns() - n));
+  }
+  std::vector<double> expand(std::span<const double> step) const {
+    const auto k = static_cast<std::size_t>(options_.subspace.columns());
+    std::vector<double> full = times(options_.subspace, step.first(k));
+    for (std::size_t i = 0; i < n_; ++i) full[i] /= column_[i];
+    full.insert(full.end(), step.begin() + static_cast<std::ptrdiff_t>(k), step.end());
+    return full;
+  }
+
+  void scale() {
+    row_ = row_factors(scaling_, level_);
+    column_ = column_factors(scaling_, level_);
+    apply_factors(J_, row_, column_);
+    for (std::size_t i = 0; i < f_.size(); ++i) f_[i] *= row_[i];
+  }
+
+  // The largest damping factor 1, 1/2, … for which the simplified correction at the new point is shorter; X moves
+  // there.
+  double search(const LeastSquares& solver, std::span<const double> step, double length, ArrayNewtonResult& result) {
+    const std::vector<double> start(X_.begin(), X_.end());
+    double damping = 1.0;
+    for (int halving = 0;; ++halving, damping *= 0.5) {
+      std::ranges::copy(start, X_.begin());
+      for (std::size_t k = 0; k < free_.size(); ++k) X_[free_[k]] -= damping * step[k] * column_[free_[k]];
+      array_.evaluate(t_, level_, X_, trial_f_);
+      const bool finite = all_finite(trial_f_);
+      if (finite) {
+        for (std::size_t i = 0; i < trial_f_.size(); ++i) trial_f_[i] *= row_[i];
+        result.residual = norm(trial_f_);
+        if (norm(solver.solve(trial_f_)) <= (1.0 - damping / 4.0) * length + 1e-15) return damping;
+      }
+      if (halving == 12) {
+        result.finite = finite;
+        return damping;
+      }
+    }
+  }
+
+  // Component by component: one large component must not hide the error of another.
+  double relative_length(std::span<const double> step, double damping) const {
+    double largest = 0.0;
+    for (std::size_t k = 0; k < free_.size(); ++k)
+      largest = std::max(largest, damping * std::abs(step[k]) / (1.0 + std::abs(X_[free_[k]] / column_[free_[k]])));
+    return largest;
+  }
+
+  DerivativeArray& array_;
+  ArrayScaling& scaling_;
+  double t_;
+  int level_;
+  std::span<double> X_;
+  const ArrayNewtonOptions& options_;
+  std::size_t n_;
+  Matrix J_;
+  std::vector<double> f_, trial_f_, row_, column_;
+  std::vector<int> free_;
+};
+
+}  // namespace
+
+ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, double t, int level, std::span<double> X,
+                              const ArrayNewtonOptions& options) {
+  const std::vector<double> guess(X.begin(), X.end());
+  std::vector<double> best;
+  ArrayNewtonResult result;
+  for (const double threshold : {cautious_threshold, full_threshold}) {
+    std::ranges::copy(guess, X.begin());
+    scaling = scale_array(array.system(), t, X, threshold);
+    ArrayNewtonResult attempt;
+    Iteration iteration(array, scaling, t, level, X, options);
+    if (options.presolve) iteration.run(true, 6, attempt);
+    if (attempt.finite) iteration.run(false, options.iterations, attempt);
+    const bool solved = attempt.finite && attempt.converged && attempt.residual <= 1e-8 * (1.0 + attempt.reference);
+    // keep the first attempt unless the second one is better in kind
+    if (best.empty() || solved || (attempt.converged && !result.converged)) {
+      result = attempt;
+      best.assign(X.begin(), X.end());
+    }
+    if (solved) break;
+  }
+  std::ranges::copy(best, X.begin());
+  scaling = scale_array(array.system(), t, X);
+  return result;
+}
+
+}  // namespace saltus

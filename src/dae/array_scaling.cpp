@@ -1,0 +1,167 @@
+// A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination, IMA J. Appl. Math. 10
+// (1972), with the unit of time as one more unknown:
+//   min  sum over F_x (log|a_ij| + rho_i + gamma_j)^2 + sum over F_x' (log|e_ij| + rho_i + gamma_j - eta)^2
+//        + 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2)
+#include "dae/array_scaling.hpp"
+
+#include <saltus/linalg/lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace saltus {
+namespace {
+
+double power_of_two(double exponent) {
+  return std::exp2(std::round(std::clamp(exponent, -500.0, 500.0)));
+}
+
+struct Entries {
+  std::vector<double> Fx, Fxp;
+};
+
+Entries entries_at(System& system, double t, std::span<const double> X) {
+  const Structure& s = system.structure();
+  Entries e{std::vector<double>(s.state_pattern.row.size()), std::vector<double>(s.derivative_pattern.row.size())};
+  const auto n = static_cast<std::size_t>(s.variables);
+  system.jacobian(t, X.first(n), X.subspan(n, n), e.Fx, e.Fxp);
+  return e;
+}
+
+// Entries at a point some ulp away; the signs come from a fixed sequence.
+Entries entries_beside(System& system, double t, std::span<const double> X) {
+  constexpr double ulps = 4.0 * std::numeric_limits<double>::epsilon();
+  const auto n = static_cast<std::size_t>(system.structure().variables);
+  std::vector<double> moved(X.begin(), X.begin() + static_cast<std::ptrdiff_t>(2 * n));
+  std::uint64_t bits = 0x9e3779b97f4a7c15ULL;
+  for (double& value : moved) {
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
+    value *= bits & 1U ? 1.0 + ulps : 1.0 - ulps;
+  }
+  return entries_at(system, t, moved);
+}
+
+constexpr double noise_factor = 50.0;  // a value is noise if it changes by more than 1/50 of itself within some ulp
+
+template <class Visit>
+void for_each(const SparsePattern& p, std::span<const double> values, Visit visit) {
+  for (int j = 0; j < p.columns; ++j)
+    for (int k = p.start[j]; k < p.start[j + 1]; ++k) visit(p.row[k], j, values[k]);
+}
+
+}  // namespace
+
+ArrayScaling scale_array(System& system, double t, std::span<const double> X, double threshold) {
+  const Structure& s = system.structure();
+  const int m = s.equations, n = s.variables, size = m + n + 1;
+  Entries e = entries_at(system, t, X);
+  const Entries beside = entries_beside(system, t, X);
+  const auto drop_noise = [](std::vector<double>& values, const std::vector<double>& other) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (std::abs(values[k]) < noise_factor * std::abs(values[k] - other[k])) values[k] = 0.0;
+  };
+  drop_noise(e.Fx, beside.Fx);
+  drop_noise(e.Fxp, beside.Fxp);
+  std::vector<double> largest(static_cast<std::size_t>(m), 0.0);
+  const auto note = [&](int i, int, double v) {
+    if (std::isfinite(v)) largest[i] = std::max(largest[i], std::abs(v));
+  };
+  for_each(s.state_pattern, e.Fx, note);
+  for_each(s.derivative_pattern, e.Fxp, note);
+
+  // Normal equations, small and well conditioned thanks to the regularisation. Entries that come out small are
+  // repeatedly given less weight: they are small by accident of the point (a product with a value near zero), and say
+  // nothing about units.
+  constexpr double regularisation = 1e-4, tolerance_in_bits = 5.0;
+  Matrix A;
+  std::vector<double> b, z(static_cast<std::size_t>(size), 0.0);
+  bool first = true;
+  const auto add = [&](bool derivative) {
+    return [&, derivative](int i, int j, double v) {
+      if (!std::isfinite(v) || v == 0.0 || std::abs(v) <= threshold * largest[i]) return;
+      const int place[] = {i, m + j, m + n};
+      const double sign[] = {1.0, 1.0, derivative ? -1.0 : 0.0};
+      const double logarithm = std::log2(std::abs(v));
+      const double scaled = logarithm + z[i] + z[m + j] + sign[2] * z[m + n];
+      const double deviation = std::min(scaled, 0.0) / tolerance_in_bits;
+      const double weight = first ? 1.0 : 1.0 / (1.0 + deviation * deviation);
+      for (int p = 0; p < 3; ++p) {
+        for (int q = 0; q < 3; ++q) A(place[p], place[q]) += weight * sign[p] * sign[q];
+        b[place[p]] -= weight * sign[p] * logarithm;
+      }
+    };
+  };
+  DenseLu lu;
+  for (int pass = 0; pass < 8; ++pass, first = false) {
+    A.reset(size, size);
+    b.assign(static_cast<std::size_t>(size), 0.0);
+    for_each(s.state_pattern, e.Fx, add(false));
+    for_each(s.derivative_pattern, e.Fxp, add(true));
+    for (int k = 0; k < size; ++k) A(k, k) += regularisation;
+    for (int j = 0; j < n; ++j) b[m + j] += regularisation * std::log2(std::max(std::abs(system.nominal(j)), 1e-300));
+    if (!lu.factorise(size, {A.data(), static_cast<std::size_t>(size) * static_cast<std::size_t>(size)})) break;
+    lu.solve(b);
+    z = b;
+  }
+  ArrayScaling scaling;
+  for (int j = 0; j < n; ++j) scaling.variable.push_back(power_of_two(z[m + j]));
+  scaling.time = power_of_two(z[m + n]);
+  scale_equations(system, t, X, scaling);
+  return scaling;
+}
+
+void scale_equations(System& system, double t, std::span<const double> X, ArrayScaling& scaling) {
+  const Structure& s = system.structure();
+  const auto m = static_cast<std::size_t>(s.equations);
+  const Entries at = entries_at(system, t, X);
+  const Entries beside = entries_beside(system, t, X);
+  std::vector<double> size(m, 0.0), change(m, 0.0);
+  const auto note = [&](const SparsePattern& p, const std::vector<double>& v, const std::vector<double>& w,
+                        double factor) {
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
+        const double scale = scaling.variable[j] * factor;
+        size[p.row[k]] = std::max(size[p.row[k]], std::abs(v[k]) * scale);
+        change[p.row[k]] = std::max(change[p.row[k]], std::abs(v[k] - w[k]) * scale);
+      }
+  };
+  note(s.state_pattern, at.Fx, beside.Fx, 1.0);
+  note(s.derivative_pattern, at.Fxp, beside.Fxp, 1.0 / scaling.time);
+  double largest = 0.0;
+  const auto noise = [&](std::size_t i) {
+    return !(size[i] > 0.0) || !std::isfinite(size[i]) || size[i] < noise_factor * change[i];
+  };
+  for (std::size_t i = 0; i < m; ++i)
+    if (!noise(i)) largest = std::max(largest, size[i]);
+  if (largest == 0.0) largest = 1.0;
+  scaling.equation.assign(m, 1.0);
+  for (std::size_t i = 0; i < m; ++i) scaling.equation[i] = power_of_two(-std::log2(noise(i) ? largest : size[i]));
+}
+
+std::vector<double> row_factors(const ArrayScaling& scaling, int level) {
+  std::vector<double> factors;
+  factors.reserve(scaling.equation.size() * static_cast<std::size_t>(level + 1));
+  double power = 1.0;
+  for (int j = 0; j <= level; ++j, power *= scaling.time)
+    for (double w : scaling.equation) factors.push_back(w * power);
+  return factors;
+}
+
+std::vector<double> column_factors(const ArrayScaling& scaling, int level) {
+  std::vector<double> factors;
+  factors.reserve(scaling.variable.size() * static_cast<std::size_t>(level + 2));
+  double power = 1.0;
+  for (int i = 0; i <= level + 1; ++i, power /= scaling.time)
+    for (double w : scaling.variable) factors.push_back(w * power);
+  return factors;
+}
+
+void apply_factors(Matrix& a, std::span<const double> row, std::span<const double> column) {
+  for (int j = 0; j < a.columns(); ++j)
+    for (int i = 0; i < a.rows(); ++i) a(i, j) *= row[i] * column[j];
+}
+
+}  // namespace saltus

@@ -1,0 +1,313 @@
+// Gauss-Newton on the derivative array with some components of x held (see array_newton.cpp), or Newton's method on the
+// array cut to the structural offsets (see structured_array.cpp) where that is certified. Components, not combinations,
+// are held: with cold multipliers a combination that contains them would move positions.
+#include <saltus/dae/initialisation.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dae/array_newton.hpp"
+#include "dae/component_choice.hpp"
+#include "dae/preference.hpp"
+#include "dae/structured_array.hpp"
+
+namespace saltus {
+
+std::string_view to_string(InitialisationStatus status) {
+  switch (status) {
+    case InitialisationStatus::converged:
+      return "converged";
+    case InitialisationStatus::overfixed:
+      return "overfixed";
+    case InitialisationStatus::inconsistent_least_squares:
+      return "inconsistent_least_squares";
+    case InitialisationStatus::no_solution:
+      return "no_solution";
+    case InitialisationStatus::not_finite:
+      return "not_finite";
+  }
+  return "";
+}
+
+namespace {
+
+// Beyond this size a system without a certified structure is not attempted: dense linear algebra would take hours.
+constexpr int dense_limit = 2000;
+
+class Initialiser {
+ public:
+  Initialiser(System& system, double t, std::span<const double> guess, const CharacteristicValues& values,
+              const InitialisationOptions& options)
+      : system_(system),
+        s_(system.structure()),
+        n_(static_cast<std::size_t>(s_.variables)),
+        t_(t),
+        guess_(guess),
+        values_(values),
+        options_(options),
+        dense_(values.T2.rows() == s_.variables) {}
+
+  Initialisation run() {
+    choose_held();
+    result_.undetermined = values_->u > 0;
+    solve(result_.held);
+    if (overfixed_) judge_overfixed();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void choose_held() {
+    std::vector<int>& held = result_.held;
+    held = options_.fixed;
+    if (dense_ && !held.empty()) {
+      const Admissibility answer = check_fixed(values_.T2, held);
+      if (!answer.admissible) {
+        overfixed_ = true;
+        result_.conflicting = answer.conflicting;
+        result_.kept = answer.kept;
+        held = answer.kept;
+      }
+    }
+    if (options_.hold != Hold::differential || (!held.empty() && !large_index_one())) return;
+    if (dense_) {
+      held = choose_components(values_.T2, s_, values_.structure);
+    } else if (large_index_one()) {
+      // no hidden constraints: the differentiated variables can be chosen freely, and the fixed ones among them are
+      // held anyway
+      const auto& d = values_.structure.variable_offset;
+      if (std::ranges::all_of(held, [&](int j) { return d[j] > 0; })) {
+        held.clear();
+        for (int j = 0; j < s_.variables; ++j)
+          if (d[j] > 0) held.push_back(j);
+      }
+    }
+  }
+
+  bool large_index_one() const {
+    return !dense_ && certified() &&
+           (values_.structure.equation_offset.empty() ||
+            *std::ranges::max_element(values_.structure.equation_offset) == 0);
+  }
+  bool certified() const { return values_.certificate.valid && !values_.structure.singular(); }
+
+  std::vector<char> mask(const std::vector<int>& held) const {
+    std::vector<char> fixed(n_, 0);
+    for (int j : held) fixed[j] = 1;
+    return fixed;
+  }
+
+  void solve(const std::vector<int>& held) {
+    if (certified()) {
+      // derivatives of the analysed point first (near the guess they are nearly right), then from zero
+      solve_structured(held, true);
+      if (!result_.ok()) solve_structured(held, false);
+    } else if (dense_ || s_.variables <= dense_limit) {
+      solve_dense(held);
+    } else {
+      result_.status = InitialisationStatus::no_solution;
+      result_.X.assign(guess_.begin(), guess_.end());
+      result_.X.resize(2 * n_, 0.0);
+    }
+  }
+
+  void solve_structured(const std::vector<int>& held, bool warm) {
+    StructuredArray array(system_, values_.structure);
+    level_ = std::max(array.level(), values_->mu);
+    result_.X.assign(guess_.begin(), guess_.end());
+    result_.X.resize(static_cast<std::size_t>(level_ + 2) * n_, 0.0);
+    if (warm)
+      for (std::size_t k = n_; k < std::min(result_.X.size(), values_.X.size()); ++k) result_.X[k] = values_.X[k];
+    StructuredOptions options;
+    options.fixed = mask(held);
+    options.preference = correction_preference(s_, values_.structure);
+    options.scale = values_.variable_scale;
+    options.time_scale = values_.time_scale;
+    if (options.scale.empty())
+      for (int j = 0; j < s_.variables; ++j) options.scale.push_back(std::abs(system_.nominal(j)));
+    auto part = std::span(result_.X).first(static_cast<std::size_t>(array.level() + 2) * n_);
+    const StructuredResult answer = array.solve(t_, part, options);
+    result_.iterations = answer.iterations;
+    result_.steps = answer.corrections;
+    if (!answer.finite)
+      result_.status = InitialisationStatus::not_finite;
+    else if (answer.converged)
+      result_.status = InitialisationStatus::converged;
+    else if (answer.singular && answer.iterations == 0 && !held.empty())
+      result_.status = InitialisationStatus::overfixed;
+    else
+      result_.status = InitialisationStatus::no_solution;
+    if (answer.converged && s_.taylor) array.extend(t_, level_, result_.X);
+  }
+
+  void solve_dense(const std::vector<int>& held) {
+    DerivativeArray array(system_);
+    level_ = values_->mu;
+    result_.X.assign(guess_.begin(), guess_.end());
+    result_.X.resize(static_cast<std::size_t>(level_ + 2) * n_, 0.0);
+    ArrayNewtonOptions options;
+    options.fixed = mask(held);
+    options.preference = correction_preference(s_, values_.structure);
+    ArrayScaling scaling;
+    const ArrayNewtonResult answer = solve_array(array, scaling, t_, level_, result_.X, options);
+    result_.iterations = answer.iterations;
+    result_.steps = answer.corrections;
+    if (!answer.finite)
+      result_.status = InitialisationStatus::not_finite;
+    else if (answer.converged)
+      result_.status = answer.residual <= 1e-8 * (1.0 + answer.reference)
+                           ? InitialisationStatus::converged
+                           : InitialisationStatus::inconsistent_least_squares;
+    else
+      result_.status = InitialisationStatus::no_solution;
+  }
+
+  // The leading part of the fixed values could be kept; if the others came out as they were given, there is no
+  // contradiction.
+  void judge_overfixed() {
+    if (!result_.ok()) return;
+    bool agrees = true;
+    for (int j : options_.fixed) {
+      const double scale = std::max(std::abs(guess_[j]), values_.variable_scale[j]);
+      agrees &= std::abs(result_.X[j] - guess_[j]) <= 1e-8 * scale;
+    }
+    if (agrees) {
+      result_.conflicting.clear();
+      result_.kept.clear();
+      result_.held = options_.fixed;
+      return;
+    }
+    result_.status = InitialisationStatus::overfixed;
+    // which constraints are violated when all fixed values are kept: the rest of a least-squares solution
+    Initialiser all(system_, t_, guess_, values_, options_);
+    all.solve_dense(options_.fixed);
+    all.find_violations();
+    result_.violations = std::move(all.result_.violations);
+  }
+
+  void find_violations() {
+    const std::vector<double>& X = result_.X;
+    const int level = s_.taylor ? level_ : 0;
+    const auto m = static_cast<std::size_t>(s_.equations);
+    std::vector<double> F(m * static_cast<std::size_t>(level + 1));
+    DerivativeArray(system_).evaluate(t_, level, std::span(X).first(static_cast<std::size_t>(level + 2) * n_), F);
+    double power = 1.0;
+    struct Row {
+      double size;
+      Violation violation;
+    };
+    std::vector<Row> rows;
+    for (int k = 0; k <= level; ++k, power *= values_.time_scale)
+      for (std::size_t i = 0; i < m; ++i) {
+        const double value = F[static_cast<std::size_t>(k) * m + i];
+        const double size =
+            std::abs(value) * power * (values_.equation_scale.empty() ? 1.0 : values_.equation_scale[i]);
+        if (size > 1e-8 || !std::isfinite(size)) rows.push_back({size, {static_cast<int>(i), k, value, ""}});
+      }
+    std::ranges::stable_sort(rows, std::greater{}, &Row::size);
+    result_.violations.clear();
+    for (std::size_t k = 0; k < rows.size() && k < 10; ++k) {
+      Violation v = rows[k].violation;
+      v.name = system_.equation_name(v.equation);
+      if (v.order > 0) v.name += fmt::format(", differentiated {} time{}", v.order, v.order == 1 ? "" : "s");
+      result_.violations.push_back(std::move(v));
+    }
+  }
+
+  void finish() {
+    result_.x.assign(result_.X.begin(), result_.X.begin() + s_.variables);
+    result_.xp.assign(result_.X.begin() + s_.variables, result_.X.begin() + 2 * s_.variables);
+    for (std::size_t j = 0; j < n_; ++j) result_.correction.push_back(result_.x[j] - guess_[j]);
+    std::vector<double> F(static_cast<std::size_t>(s_.equations));
+    system_.residual(t_, result_.x, result_.xp, F);
+    for (double f : F) result_.residual = std::isfinite(f) ? std::max(result_.residual, std::abs(f)) : f;
+    if (!result_.ok() && result_.violations.empty() && dense_) find_violations();
+    describe();
+  }
+
+  void describe() {
+    const auto names = [&](const std::vector<int>& list) {
+      std::string text;
+      for (std::size_t k = 0; k < list.size() && k < 8; ++k) text += (k ? ", " : "") + system_.variable_name(list[k]);
+      return text;
+    };
+    std::string worst;
+    if (!result_.violations.empty())
+      worst = fmt::format("; worst: '{}' by {:.3g}", result_.violations[0].name, result_.violations[0].residual);
+    switch (result_.status) {
+      case InitialisationStatus::converged:
+        break;
+      case InitialisationStatus::overfixed:
+        result_.message = fmt::format(
+            "the fixed initial values of {} contradict the constraints{}; free at least one of them (those of {} can "
+            "stay fixed)",
+            names(result_.conflicting.empty() ? options_.fixed : result_.conflicting), worst, names(result_.kept));
+        break;
+      case InitialisationStatus::inconsistent_least_squares:
+        result_.message = "the equations contradict each other; values of least squares were taken" + worst;
+        break;
+      case InitialisationStatus::no_solution:
+        result_.message = "no consistent initial values were found near the guess" + worst +
+                          "; give better start values, or fix fewer of them";
+        break;
+      case InitialisationStatus::not_finite:
+        result_.message = "the equations cannot be evaluated at the start values; give other start values";
+        break;
+    }
+  }
+
+  System& system_;
+  const Structure& s_;
+  std::size_t n_;
+  double t_;
+  std::span<const double> guess_;
+  const CharacteristicValues& values_;
+  const InitialisationOptions& options_;
+  bool dense_, overfixed_ = false;
+  int level_ = 0;
+  Initialisation result_;
+};
+
+void check_arguments(const Structure& s, std::span<const double> guess, const InitialisationOptions& options) {
+  if (static_cast<int>(guess.size()) != s.variables)
+    throw UsageError(
+        fmt::format("initialise: the system has {} variables, but {} values were given", s.variables, guess.size()));
+  for (int j : options.fixed)
+    if (j < 0 || j >= s.variables)
+      throw UsageError(fmt::format("initialise: there is no variable {} to fix, the system has {}", j, s.variables));
+}
+
+Initialisation initialise_ode(System& system, double t, std::span<const double> guess) {
+  Initialisation result;
+  result.x.assign(guess.begin(), guess.end());
+  result.xp.resize(guess.size());
+  result.correction.assign(guess.size(), 0.0);
+  system.rhs(t, result.x, result.xp);
+  result.X = result.x;
+  result.X.insert(result.X.end(), result.xp.begin(), result.xp.end());
+  for (std::size_t j = 0; j < guess.size(); ++j) result.held.push_back(static_cast<int>(j));
+  const bool finite = std::ranges::all_of(result.xp, [](double v) { return std::isfinite(v); });
+  result.status = finite ? InitialisationStatus::converged : InitialisationStatus::not_finite;
+  if (!finite) result.message = "the equations cannot be evaluated at the start values; give other start values";
+  return result;
+}
+
+}  // namespace
+
+Initialisation initialise(System& system, double t, std::span<const double> guess, const CharacteristicValues& values,
+                          const InitialisationOptions& options) {
+  check_arguments(system.structure(), guess, options);
+  if (system.structure().explicit_ode) return initialise_ode(system, t, guess);
+  return Initialiser(system, t, guess, values, options).run();
+}
+
+Initialisation initialise(System& system, double t, std::span<const double> guess,
+                          const InitialisationOptions& options) {
+  check_arguments(system.structure(), guess, options);
+  if (system.structure().explicit_ode) return initialise_ode(system, t, guess);
+  return initialise(system, t, guess, characteristic_values(system, t, guess), options);
+}
+
+}  // namespace saltus

@@ -1,0 +1,292 @@
+// P. Kunkel, V. Mehrmann, Differential-Algebraic Equations, EMS 2006, section 6.2, and their code GENDA; here y is
+// eliminated inside the residual, so that integrators see n equations only. What decides between no and thousands of
+// convergence failures: y starts from the Taylor polynomial of the last refresh (its undetermined part must not wander
+// from step to step), is solved for with x fixed before the residual is formed, and the projectors belong to the point
+// at which the Jacobian was asked for.
+#include <saltus/dae/reduced_system.hpp>
+#include <saltus/linalg/decomposition.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace saltus {
+namespace {
+
+constexpr int largest_dense = 1000;
+
+bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+}
+
+double binomial(int n, int k) {
+  double value = 1.0;
+  for (int i = 1; i <= k; ++i) value = value * (n - k + i) / i;
+  return value;
+}
+
+}  // namespace
+
+bool needs_reduction(const Structure& structure, const CharacteristicNumbers& numbers) {
+  return numbers.mu > 0 || structure.equations != structure.variables || numbers.u > 0 || numbers.v > 0;
+}
+
+ReducedSystem::ReducedSystem(System& system, const CharacteristicValues& values)
+    : system_(&system),
+      array_(system),
+      numbers_(values.numbers),
+      n_(system.structure().variables),
+      m_(system.structure().equations) {
+  if (values.status == AnalysisStatus::undecided)
+    throw UsageError(
+        "ReducedSystem: the characteristic values are undecided; the system cannot be reduced at this point");
+  if (n_ > largest_dense || values.T2.rows() != n_ || static_cast<int>(values.equation_scale.size()) != m_)
+    throw UsageError(
+        fmt::format("ReducedSystem: it needs the dense projectors of characteristic_values of this system, and at most "
+                    "{} variables (there are {})",
+                    largest_dense, n_));
+  const Structure& s = system.structure();
+  structure_ = s;
+  structure_.equations = n_;
+  structure_.explicit_ode = structure_.taylor = structure_.constant_jacobian = false;
+  std::vector<std::pair<int, int>> all, differentiated;
+  for (int j = 0; j < n_; ++j)
+    for (int i = 0; i < n_; ++i) {
+      all.emplace_back(i, j);
+      if (s.differentiated(j) && i < numbers_.d) differentiated.emplace_back(i, j);
+    }
+  structure_.state_pattern = make_pattern(n_, n_, all);
+  structure_.derivative_pattern = make_pattern(n_, n_, differentiated);
+  choose_array(values);
+  F_.resize(static_cast<std::size_t>(m_));
+  anchor_.resize(static_cast<std::size_t>(n_));
+  restart(0.0, {});
+}
+
+ReducedSystem::~ReducedSystem() = default;
+
+void ReducedSystem::choose_array(const CharacteristicValues& values) {
+  const StructuralAnalysis& structure = values.structure;
+  const bool certified = values.certificate.valid && !structure.singular();
+  if (certified) {
+    level_ = n_ == 0 ? 0 : *std::ranges::max_element(structure.equation_offset);
+    for (int l = 0; l <= level_; ++l)
+      for (int i = 0; i < m_; ++i)
+        if (l <= structure.equation_offset[i]) rows_.push_back(l * m_ + i);
+    for (int q = 1; q <= level_ + 1; ++q)
+      for (int j = 0; j < n_; ++j)
+        if (q <= structure.variable_offset[j]) columns_.push_back(q * n_ + j);
+    rank_ = static_cast<int>(columns_.size());
+  } else {
+    level_ = numbers_.mu;
+    for (int i = 0; i < array_.rows(level_); ++i) rows_.push_back(i);
+    for (int j = n_; j < array_.columns(level_); ++j) columns_.push_back(j);
+    rank_ = numbers_.r - numbers_.a;
+  }
+  double power = 1.0;
+  for (int l = 0; l <= level_; ++l, power *= values.time_scale)
+    for (double w : values.equation_scale) row_scale_.push_back(w * power);
+  power = 1.0;
+  for (int q = 0; q <= level_ + 1; ++q, power /= values.time_scale)
+    for (double w : values.variable_scale) column_scale_.push_back(w * power);
+  f_.resize(row_scale_.size());
+  g_.resize(rows_.size());
+  step_.resize(columns_.size());
+  X_.assign(column_scale_.size(), 0.0);
+  base_.assign(column_scale_.size(), 0.0);
+}
+
+std::string ReducedSystem::equation_name(int i) const {
+  if (i < numbers_.d) return "differential part, combination " + std::to_string(i + 1);
+  if (i < numbers_.d + numbers_.a) return "constraints, combination " + std::to_string(i - numbers_.d + 1);
+  return "undetermined part, component " + std::to_string(i - numbers_.d - numbers_.a + 1);
+}
+
+void ReducedSystem::restart(double t, std::span<const double> X) {
+  std::ranges::fill(base_, 0.0);
+  std::copy_n(X.begin(), std::min(X.size(), base_.size()), base_.begin());
+  has_base_ = !X.empty();
+  base_time_ = t;
+}
+
+// x is given; x_[1] is the derivative that the integrator has in mind where it occurs; the rest comes from the last
+// polynomial.
+void ReducedSystem::predict_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
+  const auto n = static_cast<std::size_t>(n_);
+  const int top = level_ + 1;
+  const double shift = t - base_time_;
+  std::ranges::copy(x, X_.begin());
+  for (int q = 1; q <= top; ++q) {
+    const auto target = std::span(X_).subspan(static_cast<std::size_t>(q) * n, n);
+    std::ranges::fill(target, 0.0);
+    if (!has_base_) continue;
+    double power = 1.0;
+    for (int k = q; k <= top; ++k, power *= shift) {
+      const double factor = binomial(k, q) * power;
+      for (std::size_t j = 0; j < n; ++j) target[j] += factor * base_[static_cast<std::size_t>(k) * n + j];
+    }
+  }
+  for (int j = 0; j < n_; ++j)
+    if (system_->structure().differentiated(j) && std::isfinite(xp[j])) X_[n + static_cast<std::size_t>(j)] = xp[j];
+}
+
+// Picks the rows that are used out of the whole array, scaled.
+void ReducedSystem::gather(std::span<const double> all) {
+  for (std::size_t k = 0; k < rows_.size(); ++k) g_[k] = all[rows_[k]] * row_scale_[rows_[k]];
+}
+
+bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
+  predict_derivatives(t, x, xp);
+  double previous = std::numeric_limits<double>::infinity();
+  for (int iteration = 0; iteration < 12; ++iteration) {
+    array_.evaluate(t, level_, X_, f_);
+    if (!all_finite(f_)) return false;
+    gather(f_);
+    std::ranges::fill(step_, 0.0);
+    multiply_add(inverse_, g_, -1.0, step_);
+    double relative = 0.0;
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      const int c = columns_[k];
+      X_[c] += step_[k] * column_scale_[c];
+      relative = std::max(relative, std::abs(step_[k]) / (1.0 + std::abs(X_[c]) / column_scale_[c]));
+    }
+    if (!std::isfinite(relative)) return false;
+    // below 1e-9 one more evaluation gains three digits at least, or rounding is reached
+    if (relative <= 1e-13 || (relative <= 1e-9 && relative >= 0.3 * previous)) {
+      array_.evaluate(t, level_, X_, f_);
+      gather(f_);
+      return all_finite(g_);
+    }
+    if (iteration > 2 && relative > 0.9 * previous) return false;
+    previous = relative;
+  }
+  return false;
+}
+
+bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const double> xp) {
+  if (!inverse_.empty() || columns_.empty()) {
+    if (!columns_.empty() && !solve_derivatives(t, x, xp)) predict_derivatives(t, x, xp);
+    if (columns_.empty()) predict_derivatives(t, x, xp);
+  } else {
+    predict_derivatives(t, x, xp);
+  }
+  // twice if y moves: the projectors belong to the y that solves the array
+  for (int round = 0; round < 2; ++round) {
+    array_.evaluate(t, level_, X_, f_, J_);
+    if (!all_finite(f_) || !std::isfinite(frobenius_norm(J_))) return false;
+    Matrix N(static_cast<int>(rows_.size()), n_), M(N.rows(), static_cast<int>(columns_.size()));
+    for (int i = 0; i < N.rows(); ++i) {
+      for (int j = 0; j < n_; ++j) N(i, j) = J_(rows_[i], j) * row_scale_[rows_[i]] * column_scale_[j];
+      for (int k = 0; k < M.columns(); ++k)
+        M(i, k) = J_(rows_[i], columns_[k]) * row_scale_[rows_[i]] * column_scale_[columns_[k]];
+    }
+    const double reference = std::max(norm2_estimate(beside(N, M)), std::numeric_limits<double>::min());
+    const Svd decomposition = svd(M);
+    inverse_ = pseudo_inverse(decomposition, rank_);
+    const Matrix null = columns(decomposition.U, rank_, M.rows() - rank_);
+    const Svd constraints = svd(transpose_times(null, N));
+    Z2_ = null * columns(constraints.U, 0, numbers_.a);
+    const Matrix T2 = columns(constraints.V, numbers_.a, n_ - numbers_.a);
+    margin_ = 1.0;
+    if (rank_ > 0) margin_ = std::min(margin_, decomposition.s[rank_ - 1] / reference);
+    if (numbers_.a > 0) margin_ = std::min(margin_, constraints.s[numbers_.a - 1] / reference);
+
+    const SparsePattern& p = system_->structure().derivative_pattern;
+    const auto values = array_.derivative_coefficients();
+    Matrix E(m_, n_);
+    for (int j = 0; j < n_; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k)
+        E(p.row[k], j) = values[k] * row_scale_[p.row[k]] * column_scale_[static_cast<std::size_t>(n_ + j)];
+    const Svd differential = svd(E * T2);
+    Z1_ = columns(differential.U, 0, numbers_.d);
+    if (numbers_.d > 0) margin_ = std::min(margin_, differential.s[numbers_.d - 1] / reference);
+    T_ = T2 * columns(differential.V, numbers_.d, T2.columns() - numbers_.d);
+    if (round == 0 && !columns_.empty()) {
+      gather(f_);
+      const std::vector<double> move = times(inverse_, g_);
+      if (norm(move) <= 1e-2) break;
+      if (!solve_derivatives(t, x, xp)) break;
+    }
+  }
+  if (first_margin_ == 0.0) first_margin_ = margin_;
+  std::ranges::copy(x, anchor_.begin());
+  if (!columns_.empty() && solve_derivatives(t, x, xp)) {
+    base_ = X_;
+    base_time_ = t;
+    has_base_ = true;
+  }
+  return true;
+}
+
+void ReducedSystem::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
+  if (Z1_.rows() != m_ && !refresh(t, x, xp)) {
+    std::ranges::fill(F, std::nan(""));
+    return;
+  }
+  if (columns_.empty()) {
+    predict_derivatives(t, x, xp);
+    array_.evaluate(t, level_, X_, f_);
+    gather(f_);
+  } else if (!solve_derivatives(t, x, xp)) {
+    std::ranges::fill(F, std::nan(""));
+    return;
+  }
+  system_->residual(t, x, xp, F_);
+  for (int i = 0; i < m_; ++i) F_[i] *= row_scale_[i];
+  int row = 0;
+  const auto project = [&](const Matrix& Z, std::span<const double> values) {
+    for (int k = 0; k < Z.columns(); ++k) {
+      double sum = 0.0;
+      for (int i = 0; i < Z.rows(); ++i) sum += Z(i, k) * values[i];
+      F[row++] = sum;
+    }
+  };
+  project(Z1_, F_);
+  project(Z2_, g_);
+  for (int k = 0; k < T_.columns(); ++k) {
+    double sum = 0.0;
+    for (int j = 0; j < n_; ++j) sum += T_(j, k) * (x[j] - anchor_[j]) / column_scale_[j];
+    F[row++] = sum;
+  }
+}
+
+void ReducedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                             std::span<double> Fxp) {
+  if (!refresh(t, x, xp)) {
+    std::ranges::fill(Fx, std::nan(""));
+    std::ranges::fill(Fxp, std::nan(""));
+    return;
+  }
+  const Structure& s = system_->structure();
+  std::vector<double> Gx(s.state_pattern.row.size()), Gxp(s.derivative_pattern.row.size());
+  system_->jacobian(t, x, xp, Gx, Gxp);
+  std::ranges::fill(Fx, 0.0);
+  std::ranges::fill(Fxp, 0.0);
+  const auto column_start = [&](int j) { return static_cast<std::size_t>(j) * static_cast<std::size_t>(n_); };
+  for (int j = 0; j < n_; ++j) {
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k)
+      for (int i = 0; i < numbers_.d; ++i)
+        Fx[column_start(j) + static_cast<std::size_t>(i)] +=
+            Z1_(s.state_pattern.row[k], i) * Gx[k] * row_scale_[s.state_pattern.row[k]];
+    const int target = structure_.derivative_pattern.start[j];
+    for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
+      for (int i = 0; i < numbers_.d; ++i)
+        Fxp[target + i] += Z1_(s.derivative_pattern.row[k], i) * Gxp[k] * row_scale_[s.derivative_pattern.row[k]];
+    // Z2ᵀ M = 0 here, so y does not contribute
+    for (int i = 0; i < numbers_.a; ++i) {
+      double sum = 0.0;
+      for (int k = 0; k < Z2_.rows(); ++k) sum += Z2_(k, i) * J_(rows_[k], j) * row_scale_[rows_[k]];
+      Fx[column_start(j) + static_cast<std::size_t>(numbers_.d + i)] = sum;
+    }
+    for (int i = 0; i < T_.columns(); ++i)
+      Fx[column_start(j) + static_cast<std::size_t>(numbers_.d + numbers_.a + i)] = T_(j, i) / column_scale_[j];
+  }
+}
+
+void ReducedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
+  system_->guards(t, x, xp, g);
+}
+
+}  // namespace saltus

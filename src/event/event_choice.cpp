@@ -1,0 +1,174 @@
+// From candidates to the event: refinement on the guards themselves, and which of them fire together.
+#include "event_locator_impl.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+namespace {
+
+// A zero within the noise at the end of the step is looked for up to so many units beyond it.
+constexpr double beyond_end = 64.0;
+// Where rounding makes a plateau of zeros, its beginning is looked for up to so many units back.
+constexpr double longest_plateau = 1024.0;
+// Noise joins events of different guards up to this part of the step, no further.
+constexpr double widest_window = 1e-9;
+
+}  // namespace
+
+double EventLocator::Impl::u_at(int k, double t) {
+  composite.at_time(t, probe_row.data());
+  return watch[k].side * probe_row[static_cast<std::size_t>(k)];
+}
+
+// The bracket has its outer end; backwards to the first point that is on the guard's side.
+void EventLocator::Impl::walk_back(Candidate& c, Bracket& bracket, double stride) {
+  const double t_start = composite.step().t0, t_low = composite.time(c.low);
+  for (;; stride *= 4.0) {
+    if (bracket.t_out == t_start) {  // out from the beginning
+      c.at_start = true;
+      bracket.t_in = t_start;
+      bracket.u_in = 0.0;
+      bracket.t_out = t_start + direction * unit;
+      bracket.u_out = u_at(c.guard, bracket.t_out);
+      return;
+    }
+    double t = bracket.t_out - direction * stride;
+    const bool at_low = ahead(bracket.t_out, t_low) && !ahead(t, t_low);
+    if (at_low) t = t_low;
+    if (ahead(t_start, t)) t = t_start;
+    const double value = u_at(c.guard, t);
+    if (value >= 0.0 || (at_low && c.trust_low)) {
+      bracket.t_in = t;
+      bracket.u_in = value >= 0.0 ? value : std::numeric_limits<double>::min();
+      return;
+    }
+    bracket.t_out = t;
+    bracket.u_out = value;
+  }
+}
+
+// The bracket has its inner end; forwards to the first point that is not. False: there is none.
+bool EventLocator::Impl::walk_forward(const Candidate& c, Bracket& bracket, double stride) {
+  const double t_end = not_finite ? finite_until : composite.step().t1() + direction * beyond_end * unit;
+  double t_limit = composite.time(c.high);
+  for (;; stride *= 4.0) {
+    if (!ahead(t_limit, bracket.t_in)) {
+      // The fit promised the other side here; rounding may have moved it a little.
+      if (!ahead(t_end, bracket.t_in)) return false;
+      t_limit = t_end;
+      stride = unit;
+    }
+    const double t = bracket.t_in + direction * stride;
+    bracket.t_out = ahead(t, t_limit) ? t_limit : t;
+    bracket.u_out = u_at(c.guard, bracket.t_out);
+    if (!(bracket.u_out >= 0.0)) return true;
+    bracket.t_in = bracket.t_out;
+    bracket.u_in = bracket.u_out;
+  }
+}
+
+// From a candidate to a bracket on the guard itself: outwards from the guess until both signs are seen, then inwards.
+// False: the guard does not reach the other side.
+bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
+  const double t = composite.time(c.guess);
+  const double stride = std::max(unit, std::abs(composite.step().h) * c.blur);
+  const double value = u_at(c.guard, t);
+  if (value < 0.0) {
+    bracket.t_out = t;
+    bracket.u_out = value;
+    walk_back(c, bracket, stride);
+  } else {
+    bracket.t_in = t;
+    bracket.u_in = value;
+    if (!walk_forward(c, bracket, stride)) return false;
+  }
+  shrink([&](double time) { return u_at(c.guard, time); }, bracket, unit);
+  // A zero exactly on a representable time belongs to neither side.
+  for (double back = unit; bracket.u_in == 0.0 && back <= longest_plateau * unit; back *= 2.0) {
+    const double earlier = bracket.t_in - direction * back;
+    if (ahead(composite.step().t0, earlier)) break;
+    const double there = u_at(c.guard, earlier);
+    if (there > 0.0) {
+      bracket.t_in = earlier;
+      bracket.u_in = there;
+    }
+  }
+  return std::isfinite(bracket.u_out);
+}
+
+// Refines candidates in the order of the earliest time that they may have until one holds; it goes to the back.
+bool EventLocator::Impl::refine_first(Bracket& bracket) {
+  while (!candidates.empty()) {
+    const auto earlier = [](const Candidate& x, const Candidate& y) { return x.guess - x.blur < y.guess - y.blur; };
+    std::swap(*std::min_element(candidates.begin(), candidates.end(), earlier), candidates.back());
+    Candidate& c = candidates.back();
+    if (refine(c, bracket)) return true;
+    if (!c.may_vanish) proved = false;
+    touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::zero_at_end});
+    candidates.pop_back();
+  }
+  return false;
+}
+
+// How far from the winner's bracket others count as simultaneous; 0 if no other may be near.
+double EventLocator::Impl::window_of(const Bracket& bracket) const {
+  const Candidate& winner = candidates.back();
+  const double length = std::abs(composite.step().h), same = options.simultaneous * unit;
+  const double s = composite.fraction(bracket.t_out) + winner.blur + 8.0 * same / length;
+  double window = 0.0;
+  for (std::size_t i = 0; i + 1 < candidates.size(); ++i) {
+    const Candidate& c = candidates[i];
+    if (c.guess - c.blur > s) continue;
+    window = std::max(window, same + length * std::min(c.noise_blur + winner.noise_blur, widest_window));
+  }
+  return window;
+}
+
+// The earliest of the candidates, with those that fire together with it.
+bool EventLocator::Impl::choose(LocatedEvent& event) {
+  Bracket best;
+  if (!refine_first(best)) return false;
+  const std::size_t others = candidates.size() - 1;
+  const auto out = [&](const Candidate& c) {
+    return watch[c.guard].side * probe_row[static_cast<std::size_t>(c.guard)] < 0.0;
+  };
+  double window = 0.0, t_window = 0.0;
+  for (std::size_t round = 0; round <= others; ++round) {
+    window = window_of(best);
+    if (window == 0.0) break;
+    t_window = best.t_in - direction * window;
+    if (ahead(composite.step().t0, t_window)) t_window = composite.step().t0;
+    // One that is out before the window is earlier in truth.
+    composite.at_time(t_window, probe_row.data());
+    const auto earlier = std::find_if(candidates.begin(), candidates.end() - 1, [&](const Candidate& c) {
+      return out(c) && !(c.trust_low && !ahead(t_window, composite.time(c.low)));
+    });
+    if (earlier == candidates.end() - 1) break;
+    Bracket bracket;
+    if (!refine(*earlier, bracket) || !ahead(best.t_in, bracket.t_in)) break;
+    best = bracket;
+    std::swap(*earlier, candidates.back());
+  }
+  event.t_before = best.t_in;
+  event.t_after = best.t_out;
+  event.at_start = candidates.back().at_start;
+  event.guards.assign(1, candidates.back().guard);
+  if (window > 0.0) {
+    const double t_later = best.t_out + direction * window;
+    composite.at_time(t_later, probe_row.data());
+    for (std::size_t i = 0; i < others; ++i) {
+      if (out(candidates[i])) event.guards.push_back(candidates[i].guard);
+    }
+    if (event.guards.size() > 1) {
+      event.t_before = t_window;
+      event.t_after = t_later;
+    }
+    std::sort(event.guards.begin(), event.guards.end());
+  }
+  event.directions.clear();
+  for (const int k : event.guards) event.directions.push_back(static_cast<signed char>(-watch[k].side));
+  return true;
+}
+
+}  // namespace saltus

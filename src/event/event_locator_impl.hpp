@@ -1,0 +1,92 @@
+// The state and the parts of the search that event_locator.cpp (the walk over a step), event_search.cpp (roots of each
+// guard) and event_choice.cpp (from roots to the event) share.
+#pragma once
+
+#include "bracket.hpp"
+#include "chebyshev_fit.hpp"
+#include "composite.hpp"
+
+#include <saltus/event/event_locator.hpp>
+
+#include <array>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+constexpr int coarse_grid = 8;
+
+/// A part of the step, in fractions of it, that is searched at once.
+struct Piece {
+  double low, high;
+  int depth;
+};
+
+/// A place at which a guard seems to leave its side. u is the guard times its side.
+struct Candidate {
+  int guard;
+  double low, guess, high;  // fractions of the step: u >= 0 at low (or low is the start), u < 0 at high
+  double blur;              // how far the zero may be from the guess, as a fraction of the step
+  double noise_blur;        // the part of it that noise of the guard makes
+  bool at_start;
+  bool trust_low;   // a divided-out zero: u >= 0 at low is known although the value may not show it
+  bool may_vanish;  // within noise at the end of the step: an event only if the other side is reached
+};
+
+enum class Verdict { nothing, found, split, not_finite };
+
+struct EventLocator::Impl {
+  EventOptions options;
+  EventStatistics statistics;
+  Composite composite;
+  std::span<const GuardWatch> watch;
+  std::size_t guards = 0;
+
+  std::vector<double> rows;  // value of guard k at point j of the finest grid of the present piece: rows[j*guards + k]
+  int sampled = 0;           // the finest grid that is sampled on the present piece
+  Piece piece = {};
+  std::vector<double> sides, margins, probe_row, noise;
+  bool noise_known = false;
+  std::vector<int> suspects;
+  std::vector<Candidate> candidates;         // on the present piece
+  std::vector<Candidate> linear_candidates;  // of linear guards, on the whole step
+  std::vector<GuardTouch> touches;
+  bool proved = true, not_finite = false;
+  double last_fraction = 1.0;  // the guards are finite up to here
+  double finite_until = 0.0;
+  double direction = 1.0;  // of the step
+  double unit = 0.0;       // one unit in the last place of the largest |t|
+  std::int64_t evaluations_before = 0;
+  RootCells roots;
+
+  bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
+                std::span<const LinearGuard> linear, LocatedEvent& event);
+  void begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given);
+  void sample(int N);
+  void first_test();
+  bool prepare(std::span<const LinearGuard> linear, bool& sampling);
+  bool search_linear(const LinearGuard& guard);
+  void divide_start(int k, Bernstein& p, bool& divided) const;
+  Verdict search_piece();
+  void add_linear();
+  Verdict search_guard(int k);
+  Verdict series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u);
+  void estimate_noise();
+  double noise_of(int k, double magnitude);
+  bool take_roots(int k, const Bernstein& p, bool divided, double last_value);
+  void shorten_to_finite();
+  void walk_back(Candidate& c, Bracket& bracket, double stride);
+  bool walk_forward(const Candidate& c, Bracket& bracket, double stride);
+  bool refine(Candidate& c, Bracket& bracket);
+  bool refine_first(Bracket& bracket);
+  double window_of(const Bracket& bracket) const;
+  /// Whether time a comes after time b as the integration runs.
+  bool ahead(double a, double b) const { return direction * (a - b) > 0.0; }
+  bool choose(LocatedEvent& event);
+  bool settle(LocatedEvent& event);
+  double u_at(int k, double t);
+  bool exhausted() const { return composite.evaluations - evaluations_before > options.max_evaluations; }
+};
+
+}  // namespace saltus

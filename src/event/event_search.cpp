@@ -1,0 +1,257 @@
+// From the values of guards to the places where they leave their sides:
+//   1. nine values of all guards; the Chebyshev coefficients of their interpolant bound it: a_0 - sum |a_k| > 0 clears
+//   a guard;
+//   2. what is left is fitted on 9, 17 or 33 points until its series ends in noise; if it does not, the piece has to be
+//   halved;
+//   3. a zero at the start is divided out, the roots of the rest are isolated in Bernstein form.
+#include "event_locator_impl.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+// Guards whose noise was underestimated end in a flat series; below this part of their size it is taken for noise.
+constexpr double flat_noise = 1e-6;
+
+}  // namespace
+
+// Evaluates the guards at the points of grid N of the present piece that no coarser grid had.
+void EventLocator::Impl::sample(int N) {
+  const int stride = finest_grid / N;
+  for (int j = 0; j <= finest_grid; j += stride) {
+    if (sampled != 0 && j % (finest_grid / sampled) == 0) continue;
+    const double s = j == finest_grid ? piece.high : piece.low + (piece.high - piece.low) * grid_point(j);
+    composite.at_fraction(s, rows.data() + static_cast<std::size_t>(j) * guards);
+  }
+  sampled = N;
+}
+
+// The least that an interpolant can be, from its Chebyshev coefficients; what the grid does not see is bounded by
+// counting the upper half of them three times. `last` are the two last coefficients: a series that does not fall hides
+// something between the points.
+inline double least_value(double a0, double lower_half, double upper_half, double last) {
+  const double least = a0 * (1.0 - 16.0 * eps) - lower_half - 3.0 * upper_half;
+  const double falling = std::max(1e-3 * lower_half, 1e-13 * a0);
+  return last <= falling ? least : -1.0;
+}
+
+// margins[k] > 0 proves that guard k stays on its side if it is of degree 8 or less in time. NaN clears nothing.
+void EventLocator::Impl::first_test() {
+  constexpr double c1 = 0.92387953251128675613, c2 = 0.70710678118654752440,
+                   c3 = 0.38268343236508977173;  // cos(i pi/8)
+  const double* row[9];
+  for (int j = 0; j < 9; ++j) row[j] = rows.data() + static_cast<std::size_t>(4 * j) * guards;
+  for (std::size_t k = 0; k < guards; ++k) {
+    const double e0 = 0.5 * (row[8][k] + row[0][k]), e1 = row[7][k] + row[1][k], e2 = row[6][k] + row[2][k],
+                 e3 = row[5][k] + row[3][k], e4 = row[4][k];
+    const double o0 = 0.5 * (row[8][k] - row[0][k]), o1 = row[7][k] - row[1][k], o2 = row[6][k] - row[2][k],
+                 o3 = row[5][k] - row[3][k];
+    // four times the coefficients
+    const double a0 = 0.5 * (e0 + e1 + e2 + e3 + e4), a8 = 0.5 * (e0 - e1 + e2 - e3 + e4);
+    const double a2 = e0 - e4 + c2 * (e1 - e3), a6 = e0 - e4 - c2 * (e1 - e3), a4 = e0 + e4 - e2;
+    const double p = o0 + c2 * o2, m = o0 - c2 * o2;
+    const double a1 = p + c1 * o1 + c3 * o3, a7 = p - c1 * o1 - c3 * o3;
+    const double a3 = m + c3 * o1 - c1 * o3, a5 = m - c3 * o1 + c1 * o3;
+    const double last = std::abs(a7) + std::abs(a8);
+    margins[k] = least_value(sides[k] * a0, std::abs(a1) + std::abs(a2) + std::abs(a3) + std::abs(a4),
+                             std::abs(a5) + std::abs(a6) + last, last);
+  }
+  for (std::size_t k = 0; k < guards; ++k) {
+    if (sides[k] != 0.0 && !(margins[k] > 0.0)) suspects.push_back(static_cast<int>(k));
+  }
+}
+
+void EventLocator::Impl::estimate_noise() {
+  noise_known = true;
+  const int middle = finest_grid / 2;
+  composite.sensitivity(piece.low + (piece.high - piece.low) * grid_point(middle),
+                        rows.data() + static_cast<std::size_t>(middle) * guards, noise);
+}
+
+double EventLocator::Impl::noise_of(int k, double magnitude) {
+  if (watch[k].noise > 0.0) return watch[k].noise;
+  if (!noise_known) estimate_noise();
+  return 2.0 * eps * (noise[static_cast<std::size_t>(k)] + magnitude);
+}
+
+// Fits guard k on the present piece. u: the values used, times the side.
+Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u) {
+  std::array<double, finest_grid + 1> a;
+  const double side = watch[k].side;
+  for (int N = coarse_grid;; N *= 2) {
+    if (sampled < N) sample(N);
+    const int stride = finest_grid / N;
+    double magnitude = 0.0, finite = 0.0;
+    for (int j = 0; j <= finest_grid; j += stride) {
+      const double value = side * rows[static_cast<std::size_t>(j) * guards + static_cast<std::size_t>(k)];
+      u[static_cast<std::size_t>(j)] = value;
+      magnitude = std::max(magnitude, std::abs(value));
+      finite += 0.0 * value;
+    }
+    if (finite != 0.0) return Verdict::not_finite;
+    chebyshev_coefficients(N, u.data(), stride, a.data());
+    double rest = 0.0, tail = 0.0;
+    for (int i = 1; i <= N; ++i) (i <= N / 2 ? rest : tail) += std::abs(a[static_cast<std::size_t>(i)]);
+    const double last = std::abs(a[static_cast<std::size_t>(N) - 1]) + std::abs(a[static_cast<std::size_t>(N)]);
+    if (least_value(a[0], rest, tail, last) > 0.0) return Verdict::nothing;
+    fit(N, a.data(), magnitude, noise_of(k, magnitude), fitted);
+    if (fitted.resolved) return Verdict::found;
+    if (N < finest_grid) continue;
+    if (fitted.tail <= options.fit_tolerance * magnitude) return Verdict::found;
+    if (fitted.flat_tail && fitted.tail <= flat_noise * magnitude) {
+      fitted.resolved = true;  // as far as it can be
+      break;
+    }
+    if (piece.depth < options.max_depth && !exhausted()) return Verdict::split;
+    break;
+  }
+  proved = false;
+  return Verdict::found;
+}
+
+// A zero at the start of the step, known or within the noise, is divided out.
+void EventLocator::Impl::divide_start(int k, Bernstein& p, bool& divided) const {
+  if (p.magnitude() <= p.noise) return;
+  const int known = watch[k].known_root;
+  for (int i = 0; i < (known > 0 ? known : 2) && p.degree > 0; ++i) {
+    if (known == 0 && std::abs(p.b[0]) > p.noise + p.degree * eps * p.magnitude()) break;
+    p.deflate_start();
+    divided = true;
+  }
+}
+
+Verdict EventLocator::Impl::search_guard(int k) {
+  Fit fitted;
+  std::array<double, finest_grid + 1> u;
+  const Verdict verdict = series(k, fitted, u);
+  if (verdict != Verdict::found) return verdict;
+  const std::size_t known_candidates = candidates.size();
+  bool divided = false;
+  if (piece.low == 0.0) divide_start(k, fitted.p, divided);
+  const bool assumed = divided && watch[k].known_root == 0;
+  if ((take_roots(k, fitted.p, divided, u[finest_grid]) && !assumed) || fitted.resolved) return Verdict::nothing;
+  // Below resolution, but of this fit, not of the guard.
+  if (piece.depth == options.max_depth || exhausted()) return Verdict::nothing;
+  candidates.resize(known_candidates);
+  return Verdict::split;
+}
+
+// A linear guard over the whole step; false: it has no values.
+bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
+  const DensePolynomial& step = composite.step();
+  const int k = guard.guard;
+  const double side = watch[k].side;
+  const std::size_t terms = guard.variables.size();
+  std::array<double, Bernstein::max_degree + 1> c;
+  c[0] = guard.constant + guard.time * step.t0;
+  c[1] = guard.time * step.h;
+  for (int d = 2; d <= step.degree; ++d) c[static_cast<std::size_t>(d)] = 0.0;
+  for (std::size_t i = 0; i < terms; ++i) {
+    const double* x = step.c.data() + guard.variables[i];
+    for (int d = 0; d <= step.degree; ++d, x += step.variables)
+      c[static_cast<std::size_t>(d)] += guard.coefficients[i] * *x;
+  }
+  const int degree = std::max(step.degree, 1);
+  double moved = 0.0;
+  for (int d = 1; d <= degree; ++d) moved += std::abs(c[static_cast<std::size_t>(d)]);
+  if (!std::isfinite(c[0] + moved)) return false;
+  if (side * c[0] * (1.0 - 1e-12) > moved) return true;
+  double magnitude = std::abs(guard.constant) + std::abs(guard.time) * std::max(std::abs(step.t0), std::abs(step.t1()));
+  for (std::size_t i = 0; i < terms; ++i) {
+    const double* x = step.c.data() + guard.variables[i];
+    for (int d = 0; d <= step.degree; ++d, x += step.variables) magnitude += std::abs(guard.coefficients[i] * *x);
+  }
+  for (int d = 0; d <= degree; ++d) c[static_cast<std::size_t>(d)] *= side;
+  const double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * magnitude;
+  Bernstein p = Bernstein::from_monomial({c.data(), static_cast<std::size_t>(degree) + 1}, guard_noise);
+  double least = p.b[0];
+  for (int i = 1; i <= degree; ++i) least = std::min(least, p.b[static_cast<std::size_t>(i)]);
+  if (least > 16.0 * eps * magnitude) return true;
+  ++statistics.suspects;
+  bool divided = false;
+  const double last = p.b[static_cast<std::size_t>(p.degree)];
+  divide_start(k, p, divided);
+  take_roots(k, p, divided, last);
+  return true;
+}
+
+// Turns the roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
+// are below the resolution of p.
+bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, double last_value) {
+  isolate_roots(p, roots, true);
+  if (!roots.complete) proved = false;
+  const double width = piece.high - piece.low;
+  const auto place = [&](double s) { return s == 1.0 ? piece.high : piece.low + width * s; };
+  const auto touch = [&](const RootCell& cell, RootKind kind) {
+    const double t_low = composite.time(place(cell.low)), t_high = composite.time(place(cell.high));
+    if (!touches.empty() && touches.back().guard == k && touches.back().t_high == t_low) {
+      // a zero across the border of two pieces
+      touches.back().t_high = t_high;
+      if (touches.back().kind != kind) touches.back().kind = RootKind::zero;
+    } else {
+      touches.push_back({k, t_low, t_high, kind});
+    }
+  };
+  const bool first = piece.low == 0.0;
+  if (roots.first_sign < 0 && roots.count == 0) {
+    candidates.push_back({k, piece.low, piece.low, piece.high, 0.0, 0.0, first, divided, false});
+    return true;
+  }
+  bool clear = true;
+  for (const RootCell& cell : roots) {
+    clear = clear && cell.kind == RootKind::simple;
+    if (cell.after < 0) {
+      Candidate c{k, place(cell.low), 0.0, place(cell.high), 0.0, 0.0, first && cell.before == 0, divided, false};
+      if (cell.kind == RootKind::simple) {
+        double slope = 0.0;
+        c.guess = place(root_in(p, cell, slope));
+        c.blur =
+            std::min(c.high - c.low, width * p.noise / std::max(std::abs(slope), std::numeric_limits<double>::min()));
+        c.noise_blur = c.blur;
+      } else {
+        c.guess = 0.5 * (c.low + c.high);
+        c.blur = 0.5 * (c.high - c.low);
+      }
+      candidates.push_back(c);
+      break;
+    }
+    if (cell.kind == RootKind::zero_at_end) {
+      if (piece.high == last_fraction && last_value <= 0.0) {
+        candidates.push_back({k, place(cell.low), piece.high, piece.high, 0.0, 0.0, false, divided, true});
+      } else {
+        touch(cell, RootKind::zero_at_end);
+      }
+    } else if (cell.kind == RootKind::even || cell.kind == RootKind::zero) {
+      touch(cell, cell.kind);
+    }
+  }
+  return clear;
+}
+
+Verdict EventLocator::Impl::search_piece() {
+  ++statistics.pieces;
+  if (sampled < coarse_grid) sample(coarse_grid);
+  candidates.clear();
+  const std::size_t known_touches = touches.size();
+  for (const int k : suspects) {
+    const Verdict verdict = search_guard(k);
+    if (verdict == Verdict::split || verdict == Verdict::not_finite) {
+      touches.resize(known_touches);
+      return verdict;
+    }
+  }
+  add_linear();
+  return candidates.empty() ? Verdict::nothing : Verdict::found;
+}
+
+// Linear guards were searched over the whole step; what may lie in the present piece competes there.
+void EventLocator::Impl::add_linear() {
+  for (const Candidate& c : linear_candidates) {
+    if (c.guess - c.blur <= piece.high) candidates.push_back(c);
+  }
+}
+
+}  // namespace saltus

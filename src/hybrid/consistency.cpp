@@ -1,0 +1,88 @@
+#include "hybrid/consistency.hpp"
+
+#include <fmt/format.h>
+#include <saltus/dae/initialisation.hpp>
+#include <saltus/dae/jump.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+namespace {
+
+Failure check_finite(const System& system, double t, std::span<const double> values, const char* what) {
+  Failure failure;
+  for (std::size_t j = 0; j < values.size(); ++j)
+    if (!std::isfinite(values[j])) failure.culprits.push_back(system.variable_name(static_cast<int>(j)));
+  if (failure.culprits.empty()) return failure;
+  failure.code = StatusCode::not_finite;
+  failure.message = fmt::format("the {} of '{}' cannot be evaluated at t = {:.9g}", what, failure.culprits.front(), t);
+  return failure;
+}
+
+Failure describe(const Initialisation& result, const System& system) {
+  Failure failure{StatusCode::initialisation_failed, result.message, {}};
+  for (const Violation& v : result.violations) failure.culprits.push_back(v.name);
+  for (const int j : result.conflicting) failure.culprits.push_back(system.variable_name(j));
+  return failure;
+}
+
+}  // namespace
+
+Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x) {
+  const auto [it, fresh] = analyses_.try_emplace(&system.structure());
+  if (fresh) it->second.values = characteristic_values(system, t, x);
+  return it->second;
+}
+
+Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, std::vector<double>& x,
+                          std::vector<double>& xp) {
+  xp.resize(x.size());
+  if (system.structure().explicit_ode) {
+    system.rhs(t, x, xp);
+    return check_finite(system, t, xp, "derivative");
+  }
+  Analysis& analysis = analyse(system, t, x);
+  const CharacteristicNumbers& numbers = analysis.values.numbers;
+  if (analysis.values.status == AnalysisStatus::undecided) {
+    const std::string guilty = describe_singularity(analysis.values.structure, system);
+    analyses_.erase(&system.structure());  // another point may be better
+    return {StatusCode::singular_mode,
+            "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
+  }
+  std::vector<double> series;
+  if (cause == Cause::mode_change) {
+    const Jump result = jump(system, t, x, analysis.values);
+    if (!result.ok()) return {StatusCode::initialisation_failed, result.message, {}};
+    x = result.x;
+    xp = result.xp;
+    series = result.X;
+  } else {
+    InitialisationOptions options;
+    if (cause == Cause::start) options.fixed.assign(fixed.begin(), fixed.end());
+    const Initialisation result = initialise(system, t, x, analysis.values, options);
+    const bool acceptable = result.ok() || result.status == InitialisationStatus::inconsistent_least_squares;
+    if (!acceptable) return describe(result, system);
+    x = result.x;
+    xp = result.xp;
+    series = result.X;
+  }
+  if (needs_reduction(system.structure(), numbers)) {
+    if (!analysis.reduced) analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
+    analysis.reduced->restart(t, series);
+  }
+  return check_finite(system, t, x, "value");
+}
+
+System& Consistency::integrable(System& system) {
+  const auto it = analyses_.find(&system.structure());
+  return it == analyses_.end() || !it->second.reduced ? system : *it->second.reduced;
+}
+
+const CharacteristicValues* Consistency::values(const System& system) const {
+  const auto it = analyses_.find(&system.structure());
+  return it == analyses_.end() ? nullptr : &it->second.values;
+}
+
+}  // namespace saltus

@@ -1,0 +1,45 @@
+// Consistent values of a mode: x and x' that satisfy its equations and hidden constraints.
+#pragma once
+
+#include <saltus/dae/characteristic_values.hpp>
+#include <saltus/dae/reduced_system.hpp>
+#include <saltus/dae/system.hpp>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hybrid/failure.hpp"
+
+namespace saltus {
+
+/// Why values are looked for; decides what is kept.
+enum class Cause {
+  start,        ///< the fixed start values are kept, others are guesses
+  mode_change,  ///< no reset: the state moves along the impulsive directions of the new mode, if it must
+  reset,        ///< differentiated variables keep the values that the reset gave them
+};
+
+/// Explicit modes need an evaluation; others are analysed when their structure is first seen, and what was found is kept.
+class Consistency {
+ public:
+  /// Changes x to consistent values and fills xp.
+  Failure find(System& system, double t, Cause cause, std::span<const int> fixed, std::vector<double>& x, std::vector<double>& xp);
+
+  /// What an integrator solves for this system: the system itself, or its reduced form. After find().
+  System& integrable(System& system);
+  /// The characteristic values of the mode, if it needed any.
+  const CharacteristicValues* values(const System& system) const;
+
+ private:
+  struct Analysis {
+    CharacteristicValues values;
+    std::unique_ptr<ReducedSystem> reduced;  // null: not needed
+  };
+  Analysis& analyse(System& system, double t, std::span<const double> x);
+
+  std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure
+};
+
+}  // namespace saltus

@@ -1,0 +1,94 @@
+#include "hybrid/method_choice.hpp"
+
+#include <saltus/step/explicit_runge_kutta.hpp>
+#include <saltus/step/radau.hpp>
+#include <saltus/step/rosenbrock.hpp>
+#include <saltus/step/tableau.hpp>
+
+namespace saltus {
+
+namespace {
+
+bool is_explicit_method(Method m) {
+  return m == Method::dopri5 || m == Method::tsit5 || m == Method::bs3 || m == Method::dop853;
+}
+
+std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
+  switch (method) {
+    case Method::tsit5: return make_explicit_runge_kutta(tsitouras_5(), options);
+    case Method::bs3: return make_explicit_runge_kutta(bogacki_shampine_3(), options);
+    case Method::dop853: return make_explicit_runge_kutta(dormand_prince_8(), options);
+    case Method::rodas4: return make_rosenbrock(rodas_4(), options);
+    case Method::rodas5p: return make_rosenbrock(rodas_5p(), options);
+    case Method::radau5: return make_radau(options, {.order = 5});
+    case Method::radau9: return make_radau(options, {.order = 9});
+    case Method::radau13: return make_radau(options, {.order = 13});
+    default: return make_explicit_runge_kutta(dormand_prince_5(), options);
+  }
+}
+
+}  // namespace
+
+MethodChoice::MethodChoice(const SimulateOptions& o) : wanted_(o.method) {
+  options_.rtol = o.rtol;
+  options_.atol = o.atol_each.empty() ? std::vector{o.atol} : o.atol_each;
+  options_.max_step = o.max_step;
+  options_.initial_step = o.initial_step;
+}
+
+Method MethodChoice::kind_for(const System& system, std::string& problem) const {
+  const Structure& s = system.structure();
+  if (s.explicit_ode) {
+    if (wanted_ != Method::automatic) return wanted_;
+    return options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5;
+  }
+  if (is_explicit_method(wanted_))
+    problem = std::string(to_string(wanted_)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
+  const bool rosenbrock = wanted_ == Method::rodas4 || wanted_ == Method::rodas5p;
+  if (rosenbrock && !s.constant_mass)
+    problem = std::string(to_string(wanted_)) +
+              " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau5";
+  if (wanted_ != Method::automatic) return wanted_;
+  // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
+  if (s.constant_mass) return Method::rodas5p;
+  return options_.rtol < 1e-8 ? Method::radau9 : Method::radau5;
+}
+
+Stepper* MethodChoice::choose(const System& system, std::string& problem) {
+  problem.clear();
+  const Method method = kind_for(system, problem);
+  if (!problem.empty()) return nullptr;
+  auto& stepper = steppers_[method];
+  if (!stepper) {
+    stepper = make(method, options_);
+    reasons_[method] = wanted_ != Method::automatic          ? "asked for"
+                       : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
+                       : !system.structure().explicit_ode    ? "differential-algebraic equations"
+                       : method == Method::dop853            ? "explicit equations, tight tolerance"
+                                                             : "explicit equations";
+  }
+  return stepper.get();
+}
+
+StepStatistics MethodChoice::statistics() const {
+  StepStatistics sum;
+  for (const auto& [method, stepper] : steppers_) {
+    const StepStatistics& s = stepper->statistics();
+    sum.steps += s.steps;
+    sum.rejected += s.rejected;
+    sum.evaluations += s.evaluations;
+    sum.jacobians += s.jacobians;
+    sum.factorisations += s.factorisations;
+    sum.iterations += s.iterations;
+  }
+  return sum;
+}
+
+std::string MethodChoice::description() const {
+  std::string text;
+  for (const auto& [method, reason] : reasons_)
+    text += (text.empty() ? "" : ", ") + std::string(to_string(method)) + " (" + reason + ")";
+  return text;
+}
+
+}  // namespace saltus

@@ -1,0 +1,75 @@
+// The mode controller: at one instant, runs discrete actions, finds consistent values, decides on which side of each guard the solution
+// goes on, and chooses between crossing and sliding, until everything fits together.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hybrid/consistency.hpp"
+#include "hybrid/failure.hpp"
+#include "hybrid/guard_sides.hpp"
+
+namespace saltus {
+
+class ModeController {
+ public:
+  ModeController(HybridSystem& hybrid, int direction, int max_mode_changes);
+
+  /// The mode and values that are being settled; the result after settle().
+  Transition transition;
+  std::vector<double> xp;  ///< derivatives that go with transition.x
+
+  // --- what an event knows
+  std::vector<double> bracket_noise;  ///< by guard: how much it changes over the bracket of the event
+  std::vector<double> twin;           ///< the state before it was moved onto the surface on which it slid, or empty
+  double time_scale = 1.0;            ///< a time over which the solution changes noticeably
+
+  /// Forgets what the last instant knew.
+  void begin_instant();
+  /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode (numbers after the family's guards) the
+  /// surface is left.
+  void fire(int guard);
+
+  /// Before the discrete part runs for the first time: consistent values and sides as the start says, so that no clause sees an edge.
+  bool prepare(double t);
+  /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
+  bool settle(const EventInput& input);
+  const Failure& failure() const { return failure_; }
+
+  // --- the outcome
+  System& system() { return *system_; }
+  Consistency& consistency() { return consistency_; }
+  const GuardSides& sides() const { return sides_; }
+  const std::vector<int>& fired() const { return fired_; }
+  const std::vector<int>& fired_direction() const { return fired_direction_; }
+  std::vector<std::string> guard_names(std::span<const int> guards) const;
+  int family_guards() const { return static_cast<int>(hybrid_.guards().size()); }
+
+  /// Consistent values of transition.mode at transition.x, once more.
+  bool find_values(double t, Cause cause);
+  /// Looks at all guards of the current system at the current point.
+  void look(double t);
+
+ private:
+  bool adjust_sides(double t);
+  bool weights_admissible() const;
+  bool choose_regime(double t);
+  std::vector<int> active_surfaces();
+  bool is_feasible(double t, const Mode& candidate, std::span<const int> surfaces, std::span<const int> wanted);
+  bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
+  void note_firing(int guard, int to_side);
+
+  HybridSystem& hybrid_;
+  int direction_, max_mode_changes_;
+  std::vector<int> fixed_;
+  System* system_ = nullptr;
+  Consistency consistency_;
+  GuardSides sides_;
+  std::vector<int> fired_, fired_direction_;
+  Failure failure_;
+};
+
+}  // namespace saltus

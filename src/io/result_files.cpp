@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+#include <saltus/base/version.hpp>
+#include <saltus/io/result_files.hpp>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace saltus {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names with a comma or a quote are quoted as RFC 4180 says.
+std::string csv_text(const std::string& name) {
+  if (name.find_first_of(",\"\n") == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json values(const Trajectory& run, const std::vector<double>& x) {
+  Json object = Json::object();
+  for (std::size_t k = 0; k < x.size(); ++k) object[run.variables()[k].name] = number(x[k]);
+  return object;
+}
+
+Json event_json(const Trajectory& run, const Event& e) {
+  Json where = Json::array();
+  for (const auto& place : e.where) where.push_back(to_string(place));
+  return {{"t", e.t},
+          {"kind", to_string(e.kind)},
+          {"guards", e.guards},
+          {"direction", e.direction},
+          {"where", where},
+          {"actions", e.actions},
+          {"mode_before", e.mode_before},
+          {"mode_after", e.mode_after},
+          {"jump", number(e.jump)},
+          {"surfaces", e.surfaces},
+          {"weights", e.weights},
+          {"before", values(run, e.before)},
+          {"after", values(run, e.after)},
+          {"message", e.message}};
+}
+
+}  // namespace
+
+std::vector<std::size_t> select_variables(const Trajectory& run, const std::vector<std::string>& names) {
+  std::vector<std::size_t> columns;
+  for (const auto& name : names) columns.push_back(run.index(name));
+  if (names.empty())
+    for (std::size_t k = 0; k < run.variables().size(); ++k) columns.push_back(k);
+  return columns;
+}
+
+void write_csv(std::ostream& out, const Trajectory& run, int intervals, const std::vector<std::string>& names) {
+  const auto columns = select_variables(run, names);
+  const auto samples = run.sample(intervals);
+  out << "time";
+  for (const std::size_t c : columns) out << ',' << csv_text(run.variables()[c].name);
+  out << '\n';
+  std::string line;
+  for (std::size_t k = 0; k < samples.t.size(); ++k) {
+    line = fmt::format("{}", samples.t[k]);
+    for (const std::size_t c : columns) fmt::format_to(std::back_inserter(line), ",{}", samples.values[k][c]);
+    line += '\n';
+    out << line;
+  }
+}
+
+void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& options) {
+  const Status& status = run.status();
+  const RunStatistics& s = run.statistics();
+  Json parameters = Json::object();
+  for (const auto& [name, value] : options.parameters) parameters[name] = number(value);
+  Json events = Json::array();
+  for (const Event& e : run.events()) events.push_back(event_json(run, e));
+  const Json document = {
+      {"saltus", version()},
+      {"model", options.model},
+      {"status",
+       {{"code", to_string(status.code)},
+        {"message", status.message},
+        {"t", number(status.t)},
+        {"mode", status.mode},
+        {"culprits", status.culprits}}},
+      {"parameters", parameters},
+      {"final", {{"t", run.t_end()}, {"values", values(run, run.final())}}},
+      {"events", events},
+      {"statistics",
+       {{"steps", s.steps},
+        {"rejected", s.rejected},
+        {"evaluations", s.evaluations},
+        {"jacobians", s.jacobians},
+        {"factorisations", s.factorisations},
+        {"iterations", s.iterations},
+        {"events", s.events},
+        {"restarts", s.restarts},
+        {"seconds", s.seconds},
+        {"method", s.method}}}};
+  out << document.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace saltus

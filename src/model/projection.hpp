@@ -1,0 +1,29 @@
+// Projection onto invariants: the smallest correction that makes them vanish.
+#pragma once
+
+#include <saltus/linalg/sparse.hpp>
+#include <saltus/program/program.hpp>
+
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+/// Gauss-Newton with minimum-norm steps, in variables scaled by their nominal values.
+class Projection {
+ public:
+  /// Inputs as the groups time, variables, (nothing), data, locks.
+  Projection(const std::vector<std::vector<Expr>>& inputs, const std::vector<Expr>& variables,
+             const std::vector<Expr>& invariants, std::vector<double> nominal, const ProgramOptions& options);
+
+  /// Returns whether x changed.
+  bool apply(double t, std::span<double> x, std::span<const double> data, std::span<const double> locks);
+
+ private:
+  Program program_;
+  Workspace work_;
+  SparsePattern pattern_;  // of the Jacobian of the invariants
+  std::vector<double> nominal_, values_, entries_, gram_, step_;
+};
+
+}  // namespace saltus

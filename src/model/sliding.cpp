@@ -1,0 +1,92 @@
+// One surface: Filippov's and Utkin's field (Piiroinen and Kuznetsov 2008, equations (9)-(10)). Several surfaces with additive
+// fields: one linear system (their equation (23)). Both are d/dt g_i = b_i + sum_j A_ij w_j = 0, solved here symbolically, so that the
+// sliding mode is an explicit system with Taylor coefficients, exact derivatives and native code like any other.
+#include "model/sliding.hpp"
+
+#include <saltus/expr/derivative.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+namespace {
+
+/// Gaussian elimination on expressions. Pivots: the largest constant if there is one, otherwise the first entry that is not
+/// identically zero.
+std::optional<std::vector<Expr>> solve(std::vector<std::vector<Expr>> A, std::vector<Expr> b) {
+  const std::size_t p = b.size();
+  const auto is_zero = [](const Expr& e) { return e.is_constant() && e.constant_value() == 0.0; };
+  const auto rank = [&](const Expr& e) { return is_zero(e) ? 0.0 : e.is_constant() ? 2.0 + std::abs(e.constant_value()) : 1.0; };
+  for (std::size_t k = 0; k < p; ++k) {
+    std::size_t best = k;
+    for (std::size_t i = k + 1; i < p; ++i)
+      if (rank(A[i][k]) > rank(A[best][k])) best = i;
+    if (is_zero(A[best][k])) return std::nullopt;
+    std::swap(A[k], A[best]);
+    std::swap(b[k], b[best]);
+    for (std::size_t i = k + 1; i < p; ++i) {
+      if (is_zero(A[i][k])) continue;
+      const Expr factor = A[i][k] / A[k][k];
+      for (std::size_t j = k + 1; j < p; ++j) A[i][j] -= factor * A[k][j];
+      b[i] -= factor * b[k];
+    }
+  }
+  for (std::size_t k = p; k-- > 0;) {
+    for (std::size_t j = k + 1; j < p; ++j) b[k] -= A[k][j] * b[j];
+    b[k] /= A[k][k];
+  }
+  return b;
+}
+
+}  // namespace
+
+std::optional<SlidingField> sliding_field(const Expr& time, std::span<const Expr> variables, std::span<const Expr> rhs,
+                                          std::span<const SlidingSurface> surfaces, std::span<const Expr> all_locks) {
+  const auto graph = common_graph(variables);
+  SlidingField field;
+  std::vector<Expr> symbols;
+  for (const SlidingSurface& s : surfaces) {
+    symbols.emplace_back(graph, graph->symbol("weight", SymbolKind::variable));
+    for (const Expr& lock : s.locks) field.lock_weights.emplace_back(lock, symbols.back());
+  }
+  const auto is_relaxed = [&](const Expr& lock) {
+    return std::any_of(field.lock_weights.begin(), field.lock_weights.end(), [&](const auto& w) { return w.first.same(lock); });
+  };
+  auto weights = field.lock_weights;
+  for (const Expr& lock : all_locks)  // other locks stay inputs as they are: not to be entered
+    if (!is_relaxed(lock)) weights.emplace_back(lock, lock);
+  const std::vector<Expr> relaxed = relax(rhs, weights);
+
+  std::vector<Expr> along{time}, directions{Expr(1.0)}, functions;
+  along.insert(along.end(), variables.begin(), variables.end());
+  directions.insert(directions.end(), relaxed.begin(), relaxed.end());
+  for (const SlidingSurface& s : surfaces) functions.push_back(s.function);
+  const std::vector<Expr> speed = directional_derivative(functions, along, directions);
+
+  const std::size_t p = surfaces.size();
+  const SparseExprMatrix J = jacobian(speed, symbols);
+  std::vector<std::vector<Expr>> A(p, std::vector<Expr>(p, Expr(0.0)));
+  for (const auto& entry : J.entries) {
+    const auto inside = symbols_of(std::span(&entry.value, 1), SymbolKind::variable);
+    for (const Expr& s : symbols)
+      if (std::any_of(inside.begin(), inside.end(), [&](const Expr& e) { return e.same(s); })) return std::nullopt;
+    A[entry.row][entry.column] = entry.value;
+  }
+  std::vector<std::pair<Expr, Expr>> none;
+  for (const Expr& s : symbols) none.emplace_back(s, Expr(0.0));
+  std::vector<Expr> b = substitute(speed, none);
+  for (Expr& e : b) e = -e;
+  const auto solution = solve(std::move(A), std::move(b));
+  if (!solution) return std::nullopt;
+  field.weights = *solution;
+  std::vector<std::pair<Expr, Expr>> values;
+  for (std::size_t k = 0; k < p; ++k) values.emplace_back(symbols[k], field.weights[k]);
+  field.rhs = substitute(relaxed, values);
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < p; ++k)
+    for (std::size_t l = 0; l < surfaces[k].locks.size(); ++l) field.lock_weights[next++].second = field.weights[k];
+  return field;
+}
+
+}  // namespace saltus

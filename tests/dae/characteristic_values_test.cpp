@@ -1,0 +1,353 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <saltus/dae/characteristic_values.hpp>
+#include <saltus/dae/derivative_array.hpp>
+#include <saltus/linalg/decomposition.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "problems/circuits.hpp"
+#include "problems/linear.hpp"
+#include "problems/mechanics.hpp"
+#include "suites/rescaled_system.hpp"
+
+namespace saltus {
+namespace {
+
+using problems::Problem;
+
+struct NamedProblem {
+  std::string name;
+  std::function<Problem()> make;
+};
+
+void PrintTo(const NamedProblem& p, std::ostream* out) {
+  *out << p.name;
+}
+
+class CharacteristicValuesOf : public testing::TestWithParam<NamedProblem> {};
+
+TEST_P(CharacteristicValuesOf, AreFoundExactlyAndClearly) {
+  const Problem p = GetParam().make();
+  const CharacteristicValues c = characteristic_values(*p.system, p.t, p.guess, {.max_level = 12});
+  EXPECT_EQ(to_string(c.numbers), to_string(p.expected));
+  EXPECT_EQ(to_string(c.status), "clear");
+  RecordProperty("kept", std::to_string(c.kept));
+  // the projectors have the shapes and the orthonormality that the hypothesis asks for
+  EXPECT_EQ(c.Z2.columns(), c->a);
+  EXPECT_EQ(c.T2.columns(), p.system->structure().variables - c->a);
+  EXPECT_EQ(c.Z1.columns(), c->d);
+  EXPECT_LT(max_norm(transpose_times(c.Z2, c.Z2) - Matrix::identity(c->a)), 1e-12);
+  EXPECT_LT(max_norm(transpose_times(c.T2, c.T2) - Matrix::identity(c.T2.columns())), 1e-12);
+}
+
+std::vector<NamedProblem> all_problems() {
+  using namespace problems;
+  std::vector<NamedProblem> list{{"pendulum_generic",
+                                  [] {
+                                    return pendulum({0.6, -0.8, 0.4, 0.3, 1.0});
+                                  }},
+                                 {"pendulum_at_0_degrees",
+                                  [] {
+                                    return pendulum({0.0, -1.0, 1.0, 0.0, 1.0});
+                                  }},
+                                 {"pendulum_at_90_degrees",
+                                  [] {
+                                    return pendulum({1.0, 0.0, 0.0, 0.0, 0.0});
+                                  }},
+                                 {"pendulum_from_an_inconsistent_guess",
+                                  [] {
+                                    return pendulum({2.0, 0.5, 0.0, 0.0, 0.0});
+                                  }},
+                                 {"pendulum_with_drive_and_friction",
+                                  [] {
+                                    return pendulum({0.6, -0.8, 0.4, 0.3, 1.0}, 1.0, gravity, 0.3, 2.0);
+                                  }},
+                                 {"pendulum_of_a_micrometre",
+                                  [] {
+                                    return pendulum({0.6e-6, -0.8e-6, 0.0, 0.0, 1e7}, 1e-6);
+                                  }},
+                                 {"pendulum_of_a_nanometre",
+                                  [] {
+                                    return pendulum({0.6e-9, -0.8e-9, 0.0, 0.0, 1e9}, 1e-9);
+                                  }},
+                                 {"pendulum_of_1e9_metres",
+                                  [] {
+                                    return pendulum({0.6e9, -0.8e9, 0.0, 0.0, 1e-9}, 1e9);
+                                  }},
+                                 {"pendulum_in_millimetres_and_microseconds",
+                                  [] {
+                                    return pendulum({600.0, -800.0, 0.0, 0.0, 1e-12}, 1e3, 9.81e-9);
+                                  }},
+                                 {"slider_crank",
+                                  [] {
+                                    return slider_crank({0.5, -0.2, 1.0, 0.0, 0.0});
+                                  }},
+                                 {"slider_crank_1e_6_beside_its_singularity",
+                                  [] {
+                                    return slider_crank({M_PI / 2 - 1e-6, -M_PI / 2 + 1e-6, 0.0, 0.0, 0.0}, 1.0, 1.0);
+                                  }},
+                                 {"nonlinear_circuit", nonlinear_circuit},
+                                 {"transistor_amplifier", transistor_amplifier},
+                                 {"regular_pencil_not_unique", regular_pencil_not_unique},
+                                 {"singular_pencil_unique", singular_pencil_unique},
+                                 {"pendulum_with_hidden_constraints", pendulum_with_hidden_constraints},
+                                 {"pendulum_ggl", pendulum_ggl},
+                                 {"stick_slip_while_sliding", stick_slip_while_sliding},
+                                 {"control_system", control_system},
+                                 {"redundant_and_free", redundant_and_free},
+                                 {"robot_arm", [] { return robot_arm(); }},
+                                 {"car_axis", car_axis}};
+  for (int k = 1; k <= 5; ++k)
+    list.push_back({"rotating_block_of_index_" + std::to_string(k), [k] { return rotating_block(k); }});
+  for (int k = 1; k <= 5; ++k)
+    list.push_back({"pendula_of_index_" + std::to_string(2 * k + 1), [k] { return multi_pendula(k); }});
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, CharacteristicValuesOf, testing::ValuesIn(all_problems()),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+TEST(CharacteristicValues, AreTakenOnTheSolutionSet) {
+  for (double offset : {0.3, 1e-3, 1e-9, 1e-13}) {
+    const Problem p = problems::manifold_matters(offset);
+    EXPECT_EQ(characteristic_values(*p.system, p.t, p.guess).numbers, p.expected) << offset;
+    // off it, and unprojected, the answer is another one: this is what the projection is for
+    CharacteristicOptions raw{.project = false, .neighbours = false, .use_structure = false};
+    EXPECT_EQ(characteristic_values(*p.system, p.t, p.guess, raw)->d, 1);
+  }
+}
+
+TEST(CharacteristicValues, SayThatAPointIsSingular) {
+  const Problem p = problems::slider_crank({M_PI / 2, -M_PI / 2, 0.0, 0.0, 0.0}, 1.0, 1.0);
+  const CharacteristicValues c = characteristic_values(*p.system, p.t, p.guess);
+  EXPECT_EQ(c.status, AnalysisStatus::singular_point);
+  EXPECT_EQ(c->v, 1);
+  EXPECT_EQ(c->u, 1);
+  EXPECT_FALSE(c.certificate.valid);
+}
+
+TEST(CharacteristicValues, WinOverAWrongStructuralIndex) {
+  for (const Problem& p : {problems::rotating_block(4), problems::robot_arm()}) {
+    const CharacteristicValues c = characteristic_values(*p.system, p.t, p.guess);
+    EXPECT_FALSE(c.structure.singular());
+    EXPECT_NE(c.structure.degrees_of_freedom, p.expected.d);
+    EXPECT_FALSE(c.certificate.valid);
+    EXPECT_EQ(c.numbers, p.expected);
+  }
+}
+
+TEST(CharacteristicValues, AgreeWithAndWithoutTheStructure) {
+  for (const Problem& p :
+       {problems::pendulum({0.6, -0.8, 0.4, 0.3, 1.0}), problems::slider_crank({0.5, -0.2, 1.0, 0.0, 0.0}),
+        problems::nonlinear_circuit(), problems::pendulum_ggl(), problems::car_axis()}) {
+    const CharacteristicValues with = characteristic_values(*p.system, p.t, p.guess);
+    const CharacteristicValues without = characteristic_values(*p.system, p.t, p.guess, {.use_structure = false});
+    EXPECT_TRUE(with.certificate.valid) << p.name;
+    EXPECT_EQ(to_string(with.numbers), to_string(without.numbers)) << p.name;
+  }
+}
+
+TEST(CharacteristicValues, OfTheMicrofaradCircuitHaveAWideMargin) {
+  const Problem p = problems::nonlinear_circuit();
+  const CharacteristicValues c = characteristic_values(*p.system, p.t, p.guess);
+  EXPECT_GT(c.kept, 1e-3);
+  EXPECT_LT(c.dropped, 1e-14);
+}
+
+TEST(CharacteristicValues, RefuseAWrongNumberOfValues) {
+  const Problem p = problems::pendulum({});
+  EXPECT_THROW(characteristic_values(*p.system, 0.0, std::vector{1.0}), UsageError);
+}
+
+// A linear DAE with constant coefficients, E x' = A x, by its matrices.
+class LinearSystem final : public System {
+ public:
+  LinearSystem(Matrix E, Matrix A) : E_(std::move(E)), A_(std::move(A)) {
+    std::vector<std::pair<int, int>> all;
+    for (int j = 0; j < E_.columns(); ++j)
+      for (int i = 0; i < E_.rows(); ++i) all.emplace_back(i, j);
+    structure_.equations = E_.rows();
+    structure_.variables = E_.columns();
+    structure_.state_pattern = structure_.derivative_pattern = make_pattern(E_.rows(), E_.columns(), all);
+    structure_.linear = structure_.constant_jacobian = structure_.taylor = true;
+  }
+  const Structure& structure() const override { return structure_; }
+  void residual(double, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+    std::ranges::fill(F, 0.0);
+    multiply_add(E_, xp, 1.0, F);
+    multiply_add(A_, x, -1.0, F);
+  }
+  void jacobian(double, std::span<const double>, std::span<const double>, std::span<double> Fx,
+                std::span<double> Fxp) override {
+    for (std::size_t k = 0; k < Fx.size(); ++k) {
+      Fx[k] = -A_.data()[k];
+      Fxp[k] = E_.data()[k];
+    }
+  }
+  void taylor(double t, int level, std::span<const double> X, std::span<double> F) override {
+    const auto n = static_cast<std::size_t>(structure_.variables), m = static_cast<std::size_t>(structure_.equations);
+    std::vector<double> xp(n);
+    for (std::size_t k = 0; k <= static_cast<std::size_t>(level); ++k) {
+      for (std::size_t j = 0; j < n; ++j) xp[j] = static_cast<double>(k + 1) * X[(k + 1) * n + j];
+      residual(t, X.subspan(k * n, n), xp, F.subspan(k * m, m));
+    }
+  }
+  void taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F, std::span<double> Fx,
+                       std::span<double> Fxp) override {
+    taylor(t, level, X, F);
+    std::ranges::fill(Fx, 0.0);
+    std::ranges::fill(Fxp, 0.0);
+    const std::size_t entries = structure_.state_pattern.row.size();
+    jacobian(t, {}, {}, Fx.first(entries), Fxp.first(entries));
+  }
+
+ private:
+  Matrix E_, A_;
+  Structure structure_;
+};
+
+// A product of plane rotations and mild stretches: condition number below 16.
+Matrix random_transformation(int n) {
+  Matrix q = Matrix::identity(n);
+  for (int k = 0; k < n; ++k) q(k, k) = *rc::gen::inRange(4, 9) / 8.0;
+  for (int turn = 0; turn < 2 * n && n > 1; ++turn) {
+    const int i = *rc::gen::inRange(0, n), j = *rc::gen::inRange(0, n);
+    if (i == j) continue;
+    const double angle = *rc::gen::inRange(0, 628) / 100.0, c = std::cos(angle), s = std::sin(angle);
+    for (int k = 0; k < n; ++k) {
+      const double a = q(i, k), b = q(j, k);
+      q(i, k) = c * a + s * b;
+      q(j, k) = c * b - s * a;
+    }
+  }
+  return q;
+}
+
+RC_GTEST_PROP(CharacteristicValues, AreInvariantUnderEquivalenceTransformations, ()) {
+  // Kronecker form: nilpotent blocks of given sizes, an ODE part, zero columns (undetermined) and zero rows (vanishing)
+  int ode = *rc::gen::inRange(0, 3);
+  const int free = *rc::gen::inRange(0, 2), redundant = *rc::gen::inRange(0, 2);
+  std::vector<int> blocks;
+  for (int k = *rc::gen::inRange(0, 3); k > 0; --k) blocks.push_back(*rc::gen::inRange(1, 4));
+  int a = 0, mu = 0;
+  for (int size : blocks) {
+    a += size;
+    mu = std::max(mu, size - 1);
+  }
+  if (ode + a == 0) ode = 1;
+  const int n = ode + a + free, m = ode + a + redundant;
+  Matrix E(m, n), A(m, n);
+  int at = 0;
+  for (; at < ode; ++at) {
+    E(at, at) = 1.0;
+    A(at, at) = -0.5 - at;
+  }
+  for (int size : blocks)
+    for (int k = 0; k < size; ++k, ++at) {
+      A(at, at) = 1.0;
+      if (k + 1 < size) E(at, at + 1) = 1.0;
+    }
+  const Matrix P = random_transformation(m), Q = random_transformation(n);
+  LinearSystem system(P * E * Q, P * A * Q);
+  const CharacteristicValues c =
+      characteristic_values(system, 0.0, std::vector<double>(static_cast<std::size_t>(n), 1.0));
+  RC_LOG() << to_string(c.numbers) << " " << to_string(c.status) << " kept " << c.kept << " dropped " << c.dropped;
+  RC_ASSERT(c.numbers.mu == mu);
+  RC_ASSERT(c.numbers.d == ode);
+  RC_ASSERT(c.numbers.a == a);
+  RC_ASSERT(c.numbers.u == free);
+  RC_ASSERT(c.numbers.v == redundant);
+}
+
+RC_GTEST_PROP(CharacteristicValues, DoNotDependOnUnits, ()) {
+  // Where the structure is certified, units from 1e-6 to 1e6 of every variable and equation and from 1e-3 to 1e3 of
+  // time are harmless. Rank decisions alone see the units through the noise that they amplify, and are promised less.
+  const auto certified =
+      std::vector<std::function<Problem()>>{[] {
+                                              return problems::pendulum({0.6, -0.8, 0.4, 0.3, 1.0});
+                                            },
+                                            [] {
+                                              return problems::slider_crank({0.5, -0.2, 1.0, 0.0, 0.0});
+                                            },
+                                            problems::nonlinear_circuit, problems::pendulum_ggl};
+  const auto others = std::vector<std::function<Problem()>>{
+      problems::pendulum_with_hidden_constraints, problems::singular_pencil_unique,
+      [] { return problems::rotating_block(3); }, problems::control_system};
+  const bool structured = *rc::gen::arbitrary<bool>();
+  const Problem p = (structured ? certified : others)[*rc::gen::inRange<std::size_t>(0, 4)]();
+  const int range = structured ? 6 : 2, time_range = structured ? 3 : 1;
+  const auto factor = [&] { return std::pow(10.0, *rc::gen::inRange(-range, range + 1)); };
+  std::vector<double> variable(p.guess.size()), equation(static_cast<std::size_t>(p.system->structure().equations));
+  for (double& value : variable) value = factor();
+  for (double& value : equation) value = factor();
+  const double time = std::pow(10.0, *rc::gen::inRange(-time_range, time_range + 1));
+  RescaledSystem system(*p.system, variable, equation, time);
+  std::vector<double> guess = p.guess;
+  for (std::size_t j = 0; j < guess.size(); ++j) guess[j] /= variable[j];
+  const CharacteristicValues c = characteristic_values(system, p.t / time, guess);
+  RC_LOG() << p.name << ": " << to_string(c.numbers) << " " << to_string(c.status) << " kept " << c.kept << " dropped "
+           << c.dropped;
+  RC_ASSERT(to_string(c.numbers) == to_string(p.expected));
+}
+
+TEST(DerivativeArray, NeedsTaylorCoefficientsAboveLevelZero) {
+  class NoTaylor final : public System {
+   public:
+    NoTaylor() {
+      structure_.equations = structure_.variables = 2;
+      structure_.state_pattern = make_pattern(2, 2, std::vector<std::pair<int, int>>{{0, 1}, {1, 0}, {1, 1}});
+      structure_.derivative_pattern = make_pattern(2, 2, std::vector<std::pair<int, int>>{{0, 0}});
+    }
+    const Structure& structure() const override { return structure_; }
+    void residual(double, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+      F[0] = xp[0] - x[1];
+      F[1] = x[0] + x[1] * x[1] * x[1] + x[1] - 2.0;
+    }
+    void jacobian(double, std::span<const double> x, std::span<const double>, std::span<double> Fx,
+                  std::span<double> Fxp) override {
+      Fx[0] = 1.0;
+      Fx[1] = -1.0;
+      Fx[2] = 3.0 * x[1] * x[1] + 1.0;
+      Fxp[0] = 1.0;
+    }
+
+   private:
+    Structure structure_;
+  } system;
+  DerivativeArray array(system);
+  std::vector<double> f(4), X(6, 0.0);
+  EXPECT_THROW(array.evaluate(0.0, 1, X, f), UsageError);
+  EXPECT_NO_THROW(array.evaluate(0.0, 0, std::span(X).first(4), std::span(f).first(2)));
+  // index 1 is found without them
+  const CharacteristicValues c = characteristic_values(system, 0.0, std::vector{0.0, 0.0});
+  EXPECT_EQ(to_string(c.numbers), "mu=0 d=1 a=1 u=0 v=0 r=2");
+  EXPECT_EQ(c.status, AnalysisStatus::clear);
+}
+
+TEST(DerivativeArray, JacobianAgreesWithDifferenceQuotients) {
+  const Problem p = problems::slider_crank({0.5, -0.2, 1.0, 0.3, 0.7});
+  DerivativeArray array(*p.system);
+  const int level = 3;
+  std::vector<double> X(static_cast<std::size_t>(array.columns(level))), f(static_cast<std::size_t>(array.rows(level))),
+      g(f.size());
+  for (std::size_t k = 0; k < X.size(); ++k) X[k] = std::sin(1.0 + 2.0 * static_cast<double>(k));
+  Matrix J;
+  array.evaluate(0.3, level, X, f, J);
+  // central differences: h^2 f'''/6 with f''' of size 1e2, and eps |F| / h
+  const double h = 1e-5;
+  for (int j = 0; j < J.columns(); ++j) {
+    const double x = X[j];
+    X[j] = x + h;
+    array.evaluate(0.3, level, X, f);
+    X[j] = x - h;
+    array.evaluate(0.3, level, X, g);
+    X[j] = x;
+    for (int i = 0; i < J.rows(); ++i) EXPECT_NEAR((f[i] - g[i]) / (2 * h), J(i, j), 1e-7 * (1.0 + std::abs(J(i, j))));
+  }
+}
+
+}  // namespace
+}  // namespace saltus

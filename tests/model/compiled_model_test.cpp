@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+#include <saltus/model/compiled_model.hpp>
+
+#include <cmath>
+
+namespace saltus {
+namespace {
+
+TEST(CompiledModel, RelationsOnOneFunctionAreOneGuard) {
+  Model m("m");
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(der(x) == sign(x - y) + abs(x - y));
+  m.equation(der(y) == max(x, y));
+  m.when(x < y).reset(x, y);
+  CompiledModel c(m);
+  ASSERT_EQ(c.guards().size(), 1u);
+  EXPECT_EQ(c.guards()[0].name, "x > y");
+}
+
+TEST(CompiledModel, OneProgramServesAllLocks) {
+  Model m("m");
+  const Expr x = m.variable("x", 1.0);
+  m.equation(der(x) == if_else(x > 0.0, Expr(-1.0), Expr(3.0)));
+  CompiledModel c(m);
+  Mode mode = c.initial_mode();
+  double xp[1];
+  c.set_side(mode, 0, +1);
+  c.system(mode).rhs(0.0, std::vector{-5.0}, xp);  // locked: the value of x does not matter
+  EXPECT_EQ(xp[0], -1.0);
+  c.set_side(mode, 0, -1);
+  c.system(mode).rhs(0.0, std::vector{5.0}, xp);
+  EXPECT_EQ(xp[0], 3.0);
+  EXPECT_EQ(c.describe(mode), "x <= 0");
+}
+
+TEST(CompiledModel, DiscreteRelationsAreNotGuards) {
+  Model m("m");
+  const Expr x = m.variable("x"), n = m.discrete("n", 2.0);
+  m.equation(der(x) == if_else(n >= 3.0, Expr(1.0), Expr(0.0)));
+  m.when(m.time() > 1.0).assign(n, m.pre(n) + 1.0);
+  CompiledModel c(m);
+  ASSERT_EQ(c.guards().size(), 1u);
+  EXPECT_TRUE(c.guards()[0].time_only);
+  Transition t;
+  t.mode = c.initial_mode();
+  t.x = {0.0};
+  const std::vector<double> x0{0.0}, xp0{0.0};
+  c.transition({.t = 0.0, .x_before = x0, .xp_before = xp0, .initial = true}, t);
+  double xp[1];
+  c.system(t.mode).rhs(0.0, x0, xp);
+  EXPECT_EQ(xp[0], 0.0);
+  c.set_side(t.mode, 0, +1);
+  EXPECT_TRUE(c.transition({.t = 1.0, .x_before = x0, .xp_before = xp0}, t));
+  EXPECT_EQ(t.mode.discrete[0], 3.0);
+  c.system(t.mode).rhs(1.0, x0, xp);
+  EXPECT_EQ(xp[0], 1.0);
+}
+
+TEST(CompiledModel, TimeEventsAreKnownInAdvance) {
+  Model m("m");
+  const Expr x = m.variable("x"), p = m.parameter("p", 4.0);
+  m.equation(der(x) == if_else(m.time() > 0.5 * p, Expr(1.0), Expr(0.0)) + if_else(7.0 < m.time(), Expr(1.0), Expr(0.0)));
+  CompiledModel c(m);
+  Mode mode = c.initial_mode();
+  for (int k = 0; k < 2; ++k) c.set_side(mode, k, -1);
+  std::vector<int> guards;
+  EXPECT_EQ(c.next_time_event(mode, 0.0, +1, guards), 2.0);
+  EXPECT_EQ(guards.size(), 1u);
+  guards.clear();
+  EXPECT_EQ(c.next_time_event(mode, 2.0, +1, guards), 7.0);
+  guards.clear();
+  EXPECT_EQ(c.next_time_event(mode, 8.0, +1, guards), INFINITY);
+}
+
+TEST(CompiledModel, ElsewhenActsOnlyIfTheFirstDoesNot) {
+  Model m("m");
+  const Expr x = m.variable("x", 0.0), a = m.discrete("a", 0.0), b = m.discrete("b", 0.0);
+  m.equation(der(x) == 1.0);
+  auto w = m.when(x > 1.0);
+  w.assign(a, 1.0);
+  w.otherwise_when(x > 2.0).assign(b, 1.0);
+  CompiledModel c(m);
+  ASSERT_EQ(c.guards().size(), 2u);
+  const std::vector<double> x0{3.0}, xp0{1.0};
+  const auto fire = [&](bool first, bool second) {
+    Transition t;
+    t.mode = c.initial_mode();
+    t.x = {0.0};
+    for (int k = 0; k < 2; ++k) c.set_side(t.mode, k, -1);
+    c.transition({.t = 0.0, .x_before = x0, .xp_before = xp0, .initial = true}, t);
+    if (first) c.set_side(t.mode, 0, +1);
+    if (second) c.set_side(t.mode, 1, +1);
+    c.transition({.t = 1.0, .x_before = x0, .xp_before = xp0}, t);
+    return std::pair(t.mode.discrete[0], t.mode.discrete[1]);
+  };
+  EXPECT_EQ(fire(true, false), std::pair(1.0, 0.0));
+  EXPECT_EQ(fire(false, true), std::pair(0.0, 1.0));
+  EXPECT_EQ(fire(true, true), std::pair(1.0, 0.0));
+}
+
+TEST(CompiledModel, ClausesOfOneInstantSeeTheValuesBefore) {
+  // two resets that exchange values must not see each other
+  Model m("swap");
+  const Expr x = m.variable("x", 1.0), y = m.variable("y", 2.0);
+  m.equation(der(x) == 0.0);
+  m.equation(der(y) == 0.0);
+  m.when(m.time() > 1.0).reset(x, y);
+  m.when(m.time() > 1.0).reset(y, x);
+  CompiledModel c(m);
+  Transition t;
+  t.mode = c.initial_mode();
+  t.x = {1.0, 2.0};
+  const std::vector<double> x0{1.0, 2.0}, xp0{0.0, 0.0};
+  c.transition({.t = 0.0, .x_before = x0, .xp_before = xp0, .initial = true}, t);
+  c.set_side(t.mode, 0, +1);
+  c.transition({.t = 1.0, .x_before = x0, .xp_before = xp0}, t);
+  EXPECT_EQ(t.x, (std::vector{2.0, 1.0}));
+}
+
+TEST(CompiledModel, AnEndlessEventIterationIsNamed) {
+  Model m("flip");
+  const Expr x = m.variable("x"), q = m.discrete("q", 0.0);
+  m.equation(der(x) == q);
+  m.define(q, 1.0 - m.pre(q));
+  CompiledModel c(m);
+  Transition t;
+  t.mode = c.initial_mode();
+  t.x = {0.0};
+  const std::vector<double> x0{0.0};
+  c.transition({.t = 0.0, .x_before = x0, .xp_before = x0, .initial = true}, t);
+  EXPECT_TRUE(t.failed);
+  EXPECT_NE(t.message.find("do not settle"), std::string::npos);
+}
+
+TEST(CompiledModel, EliminatesChainsOfDefinitionsAndKeepsLoops) {
+  Model m("m");
+  const Expr x = m.variable("x", 2.0), a = m.variable("a"), b = m.variable("b"), c = m.variable("c"), d = m.variable("d");
+  m.equation(b == a + 1.0);
+  m.equation(x * x == a);
+  m.equation(der(x) == b);
+  m.equation(c == 0.5 * cos(d));
+  m.equation(d == c + x);
+  CompiledModel compiled(m);
+  // a and b go; one of c, d goes and leaves an implicit equation for the other
+  ASSERT_EQ(compiled.variables().size(), 3u);
+  EXPECT_EQ(compiled.observed().size(), 5u);
+  std::vector<double> values(5);
+  compiled.observe(compiled.initial_mode(), 0.0, std::vector{2.0, 3.0, 4.0}, std::vector{0.0, 0.0, 0.0}, values);
+  EXPECT_EQ(values[1], 4.0);
+  EXPECT_EQ(values[2], 5.0);
+}
+
+}  // namespace
+}  // namespace saltus

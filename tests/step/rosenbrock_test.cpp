@@ -1,0 +1,182 @@
+#include <gtest/gtest.h>
+#include <saltus/linalg/lu.hpp>
+#include <saltus/step/rosenbrock.hpp>
+
+#include <cmath>
+#include <functional>
+
+#include "problems/stiff_problems.hpp"
+#include "suites/stepper_suite.hpp"
+
+namespace saltus {
+namespace {
+
+using Vector = std::vector<double>;
+
+/// The method in its original form: alpha, beta = alpha + gamma, b (Hairer, Wanner II, (7.4), from the transformed one
+/// by (7.24)).
+struct Original {
+  int s;
+  Vector alpha, beta, gamma, b;  // rows of s
+
+  explicit Original(const RosenbrockTableau& t)
+      : s(t.stages), alpha(s * s, 0.0), beta(s * s), gamma(s * s, 0.0), b(s, 0.0) {
+    // Gamma^{-1} = 1/gamma - C is lower triangular: its inverse by columns
+    Vector columns(s * s, 0.0);
+    for (int i = 0; i < s; ++i)
+      for (int j = 0; j <= i; ++j) columns[j * s + i] = i == j ? 1.0 / t.gamma : -t.C[i * s + j];
+    DenseLu lu;
+    EXPECT_TRUE(lu.factorise(s, columns));
+    for (int j = 0; j < s; ++j) {
+      Vector unit(s, 0.0);
+      unit[j] = 1.0;
+      lu.solve(unit);
+      for (int i = 0; i < s; ++i) gamma[i * s + j] = unit[i];
+    }
+    Vector m(t.a.end() - s, t.a.end());
+    m[s - 1] = 1.0;
+    for (int i = 0; i < s; ++i)
+      for (int j = 0; j < s; ++j) {
+        for (int k = 0; k < s; ++k) alpha[i * s + j] += t.a[i * s + k] * gamma[k * s + j];
+        b[j] += m[i] * gamma[i * s + j];
+      }
+    for (int k = 0; k < s * s; ++k) beta[k] = alpha[k] + gamma[k];
+  }
+
+  Vector times(const Vector& matrix, const Vector& v) const {
+    Vector result(s, 0.0);
+    for (int i = 0; i < s; ++i)
+      for (int j = 0; j < s; ++j) result[i] += matrix[i * s + j] * v[j];
+    return result;
+  }
+};
+
+struct Tree {
+  int nodes;
+  double gamma;
+  Vector phi;
+};
+
+/// All rooted trees: a node with one child takes beta, one with several takes alpha for each (Hairer, Wanner II,
+/// Theorem IV.7.4).
+std::vector<Tree> trees_up_to(const Original& m, int most) {
+  std::vector<Tree> list = {{1, 1.0, Vector(m.s, 1.0)}};
+  for (int nodes = 2; nodes <= most; ++nodes) {
+    const int smaller = static_cast<int>(list.size());
+    std::function<void(int, int, double, Vector, int)> add = [&](int rest, int largest, double gamma,
+                                                                 const Vector& product, int children) {
+      if (rest == 0) {
+        list.push_back({nodes, gamma * nodes, product});
+        return;
+      }
+      for (int child = largest; child >= 0; --child) {
+        if (list[child].nodes > rest) continue;
+        const bool only = children == 0 && list[child].nodes == rest;
+        Vector next = m.times(only ? m.beta : m.alpha, list[child].phi);
+        for (int i = 0; i < m.s; ++i) next[i] *= product[i];
+        add(rest - list[child].nodes, child, gamma * list[child].gamma, next, children + 1);
+      }
+    };
+    add(nodes - 1, smaller - 1, 1.0, Vector(m.s, 1.0), 0);
+  }
+  return list;
+}
+
+class RosenbrockTableTest : public ::testing::TestWithParam<const RosenbrockTableau*> {};
+
+TEST_P(RosenbrockTableTest, MeetsTheOrderConditionsAndNotOneMore) {
+  const RosenbrockTableau& t = *GetParam();
+  const Original m(t);
+  double beyond = 0.0;
+  for (const Tree& tree : trees_up_to(m, t.order + 1)) {
+    double sum = 0.0, size = 1.0;
+    for (int i = 0; i < m.s; ++i) sum += m.b[i] * tree.phi[i], size += std::abs(m.b[i] * tree.phi[i]);
+    // the published digits end at 1e-15 times coefficients of size 100
+    if (tree.nodes <= t.order)
+      EXPECT_NEAR(sum, 1.0 / tree.gamma, 1e-12 * size) << tree.nodes << " nodes";
+    else
+      beyond = std::max(beyond, std::abs(sum - 1.0 / tree.gamma));
+  }
+  EXPECT_GT(beyond, 1e-5);
+}
+
+TEST_P(RosenbrockTableTest, HasTimesThatFitItsMatrices) {
+  const RosenbrockTableau& t = *GetParam();
+  const Original m(t);
+  const Vector c = m.times(m.alpha, Vector(m.s, 1.0)), d = m.times(m.gamma, Vector(m.s, 1.0));
+  for (int i = 0; i < m.s; ++i) {
+    EXPECT_NEAR(t.c[i], c[i], 1e-12) << i;
+    EXPECT_NEAR(t.d[i], d[i], 1e-12) << i;
+  }
+}
+
+std::string table_name(const ::testing::TestParamInfo<const RosenbrockTableau*>& info) {
+  return info.param->order == 4 ? "Rodas4" : "Rodas5P";
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, RosenbrockTableTest, ::testing::Values(&rodas_4(), &rodas_5p()), table_name);
+
+TEST(Rosenbrock, KeepsItsOrderOnAnIndex1Dae) {
+  auto problem = problem::index_1();
+  for (const RosenbrockTableau* table : {&rodas_4(), &rodas_5p()}) {
+    const double slope =
+        suite::measured_order([&](StepOptions options) { return make_rosenbrock(*table, std::move(options)); }, problem,
+                              table->order, 1e-11, 24.0);
+    RecordProperty("order", std::to_string(slope));
+    EXPECT_NEAR(slope, table->order, 0.3) << table->name;
+  }
+}
+
+TEST(Rosenbrock, SolvesStiffProblemsToTheirTolerance) {
+  // errors at the end relative to rtol |x| + atol; the published codes of this family stay within a few hundred on this
+  // set
+  const double rtol = 1e-7;
+  std::vector<problem::Problem> problems;
+  problems.push_back(problem::robertson());
+  problems.push_back(problem::hires());
+  problems.push_back(problem::oregonator());
+  problems.push_back(problem::van_der_pol());
+  problems.push_back(problem::transistor_amplifier());
+  for (auto& problem : problems)
+    for (const RosenbrockTableau* table : {&rodas_4(), &rodas_5p()}) {
+      const double atol = problem.name == "robertson" ? 1e-15 : 1e-10;
+      auto stepper = make_rosenbrock(*table, {.rtol = rtol, .atol = {atol}});
+      suite::error_at_end(*stepper, problem);
+      double worst = 0.0;
+      for (std::size_t j = 0; j < problem.x1.size(); ++j)
+        worst = std::max(worst, std::abs(stepper->x()[j] - problem.x1[j]) / (rtol * std::abs(problem.x1[j]) + atol));
+      const StepStatistics& s = stepper->statistics();
+      RecordProperty(problem.name + " " + table->name, std::to_string(worst) + " in " + std::to_string(s.steps) + "+" +
+                                                           std::to_string(s.rejected) + " steps, " +
+                                                           std::to_string(s.evaluations) + " evaluations");
+      EXPECT_LT(worst, 300.0) << problem.name << ", " << table->name;
+      EXPECT_LT(s.steps, 20000) << problem.name << ", " << table->name;
+    }
+}
+
+TEST(Rosenbrock, IsNotLimitedByStiffness) {
+  auto problem = problem::prothero_robinson(1e8);
+  auto stepper = make_rosenbrock(rodas_4(), {.rtol = 1e-5, .atol = {1e-5}});
+  EXPECT_LT(suite::error_at_end(*stepper, problem), 1e-4);
+  EXPECT_LT(stepper->statistics().steps, 200);
+}
+
+TEST(Rosenbrock, UsesSparseFactorsForLargeModesAndReusesConstantOnes) {
+  auto problem = problem::heat(300);
+  auto stepper = make_rosenbrock(rodas_4(), {.rtol = 1e-7, .atol = {1e-7}});
+  EXPECT_LT(suite::error_at_end(*stepper, problem), 1e-6);
+  const StepStatistics& s = stepper->statistics();
+  EXPECT_EQ(s.jacobians, 1);
+  EXPECT_LT(s.factorisations, s.steps + s.rejected);
+}
+
+TEST(Rosenbrock, RefusesWhatItCannotDo) {
+  auto implicit = problem::implicit_index_1();
+  auto stepper = make_rosenbrock(rodas_4(), {});
+  EXPECT_THROW(stepper->start(*implicit.system, {.x = implicit.x0, .xp = implicit.xp0}), UsageError);
+  auto dae = problem::index_1();
+  EXPECT_THROW(stepper->start(*dae.system, {.x = dae.x0}), UsageError);
+}
+
+}  // namespace
+}  // namespace saltus

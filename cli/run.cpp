@@ -112,7 +112,7 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
     out << "no events\n";
     return;
   }
-  out << fmt::format("{:>5}  {:>18}  {:<11} {}\n", "#", "time", "kind", "what");
+  out << fmt::format("{:>5}  {:>18}  {:<12} {}\n", "#", "time", "kind", "what");
   const std::size_t head = events.size() <= limit ? events.size() : limit - limit / 4;
   const std::size_t tail = events.size() <= limit ? events.size() : events.size() - limit / 4;
   for (std::size_t k = 0; k < events.size(); ++k) {
@@ -123,8 +123,8 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
     const Event& e = events[k];
     const std::string text = e.describe();
     const std::string kind(to_string(e.kind));
-    const std::string rest = text.size() > kind.size() ? text.substr(kind.size() + (text[kind.size()] == ':' ? 2 : 1)) : "";
-    out << fmt::format("{:>5}  {:>18.12g}  {:<11} {}\n", k + 1, e.t, kind, rest);
+    const std::string rest = text.size() > kind.size() + 2 ? text.substr(kind.size() + 2) : "";  // after ": " or "; "
+    out << fmt::format("{:>5}  {:>18.12g}  {:<12} {}\n", k + 1, e.t, kind, rest);
   }
 }
 

@@ -47,6 +47,14 @@ void check_options(const SimulateOptions& o, std::size_t variables) {
   if (o.max_steps < 1 || o.max_mode_changes < 1) throw UsageError("max_steps and max_mode_changes must be at least 1");
 }
 
+/// "v1 > v2" as a surface: "v1 = v2".
+std::string surface_name(std::string relation) {
+  for (const char* sign : {" >= ", " > "})
+    if (const auto place = relation.find(sign); place != std::string::npos)
+      return relation.replace(place, std::string_view(sign).size(), " = ");
+  return relation;
+}
+
 bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 }  // namespace
@@ -431,7 +439,7 @@ struct Simulator::Impl {
     std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
     system->guards(t, x, xp, g);
     for (std::size_t k = 0; k < mode.sliding.size(); ++k) {
-      event.surfaces.push_back(hybrid->guards()[mode.sliding[k]].name);
+      event.surfaces.push_back(surface_name(hybrid->guards()[mode.sliding[k]].name));
       event.weights.push_back(g[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
     }
   }

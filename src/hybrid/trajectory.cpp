@@ -28,7 +28,9 @@ std::string Event::describe() const {
   for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
   for (std::size_t k = 0; k < surfaces.size(); ++k)
     text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);
-  if (jump != 0.0) text += fmt::format("; jump {:.6g}", jump);
+  double size = 1.0;  // a change within rounding is not worth a word
+  for (const double v : before) size = std::max(size, std::abs(v));
+  if (jump > 1e-13 * size) text += fmt::format("; jump {:.6g}", jump);
   if (!message.empty()) text += "; " + message;
   return text;
 }

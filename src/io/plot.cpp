@@ -85,7 +85,7 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
     return script;
   }
   fmt::format_to(out, "set multiplot layout {},1 title {} noenhanced\n", panels.size(), quoted(title));
-  const auto [low, high] = std::minmax(run.t_start(), run.t_end());
+  const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
   fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low, high > low ? high : low + 1.0);
   std::size_t shaded = 0;
   for (const auto& segment : run.segments()) {

@@ -62,7 +62,7 @@ TEST(Sliding, DryFrictionComesToRest) {
     EXPECT_NEAR(run.events()[k].after[0], x_at[k], 1e-8);
   }
   EXPECT_EQ(run.events()[3].kind, EventKind::slide_enter);
-  EXPECT_EQ(run.events()[3].surfaces, (std::vector<std::string>{"v > 0"}));
+  EXPECT_EQ(run.events()[3].surfaces, (std::vector<std::string>{"v = 0"}));
   EXPECT_NEAR(run.events()[3].weights[0], 0.75, 1e-8);  // -x - 0.4 (2 w - 1) = 0 at x = -0.2
   EXPECT_NEAR(run.final()[0], -0.2, 1e-8);
   EXPECT_EQ(run.final()[1], 0.0);

@@ -21,6 +21,7 @@ TEST(PlotScript, HasAPanelPerUnitAndAMarkPerEvent) {
   const Trajectory run = oscillator();
   const std::string script = plot_script(run, "a.svg", {.title = "it's a `title`"});
   EXPECT_NE(script.find("layout 2,1"), std::string::npos);
+  EXPECT_NE(script.find("set xrange [0:10]"), std::string::npos);
   EXPECT_NE(script.find("'it''s a `title`'"), std::string::npos);  // single quotes: nothing is executed
   std::size_t marks = 0;
   for (std::size_t p = script.find("set arrow"); p != std::string::npos; p = script.find("set arrow", p + 1)) ++marks;

@@ -1,0 +1,109 @@
+// `saltus run` as a user calls it.
+#include "cli/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace saltus::cli {
+namespace {
+
+struct RunTest : ::testing::Test {
+  std::filesystem::path folder;
+  std::string out, err;
+
+  RunTest() {
+    folder = std::filesystem::temp_directory_path() /
+             ("saltus_run_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(folder);
+  }
+  ~RunTest() override { std::filesystem::remove_all(folder); }
+
+  std::string file(const std::string& name, const std::string& text = "") {
+    const std::string path = (folder / name).string();
+    if (!text.empty()) std::ofstream(path) << text;
+    return path;
+  }
+  ExitCode run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "run");
+    std::ostringstream o, e;
+    const ExitCode code = run_app({run_command()}, arguments, {.out = o, .err = e});
+    out = o.str();
+    err = e.str();
+    return code;
+  }
+};
+
+constexpr const char* ball = R"(model Ball
+  parameter Real e = 0.9;
+  Real h(start = 10, fixed = true), v(start = 0, fixed = true);
+equation
+  der(h) = v;
+  der(v) = -9.8;
+  when h < 0 then
+    reinit(v, -e*pre(v));
+  end when;
+  annotation(experiment(StopTime = 20, Tolerance = 1e-10));
+end Ball;
+)";
+
+TEST_F(RunTest, TheBallFromItsFileHasItsThirteenImpacts) {
+  const std::string json = file("ball.json");
+  ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--json", json}), ExitCode::success) << err;
+  EXPECT_NE(out.find("1.42857142857"), std::string::npos) << out;
+  EXPECT_NE(out.find("success at t = 20"), std::string::npos) << out;
+  const auto j = nlohmann::json::parse(std::ifstream(json));
+  ASSERT_EQ(j["events"].size(), 13u);
+  double t = 10.0 / 7.0, interval = 2.0 * t;
+  for (const auto& e : j["events"]) {
+    EXPECT_NEAR(e["t"].get<double>(), t, 1e-9);
+    EXPECT_EQ(e["kind"], "reset");
+    t += interval *= 0.9;
+  }
+  EXPECT_EQ(j["parameters"]["e"], 0.9);
+  EXPECT_NE(j["events"][0]["where"][0].get<std::string>().find("Ball.mo:7"), std::string::npos);
+}
+
+TEST_F(RunTest, ParametersAndTheTimeSpanCanBeSet) {
+  const std::string csv = file("ball.csv");
+  ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--quiet", "--set", "e=0.5", "--stop", "3", "--csv", csv, "--vars", "h",
+                 "--intervals", "10"}),
+            ExitCode::success)
+      << err;
+  EXPECT_EQ(out, "");
+  std::ifstream in(csv);
+  std::string line;
+  std::getline(in, line);
+  EXPECT_EQ(line, "time,h");
+  int rows = 0;
+  while (std::getline(in, line)) ++rows;
+  EXPECT_EQ(rows, 11 + 2 * 2);  // impacts at 10/7 and 20/7
+}
+
+TEST_F(RunTest, WrongInputHasExitCodeTwo) {
+  EXPECT_EQ(run({file("missing.mo")}), ExitCode::usage);
+  EXPECT_EQ(run({file("Ball.mo", ball), "--set", "e"}), ExitCode::usage);
+  EXPECT_NE(err.find("NAME=VALUE"), std::string::npos) << err;
+  EXPECT_EQ(run({file("Ball.mo"), "--set", "ee=1"}), ExitCode::usage);
+  EXPECT_NE(err.find("ee"), std::string::npos) << err;
+  EXPECT_EQ(run({file("Ball.mo"), "--method", "euler"}), ExitCode::usage);
+  EXPECT_EQ(run({file("bad.mo", "model Bad\n  Real x;\nequation\n  der(x) = y;\nend Bad;\n")}), ExitCode::usage);
+  EXPECT_NE(err.find("bad.mo:4:12"), std::string::npos) << err;
+  EXPECT_EQ(run({file("Ball.mo"), "--no-plot", "--csv", "/nonexistent/folder/a.csv"}), ExitCode::usage);
+}
+
+TEST_F(RunTest, ANumericalFailureHasExitCodeOneAndStillWritesItsFiles) {
+  const std::string json = file("f.json");
+  EXPECT_EQ(run({file("B.mo", "model B\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = x^2;\nend B;\n"), "--stop", "2",
+                 "--no-plot", "--json", json}),
+            ExitCode::failure);
+  const auto j = nlohmann::json::parse(std::ifstream(json));
+  EXPECT_NE(j["status"]["code"], "success");
+  EXPECT_NEAR(j["status"]["t"].get<double>(), 1.0, 1e-3);
+}
+
+}  // namespace
+}  // namespace saltus::cli

@@ -289,6 +289,23 @@ TaylorProgram::TaylorProgram(std::span<const std::vector<Expr>> inputs, const st
   recurrences_ = std::make_shared<const Recurrences>(Builder(*graph, input_ids, varying).run(input_ids, output_ids));
 }
 
+std::size_t TaylorProgram::operations(int order) const {
+  const auto k = static_cast<std::size_t>(order);
+  std::size_t total = recurrences_->code.size();
+  for (const TaylorInstruction& i : recurrences_->varying) {
+    switch (i.op) {
+      case TaylorOp::add:
+      case TaylorOp::sub:
+      case TaylorOp::neg:
+      case TaylorOp::scale:
+      case TaylorOp::divide_by:
+      case TaylorOp::select: total += k; break;
+      default: total += k * (k + 3) / 2;  // k + 1 terms at order k
+    }
+  }
+  return total;
+}
+
 TaylorWorkspace::TaylorWorkspace(TaylorProgram program) : program_(std::move(program)) {}
 
 void TaylorWorkspace::start(int order) {

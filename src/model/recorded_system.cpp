@@ -64,6 +64,11 @@ struct RecordedSystem::Impl {
   Workspace residual_work, rhs_work, jacobian_work, time_work, guard_work;
   TaylorProgram residual_series, jacobian_series, rhs_series, guard_series;
   TaylorWorkspace residual_taylor, jacobian_taylor, rhs_taylor, guard_taylor;
+  struct SolutionProgram {
+    Program program;  // empty: use the series
+    Workspace work;
+  };
+  std::map<int, SolutionProgram> solution_programs;  // by order
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
 
@@ -236,6 +241,23 @@ struct RecordedSystem::Impl {
     work.set(4, 0, locks);
   }
 
+  // Recorded recurrences as native code are five times as fast as the series evaluator, but recording and compiling takes as long
+  // as some hundred expansions. So only small ones are made, where that time (about 2 ms at the limit) is not missed. The choice
+  // depends on the system and the order alone: the same question always gets the same bits.
+  SolutionProgram& solution_program(int order) {
+    const auto [it, fresh] = solution_programs.try_emplace(order);
+    constexpr std::size_t limit = 5000;
+    make(rhs_series, rhs_taylor, false, {&f});
+    make(rhs_program, rhs_work, false, {&f});
+    if (!fresh || rhs_program.backend() != Backend::native || rhs_series.operations(order) > limit) return it->second;
+    const auto series = solution_taylor_expressions(eq.time, eq.variables, f, order);
+    std::vector<Expr> coefficients_in_order;
+    for (std::size_t k = 1; k <= static_cast<std::size_t>(order); ++k)
+      for (const auto& row : series) coefficients_in_order.push_back(row[k]);
+    make(it->second.program, it->second.work, false, {&coefficients_in_order});
+    return it->second;
+  }
+
   /// Coefficient k of x and x' from X = (x_[0], x_[1], …).
   void set_state(TaylorWorkspace& work, int k, std::span<const double> X, bool with_derivatives) {
     const std::size_t n = eq.variables.size();
@@ -356,8 +378,11 @@ void RecordedSystem::taylor_jacobian(double t, int level, std::span<const double
 void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
   Impl& m = *impl_;
   if (!m.common.taylor || !m.explicit_ode) return System::solution_taylor(t, order, X);
-  m.make(m.rhs_series, m.rhs_taylor, false, {&m.f});
   const std::size_t n = m.eq.variables.size();
+  if (auto& recorded = m.solution_program(order); !recorded.program.empty()) {
+    double* const out[] = {X.data() + n};
+    return m.run(recorded.program, recorded.work, t, X, nullptr, out);
+  }
   m.start(m.rhs_taylor, t, order);
   for (int k = 0; k < order; ++k) {
     m.set_state(m.rhs_taylor, k, X, false);

@@ -7,6 +7,7 @@
 #include <saltus/program/taylor.hpp>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace saltus {
@@ -40,70 +41,74 @@ struct TaylorProgram::Recurrences {
   std::vector<double> constants;        // slots 0 …
   std::vector<std::uint32_t> group_start;  // first slot of each input group, and one past the last
   std::vector<std::vector<std::uint32_t>> outputs;
-  std::vector<TaylorInstruction> code;
+  std::vector<TaylorInstruction> code;     // for order 0
+  std::vector<TaylorInstruction> varying;  // for the orders above: those that do more than `once`
   std::uint32_t slots = 0;
 };
 
 namespace {
 
-/// One coefficient of one instruction; `c(slot, k)` gives access to the coefficients. Written once, used with numbers and with
-/// expressions (to record the recurrences themselves).
-template <class T, class Access>
-T coefficient(const TaylorInstruction& i, int k, const Access& c) {
-  const auto sum = [&](int first, int last, auto term) {
-    T s = 0.0;
-    for (int j = first; j <= last; ++j) s += term(j);
-    return s;
-  };
-  const auto squares = [&](std::uint32_t a) {  // coefficient k of a^2
-    T s = 2.0 * sum(0, (k - 1) / 2, [&](int j) { return c(a, j) * c(a, k - j); });
-    if (k % 2 == 0) s += c(a, k / 2) * c(a, k / 2);
-    return s;
-  };
-  const auto chain = [&] {
-    return sum(1, k, [&](int j) { return (static_cast<double>(j) * c(i.a, j)) * c(i.b, k - j); }) / static_cast<double>(k);
-  };
-  const auto rest = [&](std::uint32_t w) {  // (1/k) sum j y_j w_{k-j}
-    return sum(1, k - 1, [&](int j) { return (static_cast<double>(j) * c(i.result, j)) * c(w, k - j); }) /
-           static_cast<double>(k);
-  };
-  switch (i.op) {
+/// sum_{j=first..last} a_j b_{k-j}
+template <class T>
+T convolution(const T* a, const T* b, int first, int last, int k) {
+  T s = 0.0;
+  for (int j = first; j <= last; ++j) s += a[j] * b[k - j];
+  return s;
+}
+
+/// (1/k) sum_{j=1..last} j a_j b_{k-j}
+template <class T>
+T chain(const T* a, const T* b, int last, int k) {
+  T s = 0.0;
+  double weight = 0.0;
+  for (int j = 1; j <= last; ++j) s += ((weight += 1.0) * a[j]) * b[k - j];
+  return s / static_cast<double>(k);
+}
+
+/// Coefficient k of a^2.
+template <class T>
+T square(const T* a, int k) {
+  T s = 2.0 * convolution(a, a, 0, (k - 1) / 2, k);
+  if (k % 2 == 0) s += a[k / 2] * a[k / 2];
+  return s;
+}
+
+double choose(double condition, double yes, double no) {
+  return condition != 0.0 ? yes : no;
+}
+Expr choose(const Expr& condition, const Expr& yes, const Expr& no) {
+  return if_else(BoolExpr(condition), yes, no);
+}
+
+/// Coefficient k > 0 of one instruction with result y and operands a, b, c, all as rows of coefficients. Written once, used with
+/// numbers and with expressions (to record the recurrences themselves).
+template <class T>
+T coefficient(TaylorOp op, int k, const T* y, const T* a, const T* b, const T* c) {
+  switch (op) {
     case TaylorOp::once: return 0.0;
-    case TaylorOp::add: return c(i.a, k) + c(i.b, k);
-    case TaylorOp::sub: return c(i.a, k) - c(i.b, k);
-    case TaylorOp::neg: return -c(i.a, k);
-    case TaylorOp::scale: return c(i.a, k) * c(i.b, 0);
-    case TaylorOp::product: return sum(0, k, [&](int j) { return c(i.a, j) * c(i.b, k - j); });
-    case TaylorOp::square: return squares(i.a);
-    case TaylorOp::one_plus_square: return squares(i.a);
-    case TaylorOp::one_minus_square: return -squares(i.a);
-    case TaylorOp::divide_by: return c(i.a, k) / c(i.b, 0);
-    case TaylorOp::quotient:
-      return (c(i.a, k) - sum(1, k, [&](int j) { return c(i.b, j) * c(i.result, k - j); })) / c(i.b, 0);
-    case TaylorOp::sqrt:
-      return (c(i.a, k) - sum(1, k - 1, [&](int j) { return c(i.result, j) * c(i.result, k - j); })) /
-             (2.0 * c(i.result, 0));
-    case TaylorOp::exp:
-      return sum(1, k, [&](int j) { return (static_cast<double>(j) * c(i.a, j)) * c(i.result, k - j); }) /
-             static_cast<double>(k);
-    case TaylorOp::power:
-      return sum(1, k, [&](int j) {
-               return (c(i.b, 0) * static_cast<double>(j) - static_cast<double>(k - j)) * c(i.a, j) * c(i.result, k - j);
-             }) /
-             (static_cast<double>(k) * c(i.a, 0));
-    case TaylorOp::chain: return chain();
-    case TaylorOp::chain_minus: return -chain();
-    case TaylorOp::chain_quotient: return (c(i.a, k) - rest(i.b)) / c(i.b, 0);
-    case TaylorOp::chain_quotient_minus: return (-c(i.a, k) - rest(i.b)) / c(i.b, 0);
-    case TaylorOp::atan2: {
-      const T crossed =
-          sum(1, k, [&](int j) {
-            return static_cast<double>(j) * (c(i.a, j) * c(i.b, k - j) - c(i.b, j) * c(i.a, k - j));
-          }) /
-          static_cast<double>(k);
-      return (crossed - rest(i.c)) / c(i.c, 0);
+    case TaylorOp::add: return a[k] + b[k];
+    case TaylorOp::sub: return a[k] - b[k];
+    case TaylorOp::neg: return -a[k];
+    case TaylorOp::scale: return a[k] * b[0];
+    case TaylorOp::product: return convolution(a, b, 0, k, k);
+    case TaylorOp::square: return square(a, k);
+    case TaylorOp::one_plus_square: return square(a, k);
+    case TaylorOp::one_minus_square: return -square(a, k);
+    case TaylorOp::divide_by: return a[k] / b[0];
+    case TaylorOp::quotient: return (a[k] - convolution(b, y, 1, k, k)) / b[0];
+    case TaylorOp::sqrt: return (a[k] - convolution(y, y, 1, k - 1, k)) / (2.0 * y[0]);
+    case TaylorOp::exp: return chain(a, y, k, k);
+    case TaylorOp::power: {
+      T s = 0.0;
+      for (int j = 1; j <= k; ++j) s += (b[0] * static_cast<double>(j) - static_cast<double>(k - j)) * a[j] * y[k - j];
+      return s / (static_cast<double>(k) * a[0]);
     }
-    case TaylorOp::select: return 0.0;  // depends on a truth value: the caller does it
+    case TaylorOp::chain: return chain(a, b, k, k);
+    case TaylorOp::chain_minus: return -chain(a, b, k, k);
+    case TaylorOp::chain_quotient: return (a[k] - chain(y, b, k - 1, k)) / b[0];
+    case TaylorOp::chain_quotient_minus: return (-a[k] - chain(y, b, k - 1, k)) / b[0];
+    case TaylorOp::atan2: return (chain(a, b, k, k) - chain(b, a, k, k) - chain(y, c, k - 1, k)) / c[0];
+    case TaylorOp::select: return choose(a[0], b[k], c[k]);
   }
   return 0.0;
 }
@@ -131,6 +136,8 @@ class Builder {
       auto& slots = result_.outputs.emplace_back();
       for (const NodeId id : group) slots.push_back(slot_.at(id));
     }
+    for (const TaylorInstruction& i : result_.code)
+      if (i.op != TaylorOp::once) result_.varying.push_back(i);
     return std::move(result_);
   }
 
@@ -169,12 +176,15 @@ class Builder {
     return slot;
   }
 
-  /// A function with y' = ±w u' where w in turn comes from y or from a partner: y is emitted first, w after it.
-  std::uint32_t emit_pair(std::uint32_t u, Op y_op, bool y_minus, Op w_op, bool w_minus) {
-    const std::uint32_t y = result_.slots, w = y + 1;
-    emit(y_minus ? TaylorOp::chain_minus : TaylorOp::chain, y_op, u, w);
-    emit(w_minus ? TaylorOp::chain_minus : TaylorOp::chain, w_op, u, y);
-    return y;
+  /// Two functions y and w of u with y' = w u' and w' = ±y u'; returns y or w. Each pair is emitted once.
+  std::uint32_t emit_pair(std::uint32_t u, Op y_op, Op w_op, TaylorOp w_rule, Op wanted) {
+    const auto [it, fresh] = pairs_.try_emplace(std::pair(u, y_op), result_.slots);
+    const std::uint32_t y = it->second, w = y + 1;
+    if (fresh) {
+      emit(TaylorOp::chain, y_op, u, w);
+      emit(w_rule, w_op, u, y);
+    }
+    return wanted == y_op ? y : w;
   }
 
   std::uint32_t one_plus_square(std::uint32_t a) { return emit(TaylorOp::one_plus_square, Op::mul, a, a); }
@@ -210,10 +220,10 @@ class Builder {
         const std::uint32_t logarithm = va ? emit(TaylorOp::chain_quotient, Op::log, a, a) : emit(TaylorOp::once, Op::log, a);
         return emit(TaylorOp::exp, Op::exp, emit(va ? TaylorOp::product : TaylorOp::scale, Op::mul, b, logarithm));
       }
-      case Op::sin: return emit_pair(a, Op::sin, false, Op::cos, true);
-      case Op::cos: return emit_pair(a, Op::cos, true, Op::sin, false);
-      case Op::sinh: return emit_pair(a, Op::sinh, false, Op::cosh, false);
-      case Op::cosh: return emit_pair(a, Op::cosh, false, Op::sinh, false);
+      case Op::sin:
+      case Op::cos: return emit_pair(a, Op::sin, Op::cos, TaylorOp::chain_minus, op);
+      case Op::sinh:
+      case Op::cosh: return emit_pair(a, Op::sinh, Op::cosh, TaylorOp::chain, op);
       case Op::tan:
       case Op::tanh: {
         const std::uint32_t y = emit(TaylorOp::chain, op, a, result_.slots + 1);
@@ -242,6 +252,7 @@ class Builder {
   TaylorProgram::Recurrences result_;
   std::vector<NodeId> leaves_, varying_leaves_;
   std::unordered_map<NodeId, std::uint32_t> slot_;
+  std::map<std::pair<std::uint32_t, Op>, std::uint32_t> pairs_;  // by argument and first function
   std::vector<char> varies_;
   std::uint32_t next_ = 0, one_ = 0;
 };
@@ -278,16 +289,33 @@ TaylorProgram::TaylorProgram(std::span<const std::vector<Expr>> inputs, const st
   recurrences_ = std::make_shared<const Recurrences>(Builder(*graph, input_ids, varying).run(input_ids, output_ids));
 }
 
+std::size_t TaylorProgram::operations(int order) const {
+  const auto k = static_cast<std::size_t>(order);
+  std::size_t total = recurrences_->code.size();
+  for (const TaylorInstruction& i : recurrences_->varying) {
+    switch (i.op) {
+      case TaylorOp::add:
+      case TaylorOp::sub:
+      case TaylorOp::neg:
+      case TaylorOp::scale:
+      case TaylorOp::divide_by:
+      case TaylorOp::select: total += k; break;
+      default: total += k * (k + 3) / 2;  // k + 1 terms at order k
+    }
+  }
+  return total;
+}
+
 TaylorWorkspace::TaylorWorkspace(TaylorProgram program) : program_(std::move(program)) {}
 
 void TaylorWorkspace::start(int order) {
   const auto& r = program_.recurrences();
   const std::size_t stride = static_cast<std::size_t>(order) + 1;
+  // What does not vary has zeros above order 0, which nobody writes: they stay as long as the layout stays.
+  if (order != order_) series_.assign(stride * r.slots, 0.0);
   order_ = order;
-  series_.resize(std::max(series_.size(), stride * r.slots));
-  // Only leaves need clearing: every instruction writes its coefficients before they are read.
-  const std::size_t leaves = r.group_start.back();
-  std::fill_n(series_.begin(), stride * leaves, 0.0);
+  const std::size_t inputs = r.group_start.front(), end = r.group_start.back();
+  std::fill_n(series_.data() + inputs * stride, (end - inputs) * stride, 0.0);
   for (std::size_t k = 0; k < r.constants.size(); ++k) series_[k * stride] = r.constants[k];
 }
 
@@ -308,16 +336,15 @@ void TaylorWorkspace::set(int group, int k, std::span<const double> values) {
 void TaylorWorkspace::advance(int k) {
   const std::size_t stride = static_cast<std::size_t>(order_) + 1;
   double* const s = series_.data();
-  const auto at = [s, stride](std::uint32_t slot, int j) -> double { return s[slot * stride + static_cast<std::size_t>(j)]; };
-  for (const TaylorInstruction& i : program_.recurrences().code) {
-    double& result = s[i.result * stride + static_cast<std::size_t>(k)];
-    if (i.op == TaylorOp::select) {
-      result = at(i.a, 0) != 0.0 ? at(i.b, k) : at(i.c, k);
-    } else if (k == 0) {
-      result = first_coefficient(i, at(i.a, 0), at(i.b, 0), at(i.c, 0));
-    } else {
-      result = coefficient<double>(i, k, at);
-    }
+  const auto row = [s, stride](std::uint32_t slot) { return s + slot * stride; };
+  if (k == 0) {
+    for (const TaylorInstruction& i : program_.recurrences().code)
+      *row(i.result) = first_coefficient(i, *row(i.a), *row(i.b), *row(i.c));
+    return;
+  }
+  for (const TaylorInstruction& i : program_.recurrences().varying) {
+    double* const y = row(i.result);
+    y[k] = coefficient<double>(i.op, k, y, row(i.a), row(i.b), row(i.c));
   }
 }
 
@@ -360,10 +387,8 @@ std::vector<std::vector<Expr>> solution_taylor_expressions(const Expr& t, std::s
   if (order > 0) put(r.group_start[0], 1) = 1.0;
   for (int k = 0; k < order; ++k) {
     for (const TaylorInstruction& i : r.code) {
-      if (i.op == TaylorOp::select)
-        put(i.result, k) = if_else(BoolExpr(at(i.a, 0)), at(i.b, k), at(i.c, k));
-      else if (k > 0)
-        put(i.result, k) = coefficient<Expr>(i, k, at);
+      if (k > 0)
+        put(i.result, k) = coefficient<Expr>(i.op, k, &at(i.result, 0), &at(i.a, 0), &at(i.b, 0), &at(i.c, 0));
       else if (i.op == TaylorOp::one_plus_square)
         put(i.result, 0) = 1.0 + at(i.a, 0) * at(i.a, 0);
       else if (i.op == TaylorOp::one_minus_square)

@@ -116,6 +116,30 @@ TEST_F(RecordedSystemTest, SolutionSeriesAndGuards) {
   EXPECT_EQ(g[1], -0.5);
 }
 
+TEST_F(RecordedSystemTest, SolutionSeriesAsNativeCodeAndByTheSeriesEvaluatorAgree) {
+  // y^2 and the quotient are convolutions; the relation is locked, whatever its value at the point.
+  const auto equations = [&] {
+    return RecordedEquations{.time = t,
+                             .variables = {x, y},
+                             .equations = {der(x) - y * y + sin(t), der(y) + x / (1.0 + if_else(x > 2.0, y, t))},
+                             .locks = locks_of(std::vector{if_else(x > 2.0, y, t)})};
+  };
+  for (const double lock : {0.0, 1.0}) {
+    RecordedSystem automatic(equations(), {}, {lock}), interpreted(equations(), {}, {lock}, {.backend = Backend::interpreter});
+    // 100 is beyond the size for which native code is made
+    for (const std::size_t order : {9, 4, 9, 100}) {
+      std::vector<double> a(2 * (order + 1)), b(a.size());
+      a[0] = b[0] = 0.4;
+      a[1] = b[1] = 0.3;
+      automatic.solution_taylor(0.5, static_cast<int>(order), a);
+      interpreted.solution_taylor(0.5, static_cast<int>(order), b);
+      // a coefficient is made of some 10 k roundings of terms not much larger than itself
+      for (std::size_t k = 0; k < a.size(); ++k)
+        EXPECT_NEAR(a[k], b[k], 1e-15 * 10.0 * static_cast<double>(order) * (1.0 + std::abs(b[k]))) << k;
+    }
+  }
+}
+
 TEST_F(RecordedSystemTest, TimeDerivative) {
   RecordedSystem s({.time = t, .variables = {x}, .equations = {der(x) - sin(2.0 * t) * x}});
   double Ft[1];

@@ -16,11 +16,15 @@
 
 #include "program/interpreter.hpp"
 #include "program/native_code.hpp"
+#include "allocations.hpp"
 #include "random_graph.hpp"
 
 // Counts the allocations of this test program. Not inlined: the compiler would take the pair of malloc and free for a
 // mismatch.
 static std::atomic<std::size_t> allocations = 0;
+std::size_t saltus::test::allocation_count() {
+  return allocations;
+}
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(size);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <memory>
 
+#include "allocations.hpp"
+
 namespace saltus {
 namespace {
 
@@ -109,6 +111,59 @@ TEST_F(TaylorTest, RecordedAndNumericalRecurrencesAgree) {
     EXPECT_NEAR(a[k], c[k][0], 1e-14 * (1.0 + std::abs(c[k][0])));
     EXPECT_NEAR(b[k], c[k][1], 1e-14 * (1.0 + std::abs(c[k][1])));
   }
+}
+
+TEST_F(TaylorTest, FunctionsOfAConstantPlusSomethingVaryingKeepTheirZeros) {
+  // exp(p) and sign-like choices do not vary: their higher coefficients must be zero also after a change of the order.
+  const Expr p{graph, graph->symbol("p", SymbolKind::parameter)};
+  TaylorWorkspace w(TaylorProgram(std::vector<std::vector<Expr>>{{t}, {p}}, {true, false},
+                                  std::vector<std::vector<Expr>>{{exp(p), exp(p) + t, t * (exp(p) - t)}}));
+  for (const int order : {3, 7, 2, 7}) {
+    w.start(order);
+    w.set(0, 0, 0, 0.5);
+    w.set(0, 0, 1, 1.0);
+    w.set(1, 0, 0, 0.0);
+    for (int k = 0; k <= order; ++k) w.advance(k);
+    // 1, 1.5 + s, (0.5 + s)(0.5 - s) = 0.25 - s^2
+    for (int k = 0; k <= order; ++k) {
+      EXPECT_EQ(w.get(0, 0, k), k == 0 ? 1.0 : 0.0);
+      EXPECT_EQ(w.get(0, 1, k), k == 0 ? 1.5 : k == 1 ? 1.0 : 0.0);
+      EXPECT_EQ(w.get(0, 2, k), k == 0 ? 0.25 : k == 2 ? -1.0 : 0.0);
+    }
+  }
+}
+
+TEST_F(TaylorTest, SineAndCosineOfOneArgumentShareTheirSeries) {
+  const auto both = along_time(sin(t) + 2.0 * cos(t), 0.4, 12), sine = along_time(sin(t), 0.4, 12),
+             cosine = along_time(cos(t), 0.4, 12), cosh_first = along_time(cosh(t) * cosh(t) - sinh(t) * sinh(t), 0.4, 12);
+  for (std::size_t k = 0; k <= 12; ++k) {
+    EXPECT_EQ(both[k], sine[k] + 2.0 * cosine[k]);
+    // cosh^2 - sinh^2 = 1; the terms of the two squares are below 2 (2^k/k!) cosh(0.8)
+    EXPECT_NEAR(cosh_first[k], k == 0 ? 1.0 : 0.0, 1e-15);
+  }
+}
+
+TEST_F(TaylorTest, NothingIsAllocatedOnceAnOrderHasBeenUsed) {
+  const std::vector<Expr> f{y * cos(t) + tanh(x), -sin(x) / (1.0 + y * y) + sqrt(2.0 + t)};
+  TaylorWorkspace w(TaylorProgram(std::vector<std::vector<Expr>>{{t}, {x, y}}, {true, true}, std::vector<std::vector<Expr>>{f}));
+  const auto expand = [&](int order) {
+    double c[] = {0.7, -0.4};
+    w.start(order);
+    w.set(0, 0, 0, 0.25);
+    w.set(0, 0, 1, 1.0);
+    for (int k = 0; k < order; ++k) {
+      w.set(1, k, c);
+      w.advance(k);
+      w.get(0, k, c);
+      for (double& value : c) value /= k + 1;
+    }
+  };
+  const std::size_t before_the_first = test::allocation_count();
+  expand(12);
+  EXPECT_GT(test::allocation_count(), before_the_first);
+  const std::size_t before = test::allocation_count();
+  for (const int order : {12, 5, 12, 9, 12}) expand(order);
+  EXPECT_EQ(test::allocation_count(), before);
 }
 
 TEST_F(TaylorTest, ForeignCodeIsRefusedByName) {

@@ -21,6 +21,8 @@ class TaylorProgram {
                 std::span<const std::vector<Expr>> outputs);
 
   bool empty() const { return !recurrences_; }
+  /// About how many operations the coefficients 0 … order take; a multiply-add counts as one.
+  std::size_t operations(int order) const;
   const Recurrences& recurrences() const { return *recurrences_; }
 
  private:
@@ -35,6 +37,7 @@ class TaylorWorkspace {
   explicit TaylorWorkspace(TaylorProgram program);
 
   /// Makes room for coefficients 0 … order; allocates only if the order is larger than ever before. Forgets all coefficients.
+  /// Starting at the order of the last time is cheapest.
   void start(int order);
   int order() const { return order_; }
   /// Sets coefficient k of all inputs of a group.

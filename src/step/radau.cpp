@@ -45,7 +45,7 @@ class Radau final : public Stepper {
   enum class Attempt { good, inaccurate, no_convergence, not_finite, singular };
 
   Attempt attempt(const StepEnd& end, bool retry);
-  bool update_jacobian();
+  bool update_jacobian(double h);
   bool factorise(double h);
   void predict(double h);
   Attempt newton(const StepEnd& end);
@@ -77,6 +77,7 @@ class Radau final : public Stepper {
   std::vector<ShiftedMatrix<Complex>> complex_;
   double factorised_for_ = 0.0;
   bool jacobian_current_ = false, jacobian_wanted_ = true;
+  bool at_middle_ = false;  // where Jacobians are evaluated
 
   int direction_ = 1;
   std::vector<double> x_, xp_, x_old_, xp_old_, x_new_, xp_new_;
@@ -120,6 +121,7 @@ void Radau::start(System& system, const StartPoint& point) {
   for (auto& matrix : complex_) matrix.set_structure(structure);
   system_ = &system;
   structure_ = &structure;
+  at_middle_ = !structure.explicit_ode && !structure.constant_mass;
   const auto n = static_cast<std::size_t>(structure.variables);
   const auto s = static_cast<std::size_t>(s_);
   for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);
@@ -167,8 +169,27 @@ bool Radau::residual(double t, std::span<const double> x, std::span<const double
   return bad_ < 0;
 }
 
-bool Radau::update_jacobian() {
-  system_->jacobian(t_, x_, xp_, Fx_, Fxp_);
+/// Jacobians at the current point, or, for modes that are neither explicit nor linear in x', at the predicted middle of
+/// the step: a reduced mode of high index fixes its projectors there, and they must serve all stages.
+bool Radau::update_jacobian(double h) {
+  if (at_middle_ && has_polynomial_) {
+    const std::size_t n = x_.size();
+    const double theta = 1.0 + 0.5 * h / h_done_;
+    std::copy(x_old_.begin(), x_old_.end(), y_.begin());
+    std::fill(yp_.begin(), yp_.end(), 0.0);
+    double power = 1.0;
+    for (int k = 0; k < s_; ++k) {
+      const double* q = stage(polynomial_, k);
+      for (std::size_t j = 0; j < n; ++j) {
+        yp_[j] += (k + 1) * power / h_done_ * q[j];
+        y_[j] += power * theta * q[j];
+      }
+      power *= theta;
+    }
+    system_->jacobian(t_ + 0.5 * h, y_, yp_, Fx_, Fxp_);
+  } else {
+    system_->jacobian(t_, x_, xp_, Fx_, Fxp_);
+  }
   ++statistics_.jacobians;
   jacobian_current_ = true;
   jacobian_wanted_ = false;
@@ -431,8 +452,12 @@ StepOutcome Radau::advance(double limit) {
   double h = std::min(h_next_, options_.max_step);
   bool rejected = false;
   for (;;) {
-    if (jacobian_wanted_ && !update_jacobian()) return {StepResult::not_finite, -1};
     const StepEnd end = step_end(t_, h, limit);
+    if (jacobian_wanted_ && !update_jacobian(end.h)) {
+      if (!has_polynomial_) return {StepResult::not_finite, -1};
+      has_polynomial_ = false;  // the prediction left the domain: stay at the current point
+      continue;
+    }
     const Attempt result = attempt(end, first_ || rejected);
     const double size = std::abs(end.h);
     if (result == Attempt::good) {
@@ -442,7 +467,7 @@ StepOutcome Radau::advance(double limit) {
       first_ = false;
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow
       const bool fast = contraction_ < 1e-3 || structure_->constant_jacobian;
-      jacobian_wanted_ = !fast;
+      jacobian_wanted_ = at_middle_ || !fast;
       jacobian_current_ = false;
       if (fast && next >= size && next <= 1.2 * size) next = size;
       h_next_ = std::min(options_.max_step, end.cut && !rejected ? std::max(h, next) : next);
@@ -460,6 +485,7 @@ StepOutcome Radau::advance(double limit) {
     if (result == Attempt::inaccurate) next = first_ ? 0.1 * size : std::min(next_size(size, false), 0.9 * size);
     if (result == Attempt::no_convergence) next = shrink_ * size;
     if (result == Attempt::singular) next = 0.5 * size;
+    if (at_middle_) jacobian_wanted_ = true;
     if (result != Attempt::inaccurate) {
       if (!jacobian_current_ && !structure_->constant_jacobian) jacobian_wanted_ = true;
       contraction_ = 1.0;

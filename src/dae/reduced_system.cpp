@@ -50,7 +50,7 @@ ReducedSystem::ReducedSystem(System& system, const CharacteristicValues& values)
   const Structure& s = system.structure();
   structure_ = s;
   structure_.equations = n_;
-  structure_.explicit_ode = structure_.taylor = structure_.constant_jacobian = false;
+  structure_.explicit_ode = structure_.taylor = structure_.constant_jacobian = structure_.constant_mass = false;
   std::vector<std::pair<int, int>> all, differentiated;
   for (int j = 0; j < n_; ++j)
     for (int i = 0; i < n_; ++i) {

@@ -1,6 +1,7 @@
 #include "hybrid/method_choice.hpp"
 
 #include <saltus/step/explicit_runge_kutta.hpp>
+#include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
 #include <saltus/step/tableau.hpp>
 
@@ -19,6 +20,9 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
     case Method::dop853: return make_explicit_runge_kutta(dormand_prince_8(), options);
     case Method::rodas4: return make_rosenbrock(rodas_4(), options);
     case Method::rodas5p: return make_rosenbrock(rodas_5p(), options);
+    case Method::radau5: return make_radau(options, {.order = 5});
+    case Method::radau9: return make_radau(options, {.order = 9});
+    case Method::radau13: return make_radau(options, {.order = 13});
     default: return make_explicit_runge_kutta(dormand_prince_5(), options);
   }
 }
@@ -40,9 +44,14 @@ Method MethodChoice::kind_for(const System& system, std::string& problem) const 
   }
   if (is_explicit_method(wanted_))
     problem = std::string(to_string(wanted_)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
-  else if (!s.constant_mass)
-    problem = "no method of this version integrates implicit equations whose coefficients of the derivatives vary";
-  return wanted_ == Method::automatic ? Method::rodas5p : wanted_;
+  const bool rosenbrock = wanted_ == Method::rodas4 || wanted_ == Method::rodas5p;
+  if (rosenbrock && !s.constant_mass)
+    problem = std::string(to_string(wanted_)) +
+              " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau5";
+  if (wanted_ != Method::automatic) return wanted_;
+  // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
+  if (s.constant_mass) return Method::rodas5p;
+  return options_.rtol < 1e-8 ? Method::radau9 : Method::radau5;
 }
 
 Stepper* MethodChoice::choose(const System& system, std::string& problem) {
@@ -53,6 +62,7 @@ Stepper* MethodChoice::choose(const System& system, std::string& problem) {
   if (!stepper) {
     stepper = make(method, options_);
     reasons_[method] = wanted_ != Method::automatic          ? "asked for"
+                       : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
                        : !system.structure().explicit_ode    ? "differential-algebraic equations"
                        : method == Method::dop853            ? "explicit equations, tight tolerance"
                                                              : "explicit equations";

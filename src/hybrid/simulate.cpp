@@ -1,5 +1,4 @@
 #include <saltus/hybrid/simulate.hpp>
-#include <saltus/model/compiled_model.hpp>
 
 namespace saltus {
 

@@ -35,5 +35,61 @@ TEST(Dae, ContradictingStartValuesAreNamed) {
   EXPECT_FALSE(run.status().message.empty());
 }
 
+// Cartesian pendulum, index 3: at t = 10 from rest at the horizontal; reference from the closed form with elliptic functions.
+TEST(Dae, ThePendulumOfIndexThreeKeepsItsConstraints) {
+  Model m("pendulum");
+  const Expr x = m.variable("x", 1.0, {.fixed = true}), y = m.variable("y", 0.0), u = m.variable("u", 0.0, {.fixed = true}),
+             v = m.variable("v", 0.0), s = m.variable("s", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -s * x);
+  m.equation(der(v) == -s * y - 9.81);
+  m.equation(x * x + y * y == 1.0);
+  const Trajectory run = simulate(m, to(10.0, 1e-8));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  const auto& end = run.final();
+  // the period error dominates: about a thousand steps, each with an error of the tolerance
+  EXPECT_NEAR(end[0], 0.2750874625761, 1e-5);
+  EXPECT_NEAR(end[1], -0.9614192050991, 1e-5);
+  EXPECT_NEAR(end[4], 28.2945672060672, 1e-3);
+  // position and velocity constraint hold to the tolerance: there is no drift
+  EXPECT_NEAR(end[0] * end[0] + end[1] * end[1], 1.0, 1e-8);
+  EXPECT_NEAR(end[0] * end[2] + end[1] * end[3], 0.0, 1e-8 * 5.0);  // speeds are about 5
+}
+
+// Two inertias and a clutch that engages at t = 1: index 1 before, index 2 after; momentum is conserved in the jump.
+TEST(Dae, AClutchEngagesWithTheMomentumConserved) {
+  Model m("clutch");
+  const Expr w1 = m.variable("w1", 10.0, {.fixed = true}), w2 = m.variable("w2", 2.0, {.fixed = true}), tau = m.variable("tau", 0.0);
+  m.equation(1.0 * der(w1) == -tau);
+  m.equation(3.0 * der(w2) == tau);
+  m.equation(if_else(m.time() >= 1.0, w1 - w2, tau) == 0.0);
+  const Trajectory run = simulate(m, to(2.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_EQ(run.events()[0].t, 1.0);
+  EXPECT_NEAR(run.events()[0].after[0], 4.0, 1e-9);
+  EXPECT_NEAR(run.final()[1], 4.0, 1e-9);
+  EXPECT_NEAR(run.events()[0].jump, 6.0, 1e-9);
+}
+
+// A pendulum whose rope is a constraint until it goes slack: dimension and index change. Here only the free flight after a cut.
+TEST(Dae, ACutRopeTurnsAPendulumIntoFreeFlight) {
+  Model m("cut");
+  const Expr x = m.variable("x", 1.0, {.fixed = true}), y = m.variable("y", 0.0), u = m.variable("u", 0.0, {.fixed = true}),
+             v = m.variable("v", 0.0), s = m.variable("s", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -s * x);
+  m.equation(der(v) == -s * y - 9.81);
+  m.equation(if_else(m.time() < 0.5, x * x + y * y - 1.0, s) == 0.0);
+  const Trajectory run = simulate(m, to(1.0, 1e-9));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 1u);
+  const auto& cut = run.events()[0].after;
+  EXPECT_NEAR(run.final()[0], cut[0] + 0.5 * cut[2], 1e-8);
+  EXPECT_NEAR(run.final()[1], cut[1] + 0.5 * cut[3] - 0.5 * 9.81 * 0.25, 1e-8);
+}
+
 }  // namespace
 }  // namespace saltus

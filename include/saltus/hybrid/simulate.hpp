@@ -3,8 +3,8 @@
 
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/hybrid/trajectory.hpp>
+#include <saltus/model/compiled_model.hpp>
 #include <saltus/model/model.hpp>
-#include <saltus/program/program.hpp>
 
 #include <memory>
 

@@ -22,7 +22,8 @@ struct Progress {
 enum class Method {
   automatic,  ///< by the structure of each mode and the tolerance
   dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
-  rodas4, rodas5p,             ///< Rosenbrock: stiff, and differential-algebraic of index 1
+  rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
+  radau5, radau9, radau13,     ///< Radau IIA: stiff, and differential-algebraic of any index
 };
 /// The name as users write it: "auto", "dopri5", ….
 std::string_view to_string(Method method);

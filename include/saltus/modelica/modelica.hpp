@@ -1,0 +1,47 @@
+// The Modelica reader: from text to a Model that `simulate` runs.
+//
+//   ModelicaModel ball = load_modelica_file("BouncingBall.mo");
+//   auto run = simulate(ball.model, {.stop = ball.experiment.stop.value_or(1.0)});
+//
+// docs/reference/modelica.md lists what is read, what differs from the standard and what is refused.
+#pragma once
+
+#include <saltus/model/model.hpp>
+#include <saltus/modelica/diagnostic.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace saltus {
+
+/// What annotation(experiment(...)) of a model asks for; empty where it says nothing.
+struct Experiment {
+  std::optional<double> start, stop, tolerance, interval;
+};
+
+/// A model that was read without errors.
+struct ModelicaModel {
+  Model model;
+  Experiment experiment;
+  std::vector<Diagnostic> notes;  ///< warnings and notes, in order of their place
+};
+
+struct LoadOptions {
+  /// The class to run, as it is declared in the file ("Ball", "Package.Ball"). Empty: the last model of the file.
+  std::string model_name = {};
+  /// Values that replace what the file says, by full name ("R1.R", "T[3]"): of parameters, also of those that decide
+  /// sizes and branches (a Boolean takes 0 or 1), and start values of variables.
+  std::vector<std::pair<std::string, double>> parameters = {};
+};
+
+/// Reads a text and flattens one of its classes. `file_name` is used in messages. Throws ModelicaError with all
+/// independent errors of the text.
+ModelicaModel load_modelica(std::string_view text, const std::string& file_name, const LoadOptions& options = {});
+
+/// The same for a file. Throws UsageError if it cannot be read.
+ModelicaModel load_modelica_file(const std::string& path, const LoadOptions& options = {});
+
+}  // namespace saltus

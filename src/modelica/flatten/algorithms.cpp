@@ -1,0 +1,406 @@
+// Algorithms, followed symbolically: each assignment replaces the expression that a variable stands for, branches
+// become if-expressions, loops are unrolled.
+#include <algorithm>
+
+#include "modelica/flatten/flattener.hpp"
+#include "modelica/printer.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+}  // namespace
+
+/// What assignments have changed at one point of an algorithm.
+struct Flattener::Snapshot {
+  std::unordered_map<std::string_view, Value> variables;
+  Assigned assigned;
+};
+
+Flattener::Snapshot Flattener::snapshot(const Context& context) const {
+  Snapshot state;
+  if (context.frame) state.variables = context.frame->variables;
+  if (context.assigned) state.assigned = *context.assigned;
+  return state;
+}
+
+void Flattener::restore(const Snapshot& state, const Context& context) const {
+  if (context.frame) context.frame->variables = state.variables;
+  if (context.assigned) *context.assigned = state.assigned;
+}
+
+Flattener::Snapshot Flattener::blend(const Value& condition, const Snapshot& then, const Snapshot& otherwise,
+                                     const Location& where) {
+  Snapshot result = then;
+  for (const auto& [name, other] : otherwise.variables) {
+    Value& value = result.variables[name];
+    const bool unset = value.type != TypeKind::record && value.elements.empty();
+    const bool other_unset = other.type != TypeKind::record && other.elements.empty();
+    if (unset)
+      value = other;
+    else if (!other_unset)
+      value = choose(condition, value, other, where);
+  }
+  const auto value_in = [&](const Snapshot& state, NodeId id) {
+    const auto it = state.assigned.values.find(id);
+    const Expr symbol(model_->data().graph, id);
+    return it == state.assigned.values.end() ? current_value(symbol, state.assigned) : it->second;
+  };
+  const auto blend_one = [&](NodeId id) {
+    const Expr a = value_in(then, id), b = value_in(otherwise, id);
+    const bool is_boolean = places_.at(id).component->type.kind == TypeKind::boolean;
+    result.assigned.values[id] =
+        is_boolean ? if_else(condition.truth(), BoolExpr(a), BoolExpr(b)).expr() : if_else(condition.truth(), a, b);
+  };
+  for (const auto& [id, value] : then.assigned.values) blend_one(id);
+  for (const auto& [id, value] : otherwise.assigned.values)
+    if (!then.assigned.values.contains(id)) blend_one(id);
+  for (const auto& [id, place] : otherwise.assigned.outside) result.assigned.outside.emplace(id, place);
+  return result;
+}
+
+Expr Flattener::current_value(const Expr& symbol, const Assigned& assigned) {
+  if (const auto it = assigned.values.find(symbol.id()); it != assigned.values.end()) return it->second;
+  if (!assigned.targets) return symbol;
+  const auto place = places_.find(symbol.id());
+  if (place == places_.end() || !assigned.targets->contains(place->second.component)) return symbol;
+  Component& component = *place->second.component;
+  if (component.is_discrete())
+    return pre(Value(component.type.kind, Variability::discrete, symbol), component.where()).scalar();
+  return attribute_numbers(component, "start", 0.0)[place->second.position];
+}
+
+Flattener::Flow Flattener::follow(const std::vector<const Statement*>& statements, const Context& context) {
+  for (const Statement* statement : statements)
+    if (const Flow flow = follow(*statement, context); flow != Flow::next) return flow;
+  return Flow::next;
+}
+
+Flattener::Flow Flattener::follow(const Statement& statement, const Context& context) {
+  const Deeper deeper(*this, statement.where);
+  charge(1, statement.where);
+  if (const auto* node = statement.as<Assignment>()) {
+    assign(node->target, eval(node->value, context), statement.where, context);
+  } else if (const auto* tuple = statement.as<TupleAssignment>()) {
+    const auto& targets = tuple->targets->as<Tuple>()->elements;
+    const Call& call = *tuple->call->as<Call>();
+    Name name;
+    for (const auto& part : call.callee.parts) name.parts.push_back(part.name);
+    const ClassScope* function = scopes_.find(name, context.lexical);
+    if (!function || !function->is_function())
+      throw Fault{call.callee_where, "there is no function " + quoted(print(call.callee))};
+    std::vector<Value> results = call_function(function, call, tuple->call->where, context);
+    if (targets.size() > results.size())
+      throw Fault{statement.where, quoted(print(call.callee)) + " has " + std::to_string(results.size()) +
+                                       " results, not " + std::to_string(targets.size())};
+    for (std::size_t k = 0; k < targets.size(); ++k)
+      if (targets[k]) assign(targets[k], std::move(results[k]), statement.where, context);
+  } else if (const auto* choice = statement.as<IfStatement>()) {
+    return follow_if(*choice, statement.where, context);
+  } else if (const auto* loop = statement.as<ForStatement>()) {
+    return follow_for(*loop, 0, context);
+  } else if (const auto* repeat = statement.as<WhileStatement>()) {
+    return follow_while(*repeat, context);
+  } else if (const auto* when = statement.as<WhenStatement>()) {
+    follow_when(*when, context);
+  } else if (const auto* effect = statement.as<CallStatement>()) {
+    follow_call(*effect->call->as<Call>(), statement.where, context);
+  } else if (statement.as<BreakStatement>()) {
+    return Flow::leave_loop;
+  } else if (statement.as<ReturnStatement>()) {
+    return Flow::leave_function;
+  }
+  return Flow::next;
+}
+
+void Flattener::follow_call(const Call& call, const Location& where, const Context& context) {
+  const std::string name = print(call.callee);
+  if (name == "assert") return assert_true(call, where, context);
+  if (name == "reinit" || name == "terminate") {
+    if (!when_actions_) throw Fault{where, quoted(name) + " belongs into a 'when' clause"};
+    if (name == "reinit") return reinit(call, where, context, *when_actions_);
+    arguments(call, context, 1, 1, where);
+    when_actions_->push_back(
+        {ModelData::Action::Kind::terminate, {}, {}, message(call.arguments[0].value, context), where});
+    return;
+  }
+  eval_call(call, where, context);  // a function called for its assertions
+}
+
+Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& where, const Context& context) {
+  struct Taken {
+    Value condition;
+    Snapshot state;
+  };
+  std::vector<Taken> taken;
+  const Snapshot before = snapshot(context);
+  std::optional<Snapshot> rest;
+  const std::size_t conditions = path_conditions_.size();
+  struct Cut {
+    std::vector<BoolExpr>& list;
+    std::size_t size;
+    ~Cut() { list.resize(size); }
+  } cut{path_conditions_, conditions};
+  for (const auto& branch : node.branches) {
+    std::optional<Value> condition;
+    if (branch.condition) {
+      condition = eval_scalar(branch.condition, context, "the condition");
+      if (condition->type != TypeKind::boolean)
+        throw Fault{branch.condition->where,
+                    "a condition must be a Boolean, not a value of type " + describe(*condition)};
+      if (condition->scalar().is_constant()) {
+        if (condition->scalar().constant_value() == 0.0) continue;
+        condition.reset();
+      }
+    }
+    if (condition) path_conditions_.push_back(condition->truth());
+    const Flow flow = follow(branch.body, context);
+    if (flow != Flow::next && (condition || !taken.empty()))
+      throw Fault{branch.body.back()->where,
+                  "'break' and 'return' under a condition that is not known before the run are not supported",
+                  "docs/reference/modelica.md lists what is read"};
+    if (!condition) {
+      if (taken.empty()) return flow;
+      rest = snapshot(context);
+      break;
+    }
+    path_conditions_.back() = !path_conditions_.back();  // holds for the branches that follow
+    taken.push_back({std::move(*condition), snapshot(context)});
+    restore(before, context);
+  }
+  if (!rest) rest = before;
+  for (std::size_t k = taken.size(); k-- > 0;) rest = blend(taken[k].condition, taken[k].state, *rest, where);
+  restore(*rest, context);
+  return Flow::next;
+}
+
+Flattener::Flow Flattener::follow_for(const ForStatement& node, std::size_t level, const Context& context) {
+  if (level == node.indices.size()) return follow(node.body, context);
+  const ForIndex& index = node.indices[level];
+  const Value range = range_of(index, context);
+  Context inner = context;
+  Locals local{index.name.text, {}, context.locals};
+  inner.locals = &local;
+  for (std::size_t k = 0; k < range.elements.size(); ++k) {
+    charge(1, index.name.where);
+    local.value = range.at(k);
+    const Flow flow = follow_for(node, level + 1, inner);
+    if (flow == Flow::leave_function) return flow;
+    if (flow == Flow::leave_loop) break;
+  }
+  return Flow::next;
+}
+
+Flattener::Flow Flattener::follow_while(const WhileStatement& node, const Context& context) {
+  for (;;) {
+    charge(1, node.condition->where);
+    const Value condition = eval_scalar(node.condition, context, "the condition");
+    if (condition.type != TypeKind::boolean)
+      throw Fault{node.condition->where, "a condition must be a Boolean, not a value of type " + describe(condition)};
+    if (!condition.scalar().is_constant())
+      throw Fault{node.condition->where, "'while' with a condition that is not known before the run is not supported",
+                  "docs/reference/modelica.md lists what is read"};
+    if (condition.scalar().constant_value() == 0.0) return Flow::next;
+    const Flow flow = follow(node.body, context);
+    if (flow == Flow::leave_function) return flow;
+    if (flow == Flow::leave_loop) return Flow::next;
+  }
+}
+
+void Flattener::follow_when(const WhenStatement& node, const Context& context) {
+  if (!context.assigned || in_initial_ || when_actions_ || !path_conditions_.empty())
+    throw Fault{node.branches.front().where,
+                "'when' is not allowed in functions, initial algorithms, 'if' and other 'when' statements"};
+  const Assigned before = *context.assigned;
+  std::unordered_set<NodeId> changed;
+  bool first = true;
+  for (const auto& branch : node.branches) {
+    const Value condition = eval(branch.condition, context);
+    std::vector<FlatAction> actions;
+    Assigned body = before;
+    body.outside.clear();
+    Context inner = context;
+    inner.assigned = &body;
+    when_actions_ = &actions;
+    try {
+      if (follow(branch.body, inner) != Flow::next)
+        throw Fault{branch.where, "'break' and 'return' have no meaning here"};
+    } catch (...) {
+      when_actions_ = nullptr;
+      throw;
+    }
+    when_actions_ = nullptr;
+    std::vector<NodeId> ids;
+    for (const auto& [id, place] : body.outside) ids.push_back(id);
+    std::sort(ids.begin(), ids.end());
+    for (const NodeId id : ids) {
+      changed.insert(id);
+      actions.push_back({ModelData::Action::Kind::assign,
+                         Expr(model_->data().graph, id),
+                         body.values.at(id),
+                         {},
+                         body.outside.at(id)});
+    }
+    add_clauses(condition, std::move(actions), branch.where, !first);
+    first = false;
+  }
+  for (const NodeId id : changed) {
+    if (const auto it = context.assigned->outside.find(id); it != context.assigned->outside.end())
+      throw Fault{it->second,
+                  quoted(model_->data().graph->symbol_of(id).name) + " is assigned inside and outside of 'when'"};
+    context.assigned->values[id] = Expr(model_->data().graph, id);
+  }
+}
+
+void Flattener::assign(ExprPtr target, Value value, const Location& where, const Context& context) {
+  const auto& reference = *target->as<ComponentReference>();
+  const std::string_view name = reference.parts[0].name.text;
+  for (const Locals* local = context.locals; local; local = local->outer)
+    if (local->name == name) throw Fault{target->where, "the loop variable " + quoted(name) + " cannot be assigned"};
+  if (context.frame) {
+    const auto it = context.frame->variables.find(name);
+    if (it == context.frame->variables.end()) unknown_name(reference, 0, context);
+    return store(it->second, reference, 0, value, where, context);
+  }
+  Context plain = context;
+  plain.assigned = nullptr;
+  Value symbols = eval(target, plain);
+  if (symbols.type == TypeKind::record || value.type == TypeKind::record) {
+    if (symbols.type != value.type || symbols.record->fields.size() != value.record->fields.size())
+      throw Fault{where, quoted(print(target)) + " is of type " + describe(symbols) + ", but its value is of type " +
+                             describe(value)};
+    throw Fault{where, "records are assigned field by field in algorithms of models"};
+  }
+  value = convert(std::move(value), symbols.type, where, quoted(print(target)));
+  if (symbols.dims != value.dims)
+    throw Fault{where, quoted(print(target)) + " is of type " + describe(symbols) + ", but its value is of type " +
+                           describe(value)};
+  for (std::size_t k = 0; k < symbols.elements.size(); ++k) {
+    const Expr& symbol = symbols.elements[k];
+    const Component* component = component_of(symbol);
+    if (!component || component->is_parameter())
+      throw Fault{target->where, quoted(print(target)) + " is not a variable and cannot be assigned"};
+    context.assigned->values[symbol.id()] = value.elements[k];
+    context.assigned->outside[symbol.id()] = where;
+  }
+}
+
+void Flattener::store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
+                      const Location& where, const Context& context) {
+  const ReferencePart& here = reference.parts[part];
+  if (part + 1 < reference.parts.size()) {
+    if (variable.type != TypeKind::record || !here.subscripts.empty())
+      throw Fault{here.name.where, quoted(here.name.text) + " is not a record"};
+    auto fields = std::make_shared<RecordFields>(*variable.record);
+    const std::string_view name = reference.parts[part + 1].name.text;
+    const auto it = std::find_if(fields->fields.begin(), fields->fields.end(),
+                                 [&](const auto& field) { return field.first == name; });
+    if (it == fields->fields.end())
+      throw Fault{reference.parts[part + 1].name.where, "the record has no field " + quoted(name)};
+    store(it->second, reference, part + 1, value, where, context);
+    variable.variability = join(variable.variability, value.variability);
+    variable.record = std::move(fields);
+    return;
+  }
+  if (variable.type == TypeKind::record) {
+    if (value.type != TypeKind::record || !here.subscripts.empty())
+      throw Fault{where, quoted(here.name.text) + " is a record, but its value is of type " + describe(value)};
+    variable = value;
+    return;
+  }
+  const Value converted = convert(value, variable.type, where, quoted(here.name.text));
+  if (here.subscripts.empty()) {
+    const bool open = !variable.dims.empty() && variable.elements.empty();
+    if (converted.dims.size() != variable.dims.size() || (!open && converted.dims != variable.dims))
+      throw Fault{where, quoted(here.name.text) + " is of type " + describe(variable) + ", but its value is of type " +
+                             describe(converted)};
+    variable = converted;
+    return;
+  }
+  const Selection selection = select(variable.dims, here.subscripts, context, where, here.name.text);
+  std::size_t total = 1;
+  Dims kept;
+  for (std::size_t k = 0; k < variable.dims.size(); ++k) {
+    total *= selection.indices[k].size();
+    if (selection.keeps[k]) kept.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
+  }
+  if (kept != converted.dims)
+    throw Fault{where, quoted(print(reference)) + " has the size " + (kept.empty() ? "of a scalar" : to_string(kept)) +
+                           ", but its value is of type " + describe(converted)};
+  for (std::size_t n = 0; n < total; ++n) {
+    std::size_t rest = n, offset = 0, factor = 1;
+    for (std::size_t k = variable.dims.size(); k-- > 0;) {
+      const auto& indices = selection.indices[k];
+      offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
+      rest /= indices.size();
+      factor *= static_cast<std::size_t>(variable.dims[k]);
+    }
+    variable.elements[offset] = converted.elements[n];
+  }
+  variable.variability = join(variable.variability, converted.variability);
+}
+
+void Flattener::collect_targets(const std::vector<const Statement*>& statements, Instance& instance,
+                                std::unordered_set<const Component*>& targets) {
+  const auto add = [&](const auto& self, Instance& inside, const ComponentReference& reference,
+                       std::size_t part) -> void {
+    Component* component = inside.find(reference.parts[part].name.text);
+    if (!component) return;
+    if (part + 1 == reference.parts.size())
+      targets.insert(component);
+    else
+      for (Instance* element : component->elements) self(self, *element, reference, part + 1);
+  };
+  for (const Statement* statement : statements) {
+    if (const auto* node = statement->as<Assignment>()) {
+      add(add, instance, *node->target->as<ComponentReference>(), 0);
+    } else if (const auto* tuple = statement->as<TupleAssignment>()) {
+      for (const ExprPtr target : tuple->targets->as<Tuple>()->elements)
+        if (target) add(add, instance, *target->as<ComponentReference>(), 0);
+    } else if (const auto* choice = statement->as<IfStatement>()) {
+      for (const auto& branch : choice->branches) collect_targets(branch.body, instance, targets);
+    } else if (const auto* loop = statement->as<ForStatement>()) {
+      collect_targets(loop->body, instance, targets);
+    } else if (const auto* repeat = statement->as<WhileStatement>()) {
+      collect_targets(repeat->body, instance, targets);
+    } else if (const auto* when = statement->as<WhenStatement>()) {
+      for (const auto& branch : when->branches) collect_targets(branch.body, instance, targets);
+    }
+  }
+}
+
+void Flattener::flatten_algorithm(const AlgorithmSection& section, const Context& context) {
+  std::unordered_set<const Component*> targets;
+  collect_targets(section.statements, *context.instance, targets);
+  Assigned assigned;
+  if (!section.is_initial) assigned.targets = &targets;
+  Context inner = context;
+  inner.assigned = &assigned;
+  in_initial_ = section.is_initial;
+  bool ok = true;
+  for (const Statement* statement : section.statements)
+    ok = attempt([&] {
+           if (follow(*statement, inner) != Flow::next)
+             throw Fault{statement->where, "'break' and 'return' have no meaning here"};
+         }) &&
+         ok;
+  in_initial_ = false;
+  if (!ok) return;
+  std::vector<NodeId> ids;
+  for (const auto& [id, place] : assigned.outside) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  for (const NodeId id : ids) {
+    const Expr symbol(model_->data().graph, id);
+    const Component& component = *places_.at(id).component;
+    const Variability how = component.is_discrete() ? Variability::discrete : Variability::continuous;
+    FlatEquation equation{Value(component.type.kind, how, symbol),
+                          Value(component.type.kind, how, assigned.values.at(id)), assigned.outside.at(id)};
+    (section.is_initial ? initial_equations_ : equations_).push_back(std::move(equation));
+  }
+}
+
+}  // namespace saltus::modelica

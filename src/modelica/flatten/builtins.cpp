@@ -1,0 +1,314 @@
+// Built-in functions of numbers and of events.
+#include <saltus/base/error.hpp>
+#include <saltus/expr/derivative.hpp>
+#include <saltus/expr/print.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <unordered_map>
+
+#include "modelica/flatten/flattener.hpp"
+#include "modelica/printer.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+const char* const reference_page = "docs/reference/modelica.md lists what is read";
+
+using Function = Expr (*)(const Expr&);
+
+const std::unordered_map<std::string_view, Function>& functions() {
+  static const std::unordered_map<std::string_view, Function> table{
+      {"sin", saltus::sin},   {"cos", saltus::cos},     {"tan", saltus::tan},     {"asin", saltus::asin},
+      {"acos", saltus::acos}, {"atan", saltus::atan},   {"sinh", saltus::sinh},   {"cosh", saltus::cosh},
+      {"tanh", saltus::tanh}, {"asinh", saltus::asinh}, {"acosh", saltus::acosh}, {"atanh", saltus::atanh},
+      {"exp", saltus::exp},   {"log", saltus::log},     {"log10", saltus::log10}, {"sqrt", saltus::sqrt},
+  };
+  return table;
+}
+
+constexpr std::array<std::string_view, 9> refused{
+    "delay",    "spatialDistribution", "inStream", "actualStream", "cardinality", "Clock", "hold",
+    "previous", "getInstanceName"};
+
+// Switching functions of parameters never switch: they need no guard.
+Expr quiet(const Expr& e, Variability how) {
+  return how >= Variability::parameter ? no_event(e) : e;
+}
+
+Expr exact_sign(const Expr& x) {
+  if (!x.is_constant()) return sign(x);
+  return x.constant_value() > 0.0 ? 1.0 : x.constant_value() < 0.0 ? -1.0 : 0.0;
+}
+
+}  // namespace
+
+std::vector<Value> Flattener::arguments(const Call& call, const Context& context, std::size_t least, std::size_t most,
+                                        const Location& where) {
+  const std::string name = print(call.callee);
+  if (!call.iterators.empty()) throw Fault{where, "'" + name + "' takes no iterators"};
+  if (call.arguments.size() < least || call.arguments.size() > most) {
+    std::string expected = std::to_string(least);
+    if (most != least) expected += most > 100 ? " or more" : " to " + std::to_string(most);
+    throw Fault{where, "'" + name + "' takes " + expected + " argument" + (least == 1 && most == 1 ? "" : "s") +
+                           ", not " + std::to_string(call.arguments.size())};
+  }
+  std::vector<Value> values;
+  for (const Argument& argument : call.arguments) values.push_back(eval(argument.value, context));
+  return values;
+}
+
+Value Flattener::eval_call(const Call& call, const Location& where, const Context& context) {
+  Name name;
+  name.global = call.callee.global;
+  name.where = call.callee_where;
+  for (const auto& part : call.callee.parts) {
+    if (!part.subscripts.empty()) throw Fault{where, "'" + print(call.callee) + "' is not a function"};
+    name.parts.push_back(part.name);
+  }
+  const std::string_view simple = name.parts.back().text;
+  const ClassScope* cls = scopes_.find(name, context.lexical);
+  if (!cls && name.parts.size() == 1) {
+    Value result;
+    if (builtin_call(simple, call, where, context, result)) return result;
+  }
+  // Modelica.Math.sin and so on
+  if (!cls && name.parts.size() == 3 && name.parts[0].text == "Modelica" && name.parts[1].text == "Math") {
+    Value result;
+    if (math_call(simple, call, where, context, result)) return result;
+  }
+  if (!cls) {
+    std::vector<std::string> names;
+    for (const auto& [known, function] : functions()) names.emplace_back(known);
+    for (const char* known :
+         {"abs", "sign",    "min",    "max",     "sum",      "product",   "size",     "zeros",    "ones", "fill",
+          "der", "pre",     "edge",   "change",  "sample",   "floor",     "ceil",     "integer",  "mod",  "rem",
+          "div", "noEvent", "smooth", "initial", "terminal", "transpose", "identity", "linspace", "cross"})
+      names.emplace_back(known);
+    for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
+      for (const auto& [known, nested] : scope->classes)
+        if (nested->is_function()) names.emplace_back(known);
+    std::sort(names.begin(), names.end());
+    const std::string near = nearest_name(simple, names);
+    throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'",
+                near.empty() ? "" : "did you mean '" + near + "'?"};
+  }
+  const ResolvedType type = scopes_.resolve(name, context.lexical);
+  if (type.cls && (type.cls->kind() == ClassKind::record || type.cls->kind() == ClassKind::operator_record))
+    return construct_record(type.cls, call, where, context);
+  if (!type.cls || !type.cls->is_function())
+    throw Fault{call.callee_where, "'" + print(call.callee) + "' is not a function"};
+  std::vector<Value> results = call_function(type.cls, call, where, context);
+  if (results.empty()) throw Fault{where, "'" + print(call.callee) + "' has no result"};
+  return std::move(results.front());
+}
+
+bool Flattener::builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                             Value& result) {
+  if (std::find(refused.begin(), refused.end(), name) != refused.end())
+    throw Fault{call.callee_where, "'" + std::string(name) + "' is not supported", reference_page};
+  return math_call(name, call, where, context, result) || event_call(name, call, where, context, result) ||
+         array_call(name, call, where, context, result);
+}
+
+bool Flattener::math_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                          Value& result) {
+  const auto numbers = [&](std::size_t n) {
+    std::vector<Value> values = arguments(call, context, n, n, where);
+    for (std::size_t k = 0; k < n; ++k)
+      if (!values[k].is_numeric())
+        throw Fault{call.arguments[k].value->where,
+                    "'" + std::string(name) + "' needs a number, not a value of type " + describe(values[k])};
+    return values;
+  };
+  if (const auto it = functions().find(name); it != functions().end()) {
+    result = std::move(numbers(1).front());
+    result.type = TypeKind::real;
+    for (Expr& e : result.elements) e = it->second(e);
+    return true;
+  }
+  if (name == "abs" || name == "sign" || name == "floor" || name == "ceil" || name == "integer") {
+    result = std::move(numbers(1).front());
+    const bool was_integer = result.type == TypeKind::integer;
+    for (Expr& e : result.elements) {
+      if (name == "abs")
+        e = quiet(saltus::abs(e), result.variability);
+      else if (name == "sign")
+        e = quiet(exact_sign(e), result.variability);
+      else if (!was_integer)
+        e = quiet(name == "ceil" ? saltus::ceil(e) : saltus::floor(e), result.variability);
+    }
+    if (name == "integer" || name == "sign") result.type = TypeKind::integer;
+    if (name != "abs") result.variability = std::max(result.variability, Variability::discrete);
+    return true;
+  }
+  if (name == "atan2" || name == "div" || name == "mod" || name == "rem") {
+    std::vector<Value> values = numbers(2);
+    if (!values[0].is_scalar() || !values[1].is_scalar())
+      throw Fault{where, "'" + std::string(name) + "' needs scalars"};
+    const Expr &a = values[0].scalar(), &b = values[1].scalar();
+    const bool whole = values[0].type == TypeKind::integer && values[1].type == TypeKind::integer;
+    const Variability how = join(values[0].variability, values[1].variability);
+    if (name != "atan2" && b.is_constant() && b.constant_value() == 0.0)
+      throw Fault{where, "'" + std::string(name) + "' divides by 0"};
+    const Expr e = name == "atan2" ? saltus::atan2(a, b)
+                   : name == "div" ? saltus::div(a, b)
+                   : name == "mod" ? saltus::mod(a, b)
+                                   : saltus::rem(a, b);
+    result = Value(whole && name != "atan2" ? TypeKind::integer : TypeKind::real, how, quiet(e, how));
+    return true;
+  }
+  if (name == "semiLinear") {
+    const std::vector<Value> v = numbers(3);
+    for (const Value& value : v)
+      if (!value.is_scalar()) throw Fault{where, "'semiLinear' needs scalars"};
+    result = Value(TypeKind::real, join(v[0].variability, join(v[1].variability, v[2].variability)),
+                   if_else(v[0].scalar() >= 0.0, v[1].scalar() * v[0].scalar(), v[2].scalar() * v[0].scalar()));
+    return true;
+  }
+  return false;
+}
+
+bool Flattener::event_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                           Value& result) {
+  if (name == "der") {
+    result = differentiate(arguments(call, context, 1, 1, where).front(), call.arguments.front().value->where);
+    return true;
+  }
+  if (name == "pre" || name == "edge" || name == "change") {
+    Context plain = context;  // an algorithm's own assignments do not matter for the value before the event
+    plain.assigned = nullptr;
+    const Value before = pre(arguments(call, plain, 1, 1, where).front(), where);
+    if (name == "pre") {
+      result = before;
+      return true;
+    }
+    const Value now = eval(call.arguments.front().value, context);
+    if (!now.is_scalar()) throw Fault{where, "'" + std::string(name) + "' needs a scalar"};
+    if (name == "edge" && now.type != TypeKind::boolean)
+      throw Fault{where, "'edge' needs a Boolean, not a value of type " + describe(now)};
+    if (name == "edge")
+      result = Value(TypeKind::boolean, now.variability, (now.truth() && !before.truth()).expr());
+    else
+      result = relation(Operator::not_equal, now, before, where);
+    return true;
+  }
+  if (name == "initial" || name == "terminal") {
+    arguments(call, context, 0, 0, where);
+    result = Value(TypeKind::boolean, Variability::discrete,
+                   (name == "initial" ? model_->initial() : model_->terminal()).expr());
+    return true;
+  }
+  if (name == "sample") {
+    result = sample(arguments(call, context, 2, 2, where), where);
+    return true;
+  }
+  if (name == "noEvent") {
+    result = std::move(arguments(call, context, 1, 1, where).front());
+    for (Expr& e : result.elements) e = no_event(e);
+    return true;
+  }
+  if (name == "smooth") {  // the relations inside keep their events, which the language allows
+    result = std::move(arguments(call, context, 2, 2, where).back());
+    return true;
+  }
+  if (name == "homotopy") {
+    if (call.arguments.empty()) arguments(call, context, 2, 2, where);
+    const auto actual = std::find_if(call.arguments.begin(), call.arguments.end(),
+                                     [](const Argument& argument) { return argument.name.text == "actual"; });
+    result = eval((actual == call.arguments.end() ? call.arguments.front() : *actual).value, context);
+    return true;
+  }
+  if (name == "String") {
+    result = string_of(call, where, context);
+    return true;
+  }
+  if (name == "Integer") {
+    result = std::move(arguments(call, context, 1, 1, where).front());
+    if (result.type != TypeKind::enumeration && result.type != TypeKind::boolean)
+      throw Fault{where, "'Integer' converts enumerations, not a value of type " + describe(result),
+                  "integer(x) rounds down"};
+    result.type = TypeKind::integer;
+    result.enumeration = nullptr;
+    return true;
+  }
+  if (name == "reinit" || name == "assert" || name == "terminate")
+    throw Fault{where, "'" + std::string(name) + "' has no value; it stands alone as an equation or a statement"};
+  return false;
+}
+
+Value Flattener::differentiate(const Value& value, const Location& where) {
+  if (value.type == TypeKind::record || value.type == TypeKind::string || !value.is_numeric())
+    throw Fault{where, "'der' needs a Real, not a value of type " + describe(value)};
+  Value result = value;
+  result.type = TypeKind::real;
+  for (Expr& e : result.elements) {
+    if (is_discrete_symbol(e)) throw Fault{where, "'" + e.name() + "' changes at events only and has no derivative"};
+    try {
+      e = der(e);
+    } catch (const UsageError&) {
+      throw Fault{where, "the derivative of an expression that contains a derivative is not supported",
+                  "introduce a variable for the inner derivative: w = der(x), and write der(w)"};
+    }
+  }
+  return result;
+}
+
+Value Flattener::pre(const Value& value, const Location& where) {
+  if (value.type == TypeKind::record || value.type == TypeKind::string)
+    throw Fault{where, "'pre' needs a variable, not a value of type " + describe(value)};
+  Value result = value;
+  result.variability = std::max(value.variability, Variability::discrete);
+  for (Expr& e : result.elements) {
+    if (e.is_constant()) continue;
+    Component* component = component_of(e);
+    if (!component) throw Fault{where, "'pre' needs a variable, not an expression"};
+    if (component->is_parameter() || component->value_variability >= Variability::parameter) continue;
+    auto& known = pre_symbols_[e.id()];
+    if (!known) known = model_->pre(e);
+    e = *known;
+  }
+  return result;
+}
+
+Value Flattener::sample(const std::vector<Value>& arguments, const Location& where) {
+  for (const Value& argument : arguments)
+    if (!argument.is_numeric()) throw Fault{where, "'sample' needs numbers, not a value of type " + describe(argument)};
+  const double start = number(arguments[0], where, "the start of a sample");
+  const double interval = number(arguments[1], where, "the interval of a sample");
+  if (!std::isfinite(start)) throw Fault{where, "the start of a sample must be finite"};
+  if (!(interval > 0.0) || !std::isfinite(interval))
+    throw Fault{where, "the interval of a sample must be positive, not " + number_text(interval)};
+  const auto [it, fresh] = samples_.try_emplace({start, interval});
+  if (fresh) it->second = model_->sample(start, interval);
+  return {TypeKind::boolean, Variability::discrete, it->second.expr()};
+}
+
+// Texts are made before the run: what varies appears as its expression.
+Value Flattener::string_of(const Call& call, const Location& where, const Context& context) {
+  if (call.arguments.empty()) arguments(call, context, 1, 10, where);
+  const Value value = eval_scalar(call.arguments.front().value, context, "the argument of 'String'");
+  if (value.type == TypeKind::string) return value;
+  if (value.type == TypeKind::record) throw Fault{where, "a record has no text"};
+  if (!value.scalar().is_constant() && value.variability < Variability::parameter)
+    return Value::string(print(call.arguments.front().value));
+  const double number = parameter_value(value.scalar());
+  if (value.type == TypeKind::boolean) return Value::string(number != 0.0 ? "true" : "false");
+  if (value.type == TypeKind::enumeration && value.enumeration) {
+    const auto* enumeration = value.enumeration->definition->as<Enumeration>();
+    const auto index = static_cast<std::size_t>(number) - 1;
+    if (index < enumeration->literals.size()) return Value::string(std::string(enumeration->literals[index].name.text));
+  }
+  return Value::string(number_text(number));
+}
+
+std::string Flattener::message(ExprPtr expression, const Context& context) {
+  const Value value = eval(expression, context);
+  if (value.type != TypeKind::string)
+    throw Fault{expression->where, "a message must be a String, not a value of type " + describe(value)};
+  return value.text;
+}
+
+}  // namespace saltus::modelica

@@ -1,0 +1,284 @@
+// Discrete equations and the hand-over to the Model.
+//
+// A discrete variable with an equation that always holds (b = x > 0) is a definition. It is put in place of the
+// variable wherever that is read, so that der(x) = if b then -1 else 1 has the surface x > 0 like the equation that
+// spells it out. Where a definition looks back (b = x > 1 or pre(b) and x > 0), the continuous equations keep the
+// variable: its value changes in event iteration only.
+#include <saltus/expr/derivative.hpp>
+#include <saltus/expr/rewrite.hpp>
+
+#include <algorithm>
+#include <queue>
+
+#include "modelica/flatten/flattener.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+using Kind = ModelData::Action::Kind;
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+}  // namespace
+
+// Takes the discrete equations out of the list and finds what each of them determines.
+void Flattener::sort_equations() {
+  std::unordered_map<NodeId, Location> determined;
+  for (const FlatClause& clause : clauses_)
+    for (const FlatAction& action : clause.actions)
+      if (action.kind == Kind::assign) determined.emplace(action.target.id(), action.where);
+  const std::size_t clause_targets = determined.size();
+  std::vector<FlatEquation> continuous, open;
+  const auto candidate = [&](const Value& side) {
+    return is_discrete_symbol(side.scalar()) && !determined.contains(side.scalar().id());
+  };
+  const auto define = [&](const Value& target, const Value& value, const Location& where) {
+    determined.emplace(target.scalar().id(), where);
+    definitions_.push_back({target.scalar(), value.scalar(), where});
+  };
+  for (FlatEquation& e : equations_) {
+    const bool touches_discrete = is_discrete_symbol(e.lhs.scalar()) || is_discrete_symbol(e.rhs.scalar());
+    const bool real = e.lhs.type == TypeKind::real || e.rhs.type == TypeKind::real;
+    const auto real_discrete = [&](const Value& side) {
+      return is_discrete_symbol(side.scalar()) && side.type == TypeKind::real;
+    };
+    // a Real variable may well equal a discrete one: then the equation determines the Real
+    if (real && !(real_discrete(e.lhs) || real_discrete(e.rhs))) {
+      continuous.push_back(std::move(e));
+      continue;
+    }
+    if (real && !candidate(e.lhs) && !candidate(e.rhs)) {
+      continuous.push_back(std::move(e));
+      continue;
+    }
+    if (!touches_discrete) {
+      report(
+          {e.where, "this equation determines no discrete variable", "write it in the form 'variable = expression'"});
+      continue;
+    }
+    open.push_back(std::move(e));
+  }
+  equations_ = std::move(continuous);
+  // first what leaves no choice, then equations between two variables, from what is known already
+  std::vector<FlatEquation> pairs;
+  for (FlatEquation& e : open) {
+    const bool left = candidate(e.lhs), right = candidate(e.rhs);
+    if (left && right) {
+      pairs.push_back(std::move(e));
+    } else if (left) {
+      define(e.lhs, e.rhs, e.where);
+    } else if (right) {
+      define(e.rhs, e.lhs, e.where);
+    } else {
+      const Expr& symbol = is_discrete_symbol(e.lhs.scalar()) ? e.lhs.scalar() : e.rhs.scalar();
+      report({e.where, quoted(symbol.name()) + " is determined twice"});
+      const auto it = determined.find(symbol.id());
+      if (it != determined.end()) note(it->second, "the other equation is here");
+    }
+  }
+  for (bool progress = true; progress && !pairs.empty();) {
+    progress = false;
+    std::vector<FlatEquation> rest;
+    for (FlatEquation& e : pairs) {
+      const bool left = candidate(e.lhs), right = candidate(e.rhs);
+      if (left && right) {
+        rest.push_back(std::move(e));
+        continue;
+      }
+      progress = true;
+      if (left)
+        define(e.lhs, e.rhs, e.where);
+      else if (right)
+        define(e.rhs, e.lhs, e.where);
+      else
+        report({e.where, quoted(e.lhs.scalar().name()) + " is determined twice"});
+    }
+    if (!progress) {  // nothing is known of these: the left-hand side is what the author meant
+      define(rest.front().lhs, rest.front().rhs, rest.front().where);
+      rest.erase(rest.begin());
+      progress = true;
+    }
+    pairs = std::move(rest);
+  }
+  (void)clause_targets;
+  for (const auto& discrete : model_->data().discretes) {
+    if (discrete.hidden || determined.contains(discrete.symbol.id())) continue;
+    const auto place = places_.find(discrete.symbol.id());
+    if (place == places_.end()) continue;
+    report({place->second.component->where(), "no equation determines " + quoted(discrete.name),
+            "give it an equation, or make it a parameter"});
+  }
+}
+
+void Flattener::define_discretes() {
+  // Kahn's algorithm over the definitions; what stays in circles keeps its variables and is iterated at events
+  std::unordered_map<NodeId, std::size_t> index;
+  for (std::size_t k = 0; k < definitions_.size(); ++k) index.emplace(definitions_[k].symbol.id(), k);
+  std::vector<std::vector<std::size_t>> users(definitions_.size());
+  std::vector<std::size_t> waiting(definitions_.size(), 0);
+  for (std::size_t k = 0; k < definitions_.size(); ++k)
+    for (const Expr& symbol : symbols_of(std::span(&definitions_[k].value, 1), SymbolKind::discrete))
+      if (const auto it = index.find(symbol.id()); it != index.end()) {
+        users[it->second].push_back(k);
+        ++waiting[k];
+      }
+  std::vector<std::size_t> order;
+  for (std::size_t k = 0; k < definitions_.size(); ++k)
+    if (waiting[k] == 0) order.push_back(k);
+  for (std::size_t n = 0; n < order.size(); ++n)
+    for (const std::size_t user : users[order[n]])
+      if (--waiting[user] == 0) order.push_back(user);
+  if (order.size() < definitions_.size())
+    for (std::size_t k = 0; k < definitions_.size(); ++k)
+      if (waiting[k] > 0) {
+        warn(definitions_[k].where,
+             "discrete equations determine one another in a circle here; they are iterated at events",
+             "use pre() where the value before the event is meant");
+        break;
+      }
+  Graph& graph = *model_->data().graph;
+  std::unordered_set<NodeId> before;
+  for (const auto& [id, symbol] : pre_symbols_) before.insert(symbol->id());
+  Rewrite at_events(graph), between(graph);
+  for (const std::size_t k : order) {
+    Definition& definition = definitions_[k];
+    const NodeId value = at_events(definition.value.in(graph));
+    definition.value = Expr(model_->data().graph, value);
+    at_events.replace.emplace(definition.symbol.id(), value);
+    const std::vector<Expr> symbols = symbols_of(std::span(&definition.value, 1), SymbolKind::discrete);
+    const bool looks_back =
+        std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return before.contains(s.id()); });
+    if (!looks_back) between.replace.emplace(definition.symbol.id(), value);
+  }
+  const auto rewrite = [&](Rewrite& how, Expr& e) {
+    if (!e.is_constant()) e = Expr(model_->data().graph, how(e.in(graph)));
+  };
+  if (definitions_.empty()) return;
+  for (FlatEquation& e : equations_) {
+    rewrite(between, e.lhs.elements[0]);
+    rewrite(between, e.rhs.elements[0]);
+  }
+  for (FlatEquation& e : initial_equations_) {
+    if (!is_discrete_symbol(e.lhs.scalar())) rewrite(between, e.lhs.elements[0]);
+    rewrite(between, e.rhs.elements[0]);
+  }
+  for (FlatClause& clause : clauses_) {
+    Expr condition = clause.condition.expr();
+    rewrite(at_events, condition);
+    clause.condition = BoolExpr(condition);
+    for (FlatAction& action : clause.actions) rewrite(at_events, action.value);
+  }
+  for (FlatAssertion& assertion : assertions_) {
+    Expr condition = assertion.condition.expr();
+    rewrite(at_events, condition);
+    assertion.condition = BoolExpr(condition);
+  }
+}
+
+// Clauses whose values others read (not through pre) act first; otherwise the order of the file holds.
+std::vector<std::size_t> Flattener::sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const {
+  std::unordered_map<NodeId, std::vector<std::size_t>> assigned_by;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const std::size_t c : groups[g])
+      for (const FlatAction& action : clauses_[c].actions)
+        if (action.kind == Kind::assign) {
+          auto& list = assigned_by[action.target.id()];
+          if (list.empty() || list.back() != g) list.push_back(g);
+        }
+  std::vector<std::vector<std::size_t>> users(groups.size());
+  std::vector<std::size_t> waiting(groups.size(), 0);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::set<std::size_t> needs;
+    for (const std::size_t c : groups[g])
+      for (const FlatAction& action : clauses_[c].actions)
+        for (const Expr& symbol : symbols_of(std::span(&action.value, 1), SymbolKind::discrete))
+          if (const auto it = assigned_by.find(symbol.id()); it != assigned_by.end())
+            for (const std::size_t other : it->second)
+              if (other != g) needs.insert(other);
+    for (const std::size_t other : needs) users[other].push_back(g);
+    waiting[g] = needs.size();
+  }
+  std::vector<std::size_t> order;
+  std::vector<char> done(groups.size(), 0);
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (waiting[g] == 0) ready.push(g);
+  while (!ready.empty()) {
+    const std::size_t g = ready.top();
+    ready.pop();
+    order.push_back(g);
+    done[g] = 1;
+    for (const std::size_t user : users[g])
+      if (--waiting[user] == 0) ready.push(user);
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (!done[g]) order.push_back(g);
+  return order;
+}
+
+void Flattener::emit_clauses() {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t k = 0; k < clauses_.size(); ++k) {
+    if (!clauses_[k].continues || groups.empty()) groups.emplace_back();
+    groups.back().push_back(k);
+  }
+  for (const std::size_t g : sorted_groups(groups)) {
+    std::optional<When> chain;
+    for (const std::size_t k : groups[g]) {
+      const FlatClause& clause = clauses_[k];
+      chain = chain ? chain->otherwise_when(clause.condition, locate(clause.where))
+                    : model_->when(clause.condition, locate(clause.where));
+      for (const FlatAction& action : clause.actions) {
+        if (action.kind == Kind::reset)
+          chain->reset(action.target, action.value);
+        else if (action.kind == Kind::assign)
+          chain->assign(action.target, action.value);
+        else if (action.kind == Kind::terminate)
+          chain->terminate(action.message);
+      }
+      if (clause.actions.empty()) chain->record();
+    }
+  }
+}
+
+void Flattener::emit() {
+  for (const FlatEquation& e : equations_) model_->equation({e.lhs.scalar(), e.rhs.scalar()}, "", locate(e.where));
+  std::unordered_map<NodeId, NodeId> variable_of_pre;
+  for (const auto& [id, symbol] : pre_symbols_) variable_of_pre.emplace(symbol->id(), id);
+  for (const FlatEquation& e : initial_equations_) {
+    const auto start_of = [&](const Value& side) -> std::optional<Expr> {
+      if (!side.scalar().is_symbol()) return std::nullopt;
+      if (const auto it = variable_of_pre.find(side.scalar().id()); it != variable_of_pre.end())
+        return Expr(model_->data().graph, it->second);
+      return side.scalar();
+    };
+    const auto known_value = [&](const Value& side) {
+      return side.variability >= Variability::parameter || side.scalar().is_constant();
+    };
+    std::optional<Expr> target = start_of(e.lhs);
+    const Value* value = &e.rhs;
+    if (!target || !known_value(e.rhs)) {
+      target = start_of(e.rhs);
+      value = &e.lhs;
+    }
+    const Component* component = target ? component_of(*target) : nullptr;
+    if (component && !component->is_parameter() && known_value(*value)) {
+      model_->set(target->name(), parameter_value(value->scalar()));
+      if (component->is_discrete()) continue;
+    } else if (!e.lhs.is_numeric()) {
+      report({e.where, "an initial equation of a discrete variable must give it a value that is known before the run"});
+      continue;
+    }
+    model_->initial_equation({e.lhs.scalar(), e.rhs.scalar()}, locate(e.where));
+  }
+  for (const Definition& definition : definitions_)
+    model_->define(definition.symbol, definition.value, locate(definition.where));
+  emit_clauses();
+  for (const FlatAssertion& assertion : assertions_)
+    model_->assertion(assertion.condition, assertion.message, locate(assertion.where));
+}
+
+}  // namespace saltus::modelica

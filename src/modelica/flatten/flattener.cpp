@@ -1,0 +1,87 @@
+#include "modelica/flatten/flattener.hpp"
+
+#include <cmath>
+
+namespace saltus::modelica {
+
+Flattener::Flattener(ScopeTree& scopes, std::vector<const SourceText*> sources, const LoadOptions& options,
+                     const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics)
+    : scopes_(scopes),
+      sources_(std::move(sources)),
+      options_(options),
+      limits_(limits),
+      structural_(structural),
+      diagnostics_(diagnostics) {
+  for (const auto& [name, value] : options_.parameters) overrides_[name] = value;
+}
+
+void Flattener::report(const Fault& fault) {
+  diagnostics_.add(sources_[fault.where.file]->diagnose(Severity::error, fault.where, fault.message, fault.hint));
+}
+
+void Flattener::warn(const Location& where, std::string message, std::string hint) {
+  diagnostics_.add(sources_[where.file]->diagnose(Severity::warning, where, std::move(message), std::move(hint)));
+}
+
+void Flattener::note(const Location& where, std::string message, std::string hint) {
+  diagnostics_.add(sources_[where.file]->diagnose(Severity::note, where, std::move(message), std::move(hint)));
+}
+
+void Flattener::charge(std::int64_t amount, const Location& where) {
+  work_ += amount;
+  if (work_ > limits_.work)
+    throw Fault{where, "flattening this model takes more than " + std::to_string(limits_.work) +
+                           " operations: a loop or an array is too large"};
+}
+
+bool Flattener::run(const ClassScope* cls) {
+  model_.emplace(std::string(cls->definition->name.text));
+  const Location& where = cls->definition->name.where;
+  attempt([&] {
+    top_ = instantiate(cls, nullptr, "", nullptr, where, false);
+    shape_all(*top_);
+  });
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
+  if (!top_ || diagnostics_.full()) return true;
+  mark_discrete(*top_);
+  variables_declared_ = true;
+  declare_all(*top_);
+  apply_overrides();
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
+  flatten_sections(*top_);
+  attempt([&] { finish_connections(); });
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
+  if (diagnostics_.has_errors()) return true;
+  sort_equations();
+  if (diagnostics_.has_errors()) return true;
+  attempt([&] {
+    define_discretes();
+    emit();
+  });
+  return true;
+}
+
+Experiment Flattener::experiment(const ClassScope* cls) {
+  Experiment result;
+  const Modification* annotation = cls->definition->description.annotation;
+  const ModificationArgument* experiment = annotation ? annotation->find("experiment") : nullptr;
+  if (!experiment || !experiment->modification) return result;
+  for (const auto& argument : experiment->modification->arguments) {
+    if (!argument.is_plain() || !argument.modification || !argument.modification->value) continue;
+    const std::string_view name = argument.name.parts.back().text;
+    std::optional<double>* place = name == "StartTime"   ? &result.start
+                                   : name == "StopTime"  ? &result.stop
+                                   : name == "Tolerance" ? &result.tolerance
+                                   : name == "Interval"  ? &result.interval
+                                                         : nullptr;
+    if (!place) continue;
+    attempt([&] {
+      const ExprPtr expression = argument.modification->value;
+      const Context context{top_, cls};
+      *place = parameter_value(eval_real(expression, context));
+    });
+  }
+  return result;
+}
+
+}  // namespace saltus::modelica

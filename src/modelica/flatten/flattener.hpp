@@ -1,0 +1,358 @@
+// From a syntax tree to a Model: instantiation, evaluation of expressions, equations, events.
+//
+// The way of a model through here:
+//   1. instantiate.cpp   unfolds the classes into a tree of instances; sizes and conditions are evaluated
+//   2. variables.cpp     finds out which variables change at events only, and declares symbols for all of them
+//   3. equations.cpp, algorithms.cpp, connect.cpp   turn equations into expressions of these symbols
+//   4. events.cpp        sorts and substitutes discrete equations and hands everything to the Model
+#pragma once
+
+#include <saltus/model/model.hpp>
+#include <saltus/modelica/modelica.hpp>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "modelica/flatten/instance.hpp"
+#include "modelica/flatten/scope.hpp"
+#include "modelica/flatten/value.hpp"
+
+namespace saltus::modelica {
+
+/// What a text may ask for before it is refused, so that a typing error does not fill the memory.
+struct FlattenLimits {
+  std::int64_t scalars = 10'000'000;  ///< variables and parameters, and elements of one array
+  std::int64_t work = 1'000'000'000;  ///< elements computed, loop passes
+  int depth = 1200;                   ///< nested evaluations (expressions, parameters, function calls)
+  int instance_depth = 100;           ///< components inside components
+};
+
+struct FlatEquation {
+  Value lhs, rhs;  ///< scalars
+  Location where;
+};
+
+struct FlatAction {
+  ModelData::Action::Kind kind;
+  Expr target, value;
+  std::string message;
+  Location where;
+};
+
+struct FlatClause {
+  BoolExpr condition;
+  std::vector<FlatAction> actions;
+  Location where;
+  bool continues = false;  ///< elsewhen of the clause before
+};
+
+class Flattener {
+ public:
+  /// `sources` by file number. `structural`: names of parameters that decide the structure and are therefore numbers.
+  Flattener(ScopeTree& scopes, std::vector<const SourceText*> sources, const LoadOptions& options,
+            const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics);
+
+  /// Flattens a class. Returns false when parameters turned out to be structural that were symbols already: then
+  /// `structural` has grown and the work must be done again.
+  bool run(const ClassScope* cls);
+
+  Model take_model() { return std::move(*model_); }
+  Experiment experiment(const ClassScope* cls);
+
+ private:
+  // --- reporting (flattener.cpp)
+  void report(const Fault& fault);
+  void warn(const Location& where, std::string message, std::string hint = {});
+  void note(const Location& where, std::string message, std::string hint = {});
+  /// Runs a piece of work; what goes wrong is reported and ends this piece only. Returns whether all went well.
+  template <class Work>
+  bool attempt(Work work);
+  SourceLocation locate(const Location& where) const { return sources_[where.file]->locate(where); }
+  void charge(std::int64_t amount, const Location& where);
+  class Deeper;
+
+  // --- instances (instantiate.cpp)
+  Instance* instantiate(const ClassScope* cls, Instance* parent, std::string path, const ModifierPtr& modifier,
+                        const Location& where, bool is_static);
+  void declare(Component& component, const ModifierPtr& outer);
+  void shape(Component& component);
+  void shape_work(Component& component);
+  Dims dimensions(Component& component);
+  void make_elements(Component& component);
+  ModifierPtr modifier_of(const Modification* modification, const Context& context, bool skip_value);
+  ModifierPtr modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context);
+  ModifierPtr element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position);
+  ModifierPtr field_modifiers(const ModifierPtr& modifier, const ClassScope* cls);
+  void check_modifier_names(const ModifierPtr& modifier, const Layout& layout, const ClassScope* cls);
+  void shape_all(Instance& instance);
+  Instance* statics(const ClassScope* cls);
+  Value value_of(const Binding& binding);
+
+  // --- parameters and variables (variables.cpp)
+  void resolve_value(Component& component);
+  void resolve_parameter(Component& component);
+  void declare_variable(Component& component);
+  Value attribute(Component& component, std::string_view name);
+  std::vector<double> attribute_numbers(Component& component, std::string_view name, double otherwise);
+  std::string attribute_text(Component& component, std::string_view name);
+  void check_attributes(Component& component);
+  bool attribute_given(const Component& component, std::string_view name) const;
+  void bind(Component& component, Value value, const Location& where);
+  void declare_all(Instance& instance);
+  void apply_overrides();
+  void mark_discrete(Instance& instance);
+  void mark_targets(const std::vector<const Equation*>& equations, const Context& context, bool in_when);
+  void mark_targets(const std::vector<const Statement*>& statements, const Context& context, bool in_when);
+  void mark_target(ExprPtr target, const Context& context, bool in_when);
+  void mark_parts(Instance& instance, const ComponentReference& reference, std::size_t part, bool in_when);
+  /// The number behind an expression of parameters; these become structural. Throws Fault if it is not a number.
+  double number(const Value& value, const Location& where, std::string_view what);
+  std::int64_t integer(const Value& value, const Location& where, std::string_view what);
+  double parameter_value(const Expr& expr) const;
+
+  // --- expressions (expression.cpp, references.cpp)
+  Value eval(ExprPtr expression, const Context& context);
+  Value eval_scalar(ExprPtr expression, const Context& context, std::string_view what);
+  Expr eval_real(ExprPtr expression, const Context& context);
+  BoolExpr eval_boolean(ExprPtr expression, const Context& context);
+  Value eval_reference(const ComponentReference& reference, const Location& where, const Context& context);
+  Value eval_unary(const Unary& node, const Location& where, const Context& context);
+  Value eval_binary(const Binary& node, const Location& where, const Context& context);
+  Value eval_chain(const Chain& node, const Location& where, const Context& context);
+  Value eval_conditional(const Conditional& node, const Location& where, const Context& context);
+  Value eval_constructor(const ArrayConstructor& node, const Location& where, const Context& context);
+  Value eval_matrix(const Matrix& node, const Location& where, const Context& context);
+  Value eval_range(const Range& node, const Location& where, const Context& context);
+  Value arithmetic(Operator op, const Value& a, const Value& b, const Location& where);
+  Value elementwise(Operator op, const Value& a, const Value& b, const Location& where);
+  Value relation(Operator op, const Value& a, const Value& b, const Location& where);
+  Value choose(const Value& condition, const Value& then, const Value& otherwise, const Location& where);
+  /// Applies subscripts. `outer` gives the sizes of the dimensions.
+  Value subscript(const Value& value, const std::vector<ExprPtr>& subscripts, const Context& context,
+                  const Location& where, std::string_view name);
+  struct Selection {
+    std::vector<std::vector<std::int64_t>> indices;  ///< per dimension, from 0
+    std::vector<bool> keeps;                         ///< per dimension: it stays a dimension
+  };
+  Selection select(const Dims& dims, const std::vector<ExprPtr>& subscripts, const Context& context,
+                   const Location& where, std::string_view name);
+  Value select_value(const Value& value, const Selection& selection);
+  Value component_value(Component& component, const Location& where);
+  Value member(Component& component, const ComponentReference& reference, std::size_t part, const Location& where,
+               const Context& context);
+  Value instance_value(Instance& instance, const Location& where);
+  Value class_member(const ClassScope* cls, const ComponentReference& reference, std::size_t part,
+                     const Location& where, const Context& context);
+  Value member_of_value(Value value, const ComponentReference& reference, std::size_t part, const Location& where,
+                        const Context& context);
+  bool imported_member(const ClassScope* scope, const ComponentReference& reference, const Location& where,
+                       const Context& context, Value& result);
+  /// What an algorithm has made of a variable so far.
+  Expr current_value(const Expr& symbol, const Assigned& assigned);
+  [[noreturn]] void unknown_name(const ComponentReference& reference, std::size_t part, const Context& context);
+  Value iterate(const std::vector<ForIndex>& iterators, std::size_t level, ExprPtr body, const Location& where,
+                const Context& context);
+  Value range_of(const ForIndex& index, const Context& context);
+  Dims shape_of(ExprPtr expression, const Context& context);
+
+  // --- calls (builtins.cpp, array_functions.cpp, functions.cpp)
+  Value eval_call(const Call& call, const Location& where, const Context& context);
+  bool builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                    Value& result);
+  bool event_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                  Value& result);
+  bool math_call(std::string_view name, const Call& call, const Location& where, const Context& context, Value& result);
+  bool array_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                  Value& result);
+  Value reduce(std::string_view name, const Call& call, const Location& where, const Context& context);
+  std::vector<Value> arguments(const Call& call, const Context& context, std::size_t least, std::size_t most,
+                               const Location& where);
+  Value pre(const Value& value, const Location& where);
+  Value differentiate(const Value& value, const Location& where);
+  Value sample(const std::vector<Value>& arguments, const Location& where);
+  Value string_of(const Call& call, const Location& where, const Context& context);
+  std::string message(ExprPtr expression, const Context& context);
+  std::vector<Value> call_function(const ClassScope* function, const Call& call, const Location& where,
+                                   const Context& context);
+  Value construct_record(const ClassScope* record, const Call& call, const Location& where, const Context& context);
+  using NamedValues = std::vector<std::pair<std::string_view, Value>>;
+  NamedValues named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context);
+  std::vector<Value> run_function(const ClassScope* function, const NamedValues& inputs, const Location& where);
+  Value local_value(const LayoutComponent& local, const Value* given, const Context& context, const Location& where);
+  Dims local_dims(const LayoutComponent& local, const ResolvedType& type, const Context& context, bool& open);
+  void assert_true(const Call& call, const Location& where, const Context& context);
+  Value convert(Value value, TypeKind kind, const Location& where, std::string_view what);
+
+  // --- equations (equations.cpp)
+  void flatten_sections(Instance& instance);
+  void flatten_equations(const std::vector<const Equation*>& equations, const Context& context,
+                         std::vector<FlatEquation>& out);
+  void flatten_equation(const Equation& equation, const Context& context, std::vector<FlatEquation>& out);
+  void flatten_if(const IfEquation& node, const Equation& equation, const Context& context,
+                  std::vector<FlatEquation>& out);
+  void flatten_for(const ForEquation& node, std::size_t level, const Context& context, std::vector<FlatEquation>& out);
+  void flatten_bindings(Instance& instance);
+  void flatten_when(const WhenEquation& node, const Context& context);
+  void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
+  void when_for(const ForEquation& node, std::size_t level, const Context& context, std::vector<FlatAction>& actions);
+  void when_if(const IfEquation& node, const Equation& equation, const Context& context,
+               std::vector<FlatAction>& actions);
+  void when_assign(const Value& target, const Value& value, const Location& where, std::vector<FlatAction>& actions);
+  void reinit(const Call& call, const Location& where, const Context& context, std::vector<FlatAction>& actions);
+  void call_equation(const Call& call, const Location& where, const Context& context);
+  void tuple_equation(const Tuple& targets, ExprPtr rhs, const Location& where, const Context& context,
+                      std::vector<FlatEquation>& out);
+  void equate(const Value& lhs, const Value& rhs, const Location& where, std::vector<FlatEquation>& out);
+  void add_clauses(const Value& condition, std::vector<FlatAction> actions, const Location& where, bool continues);
+  std::vector<FlatEquation> merge_branches(const Value& condition, std::vector<FlatEquation> then,
+                                           std::vector<FlatEquation> otherwise, const Location& where);
+  FlatEquation merge_pair(const Value& condition, const FlatEquation& then, const FlatEquation& otherwise);
+  FlatEquation merge_alone(const Value& condition, const FlatEquation& equation, bool when_true);
+  void merge_actions(const Value& condition, const std::vector<FlatAction>& then,
+                     const std::vector<FlatAction>& otherwise, const Location& where, std::vector<FlatAction>& out);
+  void sort_actions(std::vector<FlatAction>& actions);
+  /// The known value of a condition made of parameters, which become structural.
+  std::optional<bool> known(const Value& condition, const Location& where);
+
+  // --- algorithms (algorithms.cpp)
+  void flatten_algorithm(const AlgorithmSection& section, const Context& context);
+  /// What a statement does to those behind it.
+  enum class Flow : std::uint8_t { next, leave_loop, leave_function };
+  Flow follow(const std::vector<const Statement*>& statements, const Context& context);
+  Flow follow(const Statement& statement, const Context& context);
+  Flow follow_if(const IfStatement& node, const Location& where, const Context& context);
+  Flow follow_for(const ForStatement& node, std::size_t level, const Context& context);
+  Flow follow_while(const WhileStatement& node, const Context& context);
+  void follow_when(const WhenStatement& node, const Context& context);
+  void follow_call(const Call& call, const Location& where, const Context& context);
+  struct Snapshot;
+  Snapshot snapshot(const Context& context) const;
+  void restore(const Snapshot& state, const Context& context) const;
+  Snapshot blend(const Value& condition, const Snapshot& then, const Snapshot& otherwise, const Location& where);
+  void collect_targets(const std::vector<const Statement*>& statements, Instance& instance,
+                       std::unordered_set<const Component*>& targets);
+  void assign(ExprPtr target, Value value, const Location& where, const Context& context);
+  void store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
+             const Location& where, const Context& context);
+
+  // --- connections (connect.cpp)
+  struct End {
+    Component* component;
+    std::size_t position;
+    bool outside;
+    auto operator<=>(const End&) const = default;
+  };
+  void connect(const ConnectEquation& node, const Location& where, const Context& context);
+  struct ConnectorReference {
+    std::vector<Instance*> instances;  ///< of a connector class
+    std::vector<std::pair<Component*, std::size_t>> scalars;
+    Dims dims;
+    bool outside = false;
+    bool absent = false;
+    std::string text;
+  };
+  ConnectorReference resolve_connector(ExprPtr expression, const Context& context);
+  void connect_instances(Instance& a, bool a_outside, Instance& b, bool b_outside, const Location& where);
+  void connect_scalars(const End& a, const End& b, const Location& where);
+  std::size_t node_of(const End& end);
+  std::size_t find_set(std::size_t node);
+  void finish_connections();
+  void collect_flows(Instance& instance, std::vector<Component*>& flows);
+
+  // --- events (events.cpp)
+  struct Definition {
+    Expr symbol;
+    Expr value;
+    Location where;
+  };
+  void sort_equations();
+  void define_discretes();
+  void emit();
+  void emit_clauses();
+  std::vector<std::size_t> sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const;
+  Component* component_of(const Expr& symbol) const;
+  bool is_discrete_symbol(const Expr& e) const;
+
+  ScopeTree& scopes_;
+  std::vector<const SourceText*> sources_;
+  const LoadOptions& options_;
+  FlattenLimits limits_;
+  std::set<std::string>& structural_;
+  Diagnostics& diagnostics_;
+  std::optional<Model> model_;
+  std::unordered_map<std::string, double> overrides_;
+  std::unordered_set<std::string> overrides_used_;
+
+  std::deque<Instance> instances_;
+  Instance* top_ = nullptr;
+  bool variables_declared_ = false;
+  bool in_initial_ = false;
+  bool structure_changed_ = false;
+  std::int64_t scalars_ = 0, work_ = 0;
+  int depth_ = 0;
+  std::vector<const ClassScope*> function_stack_;
+
+  struct ScalarPlace {
+    Component* component;
+    std::size_t position;
+  };
+  std::unordered_map<NodeId, ScalarPlace> places_;
+  std::unordered_map<NodeId, double> parameter_values_;
+  std::map<std::pair<double, double>, BoolExpr> samples_;
+  std::unordered_map<NodeId, std::optional<Expr>> pre_symbols_;
+
+  std::vector<FlatEquation> equations_, initial_equations_;
+  std::vector<FlatClause> clauses_;
+  std::vector<FlatAction>* when_actions_ = nullptr;
+  std::vector<Definition> definitions_;
+  struct FlatAssertion {
+    BoolExpr condition;
+    std::string message;
+    Location where;
+  };
+  std::vector<FlatAssertion> assertions_;
+  std::vector<BoolExpr> path_conditions_;  ///< of the if equations around the current one
+  std::map<End, std::size_t> connection_nodes_;
+  std::vector<End> connection_ends_;
+  std::vector<std::size_t> connection_parent_;
+  std::vector<Location> connection_where_;
+};
+
+/// Counts nested evaluations while it lives.
+class Flattener::Deeper {
+ public:
+  Deeper(Flattener& flattener, const Location& where) : flattener_(flattener) {
+    if (++flattener_.depth_ > flattener_.limits_.depth) {
+      --flattener_.depth_;
+      throw Fault{where, "expressions, parameters or function calls are nested too deeply here"};
+    }
+  }
+  ~Deeper() { --flattener_.depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+ private:
+  Flattener& flattener_;
+};
+
+template <class Work>
+bool Flattener::attempt(Work work) {
+  try {
+    work();
+    return true;
+  } catch (const Fault& fault) {
+    report(fault);
+  } catch (const Poisoned&) {
+  } catch (const Error& error) {  // of the layers below, without a place in the text
+    report({{}, error.what()});
+  }
+  return false;
+}
+
+}  // namespace saltus::modelica

@@ -1,0 +1,243 @@
+// Calls of functions that the text defines: their algorithms are followed with the arguments, and what comes out are
+// expressions. Records are constructed here too.
+#include <saltus/base/error.hpp>
+
+#include <algorithm>
+
+#include "modelica/flatten/flattener.hpp"
+#include "modelica/printer.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+bool is_input(const LayoutComponent& component) {
+  return component.clause->direction == Direction::input;
+}
+
+std::size_t declared_rank(const LayoutComponent& component, const ResolvedType& type) {
+  return component.declaration->dimensions.size() + component.clause->dimensions.size() + type.dimensions.size();
+}
+
+}  // namespace
+
+// The arguments of a call by the names of the components they belong to.
+Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inputs_only, const Call& call,
+                                                  const Context& context) {
+  std::vector<const LayoutComponent*> places;
+  for (const auto& component : layout.components)
+    if (inputs_only ? is_input(component) : component.clause->variability != Variability::constant)
+      places.push_back(&component);
+  NamedValues result;
+  std::size_t position = 0;
+  for (const Argument& argument : call.arguments) {
+    const LayoutComponent* place = nullptr;
+    if (argument.name.empty()) {
+      if (position >= places.size())
+        throw Fault{argument.value->where, quoted(print(call.callee)) + " takes " + std::to_string(places.size()) +
+                                               " argument" + (places.size() == 1 ? "" : "s") + ", not " +
+                                               std::to_string(call.arguments.size())};
+      place = places[position++];
+    } else {
+      const auto it = std::find_if(places.begin(), places.end(), [&](const LayoutComponent* candidate) {
+        return candidate->declaration->name.text == argument.name.text;
+      });
+      if (it == places.end()) {
+        std::vector<std::string> names;
+        for (const auto* candidate : places) names.emplace_back(candidate->declaration->name.text);
+        const std::string near = nearest_name(argument.name.text, names);
+        throw Fault{argument.name.where, quoted(print(call.callee)) + " has no input " + quoted(argument.name.text),
+                    near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+      }
+      place = *it;
+    }
+    const std::string_view name = place->declaration->name.text;
+    if (std::any_of(result.begin(), result.end(), [&](const auto& known) { return known.first == name; }))
+      throw Fault{argument.value->where, "the argument " + quoted(name) + " is given twice"};
+    result.emplace_back(name, eval(argument.value, context));
+  }
+  return result;
+}
+
+std::vector<Value> Flattener::call_function(const ClassScope* function, const Call& call, const Location& where,
+                                            const Context& context) {
+  if (!call.iterators.empty()) throw Fault{where, "a function takes no iterators"};
+  const Layout& layout = scopes_.layout(function);
+  NamedValues inputs = named_arguments(layout, true, call, context);
+  // a function of scalars applied to arrays is applied to each element
+  Dims outer;
+  std::vector<char> spread(inputs.size(), 0);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const LayoutComponent& component = layout.components[layout.index.at(inputs[k].first)];
+    const ResolvedType type = scopes_.resolve(component.clause->type, component.lexical);
+    const std::size_t rank = declared_rank(component, type);
+    const Dims& dims = inputs[k].second.dims;
+    if (dims.size() <= rank) continue;
+    const Dims leading(dims.begin(), dims.end() - static_cast<std::ptrdiff_t>(rank));
+    if (!outer.empty() && outer != leading)
+      throw Fault{where, "the arguments of " + quoted(print(call.callee)) +
+                             " have different sizes: " + to_string(outer) + " and " + to_string(leading)};
+    outer = leading;
+    spread[k] = 1;
+  }
+  if (outer.empty()) return run_function(function, inputs, where);
+  if (outer.size() > 1) throw Fault{where, "functions are applied to the elements of vectors only, not of matrices"};
+  std::vector<std::vector<Value>> columns;
+  for (std::int64_t n = 0; n < outer[0]; ++n) {
+    NamedValues one = inputs;
+    for (std::size_t k = 0; k < one.size(); ++k)
+      if (spread[k]) one[k].second = inputs[k].second.element(n);
+    std::vector<Value> results = run_function(function, one, where);
+    columns.resize(results.size());
+    for (std::size_t k = 0; k < results.size(); ++k) columns[k].push_back(std::move(results[k]));
+  }
+  std::vector<Value> results;
+  for (auto& column : columns) results.push_back(stack(std::move(column), where));
+  if (results.empty()) results.push_back(Value::array(TypeKind::real, {0}));
+  return results;
+}
+
+Dims Flattener::local_dims(const LayoutComponent& local, const ResolvedType& type, const Context& context, bool& open) {
+  Dims dims;
+  std::int64_t total = 1;
+  const auto add = [&](ExprPtr size, const Context& from) {
+    if (size->as<WholeDimension>()) {
+      open = true;
+      dims.push_back(0);
+      return;
+    }
+    const std::int64_t n = integer(eval(size, from), size->where, "the size of an array");
+    if (n < 0) throw Fault{size->where, "the size of an array is negative: " + std::to_string(n)};
+    if (n > limits_.scalars || (n > 0 && total > limits_.scalars / n))
+      throw Fault{size->where, "the array has more than " + std::to_string(limits_.scalars) + " elements"};
+    total *= std::max<std::int64_t>(n, 1);
+    dims.push_back(n);
+  };
+  for (const ExprPtr size : local.declaration->dimensions) add(size, context);
+  for (const ExprPtr size : local.clause->dimensions) add(size, context);
+  for (const auto& dimension : type.dimensions) add(dimension.size, Context{nullptr, dimension.lexical});
+  charge(total, local.declaration->name.where);
+  return dims;
+}
+
+// The value with which a variable of a function, or a field of a record, begins. `given` is an argument or null.
+Value Flattener::local_value(const LayoutComponent& local, const Value* given, const Context& context,
+                             const Location& where) {
+  const Deeper deeper(*this, where);
+  const std::string_view name = local.declaration->name.text;
+  const ResolvedType type = scopes_.resolve(local.clause->type, local.lexical);
+  bool open = false;
+  const Dims dims = local_dims(local, type, context, open);
+  const Modification* modification = local.declaration->modification;
+  Value value;
+  Location place = where;
+  if (given) {
+    value = *given;
+  } else if (modification && modification->value) {
+    value = eval(modification->value, context);
+    place = modification->value->where;
+  } else if (is_input(local)) {
+    throw Fault{where, "the argument " + quoted(name) + " is missing"};
+  } else if (type.builtin) {
+    value = Value::array(type.kind, dims);
+    value.enumeration = type.enumeration;
+    // an array is filled element by element; a scalar without a value is noticed when it is read
+    if (!dims.empty()) value.elements.assign(static_cast<std::size_t>(count(dims)), Expr(0.0));
+    return value;
+  } else {
+    if (!dims.empty()) throw Fault{local.declaration->name.where, "arrays of records are not supported in functions"};
+    auto fields = std::make_shared<RecordFields>();
+    fields->type = type.cls;
+    for (const auto& field : scopes_.layout(type.cls).components)
+      fields->fields.emplace_back(field.declaration->name.text,
+                                  local_value(field, nullptr, Context{nullptr, field.lexical}, where));
+    value.type = TypeKind::record;
+    value.record = std::move(fields);
+    return value;
+  }
+  if (type.builtin) {
+    value = convert(std::move(value), type.kind, place, quoted(name));
+  } else if (value.type != TypeKind::record) {
+    throw Fault{place, quoted(name) + " is a record of type " + quoted(type.cls->name) + ", but its value is of type " +
+                           describe(value)};
+  }
+  bool fits = value.dims.size() == dims.size();
+  for (std::size_t k = 0; k < dims.size() && fits; ++k) fits = open || value.dims[k] == dims[k];
+  if (!fits)
+    throw Fault{place, quoted(name) + (dims.empty() ? " is a scalar" : " has the size " + to_string(dims)) +
+                           ", but its value is of type " + describe(value)};
+  return value;
+}
+
+std::vector<Value> Flattener::run_function(const ClassScope* function, const NamedValues& inputs,
+                                           const Location& where) {
+  const Deeper deeper(*this, where);
+  charge(10, where);
+  if (std::find(function_stack_.begin(), function_stack_.end(), function) != function_stack_.end())
+    throw Fault{where, "the function " + quoted(function->name) + " calls itself; recursion is not supported",
+                "docs/reference/modelica.md lists what is read"};
+  if (const auto* body = function->definition->as<LongClass>(); body && body->external)
+    throw Fault{where, "external functions are not supported", "docs/reference/modelica.md lists what is read"};
+  if (function->definition->is_partial)
+    throw Fault{where, "the function " + quoted(function->name) + " is partial and cannot be called"};
+  const Layout& layout = scopes_.layout(function);
+  function_stack_.push_back(function);
+  struct Pop {
+    std::vector<const ClassScope*>& stack;
+    ~Pop() { stack.pop_back(); }
+  } pop{function_stack_};
+  Frame frame;
+  Context context{nullptr, function, nullptr, &frame};
+  for (const auto& component : layout.components) {
+    const std::string_view name = component.declaration->name.text;
+    const auto given =
+        std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == name; });
+    context.lexical = component.lexical;
+    frame.variables[name] = local_value(component, given == inputs.end() ? nullptr : &given->second, context, where);
+  }
+  for (const auto& section : layout.sections) {
+    if (!section.algorithm) throw Fault{section.equations->where, "a function has no equations"};
+    context.lexical = section.lexical;
+    if (follow(section.algorithm->statements, context) == Flow::leave_function) break;
+  }
+  std::vector<Value> results;
+  for (const auto& component : layout.components) {
+    if (component.clause->direction != Direction::output) continue;
+    Value& value = frame.variables[component.declaration->name.text];
+    if (value.type != TypeKind::record && value.is_scalar() && value.elements.empty())
+      throw Fault{component.declaration->name.where, "the output " + quoted(component.declaration->name.text) + " of " +
+                                                         quoted(function->name) + " gets no value"};
+    results.push_back(std::move(value));
+  }
+  return results;
+}
+
+Value Flattener::construct_record(const ClassScope* record, const Call& call, const Location& where,
+                                  const Context& context) {
+  const Layout& layout = scopes_.layout(record);
+  const NamedValues given = named_arguments(layout, false, call, context);
+  auto fields = std::make_shared<RecordFields>();
+  fields->type = record;
+  Value result;
+  result.type = TypeKind::record;
+  Frame frame;
+  for (const auto& component : layout.components) {
+    const std::string_view name = component.declaration->name.text;
+    const auto it = std::find_if(given.begin(), given.end(), [&](const auto& input) { return input.first == name; });
+    Value value = local_value(component, it == given.end() ? nullptr : &it->second,
+                              Context{nullptr, component.lexical, nullptr, &frame}, where);
+    if (value.type != TypeKind::record && value.elements.empty() && value.is_scalar())
+      throw Fault{where, "the field " + quoted(name) + " of the record has no value"};
+    frame.variables[name] = value;
+    result.variability = join(result.variability, value.variability);
+    fields->fields.emplace_back(name, std::move(value));
+  }
+  result.record = std::move(fields);
+  return result;
+}
+
+}  // namespace saltus::modelica

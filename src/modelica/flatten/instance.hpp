@@ -1,0 +1,140 @@
+// The tree of component instances that a model unfolds into.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "modelica/flatten/scope.hpp"
+#include "modelica/flatten/value.hpp"
+
+namespace saltus::modelica {
+
+struct Instance;
+struct Component;
+
+/// Names that live shorter than a class: iterators, and the variables of a function.
+struct Locals {
+  std::string_view name;
+  Value value;
+  const Locals* outer = nullptr;
+};
+
+/// The variables of a function while its algorithm is being followed.
+struct Frame {
+  std::unordered_map<std::string_view, Value> variables;
+};
+
+/// The values that an algorithm section has given to variables so far, by the symbol of the variable.
+struct Assigned {
+  std::unordered_map<NodeId, Expr> values;
+  std::unordered_map<NodeId, Location> outside;                   ///< assigned outside of `when`, and where last
+  const std::unordered_set<const Component*>* targets = nullptr;  ///< what the section assigns anywhere
+};
+
+/// Where an expression is evaluated.
+struct Context {
+  Instance* instance = nullptr;         ///< its components are visible
+  const ClassScope* lexical = nullptr;  ///< classes and constants of it and its enclosing classes are visible
+  const Locals* locals = nullptr;
+  Frame* frame = nullptr;
+  Assigned* assigned = nullptr;
+  std::int64_t end = -1;  ///< what `end` means; -1 outside of subscripts
+};
+
+/// An expression that is evaluated when its value is needed for the first time.
+struct Lazy {
+  ExprPtr expression = nullptr;
+  Context context;
+  enum class State : std::uint8_t { waiting, working, done, failed } state = State::waiting;
+  Value value;
+};
+
+/// A part of a lazy value: an element of an array, then a field of a record, and so on.
+struct Selector {
+  std::string_view field;  ///< empty: an index
+  Dims index;              ///< from 0
+};
+struct Binding {
+  std::shared_ptr<Lazy> lazy;  ///< null: none
+  std::vector<Selector> path;
+  bool each = false;
+  Location where;
+
+  explicit operator bool() const { return lazy != nullptr; }
+};
+
+/// A modification with the context in which its expressions are evaluated.
+struct Modifier {
+  Binding value;
+  Location where;
+  bool is_final = false;
+  std::vector<std::pair<std::string_view, std::shared_ptr<const Modifier>>> arguments;
+
+  std::shared_ptr<const Modifier> find(std::string_view name) const;
+};
+using ModifierPtr = std::shared_ptr<const Modifier>;
+
+/// `outer` wins over `inner`. Throws Fault where it changes what `inner` made final.
+ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner);
+
+struct Component {
+  const LayoutComponent* source = nullptr;
+  Instance* owner = nullptr;
+  std::string path;  ///< full name without own subscripts
+  Variability variability = Variability::continuous;
+  Direction direction = Direction::none;
+  ConnectorRole role = ConnectorRole::none;
+  bool is_final = false;
+  bool absent = false;  ///< its condition is false
+  enum class State : std::uint8_t { declared, working, done, failed };
+  State shape_state = State::declared;
+  State value_state = State::declared;
+  ResolvedType type;
+  ModifierPtr modifier;
+  Dims dims;
+  bool assigned_in_when = false;
+  bool assigned_in_algorithm = false;
+
+  // of a built-in type
+  std::vector<Expr> values;  ///< symbols of a variable, values of a parameter
+  Value constant;            ///< a String or the like
+  Variability value_variability = Variability::continuous;
+  // of a class
+  std::vector<Instance*> elements;
+
+  std::string_view name() const { return source->declaration->name.text; }
+  const Location& where() const { return source->declaration->name.where; }
+  bool is_parameter() const { return variability >= Variability::parameter; }
+  /// A variable that changes at events only.
+  bool is_discrete() const {
+    return variability == Variability::discrete || assigned_in_when || (type.builtin && type.kind != TypeKind::real);
+  }
+};
+
+struct Instance {
+  const ClassScope* cls = nullptr;
+  const Layout* layout = nullptr;
+  Instance* parent = nullptr;
+  std::string path;  ///< empty for the model itself
+  int depth = 0;
+  bool is_static = false;  ///< holds constants of a class only
+  bool is_connector = false;
+  std::vector<Component> components;  ///< in the order of the layout
+
+  Component* find(std::string_view name) {
+    const auto it = layout->index.find(name);
+    return it == layout->index.end() ? nullptr : &components[it->second];
+  }
+};
+
+/// "a.b" from "a" and "b"; "b" from "" and "b".
+std::string join_path(const std::string& path, std::string_view name);
+/// "[2,3]" of a position in row-major order; empty for a scalar.
+std::string subscript_text(const Dims& dims, std::size_t position);
+
+}  // namespace saltus::modelica

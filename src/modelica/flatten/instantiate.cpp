@@ -1,0 +1,415 @@
+// The tree of instances: classes are unfolded, modifications handed down, sizes and conditions evaluated.
+#include <saltus/base/error.hpp>
+
+#include <algorithm>
+
+#include "modelica/flatten/flattener.hpp"
+#include "modelica/printer.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+const char* const reference_page = "docs/reference/modelica.md lists what is read";
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+}  // namespace
+
+std::string join_path(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
+std::string subscript_text(const Dims& dims, std::size_t position) {
+  if (dims.empty()) return {};
+  std::string text;
+  for (std::size_t k = dims.size(); k-- > 0;) {
+    const auto size = static_cast<std::size_t>(dims[k]);
+    text = std::to_string(position % size + 1) + (text.empty() ? "" : ",") + text;
+    position /= size;
+  }
+  return "[" + text + "]";
+}
+
+ModifierPtr Modifier::find(std::string_view name) const {
+  for (const auto& [known, modifier] : arguments)
+    if (known == name) return modifier;
+  return nullptr;
+}
+
+ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
+  if (!outer) return inner;
+  if (!inner) return outer;
+  if (inner->is_final) throw Fault{outer->where, "this element is final and cannot be modified"};
+  auto result = std::make_shared<Modifier>(*inner);
+  result->is_final = outer->is_final;
+  result->where = outer->where;
+  if (outer->value) result->value = outer->value;
+  for (const auto& [name, argument] : outer->arguments) {
+    const auto same = std::find_if(result->arguments.begin(), result->arguments.end(),
+                                   [&](const auto& known) { return known.first == name; });
+    if (same == result->arguments.end())
+      result->arguments.emplace_back(name, argument);
+    else
+      same->second = merge(argument, same->second);
+  }
+  return result;
+}
+
+ModifierPtr Flattener::modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context) {
+  if (!argument.is_plain() || argument.is_redeclare)
+    throw Fault{argument.where,
+                argument.inheritance_break ? "'break' is not supported" : "'redeclare' is not supported",
+                reference_page};
+  ModifierPtr result;
+  if (part + 1 < argument.name.parts.size()) {
+    auto nested = std::make_shared<Modifier>();
+    nested->where = argument.where;
+    if (ModifierPtr rest = modifier_of(argument, part + 1, context))
+      nested->arguments.emplace_back(argument.name.parts[part + 1].text, std::move(rest));
+    return nested;
+  }
+  auto own = std::make_shared<Modifier>();
+  if (argument.modification)
+    if (const ModifierPtr written = modifier_of(argument.modification, context, argument.is_each)) *own = *written;
+  own->where = argument.where;
+  own->is_final = argument.is_final;
+  return own;
+}
+
+// `each` in front of a modification holds for everything inside it.
+ModifierPtr Flattener::modifier_of(const Modification* modification, const Context& context, bool each) {
+  if (!modification) return nullptr;
+  if (modification->is_break) throw Fault{modification->where, "'= break' is not supported", reference_page};
+  auto result = std::make_shared<Modifier>();
+  result->where = modification->where;
+  if (modification->value) {
+    result->value.lazy = std::make_shared<Lazy>();
+    result->value.lazy->expression = modification->value;
+    result->value.lazy->context = context;
+    result->value.lazy->context.locals = nullptr;
+    result->value.each = each;
+    result->value.where = modification->value->where;
+  }
+  for (const auto& argument : modification->arguments) {
+    if (argument.name.empty()) {
+      modifier_of(argument, 0, context);  // refuses it
+      continue;
+    }
+    ModifierPtr nested = modifier_of(argument, 0, context);
+    if (each && nested && nested->value) {
+      auto copy = std::make_shared<Modifier>(*nested);
+      copy->value.each = true;
+      nested = std::move(copy);
+    }
+    const std::string_view name = argument.name.parts[0].text;
+    if (const ModifierPtr known = result->find(name)) {
+      if (known->value && nested->value) throw Fault{argument.where, quoted(name) + " is modified twice"};
+      nested = merge(nested, known);
+      std::erase_if(result->arguments, [&](const auto& pair) { return pair.first == name; });
+    }
+    result->arguments.emplace_back(name, std::move(nested));
+  }
+  return result;
+}
+
+ModifierPtr Flattener::element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position) {
+  if (!modifier) return nullptr;
+  Dims index(dims.size());
+  for (std::size_t k = dims.size(), rest = position; k-- > 0;) {
+    index[k] = static_cast<std::int64_t>(rest % static_cast<std::size_t>(dims[k]));
+    rest /= static_cast<std::size_t>(dims[k]);
+  }
+  const auto visit = [&](const auto& self, const ModifierPtr& from) -> ModifierPtr {
+    auto copy = std::make_shared<Modifier>(*from);
+    if (copy->value && !copy->value.each) copy->value.path.push_back({{}, index});
+    for (auto& [name, argument] : copy->arguments) argument = self(self, argument);
+    return copy;
+  };
+  return visit(visit, modifier);
+}
+
+// A record that is bound as a whole binds each of its fields.
+ModifierPtr Flattener::field_modifiers(const ModifierPtr& modifier, const ClassScope* cls) {
+  if (!modifier || !modifier->value) return modifier;
+  auto fields = std::make_shared<Modifier>();
+  fields->where = modifier->where;
+  for (const auto& component : scopes_.layout(cls).components) {
+    auto field = std::make_shared<Modifier>();
+    field->where = modifier->where;
+    field->value = modifier->value;
+    field->value.path.push_back({component.declaration->name.text, {}});
+    fields->arguments.emplace_back(component.declaration->name.text, std::move(field));
+  }
+  auto rest = std::make_shared<Modifier>(*modifier);
+  rest->value = {};
+  rest->is_final = false;
+  return merge(fields, rest);
+}
+
+Value Flattener::value_of(const Binding& binding) {
+  Lazy& lazy = *binding.lazy;
+  if (lazy.state == Lazy::State::failed) throw Poisoned{};
+  if (lazy.state == Lazy::State::working)
+    throw Fault{lazy.expression->where, "the value of '" + print(lazy.expression) + "' depends on itself"};
+  if (lazy.state == Lazy::State::waiting) {
+    lazy.state = Lazy::State::working;
+    try {
+      lazy.value = eval(lazy.expression, lazy.context);
+    } catch (...) {
+      lazy.state = Lazy::State::failed;
+      throw;
+    }
+    lazy.state = Lazy::State::done;
+  }
+  if (binding.path.empty()) return lazy.value;
+  Value value = lazy.value;
+  for (const Selector& selector : binding.path) {
+    if (!selector.field.empty()) {
+      if (value.type != TypeKind::record)
+        throw Fault{binding.where, "a record is expected here, not a value of type " + describe(value)};
+      const auto& fields = value.record->fields;
+      const auto it =
+          std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == selector.field; });
+      if (it == fields.end()) throw Fault{binding.where, "the record has no field " + quoted(selector.field)};
+      value = Value(it->second);
+      continue;
+    }
+    if (value.is_scalar()) continue;  // one value for all elements
+    for (const std::int64_t index : selector.index) {
+      if (value.is_scalar() || index >= value.dims.front())
+        throw Fault{
+            binding.where,
+            "this value has the size " + to_string(lazy.value.dims) + ", which does not fit the array that it modifies",
+            "write 'each' if it is meant for every element"};
+      value = value.element(index);
+    }
+  }
+  return value;
+}
+
+void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& layout, const ClassScope* cls) {
+  if (!modifier) return;
+  for (const auto& [name, argument] : modifier->arguments) {
+    if (layout.index.contains(name)) continue;
+    std::vector<std::string> names;
+    for (const auto& component : layout.components) names.emplace_back(component.declaration->name.text);
+    const std::string near = nearest_name(name, names);
+    report({argument->where, quoted(cls->name) + " has no element " + quoted(name),
+            near.empty() ? "" : "did you mean " + quoted(near) + "?"});
+  }
+}
+
+Instance* Flattener::instantiate(const ClassScope* cls, Instance* parent, std::string path, const ModifierPtr& modifier,
+                                 const Location& where, bool is_static) {
+  const Layout& layout = scopes_.layout(cls);
+  int depth = 0;
+  for (Instance* outer = parent; outer; outer = outer->parent, ++depth)
+    if (outer->cls == cls) throw Fault{where, "the class " + quoted(cls->name) + " contains itself"};
+  if (depth > limits_.instance_depth) throw Fault{where, "components are nested too deeply here"};
+  check_modifier_names(modifier, layout, cls);
+  scalars_ += static_cast<std::int64_t>(layout.components.size());
+  if (scalars_ > limits_.scalars)
+    throw Fault{where, "the model has more than " + std::to_string(limits_.scalars) + " components"};
+  Instance& instance = instances_.emplace_back();
+  instance.cls = cls;
+  instance.layout = &layout;
+  instance.parent = parent;
+  instance.path = std::move(path);
+  instance.depth = depth;
+  instance.is_static = is_static;
+  instance.is_connector = cls->kind() == ClassKind::connector;
+  instance.components.resize(layout.components.size());
+  for (std::size_t k = 0; k < layout.components.size(); ++k) {
+    Component& component = instance.components[k];
+    component.source = &layout.components[k];
+    component.owner = &instance;
+    component.path = join_path(instance.path, component.name());
+    if (!attempt([&] { declare(component, modifier ? modifier->find(component.name()) : nullptr); }))
+      component.shape_state = component.value_state = Component::State::failed;
+  }
+  return &instance;
+}
+
+void Flattener::declare(Component& component, const ModifierPtr& outer) {
+  const LayoutComponent& source = *component.source;
+  const Element& element = *source.element;
+  if (element.is_inner || element.is_outer)
+    throw Fault{component.where(), std::string("'") + (element.is_inner ? "inner" : "outer") + "' is not supported",
+                reference_page};
+  if (element.is_redeclare) throw Fault{component.where(), "'redeclare' is not supported", reference_page};
+  if (source.clause->role == ConnectorRole::stream)
+    throw Fault{component.where(), "'stream' is not supported", reference_page};
+  component.variability = source.clause->variability;
+  component.direction = source.clause->direction;
+  component.role = source.clause->role;
+  component.is_final = element.is_final;
+  Context context{component.owner, source.lexical};
+  ModifierPtr modifier = modifier_of(source.declaration->modification, context, false);
+  if (element.is_final && modifier) {
+    auto copy = std::make_shared<Modifier>(*modifier);
+    copy->is_final = true;
+    modifier = std::move(copy);
+  }
+  for (std::size_t k = source.modifications.size(); k-- > 0;) {
+    const WrittenArgument& written = source.modifications[k];
+    context.lexical = written.lexical;
+    modifier = merge(modifier_of(*written.argument, 0, context), modifier);
+  }
+  component.modifier = merge(outer, modifier);
+  if (component.modifier && component.modifier->is_final) component.is_final = true;
+}
+
+void Flattener::shape(Component& component) {
+  switch (component.shape_state) {
+    case Component::State::done:
+      return;
+    case Component::State::failed:
+      throw Poisoned{};
+    case Component::State::working:
+      throw Fault{component.where(), "the size of " + quoted(component.path) + " depends on itself"};
+    case Component::State::declared:
+      break;
+  }
+  const Deeper deeper(*this, component.where());
+  component.shape_state = Component::State::working;
+  try {
+    shape_work(component);
+  } catch (const Fault& fault) {
+    component.shape_state = component.value_state = Component::State::failed;
+    report(fault);
+    throw Poisoned{};
+  } catch (...) {
+    component.shape_state = component.value_state = Component::State::failed;
+    throw;
+  }
+  component.shape_state = Component::State::done;
+}
+
+void Flattener::shape_work(Component& component) {
+  const LayoutComponent& source = *component.source;
+  component.type = scopes_.resolve(source.clause->type, source.lexical);
+  ResolvedType& type = component.type;
+  if (type.direction != Direction::none && component.direction == Direction::none) component.direction = type.direction;
+  for (std::size_t k = 0; k < type.modifications.size(); ++k) {
+    const WrittenModification& written = type.modifications[k];
+    component.modifier =
+        merge(component.modifier, modifier_of(written.modification, Context{nullptr, written.lexical}, true));
+  }
+  if (source.declaration->condition) {
+    const ExprPtr condition = source.declaration->condition;
+    const Value value = eval(condition, Context{component.owner, source.lexical});
+    if (value.type != TypeKind::boolean || !value.is_scalar())
+      throw Fault{condition->where,
+                  "the condition of a component must be a Boolean, not a value of type " + describe(value)};
+    if (number(value, condition->where, "the condition of a component") == 0.0) {
+      component.absent = true;
+      return;
+    }
+  }
+  component.dims = dimensions(component);
+  const std::int64_t size = count(component.dims);
+  scalars_ += size;
+  if (type.builtin) {
+    check_attributes(component);
+    return;
+  }
+  const ClassKind kind = type.cls->kind();
+  const std::string_view kind_name = spelling(kind);
+  if (type.cls->is_function() || kind == ClassKind::package || kind == ClassKind::operator_ ||
+      kind == ClassKind::expandable_connector)
+    throw Fault{source.clause->type.where,
+                quoted(type.cls->name) + " is a" +
+                    (kind == ClassKind::operator_ || kind == ClassKind::operator_function ||
+                             kind == ClassKind::expandable_connector
+                         ? "n "
+                         : " ") +
+                    std::string(kind_name) + " and cannot be the type of a component",
+                kind == ClassKind::expandable_connector ? reference_page : ""};
+  if (type.cls->definition->is_partial)
+    throw Fault{source.clause->type.where, quoted(type.cls->name) + " is partial and cannot be the type of a component",
+                "extend it and complete it"};
+  make_elements(component);
+}
+
+Dims Flattener::dimensions(Component& component) {
+  const LayoutComponent& source = *component.source;
+  Dims dims;
+  std::vector<std::size_t> open;
+  std::int64_t total = 1;
+  const auto add = [&](ExprPtr size, const Context& context) {
+    if (size->as<WholeDimension>()) {
+      open.push_back(dims.size());
+      dims.push_back(0);
+      return;
+    }
+    // a Boolean or an enumeration as a dimension counts its values
+    std::int64_t n = -1;
+    if (const auto* reference = size->as<ComponentReference>(); reference && !reference->global) {
+      if (reference->parts.size() == 1 && reference->parts[0].name.text == "Boolean") n = 2;
+      Name name;
+      for (const auto& part : reference->parts) name.parts.push_back(part.name);
+      if (!(context.instance && context.instance->find(reference->parts[0].name.text)))
+        if (const ClassScope* cls = scopes_.find(name, context.lexical); cls && cls->definition->as<Enumeration>())
+          n = static_cast<std::int64_t>(cls->definition->as<Enumeration>()->literals.size());
+    }
+    if (n < 0) n = integer(eval(size, context), size->where, "the size of an array");
+    if (n < 0) throw Fault{size->where, "the size of " + quoted(component.path) + " is negative: " + std::to_string(n)};
+    if (n > limits_.scalars || (n > 0 && total > limits_.scalars / n))
+      throw Fault{size->where,
+                  quoted(component.path) + " has more than " + std::to_string(limits_.scalars) + " elements"};
+    total *= std::max<std::int64_t>(n, 1);
+    dims.push_back(n);
+  };
+  for (const ExprPtr size : source.declaration->dimensions) add(size, Context{component.owner, source.lexical});
+  for (const ExprPtr size : source.clause->dimensions) add(size, Context{component.owner, source.lexical});
+  for (const auto& dimension : component.type.dimensions) add(dimension.size, Context{nullptr, dimension.lexical});
+  if (!open.empty()) {
+    if (!component.modifier || !component.modifier->value)
+      throw Fault{component.where(), "the size of " + quoted(component.path) + " is not given",
+                  "replace ':' by a number, or give a value from which the size follows"};
+    const Value value = value_of(component.modifier->value);
+    if (value.dims.size() != dims.size())
+      throw Fault{component.modifier->value.where, quoted(component.path) + " has " + std::to_string(dims.size()) +
+                                                       " dimensions, but its value is of type " + describe(value)};
+    for (const std::size_t k : open) dims[k] = value.dims[k];
+  }
+  return dims;
+}
+
+void Flattener::make_elements(Component& component) {
+  const ClassScope* cls = component.type.cls;
+  const auto size = static_cast<std::size_t>(count(component.dims));
+  const ModifierPtr whole = field_modifiers(component.modifier, cls);
+  component.elements.reserve(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    const ModifierPtr modifier = component.dims.empty() ? whole : element_modifier(whole, component.dims, k);
+    Instance* element = instantiate(cls, component.owner, component.path + subscript_text(component.dims, k), modifier,
+                                    component.where(), component.owner->is_static);
+    element->is_connector = element->is_connector || component.type.is_connector;
+    for (Component& inner : element->components) {
+      // parameter, discrete, input, output of the whole hold for its parts
+      inner.variability = std::max(inner.variability, component.variability);
+      if (component.direction != Direction::none) inner.direction = component.direction;
+    }
+    component.elements.push_back(element);
+  }
+}
+
+void Flattener::shape_all(Instance& instance) {
+  for (Component& component : instance.components) {
+    if (component.shape_state == Component::State::failed) continue;
+    if (!attempt([&] { shape(component); })) continue;
+    for (Instance* element : component.elements) shape_all(*element);
+    if (diagnostics_.full()) return;
+  }
+}
+
+Instance* Flattener::statics(const ClassScope* cls) {
+  if (cls->statics) return cls->statics;
+  return cls->statics = instantiate(cls, nullptr, cls->name, nullptr, cls->definition->name.where, true);
+}
+
+}  // namespace saltus::modelica

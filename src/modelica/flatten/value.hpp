@@ -1,0 +1,108 @@
+// Values while a model is flattened: scalars, arrays and records of expressions, with their type and variability.
+#pragma once
+
+#include <saltus/expr/expr.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "modelica/ast.hpp"
+
+namespace saltus::modelica {
+
+struct ClassScope;
+
+enum class TypeKind : std::uint8_t { real, integer, boolean, string, enumeration, record };
+
+/// Sizes of the dimensions of an array; empty for a scalar.
+using Dims = std::vector<std::int64_t>;
+
+/// Number of elements.
+std::int64_t count(const Dims& dims);
+/// "3", "2x3".
+std::string to_string(const Dims& dims);
+
+/// Something wrong in the text, thrown where it is found and reported where work can go on.
+struct Fault {
+  Location where;
+  std::string message;
+  std::string hint = {};
+};
+/// Thrown by what depends on something that was reported already.
+struct Poisoned {};
+
+class Value;
+
+/// The fields of a record, in order of declaration. In an array of records each field carries the dimensions of the
+/// array in front of its own.
+struct RecordFields {
+  const ClassScope* type = nullptr;
+  std::vector<std::pair<std::string_view, Value>> fields;
+};
+
+/// Booleans are expressions with the values 0 and 1, enumerations their ordinal numbers.
+class Value {
+ public:
+  Value() = default;
+  Value(TypeKind kind, Variability how, Expr expr) : type(kind), variability(how), elements{std::move(expr)} {}
+
+  static Value real(double value) { return {TypeKind::real, Variability::constant, Expr(value)}; }
+  static Value integer(std::int64_t value) {
+    return {TypeKind::integer, Variability::constant, Expr(static_cast<double>(value))};
+  }
+  static Value boolean(bool value) { return {TypeKind::boolean, Variability::constant, Expr(value ? 1.0 : 0.0)}; }
+  static Value string(std::string value) {
+    Value result;
+    result.type = TypeKind::string;
+    result.elements.emplace_back(0.0);
+    result.text = std::move(value);
+    return result;
+  }
+  /// An array filled by the caller.
+  static Value array(TypeKind kind, Dims dims, Variability how = Variability::constant);
+
+  TypeKind type = TypeKind::real;
+  Variability variability = Variability::constant;  ///< of the most variable element
+  Dims dims;
+  std::vector<Expr> elements;  ///< row by row; records have none
+  const ClassScope* enumeration = nullptr;
+  std::string text;  ///< of a string
+  std::shared_ptr<const RecordFields> record;
+
+  bool is_scalar() const { return dims.empty(); }
+  bool is_numeric() const { return type == TypeKind::real || type == TypeKind::integer; }
+  const Expr& scalar() const { return elements.front(); }
+  BoolExpr truth() const { return BoolExpr(elements.front()); }
+  /// The part that one index of the first dimension selects; `index` counts from 0.
+  Value element(std::int64_t index) const;
+  /// The scalar (or record) at a position in row-major order.
+  Value at(std::size_t position) const;
+};
+
+/// The more variable of two.
+inline Variability join(Variability a, Variability b) {
+  return a < b ? a : b;
+}
+
+/// "Real", "Integer[3]", "Real[2,3]".
+std::string describe(const Value& value);
+std::string_view type_name(TypeKind kind);
+
+// --- array operations; `where` is what a fault points at
+/// A copy with other dimensions; the number of elements must stay.
+Value reshaped(Value value, Dims dims);
+Value transpose(const Value& m, const Location& where);
+/// Matrix and vector products as `*` means them.
+Value product(const Value& a, const Value& b, const Location& where);
+/// {a, b, ...}: all of one size.
+Value stack(std::vector<Value> items, const Location& where);
+/// cat(k, a, b, ...); `dimension` counts from 0.
+Value concatenate(std::size_t dimension, const std::vector<Value>& items, const Location& where);
+/// The type in which both have a place: Real for Integer and Real. Throws Fault when there is none.
+TypeKind common_type(const Value& a, const Value& b, const Location& where);
+
+}  // namespace saltus::modelica

@@ -1,0 +1,424 @@
+// Values of parameters, attributes, and the symbols of variables.
+#include <saltus/base/error.hpp>
+#include <saltus/expr/derivative.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "modelica/flatten/flattener.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+constexpr std::array<std::string_view, 11> attribute_names{
+    "start", "fixed", "min", "max", "nominal", "unit", "displayUnit", "quantity", "stateSelect", "unbounded", "value"};
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+}  // namespace
+
+void Flattener::check_attributes(Component& component) {
+  if (!component.modifier) return;
+  for (const auto& [name, argument] : component.modifier->arguments) {
+    if (std::find(attribute_names.begin(), attribute_names.end() - 1, name) != attribute_names.end() - 1) {
+      if (!argument->arguments.empty())
+        report({argument->arguments.front().second->where, "the attribute " + quoted(name) + " has no parts"});
+      continue;
+    }
+    const std::vector<std::string> names(attribute_names.begin(), attribute_names.end() - 1);
+    const std::string near = nearest_name(name, names);
+    report(
+        {argument->where, quoted(name) + " is not an attribute of " + std::string(type_name(component.type.kind)),
+         near.empty() ? "attributes are start, fixed, min, max, nominal, unit" : "did you mean " + quoted(near) + "?"});
+  }
+}
+
+bool Flattener::attribute_given(const Component& component, std::string_view name) const {
+  const ModifierPtr argument = component.modifier ? component.modifier->find(name) : nullptr;
+  return argument && argument->value;
+}
+
+Value Flattener::attribute(Component& component, std::string_view name) {
+  const ModifierPtr argument = component.modifier->find(name);
+  Value value = value_of(argument->value);
+  if (!value.is_scalar() && value.dims != component.dims)
+    throw Fault{argument->value.where,
+                "the attribute " + quoted(name) + " has the size " + to_string(value.dims) + ", but " +
+                    quoted(component.path) +
+                    (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims))};
+  return value;
+}
+
+std::vector<double> Flattener::attribute_numbers(Component& component, std::string_view name, double otherwise) {
+  const auto size = static_cast<std::size_t>(count(component.dims));
+  if (!attribute_given(component, name)) return std::vector<double>(size, otherwise);
+  const Location where = component.modifier->find(name)->value.where;
+  const Value value = attribute(component, name);
+  const bool wants_boolean = name == "fixed" || (component.type.kind == TypeKind::boolean && name == "start");
+  if (value.type == TypeKind::record || value.type == TypeKind::string ||
+      wants_boolean != (value.type == TypeKind::boolean))
+    throw Fault{where, "the attribute " + quoted(name) + " of " + quoted(component.path) + " must be a " +
+                           (wants_boolean ? "Boolean" : "number") + ", not a value of type " + describe(value)};
+  if (component.type.kind == TypeKind::integer && name == "start" && value.type != TypeKind::integer)
+    throw Fault{where, "the start value of the Integer " + quoted(component.path) + " is of type " + describe(value)};
+  std::vector<double> numbers;
+  numbers.reserve(size);
+  for (const Expr& e : value.elements) {
+    if (!e.is_constant() && value.variability < Variability::parameter)
+      throw Fault{where,
+                  "the attribute " + quoted(name) + " of " + quoted(component.path) + " must not depend on variables"};
+    numbers.push_back(parameter_value(e));
+    if (std::isnan(numbers.back()))
+      throw Fault{where, "the attribute " + quoted(name) + " of " + quoted(component.path) + " is not a number"};
+  }
+  if (numbers.size() == 1) numbers.resize(size, numbers.front());
+  return numbers;
+}
+
+std::string Flattener::attribute_text(Component& component, std::string_view name) {
+  if (!attribute_given(component, name)) return {};
+  const Value value = value_of(component.modifier->find(name)->value);
+  if (value.type != TypeKind::string)
+    throw Fault{component.modifier->find(name)->value.where, "the attribute " + quoted(name) + " must be a String"};
+  return value.text;
+}
+
+double Flattener::parameter_value(const Expr& expr) const {
+  if (expr.is_constant()) return expr.constant_value();
+  const Graph& graph = *expr.graph();
+  if (const auto it = parameter_values_.find(expr.id()); it != parameter_values_.end()) return it->second;
+  const NodeId root[] = {expr.id()};
+  std::unordered_map<NodeId, double> values;
+  for (const NodeId id : graph.reachable(root)) {
+    const Node& n = graph.node(id);
+    double value = std::numeric_limits<double>::quiet_NaN();
+    if (n.op == Op::constant) {
+      value = graph.constant_value(id);
+    } else if (n.op == Op::symbol) {
+      if (const auto it = parameter_values_.find(id); it != parameter_values_.end()) value = it->second;
+    } else if (n.op != Op::external) {
+      const int operands = operand_count(n.op);
+      value = apply(n.op, values.at(n.a), operands > 1 ? values.at(n.b) : 0.0, operands > 2 ? values.at(n.c) : 0.0);
+    }
+    values.emplace(id, value);
+  }
+  return values.at(expr.id());
+}
+
+double Flattener::number(const Value& value, const Location& where, std::string_view what) {
+  if (value.type == TypeKind::string || value.type == TypeKind::record || !value.is_scalar())
+    throw Fault{where, std::string(what) + " must be a scalar, not a value of type " + describe(value)};
+  const Expr& e = value.scalar();
+  if (e.is_constant()) return e.constant_value();
+  if (value.variability < Variability::parameter)
+    throw Fault{where,
+                std::string(what) + " must be known before the run: it may depend on parameters and constants only"};
+  for (const Expr& symbol : symbols_of(std::span(&e, 1), SymbolKind::parameter)) {
+    structural_.insert(symbol.name());
+    structure_changed_ = true;
+  }
+  const double result = parameter_value(e);
+  if (std::isnan(result)) throw Fault{where, std::string(what) + " is not a number"};
+  return result;
+}
+
+std::int64_t Flattener::integer(const Value& value, const Location& where, std::string_view what) {
+  if (value.type != TypeKind::integer && value.type != TypeKind::enumeration)
+    throw Fault{where, std::string(what) + " must be an Integer, not a value of type " + describe(value)};
+  const double result = number(value, where, what);
+  if (!(std::abs(result) < 9e15)) throw Fault{where, std::string(what) + " is out of range"};
+  return static_cast<std::int64_t>(std::llround(result));
+}
+
+void Flattener::resolve_value(Component& component) {
+  switch (component.value_state) {
+    case Component::State::done:
+      return;
+    case Component::State::failed:
+      throw Poisoned{};
+    case Component::State::working:
+      throw Fault{component.where(), "the value of " + quoted(component.path) + " depends on itself"};
+    case Component::State::declared:
+      break;
+  }
+  const Deeper deeper(*this, component.where());
+  shape(component);
+  component.value_state = Component::State::working;
+  try {
+    if (component.type.builtin && !component.absent) {
+      if (component.is_parameter())
+        resolve_parameter(component);
+      else
+        declare_variable(component);
+    }
+  } catch (const Fault& fault) {
+    component.value_state = Component::State::failed;
+    report(fault);
+    throw Poisoned{};
+  } catch (...) {
+    component.value_state = Component::State::failed;
+    throw;
+  }
+  component.value_state = Component::State::done;
+}
+
+Value Flattener::convert(Value value, TypeKind kind, const Location& where, std::string_view what) {
+  if (value.type == kind) return value;
+  if (value.type == TypeKind::integer && kind == TypeKind::real) {
+    value.type = kind;
+    return value;
+  }
+  std::string hint;
+  if (kind == TypeKind::integer && value.type == TypeKind::real) hint = "integer(x) rounds down";
+  if (kind == TypeKind::real && value.type == TypeKind::boolean) hint = "write 'if b then 1 else 0'";
+  throw Fault{where,
+              std::string(what) + " is of type " + std::string(type_name(kind)) + ", but its value is of type " +
+                  describe(value),
+              hint};
+}
+
+void Flattener::resolve_parameter(Component& component) {
+  const bool bound = component.modifier && component.modifier->value;
+  const bool is_constant = component.variability == Variability::constant;
+  const auto size = static_cast<std::size_t>(count(component.dims));
+  if (bound) {
+    const Binding& binding = component.modifier->value;
+    return bind(component, value_of(binding), binding.where);
+  }
+  Value value = Value::array(component.type.kind, component.dims);
+  if (attribute_given(component, "start")) {
+    for (const double v : attribute_numbers(component, "start", 0.0)) value.elements.emplace_back(v);
+    if (!overrides_.contains(component.path))
+      warn(component.where(), "the parameter " + quoted(component.path) + " has no value; its start value is used");
+  } else if (overrides_.contains(component.path) || size == 0 ||
+             (!component.dims.empty() && overrides_.contains(component.path + subscript_text(component.dims, 0)))) {
+    value.elements.assign(size, Expr(0.0));
+  } else {
+    throw Fault{
+        component.where(),
+        std::string(is_constant ? "the constant " : "the parameter ") + quoted(component.path) + " has no value",
+        "write '" + std::string(component.name()) + " = ...' in its declaration or in a modification"};
+  }
+  bind(component, std::move(value), component.where());
+}
+
+void Flattener::bind(Component& component, Value value, const Location& where) {
+  if (value.type == TypeKind::record)
+    throw Fault{where, quoted(component.path) + " is of type " + std::string(type_name(component.type.kind)) +
+                           ", but its value is of type " + describe(value)};
+  value = convert(std::move(value), component.type.kind, where, quoted(component.path));
+  if (component.type.kind == TypeKind::enumeration && value.enumeration &&
+      value.enumeration != component.type.enumeration)
+    throw Fault{where, quoted(component.path) + " is of type " + component.type.enumeration->name +
+                           ", but its value is of type " + describe(value)};
+  if (value.dims != component.dims)
+    throw Fault{where, quoted(component.path) +
+                           (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims)) +
+                           ", but its value " +
+                           (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims))};
+  if (value.variability < Variability::parameter)
+    throw Fault{where,
+                std::string(component.variability == Variability::constant ? "the constant " : "the parameter ") +
+                    quoted(component.path) + " must not depend on variables"};
+  if (component.variability == Variability::constant && value.variability < Variability::constant)
+    throw Fault{where, "the constant " + quoted(component.path) + " must not depend on parameters"};
+  component.value_variability = value.variability;
+  if (value.type == TypeKind::string) {
+    component.constant = std::move(value);
+    return;
+  }
+  const bool never_symbol =
+      component.variability == Variability::constant || component.is_final || component.owner->is_static;
+  for (std::size_t k = 0; k < value.elements.size(); ++k) {
+    const std::string name = component.path + subscript_text(component.dims, k);
+    Expr& e = value.elements[k];
+    if (!overrides_.empty() && !component.owner->is_static) {
+      auto it = overrides_.find(name);
+      if (it == overrides_.end()) it = overrides_.find(component.path);
+      if (it != overrides_.end()) {
+        if (component.variability == Variability::constant || component.is_final)
+          throw Fault{component.where(), quoted(name) + " cannot be set from outside: it is " +
+                                             (component.is_final ? "final" : "a constant")};
+        if (component.type.kind != TypeKind::real && it->second != std::round(it->second))
+          throw Fault{component.where(), "the value of the " + std::string(type_name(component.type.kind)) + " " +
+                                             quoted(name) + " must be a whole number"};
+        e = Expr(it->second);
+        overrides_used_.insert(it->first);
+      }
+    }
+    if (structural_.contains(name) && !e.is_constant()) {
+      Value scalar(component.type.kind, Variability::parameter, e);
+      e = Expr(number(scalar, where, quoted(name)));
+    }
+    if (e.is_constant() && !std::isfinite(e.constant_value()) && component.variability != Variability::constant)
+      throw Fault{where, "the value of " + quoted(name) + " is not a finite number"};
+    if (never_symbol || structural_.contains(name) || !e.is_constant()) continue;
+    const double number = e.constant_value();
+    e = model_->parameter(name, number, locate(component.where()));
+    places_[e.id()] = {&component, k};
+    parameter_values_[e.id()] = number;
+    component.value_variability = Variability::parameter;
+  }
+  component.values = std::move(value.elements);
+}
+
+void Flattener::declare_variable(Component& component) {
+  if (!variables_declared_)
+    throw Fault{component.where(),
+                "the variable " + quoted(component.path) + " is used where only parameters are known"};
+  if (component.type.kind == TypeKind::string)
+    throw Fault{component.where(), "String variables are not supported", "a parameter or a constant may be a String"};
+  const TypeKind kind = component.type.kind;
+  const std::vector<double> start = attribute_numbers(component, "start", kind == TypeKind::enumeration ? 1.0 : 0.0);
+  const std::vector<double> fixed = attribute_numbers(component, "fixed", 0.0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> least = attribute_numbers(component, "min", -infinity);
+  const std::vector<double> most = attribute_numbers(component, "max", infinity);
+  const std::vector<double> nominal = attribute_numbers(component, "nominal", 1.0);
+  VariableOptions options;
+  options.unit = attribute_text(component, "unit");
+  options.description = std::string(component.source->declaration->description.text);
+  const bool given = component.direction == Direction::input && component.owner == top_ &&
+                     !(component.modifier && component.modifier->value);
+  const SourceLocation where = locate(component.where());
+  component.values.reserve(start.size());
+  for (std::size_t k = 0; k < start.size(); ++k) {
+    const std::string name = component.path + subscript_text(component.dims, k);
+    const auto element = [&](const std::vector<double>& list) { return list[k]; };
+    if (!std::isfinite(element(start)))
+      throw Fault{component.where(), "the start value of " + quoted(name) + " is not a finite number"};
+    if (!(std::abs(element(nominal)) > 0.0) || !std::isfinite(element(nominal)))
+      throw Fault{component.where(), "the nominal value of " + quoted(name) + " must be a number other than 0"};
+    Expr symbol;
+    if (given) {
+      symbol = model_->parameter(name, element(start), where);
+      parameter_values_[symbol.id()] = element(start);
+    } else if (component.is_discrete()) {
+      symbol = model_->discrete(name, element(start), where);
+    } else {
+      options.fixed = element(fixed) != 0.0;
+      options.min = element(least);
+      options.max = element(most);
+      options.nominal = std::abs(element(nominal));
+      symbol = model_->variable(name, element(start), options, where);
+    }
+    places_[symbol.id()] = {&component, k};
+    component.values.push_back(std::move(symbol));
+  }
+  component.value_variability = given                     ? Variability::parameter
+                                : component.is_discrete() ? Variability::discrete
+                                                          : Variability::continuous;
+  if (given)
+    warn(component.where(),
+         "nothing is connected to the input " + quoted(component.path) + "; it keeps its start value");
+}
+
+void Flattener::declare_all(Instance& instance) {
+  for (Component& component : instance.components) {
+    if (component.shape_state != Component::State::done || component.absent) continue;
+    if (component.type.builtin)
+      attempt([&] { resolve_value(component); });
+    else
+      for (Instance* element : component.elements) declare_all(*element);
+    if (diagnostics_.full()) return;
+  }
+}
+
+void Flattener::apply_overrides() {
+  for (const auto& [name, value] : options_.parameters) {
+    if (overrides_used_.contains(name)) continue;
+    const auto& names = model_->data().names;
+    if (const auto it = names.find(name); it != names.end()) {
+      if (std::isfinite(value)) model_->set(name, value);
+      continue;
+    }
+    std::vector<std::string> known;
+    for (const auto& [candidate, declared] : names) known.push_back(candidate);
+    std::sort(known.begin(), known.end());
+    const std::string near = nearest_name(name, known);
+    report({top_->cls->definition->name.where, "the model has no parameter " + quoted(name) + " to set",
+            near.empty() ? "" : "did you mean " + quoted(near) + "?"});
+  }
+}
+
+Component* Flattener::component_of(const Expr& symbol) const {
+  if (!symbol.is_symbol()) return nullptr;
+  const auto it = places_.find(symbol.id());
+  return it == places_.end() ? nullptr : it->second.component;
+}
+
+bool Flattener::is_discrete_symbol(const Expr& e) const {
+  const Component* component = component_of(e);
+  return component && !component->is_parameter() && component->is_discrete();
+}
+
+// ------------------------------------------------------------------------- which variables are assigned at events only
+
+void Flattener::mark_discrete(Instance& instance) {
+  for (const LayoutSection& section : instance.layout->sections) {
+    const Context context{&instance, section.lexical};
+    if (section.equations && !section.equations->is_initial) mark_targets(section.equations->equations, context, false);
+    if (section.algorithm && !section.algorithm->is_initial)
+      mark_targets(section.algorithm->statements, context, false);
+  }
+  for (Component& component : instance.components)
+    for (Instance* element : component.elements) mark_discrete(*element);
+}
+
+void Flattener::mark_targets(const std::vector<const Equation*>& equations, const Context& context, bool in_when) {
+  for (const Equation* equation : equations) {
+    if (const auto* node = equation->as<EqualityEquation>()) {
+      if (in_when) mark_target(node->lhs, context, true);
+    } else if (const auto* choice = equation->as<IfEquation>()) {
+      for (const auto& branch : choice->branches) mark_targets(branch.body, context, in_when);
+    } else if (const auto* loop = equation->as<ForEquation>()) {
+      mark_targets(loop->body, context, in_when);
+    } else if (const auto* when = equation->as<WhenEquation>()) {
+      for (const auto& branch : when->branches) mark_targets(branch.body, context, true);
+    }
+  }
+}
+
+void Flattener::mark_targets(const std::vector<const Statement*>& statements, const Context& context, bool in_when) {
+  for (const Statement* statement : statements) {
+    if (const auto* node = statement->as<Assignment>()) {
+      mark_target(node->target, context, in_when);
+    } else if (const auto* tuple = statement->as<TupleAssignment>()) {
+      mark_target(tuple->targets, context, in_when);
+    } else if (const auto* choice = statement->as<IfStatement>()) {
+      for (const auto& branch : choice->branches) mark_targets(branch.body, context, in_when);
+    } else if (const auto* loop = statement->as<ForStatement>()) {
+      mark_targets(loop->body, context, in_when);
+    } else if (const auto* when = statement->as<WhenStatement>()) {
+      for (const auto& branch : when->branches) mark_targets(branch.body, context, true);
+    }
+  }
+}
+
+void Flattener::mark_target(ExprPtr target, const Context& context, bool in_when) {
+  if (const auto* tuple = target->as<Tuple>()) {
+    for (const ExprPtr element : tuple->elements)
+      if (element) mark_target(element, context, in_when);
+  } else if (const auto* reference = target->as<ComponentReference>()) {
+    mark_parts(*context.instance, *reference, 0, in_when);
+  }
+}
+
+void Flattener::mark_parts(Instance& instance, const ComponentReference& reference, std::size_t part, bool in_when) {
+  Component* component = instance.find(reference.parts[part].name.text);
+  if (!component) return;
+  const auto mark = [&](const auto& self, Component& whole) -> void {
+    (in_when ? whole.assigned_in_when : whole.assigned_in_algorithm) = true;
+    for (Instance* element : whole.elements)
+      for (Component& inner : element->components) self(self, inner);
+  };
+  if (part + 1 == reference.parts.size()) return mark(mark, *component);
+  for (Instance* element : component->elements) mark_parts(*element, reference, part + 1, in_when);
+}
+
+}  // namespace saltus::modelica

@@ -1,0 +1,252 @@
+// When equations: conditions and what is done when they become true.
+#include <saltus/expr/derivative.hpp>
+
+#include <algorithm>
+
+#include "modelica/flatten/flattener.hpp"
+#include "modelica/printer.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+using Kind = ModelData::Action::Kind;
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+}  // namespace
+
+void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
+  bool first = true;
+  for (const auto& branch : node.branches) {
+    const Value condition = eval(branch.condition, context);
+    std::vector<FlatAction> actions;
+    const std::size_t errors = diagnostics_.error_count();
+    if (condition.is_scalar() && condition.type == TypeKind::boolean) path_conditions_.push_back(condition.truth());
+    when_body(branch.body, context, actions);
+    path_conditions_.clear();
+    if (diagnostics_.error_count() == errors) sort_actions(actions);
+    add_clauses(condition, std::move(actions), branch.condition->where, !first);
+    first = false;
+  }
+}
+
+// A vector of conditions acts when any of its elements becomes true: a chain in which each element has its own edge.
+void Flattener::add_clauses(const Value& condition, std::vector<FlatAction> actions, const Location& where,
+                            bool continues) {
+  if (condition.type != TypeKind::boolean || condition.dims.size() > 1)
+    throw Fault{where, "the condition of 'when' must be a Boolean or a vector of Booleans, not a value of type " +
+                           describe(condition)};
+  for (const Expr& element : condition.elements) {
+    clauses_.push_back({BoolExpr(element), actions, where, continues});
+    continues = true;
+  }
+}
+
+void Flattener::when_body(const std::vector<const Equation*>& body, const Context& context,
+                          std::vector<FlatAction>& actions) {
+  for (const Equation* equation : body) {
+    if (diagnostics_.full()) return;
+    attempt([&] {
+      charge(1, equation->where);
+      if (const auto* node = equation->as<EqualityEquation>()) {
+        if (const auto* targets = node->lhs->as<Tuple>(); targets && targets->elements.size() != 1) {
+          std::vector<FlatEquation> equations;
+          tuple_equation(*targets, node->rhs, equation->where, context, equations);
+          for (const FlatEquation& e : equations) when_assign(e.lhs, e.rhs, e.where, actions);
+          return;
+        }
+        if (!node->lhs->as<ComponentReference>())
+          throw Fault{node->lhs->where, "an equation in 'when' must have the form 'variable = expression'"};
+        const Value target = eval(node->lhs, context);
+        when_assign(target, eval(node->rhs, context), equation->where, actions);
+      } else if (const auto* loop = equation->as<ForEquation>()) {
+        when_for(*loop, 0, context, actions);
+      } else if (const auto* choice = equation->as<IfEquation>()) {
+        when_if(*choice, *equation, context, actions);
+      } else if (const auto* effect = equation->as<CallEquation>()) {
+        const Call& call = *effect->call->as<Call>();
+        const std::string name = print(call.callee);
+        if (name == "reinit") {
+          reinit(call, equation->where, context, actions);
+        } else if (name == "terminate") {
+          arguments(call, context, 1, 1, equation->where);
+          actions.push_back({Kind::terminate, {}, {}, message(call.arguments[0].value, context), equation->where});
+        } else {
+          call_equation(call, equation->where, context);
+        }
+      } else {
+        throw Fault{equation->where, equation->as<WhenEquation>() ? "'when' inside of 'when' is not allowed"
+                                                                  : "'connect' is not allowed in 'when'"};
+      }
+    });
+  }
+}
+
+void Flattener::when_for(const ForEquation& node, std::size_t level, const Context& context,
+                         std::vector<FlatAction>& actions) {
+  if (level == node.indices.size()) return when_body(node.body, context, actions);
+  const ForIndex& index = node.indices[level];
+  const Value range = range_of(index, context);
+  Context inner = context;
+  Locals local{index.name.text, {}, context.locals};
+  inner.locals = &local;
+  const std::size_t errors = diagnostics_.error_count();
+  for (std::size_t k = 0; k < range.elements.size(); ++k) {
+    charge(1, index.name.where);
+    local.value = range.at(k);
+    when_for(node, level + 1, inner, actions);
+    if (diagnostics_.error_count() != errors) return;
+  }
+}
+
+void Flattener::when_if(const IfEquation& node, const Equation& equation, const Context& context,
+                        std::vector<FlatAction>& actions) {
+  struct Part {
+    Value condition;
+    std::vector<FlatAction> body;
+  };
+  std::vector<Part> parts;
+  std::vector<FlatAction> rest;
+  for (const auto& branch : node.branches) {
+    if (branch.condition) {
+      Value condition = eval(branch.condition, context);
+      const std::optional<bool> fixed = known(condition, branch.condition->where);
+      if (fixed && !*fixed) continue;
+      if (!fixed) {
+        Part& part = parts.emplace_back();
+        path_conditions_.push_back(condition.truth());
+        when_body(branch.body, context, part.body);
+        path_conditions_.back() = !condition.truth();
+        part.condition = std::move(condition);
+        continue;
+      }
+    }
+    when_body(branch.body, context, rest);
+    break;
+  }
+  path_conditions_.resize(path_conditions_.size() - parts.size());
+  for (std::size_t k = parts.size(); k-- > 0;) {
+    std::vector<FlatAction> merged;
+    merge_actions(parts[k].condition, parts[k].body, rest, equation.where, merged);
+    rest = std::move(merged);
+  }
+  actions.insert(actions.end(), rest.begin(), rest.end());
+}
+
+// What only one of the branches changes keeps its value in the other.
+void Flattener::merge_actions(const Value& condition, const std::vector<FlatAction>& then,
+                              const std::vector<FlatAction>& otherwise, const Location& where,
+                              std::vector<FlatAction>& out) {
+  std::vector<char> used(otherwise.size(), 0);
+  const auto refuse = [&](const FlatAction& action) {
+    if (action.kind == Kind::terminate)
+      throw Fault{action.where, "'terminate' under an 'if' inside of 'when' is not supported",
+                  "write a 'when' of its own for it"};
+  };
+  const auto merged = [&](const FlatAction& action, const Expr& a, const Expr& b) {
+    const Component* component = component_of(action.target);
+    const bool is_boolean = component && component->type.kind == TypeKind::boolean;
+    FlatAction result = action;
+    result.value =
+        is_boolean ? if_else(condition.truth(), BoolExpr(a), BoolExpr(b)).expr() : if_else(condition.truth(), a, b);
+    return result;
+  };
+  const auto unchanged = [&](const FlatAction& action) {
+    const Component* component = component_of(action.target);
+    return pre(Value(component ? component->type.kind : TypeKind::real, Variability::discrete, action.target), where)
+        .scalar();
+  };
+  for (const FlatAction& a : then) {
+    refuse(a);
+    std::size_t match = otherwise.size();
+    for (std::size_t k = 0; k < otherwise.size(); ++k)
+      if (!used[k] && otherwise[k].kind == a.kind && otherwise[k].target.same(a.target)) match = k;
+    if (match < otherwise.size()) used[match] = 1;
+    out.push_back(merged(a, a.value, match < otherwise.size() ? otherwise[match].value : unchanged(a)));
+  }
+  for (std::size_t k = 0; k < otherwise.size(); ++k) {
+    refuse(otherwise[k]);
+    if (!used[k]) out.push_back(merged(otherwise[k], unchanged(otherwise[k]), otherwise[k].value));
+  }
+}
+
+void Flattener::when_assign(const Value& target, const Value& value, const Location& where,
+                            std::vector<FlatAction>& actions) {
+  std::vector<FlatEquation> pairs;
+  equate(target, value, where, pairs);
+  for (const FlatEquation& pair : pairs) {
+    const Expr& symbol = pair.lhs.scalar();
+    const Component* component = component_of(symbol);
+    if (!component || component->is_parameter())
+      throw Fault{where, "an equation in 'when' must have the form 'variable = expression'"};
+    convert(pair.rhs, component->type.kind, where, quoted(symbol.name()));
+    actions.push_back({Kind::assign, symbol, pair.rhs.scalar(), {}, where});
+  }
+}
+
+void Flattener::reinit(const Call& call, const Location& where, const Context& context,
+                       std::vector<FlatAction>& actions) {
+  Context plain = context;
+  plain.assigned = nullptr;
+  if (call.arguments.size() != 2) throw Fault{where, "'reinit' takes a variable and its new value"};
+  const Value target = eval(call.arguments[0].value, plain);
+  const Value value = eval(call.arguments[1].value, context);
+  std::vector<FlatEquation> pairs;
+  equate(target, value, where, pairs);
+  for (const FlatEquation& pair : pairs) {
+    const Expr& symbol = pair.lhs.scalar();
+    const Component* component = component_of(symbol);
+    if (!component || component->is_parameter() || component->type.kind != TypeKind::real)
+      throw Fault{call.arguments[0].value->where,
+                  "'reinit' needs a Real variable, not " + quoted(print(call.arguments[0].value))};
+    if (component->is_discrete())
+      throw Fault{call.arguments[0].value->where,
+                  quoted(symbol.name()) + " changes at events only; assign it instead of 'reinit'",
+                  symbol.name() + " = ..."};
+    actions.push_back({Kind::reset, symbol, pair.rhs.scalar(), {}, where});
+  }
+}
+
+// Equations have no order; assignments do. A value that another one needs is assigned first.
+void Flattener::sort_actions(std::vector<FlatAction>& actions) {
+  std::unordered_map<NodeId, std::size_t> assigned;
+  for (std::size_t k = 0; k < actions.size(); ++k)
+    if (actions[k].kind == Kind::assign && !assigned.emplace(actions[k].target.id(), k).second)
+      throw Fault{actions[k].where, quoted(actions[k].target.name()) + " is assigned twice in one 'when'"};
+  std::vector<std::vector<std::size_t>> users(actions.size());
+  std::vector<std::size_t> waiting(actions.size(), 0);
+  for (std::size_t k = 0; k < actions.size(); ++k) {
+    if (actions[k].kind != Kind::assign && actions[k].kind != Kind::reset) continue;
+    for (const Expr& symbol : symbols_of(std::span(&actions[k].value, 1), SymbolKind::discrete)) {
+      const auto it = assigned.find(symbol.id());
+      if (it == assigned.end()) continue;
+      if (it->second == k)
+        throw Fault{actions[k].where, quoted(symbol.name()) + " is determined by itself here",
+                    "write pre(" + symbol.name() + ") for the value before the event"};
+      users[it->second].push_back(k);
+      ++waiting[k];
+    }
+  }
+  std::set<std::size_t> ready;
+  for (std::size_t k = 0; k < actions.size(); ++k)
+    if (waiting[k] == 0) ready.insert(k);
+  std::vector<FlatAction> sorted;
+  while (!ready.empty()) {
+    const std::size_t k = *ready.begin();
+    ready.erase(ready.begin());
+    sorted.push_back(actions[k]);
+    for (const std::size_t user : users[k])
+      if (--waiting[user] == 0) ready.insert(user);
+  }
+  if (sorted.size() != actions.size())
+    for (std::size_t k = 0; k < actions.size(); ++k)
+      if (waiting[k] > 0)
+        throw Fault{actions[k].where, "the equations of this 'when' determine one another in a circle",
+                    "use pre() where the value before the event is meant"};
+  actions = std::move(sorted);
+}
+
+}  // namespace saltus::modelica

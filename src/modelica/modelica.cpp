@@ -1,0 +1,111 @@
+#include <saltus/modelica/modelica.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "modelica/flatten/load.hpp"
+#include "modelica/parser.hpp"
+
+namespace saltus {
+namespace modelica {
+namespace {
+
+bool can_run(const ClassDefinition& definition) {
+  const bool kind = definition.kind == ClassKind::model || definition.kind == ClassKind::block ||
+                    definition.kind == ClassKind::class_;
+  return kind && !definition.is_partial;
+}
+
+// The last model of a list of classes, also inside of packages; null if there is none.
+const ClassScope* last_model(const ClassScope& scope, const std::vector<const ClassDefinition*>& classes) {
+  for (std::size_t k = classes.size(); k-- > 0;) {
+    const auto it = scope.classes.find(classes[k]->name.text);
+    if (it == scope.classes.end()) continue;
+    if (can_run(*classes[k])) return it->second;
+    const auto* body = classes[k]->as<LongClass>();
+    if (classes[k]->kind != ClassKind::package || !body) continue;
+    std::vector<const ClassDefinition*> nested;
+    for (const Element& element : body->elements)
+      if (const auto* inner = element.as<const ClassDefinition*>()) nested.push_back(*inner);
+    if (const ClassScope* found = last_model(*it->second, nested)) return found;
+  }
+  return nullptr;
+}
+
+void list_models(const ClassScope& scope, std::vector<std::string>& names) {
+  for (const auto& [name, nested] : scope.classes) {
+    if (can_run(*nested->definition)) names.push_back(nested->name);
+    list_models(*nested, names);
+  }
+}
+
+const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const std::string& wanted, Diagnostics& diagnostics) {
+  const SourceText& source = ast.source();
+  const auto fail = [&](std::string message, std::string hint) {
+    diagnostics.add(source.diagnose(Severity::error, {0, 0, source.file()}, std::move(message), std::move(hint)));
+    return nullptr;
+  };
+  if (wanted.empty()) {
+    const ClassScope* found = last_model(scopes.root(), ast.root.classes);
+    return found ? found : fail("the file contains no model", "write 'model Name ... end Name;'");
+  }
+  const ClassScope* scope = &scopes.root();
+  for (std::size_t begin = 0; scope && begin <= wanted.size();) {
+    const std::size_t end = std::min(wanted.find('.', begin), wanted.size());
+    scope = scopes.find_member(std::string_view(wanted).substr(begin, end - begin), scope);
+    begin = end + 1;
+  }
+  if (scope && scope->definition && (can_run(*scope->definition) || scope->definition->is_partial)) {
+    if (!scope->definition->is_partial) return scope;
+    return fail("'" + wanted + "' is partial and cannot run", "extend it and complete it");
+  }
+  std::vector<std::string> names;
+  list_models(scopes.root(), names);
+  std::sort(names.begin(), names.end());
+  const std::string near = nearest_name(wanted, names);
+  return fail(scope ? "'" + wanted + "' is a " + std::string(spelling(scope->kind())) + ", not a model"
+                    : "there is no model '" + wanted + "' in this file",
+              near.empty() ? "" : "did you mean '" + near + "'?");
+}
+
+}  // namespace
+
+ModelicaModel load(std::string_view text, const std::string& file_name, const LoadOptions& options,
+                   const FlattenLimits& limits) {
+  ParseResult parsed = parse(text, file_name);
+  parsed.require();
+  std::set<std::string> structural;
+  // each round fixes the parameters that the one before found to decide the structure
+  for (;;) {
+    Diagnostics diagnostics;
+    diagnostics.add(parsed.diagnostics);
+    ScopeTree scopes;
+    scopes.add(parsed.ast.root);
+    const ClassScope* cls = choose_model(parsed.ast, scopes, options.model_name, diagnostics);
+    if (!cls) throw ModelicaError(std::move(diagnostics));
+    Flattener flattener(scopes, {&parsed.ast.source()}, options, limits, structural, diagnostics);
+    const std::size_t known = structural.size();
+    if (!flattener.run(cls) && structural.size() > known) continue;
+    Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
+    diagnostics.sort();
+    if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
+    return {flattener.take_model(), experiment, diagnostics.items()};
+  }
+}
+
+}  // namespace modelica
+
+ModelicaModel load_modelica(std::string_view text, const std::string& file_name, const LoadOptions& options) {
+  return modelica::load(text, file_name, options, {});
+}
+
+ModelicaModel load_modelica_file(const std::string& path, const LoadOptions& options) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UsageError("the file '" + path + "' cannot be opened");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) throw UsageError("the file '" + path + "' cannot be read");
+  return load_modelica(text, path, options);
+}
+
+}  // namespace saltus

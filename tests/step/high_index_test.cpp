@@ -65,7 +65,8 @@ TEST(HighIndex, RadauSolvesThePendulumWithErrorsInProportionToTheTolerance) {
                          std::to_string(run.acceleration / 1e-15));
       // seven swings; an error in the angle at each of a dozen steps per swing shifts the phase of all that follow
       EXPECT_LT(error, 1000.0 * tolerance) << order;
-      EXPECT_LT(run.statistics.rejected, run.statistics.steps / 4) << order;
+      // one set of projectors serves a step of limited length only, which the long steps of the higher orders run into
+      EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order == 5 ? 8 : 2)) << order;
     }
 }
 
@@ -81,7 +82,7 @@ TEST(HighIndex, ConstraintsDoNotDrift) {
 TEST(HighIndex, CarAxisReachesItsReference) {
   const std::vector<double>& reference = problems::car_axis_reference;
   Motion run;
-  integrate(problems::car_axis(), 3.0, 1e-9, 5, run);
+  integrate(problems::car_axis(), 3.0, 1e-10, 5, run);
   if (HasFatalFailure()) return;
   double error = 0.0;
   for (std::size_t j = 0; j < 8; ++j) error = std::max(error, std::abs(run.x[j] - reference[j]));

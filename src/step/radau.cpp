@@ -45,7 +45,7 @@ class Radau final : public Stepper {
   enum class Attempt { good, inaccurate, no_convergence, not_finite, singular };
 
   Attempt attempt(const StepEnd& end, bool retry);
-  bool update_jacobian();
+  bool update_jacobian(double h);
   bool factorise(double h);
   void predict(double h);
   Attempt newton(const StepEnd& end);
@@ -77,6 +77,7 @@ class Radau final : public Stepper {
   std::vector<ShiftedMatrix<Complex>> complex_;
   double factorised_for_ = 0.0;
   bool jacobian_current_ = false, jacobian_wanted_ = true;
+  bool at_middle_ = false;  // where Jacobians are evaluated
 
   int direction_ = 1;
   std::vector<double> x_, xp_, x_old_, xp_old_, x_new_, xp_new_;
@@ -85,6 +86,8 @@ class Radau final : public Stepper {
   std::vector<double> complex_update_;  // sum over pairs of 2 Re(T dW), s n
   double t_ = 0.0, t_old_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   double contraction_ = 1.0, shrink_ = 0.5;  // of the last Newton iteration; what to do with h when it failed
+  double barred_ = std::numeric_limits<double>::infinity();  // a size at which Newton's method failed lately
+  int barred_for_ = 0;                                       // steps for which sizes near it are not tried again
   int iterations_ = 0;
   double previous_error_ = 0.0, previous_size_ = 0.0;
   bool has_polynomial_ = false, first_ = true, started_badly_ = false;
@@ -109,17 +112,22 @@ void Radau::start(System& system, const StartPoint& point) {
   const Structure& structure = system.structure();
   check_start(name_, structure, point);
   tolerances_.set(options_, structure.variables);
+  const double asked = std::min(1.0, tolerances_.typical());
   // the estimate behaves like h^(s+1), the error like h^(2s): Hairer's rescaling keeps the result proportional to the
   // tolerance
   // (the factors: 0.1 is RADAU5's; the larger ones bring orders 9 and 13 to the same error per tolerance)
   tolerances_.rescale(s_ == 3 ? 0.1 : s_ == 5 ? 0.15 : 0.3, (s_ + 1.0) / (2.0 * s_));
   const double tolerance = std::min(1.0, tolerances_.typical());
   newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(0.03, std::sqrt(tolerance)));
+  // constraints of a reduced mode shall hold far below the tolerance that was asked for
+  if (!structure.explicit_ode && !structure.constant_mass)
+    newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(newton_tolerance_, 0.003 * asked / tolerance));
 
   real_.set_structure(structure);
   for (auto& matrix : complex_) matrix.set_structure(structure);
   system_ = &system;
   structure_ = &structure;
+  at_middle_ = !structure.explicit_ode && !structure.constant_mass;
   const auto n = static_cast<std::size_t>(structure.variables);
   const auto s = static_cast<std::size_t>(s_);
   for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);
@@ -152,6 +160,7 @@ void Radau::start(System& system, const StartPoint& point) {
   started_badly_ = bad_ >= 0;
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
   has_polynomial_ = false;
+  barred_for_ = 0;
   first_ = true;
   jacobian_wanted_ = true;
   jacobian_current_ = false;
@@ -167,8 +176,27 @@ bool Radau::residual(double t, std::span<const double> x, std::span<const double
   return bad_ < 0;
 }
 
-bool Radau::update_jacobian() {
-  system_->jacobian(t_, x_, xp_, Fx_, Fxp_);
+/// Jacobians at the current point, or, for modes that are neither explicit nor linear in x', at the predicted middle of
+/// the step: a reduced mode of high index fixes its projectors there, and they must serve all stages.
+bool Radau::update_jacobian(double h) {
+  if (at_middle_ && has_polynomial_) {
+    const std::size_t n = x_.size();
+    const double theta = 1.0 + 0.5 * h / h_done_;
+    std::copy(x_old_.begin(), x_old_.end(), y_.begin());
+    std::fill(yp_.begin(), yp_.end(), 0.0);
+    double power = 1.0;
+    for (int k = 0; k < s_; ++k) {
+      const double* q = stage(polynomial_, k);
+      for (std::size_t j = 0; j < n; ++j) {
+        yp_[j] += (k + 1) * power / h_done_ * q[j];
+        y_[j] += power * theta * q[j];
+      }
+      power *= theta;
+    }
+    system_->jacobian(t_ + 0.5 * h, y_, yp_, Fx_, Fxp_);
+  } else {
+    system_->jacobian(t_, x_, xp_, Fx_, Fxp_);
+  }
   ++statistics_.jacobians;
   jacobian_current_ = true;
   jacobian_wanted_ = false;
@@ -429,10 +457,14 @@ StepOutcome Radau::advance(double limit) {
   if (h_next_ == 0.0) h_next_ = first_step_from_slopes(t_, limit, options_.max_step, tolerances_, *structure_, x_, xp_);
   const double smallest = smallest_step(t_, limit);
   double h = std::min(h_next_, options_.max_step);
-  bool rejected = false;
+  bool rejected = false, failed_before = false;
   for (;;) {
-    if (jacobian_wanted_ && !update_jacobian()) return {StepResult::not_finite, -1};
     const StepEnd end = step_end(t_, h, limit);
+    if (jacobian_wanted_ && !update_jacobian(end.h)) {
+      if (!has_polynomial_) return {StepResult::not_finite, -1};
+      has_polynomial_ = false;  // the prediction left the domain: stay at the current point
+      continue;
+    }
     const Attempt result = attempt(end, first_ || rejected);
     const double size = std::abs(end.h);
     if (result == Attempt::good) {
@@ -442,9 +474,13 @@ StepOutcome Radau::advance(double limit) {
       first_ = false;
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow
       const bool fast = contraction_ < 1e-3 || structure_->constant_jacobian;
-      jacobian_wanted_ = !fast;
+      jacobian_wanted_ = at_middle_ || !fast;
       jacobian_current_ = false;
       if (fast && next >= size && next <= 1.2 * size) next = size;
+      if (barred_for_ > 0) {
+        next = std::min(next, 0.8 * barred_);
+        --barred_for_;
+      }
       h_next_ = std::min(options_.max_step, end.cut && !rejected ? std::max(h, next) : next);
       return {};
     }
@@ -457,9 +493,16 @@ StepOutcome Radau::advance(double limit) {
       return {StepResult::step_too_small, result == Attempt::inaccurate ? worst_ : -1};
     }
     double next = 0.25 * size;
+    if (result == Attempt::not_finite || result == Attempt::no_convergence) {
+      if (result == Attempt::not_finite && !failed_before) next = 0.6 * size;
+      failed_before = true;
+      barred_ = size;
+      barred_for_ = 10;
+    }
     if (result == Attempt::inaccurate) next = first_ ? 0.1 * size : std::min(next_size(size, false), 0.9 * size);
     if (result == Attempt::no_convergence) next = shrink_ * size;
     if (result == Attempt::singular) next = 0.5 * size;
+    if (at_middle_) jacobian_wanted_ = true;
     if (result != Attempt::inaccurate) {
       if (!jacobian_current_ && !structure_->constant_jacobian) jacobian_wanted_ = true;
       contraction_ = 1.0;

@@ -1,0 +1,94 @@
+// Radau methods on reduced systems of index 3: accuracy, no drift, no convergence failures.
+#include <gtest/gtest.h>
+#include <saltus/dae/initialisation.hpp>
+#include <saltus/dae/reduced_system.hpp>
+#include <saltus/step/radau.hpp>
+
+#include <cmath>
+#include <functional>
+
+#include "problems/mechanics.hpp"
+
+namespace saltus {
+namespace {
+
+struct Motion {
+  std::vector<double> x;
+  double position = 0.0, velocity = 0.0, acceleration = 0.0;  // largest violations of the pendulum's constraints
+  StepStatistics statistics;
+};
+
+void integrate(const problems::Problem& p, double end, double tolerance, int order, Motion& run,
+               const std::function<void(const Stepper&)>& watch = {}) {
+  const CharacteristicValues values = characteristic_values(*p.system, p.t, p.guess);
+  const Initialisation start = initialise(*p.system, p.t, p.guess, values, {});
+  ASSERT_TRUE(start.ok()) << start.message;
+  ReducedSystem reduced(*p.system, values);
+  reduced.restart(p.t, start.X);
+  auto stepper = make_radau({.rtol = tolerance, .atol = {tolerance}}, {.order = order});
+  stepper->start(reduced, {.t = p.t, .x = start.x, .xp = start.xp});
+  while (stepper->t() < end) {
+    const StepOutcome outcome = stepper->advance(end);
+    ASSERT_TRUE(outcome.ok()) << "t = " << stepper->t() << ", result " << static_cast<int>(outcome.result);
+    ASSERT_LT(stepper->statistics().steps, 100000);
+    if (watch) watch(*stepper);
+  }
+  run.x.assign(stepper->x().begin(), stepper->x().end());
+  run.statistics = stepper->statistics();
+}
+
+void integrate_pendulum(double end, double tolerance, int order, Motion& run) {
+  integrate(problems::pendulum({1.0, 0.0, 0.0, 0.0, 0.0}), end, tolerance, order, run, [&](const Stepper& s) {
+    const auto x = s.x();
+    run.position = std::max(run.position, std::abs(x[0] * x[0] + x[1] * x[1] - 1.0));
+    run.velocity = std::max(run.velocity, std::abs(x[0] * x[2] + x[1] * x[3]));
+    run.acceleration =
+        std::max(run.acceleration,
+                 std::abs(x[2] * x[2] + x[3] * x[3] - x[4] * (x[0] * x[0] + x[1] * x[1]) - problems::gravity * x[1]));
+  });
+}
+
+TEST(HighIndex, RadauSolvesThePendulumWithErrorsInProportionToTheTolerance) {
+  for (const int order : {5, 9, 13})
+    for (const double tolerance : {1e-5, 1e-7, 1e-9}) {
+      Motion run;
+      integrate_pendulum(10.0, tolerance, order, run);
+      if (HasFatalFailure()) return;
+      double error = 0.0;
+      for (std::size_t j = 0; j < 4; ++j) error = std::max(error, std::abs(run.x[j] - problems::pendulum_reference[j]));
+      RecordProperty("order" + std::to_string(order) + "_1e" + std::to_string(static_cast<int>(std::log10(tolerance))),
+                     std::to_string(error / tolerance) + " steps " + std::to_string(run.statistics.steps) + "+" +
+                         std::to_string(run.statistics.rejected) + " evaluations " +
+                         std::to_string(run.statistics.evaluations) + " jacobians " +
+                         std::to_string(run.statistics.jacobians) + " constraints " +
+                         std::to_string(run.position / 1e-15) + " " + std::to_string(run.velocity / 1e-15) + " " +
+                         std::to_string(run.acceleration / 1e-15));
+      // seven swings; an error in the angle at each of a dozen steps per swing shifts the phase of all that follow
+      EXPECT_LT(error, 1000.0 * tolerance) << order;
+      // one set of projectors serves a step of limited length only, which the long steps of the higher orders run into
+      EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order == 5 ? 8 : 2)) << order;
+    }
+}
+
+TEST(HighIndex, ConstraintsDoNotDrift) {
+  Motion run;
+  integrate_pendulum(100.0, 1e-10, 9, run);
+  if (HasFatalFailure()) return;
+  EXPECT_LT(run.position, 1e-12);
+  EXPECT_LT(run.velocity, 1e-11);
+  EXPECT_LT(run.acceleration, 1e-10);
+}
+
+TEST(HighIndex, CarAxisReachesItsReference) {
+  const std::vector<double>& reference = problems::car_axis_reference;
+  Motion run;
+  integrate(problems::car_axis(), 3.0, 1e-10, 5, run);
+  if (HasFatalFailure()) return;
+  double error = 0.0;
+  for (std::size_t j = 0; j < 8; ++j) error = std::max(error, std::abs(run.x[j] - reference[j]));
+  RecordProperty("error", std::to_string(error * 1e8));
+  EXPECT_LT(error, 1e-8);
+}
+
+}  // namespace
+}  // namespace saltus

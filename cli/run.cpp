@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
-#include <saltus/modelica/modelica.hpp>
 #include <saltus/saltus.hpp>
 #include <unistd.h>
 
@@ -15,6 +14,8 @@
 #include <fstream>
 #include <map>
 #include <memory>
+
+#include "cli/load_options.hpp"
 
 namespace saltus::cli {
 
@@ -93,19 +94,6 @@ class ProgressBar {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), shown_ = began_;
 };
 
-std::pair<std::string, double> parse_setting(const std::string& text) {
-  const auto equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw UsageError("--set wants NAME=VALUE, for example --set mass=2.5; got '" + text + "'");
-  const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
-  if (value == "true" || value == "false") return {name, value == "true" ? 1.0 : 0.0};
-  char* end = nullptr;
-  const double number = std::strtod(value.c_str(), &end);
-  if (value.empty() || *end != '\0' || !std::isfinite(number))
-    throw UsageError("--set " + name + ": '" + value + "' is not a finite number");
-  return {name, number};
-}
-
 void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
   const auto& events = run.events();
   if (events.empty()) {
@@ -182,10 +170,7 @@ void write_files(const RunOptions& o, const Trajectory& run, const CompiledModel
 }
 
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
-  LoadOptions load;
-  load.model_name = o.model;
-  for (const auto& text : o.set) load.parameters.push_back(parse_setting(text));
-  const ModelicaModel source = load_modelica_file(o.file, load);
+  const ModelicaModel source = load(o.file, o.model, o.set);
   for (const auto& note : source.notes)
     if (!o.quiet) streams.err << render(note);
 

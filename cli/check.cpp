@@ -1,0 +1,158 @@
+#include "cli/check.hpp"
+
+#include <fmt/format.h>
+#include <saltus/dae/characteristic_values.hpp>
+#include <saltus/saltus.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "cli/load_options.hpp"
+
+namespace saltus::cli {
+
+namespace {
+
+struct CheckOptions {
+  std::string file, model;
+  std::vector<std::string> set;
+  std::size_t most = 40;
+  bool no_run = false;
+};
+
+/// Prints at most so many lines of a list and says how many were left out.
+template <class Line>
+void print_list(std::ostream& out, std::size_t count, std::size_t most, Line line) {
+  for (std::size_t k = 0; k < std::min(count, most); ++k) out << "  " << line(k) << '\n';
+  if (count > most) out << fmt::format("  … {} more; --all N shows more\n", count - most);
+}
+
+std::string place(const SourceLocation& where) { return where.known() ? "  (" + to_string(where) + ")" : ""; }
+
+std::string variable_line(const VariableInfo& v) {
+  std::string text = fmt::format("{}  start = {:.6g}{}", v.name, v.start, v.fixed ? ", fixed" : "");
+  if (!v.unit.empty()) text += " " + v.unit;
+  if (!v.description.empty()) text += "  \"" + v.description + "\"";
+  return text + place(v.where);
+}
+
+void print_declarations(std::ostream& out, const CompiledModel& compiled, const ModelData& data, std::size_t most) {
+  const auto& kept = compiled.variables();
+  const std::size_t all = data.variables.size();
+  out << fmt::format("{} variables, {} of them computed from explicit equations:\n", all, all - kept.size());
+  print_list(out, all, most, [&](std::size_t k) { return variable_line(data.variable_info[k]); });
+  std::vector<const ModelData::Discrete*> discretes;
+  for (const auto& q : data.discretes)
+    if (!q.hidden) discretes.push_back(&q);
+  if (!discretes.empty()) {
+    out << fmt::format("{} discrete variables:\n", discretes.size());
+    print_list(out, discretes.size(), most,
+               [&](std::size_t k) { return fmt::format("{}  start = {:.6g}", discretes[k]->name, discretes[k]->start); });
+  }
+  const auto parameters = compiled.parameters();
+  out << fmt::format("{} parameters:\n", parameters.size());
+  print_list(out, parameters.size(), most,
+             [&](std::size_t k) { return fmt::format("{} = {:.6g}", parameters[k].first, parameters[k].second); });
+  out << fmt::format("{} equations:\n", data.equations.size());
+  print_list(out, data.equations.size(), most, [&](std::size_t k) {
+    return (data.equations[k].name.empty() ? to_string(data.equations[k].equation, 90) : data.equations[k].name) +
+           place(data.equations[k].where);
+  });
+  if (!data.clauses.empty()) {
+    out << fmt::format("{} clauses:\n", data.clauses.size());
+    print_list(out, data.clauses.size(), most,
+               [&](std::size_t k) { return data.clauses[k].name + place(data.clauses[k].where); });
+  }
+  const auto& guards = compiled.guards();
+  out << fmt::format("{} guards:\n", guards.size());
+  print_list(out, guards.size(), most, [&](std::size_t k) {
+    return guards[k].name + (guards[k].time_only ? "  [time]" : "") + place(guards[k].where);
+  });
+}
+
+void print_mode(std::ostream& out, CompiledModel& compiled, const Mode& mode, double t, const std::vector<double>& x) {
+  const std::string name = compiled.describe(mode);
+  out << (name.empty() ? "the mode" : "mode '" + name + "'") << fmt::format(" at t = {:.6g}\n", t);
+  System& system = compiled.system(mode);
+  const Structure& s = system.structure();
+  if (s.explicit_ode) {
+    out << fmt::format("  explicit ordinary differential equations, {} variables{}\n", s.variables, s.linear ? ", linear" : "");
+    return;
+  }
+  const CharacteristicValues values = characteristic_values(system, t, x);
+  const StructuralAnalysis& structure = values.structure;
+  if (structure.singular())
+    out << "  structurally singular: " << describe_singularity(structure, system) << '\n';
+  else
+    out << fmt::format("  structural index {}, {} degrees of freedom, {} blocks{}\n", structure.index,
+                       structure.degrees_of_freedom, structure.blocks.blocks(),
+                       values.certificate.valid ? fmt::format(" (certified, reciprocal condition {:.1e})",
+                                                              values.certificate.reciprocal_condition)
+                                                : " (not certified at this point)");
+  const CharacteristicNumbers& n = values.numbers;
+  out << fmt::format("  strangeness index mu = {}: d = {} differential, a = {} algebraic, u = {} undetermined, v = {} redundant "
+                     "({} decision; kept {:.1e}, dropped {:.1e})\n",
+                     n.mu, n.d, n.a, n.u, n.v, to_string(values.status), values.kept, values.dropped);
+  if (n.u > 0) out << "  warning: some variables are not determined by the equations\n";
+  if (n.v > 0) out << "  warning: some equations are redundant, or contradict each other\n";
+}
+
+/// Every mode that the run visits, once, at the point where it was entered.
+ExitCode print_modes(std::ostream& out, const std::shared_ptr<CompiledModel>& compiled, const SimulateOptions& options,
+                     std::size_t most) {
+  const Trajectory run = simulate(compiled, options);
+  std::vector<Mode> seen;
+  for (const auto& segment : run.segments()) {
+    if (segment.steps.empty() || seen.size() >= most) continue;
+    Mode key = segment.mode;
+    key.discrete.clear();
+    key.conditions.clear();
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+    seen.push_back(key);
+    const DensePolynomial& p = segment.steps.front().polynomial;
+    std::vector<double> x(static_cast<std::size_t>(p.variables));
+    p.evaluate(p.t0, x);
+    print_mode(out, *compiled, segment.mode, p.t0, x);
+  }
+  out << fmt::format("{} at t = {:.6g}{}{}\n", to_string(run.status().code), run.status().t,
+                     run.status().message.empty() ? "" : ": ", run.status().message);
+  return run.status().ok() ? ExitCode::success : ExitCode::failure;
+}
+
+ExitCode check(const CheckOptions& o, const Streams& streams) {
+  const ModelicaModel source = load(o.file, o.model, o.set);
+  for (const auto& note : source.notes) streams.err << render(note);
+  const auto compiled = std::make_shared<CompiledModel>(source.model);
+  streams.out << "model " << compiled->name() << '\n';
+  print_declarations(streams.out, *compiled, source.model.data(), o.most);
+  SimulateOptions s;
+  s.start = source.experiment.start.value_or(0.0);
+  s.stop = o.no_run ? s.start : source.experiment.stop.value_or(s.start + 1.0);
+  s.rtol = s.atol = source.experiment.tolerance.value_or(1e-6);
+  if (!o.no_run) return print_modes(streams.out, compiled, s, o.most);
+  Simulator start(compiled, s);
+  const std::vector<double> x(start.x().begin(), start.x().end());
+  if (start.status().ok()) print_mode(streams.out, *compiled, start.mode(), start.t(), x);
+  else streams.out << fmt::format("{}: {}\n", to_string(start.status().code), start.status().message);
+  return start.status().ok() ? ExitCode::success : ExitCode::failure;
+}
+
+}  // namespace
+
+Command check_command() {
+  return {"check", [](CLI::App& parent) -> Action {
+            auto o = std::make_shared<CheckOptions>();
+            CLI::App& app = *parent.add_subcommand("check", "Show variables, equations, guards, and the index of each mode");
+            app.footer("Runs the model over its experiment's time span and analyses each mode when it is first entered.\n"
+                       "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
+            app.add_option("MODEL.mo", o->file, "Modelica file")->required()->check(CLI::ExistingFile);
+            app.add_option("--model", o->model, "Which model of the file (default: the last one)");
+            app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
+            app.add_option("--all", o->most, "Longest list to print")->check(CLI::Range(1, 100000000));
+            app.add_flag("--no-run", o->no_run, "Analyse the first mode only");
+            return [o](const Streams& streams) { return check(*o, streams); };
+          }};
+}
+
+}  // namespace saltus::cli

@@ -1,0 +1,60 @@
+#include "cli/check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace saltus::cli {
+namespace {
+
+std::string check(const std::string& text, ExitCode expected, const std::vector<std::string>& more = {}) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + ".mo");
+  std::ofstream(file) << text;
+  std::vector<std::string> arguments{"check", file.string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::ostringstream out, err;
+  EXPECT_EQ(run_app({check_command()}, arguments, {.out = out, .err = err}), expected) << err.str();
+  std::filesystem::remove(file);
+  return out.str();
+}
+
+constexpr const char* pendulum = R"(model Pendulum
+  Real x(start = 1, fixed = true), y(start = 0), u(start = 0, fixed = true), v, s;
+equation
+  der(x) = u;
+  der(y) = v;
+  der(u) = -s*x;
+  der(v) = -s*y - 9.81;
+  x^2 + y^2 = 1;
+end Pendulum;
+)";
+
+TEST(Check, AMechanismShowsItsIndexAndCharacteristicValues) {
+  const std::string out = check(pendulum, ExitCode::success);
+  EXPECT_NE(out.find("5 variables"), std::string::npos) << out;
+  EXPECT_NE(out.find("der(u) = -x*s"), std::string::npos) << out;
+  EXPECT_NE(out.find(".mo:8:3"), std::string::npos) << out;
+  EXPECT_NE(out.find("structural index 3, 2 degrees of freedom"), std::string::npos) << out;
+  EXPECT_NE(out.find("mu = 2: d = 2 differential, a = 3 algebraic, u = 0 undetermined, v = 0 redundant"), std::string::npos) << out;
+  EXPECT_NE(check(pendulum, ExitCode::success, {"--no-run"}).find("mu = 2"), std::string::npos);
+}
+
+TEST(Check, EveryModeOfTheRunIsListed) {
+  const std::string out = check(R"(model Clutch
+  Real w1(start = 10, fixed = true), w2(start = 2, fixed = true), tau;
+equation
+  der(w1) = -tau;
+  3*der(w2) = tau;
+  if time > 0.5 then w1 = w2; else tau = 0; end if;
+end Clutch;
+)",
+                                ExitCode::success);
+  EXPECT_NE(out.find("mu = 0: d = 2 differential, a = 1 algebraic"), std::string::npos) << out;
+  EXPECT_NE(out.find("mu = 1: d = 1 differential, a = 2 algebraic"), std::string::npos) << out;
+}
+
+}  // namespace
+}  // namespace saltus::cli

@@ -63,10 +63,10 @@ const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const std::str
   std::vector<std::string> names;
   list_models(scopes.root(), names);
   std::sort(names.begin(), names.end());
-  const std::string near = nearest_name(wanted, names);
+  const std::string near = did_you_mean(wanted, names);
   return fail(scope ? "'" + wanted + "' is a " + std::string(spelling(scope->kind())) + ", not a model"
                     : "there is no model '" + wanted + "' in this file",
-              near.empty() ? "" : "did you mean '" + near + "'?");
+              near);
 }
 
 }  // namespace

@@ -91,9 +91,8 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
       for (const auto& [known, nested] : scope->classes)
         if (nested->is_function()) names.emplace_back(known);
     std::sort(names.begin(), names.end());
-    const std::string near = nearest_name(simple, names);
-    throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'",
-                near.empty() ? "" : "did you mean '" + near + "'?"};
+    const std::string near = did_you_mean(simple, names);
+    throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'", near};
   }
   const ResolvedType type = scopes_.resolve(name, context.lexical);
   if (type.cls && (type.cls->kind() == ClassKind::record || type.cls->kind() == ClassKind::operator_record))

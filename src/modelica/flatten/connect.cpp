@@ -106,6 +106,14 @@ void Flattener::connect(const ConnectEquation& node, const Location& where, cons
   const ConnectorReference a = resolve_connector(node.first, context), b = resolve_connector(node.second, context);
   if (a.absent || b.absent) return;  // a connection to a component whose condition is false
   if (a.dims != b.dims || a.instances.size() != b.instances.size() || a.scalars.size() != b.scalars.size()) {
+    const auto kind = [](const ConnectorReference& r) {
+      return r.instances.empty()
+                 ? r.scalars.empty() ? "empty" : std::string(type_name(r.scalars.front().first->type.kind))
+                 : r.instances.front()->cls->name;
+    };
+    if (a.instances.empty() != b.instances.empty())
+      throw Fault{where, quoted(a.text) + " (" + kind(a) + ") and " + quoted(b.text) + " (" + kind(b) +
+                             ") are of different types"};
     const auto size = [](const ConnectorReference& r) {
       return r.dims.empty() ? std::string("a scalar") : "an array of the size " + to_string(r.dims);
     };

@@ -8,6 +8,7 @@
 #include <saltus/expr/rewrite.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <queue>
 
 #include "modelica/flatten/flattener.hpp"
@@ -297,36 +298,53 @@ void Flattener::emit_clauses() {
   }
 }
 
-void Flattener::emit() {
-  for (const FlatEquation& e : equations_) model_->equation({e.lhs.scalar(), e.rhs.scalar()}, "", locate(e.where));
+// Initial equations of the form 'variable = known' are start values as well; one may follow from another.
+void Flattener::emit_initial_equations() {
   std::unordered_map<NodeId, NodeId> variable_of_pre;
   for (const auto& [id, symbol] : pre_symbols_) variable_of_pre.emplace(symbol->id(), id);
-  for (const FlatEquation& e : initial_equations_) {
-    const auto start_of = [&](const Value& side) -> std::optional<Expr> {
-      if (!side.scalar().is_symbol()) return std::nullopt;
-      if (const auto it = variable_of_pre.find(side.scalar().id()); it != variable_of_pre.end())
-        return Expr(model_->data().graph, it->second);
-      return side.scalar();
-    };
-    const auto known_value = [&](const Value& side) {
-      return side.variability >= Variability::parameter || side.scalar().is_constant();
-    };
-    std::optional<Expr> target = start_of(e.lhs);
-    const Value* value = &e.rhs;
-    if (!target || !known_value(e.rhs)) {
-      target = start_of(e.rhs);
-      value = &e.lhs;
+  for (std::size_t k = 0; k < model_->data().variables.size(); ++k)
+    if (const VariableInfo& info = model_->data().variable_info[k]; info.fixed)
+      parameter_values_.emplace(model_->data().variables[k].id(), info.start);
+  const auto try_side = [&](const Value& side, const Value& other) {
+    if (!side.scalar().is_symbol()) return false;
+    const auto it = variable_of_pre.find(side.scalar().id());
+    const Expr symbol = it == variable_of_pre.end() ? side.scalar() : Expr(model_->data().graph, it->second);
+    const Component* component = component_of(symbol);
+    if (!component || component->is_parameter() || parameter_values_.contains(symbol.id())) return false;
+    const double value = parameter_value(other.scalar());
+    if (!std::isfinite(value)) return false;
+    model_->set(symbol.name(), value);
+    parameter_values_.emplace(symbol.id(), value);
+    return true;
+  };
+  std::vector<char> solved(initial_equations_.size(), 0);
+  constexpr int most_passes = 100;
+  bool progress = true;
+  for (int pass = 0; pass < most_passes && progress; ++pass) {
+    progress = false;
+    for (std::size_t k = 0; k < initial_equations_.size(); ++k) {
+      const FlatEquation& e = initial_equations_[k];
+      if (solved[k] || !(try_side(e.lhs, e.rhs) || try_side(e.rhs, e.lhs))) continue;
+      solved[k] = 1;
+      progress = true;
     }
-    const Component* component = target ? component_of(*target) : nullptr;
-    if (component && !component->is_parameter() && known_value(*value)) {
-      model_->set(target->name(), parameter_value(value->scalar()));
-      if (component->is_discrete()) continue;
-    } else if (!e.lhs.is_numeric()) {
-      report({e.where, "an initial equation of a discrete variable must give it a value that is known before the run"});
-      continue;
-    }
-    model_->initial_equation({e.lhs.scalar(), e.rhs.scalar()}, locate(e.where));
   }
+  for (std::size_t k = 0; k < initial_equations_.size(); ++k) {
+    const FlatEquation& e = initial_equations_[k];
+    const auto is_discrete = [&](const Value& side) {
+      return is_discrete_symbol(side.scalar()) ||
+             (side.scalar().is_symbol() && variable_of_pre.contains(side.scalar().id()));
+    };
+    if (!is_discrete(e.lhs) && !is_discrete(e.rhs))
+      model_->initial_equation({e.lhs.scalar(), e.rhs.scalar()}, locate(e.where));
+    else if (!solved[k])
+      report({e.where, "an initial equation of a discrete variable must give it a value that is known before the run"});
+  }
+}
+
+void Flattener::emit() {
+  for (const FlatEquation& e : equations_) model_->equation({e.lhs.scalar(), e.rhs.scalar()}, "", locate(e.where));
+  emit_initial_equations();
   for (const Definition& definition : definitions_)
     model_->define(definition.symbol, definition.value, locate(definition.where));
   emit_clauses();

@@ -279,6 +279,7 @@ class Flattener {
   void relax_looking_back();
   void emit();
   void emit_clauses();
+  void emit_initial_equations();
   std::vector<std::size_t> sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const;
   Component* component_of(const Expr& symbol) const;
   bool is_discrete_symbol(const Expr& e) const;
@@ -301,6 +302,7 @@ class Flattener {
   std::int64_t scalars_ = 0, work_ = 0;
   int depth_ = 0;
   std::vector<const ClassScope*> function_stack_;
+  std::vector<const Component*> resolving_;  ///< parameters whose values are being found
 
   struct ScalarPlace {
     Component* component;

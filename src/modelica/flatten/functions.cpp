@@ -49,9 +49,9 @@ Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inp
       if (it == places.end()) {
         std::vector<std::string> names;
         for (const auto* candidate : places) names.emplace_back(candidate->declaration->name.text);
-        const std::string near = nearest_name(argument.name.text, names);
+        const std::string near = did_you_mean(argument.name.text, names);
         throw Fault{argument.name.where, quoted(print(call.callee)) + " has no input " + quoted(argument.name.text),
-                    near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+                    near};
       }
       place = *it;
     }

@@ -196,9 +196,8 @@ void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& 
     if (layout.index.contains(name)) continue;
     std::vector<std::string> names;
     for (const auto& component : layout.components) names.emplace_back(component.declaration->name.text);
-    const std::string near = nearest_name(name, names);
-    report({argument->where, quoted(cls->name) + " has no element " + quoted(name),
-            near.empty() ? "" : "did you mean " + quoted(near) + "?"});
+    const std::string near = did_you_mean(name, names);
+    report({argument->where, quoted(cls->name) + " has no element " + quoted(name), near});
   }
 }
 

@@ -111,11 +111,11 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
     if (!inner) {
       std::vector<std::string> names;
       for (const Component& known : instance.components) names.emplace_back(known.name());
-      const std::string near = nearest_name(next.text, names);
+      const std::string near = did_you_mean(next.text, names);
       throw Fault{next.where,
                   quoted(component.path) + " (of the class " + quoted(instance.cls->name) + ") has no element " +
                       quoted(next.text),
-                  near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+                  near};
     }
     return member(*inner, reference, part + 1, where, context);
   };
@@ -172,9 +172,8 @@ Value Flattener::member_of_value(Value value, const ComponentReference& referenc
     if (it == fields.end()) {
       std::vector<std::string> names;
       for (const auto& field : fields) names.emplace_back(field.first);
-      const std::string near = nearest_name(name.text, names);
-      throw Fault{name.where, quoted(describe(value)) + " has no element " + quoted(name.text),
-                  near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+      const std::string near = did_you_mean(name.text, names);
+      throw Fault{name.where, quoted(describe(value)) + " has no element " + quoted(name.text), near};
     }
     value = Value(it->second);
     if (!reference.parts[k].subscripts.empty())
@@ -196,9 +195,8 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
       value.enumeration = cls;
       return value;
     }
-    const std::string near = nearest_name(name.text, names);
-    throw Fault{name.where, "the enumeration " + quoted(cls->name) + " has no value " + quoted(name.text),
-                near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+    const std::string near = did_you_mean(name.text, names);
+    throw Fault{name.where, "the enumeration " + quoted(cls->name) + " has no value " + quoted(name.text), near};
   }
   if (const ClassScope* nested = scopes_.find_member(name.text, cls); nested && part + 1 < reference.parts.size())
     return class_member(nested, reference, part + 1, where, context);
@@ -215,9 +213,8 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
   for (const auto& component : scopes_.layout(cls).components) names.emplace_back(component.declaration->name.text);
   for (const auto& [known, nested] : cls->classes) names.emplace_back(known);
   std::sort(names.begin(), names.end());
-  const std::string near = nearest_name(name.text, names);
-  throw Fault{name.where, quoted(cls->name) + " has no element " + quoted(name.text),
-              near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+  const std::string near = did_you_mean(name.text, names);
+  throw Fault{name.where, quoted(cls->name) + " has no element " + quoted(name.text), near};
 }
 
 void Flattener::unknown_name(const ComponentReference& reference, std::size_t part, const Context& context) {
@@ -231,9 +228,8 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
   for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
     for (const auto& [known, nested] : scope->classes) names.emplace_back(known);
   std::sort(names.begin(), names.end());
-  const std::string near = nearest_name(name.text, names);
-  throw Fault{name.where, quoted(name.text) + " is not declared",
-              near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+  const std::string near = did_you_mean(name.text, names);
+  throw Fault{name.where, quoted(name.text) + " is not declared", near};
 }
 
 Value Flattener::eval_reference(const ComponentReference& reference, const Location& where, const Context& context) {

@@ -3,12 +3,14 @@
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace saltus::modelica {
 
 namespace {
 
 constexpr int max_inheritance = 100;
+constexpr int max_expansions = 10000;
 
 std::string quoted(std::string_view name) {
   return "'" + std::string(name) + "'";
@@ -34,9 +36,8 @@ void check_names(const Modification& modification, const Layout& layout, const N
     if (layout.index.contains(name)) continue;
     std::vector<std::string> names;
     for (const auto& component : layout.components) names.emplace_back(component.declaration->name.text);
-    const std::string near = nearest_name(name, names);
-    throw Fault{argument.where, quoted(base.parts.back().text) + " has no element " + quoted(name),
-                near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+    const std::string near = did_you_mean(name, names);
+    throw Fault{argument.where, quoted(base.parts.back().text) + " has no element " + quoted(name), near};
   }
 }
 
@@ -110,9 +111,18 @@ const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope
 
 const ClassScope* ScopeTree::find_member(std::string_view name, const ClassScope* in) {
   if (const auto it = in->classes.find(name); it != in->classes.end()) return it->second;
-  if (in->bases_state == ClassScope::State::working) return nullptr;  // its bases are being looked up right now
-  for (const ClassScope* base : bases(in))
-    if (const ClassScope* found = find_member(name, base)) return found;
+  // depth first through the bases, each of them once: classes may inherit along several ways, or in a circle
+  std::vector<const ClassScope*> waiting{in};
+  std::unordered_set<const ClassScope*> seen{in};
+  while (!waiting.empty()) {
+    const ClassScope* scope = waiting.back();
+    waiting.pop_back();
+    if (const auto it = scope->classes.find(name); it != scope->classes.end()) return it->second;
+    if (scope->bases_state == ClassScope::State::working) continue;  // its bases are being looked up right now
+    const auto& next = bases(scope);
+    for (std::size_t k = next.size(); k-- > 0;)
+      if (seen.insert(next[k]).second) waiting.push_back(next[k]);
+  }
   return nullptr;
 }
 
@@ -140,13 +150,14 @@ std::string ScopeTree::suggestion(std::string_view name, const ClassScope* from)
       for (const auto& [known, nested] : base->classes) names.emplace_back(known);
   }
   std::sort(names.begin(), names.end());
-  return nearest_name(name, names);
+  return did_you_mean(name, names);
 }
 
 const std::vector<const ClassScope*>& ScopeTree::bases(const ClassScope* scope) {
   if (scope->bases_state != ClassScope::State::untouched) return scope->bases;
   scope->bases_state = ClassScope::State::working;
-  if (scope->definition) {
+  if (scope->definition && lookups_ < max_inheritance) {
+    ++lookups_;
     TypeKind ignored;
     const auto add = [&](const Name& name) {
       if (name.empty() || (name.parts.size() == 1 && builtin_type(name.parts[0].text, ignored))) return;
@@ -159,6 +170,7 @@ const std::vector<const ClassScope*>& ScopeTree::bases(const ClassScope* scope) 
     } else if (const auto* alias = scope->definition->as<ShortClass>()) {
       add(alias->base);
     }
+    --lookups_;
   }
   scope->bases_state = ClassScope::State::done;
   return scope->bases;
@@ -179,7 +191,7 @@ ResolvedType ScopeTree::resolve(const Name& name, const ClassScope* from) {
       for (std::size_t k = 0; k < current->parts.size(); ++k)
         text += (k ? "." : "'") + std::string(current->parts[k].text);
       const std::string near = suggestion(current->parts[0].text, where);
-      throw Fault{current->where, text + "'", near.empty() ? "" : "did you mean " + quoted(near) + "?"};
+      throw Fault{current->where, text + "'", near};
     }
     if (depth == 0) type.named = found;
     type.is_connector = type.is_connector || found->kind() == ClassKind::connector;
@@ -226,6 +238,7 @@ const Layout& ScopeTree::layout(const ClassScope* scope) {
   if (scope->layout_state == ClassScope::State::failed) throw Poisoned{};
   if (scope->layout_state == ClassScope::State::done) return scope->layout;
   scope->layout_state = ClassScope::State::failed;  // unless the end is reached
+  expansions_ = 0;
   fill_layout(scope, scope->layout, {}, 0);
   scope->layout_state = ClassScope::State::done;
   return scope->layout;
@@ -234,7 +247,7 @@ const Layout& ScopeTree::layout(const ClassScope* scope) {
 void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout, std::vector<WrittenModification> outer,
                             int depth) {
   const ClassDefinition& definition = *scope->definition;
-  if (depth > max_inheritance)
+  if (depth > max_inheritance || ++expansions_ > max_expansions)
     throw Fault{definition.name.where, "the class " + quoted(definition.name.text) + " inherits from itself"};
   if (const auto* alias = definition.as<ShortClass>()) {
     const ResolvedType type = resolve(alias->base, scope->parent);

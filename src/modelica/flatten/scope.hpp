@@ -112,6 +112,8 @@ class ScopeTree {
 
   ClassScope root_;
   std::deque<ClassScope> scopes_;
+  int lookups_ = 0;     ///< nested lookups of base classes
+  int expansions_ = 0;  ///< classes that the layout in work has taken in
 };
 
 /// The built-in type of that name, if it is one.

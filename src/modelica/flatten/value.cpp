@@ -1,5 +1,7 @@
 #include "modelica/flatten/value.hpp"
 
+#include <saltus/base/error.hpp>
+
 #include <algorithm>
 
 #include "modelica/flatten/scope.hpp"
@@ -44,6 +46,26 @@ std::string describe(const Value& value) {
   text += "[";
   for (std::size_t k = 0; k < value.dims.size(); ++k) text += (k ? "," : "") + std::to_string(value.dims[k]);
   return text + "]";
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  // of those that are equally near, the one that begins alike
+  const auto common = [&](const std::string& other) {
+    std::size_t k = 0;
+    while (k < name.size() && k < other.size() && name[k] == other[k]) ++k;
+    return k;
+  };
+  const std::string* best = nullptr;
+  std::size_t best_distance = std::min(name.size() / 3 + 2, name.size());
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance > best_distance ||
+        (best ? distance == best_distance && common(candidate) <= common(*best) : distance == best_distance))
+      continue;
+    best = &candidate;
+    best_distance = distance;
+  }
+  return best ? "did you mean '" + *best + "'?" : std::string{};
 }
 
 Value Value::array(TypeKind kind, Dims dims, Variability how) {

@@ -88,6 +88,9 @@ inline Variability join(Variability a, Variability b) {
   return a < b ? a : b;
 }
 
+/// "did you mean 'x'?" with the candidate nearest to a name; empty when none is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+
 /// "Real", "Integer[3]", "Real[2,3]".
 std::string describe(const Value& value);
 std::string_view type_name(TypeKind kind);

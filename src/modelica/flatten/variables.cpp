@@ -31,10 +31,9 @@ void Flattener::check_attributes(Component& component) {
       continue;
     }
     const std::vector<std::string> names(attribute_names.begin(), attribute_names.end() - 1);
-    const std::string near = nearest_name(name, names);
-    report(
-        {argument->where, quoted(name) + " is not an attribute of " + std::string(type_name(component.type.kind)),
-         near.empty() ? "attributes are start, fixed, min, max, nominal, unit" : "did you mean " + quoted(near) + "?"});
+    const std::string near = did_you_mean(name, names);
+    report({argument->where, quoted(name) + " is not an attribute of " + std::string(type_name(component.type.kind)),
+            near.empty() ? "attributes are start, fixed, min, max, nominal, unit" : near});
   }
 }
 
@@ -141,13 +140,23 @@ void Flattener::resolve_value(Component& component) {
       return;
     case Component::State::failed:
       throw Poisoned{};
-    case Component::State::working:
-      throw Fault{component.where(), "the value of " + quoted(component.path) + " depends on itself"};
+    case Component::State::working: {
+      std::string chain;
+      const auto first = std::find(resolving_.begin(), resolving_.end(), &component);
+      for (auto it = first; it != resolving_.end(); ++it) chain += (*it)->path + " -> ";
+      throw Fault{component.where(), "the value of " + quoted(component.path) + " depends on itself",
+                  chain.size() > 200 ? "" : chain + component.path};
+    }
     case Component::State::declared:
       break;
   }
   const Deeper deeper(*this, component.where());
   shape(component);
+  resolving_.push_back(&component);
+  struct Pop {
+    std::vector<const Component*>& stack;
+    ~Pop() { stack.pop_back(); }
+  } pop{resolving_};
   component.value_state = Component::State::working;
   try {
     if (component.type.builtin && !component.absent) {
@@ -340,9 +349,8 @@ void Flattener::apply_overrides() {
     std::vector<std::string> known;
     for (const auto& [candidate, declared] : names) known.push_back(candidate);
     std::sort(known.begin(), known.end());
-    const std::string near = nearest_name(name, known);
-    report({top_->cls->definition->name.where, "the model has no parameter " + quoted(name) + " to set",
-            near.empty() ? "" : "did you mean " + quoted(near) + "?"});
+    const std::string near = did_you_mean(name, known);
+    report({top_->cls->definition->name.where, "the model has no parameter " + quoted(name) + " to set", near});
   }
 }
 

@@ -200,9 +200,14 @@ void EventLogic::check_assertions(Transition& transition) {
     }
 }
 
-void EventLogic::remember_pre(const Transition& transition) {
-  for (std::size_t k = 0; k < pre_discrete_index_.size(); ++k)
-    pre_discrete_[k] = transition.mode.discrete[pre_discrete_index_[k]];
+bool EventLogic::remember_pre(const Transition& transition) {
+  bool changed = false;
+  for (std::size_t k = 0; k < pre_discrete_index_.size(); ++k) {
+    const double value = transition.mode.discrete[pre_discrete_index_[k]];
+    changed = changed || pre_discrete_[k] != value;
+    pre_discrete_[k] = value;
+  }
+  return changed;
 }
 
 bool EventLogic::run(const EventInput& input, Transition& transition) {
@@ -231,9 +236,9 @@ bool EventLogic::run(const EventInput& input, Transition& transition) {
     changed = fire_clauses(transition) || changed;
     const bool moved = take_transitions(transition);
     std::copy(transition.x.begin(), transition.x.end(), x_.begin());
-    remember_pre(transition);
     if (moved) return true;  // guards that mean something in the new mode only must be looked at first
-    if (!changed) {
+    // values before the event stay until all that depends on them has settled: then edge(b) has been seen by everybody
+    if (!changed && !remember_pre(transition)) {
       if (input.initial || input.terminal) {  // the phase is over: clauses that waited for it fall back without acting
         phase_ = {0.0, 0.0};
         evaluate(conditions_, conditions_work_, transition.mode.conditions);

@@ -57,7 +57,8 @@ class EventLogic {
   bool take_transitions(Transition& transition);
   bool update_definitions(Transition& transition);
   void check_assertions(Transition& transition);
-  void remember_pre(const Transition& transition);
+  /// Takes the discrete values as those before the next iteration. Returns whether one of them is new.
+  bool remember_pre(const Transition& transition);
 
   Setup setup_;
   ProgramOptions options_;

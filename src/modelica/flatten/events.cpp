@@ -30,7 +30,6 @@ void Flattener::sort_equations() {
   for (const FlatClause& clause : clauses_)
     for (const FlatAction& action : clause.actions)
       if (action.kind == Kind::assign) determined.emplace(action.target.id(), action.where);
-  const std::size_t clause_targets = determined.size();
   std::vector<FlatEquation> continuous, open;
   const auto candidate = [&](const Value& side) {
     return is_discrete_symbol(side.scalar()) && !determined.contains(side.scalar().id());
@@ -103,7 +102,6 @@ void Flattener::sort_equations() {
     }
     pairs = std::move(rest);
   }
-  (void)clause_targets;
   for (const auto& discrete : model_->data().discretes) {
     if (discrete.hidden || determined.contains(discrete.symbol.id())) continue;
     const auto place = places_.find(discrete.symbol.id());
@@ -111,6 +109,22 @@ void Flattener::sort_equations() {
     report({place->second.component->where(), "no equation determines " + quoted(discrete.name),
             "give it an equation, or make it a parameter"});
   }
+}
+
+// Everything that is evaluated at events.
+template <class Visit>
+void Flattener::for_event_expressions(Visit visit) {
+  const auto visit_condition = [&](BoolExpr& condition) {
+    Expr e = condition.expr();
+    visit(e);
+    condition = BoolExpr(e);
+  };
+  for (Definition& definition : definitions_) visit(definition.value);
+  for (FlatClause& clause : clauses_) {
+    visit_condition(clause.condition);
+    for (FlatAction& action : clause.actions) visit(action.value);
+  }
+  for (FlatAssertion& assertion : assertions_) visit_condition(assertion.condition);
 }
 
 void Flattener::define_discretes() {
@@ -139,24 +153,45 @@ void Flattener::define_discretes() {
              "use pre() where the value before the event is meant");
         break;
       }
-  Graph& graph = *model_->data().graph;
-  std::unordered_set<NodeId> before;
+  if (!definitions_.empty()) substitute_definitions(order);
+  relax_looking_back();
+}
+
+// Booleans are replaced everywhere. A number is replaced in continuous equations only, and only where no relation
+// contains it: a relation on a number that jumps would be a guard without a zero.
+void Flattener::substitute_definitions(const std::vector<std::size_t>& order) {
+  const auto& shared = model_->data().graph;
+  Graph& graph = *shared;
+  std::unordered_set<NodeId> before, compared;
   for (const auto& [id, symbol] : pre_symbols_) before.insert(symbol->id());
+  std::vector<Expr> continuous;
+  for (const FlatEquation& e : equations_) {
+    continuous.push_back(e.lhs.scalar());
+    continuous.push_back(e.rhs.scalar());
+  }
+  for (const Expr& lock : locks_of(continuous)) {
+    const Expr function = switching_function(lock);
+    for (const Expr& symbol : symbols_of(std::span(&function, 1), SymbolKind::discrete)) compared.insert(symbol.id());
+  }
   Rewrite at_events(graph), between(graph);
   for (const std::size_t k : order) {
     Definition& definition = definitions_[k];
-    const NodeId value = at_events(definition.value.in(graph));
-    definition.value = Expr(model_->data().graph, value);
-    at_events.replace.emplace(definition.symbol.id(), value);
-    const std::vector<Expr> symbols = symbols_of(std::span(&definition.value, 1), SymbolKind::discrete);
+    const bool is_boolean = component_of(definition.symbol)->type.kind == TypeKind::boolean;
+    const NodeId id = definition.symbol.id();
+    definition.value = Expr(shared, at_events(definition.value.in(graph)));
+    const Expr value(shared, between(definition.value.in(graph)));
+    if (is_boolean) at_events.replace.emplace(id, definition.value.id());
+    const std::vector<Expr> symbols = symbols_of(std::span(&value, 1), SymbolKind::discrete);
+    const std::vector<Expr> locks = locks_of(std::span(&value, 1));
     const bool looks_back =
         std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return before.contains(s.id()); });
-    if (!looks_back) between.replace.emplace(definition.symbol.id(), value);
+    const bool rounds = std::any_of(locks.begin(), locks.end(),
+                                    [&](const Expr& lock) { return graph.node(lock.id()).op == Op::floor; });
+    if (!looks_back && (is_boolean || !(rounds || compared.contains(id)))) between.replace.emplace(id, value.id());
   }
   const auto rewrite = [&](Rewrite& how, Expr& e) {
-    if (!e.is_constant()) e = Expr(model_->data().graph, how(e.in(graph)));
+    if (!e.is_constant()) e = Expr(shared, how(e.in(graph)));
   };
-  if (definitions_.empty()) return;
   for (FlatEquation& e : equations_) {
     rewrite(between, e.lhs.elements[0]);
     rewrite(between, e.rhs.elements[0]);
@@ -165,17 +200,35 @@ void Flattener::define_discretes() {
     if (!is_discrete_symbol(e.lhs.scalar())) rewrite(between, e.lhs.elements[0]);
     rewrite(between, e.rhs.elements[0]);
   }
-  for (FlatClause& clause : clauses_) {
-    Expr condition = clause.condition.expr();
-    rewrite(at_events, condition);
-    clause.condition = BoolExpr(condition);
-    for (FlatAction& action : clause.actions) rewrite(at_events, action.value);
+  for_event_expressions([&](Expr& e) { rewrite(at_events, e); });
+}
+
+// The guard behind time >= pre(next) is watched between events, where pre(next) is next.
+void Flattener::relax_looking_back() {
+  if (pre_symbols_.empty()) return;
+  const auto& shared = model_->data().graph;
+  Graph& graph = *shared;
+  Rewrite now(graph), rebuilt(graph);
+  std::unordered_set<NodeId> before;
+  for (const auto& [id, symbol] : pre_symbols_) {
+    now.replace.emplace(symbol->id(), id);
+    before.insert(symbol->id());
   }
-  for (FlatAssertion& assertion : assertions_) {
-    Expr condition = assertion.condition.expr();
-    rewrite(at_events, condition);
-    assertion.condition = BoolExpr(condition);
+  std::vector<Expr> all;
+  for_event_expressions([&](Expr& e) { all.push_back(e); });
+  for (const Expr& lock : locks_of(all)) {
+    const Expr function = switching_function(lock);
+    const auto has = [&](SymbolKind kind) { return !symbols_of(std::span(&function, 1), kind).empty(); };
+    const std::vector<Expr> symbols = symbols_of(std::span(&function, 1), SymbolKind::discrete);
+    const bool looks_back =
+        std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return before.contains(s.id()); });
+    if (!looks_back || !(has(SymbolKind::time) || has(SymbolKind::variable) || has(SymbolKind::derivative))) continue;
+    rebuilt.replace.emplace(lock.id(), now(lock.id()));
   }
+  if (rebuilt.replace.empty()) return;
+  for_event_expressions([&](Expr& e) {
+    if (!e.is_constant()) e = Expr(shared, rebuilt(e.in(graph)));
+  });
 }
 
 // Clauses whose values others read (not through pre) act first; otherwise the order of the file holds.

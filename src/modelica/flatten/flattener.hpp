@@ -272,7 +272,11 @@ class Flattener {
     Location where;
   };
   void sort_equations();
+  template <class Visit>
+  void for_event_expressions(Visit visit);
   void define_discretes();
+  void substitute_definitions(const std::vector<std::size_t>& order);
+  void relax_looking_back();
   void emit();
   void emit_clauses();
   std::vector<std::size_t> sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const;

@@ -1,0 +1,122 @@
+// Functions and algorithms.
+#include <gtest/gtest.h>
+#include <saltus/expr/print.hpp>
+
+#include <cmath>
+
+#include "modelica/load_helpers.hpp"
+
+namespace saltus {
+namespace {
+
+double value_of(const std::string& functions, const std::string& expression) {
+  const auto m = load_text(functions + "\nmodel M\n  parameter Real p = 2;\n  Real x(start = " + expression +
+                           ", fixed = true);\nequation\n  der(x) = 0;\nend M;\n");
+  return m.model.data().variable_info.at(0).start;
+}
+
+TEST(Functions, AssignmentsLoopsAndBranchesAreFollowed) {
+  const std::string horner =
+      "function horner\n  input Real c[:];\n  input Real x;\n  output Real y;\nalgorithm\n  y := 0;\n"
+      "  for k in size(c, 1):-1:1 loop\n    y := y*x + c[k];\n  end for;\nend horner;\n";
+  EXPECT_EQ(value_of(horner, "horner({1, 2, 3}, p)"), 1.0 + 2.0 * 2.0 + 3.0 * 4.0);
+  const std::string clip =
+      "function clip\n  input Real x;\n  input Real limit = 1;\n  output Real y;\nalgorithm\n  if x > limit then\n    "
+      "y := limit;\n"
+      "  elseif x < -limit then\n    y := -limit;\n  else\n    y := x;\n  end if;\nend clip;\n";
+  EXPECT_EQ(value_of(clip, "clip(p)"), 1.0);
+  EXPECT_EQ(value_of(clip, "clip(-p, limit = 1.5)"), -1.5);
+  EXPECT_EQ(value_of(clip, "sum(clip({p, 0.5, -7}))"), 0.5);  // element by element
+}
+
+TEST(Functions, LocalArraysRecordsAndSeveralResults) {
+  const std::string text =
+      "record Pair\n  Real a, b;\nend Pair;\n"
+      "function split\n  input Real x;\n  output Real whole;\n  output Real rest;\nprotected\n  Pair p;\nalgorithm\n  "
+      "p.a := floor(x);\n"
+      "  p.b := x - p.a;\n  whole := p.a;\n  rest := p.b;\nend split;\n"
+      "function weight\n  input Real x;\n  output Real y;\nprotected\n  Real v[3];\n  Real w, r;\nalgorithm\n  (w, r) "
+      ":= split(x);\n"
+      "  for i in 1:3 loop\n    v[i] := i*w + r;\n  end for;\n  y := sum(v);\nend weight;\n"
+      "function make\n  input Real x;\n  output Pair p;\nalgorithm\n  p := Pair(x, 2*x);\nend make;\n";
+  EXPECT_EQ(value_of(text, "weight(2.25)"), 12.0 + 0.75);
+  EXPECT_EQ(value_of(text, "weight(p + 0.5)"), 12.0 + 1.5);
+  const auto r = run_text(text +
+                              "model M\n  Real w, f, z(start = 0, fixed = true);\n  Pair q = make(time);\nequation\n  "
+                              "(w, f) = split(3.5);\n"
+                              "  der(z) = w + 2*f + q.b;\nend M;\n",
+                          1.0);
+  EXPECT_NEAR(r.at(1.0, "z"), 4.0 + 1.0, 1e-9);
+}
+
+TEST(Functions, ConditionsOfVariablesBecomeIfExpressions) {
+  const auto r = run_text(
+      "function relay\n  input Real x;\n  output Real y;\nalgorithm\n  y := 1;\n  if x > 2 then\n    y := -1;\n  end "
+      "if;\nend relay;\n"
+      "model M\n  Real x(start = 0, fixed = true), z(start = 0, fixed = true);\nequation\n  der(x) = 1;\n  der(z) = "
+      "relay(x);\nend M;\n",
+      3.0);
+  EXPECT_NEAR(r.at(3.0, "z"), 1.0, 1e-9);
+  EXPECT_EQ(r.events().size(), 1u);
+}
+
+TEST(Functions, LoopsEndWithBreakAndFunctionsWithReturn) {
+  const std::string text =
+      "function first\n  input Real v[:];\n  input Real limit;\n  output Integer k;\nalgorithm\n  k := 0;\n"
+      "  for i in 1:size(v, 1) loop\n    k := i;\n    if v[i] > limit then\n      break;\n    end if;\n  end for;\n"
+      "  if k == 2 then\n    return;\n  end if;\n  k := k + 10;\nend first;\n"
+      "function root\n  input Real x;\n  output Real n;\nalgorithm\n  n := 0;\n  while n*n < x loop\n    n := n + 1;\n "
+      " end while;\nend root;\n";
+  EXPECT_EQ(value_of(text, "first({1, 5, 9}, 3)"), 2.0);
+  EXPECT_EQ(value_of(text, "first({1, 5, 9}, 6)"), 13.0);
+  EXPECT_EQ(value_of(text, "root(17)"), 5.0);
+}
+
+TEST(Functions, TheyInheritAndLiveInPackages) {
+  EXPECT_EQ(value_of("package F\n  constant Real k = 3;\n  partial function Base\n    input Real x;\n    output Real "
+                     "y;\n  end Base;\n"
+                     "  function triple\n    extends Base;\n  algorithm\n    y := k*x;\n  end triple;\nend F;\n",
+                     "F.triple(p)"),
+            6.0);
+}
+
+TEST(Algorithms, SectionsOfModelsDetermineTheirVariables) {
+  const auto r = run_text(
+      "model M\n  Real x(start = 1, fixed = true), y, s;\nequation\n  der(x) = y;\nalgorithm\n  y := -x;\n  if x > 0.5 "
+      "then\n"
+      "    y := 2*y;\n  end if;\n  s := 0;\n  for i in 1:3 loop\n    s := s + i*x;\n  end for;\nend M;\n",
+      1.0);
+  // fast decay down to 0.5 at t = ln(2)/2, then slow
+  EXPECT_NEAR(r.at(1.0, "x"), 0.5 * std::exp(-(1.0 - std::log(2.0) / 2.0)), 1e-8);
+  EXPECT_NEAR(r.at(1.0, "s"), 6.0 * r.at(1.0, "x"), 1e-12);
+}
+
+TEST(Algorithms, WhenStatementsAssignInOrder) {
+  const auto r = run_text(
+      "model M\n  Real x(start = 0, fixed = true);\n  Integer n(start = 0), twice(start = 0), last(start = -1);\n"
+      "  discrete Real a(start = 1), b(start = 2), t;\nequation\n  der(x) = 1;\nalgorithm\n"
+      "  when sample(1, 1) then\n    last := n;\n    n := n + 1;\n    twice := 2*n;\n    t := a;\n    a := b;\n    b "
+      ":= t;\n"
+      "  elsewhen x > 2.5 then\n    n := 100;\n  end when;\nend M;\n",
+      3.2);
+  EXPECT_EQ(r.at(1.1, "n"), 1.0);
+  EXPECT_EQ(r.at(1.1, "last"), 0.0);
+  EXPECT_EQ(r.at(1.1, "a"), 2.0);
+  EXPECT_EQ(r.at(1.1, "b"), 1.0);
+  EXPECT_EQ(r.at(2.1, "a"), 1.0);
+  EXPECT_EQ(r.at(2.1, "twice"), 4.0);
+  EXPECT_EQ(r.at(2.6, "n"), 100.0);
+  EXPECT_EQ(r.at(3.1, "n"), 101.0);
+  EXPECT_EQ(r.at(3.1, "twice"), 202.0);
+}
+
+TEST(Algorithms, ReinitInWhenStatements) {
+  const auto r = run_text(
+      "model M\n  Real x(start = 0, fixed = true);\nequation\n  der(x) = 1;\nalgorithm\n  when x > 1 then\n    "
+      "reinit(x, 0.25);\n  end when;\nend M;\n",
+      1.5);
+  EXPECT_NEAR(r.at(1.5, "x"), 0.75, 1e-9);
+}
+
+}  // namespace
+}  // namespace saltus

@@ -278,6 +278,25 @@ std::vector<char> choose_backward(Graph& g, std::span<const NodeId> roots, std::
 
 }  // namespace
 
+void SparseExprMatrix::sort_by_columns() {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::pair(a.column, a.row) < std::pair(b.column, b.row); });
+}
+
+std::vector<std::pair<int, int>> SparseExprMatrix::places() const {
+  std::vector<std::pair<int, int>> result;
+  result.reserve(entries.size());
+  for (const Entry& e : entries) result.emplace_back(e.row, e.column);
+  return result;
+}
+
+std::vector<Expr> SparseExprMatrix::values() const {
+  std::vector<Expr> result;
+  result.reserve(entries.size());
+  for (const Entry& e : entries) result.push_back(e.value);
+  return result;
+}
+
 SparseExprMatrix jacobian(std::span<const Expr> f, std::span<const Expr> symbols) {
   SparseExprMatrix result{static_cast<int>(f.size()), static_cast<int>(symbols.size()), {}};
   const auto graph = common_graph(symbols);

@@ -197,4 +197,26 @@ std::shared_ptr<Graph> common_graph(std::span<const Expr> expressions) {
   return first ? first->graph() : nullptr;
 }
 
+std::shared_ptr<Graph> common_graph(std::span<const std::vector<Expr>> inputs, std::span<const std::vector<Expr>> outputs) {
+  std::shared_ptr<Graph> graph;
+  for (const auto* groups : {&inputs, &outputs})
+    for (const auto& group : *groups) {
+      const auto own = common_graph(group);
+      if (!own) continue;
+      if (graph && own != graph) refuse_mixing(*graph, *own);
+      graph = own;
+    }
+  return graph ? graph : std::make_shared<Graph>();
+}
+
+std::vector<std::vector<NodeId>> nodes_in(Graph& graph, std::span<const std::vector<Expr>> groups) {
+  std::vector<std::vector<NodeId>> result;
+  for (const auto& group : groups) {
+    auto& ids = result.emplace_back();
+    ids.reserve(group.size());
+    for (const Expr& e : group) ids.push_back(e.in(graph));
+  }
+  return result;
+}
+
 }  // namespace saltus

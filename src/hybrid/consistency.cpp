@@ -72,7 +72,31 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     if (!analysis.reduced) analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
     analysis.reduced->restart(t, series);
   }
+  find_algebraic_slopes(system, t, analysis.values, x, xp);
   return check_finite(system, t, x, "value");
+}
+
+// The equations do not contain the derivatives of never differentiated variables, but guards on such variables must know where they
+// go: the slope between here and a consistent point a little later. A change that the accuracy of the solution explains counts as
+// none.
+void Consistency::find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
+                                        std::span<double> xp) {
+  const Structure& s = system.structure();
+  if (s.guards == 0) return;
+  bool any = false;
+  for (int j = 0; j < s.variables; ++j) any = any || !s.differentiated(j);
+  if (!any) return;
+  const double h = 1e-6 * std::max(1.0, std::abs(t));
+  std::vector<double> later(x.begin(), x.end());
+  for (int j = 0; j < s.variables; ++j)
+    if (s.differentiated(j)) later[j] += h * xp[j];
+  const Initialisation result = initialise(system, t + h, later, values);
+  if (!result.ok()) return;
+  for (int j = 0; j < s.variables; ++j) {
+    if (s.differentiated(j)) continue;
+    const double change = result.x[j] - x[j];
+    xp[j] = std::abs(change) > 1e-11 * (system.nominal(j) + std::abs(x[j])) ? change / h : 0.0;
+  }
 }
 
 System& Consistency::integrable(System& system) {

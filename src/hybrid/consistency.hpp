@@ -38,6 +38,8 @@ class Consistency {
     std::unique_ptr<ReducedSystem> reduced;  // null: not needed
   };
   Analysis& analyse(System& system, double t, std::span<const double> x);
+  void find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
+                             std::span<double> xp);
 
   std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure
 };

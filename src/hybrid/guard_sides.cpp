@@ -52,6 +52,7 @@ void GuardSides::estimate_noise(System& system, double t, std::span<const double
     for (std::size_t k = 0; k < g_.size(); ++k)
       if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
   }
+  rounding_ = noise_;
   if (!twin.empty()) {
     system.guards(t, twin, xp, shifted_);
     for (std::size_t k = 0; k < g_.size(); ++k)
@@ -96,13 +97,13 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
 // Without Taylor coefficients: the change over a short time along the tangent. It sees first derivatives only.
 void GuardSides::use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                                 double scale) {
-  const double h = direction * std::max(1e-4 * scale, 64.0 * eps * std::max(1.0, std::abs(t)));
+  const double h = direction * std::max(1e-4 * scale, 1e-8 * std::max(1.0, std::abs(t)));
   for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + h * xp[j];
   system.guards(t + h, x_, xp, shifted_);
   for (std::size_t k = 0; k < g_.size(); ++k) {
     if (side_[k] != 0) continue;
-    const double change = shifted_[k] - g_[k];
-    if (std::abs(change) > 2.0 * noise_[k]) side_[k] = change > 0.0 ? +1 : -1;
+    const double change = shifted_[k] - g_[k];  // of two neighbouring points: only rounding errors disturb it
+    if (std::abs(change) > 8.0 * rounding_[k]) side_[k] = change > 0.0 ? +1 : -1;
     multiplicity_[k] = side_[k] != 0 ? 1 : 2;
   }
 }

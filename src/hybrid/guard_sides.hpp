@@ -34,7 +34,7 @@ class GuardSides {
   void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
 
-  std::vector<double> g_, noise_, shifted_, series_, twin_series_, solution_, x_, xp_;
+  std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_;
   std::vector<int> side_, multiplicity_;
 };
 

@@ -4,13 +4,16 @@
 #include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
 #include <saltus/step/tableau.hpp>
+#include <saltus/step/taylor.hpp>
+
+#include <algorithm>
 
 namespace saltus {
 
 namespace {
 
 bool is_explicit_method(Method m) {
-  return m == Method::dopri5 || m == Method::tsit5 || m == Method::bs3 || m == Method::dop853;
+  return m == Method::dopri5 || m == Method::tsit5 || m == Method::bs3 || m == Method::dop853 || m == Method::taylor;
 }
 
 std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
@@ -18,6 +21,7 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
     case Method::tsit5: return make_explicit_runge_kutta(tsitouras_5(), options);
     case Method::bs3: return make_explicit_runge_kutta(bogacki_shampine_3(), options);
     case Method::dop853: return make_explicit_runge_kutta(dormand_prince_8(), options);
+    case Method::taylor: return make_taylor(options);
     case Method::rodas4: return make_rosenbrock(rodas_4(), options);
     case Method::rodas5p: return make_rosenbrock(rodas_5p(), options);
     case Method::radau5: return make_radau(options, {.order = 5});
@@ -29,17 +33,20 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
 
 }  // namespace
 
-MethodChoice::MethodChoice(const SimulateOptions& o) : wanted_(o.method) {
+MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters) : wanted_(o.method) {
   options_.rtol = o.rtol;
   options_.atol = o.atol_each.empty() ? std::vector{o.atol} : o.atol_each;
   options_.max_step = o.max_step;
   options_.initial_step = o.initial_step;
+  options_.control_dense = dense_matters;
 }
 
 Method MethodChoice::kind_for(const System& system, std::string& problem) const {
   const Structure& s = system.structure();
   if (s.explicit_ode) {
+    if (wanted_ == Method::taylor && !s.taylor) problem = "the Taylor method cannot expand external functions; use method = auto";
     if (wanted_ != Method::automatic) return wanted_;
+    if (stiff_.contains(&s)) return options_.rtol < 1e-7 ? Method::radau9 : Method::rodas5p;
     return options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5;
   }
   if (is_explicit_method(wanted_))
@@ -62,12 +69,22 @@ Stepper* MethodChoice::choose(const System& system, std::string& problem) {
   if (!stepper) {
     stepper = make(method, options_);
     reasons_[method] = wanted_ != Method::automatic          ? "asked for"
+                       : stiff_.contains(&system.structure()) ? "stiff"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
                        : !system.structure().explicit_ode    ? "differential-algebraic equations"
                        : method == Method::dop853            ? "explicit equations, tight tolerance"
                                                              : "explicit equations";
   }
   return stepper.get();
+}
+
+bool MethodChoice::dense_is_accurate(const Stepper& stepper) const {
+  return std::any_of(steppers_.begin(), steppers_.end(),
+                     [&](const auto& entry) { return entry.second.get() == &stepper && is_explicit_method(entry.first); });
+}
+
+bool MethodChoice::note_stiff(const System& system) {
+  return wanted_ == Method::automatic && stiff_.insert(&system.structure()).second;
 }
 
 StepStatistics MethodChoice::statistics() const {

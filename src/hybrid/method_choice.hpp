@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace saltus {
@@ -13,10 +14,16 @@ namespace saltus {
 /// Keeps one stepper of each kind that the run needs, so that returning to a mode costs nothing.
 class MethodChoice {
  public:
-  explicit MethodChoice(const SimulateOptions& options);
+  /// `dense_matters`: values inside the steps are used, by event location or by the user.
+  MethodChoice(const SimulateOptions& options, bool dense_matters);
 
   /// The stepper for a mode. Null if the method that was asked for cannot solve it; then `problem` says why.
   Stepper* choose(const System& system, std::string& problem);
+  /// Whether values inside the steps of this stepper are as accurate as those at their ends; otherwise an event is reached by a step that
+  /// ends there.
+  bool dense_is_accurate(const Stepper& stepper) const;
+  /// An explicit method is limited by stability in this mode. Returns whether another one shall be chosen from now on.
+  bool note_stiff(const System& system);
   /// Counters of all steppers together.
   StepStatistics statistics() const;
   /// The methods used so far, with the reason for each.
@@ -29,6 +36,7 @@ class MethodChoice {
   StepOptions options_;
   std::map<Method, std::unique_ptr<Stepper>> steppers_;
   std::map<Method, std::string> reasons_;
+  std::set<const Structure*> stiff_;  // modes known to be stiff
 };
 
 }  // namespace saltus

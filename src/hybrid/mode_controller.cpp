@@ -94,6 +94,17 @@ bool ModeController::weights_admissible() const {
   return true;
 }
 
+/// Finding consistent values moves them a little; guards must not take that for a motion.
+void ModeController::keep_twin(std::span<const double> before) {
+  bool moved = false, near = true;
+  for (std::size_t j = 0; j < before.size(); ++j) {
+    const double change = std::abs(transition.x[j] - before[j]);
+    moved = moved || change > 0.0;
+    near = near && change <= 100.0 * tolerance * (1.0 + std::abs(before[j]));
+  }
+  if (moved && near) twin.assign(before.begin(), before.end());
+}
+
 bool ModeController::settle(const EventInput& input) {
   transition.reset.assign(transition.x.size(), 0);
   transition.terminate = transition.failed = transition.recorded = false;
@@ -113,7 +124,9 @@ bool ModeController::settle(const EventInput& input) {
     }
     if (transition.terminate) return true;
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    const std::vector<double> before = transition.x;
     if (!find_values(t, input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change)) return false;
+    keep_twin(before);
     const bool changed = adjust_sides(t);
     const bool admissible = weights_admissible();
     if (!changed && admissible) return true;

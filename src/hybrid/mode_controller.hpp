@@ -24,7 +24,8 @@ class ModeController {
 
   // --- what an event knows
   std::vector<double> bracket_noise;  ///< by guard: how much it changes over the bracket of the event
-  std::vector<double> twin;           ///< the state before it was moved onto the surface on which it slid, or empty
+  std::vector<double> twin;           ///< another point that is as good as transition.x, within the tolerance, or empty
+  double tolerance = 1e-6;            ///< relative accuracy of values
   double time_scale = 1.0;            ///< a time over which the solution changes noticeably
 
   /// Forgets what the last instant knew.
@@ -54,6 +55,7 @@ class ModeController {
   void look(double t);
 
  private:
+  void keep_twin(std::span<const double> before);
   bool adjust_sides(double t);
   bool weights_admissible() const;
   bool choose_regime(double t);

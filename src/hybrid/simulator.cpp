@@ -19,6 +19,7 @@ std::string_view to_string(Method method) {
     case Method::tsit5: return "tsit5";
     case Method::bs3: return "bs3";
     case Method::dop853: return "dop853";
+    case Method::taylor: return "taylor";
     case Method::rodas4: return "rodas4";
     case Method::rodas5p: return "rodas5p";
     case Method::radau5: return "radau5";
@@ -96,9 +97,10 @@ struct Simulator::Impl {
         direction(options.stop >= options.start ? +1 : -1),
         t(options.start),
         pause(options.stop),
-        methods(options),
+        methods(options, options.keep_steps || !hybrid->guards().empty()),
         controller(*hybrid, direction, options.max_mode_changes) {
     check_options(options, hybrid->variables().size());
+    controller.tolerance = std::max(options.rtol, options.atol);
     for (const auto& v : hybrid->variables()) x.push_back(v.start);
     xp.assign(x.size(), 0.0);
     mode = hybrid->initial_mode();
@@ -233,7 +235,10 @@ struct Simulator::Impl {
     shortened = 0.0;
     const double t1 = stepper->t();
     const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
-    if (found && (t1 - located.t_after) * direction > resolution) return event_at(located.t_after, true);
+    if (found && (t1 - located.t_after) * direction > resolution) {
+      if (!methods.dense_is_accurate(*stepper)) return approach_event();
+      return event_at(located.t_after, true);
+    }
     if (found || t1 == next_time) return event_at(t1, found);
     take_step(t1);
     if (!mode.sliding.empty() && system->project(t, x)) {  // back onto the surface, and on from there
@@ -241,8 +246,20 @@ struct Simulator::Impl {
       start_stepper(stepper->next_step());
     }
     for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
-    if (t == options.stop) finish();
+    if (t == options.stop)
+      finish();
+    else if (stepper->stiff() && methods.note_stiff(*system))
+      change_method();
     if (!over) progress();
+  }
+
+  /// The mode turned out to be stiff: goes on with another stepper.
+  void change_method() {
+    std::string problem;
+    Stepper* other = methods.choose(controller.consistency().integrable(*system), problem);
+    if (!other) return;
+    stepper = other;
+    start_stepper(0.0);
   }
 
   /// Accepts the solution up to `end`.
@@ -332,9 +349,37 @@ struct Simulator::Impl {
 
   // --- events
 
+  /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
+  /// and corrects its time by Newton's method on the guard.
+  void approach_event() {
+    double target = located.t_after;
+    const int guard = located.guards.front();
+    std::vector<double> g(watch.size()), moved(watch.size()), ahead(x.size());
+    for (int iteration = 0; iteration < 5; ++iteration) {
+      start_stepper(std::abs(target - t));
+      for (const double begin = t; stepper->t() != target;) {
+        if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
+        const StepOutcome outcome = stepper->advance(target);
+        if (!outcome.ok()) return report_failure(outcome);
+      }
+      system->guards(target, stepper->x(), stepper->xp(), g);
+      const double h = direction * std::max(1e-6 * std::abs(target - t), 16.0 * eps * std::abs(target));
+      for (std::size_t j = 0; j < ahead.size(); ++j) ahead[j] = stepper->x()[j] + h * stepper->xp()[j];
+      system->guards(target + h, ahead, stepper->xp(), moved);
+      const double correction = -g[guard] * h / (moved[guard] - g[guard]);
+      const double resolution = 16.0 * eps * std::max(std::abs(target), std::abs(t));
+      if (!std::isfinite(correction) || std::abs(correction) <= resolution || !reached(target + correction, t) ||
+          target + correction == t)
+        break;
+      target += correction;
+    }
+    located.t_before = located.t_after = stepper->t();
+    event_at(stepper->t(), true);
+  }
+
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
   /// of time), in the old mode, is noise.
-  void measure_bracket(double t_before, double t_after) {
+  void measure_bracket(double t_before, double t_after, bool by_guard) {
     const auto count = static_cast<std::size_t>(system->structure().guards);
     const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
     if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
@@ -355,6 +400,10 @@ struct Simulator::Impl {
       const double change = 4.0 * std::abs(noise[k] - earlier[k]);
       noise[k] = std::isfinite(change) ? change : 0.0;
     }
+    if (by_guard && t_after == stepper->t()) {  // the event was reached by a step of its own: what is left of its guards is noise
+      system->guards(t_after, stepper->x(), stepper->xp(), earlier);
+      for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(earlier[k]));
+    }
     noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
   }
 
@@ -371,7 +420,7 @@ struct Simulator::Impl {
   void event_at(double when, bool by_guard) {
     const bool by_time = when == next_time;
     const double step_size = stepper->next_step();
-    measure_bracket(by_guard && !by_time ? located.t_before : when, when);
+    measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
     take_step(when);
     project_event_state();
     Event event;
@@ -392,7 +441,8 @@ struct Simulator::Impl {
       for (const int k : time_guards) controller.fire(k);
     if (!controller.settle({.t = t, .x_before = x_before, .xp_before = xp_before})) return end(controller.failure());
     mode = transition.mode;
-    if (transition.x != x) controller.twin.clear();  // a jump: the other point is no longer near
+    const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    if (reset) controller.twin.clear();  // the other point is no longer near
     x = transition.x;
     if (!transition.terminate && !enter_mode()) return;
     complete(event, mode_before, by_time);

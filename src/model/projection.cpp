@@ -12,20 +12,13 @@ Projection::Projection(const std::vector<std::vector<Expr>>& inputs, const std::
                        const std::vector<Expr>& invariants, std::vector<double> nominal, const ProgramOptions& options)
     : nominal_(std::move(nominal)) {
   auto matrix = jacobian(invariants, variables);
-  std::sort(matrix.entries.begin(), matrix.entries.end(),
-            [](const auto& a, const auto& b) { return std::pair(a.column, a.row) < std::pair(b.column, b.row); });
-  std::vector<std::pair<int, int>> places;
-  std::vector<Expr> entries;
-  for (const auto& e : matrix.entries) {
-    places.emplace_back(e.row, e.column);
-    entries.push_back(e.value);
-  }
-  pattern_ = make_pattern(matrix.rows, matrix.columns, places);
-  program_ = Program(inputs, std::vector<std::vector<Expr>>{invariants, entries}, options);
+  matrix.sort_by_columns();
+  pattern_ = make_pattern(matrix.rows, matrix.columns, matrix.places());
+  program_ = Program(inputs, std::vector<std::vector<Expr>>{invariants, matrix.values()}, options);
   work_ = program_.workspace();
   values_.resize(invariants.size());
   step_.resize(invariants.size());
-  entries_.resize(entries.size());
+  entries_.resize(matrix.entries.size());
   gram_.resize(invariants.size() * invariants.size());
   if (nominal_.empty()) nominal_.assign(variables.size(), 1.0);
 }

@@ -19,21 +19,17 @@ bool depends_on_kind(std::span<const Expr> f, std::initializer_list<SymbolKind> 
   return std::any_of(kinds.begin(), kinds.end(), [&](SymbolKind kind) { return !symbols_of(f, kind).empty(); });
 }
 
-/// A sparse matrix of expressions in column order, with the positions that vanish for the current locks left out.
+/// A Jacobian as the programs compute it: all places that can be non-zero for some locks, by columns.
 struct JacobianEntries {
   std::vector<std::pair<int, int>> places;
   std::vector<Expr> values;
 
-  explicit JacobianEntries(const SparseExprMatrix& m) {
-    auto entries = m.entries;
-    std::sort(entries.begin(), entries.end(),
-              [](const auto& a, const auto& b) { return std::pair(a.column, a.row) < std::pair(b.column, b.row); });
-    for (const auto& entry : entries) {
-      places.emplace_back(entry.row, entry.column);
-      values.push_back(entry.value);
-    }
-  }
   JacobianEntries() = default;
+  explicit JacobianEntries(SparseExprMatrix m) {
+    m.sort_by_columns();
+    places = m.places();
+    values = m.values();
+  }
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 #include <saltus/program/function.hpp>
 #include <saltus/program/taylor.hpp>
 
-#include <algorithm>
-
 namespace saltus {
 
 using Groups = std::vector<std::vector<Expr>>;
@@ -60,16 +58,8 @@ std::vector<Interval> Function::enclose(const std::vector<Interval>& x) const {
 
 Function::Entries Function::entries() const {
   auto matrix = saltus::jacobian(outputs_, inputs_);
-  std::sort(matrix.entries.begin(), matrix.entries.end(),
-            [](const auto& a, const auto& b) { return std::pair(a.column, a.row) < std::pair(b.column, b.row); });
-  Entries result;
-  std::vector<std::pair<int, int>> places;
-  for (const auto& e : matrix.entries) {
-    places.emplace_back(e.row, e.column);
-    result.values.push_back(e.value);
-  }
-  result.pattern = make_pattern(matrix.rows, matrix.columns, places);
-  return result;
+  matrix.sort_by_columns();
+  return {make_pattern(matrix.rows, matrix.columns, matrix.places()), matrix.values()};
 }
 
 SparsePattern Function::pattern() const { return entries().pattern; }

@@ -224,24 +224,8 @@ class Lowering {
 }  // namespace
 
 Tape lower(std::span<const std::vector<Expr>> inputs, std::span<const std::vector<Expr>> outputs, LowerOptions options) {
-  std::shared_ptr<Graph> graph;
-  for (const auto* groups : {&inputs, &outputs})
-    for (const auto& group : *groups)
-      if (const auto g = common_graph(group)) {
-        if (graph && g != graph) throw UsageError("a program's inputs and outputs belong to two different models");
-        graph = g;
-      }
-  if (!graph) graph = std::make_shared<Graph>();
-  const auto ids = [&](std::span<const std::vector<Expr>> groups) {
-    std::vector<std::vector<NodeId>> result;
-    for (const auto& group : groups) {
-      auto& list = result.emplace_back();
-      list.reserve(group.size());
-      for (const Expr& e : group) list.push_back(e.in(*graph));
-    }
-    return result;
-  };
-  const auto input_ids = ids(inputs), output_ids = ids(outputs);
+  const auto graph = common_graph(inputs, outputs);
+  const auto input_ids = nodes_in(*graph, inputs), output_ids = nodes_in(*graph, outputs);
   return Lowering(*graph, options).run(input_ids, output_ids);
 }
 

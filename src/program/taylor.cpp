@@ -257,15 +257,6 @@ class Builder {
   std::uint32_t next_ = 0, one_ = 0;
 };
 
-std::vector<std::vector<NodeId>> ids_in(Graph& graph, std::span<const std::vector<Expr>> groups) {
-  std::vector<std::vector<NodeId>> result;
-  for (const auto& group : groups) {
-    auto& ids = result.emplace_back();
-    for (const Expr& e : group) ids.push_back(e.in(graph));
-  }
-  return result;
-}
-
 double first_coefficient(const TaylorInstruction& i, double a, double b, double c) {
   if (i.op == TaylorOp::one_plus_square) return 1.0 + a * a;
   if (i.op == TaylorOp::one_minus_square) return 1.0 - a * a;
@@ -277,15 +268,8 @@ double first_coefficient(const TaylorInstruction& i, double a, double b, double 
 TaylorProgram::TaylorProgram(std::span<const std::vector<Expr>> inputs, const std::vector<bool>& varying,
                              std::span<const std::vector<Expr>> outputs) {
   if (varying.size() != inputs.size()) throw UsageError("Taylor: one flag per input group is needed");
-  std::shared_ptr<Graph> graph;
-  for (const auto* groups : {&inputs, &outputs})
-    for (const auto& group : *groups)
-      if (const auto g = common_graph(group)) {
-        if (graph && g != graph) throw UsageError("Taylor: inputs and outputs belong to two different models");
-        graph = g;
-      }
-  if (!graph) graph = std::make_shared<Graph>();
-  const auto input_ids = ids_in(*graph, inputs), output_ids = ids_in(*graph, outputs);
+  const auto graph = common_graph(inputs, outputs);
+  const auto input_ids = nodes_in(*graph, inputs), output_ids = nodes_in(*graph, outputs);
   recurrences_ = std::make_shared<const Recurrences>(Builder(*graph, input_ids, varying).run(input_ids, output_ids));
 }
 

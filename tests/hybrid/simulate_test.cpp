@@ -41,7 +41,8 @@ TEST(Simulate, TheBouncingBallHasItsThirteenImpacts) {
 }
 
 TEST(Simulate, TheResultIsTheSameForEveryMethodAndInitialStep) {
-  for (const Method method : {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853})
+  for (const Method method : {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853, Method::taylor, Method::rodas5p,
+                              Method::radau5, Method::radau9})
     for (const double h : {0.0, 1e-6, 1.0}) {
       SimulateOptions o = to(20.0, 1e-8);
       o.method = method;
@@ -264,6 +265,21 @@ TEST(Simulate, ForeignCodeTakesPart) {
   ASSERT_TRUE(run.status().ok()) << run.status().message;
   ASSERT_EQ(run.events().size(), 13u);
   EXPECT_NEAR(run.events()[0].t, 10.0 / 7.0, 1e-9);
+}
+
+TEST(Simulate, AStiffModeGetsAnImplicitMethod) {
+  // x' = -1e5 (x - cos t) - sin t: an explicit method would need 1e5 steps for stability
+  Model m("stiff");
+  const Expr x = m.variable("x", 1.0);
+  m.equation(der(x) == -1e5 * (x - cos(m.time())) - sin(m.time()));
+  m.when(x < 0.5).record();
+  const Trajectory run = simulate(m, to(2.0, 1e-6));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_NEAR(run.final()[0], std::cos(2.0), 1e-5);
+  EXPECT_LT(run.statistics().steps, 5000);
+  EXPECT_NE(run.statistics().method.find("stiff"), std::string::npos) << run.statistics().method;
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_NEAR(run.events()[0].t, pi / 3.0, 1e-5);
 }
 
 TEST(Simulate, BadOptionsAreRefused) {

@@ -2,6 +2,7 @@
 #include <saltus/step/explicit_runge_kutta.hpp>
 #include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
+#include <saltus/step/taylor.hpp>
 
 #include "suites/stepper_suite.hpp"
 
@@ -55,6 +56,18 @@ INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite,
                          ::testing::Values(radau_case("Radau5", 5, 4, true), radau_case("Radau9", 9, 5, false),
                                            radau_case("Radau13", 13, 7, false)),
                          case_name);
+
+/// The order is that of the tolerance in use; for the measurement it is fixed.
+StepperCase taylor_case(int order) {
+  const auto fixed = [order](StepOptions options) { return make_taylor(std::move(options), {.order = order}); };
+  return {.name = "Taylor",
+          .make = [](StepOptions options) { return make_taylor(std::move(options)); },
+          .order = static_cast<double>(order),
+          .dense_order = static_cast<double>(order),
+          .make_for_order = fixed};
+}
+
+INSTANTIATE_TEST_SUITE_P(Taylor, StepperSuite, ::testing::Values(taylor_case(8)), case_name);
 
 }  // namespace
 }  // namespace saltus::suite

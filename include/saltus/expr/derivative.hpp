@@ -29,6 +29,11 @@ struct SparseExprMatrix {
   };
   int rows = 0, columns = 0;
   std::vector<Entry> entries;
+
+  /// Puts the entries into ascending (column, row) order, as compressed columns want them.
+  void sort_by_columns();
+  std::vector<std::pair<int, int>> places() const;
+  std::vector<Expr> values() const;
 };
 
 /// The Jacobian df_i/dsymbol_j with its exact structural pattern. Each node carries the derivatives with respect to the symbols

@@ -182,5 +182,9 @@ std::vector<Expr> call(const std::shared_ptr<const ExternalFunction>& function, 
 /// The graph that the expressions share; null if all are numbers. Throws UsageError if there are two.
 std::shared_ptr<Graph> common_graph(std::initializer_list<const Expr*> expressions);
 std::shared_ptr<Graph> common_graph(std::span<const Expr> expressions);
+/// The graph that two lists of groups share (inputs and outputs of a program); a new one if all are numbers.
+std::shared_ptr<Graph> common_graph(std::span<const std::vector<Expr>> inputs, std::span<const std::vector<Expr>> outputs);
+/// The nodes of groups of expressions in their graph.
+std::vector<std::vector<NodeId>> nodes_in(Graph& graph, std::span<const std::vector<Expr>> groups);
 
 }  // namespace saltus

@@ -22,6 +22,7 @@ struct Progress {
 enum class Method {
   automatic,  ///< by the structure of each mode and the tolerance
   dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
+  taylor,                      ///< Taylor series of high order, for smooth explicit modes
   rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
   radau5, radau9, radau13,     ///< Radau IIA: stiff, and differential-algebraic of any index
 };

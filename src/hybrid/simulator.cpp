@@ -89,6 +89,8 @@ struct Simulator::Impl {
   double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
   int close_events = 0;
 
+  std::string remark;  // about the start values, for the status of a run that succeeds
+
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       : hybrid(std::move(h)),
         options(std::move(o)),
@@ -116,6 +118,7 @@ struct Simulator::Impl {
     const std::vector<double> before = transition.x, before_xp = controller.xp;
     if (!controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true}))
       return end(controller.failure());
+    remark = controller.consistency().remark();
     mode = transition.mode;
     x = transition.x;
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
@@ -144,6 +147,7 @@ struct Simulator::Impl {
     result.t_end_ = t;
     result.final_values_ = observe();
     if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
+    if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
     result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
     result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }

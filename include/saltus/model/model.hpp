@@ -103,7 +103,8 @@ class Model {
 
   // --- equations
   void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
-  /// Holds at the start only.
+  /// Holds at the start only, together with the equations; may contain derivatives: der(x) == 0 starts at rest. Start values that are not
+  /// `fixed` are guesses then.
   void initial_equation(const Equation& equation, const SourceLocation& where = {});
   /// A discrete variable that always equals an expression, re-evaluated at every event.
   void define(const Expr& discrete, const Expr& value, const SourceLocation& where = {});

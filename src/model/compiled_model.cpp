@@ -80,7 +80,7 @@ struct CompiledModel::Impl {
     const ModelData& m = model.data();
     name = m.name;
     time = m.time;
-    const Elimination elimination = eliminate_explicit(m);
+    const Elimination elimination = m.unbalanced ? Elimination::none(m) : eliminate_explicit(m);
     validate(m, elimination);
     take_declarations(m, elimination);
     Rewrite rewrite(*m.graph);

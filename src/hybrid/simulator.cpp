@@ -9,6 +9,7 @@
 
 #include "hybrid/method_choice.hpp"
 #include "hybrid/mode_controller.hpp"
+#include "hybrid/regularity_watch.hpp"
 
 namespace saltus {
 
@@ -78,6 +79,7 @@ struct Simulator::Impl {
   ModeController controller;
   Stepper* stepper = nullptr;
   EventLocator locator;
+  RegularityWatch regularity;
   std::vector<GuardWatch> watch;
   bool watching = false;
   LocatedEvent located;
@@ -206,6 +208,8 @@ struct Simulator::Impl {
 
   void restart(double step) {
     start_stepper(step);
+    Consistency& consistency = controller.consistency();
+    regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
     ++result.statistics_.restarts;
     if (options.keep_steps) result.segments_.push_back({mode, {}});
   }
@@ -236,6 +240,10 @@ struct Simulator::Impl {
     if (!found && watching && locator.not_finite()) return shorten();
     shortened = 0.0;
     const double t1 = stepper->t();
+    if (Failure change = regularity.check(stepper->dense(), found ? located.t_after : t1)) {
+      take_step(regularity.time());
+      return end(std::move(change));
+    }
     const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
     if (found && (t1 - located.t_after) * direction > resolution) return event_at(located.t_after, true);
     if (found || t1 == next_time) return event_at(t1, found);
@@ -286,6 +294,10 @@ struct Simulator::Impl {
     const std::string where = name.empty() ? "" : fmt::format(", worst for '{}'", name);
     std::vector<std::string> culprits;
     if (!name.empty()) culprits.push_back(name);
+    if (Failure reason = regularity.explain(t, x, xp)) {
+      reason.culprits = std::move(culprits);
+      return end(std::move(reason));
+    }
     switch (outcome.result) {
       case StepResult::not_finite:
         return end({StatusCode::not_finite,

@@ -13,9 +13,10 @@ namespace {
 
 // Below this part of its first value, or after such a fall in one step, the margin alarms.
 constexpr double far_below = 1e-6, sudden = 1e-3;
-// Below this part of its first value, where the determinant has changed its sign, it counts as zero.
+// Below this part of its first value it counts as zero.
 constexpr double vanished = 1e-9;
-// Modes without certificate and without reduction need dense decompositions for their margin: small ones only.
+// Up to this size modes without certificate get decompositions of their own, wherever they are needed; larger ones have
+// the margin that comes with the Jacobians of the integrator, if they are reduced.
 constexpr int largest_dense_watch = 30;
 // Large modes are looked at now and then only: a factorisation per step would be felt.
 constexpr int large_mode = 200, large_mode_interval = 10;
@@ -44,9 +45,10 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
     Fx_.resize(s.state_pattern.row.size());
     Fxp_.resize(s.derivative_pattern.row.size());
     entries_.resize(jacobian_->pattern().row.size());
-  } else if (!reduced) {
-    if (s.variables > largest_dense_watch || values->T2.rows() != s.variables) return;
+  } else if (s.variables <= largest_dense_watch && values->T2.rows() == s.variables) {
     own_ = std::make_unique<ReducedSystem>(system, *values);
+  } else if (!reduced) {
+    return;
   }
   system_ = &system;
   x_.resize(x.size());
@@ -56,6 +58,8 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
   row_scale_.clear();
   last_ = read(t, x, xp);
   first_margin_ = last_.margin;
+  last_time_ = t;
+  slope_ = 0.0;
   checked_margin_ = std::numeric_limits<double>::infinity();
 }
 
@@ -107,18 +111,55 @@ RegularityWatch::Reading RegularityWatch::read_at(const DensePolynomial& dense, 
 
 Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
   if (!system_ || ++steps_ % interval_ != 0) return {};
-  const Reading now = read_at(dense, end);
+  Reading now = read_at(dense, end);
   const Reading before = last_;
+  const double length = std::abs(end - last_time_), slope = slope_;
   last_ = now;
+  last_time_ = end;
+  slope_ = length > 0.0 ? (now.margin - before.margin) / length : 0.0;
+  // a singular value has no sign: where it is about to vanish, its smallest value on the way is looked for
+  double lowest = end;
+  if (own_ && before.margin + slope * length < 0.1 * before.margin) {
+    lowest = find_minimum(dense, end);
+    const Reading there = read_at(dense, lowest);
+    if (there.margin < now.margin)
+      now = there;
+    else
+      lowest = end;
+  }
   const bool crossed = before.sign != 0 && now.sign != 0 && now.sign != before.sign;
   const bool fallen = now.margin < far_below * first_margin_ || now.margin < sudden * before.margin;
   if (!crossed && !(fallen && now.margin < 0.1 * checked_margin_)) return {};
   checked_margin_ = now.margin;
-  time_ = crossed ? locate(dense, end) : end;
-  // between two neighbouring numbers lies no point at which the values could be seen to differ: the determinant decides
-  const bool singular = crossed && read_at(dense, time_).margin < vanished * first_margin_;
+  time_ = crossed ? locate(dense, end) : lowest;
+  // between two neighbouring numbers lies no point at which the values could be seen to differ: the margin decides
+  const bool singular = (crossed ? read_at(dense, time_).margin : now.margin) < vanished * first_margin_;
   dense.evaluate(time_, x_);
   return compare(time_, x_, singular);
+}
+
+// Golden section. A simple zero of the margin is a kink, which can be found to the last bit.
+double RegularityWatch::find_minimum(const DensePolynomial& dense, double end) {
+  constexpr double ratio = 0.6180339887498949;
+  double a = dense.t0, b = end;
+  double p = b - ratio * (b - a), q = a + ratio * (b - a);
+  double at_p = read_at(dense, p).margin, at_q = read_at(dense, q).margin;
+  for (int k = 0; k < 75; ++k) {
+    if (at_p < at_q) {
+      b = q;
+      q = p;
+      at_q = at_p;
+      p = b - ratio * (b - a);
+      at_p = read_at(dense, p).margin;
+    } else {
+      a = p;
+      p = q;
+      at_p = at_q;
+      q = a + ratio * (b - a);
+      at_q = read_at(dense, q).margin;
+    }
+  }
+  return at_p < at_q ? p : q;
 }
 
 // Bisection to the last bit: the values are those of the singular point only there. With an interval of several steps

@@ -47,17 +47,19 @@ class RegularityWatch {
   void scale_jacobian();
   Reading read_at(const DensePolynomial& dense, double t);
   double locate(const DensePolynomial& dense, double end);
+  double find_minimum(const DensePolynomial& dense, double end);
   Failure compare(double t, std::span<const double> x, bool singular) const;
 
   System* system_ = nullptr;
   const CharacteristicValues* values_ = nullptr;
   const ReducedSystem* reduced_ = nullptr;
-  std::unique_ptr<ReducedSystem> own_;  // for modes without hidden constraints and without a certificate
+  std::unique_ptr<ReducedSystem> own_;  // for small modes without a certificate
   std::unique_ptr<SystemJacobian> jacobian_;
   SparseLu lu_;
   std::vector<double> Fx_, Fxp_, entries_, row_scale_, column_scale_, x_, xp_;
   Reading last_;
   double first_margin_ = 0.0, checked_margin_ = 0.0, time_ = 0.0;
+  double last_time_ = 0.0, slope_ = 0.0;  // of the last reading, and how the margin changed up to there
   int interval_ = 1, steps_ = 0;
 };
 

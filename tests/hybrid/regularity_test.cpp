@@ -64,6 +64,29 @@ TEST(Regularity, AHiddenConstraintThatVanishesIsNoticed) {
   EXPECT_NEAR(run.t_end(), 1.0, 1e-9);
 }
 
+// The difference of the equations is (1 - t) (y - sin t) = 0, which no matching of equations and variables shows: there
+// is no certificate and no determinant, only a singular value that touches zero between two steps.
+TEST(Regularity, AChangeIsNoticedWithoutACertificateToo) {
+  Model m("difference");
+  const Expr x = m.variable("x", 1.0, {.fixed = true}), y = m.variable("y", 0.0), t = m.time();
+  m.equation(der(x) + der(y) == -x);
+  m.equation(der(x) + der(y) + (1.0 - t) * (y - sin(t)) == -x);
+  const Trajectory run = simulate(m, to(3.0));
+  EXPECT_EQ(run.status().code, StatusCode::singular_mode) << run.status().message;
+  EXPECT_NEAR(run.t_end(), 1.0, 1e-6);
+  EXPECT_TRUE(mentions(run.status(), "mu=0 d=1 a=1")) << run.status().message;
+}
+
+TEST(Regularity, AMarginThatSwingsWithoutVanishingIsHarmless) {
+  Model m("swing");
+  const Expr x = m.variable("x", 1.0, {.fixed = true}), y = m.variable("y", 0.0), t = m.time();
+  m.equation(der(x) + der(y) == -x);
+  m.equation(der(x) + der(y) + (1.01 + sin(3.0 * t)) * (y - sin(t)) == -x);
+  const Trajectory run = simulate(m, to(10.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_NEAR(run.final()[1], std::sin(10.0), 1e-6);
+}
+
 // The Cartesian pendulum turns over: at four angles per turn x, y, u or v vanish, and with them entries of every
 // matrix.
 TEST(Regularity, APendulumThatGoesThroughAllAnglesRaisesNoAlarm) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "modelica/flatten/load.hpp"
+#include "modelica/flatten/prelude.hpp"
 #include "modelica/parser.hpp"
 
 namespace saltus {
@@ -75,6 +76,12 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
                    const FlattenLimits& limits) {
   ParseResult parsed = parse(text, file_name);
   parsed.require();
+  std::optional<ParseResult> library;
+  std::vector<const SourceText*> sources{&parsed.ast.source()};
+  if (text.find("Modelica.") != std::string_view::npos) {
+    library = parse(prelude(), "Modelica", 1);
+    sources.push_back(&library->ast.source());
+  }
   std::set<std::string> structural;
   // each round fixes the parameters that the one before found to decide the structure
   for (;;) {
@@ -82,9 +89,10 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     diagnostics.add(parsed.diagnostics);
     ScopeTree scopes;
     scopes.add(parsed.ast.root);
+    if (library) scopes.add(library->ast.root);
     const ClassScope* cls = choose_model(parsed.ast, scopes, options.model_name, diagnostics);
     if (!cls) throw ModelicaError(std::move(diagnostics));
-    Flattener flattener(scopes, {&parsed.ast.source()}, options, limits, structural, diagnostics);
+    Flattener flattener(scopes, sources, options, limits, structural, diagnostics);
     const std::size_t known = structural.size();
     if (!flattener.run(cls) && structural.size() > known) continue;
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);

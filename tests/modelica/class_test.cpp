@@ -74,6 +74,25 @@ TEST(Classes, PackagesHoldConstantsTypesAndClasses) {
   EXPECT_EQ(to_string(m.model.data().equations[0].equation), "y = 49.05");
 }
 
+TEST(Classes, ConstantsAndUnitsOfTheStandardLibraryAreThere) {
+  const auto m = load_text(
+      "model M\n  import SI = Modelica.Units.SI;\n  import Modelica.Constants.pi;\n  SI.Voltage u = 2*pi;\n"
+      "  Modelica.SIunits.Mass m = Modelica.Constants.g_n;\n  Real y = Modelica.Math.sin(pi/2);\nend M;\n");
+  EXPECT_EQ(m.model.data().variable_info[0].unit, "V");
+  EXPECT_EQ(m.model.data().variable_info[1].unit, "kg");
+  EXPECT_EQ(to_string(m.model.data().equations[1].equation), "m = 9.80665");
+  EXPECT_EQ(to_string(m.model.data().equations[2].equation), "y = 1");
+  // a package of that name in the text wins
+  EXPECT_EQ(
+      to_string(
+          load_text(
+              "package Modelica\n  constant Real x = 3;\nend Modelica;\nmodel M\n  Real y = Modelica.x;\nend M;\n")
+              .model.data()
+              .equations[0]
+              .equation),
+      "y = 3");
+}
+
 TEST(Classes, ShortClassesCarryModificationsAndSizes) {
   const auto m = load_text(
       "model A\n  parameter Real k = 1;\n  Real x = k;\nend A;\nmodel B = A(k = 5);\n"

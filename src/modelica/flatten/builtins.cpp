@@ -173,7 +173,8 @@ bool Flattener::math_call(std::string_view name, const Call& call, const Locatio
 bool Flattener::event_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                            Value& result) {
   if (name == "der") {
-    result = differentiate(arguments(call, context, 1, 1, where).front(), call.arguments.front().value->where);
+    const Value argument = std::move(arguments(call, context, 1, 1, where).front());
+    result = differentiate(argument, call.arguments.front().value->where);
     return true;
   }
   if (name == "pre" || name == "edge" || name == "change") {

@@ -248,7 +248,8 @@ struct Simulator::Impl {
     }
     const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
     if (found && (t1 - located.t_after) * direction > resolution) {
-      if (!methods.dense_is_accurate(*stepper)) return approach_event();
+      const bool at_once = std::abs(located.t_after - t) <= 16.0 * resolution;  // no room for a step of its own
+      if (!at_once && !methods.dense_is_accurate(*stepper)) return approach_event();
       return event_at(located.t_after, true);
     }
     if (found || t1 == next_time) return event_at(t1, found);

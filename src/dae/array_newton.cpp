@@ -19,20 +19,23 @@ class Iteration {
   Iteration(DerivativeArray& array, ArrayScaling& scaling, double t, int level, std::span<double> X,
             const ArrayNewtonOptions& options)
       : array_(array), scaling_(scaling), t_(t), level_(level), X_(X), options_(options), n_(scaling.variable.size()) {
-    f_.resize(static_cast<std::size_t>(array.rows(level)));
-    trial_f_.resize(f_.size());
+    array_rows_ = static_cast<std::size_t>(array.rows(level));
   }
 
   // `hold_state`: x_[0] stays, and pivots below 1e-6 do not count, so that tiny ones cannot create huge derivatives.
   void run(bool hold_state, int iterations, ArrayNewtonResult& result) {
     choose_free(hold_state);
+    // with x_[0] held the extra conditions could only be met by derivatives that the equations do not have
+    extra_ = hold_state || !options_.conditions ? 0 : options_.conditions->count();
+    f_.resize(array_rows_ + static_cast<std::size_t>(extra_));
+    trial_f_.resize(f_.size());
     result.converged = false;
     // one more iteration after convergence: ranks are decided at the point, and any distance counts
     bool polished = false;
     for (int k = 0; k < iterations + 1 && !polished; ++k) {
       polished = result.converged;
       if (k == iterations && !polished) break;
-      array_.evaluate(t_, level_, X_, f_, J_);
+      evaluate_jacobian();
       result.finite = all_finite(f_) && all_finite({J_.data(), f_.size() * X_.size()});
       if (!result.finite) return;
       scale_equations(array_.system(), t_, X_, scaling_);
@@ -77,7 +80,37 @@ class Iteration {
     }
   }
 
+  // The scaled Jacobian and residuals at X_, for finding out what contradicts what.
+  void report(ArrayNewtonResult& result) {
+    evaluate_jacobian();
+    if (!all_finite(f_) || !all_finite({J_.data(), f_.size() * X_.size()})) return;
+    scale();
+    result.jacobian = J_;
+    result.rows = row_;
+    result.columns = column_;
+    result.values = f_;
+  }
+
  private:
+  std::span<const double> coefficient(std::size_t order) const {
+    return std::span<const double>(X_).subspan(order * n_, n_);
+  }
+
+  void evaluate(std::span<double> f) {
+    array_.evaluate(t_, level_, X_, f.first(array_rows_));
+    if (extra_ > 0) options_.conditions->residual(t_, coefficient(0), coefficient(1), f.subspan(array_rows_));
+  }
+
+  void evaluate_jacobian() {
+    array_.evaluate(t_, level_, X_, std::span(f_).first(array_rows_), J_);
+    if (extra_ == 0) return;
+    options_.conditions->residual(t_, coefficient(0), coefficient(1), std::span(f_).subspan(array_rows_));
+    const int n = static_cast<int>(n_);
+    Matrix hx(extra_, n), hxp(extra_, n);
+    options_.conditions->jacobian(t_, coefficient(0), coefficient(1), hx, hxp);
+    J_ = above(J_, beside(beside(hx, hxp), Matrix(extra_, J_.columns() - 2 * n)));
+  }
+
   void choose_free(bool hold_state) {
     free_.clear();
     for (std::size_t k = 0; k < X_.size(); ++k) {
@@ -105,6 +138,11 @@ class Iteration {
   void scale() {
     row_ = row_factors(scaling_, level_);
     column_ = column_factors(scaling_, level_);
+    for (int i = J_.rows() - extra_; i < J_.rows(); ++i) {
+      double largest = 0.0;
+      for (int j = 0; j < J_.columns(); ++j) largest = std::max(largest, std::abs(J_(i, j)) * column_[j]);
+      row_.push_back(largest > 0.0 && std::isfinite(largest) ? std::exp2(-std::round(std::log2(largest))) : 1.0);
+    }
     apply_factors(J_, row_, column_);
     for (std::size_t i = 0; i < f_.size(); ++i) f_[i] *= row_[i];
   }
@@ -117,7 +155,7 @@ class Iteration {
     for (int halving = 0;; ++halving, damping *= 0.5) {
       std::ranges::copy(start, X_.begin());
       for (std::size_t k = 0; k < free_.size(); ++k) X_[free_[k]] -= damping * step[k] * column_[free_[k]];
-      array_.evaluate(t_, level_, X_, trial_f_);
+      evaluate(trial_f_);
       const bool finite = all_finite(trial_f_);
       if (finite) {
         for (std::size_t i = 0; i < trial_f_.size(); ++i) trial_f_[i] *= row_[i];
@@ -145,7 +183,8 @@ class Iteration {
   int level_;
   std::span<double> X_;
   const ArrayNewtonOptions& options_;
-  std::size_t n_;
+  std::size_t n_, array_rows_;
+  int extra_ = 0;  // rows of extra conditions
   Matrix J_;
   std::vector<double> f_, trial_f_, row_, column_;
   std::vector<int> free_;
@@ -165,6 +204,7 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
     Iteration iteration(array, scaling, t, level, X, options);
     if (options.presolve) iteration.run(true, 6, attempt);
     if (attempt.finite) iteration.run(false, options.iterations, attempt);
+    if (attempt.finite && options.conditions) iteration.report(attempt);
     const bool solved = attempt.finite && attempt.converged && attempt.residual <= 1e-8 * (1.0 + attempt.reference);
     // keep the first attempt unless the second one is better in kind
     if (best.empty() || solved || (attempt.converged && !result.converged)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <saltus/dae/derivative_array.hpp>
+#include <saltus/dae/extra_conditions.hpp>
 #include <saltus/linalg/rank.hpp>
 
 #include <span>
@@ -18,6 +19,8 @@ struct ArrayNewtonOptions {
   std::vector<double> preference;
   /// Directions (n rows, not scaled) in which x_[0] may move; without rows: all. Excludes fixed and preference.
   Matrix subspace;
+  /// Rows on x_[0] and x_[1] behind those of the array; null: none. Not owned.
+  ExtraConditions* conditions = nullptr;
   bool presolve = true;  ///< solve for the derivatives with x_[0] fixed first
   int iterations = 30;
   double tolerance = 1e-12;  ///< of the scaled correction
@@ -33,6 +36,9 @@ struct ArrayNewtonResult {
   int rank = 0;                     ///< of the Jacobian of the free unknowns
   double reference = 0.0;           ///< norm of the scaled Jacobian
   std::vector<double> corrections;  ///< norms of the scaled corrections, one per iteration (without the presolve)
+  // with extra conditions only, at the end:
+  Matrix jacobian;                            ///< scaled, all columns
+  std::vector<double> rows, columns, values;  ///< its row and column factors; the scaled residuals
 };
 
 /// Solves F_[0] … F_[level] = 0 for X, columns(level) values with the guess in them, by corrections of minimum norm in

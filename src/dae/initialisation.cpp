@@ -1,7 +1,11 @@
 // Gauss-Newton on the derivative array with some components of x held (see array_newton.cpp), or Newton's method on the
 // array cut to the structural offsets (see structured_array.cpp) where that is certified. Components, not combinations,
-// are held: with cold multipliers a combination that contains them would move positions.
+// are held: with cold multipliers a combination that contains them would move positions. Extra conditions are rows
+// behind the dense array, one level higher than the mode itself needs: there the array determines all of x', so that a
+// condition on the derivative of an algebraic variable restricts x.
 #include <saltus/dae/initialisation.hpp>
+#include <saltus/linalg/decomposition.hpp>
+#include <saltus/linalg/rank.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -35,6 +39,8 @@ namespace {
 
 // Beyond this size a system without a certified structure is not attempted: dense linear algebra would take hours.
 constexpr int dense_limit = 2000;
+// The same with extra conditions, for the columns of the array.
+constexpr int largest_extended_array = 2 * dense_limit;
 
 class Initialiser {
  public:
@@ -52,7 +58,10 @@ class Initialiser {
   Initialisation run() {
     choose_held();
     result_.undetermined = values_->u > 0;
-    solve(result_.held);
+    if (options_.conditions)
+      solve_extended();
+    else
+      solve(result_.held);
     if (overfixed_) judge_overfixed();
     finish();
     return std::move(result_);
@@ -71,7 +80,7 @@ class Initialiser {
         held = answer.kept;
       }
     }
-    if (options_.hold != Hold::differential || (!held.empty() && !large_index_one())) return;
+    if (options_.conditions || options_.hold != Hold::differential || (!held.empty() && !large_index_one())) return;
     if (dense_) {
       held = choose_components(values_.T2, s_, values_.structure);
     } else if (large_index_one()) {
@@ -164,6 +173,94 @@ class Initialiser {
       result_.status = InitialisationStatus::no_solution;
   }
 
+  void solve_extended() {
+    DerivativeArray array(system_);
+    level_ = s_.explicit_ode ? 0 : std::min(values_->mu + 1, array.highest_level());
+    result_.X.assign(guess_.begin(), guess_.end());
+    result_.X.resize(static_cast<std::size_t>(level_ + 2) * n_, 0.0);
+    if (array.columns(level_) > largest_extended_array) {
+      result_.message = fmt::format("initial equations can be solved for at most {} variables of such a mode, not {}",
+                                    largest_extended_array / (level_ + 2), s_.variables);
+      return;
+    }
+    ArrayNewtonOptions options;
+    options.fixed = mask(result_.held);
+    options.preference = correction_preference(s_, values_.structure);
+    // the derivatives of an explicit ODE follow from x and must not count in the choice of the smallest correction
+    if (s_.explicit_ode) options.preference.assign(n_, 1e-7);
+    options.conditions = options_.conditions;
+    options.iterations = 50;
+    ArrayScaling scaling;
+    const ArrayNewtonResult answer = solve_array(array, scaling, t_, level_, result_.X, options);
+    result_.iterations = answer.iterations;
+    result_.steps = answer.corrections;
+    if (!answer.finite || answer.values.empty()) {
+      result_.status = InitialisationStatus::not_finite;
+    } else if (answer.converged && answer.residual <= 1e-8 * (1.0 + answer.reference)) {
+      result_.status = InitialisationStatus::converged;
+      count_freedom(answer);
+    } else if (answer.converged) {
+      result_.status = InitialisationStatus::inconsistent_least_squares;
+      find_contradiction(answer);
+    }
+  }
+
+  // Directions of x_[0] along which nothing changes to first order: those of all unknowns less those of the
+  // derivatives.
+  void count_freedom(const ArrayNewtonResult& answer) {
+    std::vector<int> free, derivatives;
+    const std::vector<char> held = mask(result_.held);
+    for (int j = 0; j < answer.jacobian.columns(); ++j) {
+      if (static_cast<std::size_t>(j) >= n_) derivatives.push_back(j);
+      if (static_cast<std::size_t>(j) >= n_ || !held[j]) free.push_back(j);
+    }
+    const auto nullity = [&](const std::vector<int>& which) {
+      const LeastSquares part(select_columns(answer.jacobian, which));
+      return static_cast<int>(which.size()) - rank_gap(part.pivots(), answer.jacobian.columns(), answer.reference).rank;
+    };
+    result_.freedom = nullity(free) - nullity(derivatives);
+  }
+
+  // At a point of least squares the residual is what no free unknown can reduce: the equations with a share in it are
+  // those that contradict each other, and a fixed variable helps if its column is not orthogonal to it.
+  void find_contradiction(const ArrayNewtonResult& answer) {
+    double largest = 0.0;
+    for (double g : answer.values) largest = std::max(largest, std::abs(g));
+    const int system_rows = static_cast<int>(answer.values.size()) - options_.conditions->count();
+    bool extra = false;
+    std::vector<std::pair<double, Violation>> rows;
+    for (int i = 0; i < static_cast<int>(answer.values.size()); ++i) {
+      const double share = std::abs(answer.values[i]);
+      if (share < 1e-3 * largest) continue;
+      const double residual = answer.values[i] / answer.rows[i];
+      extra |= i >= system_rows;
+      rows.emplace_back(share, i < system_rows ? violation(i % s_.equations, i / s_.equations, residual)
+                                               : violation(s_.equations + i - system_rows, 0, residual));
+    }
+    std::ranges::stable_sort(rows, std::greater{}, [](const auto& row) { return row.first; });
+    for (std::size_t k = 0; k < rows.size() && k < 10; ++k) result_.violations.push_back(std::move(rows[k].second));
+    const double size = norm(answer.values);
+    for (int j : result_.held) {
+      double product = 0.0, length = 0.0;
+      for (int i = 0; i < answer.jacobian.rows(); ++i) {
+        product += answer.jacobian(i, j) * answer.values[i];
+        length += answer.jacobian(i, j) * answer.jacobian(i, j);
+      }
+      if (std::abs(product) > 1e-6 * size * std::sqrt(length)) result_.conflicting.push_back(j);
+    }
+    if (extra || !result_.conflicting.empty()) result_.status = InitialisationStatus::overfixed;
+    for (int j : result_.held)
+      if (std::ranges::find(result_.conflicting, j) == result_.conflicting.end()) result_.kept.push_back(j);
+  }
+
+  Violation violation(int equation, int order, double residual) const {
+    Violation v{equation, order, residual, ""};
+    v.name =
+        equation < s_.equations ? system_.equation_name(equation) : options_.conditions->name(equation - s_.equations);
+    if (order > 0) v.name += fmt::format(", differentiated {} time{}", order, order == 1 ? "" : "s");
+    return v;
+  }
+
   // The leading part of the fixed values could be kept; if the others came out as they were given, there is no
   // contradiction.
   void judge_overfixed() {
@@ -196,7 +293,8 @@ class Initialiser {
     double power = 1.0;
     struct Row {
       double size;
-      Violation violation;
+      int equation, order;
+      double value;
     };
     std::vector<Row> rows;
     for (int k = 0; k <= level; ++k, power *= values_.time_scale)
@@ -204,16 +302,18 @@ class Initialiser {
         const double value = F[static_cast<std::size_t>(k) * m + i];
         const double size =
             std::abs(value) * power * (values_.equation_scale.empty() ? 1.0 : values_.equation_scale[i]);
-        if (size > 1e-8 || !std::isfinite(size)) rows.push_back({size, {static_cast<int>(i), k, value, ""}});
+        if (size > 1e-8 || !std::isfinite(size)) rows.push_back({size, static_cast<int>(i), k, value});
       }
+    if (options_.conditions) {
+      std::vector<double> h(static_cast<std::size_t>(options_.conditions->count()));
+      options_.conditions->residual(t_, std::span(X).first(n_), std::span(X).subspan(n_, n_), h);
+      for (std::size_t i = 0; i < h.size(); ++i)
+        if (!(std::abs(h[i]) <= 1e-8)) rows.push_back({std::abs(h[i]), s_.equations + static_cast<int>(i), 0, h[i]});
+    }
     std::ranges::stable_sort(rows, std::greater{}, &Row::size);
     result_.violations.clear();
-    for (std::size_t k = 0; k < rows.size() && k < 10; ++k) {
-      Violation v = rows[k].violation;
-      v.name = system_.equation_name(v.equation);
-      if (v.order > 0) v.name += fmt::format(", differentiated {} time{}", v.order, v.order == 1 ? "" : "s");
-      result_.violations.push_back(std::move(v));
-    }
+    for (std::size_t k = 0; k < rows.size() && k < 10; ++k)
+      result_.violations.push_back(violation(rows[k].equation, rows[k].order, rows[k].value));
   }
 
   void finish() {
@@ -223,11 +323,12 @@ class Initialiser {
     std::vector<double> F(static_cast<std::size_t>(s_.equations));
     system_.residual(t_, result_.x, result_.xp, F);
     for (double f : F) result_.residual = std::isfinite(f) ? std::max(result_.residual, std::abs(f)) : f;
-    if (!result_.ok() && result_.violations.empty() && dense_) find_violations();
+    if (!result_.ok() && result_.violations.empty() && (dense_ || options_.conditions)) find_violations();
     describe();
   }
 
   void describe() {
+    if (!result_.message.empty()) return;  // said already
     const auto names = [&](const std::vector<int>& list) {
       std::string text;
       for (std::size_t k = 0; k < list.size() && k < 8; ++k) text += (k ? ", " : "") + system_.variable_name(list[k]);
@@ -238,8 +339,17 @@ class Initialiser {
       worst = fmt::format("; worst: '{}' by {:.3g}", result_.violations[0].name, result_.violations[0].residual);
     switch (result_.status) {
       case InitialisationStatus::converged:
+        if (options_.conditions && result_.freedom > 0)
+          result_.message = fmt::format(
+              "{} more initial equation{} or fixed start value{} could be given; values near the start values were "
+              "taken",
+              result_.freedom, result_.freedom == 1 ? "" : "s", result_.freedom == 1 ? "" : "s");
         break;
       case InitialisationStatus::overfixed:
+        if (options_.conditions && !overfixed_) {
+          describe_contradiction(names(result_.conflicting));
+          break;
+        }
         result_.message = fmt::format(
             "the fixed initial values of {} contradict the constraints{}; free at least one of them (those of {} can "
             "stay fixed)",
@@ -256,6 +366,21 @@ class Initialiser {
         result_.message = "the equations cannot be evaluated at the start values; give other start values";
         break;
     }
+  }
+
+  void describe_contradiction(const std::string& freeable) {
+    std::string equations;
+    bool condition = false;
+    for (std::size_t k = 0; k < result_.violations.size() && k < 8; ++k) {
+      equations += (k ? ", '" : "'") + result_.violations[k].name + "'";
+      condition |= result_.violations[k].equation >= s_.equations;
+    }
+    const bool one = result_.violations.size() == 1;
+    result_.message = fmt::format("at the start {} cannot hold {} (largest residual {:.3g}); {}", equations,
+                                  one ? "with the fixed start values" : "together", result_.violations.at(0).residual,
+                                  condition ? "remove one of the initial equations" : "");
+    if (!freeable.empty())
+      result_.message += fmt::format("{}free the start value of one of {}", condition ? ", or " : "", freeable);
   }
 
   System& system_;
@@ -299,14 +424,18 @@ Initialisation initialise_ode(System& system, double t, std::span<const double> 
 Initialisation initialise(System& system, double t, std::span<const double> guess, const CharacteristicValues& values,
                           const InitialisationOptions& options) {
   check_arguments(system.structure(), guess, options);
-  if (system.structure().explicit_ode) return initialise_ode(system, t, guess);
+  if (system.structure().explicit_ode && !options.conditions) return initialise_ode(system, t, guess);
   return Initialiser(system, t, guess, values, options).run();
 }
 
 Initialisation initialise(System& system, double t, std::span<const double> guess,
                           const InitialisationOptions& options) {
   check_arguments(system.structure(), guess, options);
-  if (system.structure().explicit_ode) return initialise_ode(system, t, guess);
+  if (system.structure().explicit_ode) {
+    CharacteristicValues values;
+    values.numbers.d = system.structure().variables;
+    return initialise(system, t, guess, values, options);
+  }
   return initialise(system, t, guess, characteristic_values(system, t, guess), options);
 }
 

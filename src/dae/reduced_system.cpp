@@ -109,6 +109,8 @@ void ReducedSystem::restart(double t, std::span<const double> X) {
   std::copy_n(X.begin(), std::min(X.size(), base_.size()), base_.begin());
   has_base_ = !X.empty();
   base_time_ = t;
+  has_anchor_ = X.size() >= anchor_.size() && !X.empty();
+  if (has_anchor_) std::copy_n(X.begin(), anchor_.size(), anchor_.begin());
 }
 
 // x is given; x_[1] is the derivative that the integrator has in mind where it occurs; the rest comes from the last
@@ -211,7 +213,8 @@ bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const
     }
   }
   if (first_margin_ == 0.0) first_margin_ = margin_;
-  std::ranges::copy(x, anchor_.begin());
+  if (!has_anchor_) std::ranges::copy(x, anchor_.begin());
+  has_anchor_ = true;
   if (!columns_.empty() && solve_derivatives(t, x, xp)) {
     base_ = X_;
     base_time_ = t;

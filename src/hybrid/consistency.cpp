@@ -36,10 +36,20 @@ Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<
   return it->second;
 }
 
-Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, std::vector<double>& x,
-                          std::vector<double>& xp) {
+Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
+                          std::vector<double>& x, std::vector<double>& xp) {
   xp.resize(x.size());
+  remark_.clear();
+  if (cause != Cause::start) conditions = nullptr;
+  InitialisationOptions options{.conditions = conditions};
+  if (cause == Cause::start) options.fixed.assign(fixed.begin(), fixed.end());
   if (system.structure().explicit_ode) {
+    if (conditions) {
+      const Initialisation result = initialise(system, t, x, options);
+      if (!result.ok()) return describe(result, system);
+      remark_ = result.message;
+      x = result.x;
+    }
     system.rhs(t, x, xp);
     return check_finite(system, t, xp, "derivative");
   }
@@ -59,11 +69,10 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     xp = result.xp;
     series = result.X;
   } else {
-    InitialisationOptions options;
-    if (cause == Cause::start) options.fixed.assign(fixed.begin(), fixed.end());
     const Initialisation result = initialise(system, t, x, analysis.values, options);
     const bool acceptable = result.ok() || result.status == InitialisationStatus::inconsistent_least_squares;
     if (!acceptable) return describe(result, system);
+    remark_ = result.message;
     x = result.x;
     xp = result.xp;
     series = result.X;
@@ -102,6 +111,11 @@ void Consistency::find_algebraic_slopes(System& system, double t, const Characte
 System& Consistency::integrable(System& system) {
   const auto it = analyses_.find(&system.structure());
   return it == analyses_.end() || !it->second.reduced ? system : *it->second.reduced;
+}
+
+const ReducedSystem* Consistency::reduced(const System& system) const {
+  const auto it = analyses_.find(&system.structure());
+  return it == analyses_.end() ? nullptr : it->second.reduced.get();
 }
 
 const CharacteristicValues* Consistency::values(const System& system) const {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <saltus/dae/characteristic_values.hpp>
+#include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/reduced_system.hpp>
 #include <saltus/dae/system.hpp>
 
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hybrid/failure.hpp"
@@ -24,11 +26,16 @@ enum class Cause {
 /// Explicit modes need an evaluation; others are analysed when their structure is first seen, and what was found is kept.
 class Consistency {
  public:
-  /// Changes x to consistent values and fills xp.
-  Failure find(System& system, double t, Cause cause, std::span<const int> fixed, std::vector<double>& x, std::vector<double>& xp);
+  /// Changes x to consistent values and fills xp. The fixed variables and the conditions (null: none) count at the start only.
+  Failure find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
+               std::vector<double>& x, std::vector<double>& xp);
+  /// What the user should know about the values that find() found last; "" if nothing.
+  const std::string& remark() const { return remark_; }
 
   /// What an integrator solves for this system: the system itself, or its reduced form. After find().
   System& integrable(System& system);
+  /// The reduced form alone; null if the system is integrated as it is.
+  const ReducedSystem* reduced(const System& system) const;
   /// The characteristic values of the mode, if it needed any.
   const CharacteristicValues* values(const System& system) const;
 
@@ -41,6 +48,7 @@ class Consistency {
   void find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
                              std::span<double> xp);
 
+  std::string remark_;
   std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure
 };
 

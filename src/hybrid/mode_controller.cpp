@@ -54,7 +54,10 @@ void ModeController::fire(int guard) {
 
 bool ModeController::find_values(double t, Cause cause) {
   system_ = &hybrid_.system(transition.mode);
-  failure_ = consistency_.find(*system_, t, cause, fixed_, transition.x, xp);
+  // what a clause has set at the start counts more than the initial equations
+  const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+  ExtraConditions* conditions = cause == Cause::start && !reset ? hybrid_.initial_conditions(transition.mode) : nullptr;
+  failure_ = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
   return !failure_;
 }
 

@@ -9,6 +9,7 @@
 
 #include "hybrid/method_choice.hpp"
 #include "hybrid/mode_controller.hpp"
+#include "hybrid/regularity_watch.hpp"
 
 namespace saltus {
 
@@ -79,6 +80,7 @@ struct Simulator::Impl {
   ModeController controller;
   Stepper* stepper = nullptr;
   EventLocator locator;
+  RegularityWatch regularity;
   std::vector<GuardWatch> watch;
   bool watching = false;
   LocatedEvent located;
@@ -89,6 +91,8 @@ struct Simulator::Impl {
   // closeness of events
   double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
   int close_events = 0;
+
+  std::string remark;  // about the start values, for the status of a run that succeeds
 
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       : hybrid(std::move(h)),
@@ -118,6 +122,7 @@ struct Simulator::Impl {
     const std::vector<double> before = transition.x, before_xp = controller.xp;
     if (!controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true}))
       return end(controller.failure());
+    remark = controller.consistency().remark();
     mode = transition.mode;
     x = transition.x;
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
@@ -146,6 +151,7 @@ struct Simulator::Impl {
     result.t_end_ = t;
     result.final_values_ = observe();
     if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
+    if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
     result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
     result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }
@@ -204,6 +210,8 @@ struct Simulator::Impl {
 
   void restart(double step) {
     start_stepper(step);
+    Consistency& consistency = controller.consistency();
+    regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
     ++result.statistics_.restarts;
     if (options.keep_steps) result.segments_.push_back({mode, {}});
   }
@@ -234,6 +242,10 @@ struct Simulator::Impl {
     if (!found && watching && locator.not_finite()) return shorten();
     shortened = 0.0;
     const double t1 = stepper->t();
+    if (Failure change = regularity.check(stepper->dense(), found ? located.t_after : t1)) {
+      take_step(regularity.time());
+      return end(std::move(change));
+    }
     const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
     if (found && (t1 - located.t_after) * direction > resolution) {
       if (!methods.dense_is_accurate(*stepper)) return approach_event();
@@ -299,6 +311,10 @@ struct Simulator::Impl {
     const std::string where = name.empty() ? "" : fmt::format(", worst for '{}'", name);
     std::vector<std::string> culprits;
     if (!name.empty()) culprits.push_back(name);
+    if (Failure reason = regularity.explain(t, x, xp)) {
+      reason.culprits = std::move(culprits);
+      return end(std::move(reason));
+    }
     switch (outcome.result) {
       case StepResult::not_finite:
         return end({StatusCode::not_finite,

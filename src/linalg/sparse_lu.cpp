@@ -146,6 +146,31 @@ double BasicSparseLu<Scalar>::reciprocal_condition() const {
   return s.common.condest > 0.0 && std::isfinite(s.common.condest) ? 1.0 / s.common.condest : 0.0;
 }
 
+template <class Scalar>
+int BasicSparseLu<Scalar>::determinant_sign() const requires std::same_as<Scalar, double> {
+  const State& s = *state_;
+  if (!s.regular) return 0;
+  if (s.pattern.columns == 0) return +1;
+  // P A Q = L U with a unit diagonal in L and positive row scaling
+  const int n = s.pattern.columns;
+  std::vector<char> seen(static_cast<std::size_t>(n));
+  const auto parity = [&](const int* permutation) {
+    int sign = +1;
+    seen.assign(seen.size(), 0);
+    for (int k = 0; k < n; ++k) {
+      int length = 0;
+      for (int j = k; !seen[j]; j = permutation[j], ++length) seen[j] = 1;
+      if (length > 0 && length % 2 == 0) sign = -sign;
+    }
+    return sign;
+  };
+  int sign = parity(s.numeric->Pnum) * parity(s.symbolic->Q);
+  const double* diagonal = static_cast<const double*>(s.numeric->Udiag);
+  for (int k = 0; k < n; ++k)
+    if (diagonal[k] < 0.0) sign = -sign;
+  return sign;
+}
+
 template class BasicSparseLu<double>;
 template class BasicSparseLu<std::complex<double>>;
 

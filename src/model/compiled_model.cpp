@@ -12,6 +12,7 @@
 
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
+#include "model/initial_equations.hpp"
 #include "model/sliding.hpp"
 #include "model/validation.hpp"
 
@@ -58,6 +59,7 @@ struct CompiledModel::Impl {
   std::size_t start_mode = 0;
   std::vector<std::unique_ptr<RecordedSystem>> systems;
   std::unique_ptr<EventLogic> logic;
+  std::unique_ptr<InitialEquations> initial_equations;  // null: none
   Program observe_program, time_program;
   Workspace observe_work, time_work;
   std::vector<int> time_guards;
@@ -78,7 +80,7 @@ struct CompiledModel::Impl {
     const ModelData& m = model.data();
     name = m.name;
     time = m.time;
-    const Elimination elimination = eliminate_explicit(m);
+    const Elimination elimination = m.unbalanced ? Elimination::none(m) : eliminate_explicit(m);
     validate(m, elimination);
     take_declarations(m, elimination);
     Rewrite rewrite(*m.graph);
@@ -111,6 +113,7 @@ struct CompiledModel::Impl {
     compile_systems(m, std::move(equations), std::move(equation_names));
     compile_observation(m, elimination, continuous);
     compile_time_guards(m);
+    compile_initial_equations(m, rewrite);
     setup.locks = locks;
     for (std::size_t k = 0; k < locks.size(); ++k)
       if (!is_continuous(switching_function(locks[k]))) setup.discrete_locks.push_back(static_cast<int>(k));
@@ -269,6 +272,24 @@ struct CompiledModel::Impl {
     observed_values.resize(solutions.size());
   }
 
+  // In the initial equations initial() holds and pre(q) is q.
+  void compile_initial_equations(const ModelData& m, Rewrite& rewrite) {
+    if (m.initial_equations.empty()) return;
+    Rewrite at_start = rewrite;
+    for (const auto& [symbol, before] : m.pre_symbols) at_start.replace.emplace(before.id(), symbol.id());
+    if (m.initial_symbol.is_symbol()) at_start.replace.emplace(m.initial_symbol.id(), m.graph->constant(1.0));
+    if (m.terminal_symbol.is_symbol()) at_start.replace.emplace(m.terminal_symbol.id(), m.graph->constant(0.0));
+    std::vector<Expr> residuals;
+    std::vector<std::string> names;
+    for (const auto& e : m.initial_equations) {
+      residuals.emplace_back(m.graph, at_start(e.equation.residual().in(*m.graph)));
+      names.push_back(describe_equation(e));
+    }
+    initial_equations = std::make_unique<InitialEquations>(
+        InitialEquations::Symbols{time, variables, derivatives, parameters, discretes, locks}, residuals, std::move(names),
+        parameter_values, options);
+  }
+
   // Guards a(data) t + b(data) are known in advance.
   void compile_time_guards(const ModelData& m) {
     std::vector<Expr> at_zero, slopes;
@@ -349,6 +370,11 @@ Mode CompiledModel::initial_mode() const {
   Mode mode = impl_->initial_mode();
   mode.conditions.assign(impl_->logic->clause_count(), 0.0);
   return mode;
+}
+
+ExtraConditions* CompiledModel::initial_conditions(const Mode& mode) {
+  if (impl_->initial_equations) impl_->initial_equations->set_mode(mode);
+  return impl_->initial_equations.get();
 }
 
 std::string CompiledModel::describe(const Mode& mode) const {

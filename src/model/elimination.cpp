@@ -17,8 +17,7 @@ class Search {
   }
 
   Elimination run() {
-    Elimination result{std::vector<char>(n_, 0), std::vector<Expr>(n_), std::vector<char>(model_.equations.size(), 0),
-                       model_.variables};
+    Elimination result = Elimination::none(model_);
     mark_forbidden();
     choose_definitions();
     order_definitions();
@@ -139,6 +138,11 @@ std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {
   for (std::size_t k = 0; k < eliminated.size(); ++k)
     if (eliminated[k]) result.emplace_back(variables[k], solution[k]);
   return result;
+}
+
+Elimination Elimination::none(const ModelData& model) {
+  const std::size_t n = model.variables.size();
+  return {std::vector<char>(n, 0), std::vector<Expr>(n), std::vector<char>(model.equations.size(), 0), model.variables};
 }
 
 Elimination eliminate_explicit(const ModelData& model) { return Search(model).run(); }

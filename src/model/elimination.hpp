@@ -13,6 +13,8 @@ struct Elimination {
   std::vector<char> equation_used;    ///< by equation of ModelData::equations
   /// (variable, solution) pairs for substitute().
   std::vector<std::pair<Expr, Expr>> replacements() const;
+  /// Nothing is eliminated.
+  static Elimination none(const ModelData& model);
 
   std::vector<Expr> variables;        ///< all variables of the model
 };

@@ -104,6 +104,8 @@ void Model::initial_equation(const Equation& equation, const SourceLocation& whe
   data_->initial_equations.push_back({equation, "", where});
 }
 
+void Model::allow_unbalanced() { data_->unbalanced = true; }
+
 void Model::define(const Expr& discrete, const Expr& value, const SourceLocation& where) {
   if (!has_kind(discrete, SymbolKind::discrete))
     throw ModelError(where, "define: '" + to_string(discrete) + "' is not a discrete variable");

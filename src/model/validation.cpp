@@ -120,6 +120,7 @@ void validate(const ModelData& model, const Elimination& elimination) {
     if (!t.has_target)
       throw ModelError(t.where, "the transition from mode '" + model.modes[t.from].name + "' on '" + to_string(t.condition) +
                                     "' has no successor: say .to(mode)");
+  if (model.unbalanced) return;
   for (std::size_t mode = 0; mode < std::max<std::size_t>(1, model.modes.size()); ++mode)
     ModeCheck(model, elimination, mode).run();
 }

@@ -11,6 +11,7 @@
 #include "problems/circuits.hpp"
 #include "problems/linear.hpp"
 #include "problems/mechanics.hpp"
+#include "problems/seven_body.hpp"
 #include "suites/rescaled_system.hpp"
 
 namespace saltus {
@@ -99,7 +100,8 @@ std::vector<NamedProblem> all_problems() {
                                  {"control_system", control_system},
                                  {"redundant_and_free", redundant_and_free},
                                  {"robot_arm", [] { return robot_arm(); }},
-                                 {"car_axis", car_axis}};
+                                 {"car_axis", car_axis},
+                                 {"seven_bodies", seven_body}};
   for (int k = 1; k <= 5; ++k)
     list.push_back({"rotating_block_of_index_" + std::to_string(k), [k] { return rotating_block(k); }});
   for (int k = 1; k <= 5; ++k)

@@ -7,6 +7,7 @@
 #include "problems/heat.hpp"
 #include "problems/linear.hpp"
 #include "problems/mechanics.hpp"
+#include "problems/seven_body.hpp"
 
 namespace saltus {
 namespace {
@@ -200,6 +201,64 @@ TEST(Initialise, StartsTheTestSetProblems) {
   const Initialisation k = initialise(*amplifier.system, amplifier.t, amplifier.guess);
   ASSERT_TRUE(k.ok()) << k.message;
   for (std::size_t j = 0; j < 8; ++j) EXPECT_NEAR(k.x[j], amplifier.guess[j], 1e-9);
+}
+
+// From angles with one digit and cold multipliers, theta and its velocity held: everything else as published.
+TEST(Initialise, ClosesTheLoopsOfTheSevenBodyMechanism) {
+  enum { theta = 1, velocity_of_theta = 8 };
+  const Problem p = problems::seven_body();
+  const Initialisation i = initialise(*p.system, p.t, p.guess, {.fixed = {theta, velocity_of_theta}});
+  ASSERT_TRUE(i.ok()) << i.message;
+  // published with 30 digits; the loops have lengths of 0.02 and constants of 1e-5, so that rounding is 1e-16 / 0.02 at
+  // least
+  for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(i.x[j], problems::seven_body_start[j], 1e-13) << j;
+  for (std::size_t j = 7; j < 14; ++j) EXPECT_NEAR(i.x[j], 0.0, 1e-10) << j;
+  for (std::size_t j = 0; j < 2; ++j) {
+    // 1e-12 of their size: the smallest moment of inertia, 4e-7, divides
+    EXPECT_NEAR(i.xp[7 + j], problems::seven_body_start_acceleration[j], 1e-7) << j;
+    EXPECT_NEAR(i.x[14 + j], problems::seven_body_start_multipliers[j], 1e-9) << j;
+  }
+  for (std::size_t j = 16; j < 20; ++j) EXPECT_NEAR(i.x[j], 0.0, 1e-9) << j;
+}
+
+// The steady state of the driven pendulum by conditions written by hand, and what is left open without them.
+class AtRest final : public ExtraConditions {
+ public:
+  explicit AtRest(std::vector<int> variables) : variables_(std::move(variables)) {}
+  int count() const override { return static_cast<int>(variables_.size()); }
+  void residual(double, std::span<const double>, std::span<const double> xp, std::span<double> h) override {
+    for (std::size_t i = 0; i < variables_.size(); ++i) h[i] = xp[variables_[i]];
+  }
+  void jacobian(double, std::span<const double>, std::span<const double>, Matrix&, Matrix& hxp) override {
+    for (int i = 0; i < count(); ++i) hxp(i, variables_[i]) = 1.0;
+  }
+
+ private:
+  std::vector<int> variables_;
+};
+
+TEST(Initialise, SolvesExtraConditionsTogetherWithTheHiddenConstraints) {
+  const Problem p = guess_off_the_manifold();
+  AtRest rest({px, py, vx, vy});
+  const Initialisation i = initialise(*p.system, p.t, p.guess, {.conditions = &rest});
+  ASSERT_TRUE(i.ok()) << i.message;
+  EXPECT_EQ(i.freedom, 0);
+  EXPECT_NEAR(i.x[px], 0.0, 1e-12);
+  EXPECT_NEAR(std::abs(i.x[py]), 1.0, 1e-12);
+  EXPECT_NEAR(i.x[lambda], -problems::gravity * i.x[py], 1e-11);
+
+  AtRest one({px});
+  const Initialisation half = initialise(*p.system, p.t, p.guess, {.conditions = &one});
+  ASSERT_TRUE(half.ok()) << half.message;
+  EXPECT_EQ(half.freedom, 1);
+  EXPECT_NEAR(half.x[vx], 0.0, 1e-13);
+  expect_on_the_pendulum_manifold(half.x);
+
+  const Initialisation both = initialise(*p.system, p.t, p.guess, {.fixed = {vx}, .conditions = &one});
+  EXPECT_EQ(both.status, InitialisationStatus::overfixed);  // vx = 0.5 and px' = 0
+  EXPECT_EQ(both.conflicting, std::vector{static_cast<int>(vx)});
+  ASSERT_FALSE(both.violations.empty());
+  EXPECT_NE(both.message.find("initial equation 1"), std::string::npos) << both.message;
 }
 
 TEST(Initialise, RefusesWrongArguments) {

@@ -2,6 +2,7 @@
 // the first). Implement it by hand for foreign models; CompiledModel provides it for recorded ones.
 #pragma once
 
+#include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/system.hpp>
 
 #include <limits>
@@ -72,6 +73,8 @@ class HybridSystem {
 
   /// The mode before anything is known about guards.
   virtual Mode initial_mode() const = 0;
+  /// What must hold at the start of a run beside the equations of the mode; null: nothing. Valid until the next call.
+  virtual ExtraConditions* initial_conditions(const Mode& /*mode*/) { return nullptr; }
   /// A short text: the explicit mode's name, the discrete values.
   virtual std::string describe(const Mode& mode) const = 0;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <saltus/dae/characteristic_values.hpp>
+#include <saltus/dae/extra_conditions.hpp>
 
 #include <span>
 #include <string>
@@ -11,7 +12,7 @@ namespace saltus {
 
 enum class InitialisationStatus {
   converged,
-  overfixed,                   ///< the fixed values contradict each other or the constraints
+  overfixed,                   ///< the fixed values and extra conditions contradict each other or the constraints
   inconsistent_least_squares,  ///< the equations contradict each other; the point of least squares was found
   no_solution,                 ///< no solution was found near the guess
   not_finite,                  ///< the equations cannot be evaluated at the guess
@@ -31,19 +32,23 @@ enum class Hold {
 struct InitialisationOptions {
   std::vector<int> fixed;  ///< variables that must keep the value of the guess, the most important first
   Hold hold = Hold::differential;
+  /// Conditions to be solved together with the constraints, hidden ones included; null: none. The fixed variables keep
+  /// their values, all others are guesses and move as little as possible (as with Hold::fixed_only); then explicit ODEs
+  /// have something to find too. Needs dense linear algebra: at most 2000 variables. Not owned.
+  ExtraConditions* conditions = nullptr;
 };
 
 /// An equation that is not satisfied.
 struct Violation {
-  int equation = 0;
-  int order = 0;  ///< 0: the equation itself; k: its derivative of order k, a hidden constraint
+  int equation = 0;  ///< its number; counts on behind those of the system for extra conditions
+  int order = 0;     ///< 0: the equation itself; k: its derivative of order k, a hidden constraint
   double residual = 0.0;
   std::string name;  ///< "name", or "name, differentiated 2 times"
 };
 
 struct Initialisation {
   InitialisationStatus status = InitialisationStatus::no_solution;
-  std::string message;        ///< what happened and what to do; "" if all is well
+  std::string message;        ///< what happened and what to do; "" if all is well; a remark if start values filled in
   std::vector<double> x, xp;  ///< consistent values and derivatives
   std::vector<double> X;  ///< Taylor coefficients x_[0], x_[1], … as far as they are determined (others are guesses)
   std::vector<double> correction;  ///< x - guess
@@ -52,6 +57,7 @@ struct Initialisation {
   int iterations = 0;
   std::vector<double> steps;  ///< norms of the scaled corrections of the last iteration sequence
   double residual = 0.0;      ///< largest |F| at the end
+  int freedom = 0;  ///< with extra conditions: how many more could have been given; the start values filled in
   // for overfixed:
   std::vector<int>
       conflicting;  ///< fixed variables that depend on each other through the constraints; freeing one of them may help
@@ -61,9 +67,9 @@ struct Initialisation {
   bool ok() const { return status == InitialisationStatus::converged; }
 };
 
-/// Finds consistent values near the guess. Explicit ODEs have nothing to find; systems with a certified structure are
-/// solved sparsely in any size; others by Gauss-Newton on the dense derivative array. Throws UsageError for wrong sizes
-/// or indices.
+/// Finds consistent values near the guess. Explicit ODEs have nothing to find without extra conditions; systems with a
+/// certified structure are solved sparsely in any size; others by Gauss-Newton on the dense derivative array. Throws
+/// UsageError for wrong sizes or indices.
 Initialisation initialise(System& system, double t, std::span<const double> guess,
                           const InitialisationOptions& options = {});
 

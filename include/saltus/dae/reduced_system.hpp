@@ -19,7 +19,8 @@ bool needs_reduction(const Structure& structure, const CharacteristicNumbers& nu
 ///
 ///   Z1ᵀ F(t, x, x') = 0            d differential equations
 ///   Z2ᵀ F_[0..mu](t, x, y) = 0     a constraints, the hidden ones included
-///   Tᵀ (x - x_anchor) = 0          u rows that continue undetermined components constantly
+///   Tᵀ (x - x_anchor) = 0          u rows that continue undetermined components constantly: x_anchor is x at the
+///   restart
 ///
 /// where y, the higher derivatives, solves the rest of the derivative array for the given (t, x). As a System it is
 /// square and of index 1 (or 0), so that every implicit integrator for F(t, x, x') = 0 solves it without drift;
@@ -79,7 +80,8 @@ class ReducedSystem final : public System {
   std::vector<int> rows_, columns_;               // the part of the array that is used; columns of y only
   std::vector<double> row_scale_, column_scale_;  // of all rows and columns of the array
   Matrix Z1_, Z2_, T_, inverse_;  // in scaled coordinates; inverse_ is the pseudo-inverse of the part for y
-  std::vector<double> anchor_;    // x at the last refresh
+  std::vector<double> anchor_;    // x at the last restart; points in between are guesses of an integrator
+  bool has_anchor_ = false;
   std::vector<double> X_, base_;  // current coefficients; those at the last refresh
   double base_time_ = 0.0;
   bool has_base_ = false;

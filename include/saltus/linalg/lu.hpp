@@ -5,6 +5,7 @@
 #include <saltus/linalg/sparse.hpp>
 
 #include <complex>
+#include <concepts>
 #include <memory>
 #include <span>
 
@@ -61,6 +62,8 @@ class BasicSparseLu {
   void solve_transposed(std::span<Scalar> b) const;
   /// An estimate of 1 / (‖A‖₁ ‖A^{-1}‖₁) for the values last factorised; 0 if singular.
   double reciprocal_condition() const;
+  /// The sign of the determinant of the values last factorised: -1 or +1; 0 if singular.
+  int determinant_sign() const requires std::same_as<Scalar, double>;
 
  private:
   struct State;

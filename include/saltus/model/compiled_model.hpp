@@ -22,6 +22,7 @@ class CompiledModel final : public HybridSystem {
   const std::vector<VariableInfo>& variables() const override;
   const std::vector<GuardInfo>& guards() const override;
   Mode initial_mode() const override;
+  ExtraConditions* initial_conditions(const Mode& mode) override;
   std::string describe(const Mode& mode) const override;
   System& system(const Mode& mode) override;
   int side(const Mode& mode, int guard) const override;

@@ -103,8 +103,13 @@ class Model {
 
   // --- equations
   void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
-  /// Holds at the start only.
+  /// Holds at the start only, together with the equations; may contain derivatives: der(x) == 0 starts at rest. Start values that are not
+  /// `fixed` are guesses then.
   void initial_equation(const Equation& equation, const SourceLocation& where = {});
+  /// Allows numbers of equations and variables that differ. Contradictory equations are then satisfied in the sense of least squares (the
+  /// run says so), redundant ones do no harm, and components that no equation determines stay constant. Meant for linear modes. Nothing
+  /// is eliminated from such models.
+  void allow_unbalanced();
   /// A discrete variable that always equals an expression, re-evaluated at every event.
   void define(const Expr& discrete, const Expr& value, const SourceLocation& where = {});
 
@@ -212,6 +217,7 @@ struct ModelData {
   std::vector<Mode> modes;
   std::vector<Transition> transitions;
   std::size_t start_mode = 0;
+  bool unbalanced = false;  ///< see Model::allow_unbalanced
   std::vector<std::pair<Expr, Expr>> pre_symbols;  ///< (symbol, its value before the event)
   Expr initial_symbol, terminal_symbol;            ///< numbers unless used
 };

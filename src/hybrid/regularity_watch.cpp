@@ -1,0 +1,213 @@
+// A sign change of the determinant proves a singular point between two points of the solution however far they are
+// apart, which a small singular value cannot; the latter finds approaches and touches.
+#include "hybrid/regularity_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+namespace {
+
+// Below this part of its first value, or after such a fall in one step, the margin alarms.
+constexpr double far_below = 1e-6, sudden = 1e-3;
+// Below this part of its first value it counts as zero.
+constexpr double vanished = 1e-9;
+// Up to this size modes without certificate get decompositions of their own, wherever they are needed; larger ones have
+// the margin that comes with the Jacobians of the integrator, if they are reduced.
+constexpr int largest_dense_watch = 30;
+// Large modes are looked at now and then only: a factorisation per step would be felt.
+constexpr int large_mode = 200, large_mode_interval = 10;
+
+double power_of_two_near(double value) {
+  return value > 0.0 && std::isfinite(value) ? std::exp2(std::round(std::log2(value))) : 1.0;
+}
+
+}  // namespace
+
+RegularityWatch::RegularityWatch() = default;
+RegularityWatch::~RegularityWatch() = default;
+
+void RegularityWatch::begin(System& system, const CharacteristicValues* values, const ReducedSystem* reduced, double t,
+                            std::span<const double> x, std::span<const double> xp) {
+  system_ = nullptr;
+  if (!values || system.structure().constant_jacobian) return;
+  values_ = values;
+  reduced_ = reduced;
+  own_.reset();
+  jacobian_.reset();
+  const Structure& s = system.structure();
+  if (values->certificate.valid && !values->structure.singular()) {
+    jacobian_ = std::make_unique<SystemJacobian>(s, values->structure);
+    if (!lu_.analyse(jacobian_->pattern())) return;
+    Fx_.resize(s.state_pattern.row.size());
+    Fxp_.resize(s.derivative_pattern.row.size());
+    entries_.resize(jacobian_->pattern().row.size());
+  } else if (s.variables <= largest_dense_watch && values->T2.rows() == s.variables) {
+    own_ = std::make_unique<ReducedSystem>(system, *values);
+  } else if (!reduced) {
+    return;
+  }
+  system_ = &system;
+  x_.resize(x.size());
+  xp_.resize(x.size());
+  interval_ = s.variables > large_mode ? large_mode_interval : 1;
+  steps_ = 0;
+  row_scale_.clear();
+  last_ = read(t, x, xp);
+  first_margin_ = last_.margin;
+  last_time_ = t;
+  slope_ = 0.0;
+  checked_margin_ = std::numeric_limits<double>::infinity();
+}
+
+RegularityWatch::Reading RegularityWatch::read(double t, std::span<const double> x, std::span<const double> xp) {
+  if (jacobian_) return read_jacobian(t, x, xp);
+  if (own_) return own_->refresh(t, x, xp) ? Reading{own_->margin(), 0} : Reading{0.0, 0};
+  return {reduced_->margin(), 0};
+}
+
+// The margin is the distance 1 / |A^-1| from singularity, in the scaling of the first point.
+RegularityWatch::Reading RegularityWatch::read_jacobian(double t, std::span<const double> x,
+                                                        std::span<const double> xp) {
+  system_->jacobian(t, x, xp, Fx_, Fxp_);
+  jacobian_->assemble(Fx_, Fxp_, entries_);
+  if (row_scale_.empty()) scale_jacobian();
+  const SparsePattern& p = jacobian_->pattern();
+  double largest = 0.0;
+  for (int j = 0; j < p.columns; ++j) {
+    double sum = 0.0;
+    for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
+      entries_[k] *= row_scale_[p.row[k]] * column_scale_[j];
+      sum += std::abs(entries_[k]);
+    }
+    largest = std::max(largest, sum);
+  }
+  if (!lu_.factorise(entries_)) return {0.0, 0};
+  return {lu_.reciprocal_condition() * largest, lu_.determinant_sign()};
+}
+
+void RegularityWatch::scale_jacobian() {
+  const SparsePattern& p = jacobian_->pattern();
+  row_scale_.assign(static_cast<std::size_t>(p.rows), 0.0);
+  column_scale_.assign(static_cast<std::size_t>(p.columns), 0.0);
+  for (std::size_t k = 0; k < entries_.size(); ++k)
+    row_scale_[p.row[k]] = std::max(row_scale_[p.row[k]], std::abs(entries_[k]));
+  for (double& r : row_scale_) r = 1.0 / power_of_two_near(r);
+  for (int j = 0; j < p.columns; ++j) {
+    for (int k = p.start[j]; k < p.start[j + 1]; ++k)
+      column_scale_[j] = std::max(column_scale_[j], std::abs(entries_[k]) * row_scale_[p.row[k]]);
+    column_scale_[j] = 1.0 / power_of_two_near(column_scale_[j]);
+  }
+}
+
+RegularityWatch::Reading RegularityWatch::read_at(const DensePolynomial& dense, double t) {
+  dense.evaluate(t, x_);
+  dense.derivative(t, xp_);
+  return read(t, x_, xp_);
+}
+
+Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
+  if (!system_ || ++steps_ % interval_ != 0) return {};
+  Reading now = read_at(dense, end);
+  const Reading before = last_;
+  const double length = std::abs(end - last_time_), slope = slope_;
+  last_ = now;
+  last_time_ = end;
+  slope_ = length > 0.0 ? (now.margin - before.margin) / length : 0.0;
+  // a singular value has no sign: where it is about to vanish, its smallest value on the way is looked for
+  double lowest = end;
+  if (own_ && before.margin + slope * length < 0.1 * before.margin) {
+    lowest = find_minimum(dense, end);
+    const Reading there = read_at(dense, lowest);
+    if (there.margin < now.margin)
+      now = there;
+    else
+      lowest = end;
+  }
+  const bool crossed = before.sign != 0 && now.sign != 0 && now.sign != before.sign;
+  const bool fallen = now.margin < far_below * first_margin_ || now.margin < sudden * before.margin;
+  if (!crossed && !(fallen && now.margin < 0.1 * checked_margin_)) return {};
+  checked_margin_ = now.margin;
+  time_ = crossed ? locate(dense, end) : lowest;
+  // between two neighbouring numbers lies no point at which the values could be seen to differ: the margin decides
+  const bool singular = (crossed ? read_at(dense, time_).margin : now.margin) < vanished * first_margin_;
+  dense.evaluate(time_, x_);
+  return compare(time_, x_, singular);
+}
+
+// Golden section. A simple zero of the margin is a kink, which can be found to the last bit.
+double RegularityWatch::find_minimum(const DensePolynomial& dense, double end) {
+  constexpr double ratio = 0.6180339887498949;
+  double a = dense.t0, b = end;
+  double p = b - ratio * (b - a), q = a + ratio * (b - a);
+  double at_p = read_at(dense, p).margin, at_q = read_at(dense, q).margin;
+  for (int k = 0; k < 75; ++k) {
+    if (at_p < at_q) {
+      b = q;
+      q = p;
+      at_q = at_p;
+      p = b - ratio * (b - a);
+      at_p = read_at(dense, p).margin;
+    } else {
+      a = p;
+      p = q;
+      at_p = at_q;
+      q = a + ratio * (b - a);
+      at_q = read_at(dense, q).margin;
+    }
+  }
+  return at_p < at_q ? p : q;
+}
+
+// Bisection to the last bit: the values are those of the singular point only there. With an interval of several steps
+// the change may lie before this step; then its beginning is as near as can be.
+double RegularityWatch::locate(const DensePolynomial& dense, double end) {
+  double a = dense.t0, b = end;
+  const int after = last_.sign;
+  if (read_at(dense, a).sign == after) return a;
+  for (int k = 0; k < 200; ++k) {
+    const double middle = a + 0.5 * (b - a);
+    if (middle == a || middle == b) break;
+    const int sign = read_at(dense, middle).sign;
+    if (sign == 0) return middle;
+    (sign == after ? b : a) = middle;
+  }
+  return b;
+}
+
+Failure RegularityWatch::compare(double t, std::span<const double> x, bool singular) const {
+  const CharacteristicValues found = characteristic_values(*system_, t, x, {.neighbours = false});
+  const auto same = [](const CharacteristicNumbers& p, const CharacteristicNumbers& q) {
+    return p.mu == q.mu && p.d == q.d && p.a == q.a && p.u == q.u && p.v == q.v;
+  };
+  const bool decided = found.status != AnalysisStatus::undecided;
+  const bool changed = !decided || !same(found.numbers, values_->numbers);
+  if (!changed && !singular) return {};
+  return {StatusCode::singular_mode,
+          fmt::format("the characteristic values of this mode change at t = {:.12g}: {} before, {} there; the solution "
+                      "need not be unique "
+                      "or need not exist beyond",
+                      t, to_string(values_->numbers),
+                      !decided  ? "none that can be decided"
+                      : changed ? to_string(found.numbers)
+                                : "a singular system Jacobian"),
+          {}};
+}
+
+Failure RegularityWatch::explain(double t, std::span<const double> x, std::span<const double> xp) {
+  if (!system_) return {};
+  const Reading now = read(t, x, xp);
+  if (!(now.margin < sudden * first_margin_)) return {};
+  if (Failure changed = compare(t, x, false)) return changed;
+  return {StatusCode::singular_mode,
+          fmt::format("the mode becomes singular near t = {:.12g}: the distance from a change of its characteristic "
+                      "values ({}) has fallen "
+                      "by the factor {:.2g}",
+                      t, to_string(values_->numbers), now.margin / first_margin_),
+          {}};
+}
+
+}  // namespace saltus

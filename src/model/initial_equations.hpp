@@ -1,0 +1,45 @@
+// The initial equations of a recorded model.
+#pragma once
+
+#include <saltus/dae/extra_conditions.hpp>
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/expr/expr.hpp>
+#include <saltus/program/program.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+class InitialEquations final : public ExtraConditions {
+ public:
+  /// What the residuals are functions of.
+  struct Symbols {
+    Expr time;
+    std::vector<Expr> variables, derivatives, parameters, discretes, locks;
+  };
+
+  InitialEquations(const Symbols& symbols, const std::vector<Expr>& residuals, std::vector<std::string> names,
+                   std::vector<double> parameter_values, ProgramOptions options);
+
+  /// Discrete values and locks to be used.
+  void set_mode(const Mode& mode);
+
+  int count() const override { return static_cast<int>(names_.size()); }
+  std::string name(int i) const override { return names_[i]; }
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> h) override;
+  void jacobian(double t, std::span<const double> x, std::span<const double> xp, Matrix& hx, Matrix& hxp) override;
+
+ private:
+  struct Place {
+    int row, column;
+  };
+  std::vector<std::string> names_;
+  std::vector<double> parameter_values_, discrete_, locks_, values_;
+  std::vector<Place> state_places_, derivative_places_;
+  Program residual_, jacobian_;
+  Workspace residual_work_, jacobian_work_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,96 @@
+// Differential-algebraic problems of the literature, from start values to published end points through simulate.
+//
+// Accuracy is stated as a factor: error / (tolerance (1 + |reference|)), largest over the variables. Each step may add
+// an error of one tolerance, and the problem multiplies what was added before by its own amplification K: the factor is
+// at most steps * K. K is measured with a disturbed start where it is not about 1.
+#include <gtest/gtest.h>
+#include <saltus/dae/initialisation.hpp>
+#include <saltus/hybrid/simulate.hpp>
+
+#include <cmath>
+
+#include "problems/circuits.hpp"
+#include "problems/mechanics.hpp"
+#include "problems/seven_body.hpp"
+#include "problems/single_mode.hpp"
+
+namespace saltus {
+namespace {
+
+using problems::SingleMode;
+
+double distance(const std::vector<double>& x, const std::vector<double>& reference) {
+  double worst = 0.0;
+  for (std::size_t j = 0; j < reference.size(); ++j)
+    worst = std::max(worst, std::abs(x[j] - reference[j]) / (1.0 + std::abs(reference[j])));
+  return worst;
+}
+
+struct Outcome {
+  double factor = std::numeric_limits<double>::infinity();
+  double steps = 0.0;
+};
+
+void reach(std::shared_ptr<HybridSystem> system, double stop, double tolerance, const std::vector<double>& reference,
+           Outcome& outcome, Method method = Method::automatic) {
+  const Trajectory run =
+      simulate(std::move(system), {.stop = stop, .rtol = tolerance, .atol = tolerance, .method = method});
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  outcome = {distance(run.final(), reference) / tolerance, static_cast<double>(run.statistics().steps)};
+  testing::Test::RecordProperty(
+      std::string(to_string(method)) + "_1e" + std::to_string(static_cast<int>(std::round(std::log10(tolerance)))),
+      "factor " + std::to_string(outcome.factor) + ", steps " + std::to_string(run.statistics().steps) + "+" +
+          std::to_string(run.statistics().rejected));
+}
+
+// Index 3; positions, velocities and multipliers. Springs are stiff, but nothing grows: K = 1.
+TEST(DaeReference, TheCarAxisReachesItsEndPoint) {
+  for (const double tolerance : {1e-6, 1e-7, 1e-8}) {
+    Outcome o;
+    reach(std::make_shared<SingleMode>(problems::car_axis()), 3.0, tolerance, problems::car_axis_reference, o);
+    if (HasFatalFailure()) return;
+    EXPECT_LT(o.factor, o.steps) << tolerance;
+  }
+}
+
+// Index 1 with a singular constant matrix. Capacitors discharge: errors are forgotten, K < 1.
+TEST(DaeReference, TheTransistorAmplifierReachesItsEndPoint) {
+  for (const Method method : {Method::rodas5p, Method::radau5})
+    for (const double tolerance : {1e-6, 1e-7, 1e-8}) {
+      Outcome o;
+      reach(std::make_shared<SingleMode>(problems::transistor_amplifier()), 0.2, tolerance,
+            problems::transistor_amplifier_reference, o, method);
+      if (HasFatalFailure()) return;
+      EXPECT_LT(o.factor, 10.0) << to_string(method) << " " << tolerance;
+    }
+}
+
+// Index 3 with accelerations up to 1e6: a small shift in phase is a large one in velocity.
+TEST(DaeReference, TheSevenBodyMechanismReachesItsEndPoint) {
+  enum { theta = 1, velocity_of_theta = 8 };
+  const auto mechanism = [](double start_of_theta) {
+    problems::Problem p = problems::seven_body();
+    p.guess[theta] = start_of_theta;
+    return std::make_shared<SingleMode>(std::move(p), std::vector<int>{theta, velocity_of_theta});
+  };
+  constexpr double disturbance = 1e-4;
+  const SimulateOptions fine{.stop = 0.03, .rtol = 1e-8, .atol = 1e-8};
+  const Trajectory plain = simulate(mechanism(0.0), fine), disturbed = simulate(mechanism(disturbance), fine);
+  ASSERT_TRUE(plain.status().ok()) << plain.status().message;
+  ASSERT_TRUE(disturbed.status().ok()) << disturbed.status().message;
+  const double amplification = distance(disturbed.final(), plain.final()) / disturbance;
+  RecordProperty("amplification", std::to_string(amplification));
+  std::vector<double> errors;
+  for (const double tolerance : {1e-6, 1e-7, 1e-8}) {
+    Outcome o;
+    reach(mechanism(0.0), 0.03, tolerance, problems::seven_body_reference, o);
+    if (HasFatalFailure()) return;
+    EXPECT_LT(o.factor, o.steps * std::max(1.0, amplification)) << tolerance;
+    errors.push_back(o.factor * tolerance);
+  }
+  // a hundred times the tolerance is at least ten times the error: the limit is the published point
+  EXPECT_LT(errors[2], 0.1 * errors[0]);
+}
+
+}  // namespace
+}  // namespace saltus

@@ -106,9 +106,18 @@ class Iteration {
     if (extra_ == 0) return;
     options_.conditions->residual(t_, coefficient(0), coefficient(1), std::span(f_).subspan(array_rows_));
     const int n = static_cast<int>(n_);
-    Matrix hx(extra_, n), hxp(extra_, n);
-    options_.conditions->jacobian(t_, coefficient(0), coefficient(1), hx, hxp);
-    J_ = above(J_, beside(beside(hx, hxp), Matrix(extra_, J_.columns() - 2 * n)));
+    const SparsePattern &in_state = options_.conditions->state_pattern(),
+                        &in_derivative = options_.conditions->derivative_pattern();
+    hx_.resize(in_state.row.size());
+    hxp_.resize(in_derivative.row.size());
+    options_.conditions->jacobian(t_, coefficient(0), coefficient(1), hx_, hxp_);
+    Matrix rows(extra_, J_.columns());
+    for (int j = 0; j < n; ++j) {
+      for (int k = in_state.start[j]; k < in_state.start[j + 1]; ++k) rows(in_state.row[k], j) = hx_[k];
+      for (int k = in_derivative.start[j]; k < in_derivative.start[j + 1]; ++k)
+        rows(in_derivative.row[k], n + j) = hxp_[k];
+    }
+    J_ = above(J_, rows);
   }
 
   void choose_free(bool hold_state) {
@@ -186,7 +195,7 @@ class Iteration {
   std::size_t n_, array_rows_;
   int extra_ = 0;  // rows of extra conditions
   Matrix J_;
-  std::vector<double> f_, trial_f_, row_, column_;
+  std::vector<double> f_, trial_f_, row_, column_, hx_, hxp_;
   std::vector<int> free_;
 };
 

@@ -15,6 +15,7 @@
 #include "dae/array_newton.hpp"
 #include "dae/component_choice.hpp"
 #include "dae/preference.hpp"
+#include "dae/sparse_start.hpp"
 #include "dae/structured_array.hpp"
 
 namespace saltus {
@@ -174,6 +175,7 @@ class Initialiser {
   }
 
   void solve_extended() {
+    if (solve_extended_sparsely()) return;
     DerivativeArray array(system_);
     level_ = s_.explicit_ode ? 0 : std::min(values_->mu + 1, array.highest_level());
     result_.X.assign(guess_.begin(), guess_.end());
@@ -203,6 +205,21 @@ class Initialiser {
       result_.status = InitialisationStatus::inconsistent_least_squares;
       find_contradiction(answer);
     }
+  }
+
+  // As many conditions as degrees of freedom, and no hidden constraints: the usual case, in any size.
+  bool solve_extended_sparsely() {
+    const bool index_one = certified() && (values_.structure.equation_offset.empty() ||
+                                           *std::ranges::max_element(values_.structure.equation_offset) == 0);
+    if (!s_.explicit_ode && !index_one) return false;
+    result_.X.assign(guess_.begin(), guess_.end());
+    result_.X.resize(2 * n_, 0.0);
+    const SparseStart answer = solve_sparse_start(system_, *options_.conditions, t_, mask(result_.held), result_.X);
+    if (!answer.solved) return false;
+    result_.iterations = answer.iterations;
+    result_.steps = answer.corrections;
+    result_.status = InitialisationStatus::converged;
+    return true;
   }
 
   // Directions of x_[0] along which nothing changes to first order: those of all unknowns less those of the

@@ -53,7 +53,7 @@ void StructuredArray::build_pattern() {
   std::vector<Entry> entries;
   for (const auto& [j, q] : columns_) {
     entries.clear();
-    const auto add = [&](const SparsePattern& p, int shift, bool derivative) {
+    const auto add = [&, j = j, q = q](const SparsePattern& p, int shift, bool derivative) {
       for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
         const int i = p.row[k], nonzeros = p.nonzeros();
         for (int l = std::max(0, q - shift); l <= analysis_.equation_offset[i]; ++l) {

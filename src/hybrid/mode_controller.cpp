@@ -134,6 +134,12 @@ bool ModeController::settle(const EventInput& input) {
     const bool admissible = weights_admissible();
     if (!changed && admissible) return true;
     const bool cycle = std::find(seen.begin(), seen.end(), transition.mode) != seen.end();
+    if (cycle && reset) {
+      std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
+      const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
+      for (std::size_t k = first; k < transition.fired.size(); ++k) text += (k > first ? ", '" : " '") + transition.fired[k] + "'";
+      return fail(StatusCode::too_many_mode_changes, text, transition.fired);
+    }
     if (cycle || (!changed && !admissible)) {
       if (regimes_chosen++ > 3 || !choose_regime(t)) return false;
       seen.clear();

@@ -2,6 +2,9 @@
 
 #include <saltus/expr/derivative.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace saltus {
 
 InitialEquations::InitialEquations(const Symbols& s, const std::vector<Expr>& residuals, std::vector<std::string> names,
@@ -9,20 +12,25 @@ InitialEquations::InitialEquations(const Symbols& s, const std::vector<Expr>& re
     : names_(std::move(names)), parameter_values_(std::move(parameter_values)) {
   using Groups = std::vector<std::vector<Expr>>;
   const Groups inputs{{s.time}, s.variables, s.derivatives, s.parameters, s.discretes, s.locks};
-  std::vector<Expr> entries;
-  const auto differentiate = [&](const std::vector<Expr>& symbols, std::vector<Place>& places) {
-    for (const auto& entry : saltus::jacobian(residuals, symbols).entries) {
-      places.push_back({entry.row, entry.column});
-      entries.push_back(entry.value);
+  const int n = static_cast<int>(s.variables.size());
+  const auto differentiate = [&](const std::vector<Expr>& symbols, SparsePattern& pattern) {
+    auto entries = saltus::jacobian(residuals, symbols).entries;
+    std::ranges::sort(entries, {}, [](const auto& e) { return std::pair(e.column, e.row); });
+    std::vector<std::pair<int, int>> places;
+    std::vector<Expr> values;
+    for (const auto& entry : entries) {
+      places.emplace_back(entry.row, entry.column);
+      values.push_back(entry.value);
     }
+    pattern = make_pattern(count(), n, places);
+    return values;
   };
-  differentiate(s.variables, state_places_);
-  differentiate(s.derivatives, derivative_places_);
+  const std::vector<Expr> in_state = differentiate(s.variables, state_pattern_),
+                          in_derivative = differentiate(s.derivatives, derivative_pattern_);
   residual_ = Program(inputs, Groups{residuals}, options);
-  jacobian_ = Program(inputs, Groups{entries}, options);
+  jacobian_ = Program(inputs, Groups{in_state, in_derivative}, options);
   residual_work_ = residual_.workspace();
   jacobian_work_ = jacobian_.workspace();
-  values_.resize(entries.size());
 }
 
 void InitialEquations::set_mode(const Mode& mode) {
@@ -36,14 +44,11 @@ void InitialEquations::residual(double t, std::span<const double> x, std::span<c
   residual_(in, out, residual_work_);
 }
 
-void InitialEquations::jacobian(double t, std::span<const double> x, std::span<const double> xp, Matrix& hx,
-                                Matrix& hxp) {
+void InitialEquations::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> hx,
+                                std::span<double> hxp) {
   const double* in[] = {&t, x.data(), xp.data(), parameter_values_.data(), discrete_.data(), locks_.data()};
-  double* const out[] = {values_.data()};
+  double* const out[] = {hx.data(), hxp.data()};
   jacobian_(in, out, jacobian_work_);
-  const double* value = values_.data();
-  for (const auto& [row, column] : state_places_) hx(row, column) = *value++;
-  for (const auto& [row, column] : derivative_places_) hxp(row, column) = *value++;
 }
 
 }  // namespace saltus

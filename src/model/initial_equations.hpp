@@ -29,15 +29,15 @@ class InitialEquations final : public ExtraConditions {
   int count() const override { return static_cast<int>(names_.size()); }
   std::string name(int i) const override { return names_[i]; }
   void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> h) override;
-  void jacobian(double t, std::span<const double> x, std::span<const double> xp, Matrix& hx, Matrix& hxp) override;
+  void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> hx,
+                std::span<double> hxp) override;
+  const SparsePattern& state_pattern() const override { return state_pattern_; }
+  const SparsePattern& derivative_pattern() const override { return derivative_pattern_; }
 
  private:
-  struct Place {
-    int row, column;
-  };
   std::vector<std::string> names_;
-  std::vector<double> parameter_values_, discrete_, locks_, values_;
-  std::vector<Place> state_places_, derivative_places_;
+  std::vector<double> parameter_values_, discrete_, locks_;
+  SparsePattern state_pattern_, derivative_pattern_;
   Program residual_, jacobian_;
   Workspace residual_work_, jacobian_work_;
 };

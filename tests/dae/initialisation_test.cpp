@@ -224,22 +224,32 @@ TEST(Initialise, ClosesTheLoopsOfTheSevenBodyMechanism) {
 // The steady state of the driven pendulum by conditions written by hand, and what is left open without them.
 class AtRest final : public ExtraConditions {
  public:
-  explicit AtRest(std::vector<int> variables) : variables_(std::move(variables)) {}
+  AtRest(const System& system, const std::vector<int>& variables) : variables_(variables) {
+    const int n = system.structure().variables;
+    std::vector<std::pair<int, int>> places;
+    for (int i = 0; i < count(); ++i) places.emplace_back(i, variables[i]);
+    state_ = make_pattern(count(), n, std::vector<std::pair<int, int>>{});
+    derivative_ = make_pattern(count(), n, places);
+  }
   int count() const override { return static_cast<int>(variables_.size()); }
+  const SparsePattern& state_pattern() const override { return state_; }
+  const SparsePattern& derivative_pattern() const override { return derivative_; }
   void residual(double, std::span<const double>, std::span<const double> xp, std::span<double> h) override {
     for (std::size_t i = 0; i < variables_.size(); ++i) h[i] = xp[variables_[i]];
   }
-  void jacobian(double, std::span<const double>, std::span<const double>, Matrix&, Matrix& hxp) override {
-    for (int i = 0; i < count(); ++i) hxp(i, variables_[i]) = 1.0;
+  void jacobian(double, std::span<const double>, std::span<const double>, std::span<double>,
+                std::span<double> hxp) override {
+    std::ranges::fill(hxp, 1.0);
   }
 
  private:
   std::vector<int> variables_;
+  SparsePattern state_, derivative_;
 };
 
 TEST(Initialise, SolvesExtraConditionsTogetherWithTheHiddenConstraints) {
   const Problem p = guess_off_the_manifold();
-  AtRest rest({px, py, vx, vy});
+  AtRest rest(*p.system, {px, py, vx, vy});
   const Initialisation i = initialise(*p.system, p.t, p.guess, {.conditions = &rest});
   ASSERT_TRUE(i.ok()) << i.message;
   EXPECT_EQ(i.freedom, 0);
@@ -247,7 +257,7 @@ TEST(Initialise, SolvesExtraConditionsTogetherWithTheHiddenConstraints) {
   EXPECT_NEAR(std::abs(i.x[py]), 1.0, 1e-12);
   EXPECT_NEAR(i.x[lambda], -problems::gravity * i.x[py], 1e-11);
 
-  AtRest one({px});
+  AtRest one(*p.system, {px});
   const Initialisation half = initialise(*p.system, p.t, p.guess, {.conditions = &one});
   ASSERT_TRUE(half.ok()) << half.message;
   EXPECT_EQ(half.freedom, 1);

@@ -116,6 +116,32 @@ TEST(InitialEquations, MayDependOnParametersDiscreteValuesAndTheMode) {
   EXPECT_NEAR(run.at(0.0, "x"), 1.0, 1e-13);
 }
 
+// A rod with ends at 0 and 1 in thermal equilibrium: a straight line. As an explicit ODE, and with the ends as
+// algebraic variables.
+TEST(InitialEquations, ALargeModelStartsInEquilibrium) {
+  constexpr int n = 3000;
+  for (const bool algebraic_ends : {false, true}) {
+    Model m("rod");
+    std::vector<Expr> u;
+    for (int i = 0; i <= n + 1; ++i)
+      u.push_back((i == 0 || i == n + 1) && !algebraic_ends ? Expr(i == 0 ? 0.0 : 1.0)
+                                                            : m.variable("u" + std::to_string(i), 0.5));
+    if (algebraic_ends) {
+      m.equation(u[0] * (1.0 + u[0] * u[0]) == 0.0);
+      m.equation(u[n + 1] * (1.0 + u[n + 1] * u[n + 1]) == 2.0);
+    }
+    for (int i = 1; i <= n; ++i) {
+      m.equation(der(u[i]) == (n + 1.0) * (n + 1.0) * (u[i - 1] - 2.0 * u[i] + u[i + 1]));
+      m.initial_equation(der(u[i]) == 0.0);
+    }
+    const Trajectory run = simulate(m, {.stop = 0.0});  // the start only
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    // the condition number of the second difference is about n^2
+    for (const int i : {1, n / 3, n})
+      EXPECT_NEAR(run.at(0.0, "u" + std::to_string(i)), i / (n + 1.0), 10.0 * n * n * 2.2e-16) << i;
+  }
+}
+
 TEST(InitialEquations, ThatContradictAFixedStartValueAreNamedWithIt) {
   Model m("contradiction");
   const Expr x = m.variable("x", 2.0, {.fixed = true}), y = m.variable("y", 1.0, {.fixed = true});

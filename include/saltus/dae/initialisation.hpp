@@ -34,7 +34,8 @@ struct InitialisationOptions {
   Hold hold = Hold::differential;
   /// Conditions to be solved together with the constraints, hidden ones included; null: none. The fixed variables keep
   /// their values, all others are guesses and move as little as possible (as with Hold::fixed_only); then explicit ODEs
-  /// have something to find too. Needs dense linear algebra: at most 2000 variables. Not owned.
+  /// have something to find too. Sparse where the conditions are as many as the degrees of freedom and there are no
+  /// hidden constraints; dense otherwise, for at most 4000 columns of the derivative array. Not owned.
   ExtraConditions* conditions = nullptr;
 };
 

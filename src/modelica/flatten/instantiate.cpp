@@ -49,7 +49,7 @@ ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
   if (outer->value) result->value = outer->value;
   for (const auto& [name, argument] : outer->arguments) {
     const auto same = std::find_if(result->arguments.begin(), result->arguments.end(),
-                                   [&](const auto& known) { return known.first == name; });
+                                   [&, wanted = name](const auto& known) { return known.first == wanted; });
     if (same == result->arguments.end())
       result->arguments.emplace_back(name, argument);
     else

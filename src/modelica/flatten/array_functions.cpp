@@ -68,23 +68,9 @@ Value Flattener::reduce(std::string_view name, const Call& call, const Location&
   return result;
 }
 
+// size, reductions, transpose, cat and the like
 bool Flattener::array_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                            Value& result) {
-  const auto sizes = [&](const std::vector<Value>& values, std::size_t from) {
-    Dims dims;
-    std::int64_t total = 1;
-    for (std::size_t k = from; k < values.size(); ++k) {
-      const Location& place = call.arguments[k].value->where;
-      const std::int64_t n = integer(values[k], place, "the size of an array");
-      if (n < 0) throw Fault{place, "the size of an array is negative: " + std::to_string(n)};
-      if (n > limits_.scalars || (n > 0 && total > limits_.scalars / n))
-        throw Fault{place, "the array has more than " + std::to_string(limits_.scalars) + " elements"};
-      total *= std::max<std::int64_t>(n, 1);
-      dims.push_back(n);
-    }
-    charge(total, where);
-    return dims;
-  };
   if (name == "sum" || name == "product" || name == "min" || name == "max") {
     result = reduce(name, call, where, context);
     return true;
@@ -116,6 +102,53 @@ bool Flattener::array_call(std::string_view name, const Call& call, const Locati
     }
     return true;
   }
+  if (name == "transpose") {
+    result = transpose(arguments(call, context, 1, 1, where).front(), where);
+    return true;
+  }
+  if (name == "cat") {
+    std::vector<Value> values = arguments(call, context, 2, 1000000, where);
+    const std::int64_t k = integer(values[0], where, "the dimension of 'cat'");
+    if (k < 1) throw Fault{where, "the dimension of 'cat' must be positive"};
+    values.erase(values.begin());
+    result = concatenate(static_cast<std::size_t>(k - 1), values, where);
+    return true;
+  }
+  if (name == "scalar" || name == "vector" || name == "matrix") {
+    result = std::move(arguments(call, context, 1, 1, where).front());
+    if (result.type == TypeKind::record) throw Fault{where, "'" + std::string(name) + "' needs an array of numbers"};
+    const auto size = static_cast<std::int64_t>(result.elements.size());
+    if (name == "scalar" && size != 1)
+      throw Fault{where, "'scalar' needs one element, not a value of type " + describe(result)};
+    if (name == "scalar") result.dims = {};
+    if (name == "vector") result.dims = {size};
+    if (name == "matrix") {
+      while (result.dims.size() < 2) result.dims.push_back(1);
+      if (result.dims.size() > 2) throw Fault{where, "'matrix' of a value of type " + describe(result)};
+    }
+    return true;
+  }
+  return construct_call(name, call, where, context, result) || vector_call(name, call, where, context, result);
+}
+
+// Functions that make arrays of given sizes.
+bool Flattener::construct_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                               Value& result) {
+  const auto sizes = [&](const std::vector<Value>& values, std::size_t from) {
+    Dims dims;
+    std::int64_t total = 1;
+    for (std::size_t k = from; k < values.size(); ++k) {
+      const Location& place = call.arguments[k].value->where;
+      const std::int64_t n = integer(values[k], place, "the size of an array");
+      if (n < 0) throw Fault{place, "the size of an array is negative: " + std::to_string(n)};
+      if (n > limits_.scalars || (n > 0 && total > limits_.scalars / n))
+        throw Fault{place, "the array has more than " + std::to_string(limits_.scalars) + " elements"};
+      total *= std::max<std::int64_t>(n, 1);
+      dims.push_back(n);
+    }
+    charge(total, where);
+    return dims;
+  };
   if (name == "zeros" || name == "ones") {
     const std::vector<Value> values = arguments(call, context, 1, 100, where);
     const Dims dims = sizes(values, 0);
@@ -170,32 +203,12 @@ bool Flattener::array_call(std::string_view name, const Call& call, const Locati
     result.elements.push_back(values[1].scalar());
     return true;
   }
-  if (name == "transpose") {
-    result = transpose(arguments(call, context, 1, 1, where).front(), where);
-    return true;
-  }
-  if (name == "cat") {
-    std::vector<Value> values = arguments(call, context, 2, 1000000, where);
-    const std::int64_t k = integer(values[0], where, "the dimension of 'cat'");
-    if (k < 1) throw Fault{where, "the dimension of 'cat' must be positive"};
-    values.erase(values.begin());
-    result = concatenate(static_cast<std::size_t>(k - 1), values, where);
-    return true;
-  }
-  if (name == "scalar" || name == "vector" || name == "matrix") {
-    result = std::move(arguments(call, context, 1, 1, where).front());
-    if (result.type == TypeKind::record) throw Fault{where, "'" + std::string(name) + "' needs an array of numbers"};
-    const auto size = static_cast<std::int64_t>(result.elements.size());
-    if (name == "scalar" && size != 1)
-      throw Fault{where, "'scalar' needs one element, not a value of type " + describe(result)};
-    if (name == "scalar") result.dims = {};
-    if (name == "vector") result.dims = {size};
-    if (name == "matrix") {
-      while (result.dims.size() < 2) result.dims.push_back(1);
-      if (result.dims.size() > 2) throw Fault{where, "'matrix' of a value of type " + describe(result)};
-    }
-    return true;
-  }
+  return false;
+}
+
+// Functions of vectors and square matrices.
+bool Flattener::vector_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                            Value& result) {
   if (name == "cross" || name == "skew" || name == "outerProduct" || name == "symmetric") {
     const std::vector<Value> v = arguments(call, context, name == "cross" || name == "outerProduct" ? 2 : 1,
                                            name == "cross" || name == "outerProduct" ? 2 : 1, where);

@@ -170,6 +170,10 @@ class Flattener {
   bool math_call(std::string_view name, const Call& call, const Location& where, const Context& context, Value& result);
   bool array_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                   Value& result);
+  bool construct_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                      Value& result);
+  bool vector_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                   Value& result);
   Value reduce(std::string_view name, const Call& call, const Location& where, const Context& context);
   std::vector<Value> arguments(const Call& call, const Context& context, std::size_t least, std::size_t most,
                                const Location& where);

@@ -21,6 +21,7 @@ class Search {
     mark_forbidden();
     choose_definitions();
     order_definitions();
+    if (n_ > 0 && sorted_.size() == n_) sorted_.pop_back();  // a model without states keeps one variable to integrate
     for (const int v : sorted_) {
       result.eliminated[v] = 1;
       result.equation_used[definition_[v]] = 1;

@@ -25,6 +25,18 @@ TEST(Dae, AnImplicitAlgebraicEquationIsSolvedAlong) {
   EXPECT_NEAR(y_end + y_end * y_end * y_end, run.at(2.0, "x"), 1e-8);
 }
 
+TEST(Dae, AModelWithoutStatesFollowsItsFormulas) {
+  Model m("formulas");
+  const Expr y = m.variable("y"), z = m.variable("z"), t = m.time();
+  m.equation(y == sin(t));
+  m.equation(z == if_else(y > 0.5, 2.0 * y, y));
+  const Trajectory run = simulate(m, to(3.0, 1e-6));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_NEAR(run.at(1.0, "y"), std::sin(1.0), 1e-4);
+  EXPECT_NEAR(run.at(3.0, "y"), std::sin(3.0), 1e-6);
+  EXPECT_NEAR(run.at(3.0, "z"), std::sin(3.0), 1e-6);
+}
+
 TEST(Dae, ContradictingStartValuesAreNamed) {
   Model m("index 1");
   const Expr x = m.variable("x", 2.0, {.fixed = true}), y = m.variable("y", 0.7, {.fixed = true});

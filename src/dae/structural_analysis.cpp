@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <cstdint>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -124,7 +125,9 @@ void find_offsets(const Signature& s, const Assignment& a, StructuralAnalysis& r
     for (int e = s.start[i]; e < s.start[i + 1]; ++e) d[s.column[e]] = std::max(d[s.column[e]], c[i] + s.order[e]);
   if (n == 0) return;
   result.index = *std::ranges::max_element(c) + (*std::ranges::min_element(d) == 0 ? 1 : 0);
-  result.degrees_of_freedom = std::accumulate(d.begin(), d.end(), 0) - std::accumulate(c.begin(), c.end(), 0);
+  // the offsets of a chain of index n add up to n^2/2
+  result.degrees_of_freedom = static_cast<int>(std::accumulate(d.begin(), d.end(), std::int64_t{0}) -
+                                               std::accumulate(c.begin(), c.end(), std::int64_t{0}));
 }
 
 // Marks what alternating paths reach from unmatched rows (over) and unmatched columns (under).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
+#include <saltus/dae/solution_series.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -85,9 +86,16 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   return check_finite(system, t, x, "value");
 }
 
+bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {
+  static const CharacteristicValues none;
+  const auto it = analyses_.find(&system.structure());
+  if (it == analyses_.end() && !system.structure().explicit_ode) return false;
+  return solution_series(system, t, x, it == analyses_.end() ? none : it->second.values, order, X);
+}
+
 // The equations do not contain the derivatives of never differentiated variables, but guards on such variables must know where they
-// go: the slope between here and a consistent point a little later. A change that the accuracy of the solution explains counts as
-// none.
+// go. Without Taylor coefficients: the slope between here and a consistent point a little later, where a change that the accuracy of
+// the solution explains counts as none.
 void Consistency::find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
                                         std::span<double> xp) {
   const Structure& s = system.structure();
@@ -95,6 +103,11 @@ void Consistency::find_algebraic_slopes(System& system, double t, const Characte
   bool any = false;
   for (int j = 0; j < s.variables; ++j) any = any || !s.differentiated(j);
   if (!any) return;
+  if (std::vector<double> X; solution_series(system, t, x, values, 1, X)) {
+    for (int j = 0; j < s.variables; ++j)
+      if (!s.differentiated(j)) xp[j] = X[static_cast<std::size_t>(s.variables + j)];
+    return;
+  }
   const double h = 1e-6 * std::max(1.0, std::abs(t));
   std::vector<double> later(x.begin(), x.end());
   for (int j = 0; j < s.variables; ++j)

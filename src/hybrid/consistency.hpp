@@ -36,6 +36,8 @@ class Consistency {
   System& integrable(System& system);
   /// The reduced form alone; null if the system is integrated as it is.
   const ReducedSystem* reduced(const System& system) const;
+  /// Taylor coefficients x_[0] … x_[order+1] of the solution through a consistent point. False if they cannot be had.
+  bool series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X);
   /// The characteristic values of the mode, if it needed any.
   const CharacteristicValues* values(const System& system) const;
 

@@ -7,6 +7,11 @@
 
 namespace saltus {
 
+namespace {
+// Values that differ by less than so many tolerances are the same point.
+constexpr double largest_shift = 100.0;
+}  // namespace
+
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
     : hybrid_(hybrid), direction_(direction), max_mode_changes_(max_mode_changes) {
   const auto& variables = hybrid.variables();
@@ -38,9 +43,16 @@ void ModeController::note_firing(int guard, int to_side) {
 }
 
 void ModeController::fire(int guard) {
-  if (guard >= family_guards()) {  // a weight reaches 0 or 1: the surface is left towards that side
-    const int surface = transition.mode.sliding[(guard - family_guards()) / 2];
-    const int side = (guard - family_guards()) % 2 == 0 ? -1 : +1;
+  if (guard >= family_guards()) {
+    Mode& mode = transition.mode;
+    const int place = guard - family_guards(), weights = 2 * static_cast<int>(mode.sliding.size());
+    if (place >= weights) {  // the force of a contact vanishes: it opens
+      const int surface = mode.contacts[place - weights];
+      std::erase(mode.contacts, surface);
+      return note_firing(surface, hybrid_.side(mode, surface));
+    }
+    const int surface = mode.sliding[place / 2];  // a weight reaches 0 or 1: the surface is left towards that side
+    const int side = place % 2 == 0 ? -1 : +1;
     std::erase(transition.mode.sliding, surface);
     hybrid_.set_side(transition.mode, surface, side);
     note_firing(surface, side);
@@ -52,8 +64,17 @@ void ModeController::fire(int guard) {
   note_firing(guard, to_side);
 }
 
+/// Weights that are unknowns follow the variables of the family; they start in the middle.
+void ModeController::fit(const System& system, std::vector<double>& x) const {
+  const auto wanted = static_cast<std::size_t>(system.structure().variables);
+  if (x.size() == wanted) return;
+  x.resize(hybrid_.variables().size());
+  x.resize(wanted, 0.5);
+}
+
 bool ModeController::find_values(double t, Cause cause) {
   system_ = &hybrid_.system(transition.mode);
+  fit(*system_, transition.x);
   // what a clause has set at the start counts more than the initial equations
   const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
   ExtraConditions* conditions = cause == Cause::start && !reset ? hybrid_.initial_conditions(transition.mode) : nullptr;
@@ -62,7 +83,8 @@ bool ModeController::find_values(double t, Cause cause) {
 }
 
 void ModeController::look(double t) {
-  sides_.look(*system_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin);
+  if (!twin.empty()) fit(*system_, twin);
+  sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin);
 }
 
 bool ModeController::prepare(double t) {
@@ -92,20 +114,65 @@ bool ModeController::adjust_sides(double t) {
 
 /// Whether the weights of the surfaces on which the mode slides lie between 0 and 1, or are about to; after look().
 bool ModeController::weights_admissible() const {
-  for (int k = family_guards(); k < system_->structure().guards; ++k)
+  const int weights = 2 * static_cast<int>(transition.mode.sliding.size());
+  for (int k = family_guards(); k < family_guards() + weights; ++k)
     if (sides_.side(k) <= 0) return false;
   return true;
+}
+
+/// Contacts whose force would have to pull open; after look(). A reset may have moved the state: it opens all of them.
+bool ModeController::release_contacts(bool all) {
+  std::vector<int>& contacts = transition.mode.contacts;
+  const int first = family_guards() + 2 * static_cast<int>(transition.mode.sliding.size());
+  std::vector<int> kept;
+  for (std::size_t c = 0; c < contacts.size(); ++c)
+    if (!all && sides_.side(first + static_cast<int>(c)) >= 0) kept.push_back(contacts[c]);
+  if (kept.size() == contacts.size()) return false;
+  contacts = std::move(kept);
+  return true;
+}
+
+bool ModeController::rest_on(int guard, double t, std::span<const double> x_before) {
+  const Mode mode = transition.mode;
+  const std::vector<double> x = transition.x, derivatives = xp;
+  // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
+  // lead, and what they conserve is conserved.
+  const double before = GuardSides::speed(*system_, t, x_before, guard), after = GuardSides::speed(*system_, t, x, guard);
+  if (before * after < 0.0)
+    for (std::size_t j = 0; j < x.size(); ++j)
+      transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));
+  std::vector<int>& contacts = transition.mode.contacts;
+  contacts.insert(std::upper_bound(contacts.begin(), contacts.end(), guard), guard);
+  bool holds = hybrid_.can_stay_on_surfaces(transition.mode);
+  if (holds) {
+    System& system = hybrid_.system(transition.mode);
+    system.project(t, transition.x);
+    holds = find_values(t, Cause::mode_change);
+    if (holds) {
+      look(t);
+      for (int k = family_guards(); k < system.structure().guards; ++k) holds = holds && sides_.side(k) > 0;
+    }
+  }
+  if (holds) return true;
+  failure_ = {};
+  transition.mode = mode;
+  transition.x = x;
+  xp = derivatives;
+  system_ = &hybrid_.system(mode);
+  return false;
 }
 
 /// Finding consistent values moves them a little; guards must not take that for a motion.
 void ModeController::keep_twin(std::span<const double> before) {
   bool moved = false, near = true;
-  for (std::size_t j = 0; j < before.size(); ++j) {
+  for (std::size_t j = 0; j < hybrid_.variables().size(); ++j) {
     const double change = std::abs(transition.x[j] - before[j]);
     moved = moved || change > 0.0;
-    near = near && change <= 100.0 * tolerance * (1.0 + std::abs(before[j]));
+    near = near && change <= largest_shift * tolerance * (1.0 + std::abs(before[j]));
   }
-  if (moved && near) twin.assign(before.begin(), before.end());
+  if (!moved || !near) return;
+  twin = transition.x;  // weights, if any, are those found now
+  std::copy_n(before.begin(), hybrid_.variables().size(), twin.begin());
 }
 
 bool ModeController::settle(const EventInput& input) {
@@ -127,10 +194,12 @@ bool ModeController::settle(const EventInput& input) {
     }
     if (transition.terminate) return true;
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    if (reset && !transition.mode.contacts.empty()) release_contacts(true);
     const std::vector<double> before = transition.x;
     if (!find_values(t, input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change)) return false;
     keep_twin(before);
-    const bool changed = adjust_sides(t);
+    bool changed = adjust_sides(t);
+    changed = release_contacts(false) || changed;
     const bool admissible = weights_admissible();
     if (!changed && admissible) return true;
     const bool cycle = std::find(seen.begin(), seen.end(), transition.mode) != seen.end();
@@ -141,7 +210,7 @@ bool ModeController::settle(const EventInput& input) {
       return fail(StatusCode::too_many_mode_changes, text, transition.fired);
     }
     if (cycle || (!changed && !admissible)) {
-      if (regimes_chosen++ > 3 || !choose_regime(t)) return false;
+      if (regimes_chosen++ > 3 || !choose_regime(input)) return false;
       seen.clear();
       continue;
     }
@@ -156,7 +225,8 @@ bool ModeController::settle(const EventInput& input) {
 /// The solution stands on surfaces and no side was consistent by itself. Tries all combinations of leaving each surface to one of its
 /// sides or sliding on it; a regime is feasible if the guards then really move to their sides and the weights of the sliding
 /// surfaces stay between 0 and 1.
-bool ModeController::choose_regime(double t) {
+bool ModeController::choose_regime(const EventInput& input) {
+  const double t = input.t;
   const std::vector<int> surfaces = active_surfaces();
   constexpr std::size_t most_surfaces = 6;  // 3^6 combinations
   std::vector<Mode> feasible;
@@ -178,7 +248,7 @@ bool ModeController::choose_regime(double t) {
         else
           hybrid_.set_side(candidate, k, q);
       }
-      if (is_feasible(t, candidate, surfaces, wanted)) feasible.push_back(std::move(candidate));
+      if (is_feasible(input, candidate, surfaces, wanted)) feasible.push_back(std::move(candidate));
     }
   }
   if (feasible.empty()) {
@@ -204,23 +274,41 @@ std::vector<int> ModeController::active_surfaces() {
   std::vector<int> surfaces = transition.mode.sliding;
   for (int k = 0; k < family_guards(); ++k) {
     if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
+    if (hybrid_.guards()[k].rule == SurfaceRule::crossing) continue;
     Mode alone = transition.mode;
     alone.sliding = {k};
-    if (hybrid_.can_slide(alone)) surfaces.push_back(k);
+    if (hybrid_.can_stay_on_surfaces(alone)) surfaces.push_back(k);
   }
   std::sort(surfaces.begin(), surfaces.end());
   return surfaces;
 }
 
-bool ModeController::is_feasible(double t, const Mode& candidate, std::span<const int> surfaces, std::span<const int> wanted) {
-  if (!candidate.sliding.empty() && !hybrid_.can_slide(candidate)) return false;
+bool ModeController::is_feasible(const EventInput& input, Mode candidate, std::span<const int> surfaces,
+                                 std::span<const int> wanted) {
+  const double t = input.t;
+  if (candidate.sliding.empty()) {  // transitions between explicit modes follow the sides
+    Transition probe;
+    probe.mode = candidate;
+    probe.x = transition.x;
+    hybrid_.transition(input, probe);
+    if (probe.failed || std::any_of(probe.reset.begin(), probe.reset.end(), [](char c) { return c != 0; })) return false;
+    candidate = probe.mode;
+  }
+  if (candidate.on_surfaces() && !hybrid_.can_stay_on_surfaces(candidate)) return false;
   System& s = hybrid_.system(candidate);
-  if (!s.structure().explicit_ode) return false;
-  std::vector<double> derivative(transition.x.size());
-  s.rhs(t, transition.x, derivative);
-  if (!std::all_of(derivative.begin(), derivative.end(), [](double v) { return std::isfinite(v); })) return false;
+  std::vector<double> x = transition.x, derivative, other = twin;
+  fit(s, x);
+  if (consistency_.find(s, t, Cause::mode_change, {}, nullptr, x, derivative)) return false;
+  for (std::size_t j = 0; j < hybrid_.variables().size(); ++j)  // a regime goes on from here, without a jump
+    if (s.structure().differentiated(static_cast<int>(j)) &&
+        !(std::abs(x[j] - transition.x[j]) <= largest_shift * tolerance * (1.0 + std::abs(x[j]))))
+      return false;
+  if (!other.empty()) {
+    other.resize(hybrid_.variables().size());
+    other.insert(other.end(), x.begin() + static_cast<std::ptrdiff_t>(other.size()), x.end());
+  }
   GuardSides view;
-  view.look(s, t, transition.x, derivative, direction_, time_scale, bracket_noise, twin);
+  view.look(s, consistency_, t, x, derivative, direction_, time_scale, bracket_noise, other);
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0) continue;
     const int side = view.side(surfaces[k]);

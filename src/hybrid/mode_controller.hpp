@@ -30,9 +30,12 @@ class ModeController {
 
   /// Forgets what the last instant knew.
   void begin_instant();
-  /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode (numbers after the family's guards) the
-  /// surface is left.
+  /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
+  /// the family's guards) the surface is left.
   void fire(int guard);
+  /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution goes on
+  /// in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
+  bool rest_on(int guard, double t, std::span<const double> x_before);
 
   /// Before the discrete part runs for the first time: consistent values and sides as the start says, so that no clause sees an edge.
   bool prepare(double t);
@@ -56,11 +59,13 @@ class ModeController {
 
  private:
   void keep_twin(std::span<const double> before);
+  void fit(const System& system, std::vector<double>& x) const;
   bool adjust_sides(double t);
   bool weights_admissible() const;
-  bool choose_regime(double t);
+  bool release_contacts(bool all);
+  bool choose_regime(const EventInput& input);
   std::vector<int> active_surfaces();
-  bool is_feasible(double t, const Mode& candidate, std::span<const int> surfaces, std::span<const int> wanted);
+  bool is_feasible(const EventInput& input, Mode candidate, std::span<const int> surfaces, std::span<const int> wanted);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   void note_firing(int guard, int to_side);
 

@@ -10,6 +10,7 @@
 #include "hybrid/method_choice.hpp"
 #include "hybrid/mode_controller.hpp"
 #include "hybrid/regularity_watch.hpp"
+#include "hybrid/zeno_watch.hpp"
 
 namespace saltus {
 
@@ -81,6 +82,7 @@ struct Simulator::Impl {
   Stepper* stepper = nullptr;
   EventLocator locator;
   RegularityWatch regularity;
+  ZenoWatch zeno;
   std::vector<GuardWatch> watch;
   bool watching = false;
   LocatedEvent located;
@@ -134,7 +136,7 @@ struct Simulator::Impl {
       event.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter;
       event.actions = transition.fired;
       event.message = transition.message;
-      describe_sliding(event);
+      describe_surfaces(event);
       event.mode_before = event.mode_after = hybrid->describe(mode);
       event.before = event.after = result.initial_values_;
       record(std::move(event));
@@ -172,7 +174,7 @@ struct Simulator::Impl {
     transition.mode = mode;
     transition.x = x;
     system = &controller.system();
-    if (!mode.sliding.empty() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
+    if (mode.on_surfaces() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
       end(controller.failure());
       return false;
     }
@@ -254,7 +256,7 @@ struct Simulator::Impl {
     }
     if (found || t1 == next_time) return event_at(t1, found);
     take_step(t1);
-    if (!mode.sliding.empty() && system->project(t, x)) {  // back onto the surface, and on from there
+    if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there
       find_derivatives();
       start_stepper(stepper->next_step());
     }
@@ -424,9 +426,9 @@ struct Simulator::Impl {
     noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
   }
 
-  /// While sliding, the state at an event is moved onto the surface; the point before that is as good as the one after.
+  /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
   void project_event_state() {
-    if (mode.sliding.empty()) return;
+    if (!mode.on_surfaces()) return;
     controller.twin = x;
     if (system->project(t, x))
       find_derivatives();
@@ -465,6 +467,7 @@ struct Simulator::Impl {
     complete(event, mode_before, by_time);
     record(std::move(event));
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+    if (reset && !come_to_rest(x_before)) return;
     if (too_close()) return;
     if (t == options.stop) return finish();
     restart(step_size);
@@ -485,23 +488,27 @@ struct Simulator::Impl {
     event.direction = controller.fired_direction();
     event.actions = transition.fired;
     event.message = transition.message;
-    describe_sliding(event);
+    describe_surfaces(event);
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
     const bool entered =
         std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(before.sliding, k); });
     const bool left =
         std::any_of(before.sliding.begin(), before.sliding.end(), [&](int k) { return !contains(mode.sliding, k); });
+    const bool opened =
+        std::any_of(before.contacts.begin(), before.contacts.end(), [&](int k) { return !contains(mode.contacts, k); });
     event.kind = transition.terminate                   ? EventKind::terminal
                  : mode.automaton != before.automaton   ? EventKind::transition
                  : reset                                ? EventKind::reset
                  : entered                              ? EventKind::slide_enter
                  : left                                 ? EventKind::slide_exit
+                 : opened                               ? EventKind::release
                  : transition.recorded                  ? EventKind::record
                  : by_time                              ? EventKind::time
                                                         : EventKind::crossing;
   }
 
-  void describe_sliding(Event& event) {
+  void describe_surfaces(Event& event) {
+    for (const int k : mode.contacts) event.contacts.push_back(surface_name(hybrid->guards()[k].name));
     if (mode.sliding.empty()) return;
     std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
     system->guards(t, x, xp, g);
@@ -516,12 +523,50 @@ struct Simulator::Impl {
     result.events_.push_back(std::move(event));
   }
 
-  /// Events that accumulate (a bouncing ball coming to rest) would never end: stop when intervals have shrunk below what the
-  /// clock can resolve with some digits.
+  /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
+  /// has ended.
+  bool come_to_rest(std::span<const double> x_before) {
+    double jump = 0.0;  // in tolerances
+    for (std::size_t j = 0; j < x_before.size() && j < x.size(); ++j) {
+      const double atol = options.atol_each.empty() ? options.atol : options.atol_each[j];
+      jump = std::max(jump, std::abs(x[j] - x_before[j]) / (atol + options.rtol * std::abs(x[j])));
+    }
+    const std::vector<int> fired = controller.fired();
+    for (const int guard : fired) {
+      zeno.note(guard, t);
+      // a flight that is too short for the clock, or too low for the digits of the guard
+      const double height = 0.25 * zeno.interval(guard) * std::abs(GuardSides::speed(*system, t, x, guard));
+      const bool unresolved = zeno.interval(guard) < unresolved_interval() || height < 16.0 * controller.sides().noise(guard);
+      if (!zeno.accumulates(guard) || (jump > 1.0 && !unresolved)) continue;
+      Event event;
+      event.t = t;
+      event.kind = EventKind::contact;
+      event.mode_before = hybrid->describe(mode);
+      event.before = observe();
+      if (!controller.rest_on(guard, t, x_before)) continue;
+      mode = controller.transition.mode;
+      x = controller.transition.x;
+      if (!enter_mode()) return false;
+      event.mode_after = hybrid->describe(mode);
+      event.after = observe();
+      describe_surfaces(event);
+      event.message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard));
+      record(std::move(event));
+      zeno.forget(guard);
+      close_events = 0;
+    }
+    return true;
+  }
+
+  /// Intervals below this have fewer than three digits.
+  double unresolved_interval() const {
+    return 1e3 * eps * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));
+  }
+
+  /// Events that accumulate where no contact takes over would never end: stop when the intervals cannot be resolved any more.
   bool too_close() {
     const double interval = std::abs(t - last_event);
-    const double tiny = 1e-10 * std::max(1.0, std::abs(t));
-    close_events = interval < tiny && interval <= last_interval ? close_events + 1 : 0;
+    close_events = interval < unresolved_interval() && interval <= last_interval ? close_events + 1 : 0;
     last_interval = interval;
     last_event = t;
     if (close_events < 10) return false;

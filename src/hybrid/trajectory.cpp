@@ -14,6 +14,8 @@ std::string_view to_string(EventKind kind) {
     case EventKind::transition: return "transition";
     case EventKind::slide_enter: return "slide_enter";
     case EventKind::slide_exit: return "slide_exit";
+    case EventKind::contact: return "contact";
+    case EventKind::release: return "release";
     case EventKind::time: return "time";
     case EventKind::record: return "record";
     case EventKind::terminal: return "terminal";
@@ -28,6 +30,7 @@ std::string Event::describe() const {
   for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
   for (std::size_t k = 0; k < surfaces.size(); ++k)
     text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);
+  for (std::size_t k = 0; k < contacts.size(); ++k) text += (k == 0 ? "; in contact with " : ", ") + contacts[k];
   double size = 1.0;  // a change within rounding is not worth a word
   for (const double v : before) size = std::max(size, std::abs(v));
   if (jump > 1e-13 * size) text += fmt::format("; jump {:.6g}", jump);

@@ -113,6 +113,10 @@ void Model::define(const Expr& discrete, const Expr& value, const SourceLocation
   data_->definitions.push_back({discrete, value, where});
 }
 
+void Model::surface(const BoolExpr& relation, SurfaceRule rule, const SourceLocation& where) {
+  data_->surfaces.push_back({relation, rule, where});
+}
+
 When Model::when(const BoolExpr& condition, const SourceLocation& where) {
   check_graph(*data_, condition.expr(), "when");
   data_->clauses.push_back({condition, {}, where, -1, "when " + to_string(condition)});

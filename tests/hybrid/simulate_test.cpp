@@ -54,13 +54,6 @@ TEST(Simulate, TheResultIsTheSameForEveryMethodAndInitialStep) {
     }
 }
 
-TEST(Simulate, AccumulatingImpactsEndWithAStatusAndATrajectory) {
-  const Trajectory run = simulate(bouncing_ball(), to(30.0));
-  EXPECT_EQ(run.status().code, StatusCode::zeno);
-  EXPECT_NEAR(run.t_end(), 190.0 / 7.0, 1e-6);
-  EXPECT_NEAR(run.at(1.0, "h"), 10.0 - 4.9, 1e-9);
-}
-
 TEST(Simulate, AHarmonicOscillatorForwardsAndBackwards) {
   Model m("oscillator");
   const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);

@@ -21,6 +21,8 @@ enum class EventKind {
   transition,  ///< another explicit mode is active
   slide_enter, ///< the solution slides on another set of surfaces, at least one of them new
   slide_exit,  ///< the solution leaves a surface on which it slid
+  contact,     ///< infinitely many resets are over: the solution goes on in contact with their surface
+  release,     ///< a contact opens
   time,        ///< known in advance
   record,      ///< the model asked for it (a section)
   terminal,    ///< the model ended the run
@@ -41,6 +43,7 @@ struct Event {
   double jump = 0.0;                    ///< largest change of an observed variable
   std::vector<std::string> surfaces;    ///< on which the solution slides after the event
   std::vector<double> weights;          ///< of the field on the positive side of each
+  std::vector<std::string> contacts;    ///< surfaces with which the solution is in contact after the event
   std::string message;
 
   /// One line for people: "h < 0 falls, reset, jump 25.2".

@@ -113,6 +113,9 @@ class Model {
   /// A discrete variable that always equals an expression, re-evaluated at every event.
   void define(const Expr& discrete, const Expr& value, const SourceLocation& where = {});
 
+  /// What happens where both sides of the surface of a relation push towards it. The default is to slide.
+  void surface(const BoolExpr& relation, SurfaceRule rule, const SourceLocation& where = {});
+
   // --- events
   When when(const BoolExpr& condition, const SourceLocation& where = {});
   /// Becomes true at start, start + interval, start + 2 interval, …, at each of these instants only; exact in time.
@@ -196,6 +199,12 @@ struct ModelData {
     SourceLocation where;
   };
 
+  struct Surface {
+    BoolExpr relation;
+    SurfaceRule rule;
+    SourceLocation where;
+  };
+
   /// Where a name is declared: index into variables, parameters or discretes.
   struct Declared {
     SymbolKind kind;
@@ -214,6 +223,7 @@ struct ModelData {
   std::vector<Definition> definitions;
   std::vector<Clause> clauses;
   std::vector<Assertion> assertions;
+  std::vector<Surface> surfaces;
   std::vector<Mode> modes;
   std::vector<Transition> transitions;
   std::size_t start_mode = 0;

@@ -86,6 +86,16 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   return check_finite(system, t, x, "value");
 }
 
+void Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
+  const auto it = analyses_.find(&system.structure());
+  if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return;
+  const Initialisation result = initialise(system, t, x, it->second.values);
+  if (!result.ok()) return;
+  std::copy(result.x.begin(), result.x.end(), x.begin());
+  std::copy(result.xp.begin(), result.xp.end(), xp.begin());
+  find_algebraic_slopes(system, t, it->second.values, x, xp);
+}
+
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {
   static const CharacteristicValues none;
   const auto it = analyses_.find(&system.structure());

@@ -29,6 +29,9 @@ class Consistency {
   /// Changes x to consistent values and fills xp. The fixed variables and the conditions (null: none) count at the start only.
   Failure find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                std::vector<double>& x, std::vector<double>& xp);
+  /// Moves values of a mode that is being integrated onto its constraints, hidden ones included, and finds all derivatives. The differential
+  /// components stay. Leaves everything as it is where that fails, and in explicit modes.
+  void polish(System& system, double t, std::span<double> x, std::span<double> xp);
   /// What the user should know about the values that find() found last; "" if nothing.
   const std::string& remark() const { return remark_; }
 

@@ -23,6 +23,9 @@ class GuardSides {
   void look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp, int direction,
             double scale, std::span<const double> least_noise = {}, std::span<const double> twin = {});
 
+  /// Nothing has been looked at yet.
+  bool empty() const { return side_.empty(); }
+  int count() const { return static_cast<int>(side_.size()); }
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
   int side(int guard) const { return side_[guard]; }
   /// Multiplicity of the zero at the point: 0 if the guard is not zero; 2 if it vanishes with all derivatives that were computed.

@@ -10,6 +10,9 @@ namespace saltus {
 namespace {
 // Values that differ by less than so many tolerances are the same point.
 constexpr double largest_shift = 100.0;
+// Up to so many surfaces all combinations are tried (27), which finds every continuation; beyond, pivoting comes first; in the end up to
+// so many (729).
+constexpr std::size_t few_surfaces = 3, most_surfaces = 6;
 }  // namespace
 
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
@@ -22,6 +25,7 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
 void ModeController::begin_instant() {
   fired_.clear();
   fired_direction_.clear();
+  left_by_weight_ = false;
   failure_ = {};
 }
 
@@ -53,6 +57,7 @@ void ModeController::fire(int guard) {
     }
     const int surface = mode.sliding[place / 2];  // a weight reaches 0 or 1: the surface is left towards that side
     const int side = place % 2 == 0 ? -1 : +1;
+    left_by_weight_ = true;
     std::erase(transition.mode.sliding, surface);
     hybrid_.set_side(transition.mode, surface, side);
     note_firing(surface, side);
@@ -201,7 +206,7 @@ bool ModeController::settle(const EventInput& input) {
     bool changed = adjust_sides(t);
     changed = release_contacts(false) || changed;
     const bool admissible = weights_admissible();
-    if (!changed && admissible) return true;
+    if (!changed && admissible) return check_uniqueness(input, reset);
     const bool cycle = std::find(seen.begin(), seen.end(), transition.mode) != seen.end();
     if (cycle && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
@@ -211,6 +216,7 @@ bool ModeController::settle(const EventInput& input) {
     }
     if (cycle || (!changed && !admissible)) {
       if (regimes_chosen++ > 3 || !choose_regime(input)) return false;
+      if (transition.terminate) return true;
       seen.clear();
       continue;
     }
@@ -222,50 +228,181 @@ bool ModeController::settle(const EventInput& input) {
               guard_names(fired_));
 }
 
-/// The solution stands on surfaces and no side was consistent by itself. Tries all combinations of leaving each surface to one of its
-/// sides or sliding on it; a regime is feasible if the guards then really move to their sides and the weights of the sliding
-/// surfaces stay between 0 and 1.
+/// The solution stands on surfaces and no side was consistent by itself: a regime is chosen that leaves each of them to one of its sides or
+/// slides on it. It is feasible if the guards then really move to their sides and the weights of the sliding surfaces stay between 0 and 1.
 bool ModeController::choose_regime(const EventInput& input) {
-  const double t = input.t;
   const std::vector<int> surfaces = active_surfaces();
-  constexpr std::size_t most_surfaces = 6;  // 3^6 combinations
-  std::vector<Mode> feasible;
-  if (!surfaces.empty() && surfaces.size() <= most_surfaces) {
-    std::size_t combinations = 1;
-    for (std::size_t k = 0; k < surfaces.size(); ++k) combinations *= 3;
-    const Mode start = transition.mode;
-    for (std::size_t c = 0; c < combinations; ++c) {
-      Mode candidate = start;
-      candidate.sliding.clear();
-      std::vector<int> wanted;
-      std::size_t code = c;
-      for (const int k : surfaces) {
-        const int q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
-        code /= 3;
-        wanted.push_back(q);
-        if (q == 0)
-          candidate.sliding.push_back(k);
-        else
-          hybrid_.set_side(candidate, k, q);
-      }
-      if (is_feasible(input, candidate, surfaces, wanted)) feasible.push_back(std::move(candidate));
-    }
-  }
+  std::vector<Regime> feasible;
+  if (surfaces.size() <= few_surfaces)
+    feasible = all_regimes(input, surfaces);
+  else if (auto found = pivot(input, surfaces))
+    feasible.push_back(std::move(*found));
+  else if (surfaces.size() <= most_surfaces)
+    feasible = all_regimes(input, surfaces);
   if (feasible.empty()) {
     const auto names = guard_names(surfaces.empty() ? fired_ : surfaces);
-    std::string text = fmt::format("at t = {:.12g} no side of ", t);
+    std::string text = fmt::format("at t = {:.12g} no side of ", input.t);
     for (std::size_t k = 0; k < names.size(); ++k) text += (k ? ", " : "") + ("'" + names[k] + "'");
     text += surfaces.size() > most_surfaces ? " could be chosen: too many surfaces meet in this point"
+            : surfaces.empty()              ? " continues the solution, and it may not slide there"
                                             : " continues the solution, and no sliding motion on it does";
     return fail(StatusCode::no_forward_solution, text, names);
   }
   // fewest sliding surfaces first: where a solution can leave, it does
   std::stable_sort(feasible.begin(), feasible.end(),
-                   [](const Mode& a, const Mode& b) { return a.sliding.size() < b.sliding.size(); });
-  if (feasible.size() > 1)
-    transition.message = fmt::format("the solution is not unique here: {} continuations are possible, '{}' was taken",
-                                     feasible.size(), hybrid_.describe(feasible.front()));
-  transition.mode = feasible.front();
+                   [](const Regime& a, const Regime& b) { return a.mode.sliding.size() < b.mode.sliding.size(); });
+  Regime& chosen = feasible.front();
+  if (feasible.size() > 1 && !note_alternatives(input.t, feasible.size(), chosen.mode)) return false;
+  for (const int k : chosen.mode.sliding) {
+    if (hybrid_.guards()[k].rule != SurfaceRule::stop) continue;
+    transition.terminate = true;
+    transition.message = "sliding would begin on the surface of '" + hybrid_.guards()[k].name + "', where the model wants to stop";
+    return true;
+  }
+  transition.mode = std::move(chosen.mode);
+  transition.x = std::move(chosen.x);
+  if (!transition.mode.sliding.empty()) transition.fired.clear();  // transitions there and back did not happen
+  return true;
+}
+
+/// Several regimes continue the solution. Returns whether the run goes on.
+bool ModeController::note_alternatives(double t, std::size_t count, const Mode& taken) {
+  non_unique_ = true;
+  if (stop_if_non_unique)
+    return fail(StatusCode::non_unique,
+                fmt::format("the solution is not unique at t = {:.12g}: {} continuations are possible, for example '{}'", t, count,
+                            hybrid_.describe(taken)),
+                guard_names(fired_));
+  transition.message = fmt::format("the solution is not unique here: {} continuations are possible, '{}' was taken", count,
+                                   hybrid_.describe(taken));
+  return true;
+}
+
+/// A regime was found without looking at others. Where it began on surfaces without a transversal arrival others may be possible too.
+bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
+  if (left_by_weight_ || !transition.mode.sliding.empty()) return true;
+  int on_surface = 0;
+  bool tangential = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
+    ++on_surface;
+    tangential = tangential || sides_.multiplicity(k) > 1;
+  }
+  if (on_surface == 0 || !(input.initial || moved || tangential || on_surface > 1)) return true;
+  const std::vector<int> surfaces = active_surfaces();
+  if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
+  const std::size_t count = all_regimes(input, surfaces).size();
+  system_ = &hybrid_.system(transition.mode);  // the others have had their locks set
+  if (!system_->structure().explicit_ode && !find_values(input.t, Cause::reset)) return false;
+  return count <= 1 || note_alternatives(input.t, count, transition.mode);
+}
+
+/// All combinations, 3^p of them, that are feasible.
+std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput& input, std::span<const int> surfaces) {
+  std::vector<Regime> feasible;
+  if (surfaces.empty()) return feasible;
+  std::size_t combinations = 1;
+  for (std::size_t k = 0; k < surfaces.size(); ++k) combinations *= 3;
+  std::vector<int> wanted(surfaces.size());
+  for (std::size_t c = 0; c < combinations; ++c) {
+    std::size_t code = c;
+    for (int& q : wanted) {
+      q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
+      code /= 3;
+    }
+    if (auto regime = try_regime(input, surfaces, wanted)) feasible.push_back(std::move(*regime));
+  }
+  return feasible;
+}
+
+/// Many surfaces: slides on all of them first, leaves those whose weights are outside, comes back to those that push towards themselves.
+/// Where one switch does not undo what others do (additive fields, nodal surfaces) this ends after few rounds.
+std::optional<ModeController::Regime> ModeController::pivot(const EventInput& input, std::span<const int> surfaces) {
+  std::vector<int> wanted(surfaces.size(), 0);
+  std::vector<std::vector<int>> seen;
+  for (std::size_t round = 0; round < 4 * surfaces.size(); ++round) {
+    if (std::find(seen.begin(), seen.end(), wanted) != seen.end()) return std::nullopt;
+    seen.push_back(wanted);
+    GuardSides view;
+    if (auto regime = try_regime(input, surfaces, wanted, &view)) return regime;
+    if (view.empty()) return std::nullopt;
+    int place = family_guards();
+    const std::vector<int> tried = wanted;
+    for (std::size_t k = 0; k < surfaces.size(); ++k) {
+      if (tried[k] != 0) {
+        if (view.side(surfaces[k]) == -tried[k]) wanted[k] = 0;
+        continue;
+      }
+      if (view.side(place) <= 0) wanted[k] = -1;
+      if (view.side(place + 1) <= 0) wanted[k] = +1;
+      place += 2;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The regime that leaves each surface to the wanted side, or slides on it (0), if it is feasible. `view` receives what its guards do.
+std::optional<ModeController::Regime> ModeController::try_regime(const EventInput& input, std::span<const int> surfaces,
+                                                                 std::span<const int> wanted, GuardSides* view) {
+  Regime regime{transition.mode, transition.x};
+  regime.mode.sliding.clear();
+  for (std::size_t k = 0; k < surfaces.size(); ++k) {
+    if (wanted[k] == 0)
+      regime.mode.sliding.push_back(surfaces[k]);
+    else
+      hybrid_.set_side(regime.mode, surfaces[k], wanted[k]);
+  }
+  Mode mode = regime.mode;
+  if (mode.sliding.empty()) {  // transitions between explicit modes follow the sides
+    Transition probe;
+    probe.mode = mode;
+    probe.x = transition.x;
+    hybrid_.transition(input, probe);
+    if (probe.failed || std::any_of(probe.reset.begin(), probe.reset.end(), [](char c) { return c != 0; })) return std::nullopt;
+    mode = probe.mode;
+  }
+  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
+  GuardSides own;
+  GuardSides& sides = view ? *view : own;
+  const std::size_t family = hybrid_.variables().size();
+  const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
+  // weights that are unknowns may have several solutions: the first that is feasible counts
+  const std::size_t starts = unknown_weights == 0 || unknown_weights > 3 ? 1 : 1 + (std::size_t{1} << unknown_weights);
+  for (std::size_t start = 0; start < starts; ++start) {
+    regime.x = transition.x;
+    regime.x.resize(family);
+    for (std::size_t k = 0; k < unknown_weights; ++k)
+      regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
+    if (goes_on(input.t, hybrid_.system(mode), regime.x, sides) && fits(mode, surfaces, wanted, sides)) return regime;
+  }
+  return std::nullopt;
+}
+
+/// Whether the solution can go on from here in this system, without a jump; x gets the weights. `sides`: where its guards go.
+bool ModeController::goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides) {
+  std::vector<double> derivative, other = twin;
+  if (consistency_.find(system, t, Cause::mode_change, {}, nullptr, x, derivative)) return false;
+  const std::size_t family = hybrid_.variables().size();
+  for (std::size_t j = 0; j < family; ++j)
+    if (system.structure().differentiated(static_cast<int>(j)) &&
+        !(std::abs(x[j] - transition.x[j]) <= largest_shift * tolerance * (1.0 + std::abs(x[j]))))
+      return false;
+  if (!other.empty()) {
+    other.resize(family);
+    other.insert(other.end(), x.begin() + static_cast<std::ptrdiff_t>(family), x.end());
+  }
+  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, bracket_noise, other);
+  return true;
+}
+
+bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const {
+  for (std::size_t k = 0; k < surfaces.size(); ++k) {
+    if (wanted[k] == 0) continue;
+    const int side = sides.side(surfaces[k]);
+    if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
+  }
+  for (int k = family_guards(); k < sides.count(); ++k)
+    if (sides.side(k) <= 0) return false;
   return true;
 }
 
@@ -281,42 +418,6 @@ std::vector<int> ModeController::active_surfaces() {
   }
   std::sort(surfaces.begin(), surfaces.end());
   return surfaces;
-}
-
-bool ModeController::is_feasible(const EventInput& input, Mode candidate, std::span<const int> surfaces,
-                                 std::span<const int> wanted) {
-  const double t = input.t;
-  if (candidate.sliding.empty()) {  // transitions between explicit modes follow the sides
-    Transition probe;
-    probe.mode = candidate;
-    probe.x = transition.x;
-    hybrid_.transition(input, probe);
-    if (probe.failed || std::any_of(probe.reset.begin(), probe.reset.end(), [](char c) { return c != 0; })) return false;
-    candidate = probe.mode;
-  }
-  if (candidate.on_surfaces() && !hybrid_.can_stay_on_surfaces(candidate)) return false;
-  System& s = hybrid_.system(candidate);
-  std::vector<double> x = transition.x, derivative, other = twin;
-  fit(s, x);
-  if (consistency_.find(s, t, Cause::mode_change, {}, nullptr, x, derivative)) return false;
-  for (std::size_t j = 0; j < hybrid_.variables().size(); ++j)  // a regime goes on from here, without a jump
-    if (s.structure().differentiated(static_cast<int>(j)) &&
-        !(std::abs(x[j] - transition.x[j]) <= largest_shift * tolerance * (1.0 + std::abs(x[j]))))
-      return false;
-  if (!other.empty()) {
-    other.resize(hybrid_.variables().size());
-    other.insert(other.end(), x.begin() + static_cast<std::ptrdiff_t>(other.size()), x.end());
-  }
-  GuardSides view;
-  view.look(s, consistency_, t, x, derivative, direction_, time_scale, bracket_noise, other);
-  for (std::size_t k = 0; k < surfaces.size(); ++k) {
-    if (wanted[k] == 0) continue;
-    const int side = view.side(surfaces[k]);
-    if ((side == 0 ? hybrid_.resting_side(candidate, surfaces[k]) : side) != wanted[k]) return false;
-  }
-  for (int k = family_guards(); k < s.structure().guards; ++k)
-    if (view.side(k) <= 0) return false;
-  return true;
 }
 
 }  // namespace saltus

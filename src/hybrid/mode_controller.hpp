@@ -4,6 +4,7 @@
 
 #include <saltus/dae/hybrid_system.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class ModeController {
   std::vector<double> twin;           ///< another point that is as good as transition.x, within the tolerance, or empty
   double tolerance = 1e-6;            ///< relative accuracy of values
   double time_scale = 1.0;            ///< a time over which the solution changes noticeably
+  bool stop_if_non_unique = false;
 
   /// Forgets what the last instant knew.
   void begin_instant();
@@ -42,6 +44,8 @@ class ModeController {
   /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
   bool settle(const EventInput& input);
   const Failure& failure() const { return failure_; }
+  /// Whether several continuations were possible at some instant of the run.
+  bool non_unique() const { return non_unique_; }
 
   // --- the outcome
   System& system() { return *system_; }
@@ -65,7 +69,19 @@ class ModeController {
   bool release_contacts(bool all);
   bool choose_regime(const EventInput& input);
   std::vector<int> active_surfaces();
-  bool is_feasible(const EventInput& input, Mode candidate, std::span<const int> surfaces, std::span<const int> wanted);
+  /// A way to go on from a point on surfaces.
+  struct Regime {
+    Mode mode;
+    std::vector<double> x;  ///< with the weights that are unknowns
+  };
+  std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces);
+  std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);
+  std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
+                                   GuardSides* view = nullptr);
+  bool goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides);
+  bool fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
+  bool check_uniqueness(const EventInput& input, bool moved);
+  bool note_alternatives(double t, std::size_t count, const Mode& taken);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   void note_firing(int guard, int to_side);
 
@@ -76,6 +92,7 @@ class ModeController {
   Consistency consistency_;
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
+  bool left_by_weight_ = false, non_unique_ = false;
   Failure failure_;
 };
 

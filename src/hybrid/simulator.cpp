@@ -106,6 +106,7 @@ struct Simulator::Impl {
         methods(options, options.keep_steps || !hybrid->guards().empty()),
         controller(*hybrid, direction, options.max_mode_changes) {
     check_options(options, hybrid->variables().size());
+    controller.stop_if_non_unique = options.stop_if_non_unique;
     controller.tolerance = std::max(options.rtol, options.atol);
     for (const auto& v : hybrid->variables()) x.push_back(v.start);
     xp.assign(x.size(), 0.0);
@@ -130,7 +131,7 @@ struct Simulator::Impl {
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
     if (!enter_mode()) return;
     result.initial_values_ = observe();
-    if (!transition.fired.empty() || !mode.sliding.empty()) {
+    if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
       Event event;
       event.t = t;
       event.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter;
@@ -373,7 +374,7 @@ struct Simulator::Impl {
   void approach_event() {
     double target = located.t_after;
     const int guard = located.guards.front();
-    std::vector<double> g(watch.size()), moved(watch.size()), ahead(x.size());
+    std::vector<double> g(watch.size()), moved(watch.size()), ahead(x.size()), there(x.size()), slope(x.size());
     for (int iteration = 0; iteration < 5; ++iteration) {
       start_stepper(std::abs(target - t));
       for (const double begin = t; stepper->t() != target;) {
@@ -381,10 +382,13 @@ struct Simulator::Impl {
         const StepOutcome outcome = stepper->advance(target);
         if (!outcome.ok()) return report_failure(outcome);
       }
-      system->guards(target, stepper->x(), stepper->xp(), g);
+      std::copy(stepper->x().begin(), stepper->x().end(), there.begin());
+      std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
+      controller.consistency().polish(*system, target, there, slope);
+      system->guards(target, there, slope, g);
       const double h = direction * std::max(1e-6 * std::abs(target - t), 16.0 * eps * std::abs(target));
-      for (std::size_t j = 0; j < ahead.size(); ++j) ahead[j] = stepper->x()[j] + h * stepper->xp()[j];
-      system->guards(target + h, ahead, stepper->xp(), moved);
+      for (std::size_t j = 0; j < ahead.size(); ++j) ahead[j] = there[j] + h * slope[j];
+      system->guards(target + h, ahead, slope, moved);
       const double correction = -g[guard] * h / (moved[guard] - g[guard]);
       const double resolution = 16.0 * eps * std::max(std::abs(target), std::abs(t));
       if (!std::isfinite(correction) || std::abs(correction) <= resolution || !reached(target + correction, t) ||
@@ -441,6 +445,7 @@ struct Simulator::Impl {
     const double step_size = stepper->next_step();
     measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
     take_step(when);
+    controller.consistency().polish(*system, t, x, xp);
     project_event_state();
     Event event;
     event.t = t;

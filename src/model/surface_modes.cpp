@@ -13,6 +13,23 @@ bool depends_on_state(const Expr& g) {
          !symbols_of(std::span(&g, 1), SymbolKind::derivative).empty();
 }
 
+/// Whether corresponding equations contain the derivatives in the same way, linearly.
+bool same_derivatives(std::span<const Expr> a, std::span<const Expr> b, std::span<const Expr> variables) {
+  if (a.size() != b.size()) return false;
+  std::vector<Expr> derivatives;
+  for (const Expr& x : variables) derivatives.push_back(der(x));
+  const SparseExprMatrix A = jacobian(a, derivatives), B = jacobian(b, derivatives);
+  if (A.entries.size() != B.entries.size()) return false;
+  for (std::size_t k = 0; k < A.entries.size(); ++k) {
+    const auto &x = A.entries[k], &y = B.entries[k];
+    const bool linear = symbols_of(std::span(&x.value, 1), SymbolKind::derivative).empty();
+    const bool equal = x.value.same(y.value) || (x.value.is_constant() && y.value.is_constant() &&
+                                                 x.value.constant_value() == y.value.constant_value());
+    if (x.row != y.row || x.column != y.column || !equal || !linear) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 SurfaceModes::Made& SurfaceModes::get(const Mode& mode) {
@@ -100,13 +117,13 @@ const RecordedSystem* SurfaceModes::pair(int plus, int minus, int surface) {
   const RecordedSystem &above = *setup_.systems[plus], &below = *setup_.systems[minus];
   RecordedEquations eq = above.equations();
   const auto& other = below.equations().equations;
-  if (other.size() != eq.equations.size() || above.structure().explicit_ode != below.structure().explicit_ode) return nullptr;
+  if (!same_derivatives(eq.equations, other, eq.variables)) return nullptr;
+  std::vector<std::pair<Expr, Expr>> at_rest;
+  for (const Expr& x : eq.variables) at_rest.emplace_back(der(x), Expr(0.0));
+  for (const Expr& lock : setup_.locks) at_rest.emplace_back(lock, lock);
+  const std::vector<Expr> f = substitute(eq.equations, at_rest), g = substitute(other, at_rest);
   const BoolExpr condition{setup_.locks[setup_.surfaces[surface].locks.front()]};
-  for (std::size_t i = 0; i < other.size(); ++i) {
-    const Expr difference = eq.equations[i] - other[i];
-    if (!symbols_of(std::span(&difference, 1), SymbolKind::derivative).empty()) return nullptr;
-    eq.equations[i] = eq.equations[i] - if_else(condition, 0.0, difference);
-  }
+  for (std::size_t i = 0; i < other.size(); ++i) eq.equations[i] = eq.equations[i] - f[i] + if_else(condition, f[i], g[i]);
   it->second = std::make_unique<RecordedSystem>(std::move(eq), setup_.data, setup_.start_locks, setup_.options);
   return it->second.get();
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace saltus {
 
@@ -13,6 +15,8 @@ constexpr double largest_shift = 100.0;
 // Up to so many surfaces all combinations are tried (27), which finds every continuation; beyond, pivoting comes first; in the end up to
 // so many (729).
 constexpr std::size_t few_surfaces = 3, most_surfaces = 6;
+// Combinations of up to so many switches are searched.
+constexpr std::size_t most_switches = 12;
 }  // namespace
 
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
@@ -88,17 +92,31 @@ bool ModeController::find_values(double t, Cause cause) {
 }
 
 void ModeController::look(double t) {
-  if (!twin.empty()) fit(*system_, twin);
-  sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin);
+  sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
 }
 
 bool ModeController::prepare(double t) {
   for (int round = 0; round < max_mode_changes_; ++round) {
-    if (!find_values(t, Cause::start)) return false;
+    // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
+    if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
     if (!adjust_sides(t)) break;  // a cycle is found and named by settle()
   }
   begin_instant();
   return true;
+}
+
+/// Locks every guard on the side of its value at the start values. Returns whether a side changed.
+bool ModeController::sides_by_value(double t) {
+  std::vector<double> g(static_cast<std::size_t>(system_->structure().guards)), at_rest(transition.x.size(), 0.0);
+  system_->guards(t, transition.x, at_rest, g);
+  bool changed = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    const int now = hybrid_.side(transition.mode, k);
+    if (now == 0 || !(now * g[k] < 0.0)) continue;
+    hybrid_.set_side(transition.mode, k, -now);
+    changed = true;
+  }
+  return changed;
 }
 
 /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
@@ -167,17 +185,28 @@ bool ModeController::rest_on(int guard, double t, std::span<const double> x_befo
   return false;
 }
 
+/// Whether two points are the same within the tolerance.
+bool ModeController::near(std::span<const double> a, std::span<const double> b) const {
+  for (std::size_t j = 0; j < std::min(a.size(), b.size()); ++j)
+    if (!(std::abs(a[j] - b[j]) <= largest_shift * tolerance * (1.0 + std::abs(b[j])))) return false;
+  return true;
+}
+
 /// Finding consistent values moves them a little; guards must not take that for a motion.
 void ModeController::keep_twin(std::span<const double> before) {
-  bool moved = false, near = true;
-  for (std::size_t j = 0; j < hybrid_.variables().size(); ++j) {
-    const double change = std::abs(transition.x[j] - before[j]);
-    moved = moved || change > 0.0;
-    near = near && change <= largest_shift * tolerance * (1.0 + std::abs(before[j]));
-  }
-  if (!moved || !near) return;
+  const auto family = before.first(hybrid_.variables().size());
+  if (std::equal(family.begin(), family.end(), transition.x.begin()) || !near(transition.x, family)) return;
   twin = transition.x;  // weights, if any, are those found now
-  std::copy_n(before.begin(), hybrid_.variables().size(), twin.begin());
+  std::copy(family.begin(), family.end(), twin.begin());
+}
+
+/// The twin as a point of the system in which x lies; empty if it has none there (algebraic variables have jumped).
+std::vector<double> ModeController::twin_of(std::span<const double> x) const {
+  const std::size_t family = hybrid_.variables().size();
+  if (twin.empty() || !near(std::span(twin).first(family), x.first(family))) return {};
+  std::vector<double> other(x.begin(), x.end());
+  std::copy_n(twin.begin(), family, other.begin());
+  return other;
 }
 
 bool ModeController::settle(const EventInput& input) {
@@ -201,7 +230,13 @@ bool ModeController::settle(const EventInput& input) {
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
     if (reset && !transition.mode.contacts.empty()) release_contacts(true);
     const std::vector<double> before = transition.x;
-    if (!find_values(t, input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change)) return false;
+    const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
+    if (!find_values(t, cause)) {
+      // a combination of switches without a solution, on the way to one that has one
+      transition.x = before;
+      if (!select_sides(t, cause)) return false;
+      continue;
+    }
     keep_twin(before);
     bool changed = adjust_sides(t);
     changed = release_contacts(false) || changed;
@@ -215,17 +250,70 @@ bool ModeController::settle(const EventInput& input) {
       return fail(StatusCode::too_many_mode_changes, text, transition.fired);
     }
     if (cycle || (!changed && !admissible)) {
-      if (regimes_chosen++ > 3 || !choose_regime(input)) return false;
+      transition.x = before;
+      if (regimes_chosen++ > 3) return false;
+      const Mode tried = transition.mode;
+      if (!choose_regime(input)) {
+        if (failure_.code != StatusCode::no_forward_solution) return false;
+        const Failure reason = failure_;
+        transition.mode = tried;
+        transition.x = before;
+        if (!select_sides(t, cause)) {
+          failure_ = reason;
+          return false;
+        }
+      }
       if (transition.terminate) return true;
       seen.clear();
       continue;
     }
     seen.push_back(transition.mode);
+    if (!reset) transition.x = before;  // values of a mode that was not the right one
   }
   return fail(StatusCode::too_many_mode_changes,
               fmt::format("more than {} mode changes at t = {:.12g}; raise max_mode_changes if this is meant",
                           max_mode_changes_, t),
               guard_names(fired_));
+}
+
+/// Finds the sides of all guards together: those on which the values of the mode that they make lie. The guards of networks with ideal
+/// switches and diodes depend on each other through the equations, and flipping those that are wrong leads through combinations that
+/// short or cut the circuit. The nearest combination counts: all that differ from the present one in one guard are tried, then in two, ….
+bool ModeController::select_sides(double t, Cause cause) {
+  std::vector<int> switches;
+  for (int k = 0; k < family_guards(); ++k)
+    if (hybrid_.side(transition.mode, k) != 0 && !hybrid_.guards()[k].time_only) switches.push_back(k);
+  const Failure reason = failure_;
+  if (switches.size() > most_switches) return false;
+  const Mode start = transition.mode;
+  const std::vector<double> before = transition.x;
+  std::vector<unsigned> order(std::size_t{1} << switches.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
+  for (const unsigned flips : order) {
+    if (flips == 0) continue;
+    transition.mode = start;
+    transition.x = before;
+    for (std::size_t i = 0; i < switches.size(); ++i)
+      if ((flips >> i) & 1u) hybrid_.set_side(transition.mode, switches[i], -hybrid_.side(start, switches[i]));
+    const Mode candidate = transition.mode;
+    if (!find_values(t, cause)) continue;
+    look(t);
+    const bool fits = std::all_of(switches.begin(), switches.end(), [&](int k) {
+      const int side = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(candidate, k);
+      return side == hybrid_.side(candidate, k);
+    });
+    if (!fits) continue;
+    for (std::size_t i = 0; i < switches.size(); ++i)
+      if ((flips >> i) & 1u) note_firing(switches[i], hybrid_.side(candidate, switches[i]));
+    transition.x = before;
+    failure_ = {};
+    return true;
+  }
+  transition.mode = start;
+  transition.x = before;
+  failure_ = reason;
+  return false;
 }
 
 /// The solution stands on surfaces and no side was consistent by itself: a regime is chosen that leaves each of them to one of its sides or
@@ -380,18 +468,44 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
 
 /// Whether the solution can go on from here in this system, without a jump; x gets the weights. `sides`: where its guards go.
 bool ModeController::goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides) {
-  std::vector<double> derivative, other = twin;
+  std::vector<double> derivative;
   if (consistency_.find(system, t, Cause::mode_change, {}, nullptr, x, derivative)) return false;
+  if (!weights_matter(system, t, x, derivative)) return false;
   const std::size_t family = hybrid_.variables().size();
   for (std::size_t j = 0; j < family; ++j)
     if (system.structure().differentiated(static_cast<int>(j)) &&
         !(std::abs(x[j] - transition.x[j]) <= largest_shift * tolerance * (1.0 + std::abs(x[j]))))
       return false;
-  if (!other.empty()) {
-    other.resize(family);
-    other.insert(other.end(), x.begin() + static_cast<std::ptrdiff_t>(family), x.end());
+  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, bracket_noise, twin_of(x));
+  return true;
+}
+
+/// Whether each weight that is an unknown changes the equations: where both sides of a surface agree there is nothing to slide with.
+bool ModeController::weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const {
+  const Structure& s = system.structure();
+  const std::size_t family = hybrid_.variables().size();
+  if (static_cast<std::size_t>(s.variables) == family) return true;
+  const CharacteristicValues* values = consistency_.values(system);
+  if (values && ((*values)->u > 0 || (*values)->v > 0)) return false;
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
+  std::vector<double> size(static_cast<std::size_t>(s.equations), 0.0), above(size.size()), below(size.size());
+  system.jacobian(t, x, derivative, Fx, Fxp);
+  for (int j = 0; j < s.variables; ++j) {
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k) size[s.state_pattern.row[k]] += std::abs(Fx[k] * x[j]);
+    for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
+      size[s.derivative_pattern.row[k]] += std::abs(Fxp[k] * derivative[j]);
   }
-  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, bracket_noise, other);
+  std::vector<double> moved(x.begin(), x.end());
+  for (std::size_t j = family; j < x.size(); ++j) {
+    moved[j] = 1.0;
+    system.residual(t, moved, derivative, above);
+    moved[j] = 0.0;
+    system.residual(t, moved, derivative, below);
+    moved[j] = x[j];
+    bool differ = false;
+    for (std::size_t i = 0; i < size.size(); ++i) differ = differ || std::abs(above[i] - below[i]) > 1e-8 * size[i];
+    if (!differ) return false;
+  }
   return true;
 }
 

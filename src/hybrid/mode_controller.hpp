@@ -62,11 +62,15 @@ class ModeController {
   void look(double t);
 
  private:
+  bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
+  std::vector<double> twin_of(std::span<const double> x) const;
   void fit(const System& system, std::vector<double>& x) const;
   bool adjust_sides(double t);
+  bool sides_by_value(double t);
   bool weights_admissible() const;
   bool release_contacts(bool all);
+  bool select_sides(double t, Cause cause);
   bool choose_regime(const EventInput& input);
   std::vector<int> active_surfaces();
   /// A way to go on from a point on surfaces.
@@ -79,6 +83,7 @@ class ModeController {
   std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
                                    GuardSides* view = nullptr);
   bool goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides);
+  bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const;
   bool fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
   bool check_uniqueness(const EventInput& input, bool moved);
   bool note_alternatives(double t, std::size_t count, const Mode& taken);

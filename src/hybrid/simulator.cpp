@@ -311,6 +311,7 @@ struct Simulator::Impl {
   }
 
   void report_failure(const StepOutcome& outcome) {
+    if (outcome.result == StepResult::not_finite && cross_edge()) return;
     const std::string name = outcome.worst >= 0 ? system->variable_name(outcome.worst) : "";
     const std::string where = name.empty() ? "" : fmt::format(", worst for '{}'", name);
     std::vector<std::string> culprits;
@@ -446,7 +447,58 @@ struct Simulator::Impl {
     measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
     take_step(when);
     controller.consistency().polish(*system, t, x, xp);
+    if (by_guard) push_across(located.guards);
     project_event_state();
+    handle_event(by_guard, by_time, step_size);
+  }
+
+  /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can: the event is there, where the
+  /// tangent reaches the other side. False: no guard is about to change its side here.
+  bool cross_edge() {
+    located.guards.clear();
+    double nearest = unresolved_interval();
+    for (std::size_t k = 0; k < watch.size(); ++k) {
+      if (watch[k].side == 0) continue;
+      const double speed = GuardSides::speed(*system, t, x, static_cast<int>(k));
+      std::vector<double> g(watch.size());
+      system->guards(t, x, xp, g);
+      const double left = -g[k] / speed * direction;
+      if (!(watch[k].side * speed * direction < 0.0) || !(left <= nearest)) continue;
+      if (left < 0.5 * nearest) located.guards.clear();
+      nearest = left;
+      located.guards.push_back(static_cast<int>(k));
+    }
+    if (located.guards.empty()) return false;
+    controller.bracket_noise.assign(hybrid->guards().size(), 0.0);
+    push_across(located.guards);
+    if (options.keep_steps) {
+      auto& steps = result.segments_.back().steps;
+      if (steps.empty())
+        result.segments_.pop_back();
+      else
+        steps.back().t_end = t;
+    }
+    handle_event(true, t == next_time, stepper->next_step());
+    return true;
+  }
+
+  /// The state lies on guards that fire, within rounding: moves it on along the solution, by units in the last place of time, until it is on
+  /// the side that the new mode needs.
+  void push_across(std::span<const int> guards) {
+    std::vector<double> g(watch.size());
+    for (double step = eps * std::max(std::abs(t), 1e-300); step <= unresolved_interval(); step *= 2.0) {
+      system->guards(t, x, xp, g);
+      if (std::all_of(guards.begin(), guards.end(),
+                      [&](int k) { return k >= controller.family_guards() || !(watch[k].side * g[k] >= 0.0); }))
+        return;
+      t += direction * step;
+      for (std::size_t j = 0; j < x.size(); ++j) x[j] += direction * step * xp[j];
+      result.t_end_ = t;
+    }
+  }
+
+  /// The state before an event is `mode`, `t`, `x`, `xp`.
+  void handle_event(bool by_guard, bool by_time, double step_size) {
     Event event;
     event.t = t;
     event.mode_before = hybrid->describe(mode);

@@ -55,6 +55,12 @@ void GuardSides::estimate_noise(System& system, double t, std::span<const double
       if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
   }
   rounding_ = noise_;
+  // the time is known to some units in its last place: what the guard moves meanwhile
+  const double instant = 8.0 * eps * std::abs(t);
+  for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + instant * xp[j];
+  system.guards(t + instant, x_, xp, shifted_);
+  for (std::size_t k = 0; k < g_.size(); ++k)
+    if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
   if (!twin.empty()) {
     system.guards(t, twin, xp, shifted_);
     for (std::size_t k = 0; k < g_.size(); ++k)

@@ -123,14 +123,12 @@ void GuardSides::choose_sides(int order, double t, int direction, std::span<cons
   }
 }
 
-double GuardSides::speed(System& system, double t, std::span<const double> x, int guard) {
-  const Structure& s = system.structure();
-  if (!s.taylor || !s.explicit_ode) return std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> X(x.begin(), x.end()), G(2 * static_cast<std::size_t>(s.guards));
-  X.resize(3 * x.size());
-  system.solution_taylor(t, 2, X);
+double GuardSides::speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
+  const auto guards = static_cast<std::size_t>(system.structure().guards);
+  std::vector<double> X, G(2 * guards);
+  if (!consistency.series(system, t, x, 1, X)) return std::numeric_limits<double>::quiet_NaN();
   system.guards_taylor(t, 1, X, G);
-  return G[static_cast<std::size_t>(s.guards + guard)];
+  return G[guards + static_cast<std::size_t>(guard)];
 }
 
 // Without Taylor coefficients: the change over a short time along the tangent. It sees first derivatives only.

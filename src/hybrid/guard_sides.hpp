@@ -30,8 +30,8 @@ class GuardSides {
   int side(int guard) const { return side_[guard]; }
   /// Multiplicity of the zero at the point: 0 if the guard is not zero; 2 if it vanishes with all derivatives that were computed.
   int multiplicity(int guard) const { return multiplicity_[guard]; }
-  /// d/dt of a guard along the solution through x; of explicit modes with Taylor coefficients, NaN otherwise.
-  static double speed(System& system, double t, std::span<const double> x, int guard);
+  /// d/dt of a guard along the solution through a consistent x; NaN without Taylor coefficients.
+  static double speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   double value(int guard) const { return g_[guard]; }
   /// Below this the sign of the value means nothing.
   double noise(int guard) const { return noise_[guard]; }

@@ -153,7 +153,8 @@ bool ModeController::rest_on(int guard, double t, std::span<const double> x_befo
   const std::vector<double> x = transition.x, derivatives = xp;
   // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
   // lead, and what they conserve is conserved.
-  const double before = GuardSides::speed(*system_, t, x_before, guard), after = GuardSides::speed(*system_, t, x, guard);
+  const double before = GuardSides::speed(*system_, consistency_, t, x_before, guard),
+               after = GuardSides::speed(*system_, consistency_, t, x, guard);
   if (before * after < 0.0)
     for (std::size_t j = 0; j < x.size(); ++j)
       transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));

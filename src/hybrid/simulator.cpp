@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "hybrid/chatter_watch.hpp"
 #include "hybrid/method_choice.hpp"
 #include "hybrid/mode_controller.hpp"
 #include "hybrid/regularity_watch.hpp"
@@ -52,6 +53,7 @@ struct Simulator::Impl {
   EventLocator locator;
   RegularityWatch regularity;
   ZenoWatch zeno;
+  ChatterWatch chatter;
   std::vector<GuardWatch> watch;
   bool watching = false;
   LocatedEvent located;
@@ -73,7 +75,8 @@ struct Simulator::Impl {
         t(options.start),
         pause(options.stop),
         methods(options, options.keep_steps || !hybrid->guards().empty()),
-        controller(*hybrid, direction, options.max_mode_changes) {
+        controller(*hybrid, direction, options.max_mode_changes),
+        chatter(std::abs(options.stop - options.start)) {
     check_options(options, hybrid->variables().size());
     controller.stop_if_non_unique = options.stop_if_non_unique;
     controller.tolerance = std::max(options.rtol, options.atol);
@@ -122,10 +125,19 @@ struct Simulator::Impl {
     result.statistics_.method = methods.description();
     result.t_end_ = t;
     result.final_values_ = observe();
+    for (const auto& e : chatter.episodes())
+      result.chattering_.push_back({e.from, e.to, e.events, controller.guard_names(e.guards)});
+    if (!result.chattering_.empty() && remark.empty()) remark = describe(result.chattering_.front());
     if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
     if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
     result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
     result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
+  static std::string describe(const Chattering& episode) {
+    std::string text = "chattering: '" + episode.guards.front() + "'";
+    if (episode.guards.size() > 1) text += " and '" + episode.guards[1] + "'";
+    return text + fmt::format(" switched {} times between t = {:.9g} and {:.9g}", episode.events, episode.from, episode.to);
   }
 
   std::string ended_by_model() const {
@@ -428,7 +440,7 @@ struct Simulator::Impl {
     double nearest = unresolved_interval();
     for (std::size_t k = 0; k < watch.size(); ++k) {
       if (watch[k].side == 0) continue;
-      const double speed = GuardSides::speed(*system, t, x, static_cast<int>(k));
+      const double speed = GuardSides::speed(*system, controller.consistency(), t, x, static_cast<int>(k));
       std::vector<double> g(watch.size());
       system->guards(t, x, xp, g);
       const double left = -g[k] / speed * direction;
@@ -494,6 +506,11 @@ struct Simulator::Impl {
     record(std::move(event));
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
     if (reset && !come_to_rest(x_before)) return;
+    if (chatter.note(t, controller.fired()) && options.stop_if_chattering) {
+      const auto& episode = chatter.episodes().back();
+      const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
+      return end({StatusCode::chattering, describe(found), found.guards});
+    }
     if (too_close()) return;
     if (t == options.stop) return finish();
     restart(step_size);
@@ -561,15 +578,22 @@ struct Simulator::Impl {
     for (const int guard : fired) {
       zeno.note(guard, t);
       // a flight that is too short for the clock, or too low for the digits of the guard
-      const double height = 0.25 * zeno.interval(guard) * std::abs(GuardSides::speed(*system, t, x, guard));
-      const bool unresolved = zeno.interval(guard) < unresolved_interval() || height < 16.0 * controller.sides().noise(guard);
-      if (!zeno.accumulates(guard) || (jump > 1.0 && !unresolved)) continue;
+      if (!zeno.accumulates(guard)) continue;
+      const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
+      const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
+                              0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
+      if (jump > 1.0 && !unresolved) continue;
       Event event;
       event.t = t;
       event.kind = EventKind::contact;
       event.mode_before = hybrid->describe(mode);
       event.before = observe();
-      if (!controller.rest_on(guard, t, x_before)) continue;
+      if (!controller.rest_on(guard, t, x_before)) {
+        if (!unresolved) continue;
+        end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(guard)),
+             {hybrid->guards()[guard].name}});
+        return false;
+      }
       mode = controller.transition.mode;
       x = controller.transition.x;
       if (!enter_mode()) return false;

@@ -89,7 +89,7 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low, high > low ? high : low + 1.0);
   std::size_t shaded = 0;
   for (const auto& segment : run.segments()) {
-    if (segment.mode.sliding.empty() || segment.steps.empty() || ++shaded > 400) continue;
+    if (!segment.mode.on_surfaces() || segment.steps.empty() || ++shaded > 400) continue;
     fmt::format_to(out, "set object rectangle from {:.10g},graph 0 to {:.10g},graph 1 fc rgb '#e8e8e8' fs solid noborder behind\n",
                    segment.steps.front().polynomial.t0, segment.steps.back().t_end);
   }

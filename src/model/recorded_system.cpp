@@ -129,13 +129,15 @@ struct RecordedSystem::Impl {
     const SparseExprMatrix m = saltus::jacobian(eq.equations, xp);
     if (m.entries.size() != n) return;
     std::vector<int> equation_of(n, -1);
+    std::vector<char> taken(n, 0);
     std::vector<Expr> coefficient(n);
     for (const auto& entry : m.entries) {
       const bool fixed = !depends_on_kind(std::span(&entry.value, 1),
                                           {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time}) &&
                          locks_of(std::span(&entry.value, 1)).empty();
-      if (!fixed || equation_of[entry.column] >= 0) return;
+      if (!fixed || equation_of[entry.column] >= 0 || taken[entry.row]) return;
       equation_of[entry.column] = entry.row;
+      taken[entry.row] = 1;
       coefficient[entry.column] = entry.value;
     }
     for (const Expr& c : coefficient)

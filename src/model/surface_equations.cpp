@@ -4,7 +4,8 @@
 //   x' = f + λ r,   r = ∂Δ/∂x · ξ,   ξ = -side · gradient of what the resets turn round,
 //
 // with λ from the condition that g, or its speed, stays zero. Near that set Δ = r s with a scalar s that vanishes on it, so r does not
-// depend on the choice of ξ but for its length. The contact holds as long as the free motion would go to the forbidden side.
+// depend on the choice of ξ but for its length. The contact holds as long as the free motion would go to the forbidden side. In modes that
+// are not explicit λ is an unknown, x' - λ r stands where x' stood, and g = 0 is an equation.
 //
 // Sliding. Explicit modes whose fields are affine in the weights have them in closed form (sliding.cpp). All others are the equations
 // with the weights as unknowns and the surfaces as constraints: a mode of higher index like any other.
@@ -14,6 +15,7 @@
 #include <saltus/expr/print.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace saltus {
 
@@ -108,6 +110,62 @@ std::optional<ContactField> contact_field(const RecordedEquations& eq, std::span
   return field;
 }
 
+void add_unknown(RecordedEquations& eq, const Expr& unknown, const Expr& equation, std::string name) {
+  eq.variables.push_back(unknown);
+  eq.equations.push_back(equation);
+  if (!eq.equation_names.empty()) eq.equation_names.push_back(std::move(name));
+  if (!eq.nominal.empty()) eq.nominal.push_back(1.0);
+}
+
+/// x_j' as a function of t and x, for the variables whose derivative one equation gives: c x_j' = rest with a constant c. Others are NaN.
+std::vector<Expr> known_derivatives(const RecordedEquations& eq) {
+  std::vector<Expr> derivatives;
+  for (const Expr& x : eq.variables) derivatives.push_back(der(x));
+  std::vector<std::pair<Expr, Expr>> at_rest;
+  for (const Expr& d : derivatives) at_rest.emplace_back(d, Expr(0.0));
+  for (const Expr& lock : eq.locks) at_rest.emplace_back(lock, lock);
+  const SparseExprMatrix M = jacobian(eq.equations, derivatives);
+  std::vector<int> in_row(eq.equations.size(), 0);
+  for (const auto& entry : M.entries) ++in_row[entry.row];
+  std::vector<Expr> known(eq.variables.size(), Expr(std::nan("")));
+  for (const auto& entry : M.entries)
+    if (in_row[entry.row] == 1 && entry.value.is_constant())
+      known[entry.column] = -substitute(std::span(&eq.equations[entry.row], 1), at_rest).front() / entry.value;
+  return known;
+}
+
+/// Contacts of a mode that is not explicit: the forces are unknowns, and g = 0 an equation.
+bool add_contact_forces(const SurfaceSetup& setup, SurfaceEquations& mode, std::vector<Expr>& forces) {
+  RecordedEquations& eq = mode.equations;
+  const auto graph = common_graph(eq.variables);
+  const std::vector<Expr> rhs = known_derivatives(eq);
+  const std::size_t n = eq.variables.size();
+  std::vector<Expr> shift(n, Expr(0.0));
+  for (const ContactSurface& contact : setup.contacts) {
+    const std::vector<Expr> normal = gradient(contact.function, eq.variables);
+    for (std::size_t j = 0; j < n; ++j)
+      if (!is_zero(normal[j]) && rhs[j].is_constant() && std::isnan(rhs[j].constant_value())) return false;
+    std::vector<Expr> used = rhs;
+    for (std::size_t j = 0; j < n; ++j)
+      if (is_zero(normal[j])) used[j] = 0.0;
+    const Expr speed = along(contact.function, eq, used);
+    std::vector<Expr> r = reset_direction(contact, eq, used, speed);
+    if (!is_zero(dot(normal, r)) || std::all_of(r.begin(), r.end(), is_zero)) return false;
+    forces.emplace_back(graph, graph->symbol("force of " + to_string(contact.function, 40) + " = 0", SymbolKind::variable));
+    for (std::size_t j = 0; j < n; ++j) shift[j] += forces.back() * r[j];
+  }
+  std::vector<std::pair<Expr, Expr>> driven;
+  for (std::size_t j = 0; j < n; ++j)
+    if (!is_zero(shift[j])) driven.emplace_back(der(eq.variables[j]), der(eq.variables[j]) - shift[j]);
+  for (const Expr& lock : eq.locks) driven.emplace_back(lock, lock);
+  eq.equations = substitute(eq.equations, driven);
+  for (std::size_t c = 0; c < forces.size(); ++c) {
+    const Expr& g = setup.contacts[c].function;
+    add_unknown(eq, forces[c], g, "contact with " + to_string(g, 60) + " = 0");
+  }
+  return true;
+}
+
 /// Weights as unknowns: the equations with relaxed locks, and g = 0 for each surface.
 void add_weights(const SurfaceSetup& setup, SurfaceEquations& mode) {
   RecordedEquations& eq = mode.equations;
@@ -121,10 +179,8 @@ void add_weights(const SurfaceSetup& setup, SurfaceEquations& mode) {
   eq.equations = relax(eq.equations, mode.lock_weights);
   eq.guards = relax(eq.guards, mode.lock_weights);
   for (std::size_t k = 0; k < unknowns.size(); ++k) {
-    eq.variables.push_back(unknowns[k]);
-    eq.equations.push_back(setup.sliding[k].function);
-    if (!eq.equation_names.empty()) eq.equation_names.push_back("sliding on " + to_string(setup.sliding[k].function, 60) + " = 0");
-    if (!eq.nominal.empty()) eq.nominal.push_back(1.0);
+    const Expr& g = setup.sliding[k].function;
+    add_unknown(eq, unknowns[k], g, "sliding on " + to_string(g, 60) + " = 0");
     eq.guards.push_back(unknowns[k]);
     eq.guards.push_back(1.0 - unknowns[k]);
   }
@@ -137,8 +193,10 @@ std::optional<SurfaceEquations> surface_equations(const SurfaceSetup& setup) {
   mode.equations = setup.base->equations();
   RecordedEquations& eq = mode.equations;
   if (!setup.base->structure().explicit_ode) {
-    if (!setup.contacts.empty()) return std::nullopt;
+    std::vector<Expr> forces;
+    if (!setup.contacts.empty() && !add_contact_forces(setup, mode, forces)) return std::nullopt;
     add_weights(setup, mode);
+    eq.guards.insert(eq.guards.end(), forces.begin(), forces.end());
     return mode;
   }
   std::vector<Expr> rhs = setup.base->right_hand_sides(), forces;

@@ -6,6 +6,7 @@
 #include <saltus/step/dense_polynomial.hpp>
 #include <saltus/step/stepper.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,6 +51,13 @@ struct Event {
   std::string describe() const;
 };
 
+/// One or two guards switched to and fro in short intervals.
+struct Chattering {
+  double from = 0.0, to = 0.0;
+  std::int64_t events = 0;
+  std::vector<std::string> guards;
+};
+
 struct RunStatistics : StepStatistics {
   std::int64_t events = 0;
   std::int64_t restarts = 0;
@@ -75,6 +83,7 @@ class Trajectory {
   const Status& status() const { return status_; }
   const std::vector<Event>& events() const { return events_; }
   const RunStatistics& statistics() const { return statistics_; }
+  const std::vector<Chattering>& chattering() const { return chattering_; }
   /// Names and attributes of the variables, in the order of the values.
   const std::vector<VariableInfo>& variables() const { return variables_; }
   /// Position of a variable. Throws UsageError with the nearest name if there is none.
@@ -110,6 +119,7 @@ class Trajectory {
   std::vector<double> initial_values_, final_values_;
   std::vector<Segment> segments_;
   std::vector<Event> events_;
+  std::vector<Chattering> chattering_;
   Status status_;
   RunStatistics statistics_;
 };

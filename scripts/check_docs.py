@@ -191,9 +191,10 @@ def collect_programs(pages, out):
                 sys.exit(f"{name}:{block.first}: a cpp block is a complete program with one 'int main()'")
             rows = block.text.splitlines()
             includes += [row for row in rows if row.startswith("#include")]
-            body = "\n".join("" if row.startswith("#include") else row for row in rows)
+            body = "\n".join("" if row.startswith("#include") else row for row in rows).rstrip()
+            body = MAIN.sub("static int run()", body).removesuffix("}") + "return 0; }"  # main comes last and may do without a return
             space = f"page_{number}_{k}"
-            bodies.append(f"namespace {space} {{\n#line {block.first + 1} \"{path}\"\n{MAIN.sub('static int run()', body)}\n}}\n")
+            bodies.append(f"namespace {space} {{\n#line {block.first + 1} \"{path}\"\n{body}\n}}\n")
             table.append(f'  if (name == "{name}:{k}") return {space}::run();\n')
     text = "\n".join(dict.fromkeys(includes + ["#include <iostream>", "#include <string>"])) + "\n\n" + "\n".join(bodies)
     text += "\nint main(int count, char** words) {\n  const std::string name = count > 1 ? words[1] : \"\";\n" + "".join(table)

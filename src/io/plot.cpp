@@ -53,11 +53,13 @@ void write_data(std::string& script, const std::string& name, const Trajectory::
   script += "EOD\n";
 }
 
-/// The parts of the curve on which the solution slides.
+bool on_surfaces(const Trajectory::Segment& segment) { return segment.mode.on_surfaces() && !segment.steps.empty(); }
+
+/// The parts of the curve on which the solution slides or is in contact.
 void write_sliding(std::string& script, const Trajectory& run, const Trajectory::Samples& s, std::size_t x, std::size_t y) {
   script += "$sliding << EOD\n";
   for (const auto& segment : run.segments()) {
-    if (segment.mode.sliding.empty() || segment.steps.empty()) continue;
+    if (!on_surfaces(segment)) continue;
     const double begin = segment.steps.front().polynomial.t0, end = segment.steps.back().t_end;
     for (std::size_t k = 0; k < s.t.size(); ++k) {
       if (s.t[k] < std::min(begin, end) || s.t[k] > std::max(begin, end)) continue;
@@ -70,9 +72,14 @@ void write_sliding(std::string& script, const Trajectory& run, const Trajectory:
   script += "EOD\n";
 }
 
-bool slides(const Trajectory& run) {
-  return std::any_of(run.segments().begin(), run.segments().end(),
-                     [](const auto& segment) { return !segment.mode.sliding.empty() && !segment.steps.empty(); });
+/// What shaded parts are called in the key; empty if there are none.
+std::string name_of_shading(const Trajectory& run) {
+  bool sliding = false, contact = false;
+  for (const auto& segment : run.segments()) {
+    sliding = sliding || (on_surfaces(segment) && !segment.mode.sliding.empty());
+    contact = contact || (on_surfaces(segment) && !segment.mode.contacts.empty());
+  }
+  return std::string(sliding ? "sliding" : "") + (sliding && contact ? ", " : "") + (contact ? "contact" : "");
 }
 
 std::string label(const VariableInfo& v) { return v.unit.empty() ? v.name : v.name + " [" + v.unit + "]"; }
@@ -103,9 +110,10 @@ std::string phase_plot(const Trajectory& run, const Trajectory::Samples& samples
   fmt::format_to(out, "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(title),
                  quoted(label(run.variables()[x])), quoted(label(run.variables()[y])));
   if (const auto& unit = run.variables()[x].unit; unit == "m" && unit == run.variables()[y].unit) script += "set size ratio -1\n";
+  const std::string shading = name_of_shading(run);
   fmt::format_to(out, "plot {0}$curve with lines lw 1.6 lc rgb '{1}' notitle, "
                       "$start with points pt 5 ps 0.9 lc rgb '{1}' title 'start'",
-                 slides(run) ? fmt::format("$sliding with lines lw 7 lc rgb '{}' title 'sliding', ", sliding_colour) : "", colours[0]);
+                 shading.empty() ? "" : fmt::format("$sliding with lines lw 7 lc rgb '{}' title '{}', ", sliding_colour, shading), colours[0]);
   if (!run.events().empty()) script += ", $events with points pt 6 ps 0.9 lw 1.4 lc rgb '#000000' title 'event'";
   return script + "\n";
 }
@@ -118,7 +126,8 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   if (chosen.size() > most_curves && options.variables.empty()) chosen.resize(most_curves);
   const auto samples = run.sample(options.intervals);
   std::vector<std::vector<std::size_t>> panels;  // one per unit, in the order of the variables
-  std::size_t longest = 7;                       // letters of the longest name in the key; "sliding" may stand there
+  const std::string shading = name_of_shading(run);
+  std::size_t longest = std::max<std::size_t>(5, shading.size());  // letters of the longest name in the key, which has "event", too
   bool units = false;
   for (const std::size_t c : chosen) {
     const auto& unit = run.variables()[c].unit;
@@ -143,7 +152,7 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   constexpr std::size_t most_marks = 400;
   std::size_t shaded = 0;
   for (const auto& segment : run.segments()) {
-    if (segment.mode.sliding.empty() || segment.steps.empty() || ++shaded > most_marks) continue;
+    if (!on_surfaces(segment) || ++shaded > most_marks) continue;
     fmt::format_to(out, "set object rectangle from {:.10g},graph 0 to {:.10g},graph 1 fc rgb '{}' fs solid noborder behind\n",
                    segment.steps.front().polynomial.t0, segment.steps.back().t_end, sliding_colour);
   }
@@ -161,7 +170,7 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
                      dashes[k % std::size(dashes)], colours[k % std::size(colours)], quoted(run.variables()[columns[k]].name));
     if (&columns == &panels.front()) {  // what the marks mean: entries of the key without data
       if (marks) fmt::format_to(out, ", NaN with lines {} title 'event'", event_line);
-      if (shaded > 0) fmt::format_to(out, ", NaN with lines lw 10 lc rgb '{}' title 'sliding'", sliding_colour);
+      if (shaded > 0) fmt::format_to(out, ", NaN with lines lw 10 lc rgb '{}' title '{}'", sliding_colour, shading);
     }
     script += "\n";
   }

@@ -40,6 +40,7 @@ Json event_json(const Trajectory& run, const Event& e) {
           {"mode_after", e.mode_after},
           {"jump", number(e.jump)},
           {"surfaces", e.surfaces},
+          {"contacts", e.contacts},
           {"weights", e.weights},
           {"before", values(run, e.before)},
           {"after", values(run, e.after)},

@@ -145,7 +145,7 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   fmt::format_to(out, "set border 3\nset tics nomirror out\nset offsets 0,0,graph 0.05,graph 0.05\n");
   if (phase) return script + phase_plot(run, samples, chosen[0], chosen[1], options.title);
 
-  fmt::format_to(out, "set multiplot layout {},1 title {} noenhanced\nset lmargin 11\nset rmargin {}\n", panels.size(),
+  fmt::format_to(out, "set multiplot layout {},1 title {} noenhanced\nset lmargin 13\nset rmargin {}\n", panels.size(),
                  quoted(options.title), std::min<std::size_t>(longest, 40) + 8);
   const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
   fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low, high > low ? high : low + 1.0);

@@ -197,7 +197,10 @@ struct Simulator::Impl {
     Consistency& consistency = controller.consistency();
     regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
     ++result.statistics_.restarts;
-    if (options.keep_steps) result.segments_.push_back({mode, {}});
+    if (!options.keep_steps) return;
+    auto& segments = result.segments_;
+    if (!segments.empty() && segments.back().steps.empty()) segments.pop_back();  // a mode that lasted for no time
+    segments.push_back({mode, {}});
   }
 
   std::vector<double> observe() const {

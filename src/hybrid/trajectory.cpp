@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace saltus {
 
@@ -67,13 +68,15 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   if (!((t - t_start_) * direction >= 0.0 && (t_end_ - t) * direction >= 0.0))
     throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
-  if (segments_.empty()) return initial_values_;
+  auto end = segments_.end();
+  if (end != segments_.begin() && std::prev(end)->steps.empty()) --end;  // a run that failed right after an event
+  if (end == segments_.begin()) return initial_values_;
   // the last segment that begins at or before t (right limit), or strictly before it (left limit)
   const auto begins_later = [&](double value, const Segment& s) {
     const double d = (s.steps.front().polynomial.t0 - value) * direction;
     return right ? d > 0.0 : d >= 0.0;
   };
-  auto segment = std::upper_bound(segments_.begin(), segments_.end(), t, begins_later);
+  auto segment = std::upper_bound(segments_.begin(), end, t, begins_later);
   if (segment != segments_.begin()) --segment;
   const auto ends_later = [&](const Step& s, double value) { return (s.t_end - value) * direction < 0.0; };
   auto step = std::lower_bound(segment->steps.begin(), segment->steps.end(), t, ends_later);

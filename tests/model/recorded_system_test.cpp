@@ -62,6 +62,24 @@ TEST_F(RecordedSystemTest, StructureFollowsTheLocks) {
   EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);
 }
 
+TEST_F(RecordedSystemTest, StructureFollowsADiscreteVariableThatChooses) {
+  const Expr q(graph, graph->symbol("q", SymbolKind::discrete)), gain(graph, graph->symbol("gain", SymbolKind::discrete));
+  RecordedSystem s({.time = t,
+                    .variables = {x, y},
+                    .equations = {der(x) + gain * y, if_else(BoolExpr(q), x - y, y - 1.0)},
+                    .data = {q, gain}},
+                   {1.0, 0.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);  // a gain that happens to be zero is no zero of the structure
+  s.set_data(std::vector{0.0, 0.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 2);
+  const Structure* before = &s.structure();
+  s.set_data(std::vector{0.0, 2.0});
+  EXPECT_EQ(&s.structure(), before);
+  s.set_data(std::vector{1.0, 2.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);
+  EXPECT_TRUE(s.structural_locks().empty());
+}
+
 TEST_F(RecordedSystemTest, LocksThatOnlyChangeValuesAreNotStructural) {
   RecordedSystem s({.time = t,
                     .variables = {x},

@@ -75,7 +75,7 @@ class Trajectory {
   };
   struct Segment {
     Mode mode;
-    std::vector<Step> steps;
+    std::vector<Step> steps;  ///< empty only in the last segment, if the run ended where its mode began
   };
 
   Trajectory(std::shared_ptr<HybridSystem> system, double t_start);

@@ -37,6 +37,14 @@ Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<
   return it->second;
 }
 
+bool Consistency::possible(const System& system) {
+  const Structure& s = system.structure();
+  if (s.explicit_ode) return true;
+  const auto [it, fresh] = possible_.try_emplace(&s, false);
+  if (fresh) it->second = s.equations == s.variables && !analyse_structure(s).singular();
+  return it->second;
+}
+
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                           std::vector<double>& x, std::vector<double>& xp) {
   xp.resize(x.size());
@@ -54,11 +62,15 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     system.rhs(t, x, xp);
     return check_finite(system, t, xp, "derivative");
   }
+  constexpr int enough_tries = 3;  // another point may be better, but not for ever
+  if (const auto it = undecided_.find(&system.structure()); it != undecided_.end() && it->second >= enough_tries)
+    return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
   if (analysis.values.status == AnalysisStatus::undecided) {
     const std::string guilty = describe_singularity(analysis.values.structure, system);
-    analyses_.erase(&system.structure());  // another point may be better
+    ++undecided_[&system.structure()];
+    analyses_.erase(&system.structure());
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }

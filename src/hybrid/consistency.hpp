@@ -29,6 +29,8 @@ class Consistency {
   /// Changes x to consistent values and fills xp. The fixed variables and the conditions (null: none) count at the start only.
   Failure find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                std::vector<double>& x, std::vector<double>& xp);
+  /// Whether the structure of the mode allows its equations to determine its variables; cheap, without values.
+  bool possible(const System& system);
   /// Moves values of a mode that is being integrated onto its constraints, hidden ones included, and finds all derivatives. The differential
   /// components stay. Leaves everything as it is where that fails, and in explicit modes.
   void polish(System& system, double t, std::span<double> x, std::span<double> xp);
@@ -54,6 +56,8 @@ class Consistency {
                              std::span<double> xp);
 
   std::string remark_;
+  std::map<const Structure*, bool> possible_;
+  std::map<const Structure*, int> undecided_;  // how often the analysis has failed
   std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure
 };
 

@@ -39,7 +39,7 @@ bool ModeController::select_sides(double t, Cause cause) {
     for (std::size_t i = 0; i < switches.size(); ++i)
       if ((flips >> i) & 1u) hybrid_.set_side(transition.mode, switches[i], -hybrid_.side(start, switches[i]));
     const Mode candidate = transition.mode;
-    if (!find_values(t, cause)) continue;
+    if (!consistency_.possible(hybrid_.system(candidate)) || !find_values(t, cause)) continue;
     look(t);
     const bool fits = std::all_of(switches.begin(), switches.end(), [&](int k) {
       const int side = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(candidate, k);
@@ -210,9 +210,12 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
 
 /// Whether the solution can go on from here in this system, without a jump; x gets the weights. `sides`: where its guards go.
 bool ModeController::goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides) {
-  std::vector<double> derivative;
+  std::vector<double> derivative = xp;
+  derivative.resize(x.size(), 0.0);
+  if (!consistency_.possible(system) || !weights_matter(system, t, x, derivative)) return false;
   if (consistency_.find(system, t, Cause::mode_change, {}, nullptr, x, derivative)) return false;
-  if (!weights_matter(system, t, x, derivative)) return false;
+  const CharacteristicValues* values = consistency_.values(system);
+  if (values && ((*values)->u > 0 || (*values)->v > 0)) return false;
   const std::size_t family = hybrid_.variables().size();
   for (std::size_t j = 0; j < family; ++j)
     if (system.structure().differentiated(static_cast<int>(j)) && !near(std::span(x).subspan(j, 1), std::span(transition.x).subspan(j, 1)))
@@ -226,8 +229,6 @@ bool ModeController::weights_matter(System& system, double t, std::span<const do
   const Structure& s = system.structure();
   const std::size_t family = hybrid_.variables().size();
   if (static_cast<std::size_t>(s.variables) == family) return true;
-  const CharacteristicValues* values = consistency_.values(system);
-  if (values && ((*values)->u > 0 || (*values)->v > 0)) return false;
   std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
   std::vector<double> size(static_cast<std::size_t>(s.equations), 0.0), above(size.size()), below(size.size());
   system.jacobian(t, x, derivative, Fx, Fxp);

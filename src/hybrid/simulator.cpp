@@ -509,7 +509,7 @@ struct Simulator::Impl {
     record(std::move(event));
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
     if (reset && !come_to_rest(x_before)) return;
-    if (chatter.note(t, controller.fired()) && options.stop_if_chattering) {
+    if (!by_time && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
       const auto& episode = chatter.episodes().back();
       const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
       return end({StatusCode::chattering, describe(found), found.guards});

@@ -347,6 +347,7 @@ struct CompiledModel::Impl {
     s.discretes = discretes;
     s.data = data;
     s.start_locks.assign(locks.size(), 0.0);
+    s.stabilisation = m.stabilisation;
     s.options = options;
     surface_modes = std::make_unique<SurfaceModes>(std::move(s));
   }

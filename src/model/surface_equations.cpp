@@ -224,7 +224,14 @@ std::optional<SurfaceEquations> surface_equations(const SurfaceSetup& setup) {
       eq.guards.push_back(w);
       eq.guards.push_back(1.0 - w);
     }
-    for (const SlidingSurface& s : setup.sliding) eq.invariants.push_back(s.function);
+    for (const SlidingSurface& s : setup.sliding) {
+      if (setup.stabilisation == 0.0) {
+        eq.invariants.push_back(s.function);
+        continue;
+      }
+      const std::vector<Expr> normal = gradient(s.function, eq.variables);
+      for (std::size_t j = 0; j < rhs.size(); ++j) rhs[j] -= setup.stabilisation * s.function * normal[j];
+    }
   } else {
     complete(mode.lock_weights, setup.locks);
   }

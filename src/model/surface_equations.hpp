@@ -25,6 +25,7 @@ struct SurfaceSetup {
   std::span<const Expr> locks;  ///< all of the model
   std::vector<SlidingSurface> sliding;
   std::vector<ContactSurface> contacts;
+  double stabilisation = 0.0;  ///< > 0: a field towards the sliding surfaces instead of projection
 };
 
 struct SurfaceEquations {

@@ -43,7 +43,7 @@ SurfaceModes::Made& SurfaceModes::get(const Mode& mode) {
 void SurfaceModes::make(const Mode& mode, const std::vector<int>& sides, Made& made) {
   const RecordedSystem* system = base(mode);
   if (!system) return;
-  SurfaceSetup setup{system, setup_.locks, {}, {}};
+  SurfaceSetup setup{system, setup_.locks, {}, {}, setup_.stabilisation};
   for (const int k : mode.sliding) {
     const Surface& surface = setup_.surfaces[k];
     if (!surface.relation || !depends_on_state(surface.function)) return;

@@ -35,6 +35,7 @@ class SurfaceModes {
     std::vector<Expr> observed;  ///< what is computed for the user: solutions of eliminated variables
     std::vector<Expr> parameters, discretes;
     std::vector<double> data, start_locks;
+    double stabilisation = 0.0;  ///< see Model::stabilise_sliding
     ProgramOptions options;
   };
 

@@ -116,6 +116,11 @@ class Model {
   /// What happens where both sides of the surface of a relation push towards it. The default is to slide.
   void surface(const BoolExpr& relation, SurfaceRule rule, const SourceLocation& where = {});
 
+  /// For comparison with other programs: instead of moving the state back onto the surfaces on which it slides, adds the field
+  /// -strength * g * gradient(g) of each of them (Piiroinen and Kuznetsov 2008, equation (50)). It keeps g near zero, not at it, and a
+  /// large strength makes the mode stiff. Sliding modes with constraints are not concerned.
+  void stabilise_sliding(double strength);
+
   // --- events
   When when(const BoolExpr& condition, const SourceLocation& where = {});
   /// Becomes true at start, start + interval, start + 2 interval, …, at each of these instants only; exact in time.
@@ -228,6 +233,7 @@ struct ModelData {
   std::vector<Transition> transitions;
   std::size_t start_mode = 0;
   bool unbalanced = false;  ///< see Model::allow_unbalanced
+  double stabilisation = 0.0;  ///< see Model::stabilise_sliding
   std::vector<std::pair<Expr, Expr>> pre_symbols;  ///< (symbol, its value before the event)
   Expr initial_symbol, terminal_symbol;            ///< numbers unless used
 };

@@ -214,7 +214,8 @@ void Bernstein::deflate_start() {
   for (int i = 0; i < degree; ++i) b[i] = b[i + 1] * (n / (i + 1));
   b[degree] = 0.0;
   --degree;
-  noise *= n;
+  // (e(s) - e(0))/s is a value of e' in between, and Markov's inequality bounds e' by 2 n^2 max|e|.
+  noise *= 2.0 * n * n;
 }
 
 void isolate_roots(const Bernstein& p, RootCells& roots, bool until_negative) {

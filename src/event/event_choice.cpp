@@ -7,7 +7,8 @@
 namespace saltus {
 namespace {
 
-// A zero within the noise at the end of the step is looked for up to so many units beyond it.
+// The fit promises the other side in a place; the guard may reach it up to so many units later. For a zero within the
+// noise at the end of the step this lies beyond the step.
 constexpr double beyond_end = 64.0;
 // Where rounding makes a plateau of zeros, its beginning is looked for up to so many units back.
 constexpr double longest_plateau = 1024.0;
@@ -15,6 +16,11 @@ constexpr double longest_plateau = 1024.0;
 constexpr double widest_window = 1e-9;
 
 }  // namespace
+
+double EventLocator::Impl::unit_at(double t) const {
+  const double largest = std::max(std::abs(composite.step().t0), std::abs(t));
+  return std::nextafter(largest, std::numeric_limits<double>::infinity()) - largest;
+}
 
 double EventLocator::Impl::u_at(int k, double t) {
   composite.at_time(t, probe_row.data());
@@ -50,8 +56,8 @@ void EventLocator::Impl::walk_back(Candidate& c, Bracket& bracket, double stride
 
 // The bracket has its inner end; forwards to the first point that is not. False: there is none.
 bool EventLocator::Impl::walk_forward(const Candidate& c, Bracket& bracket, double stride) {
-  const double t_end = not_finite ? finite_until : composite.step().t1() + direction * beyond_end * unit;
-  double t_limit = composite.time(c.high);
+  double t_limit = composite.time(c.high), t_end = t_limit + direction * beyond_end * unit_at(t_limit);
+  if (not_finite && ahead(t_end, finite_until)) t_end = finite_until;
   for (;; stride *= 4.0) {
     if (!ahead(t_limit, bracket.t_in)) {
       // The fit promised the other side here; rounding may have moved it a little.
@@ -72,6 +78,7 @@ bool EventLocator::Impl::walk_forward(const Candidate& c, Bracket& bracket, doub
 // False: the guard does not reach the other side.
 bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
   const double t = composite.time(c.guess);
+  unit = unit_at(t);  // a step may be so long that a unit at its end is coarse
   const double stride = std::max(unit, std::abs(composite.step().h) * c.blur);
   const double value = u_at(c.guard, t);
   if (value < 0.0) {
@@ -83,6 +90,7 @@ bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
     bracket.u_in = value;
     if (!walk_forward(c, bracket, stride)) return false;
   }
+  unit = unit_at(bracket.t_out);
   shrink([&](double time) { return u_at(c.guard, time); }, bracket, unit);
   // A zero exactly on a representable time belongs to neither side.
   for (double back = unit; bracket.u_in == 0.0 && back <= longest_plateau * unit; back *= 2.0) {
@@ -102,11 +110,21 @@ bool EventLocator::Impl::refine_first(Bracket& bracket) {
   while (!candidates.empty()) {
     const auto earlier = [](const Candidate& x, const Candidate& y) { return x.guess - x.blur < y.guess - y.blur; };
     std::swap(*std::min_element(candidates.begin(), candidates.end(), earlier), candidates.back());
-    Candidate& c = candidates.back();
-    if (refine(c, bracket)) return true;
-    if (!c.may_vanish) proved = false;
-    touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::zero_at_end});
+    Candidate c = candidates.back();
+    if (refine(candidates.back(), bracket)) return true;
     candidates.pop_back();
+    if (c.may_vanish) {
+      touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::zero_at_end});
+      continue;
+    }
+    // The fit promised a crossing and the guard does not keep it: a touch, as a rule, that the fit saw a little too
+    // low.
+    resume = std::min(resume, c.high);
+    if (std::find(suspects.begin(), suspects.end(), c.guard) == suspects.end()) suspects.push_back(c.guard);
+    const Closer closer = c.closer ? Closer::undecided : look_closer(c.guard, c.low, c.high);
+    if (closer == Closer::undecided) proved = false;
+    if (closer == Closer::undecided || closer == Closer::touch)
+      touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::even});
   }
   return false;
 }

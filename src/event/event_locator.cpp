@@ -26,6 +26,7 @@ void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std:
   margins.resize(guards);
   probe_row.resize(guards);
   noise.resize(guards);
+  closer_row.resize(guards);
   suspects.reserve(guards);
   candidates.reserve(guards);
   linear_candidates.reserve(guards);
@@ -39,8 +40,7 @@ void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std:
   last_fraction = 1.0;
   finite_until = step.t1();
   direction = step.h < 0.0 ? -1.0 : 1.0;
-  const double largest = std::max(std::abs(step.t0), std::abs(step.t1()));
-  unit = std::nextafter(largest, std::numeric_limits<double>::infinity()) - largest;
+  unit = unit_at(step.t1());
   evaluations_before = composite.evaluations;
 }
 
@@ -121,9 +121,12 @@ bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, s
     first_test();
     statistics.suspects += static_cast<std::int64_t>(suspects.size());
   }
+  resume = 1.0;
   if (suspects.empty()) {
     std::swap(candidates, linear_candidates);
-    return !candidates.empty() && settle(event);
+    if (candidates.empty()) return false;
+    if (settle(event)) return true;
+    if (!go_on()) return false;
   }
   std::array<Piece, 64> stack;
   int top = 0;
@@ -131,6 +134,7 @@ bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, s
     switch (search_piece()) {
       case Verdict::found:
         if (settle(event)) return true;
+        if (go_on()) continue;
         break;
       case Verdict::nothing:
         break;
@@ -151,6 +155,22 @@ bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, s
     piece = stack[static_cast<std::size_t>(--top)];
     sampled = 0;
   }
+}
+
+// None of the candidates held: whether a part of the piece is left behind the first of them, which becomes the piece
+// then.
+bool EventLocator::Impl::go_on() {
+  const double from = resume;
+  resume = 1.0;
+  if (!(from > piece.low && from < piece.high)) return false;
+  piece.low = from;
+  sampled = 0;
+  const double t = composite.time(from);
+  std::erase_if(touches, [&](const GuardTouch& x) { return !ahead(t, x.t_low); });  // they will be seen again
+  std::erase_if(linear_candidates, [&](const Candidate& c) {
+    return std::find(suspects.begin(), suspects.end(), c.guard) != suspects.end();
+  });
+  return true;
 }
 
 // Makes an event of the candidates, if one of them holds.

@@ -30,11 +30,15 @@ struct Candidate {
   double blur;              // how far the zero may be from the guess, as a fraction of the step
   double noise_blur;        // the part of it that noise of the guard makes
   bool at_start;
-  bool trust_low;   // a divided-out zero: u >= 0 at low is known although the value may not show it
-  bool may_vanish;  // within noise at the end of the step: an event only if the other side is reached
+  bool trust_low;       // a divided-out zero: u >= 0 at low is known although the value may not show it
+  bool may_vanish;      // within noise at the end of the step: an event only if the other side is reached
+  bool closer = false;  // comes from a closer look
 };
 
 enum class Verdict { nothing, found, split, not_finite };
+
+/// What a closer look at an even root cell tells.
+enum class Closer { undecided, nothing, touch, crossing };
 
 struct EventLocator::Impl {
   EventOptions options;
@@ -46,7 +50,7 @@ struct EventLocator::Impl {
   std::vector<double> rows;  // value of guard k at point j of the finest grid of the present piece: rows[j*guards + k]
   int sampled = 0;           // the finest grid that is sampled on the present piece
   Piece piece = {};
-  std::vector<double> sides, margins, probe_row, noise;
+  std::vector<double> sides, margins, probe_row, noise, closer_row, closer_noise;
   bool noise_known = false;
   std::vector<int> suspects;
   std::vector<Candidate> candidates;         // on the present piece
@@ -55,10 +59,11 @@ struct EventLocator::Impl {
   bool proved = true, not_finite = false;
   double last_fraction = 1.0;  // the guards are finite up to here
   double finite_until = 0.0;
+  double resume = 1.0;     // where a promised crossing turned out to be none: behind it the search has to go on
   double direction = 1.0;  // of the step
-  double unit = 0.0;       // one unit in the last place of the largest |t|
+  double unit = 0.0;       // one unit in the last place of the times that are being looked at
   std::int64_t evaluations_before = 0;
-  RootCells roots;
+  RootCells roots, closer_roots;
 
   bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                 std::span<const LinearGuard> linear, LocatedEvent& event);
@@ -75,6 +80,8 @@ struct EventLocator::Impl {
   void estimate_noise();
   double noise_of(int k, double magnitude);
   bool take_roots(int k, const Bernstein& p, bool divided, double last_value);
+  Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) const;
+  Closer look_closer(int k, double& low, double& high);
   void shorten_to_finite();
   void walk_back(Candidate& c, Bracket& bracket, double stride);
   bool walk_forward(const Candidate& c, Bracket& bracket, double stride);
@@ -85,7 +92,10 @@ struct EventLocator::Impl {
   bool ahead(double a, double b) const { return direction * (a - b) > 0.0; }
   bool choose(LocatedEvent& event);
   bool settle(LocatedEvent& event);
+  bool go_on();
   double u_at(int k, double t);
+  /// One unit in the last place of the larger of |t0| and |t|.
+  double unit_at(double t) const;
   bool exhausted() const { return composite.evaluations - evaluations_before > options.max_evaluations; }
 };
 

@@ -178,6 +178,67 @@ bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
   return true;
 }
 
+// The place where p, fitted on a piece, leaves its side.
+Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) const {
+  const double width = where.high - where.low;
+  const auto place = [&](double s) { return s == 1.0 ? where.high : where.low + width * s; };
+  Candidate c{k, place(cell.low), 0.0, place(cell.high), 0.0, 0.0, false, false, false};
+  if (cell.kind == RootKind::simple) {
+    double slope = 0.0;
+    c.guess = place(root_in(p, cell, slope));
+    c.blur = std::min(c.high - c.low, width * p.noise / std::max(std::abs(slope), std::numeric_limits<double>::min()));
+    c.noise_blur = c.blur;
+  } else {
+    c.guess = 0.5 * (c.low + c.high);
+    c.blur = 0.5 * (c.high - c.low);
+  }
+  return c;
+}
+
+// An even cell is as wide as the noise of the fit over the whole piece makes it. Near a touch the guard is often known
+// much better: it is fitted once more on the surroundings of the cell alone, which may show two crossings, a narrower
+// touch, or that it stays clear of zero. A guard whose own rounding errors are all that can be seen there has a series
+// that does not end, and stays undecided.
+Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
+  const double width = high - low, left = std::max(piece.low, low - width), right = std::min(piece.high, high + width);
+  if ((right - left) * std::abs(composite.step().h) < 64.0 * unit || exhausted()) return Closer::undecided;
+  std::array<double, finest_grid + 1> u, a;
+  const double side = watch[k].side;
+  double magnitude = 0.0, finite = 0.0;
+  for (int j = 0; j <= finest_grid; ++j) {
+    double* row = j == 0 ? closer_row.data() : probe_row.data();
+    composite.at_fraction(left + (right - left) * grid_point(j), row);
+    const double value = side * row[k];
+    u[static_cast<std::size_t>(j)] = value;
+    magnitude = std::max(magnitude, std::abs(value));
+    finite += 0.0 * value;
+  }
+  if (finite != 0.0) return Closer::undecided;
+  double level = watch[k].noise;
+  if (level <= 0.0) {
+    composite.sensitivity(left, closer_row.data(), closer_noise);  // the slope is larger there than in the middle
+    level = 4.0 * eps * (closer_noise[static_cast<std::size_t>(k)] + magnitude);
+  }
+  Fit fitted;
+  chebyshev_coefficients(finest_grid, u.data(), 1, a.data());
+  fit(finest_grid, a.data(), magnitude, level, fitted);
+  if (!fitted.resolved) return Closer::undecided;
+  isolate_roots(fitted.p, closer_roots, true);
+  if (closer_roots.first_sign <= 0 || !closer_roots.complete) return Closer::undecided;
+  for (const RootCell& cell : closer_roots) {
+    if (cell.after < 0) {
+      candidates.push_back(crossing(k, fitted.p, cell, {left, right, 0}));
+      candidates.back().closer = true;
+      return Closer::crossing;
+    }
+    if (cell.kind != RootKind::even) return Closer::undecided;
+    low = left + (right - left) * cell.low;
+    high = left + (right - left) * cell.high;
+    return Closer::touch;
+  }
+  return Closer::nothing;
+}
+
 // Turns the roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
 // are below the resolution of p.
 bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, double last_value) {
@@ -204,17 +265,9 @@ bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
   for (const RootCell& cell : roots) {
     clear = clear && cell.kind == RootKind::simple;
     if (cell.after < 0) {
-      Candidate c{k, place(cell.low), 0.0, place(cell.high), 0.0, 0.0, first && cell.before == 0, divided, false};
-      if (cell.kind == RootKind::simple) {
-        double slope = 0.0;
-        c.guess = place(root_in(p, cell, slope));
-        c.blur =
-            std::min(c.high - c.low, width * p.noise / std::max(std::abs(slope), std::numeric_limits<double>::min()));
-        c.noise_blur = c.blur;
-      } else {
-        c.guess = 0.5 * (c.low + c.high);
-        c.blur = 0.5 * (c.high - c.low);
-      }
+      Candidate c = crossing(k, p, cell, piece);
+      c.at_start = first && cell.before == 0;
+      c.trust_low = divided;
       candidates.push_back(c);
       break;
     }
@@ -224,6 +277,12 @@ bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
       } else {
         touch(cell, RootKind::zero_at_end);
       }
+    } else if (cell.kind == RootKind::even && cell.low > 0.0 && cell.high < 1.0) {
+      double low = place(cell.low), high = place(cell.high);
+      const Closer closer = look_closer(k, low, high);
+      if (closer == Closer::crossing) break;
+      if (closer == Closer::nothing) continue;
+      touch({(low - piece.low) / width, (high - piece.low) / width, RootKind::even}, RootKind::even);
     } else if (cell.kind == RootKind::even || cell.kind == RootKind::zero) {
       touch(cell, cell.kind);
     }

@@ -11,6 +11,18 @@ constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int taylor_order = 8;
 constexpr int series_order = 4;           // of modes that are not explicit, whose coefficients cost more
 constexpr double series_accuracy = 1e-11;  // relative, of such coefficients
+/// The guards of the system if all of them are linear, otherwise none: values and slopes then need no evaluations.
+std::span<const LinearGuard> all_linear(System& system) {
+  const auto linear = system.linear_guards();
+  return static_cast<int>(linear.size()) == system.structure().guards ? linear : std::span<const LinearGuard>{};
+}
+
+double slope_of(const LinearGuard& guard, std::span<const double> xp) {
+  double slope = guard.time;
+  for (std::size_t i = 0; i < guard.variables.size(); ++i) slope += guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])];
+  return slope;
+}
+
 constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see the effect of rounding errors
 }  // namespace
 
@@ -32,9 +44,9 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
       on_surface = true;
   }
   if (!on_surface) return;
-  if (system.structure().taylor && system.structure().explicit_ode)
-    use_taylor(system, t, x, direction, twin);
-  else if (!use_series(system, consistency, t, x, direction))
+  if (system.structure().taylor && system.structure().explicit_ode) {
+    if (!use_slopes(system, t, x, xp, direction, twin)) use_taylor(system, t, x, direction, twin);
+  } else if (!use_series(system, consistency, t, x, direction))
     use_difference(system, t, x, xp, direction, scale);
 }
 
@@ -46,7 +58,15 @@ void GuardSides::estimate_noise(System& system, double t, std::span<const double
   x_.assign(x.begin(), x.end());
   xp_.assign(xp.begin(), xp.end());
   std::fill(noise_.begin(), noise_.end(), 0.0);
+  const auto linear = all_linear(system);
+  for (const LinearGuard& guard : linear) {  // the largest of all patterns
+    double size = std::abs(guard.time * t);
+    for (std::size_t i = 0; i < guard.variables.size(); ++i)
+      size += std::abs(guard.coefficients[i] * x[static_cast<std::size_t>(guard.variables[i])]);
+    noise_[static_cast<std::size_t>(guard.guard)] = shift * size;
+  }
   for (const int pattern : {0x55555555, 0x33333333, -1}) {
+    if (!linear.empty()) break;
     const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
     for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (1.0 + shift * sign(j));
     for (std::size_t j = 0; j < xp.size(); ++j) xp_[j] = xp[j] * (1.0 + shift * sign(j + 1));
@@ -67,6 +87,44 @@ void GuardSides::estimate_noise(System& system, double t, std::span<const double
       if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
   }
   for (double& noise : noise_) noise = 4.0 * noise + std::numeric_limits<double>::min();
+}
+
+// First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
+// larger than what rounding errors of the arguments make of them; see use_taylor.
+bool GuardSides::use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
+                            std::span<const double> twin) {
+  const std::size_t n = x.size(), count = g_.size();
+  const auto linear = all_linear(system);
+  const auto expand = [&](double when, std::span<const double> point, std::span<const double> slope, std::vector<double>& series) {
+    solution_.resize(2 * n);
+    std::copy(point.begin(), point.end(), solution_.begin());
+    const auto velocity = std::span(solution_).subspan(n);
+    if (slope.empty())
+      system.rhs(when, point, velocity);
+    else
+      std::copy(slope.begin(), slope.end(), velocity.begin());
+    series.resize(2 * count);
+    for (const LinearGuard& guard : linear) series[count + static_cast<std::size_t>(guard.guard)] = slope_of(guard, velocity);
+    if (linear.empty()) system.guards_taylor(when, 1, solution_, series);
+  };
+  expand(t, x, xp, series_);
+  for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
+  expand(t * (1.0 + shift), x_, {}, shifted_);
+  if (!twin.empty()) expand(t, twin, {}, twin_series_);
+  bool all = true;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (side_[k] != 0) continue;
+    const double slope = series_[count + k];
+    double noise = 4.0 * std::abs(shifted_[count + k] - slope) + std::numeric_limits<double>::min();
+    if (!twin.empty()) noise += 4.0 * std::abs(twin_series_[count + k] - slope);
+    if (std::abs(slope) > noise) {
+      side_[k] = slope * direction > 0.0 ? +1 : -1;
+      multiplicity_[k] = 1;
+    } else {
+      all = false;
+    }
+  }
+  return all;
 }
 
 void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction,
@@ -143,6 +201,33 @@ void GuardSides::use_difference(System& system, double t, std::span<const double
     if (std::abs(change) > 8.0 * rounding_[k]) side_[k] = change > 0.0 ? +1 : -1;
     multiplicity_[k] = side_[k] != 0 ? 1 : 2;
   }
+}
+
+void GuardSlopes::find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale,
+                       std::vector<double>& slopes) {
+  const std::size_t n = x.size(), count = static_cast<std::size_t>(system.structure().guards);
+  slopes.resize(count);
+  if (count == 0) return;
+  if (const auto linear = all_linear(system); !linear.empty()) {
+    for (const LinearGuard& guard : linear) slopes[static_cast<std::size_t>(guard.guard)] = slope_of(guard, xp);
+    return;
+  }
+  if (system.structure().taylor) {
+    X_.assign(3 * n, 0.0);  // second derivatives, where guards contain derivatives, are not known
+    std::copy(x.begin(), x.end(), X_.begin());
+    std::copy(xp.begin(), xp.end(), X_.begin() + static_cast<std::ptrdiff_t>(n));
+    G_.resize(2 * count);
+    system.guards_taylor(t, 1, X_, G_);
+    std::copy(G_.begin() + static_cast<std::ptrdiff_t>(count), G_.end(), slopes.begin());
+    return;
+  }
+  const double h = std::max(1e-6 * scale, 16.0 * eps * std::abs(t));
+  X_.resize(n);
+  G_.resize(count);
+  for (std::size_t j = 0; j < n; ++j) X_[j] = x[j] + h * xp[j];
+  system.guards(t + h, X_, xp, slopes);
+  system.guards(t, x, xp, G_);
+  for (std::size_t k = 0; k < count; ++k) slopes[k] = (slopes[k] - G_[k]) / h;
 }
 
 }  // namespace saltus

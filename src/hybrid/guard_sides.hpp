@@ -39,6 +39,8 @@ class GuardSides {
  private:
   void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
                       std::span<const double> twin);
+  bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
+                  std::span<const double> twin);
   void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
   bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction);
   void choose_sides(int order, double t, int direction, std::span<const double> twin_series);
@@ -46,6 +48,17 @@ class GuardSides {
 
   std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_;
   std::vector<int> side_, multiplicity_;
+};
+
+/// Time derivatives of all guards at a point, along the solution of the system; `slopes` has one value per guard. Without Taylor coefficients
+/// a difference quotient over a short time compared with `scale`.
+class GuardSlopes {
+ public:
+  void find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale,
+            std::vector<double>& slopes);
+
+ private:
+  std::vector<double> X_, G_;
 };
 
 }  // namespace saltus

@@ -24,6 +24,7 @@ void ModeController::begin_instant() {
   fired_direction_.clear();
   left_by_weight_ = false;
   failure_ = {};
+  view_current_ = false;
 }
 
 bool ModeController::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
@@ -77,6 +78,7 @@ void ModeController::fit(const System& system, std::vector<double>& x) const {
 bool ModeController::find_values(double t, Cause cause) {
   system_ = &hybrid_.system(transition.mode);
   fit(*system_, transition.x);
+  view_current_ = false;
   // what a clause has set at the start counts more than the initial equations
   const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
   ExtraConditions* conditions = cause == Cause::start && !reset ? hybrid_.initial_conditions(transition.mode) : nullptr;
@@ -85,6 +87,8 @@ bool ModeController::find_values(double t, Cause cause) {
 }
 
 void ModeController::look(double t) {
+  if (view_current_) return;
+  view_current_ = true;
   sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
 }
 
@@ -176,6 +180,7 @@ bool ModeController::rest_on(int guard, double t, std::span<const double> x_befo
   transition.x = x;
   xp = derivatives;
   system_ = &hybrid_.system(mode);
+  view_current_ = false;
   return false;
 }
 
@@ -208,7 +213,7 @@ bool ModeController::settle(const EventInput& input) {
   transition.terminate = transition.failed = transition.recorded = false;
   transition.message.clear();
   transition.fired.clear();
-  std::vector<Mode> seen;
+  std::size_t seen = 0;
   int regimes_chosen = 0;
   const double t = input.t;
   for (int round = 0; round < max_mode_changes_; ++round) {
@@ -223,7 +228,8 @@ bool ModeController::settle(const EventInput& input) {
     if (transition.terminate) return true;
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
     if (reset && !transition.mode.contacts.empty()) release_contacts(true);
-    const std::vector<double> before = transition.x;
+    x_before_values_ = transition.x;
+    const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
     if (!find_values(t, cause)) {
       // a combination of switches without a solution, on the way to one that has one
@@ -236,7 +242,8 @@ bool ModeController::settle(const EventInput& input) {
     changed = release_contacts(false) || changed;
     const bool admissible = weights_admissible();
     if (!changed && admissible) return check_uniqueness(input, reset);
-    const bool cycle = std::find(seen.begin(), seen.end(), transition.mode) != seen.end();
+    const bool cycle = std::find(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(seen), transition.mode) !=
+                       seen_.begin() + static_cast<std::ptrdiff_t>(seen);
     if (cycle && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
       const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
@@ -258,10 +265,11 @@ bool ModeController::settle(const EventInput& input) {
         }
       }
       if (transition.terminate) return true;
-      seen.clear();
+      seen = 0;
       continue;
     }
-    seen.push_back(transition.mode);
+    if (seen == seen_.size()) seen_.emplace_back();
+    seen_[seen++] = transition.mode;
     if (!reset) transition.x = before;  // values of a mode that was not the right one
   }
   return fail(StatusCode::too_many_mode_changes,

@@ -58,8 +58,10 @@ class ModeController {
 
   /// Consistent values of transition.mode at transition.x, once more.
   bool find_values(double t, Cause cause);
-  /// Looks at all guards of the current system at the current point.
+  /// Looks at all guards of the current system at the current point, unless it has just done so.
   void look(double t);
+  /// What look() saw no longer holds: something about the point or its noise is different.
+  void forget_view() { view_current_ = false; }
 
  private:
   bool near(std::span<const double> a, std::span<const double> b) const;
@@ -99,6 +101,9 @@ class ModeController {
   std::vector<int> fired_, fired_direction_;
   bool left_by_weight_ = false, non_unique_ = false;
   Failure failure_;
+  bool view_current_ = false;
+  std::vector<double> x_before_values_;
+  std::vector<Mode> seen_;  // at this instant; kept for its memory
 };
 
 }  // namespace saltus

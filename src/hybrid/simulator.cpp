@@ -57,6 +57,14 @@ struct Simulator::Impl {
   std::vector<GuardWatch> watch;
   bool watching = false;
   LocatedEvent located;
+  bool proved = true;  // of the last search
+  GuardSlopes slopes;
+  struct PendingTouch {
+    int guard;
+    double t;
+  };
+  std::vector<PendingTouch> pending_touches;  // zeros at the end of the last step: the next one tells whether they touch or cross
+  bool touches_wanted = false;
   std::vector<int> time_guards;
   double next_time = 0.0;
   double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
@@ -64,6 +72,11 @@ struct Simulator::Impl {
   // closeness of events
   double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
   int close_events = 0;
+
+  // workspace of events
+  std::vector<double> state_before, slope_before, x_then, xp_then, g_then, guard_slopes;
+  Mode mode_before;
+  std::string mode_text;  // describes the mode as it was after the last event
 
   std::string remark;  // about the start values, for the status of a run that succeeds
 
@@ -82,6 +95,7 @@ struct Simulator::Impl {
     controller.tolerance = std::max(options.rtol, options.atol);
     for (const auto& v : hybrid->variables()) x.push_back(v.start);
     xp.assign(x.size(), 0.0);
+    touches_wanted = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.record_touch; });
     mode = hybrid->initial_mode();
     initialise();
   }
@@ -102,6 +116,7 @@ struct Simulator::Impl {
     x = transition.x;
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
     if (!enter_mode()) return;
+    mode_text = hybrid->describe(mode);
     result.initial_values_ = observe();
     if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
       Event event;
@@ -225,14 +240,17 @@ struct Simulator::Impl {
                   fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method",
                               options.max_steps), {}});
     }
-    const bool found = watching && locator.earliest(*system, stepper->dense(), watch, located);
+    const bool found = watching && locator.earliest(*system, stepper->dense(), watch, located, system->linear_guards());
     if (!found && watching && locator.not_finite()) return shorten();
+    proved = !watching || locator.proved();
+    if (!proved) ++result.statistics_.unproved;
     shortened = 0.0;
     const double t1 = stepper->t();
     if (Failure change = regularity.check(stepper->dense(), found ? located.t_after : t1)) {
       take_step(regularity.time());
       return end(std::move(change));
     }
+    if (touches_wanted && watching) record_touches(found);
     const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
     if (found && (t1 - located.t_after) * direction > resolution) {
       const bool at_once = std::abs(located.t_after - t) <= 16.0 * resolution;  // no room for a step of its own
@@ -264,7 +282,7 @@ struct Simulator::Impl {
 
   /// Accepts the solution up to `end`.
   void take_step(double end) {
-    if (options.keep_steps) result.segments_.back().steps.push_back({stepper->dense(), end});
+    if (options.keep_steps) result.segments_.back().steps.push_back({stepper->dense(), end, proved});
     t = end;
     result.t_end_ = t;
     if (end == stepper->t()) {
@@ -359,8 +377,9 @@ struct Simulator::Impl {
   void approach_event() {
     double target = located.t_after;
     const int guard = located.guards.front();
-    std::vector<double> g(watch.size()), moved(watch.size()), ahead(x.size()), there(x.size()), slope(x.size());
-    for (int iteration = 0; iteration < 5; ++iteration) {
+    std::vector<double> g(watch.size()), there(x.size()), slope(x.size());
+    double overshoot = 4.0;  // in units of the last place: the new side is wanted, and the ends of steps have rounding errors
+    for (int iteration = 0; iteration < 5; ++iteration, overshoot *= 4.0) {
       start_stepper(std::abs(target - t));
       for (const double begin = t; stepper->t() != target;) {
         if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
@@ -371,15 +390,14 @@ struct Simulator::Impl {
       std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
       controller.consistency().polish(*system, target, there, slope);
       system->guards(target, there, slope, g);
-      const double h = direction * std::max(1e-6 * std::abs(target - t), 16.0 * eps * std::abs(target));
-      for (std::size_t j = 0; j < ahead.size(); ++j) ahead[j] = there[j] + h * slope[j];
-      system->guards(target + h, ahead, slope, moved);
-      const double correction = -g[guard] * h / (moved[guard] - g[guard]);
-      const double resolution = 16.0 * eps * std::max(std::abs(target), std::abs(t));
-      if (!std::isfinite(correction) || std::abs(correction) <= resolution || !reached(target + correction, t) ||
-          target + correction == t)
-        break;
-      target += correction;
+      slopes.find(*system, target, there, slope, std::abs(target - t), guard_slopes);
+      const double correction = -g[guard] / guard_slopes[guard];
+      const double unit = eps * std::max(std::abs(target), std::abs(t));
+      const bool beyond = watch[guard].side * g[guard] < 0.0;
+      if (!std::isfinite(correction) || (beyond && std::abs(correction) <= 16.0 * unit)) break;
+      const double next = target + correction + direction * overshoot * unit;
+      if (!reached(next, t) || next == t) break;
+      target = next;
     }
     located.t_before = located.t_after = stepper->t();
     event_at(stepper->t(), true);
@@ -393,7 +411,10 @@ struct Simulator::Impl {
     if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
     std::vector<double>& noise = controller.bracket_noise;
     noise.resize(count);
-    std::vector<double> earlier(count), x_then(x.size()), xp_then(x.size());
+    std::vector<double>& earlier = g_then;
+    earlier.resize(count);
+    x_then.resize(x.size());
+    xp_then.resize(x.size());
     const auto guards_at = [&](double when, std::span<double> g) {
       stepper->dense().evaluate(when, x_then);
       if (system->structure().explicit_ode)
@@ -485,12 +506,15 @@ struct Simulator::Impl {
   void handle_event(bool by_guard, bool by_time, double step_size) {
     Event event;
     event.t = t;
-    event.mode_before = hybrid->describe(mode);
+    event.mode_before = mode_text;
     event.before = observe();
-    const std::vector<double> x_before = x, xp_before = xp;
-    const Mode mode_before = mode;
+    state_before = x;
+    slope_before = xp;
+    mode_before = mode;
     controller.begin_instant();
     controller.time_scale = time_scale();
+    event.proved = proved;
+    slopes.find(*system, t, x, xp, controller.time_scale, guard_slopes);
     Transition& transition = controller.transition;
     transition.mode = mode;
     transition.x = x;
@@ -499,16 +523,19 @@ struct Simulator::Impl {
       for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
     if (by_time)
       for (const int k : time_guards) controller.fire(k);
-    if (!controller.settle({.t = t, .x_before = x_before, .xp_before = xp_before})) return end(controller.failure());
+    if (!controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before})) return end(controller.failure());
     mode = transition.mode;
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
-    if (reset) controller.twin.clear();  // the other point is no longer near
+    if (reset && !controller.twin.empty()) {  // the other point is no longer near
+      controller.twin.clear();
+      controller.forget_view();
+    }
     x = transition.x;
     if (!transition.terminate && !enter_mode()) return;
     complete(event, mode_before, by_time);
     record(std::move(event));
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
-    if (reset && !come_to_rest(x_before)) return;
+    if (reset && !come_to_rest(state_before)) return;
     if (!by_time && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
       const auto& episode = chatter.episodes().back();
       const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
@@ -523,19 +550,27 @@ struct Simulator::Impl {
   /// Fills in what is known once the event has been settled.
   void complete(Event& event, const Mode& before, bool by_time) {
     const Transition& transition = controller.transition;
-    event.mode_after = hybrid->describe(mode);
+    if (mode != before) mode_text = hybrid->describe(mode);
+    event.mode_after = mode_text;
     event.after = observe();
     for (std::size_t k = 0; k < event.after.size(); ++k)
       event.jump = std::max(event.jump, std::abs(event.after[k] - event.before[k]));
     for (const int k : controller.fired()) {
       event.guards.push_back(hybrid->guards()[k].name);
       event.where.push_back(hybrid->guards()[k].where);
+      event.slope_before.push_back(guard_slopes[static_cast<std::size_t>(k)]);
+      std::erase_if(pending_touches, [k](const PendingTouch& touch) { return touch.guard == k; });
     }
     event.direction = controller.fired_direction();
+    if (!event.guards.empty() && !transition.terminate) {
+      slopes.find(*system, t, x, xp, controller.time_scale, guard_slopes);
+      for (const int k : controller.fired()) event.slope_after.push_back(guard_slopes[static_cast<std::size_t>(k)]);
+    }
     event.actions = transition.fired;
     event.message = transition.message;
     describe_surfaces(event);
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    if (event.jump > 0.0) event.cause = reset ? JumpCause::reset : JumpCause::consistency;
     const bool entered =
         std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(before.sliding, k); });
     const bool left =
@@ -551,6 +586,51 @@ struct Simulator::Impl {
                  : transition.recorded                  ? EventKind::record
                  : by_time                              ? EventKind::time
                                                         : EventKind::crossing;
+  }
+
+  /// Zeros of the last step that touched without crossing become events where the guard asks for it. `found`: the step ends with an event.
+  void record_touches(bool found) {
+    const auto wanted = [&](int k) { return k < controller.family_guards() && hybrid->guards()[k].record_touch; };
+    const auto crosses_at = [&](const PendingTouch& touch) {
+      return found && contains(located.guards, touch.guard) && std::abs(located.t_after - touch.t) <= 1e-6 * std::abs(stepper->t() - t);
+    };
+    std::vector<PendingTouch> touches;
+    for (const PendingTouch& touch : pending_touches)
+      if (!crosses_at(touch)) touches.push_back(touch);
+    pending_touches.clear();
+    for (const GuardTouch& touch : locator.touches()) {
+      if (!wanted(touch.guard)) continue;
+      if (touch.kind == RootKind::zero_at_end)
+        pending_touches.push_back({touch.guard, touch.t_high});
+      else if (touch.kind == RootKind::even)
+        touches.push_back({touch.guard, 0.5 * (touch.t_low + touch.t_high)});
+    }
+    std::stable_sort(touches.begin(), touches.end(),
+                     [&](const PendingTouch& a, const PendingTouch& b) { return (b.t - a.t) * direction > 0.0; });
+    for (const PendingTouch& touch : touches) record_touch(touch);
+  }
+
+  void record_touch(const PendingTouch& touch) {
+    Event event;
+    event.t = touch.t;
+    event.kind = EventKind::touch;
+    event.guards = {hybrid->guards()[touch.guard].name};
+    event.where = {hybrid->guards()[touch.guard].where};
+    event.direction = {0};
+    event.slope_before = event.slope_after = {0.0};
+    event.mode_before = event.mode_after = hybrid->describe(mode);
+    event.proved = proved;
+    x_then.resize(x.size());
+    xp_then.resize(x.size());
+    stepper->dense().evaluate(touch.t, x_then);
+    if (system->structure().explicit_ode)
+      system->rhs(touch.t, x_then, xp_then);
+    else
+      stepper->dense().derivative(touch.t, xp_then);
+    event.before.resize(result.variables_.size());
+    hybrid->observe(mode, touch.t, x_then, xp_then, event.before);
+    event.after = event.before;
+    record(std::move(event));
   }
 
   void describe_surfaces(Event& event) {
@@ -580,8 +660,8 @@ struct Simulator::Impl {
     const std::vector<int> fired = controller.fired();
     for (const int guard : fired) {
       zeno.note(guard, t);
-      // a flight that is too short for the clock, or too low for the digits of the guard
       if (!zeno.accumulates(guard)) continue;
+      // a flight that is too short for the clock, or too low for the digits of the guard
       const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
       const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
                               0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
@@ -600,7 +680,7 @@ struct Simulator::Impl {
       mode = controller.transition.mode;
       x = controller.transition.x;
       if (!enter_mode()) return false;
-      event.mode_after = hybrid->describe(mode);
+      event.mode_after = mode_text = hybrid->describe(mode);
       event.after = observe();
       describe_surfaces(event);
       event.message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard));

@@ -19,7 +19,17 @@ std::string_view to_string(EventKind kind) {
     case EventKind::release: return "release";
     case EventKind::time: return "time";
     case EventKind::record: return "record";
+    case EventKind::touch: return "touch";
     case EventKind::terminal: return "terminal";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(JumpCause cause) {
+  switch (cause) {
+    case JumpCause::none: return "none";
+    case JumpCause::reset: return "reset";
+    case JumpCause::consistency: return "consistency";
   }
   return "unknown";
 }
@@ -27,14 +37,14 @@ std::string_view to_string(EventKind kind) {
 std::string Event::describe() const {
   std::string text(to_string(kind));
   for (std::size_t k = 0; k < guards.size(); ++k)
-    text += fmt::format("{} {} {}", k == 0 ? ":" : ",", guards[k], direction[k] > 0 ? "(rising)" : "(falling)");
+    text += fmt::format("{} {} {}", k == 0 ? ":" : ",", guards[k], direction[k] > 0 ? "(rising)" : direction[k] < 0 ? "(falling)" : "(touching)");
   for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
   for (std::size_t k = 0; k < surfaces.size(); ++k)
     text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);
   for (std::size_t k = 0; k < contacts.size(); ++k) text += (k == 0 ? "; in contact with " : ", ") + contacts[k];
   double size = 1.0;  // a change within rounding is not worth a word
   for (const double v : before) size = std::max(size, std::abs(v));
-  if (jump > 1e-13 * size) text += fmt::format("; jump {:.6g}", jump);
+  if (jump > 1e-12 * size) text += fmt::format("; jump {:.6g}", jump);
   if (!message.empty()) text += "; " + message;
   return text;
 }

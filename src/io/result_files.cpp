@@ -21,6 +21,12 @@ std::string csv_text(const std::string& name) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+Json numbers(const std::vector<double>& list) {
+  Json array = Json::array();
+  for (const double value : list) array.push_back(number(value));
+  return array;
+}
+
 Json values(const Trajectory& run, const std::vector<double>& x) {
   Json object = Json::object();
   for (std::size_t k = 0; k < x.size(); ++k) object[run.variables()[k].name] = number(x[k]);
@@ -34,11 +40,15 @@ Json event_json(const Trajectory& run, const Event& e) {
           {"kind", to_string(e.kind)},
           {"guards", e.guards},
           {"direction", e.direction},
+          {"slope_before", numbers(e.slope_before)},
+          {"slope_after", numbers(e.slope_after)},
           {"where", where},
           {"actions", e.actions},
           {"mode_before", e.mode_before},
           {"mode_after", e.mode_after},
           {"jump", number(e.jump)},
+          {"cause", to_string(e.cause)},
+          {"proved", e.proved},
           {"surfaces", e.surfaces},
           {"weights", e.weights},
           {"contacts", e.contacts},
@@ -104,6 +114,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
         {"iterations", s.iterations},
         {"events", s.events},
         {"restarts", s.restarts},
+        {"unproved", s.unproved},
         {"seconds", s.seconds},
         {"method", s.method}}}};
   out << document.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';

@@ -237,6 +237,10 @@ struct CompiledModel::Impl {
             if (!guard_info[g].where.known()) guard_info[g].where = where;
     };
     for (const auto& c : setup.clauses) locate(c.condition.expr(), c.where);
+    for (const auto& c : setup.clauses)
+      if (c.touches)
+        for (const Expr& lock : locks_of(std::span(&c.condition.expr(), 1)))
+          for (const int g : guards_of_lock[lock_index.at(lock.id())]) guard_info[g].record_touch = true;
     for (const auto& t : setup.transitions) locate(t.condition.expr(), t.where);
     for (const auto& e : m.equations) locate(e.equation.residual(), e.where);
     for (const auto& mode : m.modes)

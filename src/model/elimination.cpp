@@ -90,10 +90,26 @@ class Search {
         definition_[v] = static_cast<int>(k);
         from_left_[v] = left;
         const auto inside = variables_in(right_hand_side(v));
-        if (std::find(inside.begin(), inside.end(), v) == inside.end()) break;
+        if (std::find(inside.begin(), inside.end(), v) == inside.end() && !hides_a_derivative(v)) break;
         definition_[v] = -1;
       }
     }
+  }
+
+  // z = der(y) with z * z elsewhere: without z the derivative would occur in a nonlinear way, and the start value of z, which says which
+  // branch is meant, would be lost.
+  bool hides_a_derivative(int v) const {
+    const Expr definition = right_hand_side(v);
+    if (symbols_of(std::span(&definition, 1), SymbolKind::derivative).empty()) return false;
+    const auto nonlinear = [&](const ModelData::NamedEquation& e) {
+      const Expr slope = derivative(e.equation.residual(), model_.variables[v]);
+      const auto inside = variables_in(slope);
+      return std::find(inside.begin(), inside.end(), v) != inside.end();
+    };
+    if (std::any_of(model_.equations.begin(), model_.equations.end(), nonlinear)) return true;
+    return std::any_of(model_.modes.begin(), model_.modes.end(), [&](const ModelData::Mode& mode) {
+      return std::any_of(mode.equations.begin(), mode.equations.end(), nonlinear);
+    });
   }
 
   Expr right_hand_side(int v) const {

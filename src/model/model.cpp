@@ -237,6 +237,11 @@ When& When::record() {
   return *this;
 }
 
+When& When::record_touches() {
+  data_->clauses[clause_].touches = true;
+  return *this;
+}
+
 When When::otherwise_when(const BoolExpr& condition, const SourceLocation& where) {
   check_graph(*data_, condition.expr(), "otherwise_when");
   data_->clauses.push_back({condition, {}, where, static_cast<int>(clause_), "elsewhen " + to_string(condition)});

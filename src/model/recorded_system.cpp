@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "model/linear_guards.hpp"
 #include "model/lock_structure.hpp"
 #include "model/projection.hpp"
 
@@ -69,6 +70,7 @@ struct RecordedSystem::Impl {
   std::map<int, SolutionProgram> solution_programs;  // by order
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
+  std::unique_ptr<LinearGuards> linear_guards;
 
   Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
       : eq(std::move(equations)), options(opts), data(std::move(data_values)), locks(std::move(lock_values)) {
@@ -428,6 +430,14 @@ void RecordedSystem::guards(double t, std::span<const double> x, std::span<const
   m.make(m.guard_program, m.guard_work, !m.explicit_ode, {&m.eq.guards});
   double* const out[] = {g.data()};
   m.run(m.guard_program, m.guard_work, t, x, xp.data(), out);
+}
+
+std::span<const LinearGuard> RecordedSystem::linear_guards() {
+  Impl& m = *impl_;
+  if (m.eq.guards.empty() || !m.common.taylor) return {};  // no derivatives of external functions
+  if (!m.linear_guards)
+    m.linear_guards = std::make_unique<LinearGuards>(m.eq.time, m.eq.variables, m.eq.guards, m.eq.data, m.eq.locks, m.options);
+  return m.linear_guards->at(m.data, m.locks);
 }
 
 void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {

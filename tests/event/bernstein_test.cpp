@@ -89,7 +89,7 @@ TEST(Bernstein, DividesByTheRootAtTheStart) {
   Bernstein p = Bernstein::from_monomial(c, 1e-20);
   p.deflate_start();
   EXPECT_EQ(p.degree, 3);
-  EXPECT_EQ(p.noise, 4e-20);
+  EXPECT_EQ(p.noise, 2.0 * 16.0 * 1e-20);  // degree 4
   EXPECT_NEAR(p.value(0.3), 0.3 * (0.3 - 0.5) * 2.3, 1e-15);
   p.deflate_start();
   EXPECT_EQ(p.degree, 2);

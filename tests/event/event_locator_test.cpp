@@ -116,16 +116,18 @@ TEST(EventLocator, BackwardSearchFindsTheSameRootsInReverse) {
 }
 
 TEST(EventLocator, SeparatesPairsDownToTheNoise) {
-  // g between the roots is about 0.3 delta^2; rounding of values near 1.4 is 3e-16 in size: 1e-7 can be seen, 1e-8
-  // cannot.
-  for (const double delta : {1e-2, 1e-4, 1e-5, 1e-6, 1e-7}) {
+  // g between the roots is about 0.3 delta^2. On the whole step, where g is up to 1.4, rounding hides pairs below 1e-7; a
+  // closer look at a surrounding of about 1e-7, where rounding of t moves g by some 1e-24, shows them down to 1e-10.
+  for (const double delta : {1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10}) {
     const FoundEvents found = events_in([=](double t) { return (t - 0.3) * (t - 0.3 - delta) * (1.0 + t); }, 0.0, 1.0);
     ASSERT_EQ(found.times.size(), 2u) << delta;
     EXPECT_NEAR(found.times[0], 0.3, eps);
     EXPECT_NEAR(found.times[1], 0.3 + delta, eps);
     EXPECT_TRUE(found.strict);
   }
-  const FoundEvents below = events_in([](double t) { return (t - 0.3) * (t - 0.3 - 1e-8) * (1.0 + t); }, 0.0, 1.0);
+  // Multiplied out, the values have rounding errors of 1e-16 that no closer look removes.
+  const FoundEvents below =
+      events_in([](double t) { return t * t - (0.6 + 1e-8) * t + 0.3 * (0.3 + 1e-8); }, 0.0, 1.0);
   EXPECT_TRUE(below.times.empty());
   ASSERT_EQ(below.touches.size(), 1u);
   EXPECT_EQ(below.touches[0].kind, RootKind::even);
@@ -154,8 +156,11 @@ TEST(EventLocator, NearTouchesAreDecidedByTheNoise) {
   };
   EXPECT_EQ(count(1e-4), (std::pair<std::size_t, std::size_t>(0, 0)));
   EXPECT_EQ(count(1e-12), (std::pair<std::size_t, std::size_t>(0, 0)));
-  EXPECT_EQ(count(1e-16), (std::pair<std::size_t, std::size_t>(0, 1)));
-  EXPECT_EQ(count(-1e-16), (std::pair<std::size_t, std::size_t>(0, 1)));
+  // the square is known well near 0.4
+  EXPECT_EQ(count(1e-16), (std::pair<std::size_t, std::size_t>(0, 0)));
+  EXPECT_EQ(count(-1e-16), (std::pair<std::size_t, std::size_t>(2, 0)));
+  EXPECT_EQ(count(1e-40), (std::pair<std::size_t, std::size_t>(0, 1)));
+  EXPECT_EQ(count(-1e-40), (std::pair<std::size_t, std::size_t>(0, 1)));
   EXPECT_EQ(count(-1e-12), (std::pair<std::size_t, std::size_t>(2, 0)));
   EXPECT_EQ(count(-1e-4), (std::pair<std::size_t, std::size_t>(2, 0)));
 }

@@ -50,6 +50,7 @@ struct GuardInfo {
   SourceLocation where = {};
   bool time_only = false;   ///< known in advance: next_time_event says when
   SurfaceRule rule = SurfaceRule::filippov;
+  bool record_touch = false;  ///< zeros that touch without crossing are wanted as events
 };
 
 /// What a transition may look at.

@@ -32,6 +32,15 @@ struct Structure {
   bool differentiated(int j) const { return derivative_pattern.start[j] < derivative_pattern.start[j + 1]; }
 };
 
+/// A guard that is linear in t and x with constant coefficients: g = constant + time t + sum_i coefficients[i] x[variables[i]].
+struct LinearGuard {
+  int guard = 0;  ///< its number in the system
+  double constant = 0.0;
+  double time = 0.0;
+  std::vector<int> variables = {};
+  std::vector<double> coefficients = {};
+};
+
 /// Evaluations are not const: an implementation keeps its workspace, so one object serves one thread. Values that are not finite mean
 /// "cannot be evaluated here", which makes integrators shorten the step. Arrays have the sizes that the comments give; the caller
 /// owns them; nothing allocates after the first call.
@@ -78,6 +87,9 @@ class System {
   virtual void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g);
   /// Their Taylor coefficients g_[0] … g_[order] along X (x_[0] … x_[order+1]), `guards` values each; only if structure().taylor.
   virtual void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G);
+  /// Those of the guards that are known to be linear, with their coefficients in the mode as it is now; they must be what guards() evaluates,
+  /// up to rounding. Event location needs no evaluations for them. Valid until the mode changes. Default: none.
+  virtual std::span<const LinearGuard> linear_guards() { return {}; }
 
  private:
   std::vector<double> scratch_;

@@ -31,8 +31,8 @@ struct Bernstein {
   double value(double s, double& slope) const;
   /// The largest |b_i|, a bound of |p|.
   double magnitude() const;
-  /// Replaces p by p(s)/s, taking b_0 for zero; the degree falls by one, the noise rises by the factor n that p(s)/s
-  /// allows at s = 0. A polynomial of degree 0 stays as it is.
+  /// Replaces p by p(s)/s, taking b_0 for zero; the degree falls by one, the noise rises by the factor 2 n^2 that the
+  /// slope of a polynomial allows. A polynomial of degree 0 stays as it is.
   void deflate_start();
 };
 

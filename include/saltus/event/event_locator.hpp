@@ -34,18 +34,8 @@ struct GuardWatch {
   double noise = 0.0;
 };
 
-/// A guard that is linear in t and x with constant coefficients: g = constant + time t + sum_i coefficients[i]
-/// x[variables[i]]. Its polynomial comes from the dense output itself, without evaluations.
-struct LinearGuard {
-  int guard = 0;  ///< its number in the system
-  double constant = 0.0;
-  double time = 0.0;
-  std::vector<int> variables = {};
-  std::vector<double> coefficients = {};
-};
-
 /// A crossing as a bracket: at t_before the guards are on their side, at t_after those that fire are strictly on the
-/// other. The two are one unit in the last place of the larger of |t0|, |t1| apart, more only where rounding makes g
+/// other. The two are one unit in the last place of the larger of |t0|, |t_after| apart, more only where rounding makes g
 /// zero over a longer time or where several guards fire. For a zero at the very end of the step t_after lies up to 64
 /// units beyond t1.
 struct LocatedEvent {

@@ -26,10 +26,20 @@ enum class EventKind {
   release,     ///< a contact opens
   time,        ///< known in advance
   record,      ///< the model asked for it (a section)
+  touch,       ///< a guard touched zero without crossing; nothing else happened
   terminal,    ///< the model ended the run
 };
 /// The kind as it stands in JSON files.
 std::string_view to_string(EventKind kind);
+
+/// Why values changed at an event.
+enum class JumpCause {
+  none,         ///< they did not
+  reset,        ///< the user's reset, and what had to follow it
+  consistency,  ///< the equations of the new mode
+};
+/// The cause as it stands in JSON files.
+std::string_view to_string(JumpCause cause);
 
 /// What happened at one instant.
 struct Event {
@@ -37,11 +47,14 @@ struct Event {
   EventKind kind = EventKind::crossing;
   std::vector<std::string> guards;      ///< names of the guards that fired
   std::vector<SourceLocation> where;    ///< their source lines
-  std::vector<int> direction;           ///< +1 rising, -1 falling, one per guard
+  std::vector<int> direction;           ///< +1 rising, -1 falling, 0 touching, one per guard
+  std::vector<double> slope_before, slope_after;  ///< time derivative of each guard in the modes before and after
   std::vector<std::string> actions;     ///< clauses and transitions that acted
   std::string mode_before, mode_after;
   std::vector<double> before, after;    ///< all observed variables on both sides
   double jump = 0.0;                    ///< largest change of an observed variable
+  JumpCause cause = JumpCause::none;    ///< of the jump
+  bool proved = true;                   ///< no earlier crossing was missed; false: only likely (see EventLocator)
   std::vector<std::string> surfaces;    ///< on which the solution slides after the event
   std::vector<double> weights;          ///< of the field on the positive side of each
   std::vector<std::string> contacts;    ///< surfaces with which the solution is in contact after the event
@@ -61,6 +74,7 @@ struct Chattering {
 struct RunStatistics : StepStatistics {
   std::int64_t events = 0;
   std::int64_t restarts = 0;
+  std::int64_t unproved = 0;  ///< steps in which a missed crossing is unlikely but not excluded
   double seconds = 0.0;
   std::string method;  ///< the stepper, and why it was chosen
 };
@@ -72,6 +86,7 @@ class Trajectory {
   struct Step {
     DensePolynomial polynomial;
     double t_end;
+    bool proved = true;  ///< all crossings up to t_end are known for certain; false: only likely
   };
   struct Segment {
     Mode mode;

@@ -43,6 +43,9 @@ class When {
   When& terminate(const std::string& message = "");
   /// The event is recorded although nothing changes (a Poincaré section).
   When& record();
+  /// Zeros of the switching functions in the condition that touch without crossing are recorded too, as events of kind `touch`; the
+  /// clause does not act on them.
+  When& record_touches();
   /// Acts if this condition becomes true and none of the conditions before it does.
   When otherwise_when(const BoolExpr& condition, const SourceLocation& where = {});
 
@@ -162,6 +165,7 @@ struct ModelData {
     int after = -1;  ///< the clause that has precedence (elsewhen), or -1
     std::string name;
     bool at_start = false;  ///< a condition that holds from the start counts as an edge
+    bool touches = false;   ///< zeros that touch without crossing are recorded
   };
   struct NamedEquation {
     Equation equation;

@@ -1,0 +1,59 @@
+// What does a switch cost in a large stiff model? A thermostat on a rod in 10^3 to 10^5 cells, 50 switches, against CVODE with a band
+// matrix and IDA with KLU. Errors: of the last switching time, against a run with a hundredth of the tolerance.
+#include <saltus/saltus.hpp>
+
+#include <cstdlib>
+
+#include "heat.hpp"
+#include "measure.hpp"
+#ifdef SALTUS_HAVE_SUNDIALS
+#include "heat_sundials.hpp"
+#endif
+
+namespace saltus::bench {
+namespace {
+
+constexpr double stop = 6.4;
+
+Work run_saltus(const std::shared_ptr<CompiledModel>& model, double rtol, Method method) {
+  const Trajectory run = simulate(model, {.stop = stop, .rtol = rtol, .atol = rtol, .method = method, .keep_steps = false});
+  long switches = 0;
+  double last = 0.0;
+  for (const Event& e : run.events())
+    if (!e.actions.empty()) {
+      ++switches;
+      last = e.t;
+    }
+  const RunStatistics& s = run.statistics();
+  return {s.steps, s.evaluations, 0, switches, last, run.status().ok() ? "" : run.status().message};
+}
+
+void thermostat(long cells, double rtol, int rounds, bool with_error) {
+  const Heat p(cells);
+  const auto model = std::make_shared<CompiledModel>(p.model());
+  const double exact = with_error ? run_saltus(model, 0.01 * rtol, Method::radau5).error : 0.0;
+  const auto judged = [=](Work work) {
+    work.error = with_error ? std::abs(work.error - exact) : std::nan("");
+    return work;
+  };
+  Table table;
+  for (const Method method : {Method::rodas5p, Method::radau5})
+    table.add("Saltus " + std::string(to_string(method)), [=] { return judged(run_saltus(model, rtol, method)); });
+#ifdef SALTUS_HAVE_SUNDIALS
+  table.add("CVODE BDF, band", [=] { return judged(run_heat_cvode(p, stop, rtol, rtol)); });
+  table.add("IDA, KLU", [=] { return judged(run_heat_ida(p, stop, rtol, rtol)); });
+#endif
+  table.run("heat, " + std::to_string(cells) + " cells", rtol, rounds);
+}
+
+}  // namespace
+}  // namespace saltus::bench
+
+/// Arguments: the number of cells (1000), rtol (1e-5), rounds (3), and 1 for the error as well (1).
+int main(int argc, char** argv) {
+  const long cells = argc > 1 ? std::atol(argv[1]) : 1000;
+  const double rtol = argc > 2 ? std::atof(argv[2]) : 1e-5;
+  const int rounds = argc > 3 ? std::atoi(argv[3]) : 3;
+  saltus::bench::Table::header();
+  saltus::bench::thermostat(cells, rtol, rounds, argc > 4 ? std::atoi(argv[4]) != 0 : true);
+}

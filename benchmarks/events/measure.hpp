@@ -1,0 +1,62 @@
+// Timing of several solvers on the same work, by turns, so that what disturbs the machine disturbs all of them.
+#pragma once
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace saltus::bench {
+
+/// What one run reports.
+struct Work {
+  long steps = 0, evaluations = 0, guard_evaluations = 0, events = 0;
+  double error = 0.0;
+  std::string note = {};
+};
+
+inline double cpu_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+class Table {
+ public:
+  static void header() {
+    fmt::print("{:<22} {:<26} {:>7} {:>11} {:>10} {:>9} {:>10} {:>9} {:>8} {:>9}\n", "problem", "solver", "rtol", "time [ms]", "us/event",
+               "steps", "evals", "guards", "events", "error");
+  }
+  void add(std::string solver, std::function<Work()> run) { rows_.push_back({std::move(solver), std::move(run), {}, 1e300}); }
+  /// Runs everything `rounds` times and prints the least time of each.
+  void run(const std::string& problem, double rtol, int rounds) {
+    for (int round = 0; round < rounds; ++round)
+      for (Row& row : rows_) {
+        const double begin = cpu_seconds();
+        row.work = row.run();
+        row.seconds = std::min(row.seconds, cpu_seconds() - begin);
+      }
+    for (const Row& row : rows_) {
+      const Work& w = row.work;
+      fmt::print("{:<22} {:<26} {:>7.0e} {:>11.3f} {:>10.3f} {:>9} {:>10} {:>9} {:>8} {:>9.1e} {}\n", problem, row.solver, rtol,
+                 1e3 * row.seconds, 1e6 * row.seconds / static_cast<double>(std::max(1L, w.events)), w.steps, w.evaluations,
+                 w.guard_evaluations, w.events, w.error, w.note);
+    }
+    std::fflush(stdout);
+    rows_.clear();
+  }
+
+ private:
+  struct Row {
+    std::string solver;
+    std::function<Work()> run;
+    Work work;
+    double seconds;
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace saltus::bench

@@ -1,0 +1,37 @@
+// Guards that are affine in t and x: their coefficients, as functions of data and locks.
+#pragma once
+
+#include <saltus/dae/system.hpp>
+#include <saltus/expr/expr.hpp>
+#include <saltus/program/program.hpp>
+
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+class LinearGuards {
+ public:
+  /// Finds those of the guards whose derivatives with respect to t and x depend on data and locks alone. Guards must not use external
+  /// functions.
+  LinearGuards(const Expr& time, std::span<const Expr> variables, std::span<const Expr> guards, const std::vector<Expr>& data,
+               const std::vector<Expr>& locks, const ProgramOptions& options);
+
+  /// Their coefficients for these values.
+  std::span<const LinearGuard> at(std::span<const double> data, std::span<const double> locks);
+
+ private:
+  struct Place {
+    std::size_t guard;  // in guards_
+    int term;           // -2: the constant, -1: the coefficient of t, else the number of a variable's coefficient
+  };
+  void put(const Place& place, double value);
+
+  std::vector<LinearGuard> guards_;
+  std::vector<Place> places_;  // of the coefficients that are not numbers
+  Program program_;
+  Workspace work_;
+  std::vector<double> values_;
+};
+
+}  // namespace saltus

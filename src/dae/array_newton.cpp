@@ -206,7 +206,7 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
   const std::vector<double> guess(X.begin(), X.end());
   std::vector<double> best;
   ArrayNewtonResult result;
-  for (const double threshold : {cautious_threshold, full_threshold}) {
+  for (const double threshold : {cautious_threshold, options.threshold}) {
     std::ranges::copy(guess, X.begin());
     scaling = scale_array(array.system(), t, X, threshold);
     ArrayNewtonResult attempt;
@@ -223,7 +223,7 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
     if (solved) break;
   }
   std::ranges::copy(best, X.begin());
-  scaling = scale_array(array.system(), t, X);
+  scaling = scale_array(array.system(), t, X, options.threshold);
   return result;
 }
 

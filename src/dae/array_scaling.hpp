@@ -16,10 +16,13 @@ struct ArrayScaling {
 };
 
 /// Variables and time by Curtis and Reid's least squares on the logarithms of the entries of F_x and F_x' at
-/// X = (x_[0], x_[1], …), with the nominal values of the system as the gentle default; then the equations (see
-/// scale_equations). Entries below `threshold` times the largest of their row are ignored: off the solution set they
-/// may be there by accident only, and must not be scaled up then.
-inline constexpr double cautious_threshold = 1e-6, full_threshold = 1e-14;
+/// X = (x_[0], x_[1], …); where these leave a choice, by the sizes of the nominal values, of X and of the forces F(t,
+/// x_[0], 0); then the equations (see scale_equations).
+///
+/// Entries below `threshold` times the largest of their row are ignored: they may be there by accident of the point
+/// only, and must not be scaled up then. Off the solution set one has to be cautious. With any threshold the result
+/// depends on the units of the variables; with `any_units`, that is none, it does not, but an accident counts.
+inline constexpr double cautious_threshold = 1e-6, full_threshold = 1e-14, any_units = 0.0;
 ArrayScaling scale_array(System& system, double t, std::span<const double> X, double threshold = full_threshold);
 
 /// Row factors for given factors of variables and time: the largest entry of each row of level 0 becomes about 1. A row

@@ -353,6 +353,50 @@ void SystemJacobian::assemble(std::span<const double> Fx, std::span<const double
 
 namespace {
 
+// Factors of rows and columns that bring all entries near 1 in the mean of their logarithms (Curtis and Reid, by
+// conjugate gradients as in their paper): unlike a division by the largest entries the result does not depend on the
+// units from which one starts.
+void balance(const SparsePattern& p, std::span<double> values) {
+  const auto m = static_cast<std::size_t>(p.rows), size = m + static_cast<std::size_t>(p.columns);
+  const auto for_each = [&](auto visit) {
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k)
+        if (values[k] != 0.0) visit(static_cast<std::size_t>(p.row[k]), m + static_cast<std::size_t>(j), k);
+  };
+  // minimise sum (log|a_ij| + z_i + z_j)^2, preconditioned by the numbers of entries
+  std::vector<double> z(size, 0.0), residual(size, 0.0), count(size, 0.0), direction(size, 0.0), image(size);
+  for_each([&](std::size_t i, std::size_t j, int k) {
+    const double logarithm = std::log2(std::abs(values[k]));
+    residual[i] -= logarithm;
+    residual[j] -= logarithm;
+    ++count[i];
+    ++count[j];
+  });
+  for (double& c : count) c = std::max(c, 1.0);
+  double before = 0.0;
+  for (int iteration = 0; iteration < 50; ++iteration) {
+    double now = 0.0, curvature = 0.0;
+    for (std::size_t k = 0; k < size; ++k) now += residual[k] * residual[k] / count[k];
+    if (now <= 0.01 * static_cast<double>(size)) break;  // a tenth of a bit on average
+    for (std::size_t k = 0; k < size; ++k)
+      direction[k] = residual[k] / count[k] + (before > 0.0 ? now / before : 0.0) * direction[k];
+    std::ranges::fill(image, 0.0);
+    for_each([&](std::size_t i, std::size_t j, int) {
+      const double sum = direction[i] + direction[j];
+      image[i] += sum;
+      image[j] += sum;
+    });
+    for (std::size_t k = 0; k < size; ++k) curvature += direction[k] * image[k];
+    if (!(curvature > 0.0)) break;
+    for (std::size_t k = 0; k < size; ++k) {
+      z[k] += now / curvature * direction[k];
+      residual[k] -= now / curvature * image[k];
+    }
+    before = now;
+  }
+  for_each([&](std::size_t i, std::size_t j, int k) { values[k] *= std::exp2(std::round(z[i]) + std::round(z[j])); });
+}
+
 // Rows and columns are divided by their largest entries, rounded to powers of two, until these are near 1 (Ruiz).
 void equilibrate(const SparsePattern& p, std::span<double> values) {
   std::vector<double> row(p.rows), column(p.columns);
@@ -406,6 +450,7 @@ StructuralCertificate certify(System& system, const StructuralAnalysis& analysis
   jacobian.assemble(Fx, Fxp, values);
   drop_noise(system, jacobian, t, x, xp, values);
   if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) return certificate;
+  balance(jacobian.pattern(), values);
   equilibrate(jacobian.pattern(), values);
   SparseLu lu;
   if (!lu.analyse(jacobian.pattern()) || !lu.factorise(values)) return certificate;

@@ -90,10 +90,19 @@ class Search {
         definition_[v] = static_cast<int>(k);
         from_left_[v] = left;
         const auto inside = variables_in(right_hand_side(v));
-        if (std::find(inside.begin(), inside.end(), v) == inside.end()) break;
+        if (std::find(inside.begin(), inside.end(), v) == inside.end() && !guesses_derivative(v)) break;
         definition_[v] = -1;
       }
     }
+  }
+
+  // z = der(x) with a start value is the only place for a guess of der(x): initialisation needs it where the equations
+  // for der(x) have several solutions.
+  bool guesses_derivative(int v) const {
+    const VariableInfo& info = model_.variable_info[v];
+    if (info.start == 0.0 && !model_.start_values.contains(info.name)) return false;
+    const Expr side = right_hand_side(v);
+    return !symbols_of(std::span(&side, 1), SymbolKind::derivative).empty();
   }
 
   Expr right_hand_side(int v) const {

@@ -30,7 +30,9 @@ void Flattener::flatten_bindings(Instance& instance) {
                         ", but its value " +
                         (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims))};
       value = convert(std::move(value), component.type.kind, binding.where, quoted(component.path));
+      const std::size_t first = equations_.size();
       equate(component_value(component, binding.where), value, binding.where, equations_);
+      apply_annotation(component.source->declaration->description.annotation, std::span(equations_).subspan(first));
     });
   }
 }
@@ -57,7 +59,11 @@ void Flattener::flatten_equations(const std::vector<const Equation*>& equations,
                                   std::vector<FlatEquation>& out) {
   for (const Equation* equation : equations) {
     if (diagnostics_.full()) return;
-    attempt([&] { flatten_equation(*equation, context, out); });
+    attempt([&] {
+      const std::size_t first = out.size();
+      flatten_equation(*equation, context, out);
+      apply_annotation(equation->description.annotation, std::span(out).subspan(first));
+    });
   }
 }
 

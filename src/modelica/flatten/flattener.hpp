@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -35,6 +36,13 @@ struct FlattenLimits {
 
 struct FlatEquation {
   Value lhs, rhs;  ///< scalars
+  Location where;
+};
+
+/// How the surface of a relation is treated.
+struct FlatSurface {
+  Expr relation;
+  SurfaceRule rule;
   Location where;
 };
 
@@ -115,6 +123,8 @@ class Flattener {
   double number(const Value& value, const Location& where, std::string_view what);
   std::int64_t integer(const Value& value, const Location& where, std::string_view what);
   double parameter_value(const Expr& expr) const;
+  /// Lets a start value follow the parameters in its expression, if there are any.
+  void follow_parameters(const Expr& symbol, const Expr& start);
 
   // --- expressions (expression.cpp, references.cpp)
   Value eval(ExprPtr expression, const Context& context);
@@ -224,6 +234,13 @@ class Flattener {
   /// The known value of a condition made of parameters, which become structural.
   std::optional<bool> known(const Value& condition, const Location& where);
 
+  // --- vendor annotations (annotations.cpp)
+  /// The __saltus_surface of an annotation, or null. Throws Fault for a __saltus_ name that does not exist.
+  const ModificationArgument* surface_annotation(const Modification* annotation);
+  /// What the annotation of an equation or a declaration says about the relations in the equations made of it.
+  void apply_annotation(const Modification* annotation, std::span<const FlatEquation> equations);
+  void emit_surfaces();
+
   // --- algorithms (algorithms.cpp)
   void flatten_algorithm(const AlgorithmSection& section, const Context& context);
   /// What a statement does to those behind it.
@@ -318,6 +335,7 @@ class Flattener {
   std::unordered_map<NodeId, std::optional<Expr>> pre_symbols_;
 
   std::vector<FlatEquation> equations_, initial_equations_;
+  std::map<NodeId, FlatSurface> surfaces_;
   std::vector<FlatClause> clauses_;
   std::vector<FlatAction>* when_actions_ = nullptr;
   std::vector<Definition> definitions_;

@@ -11,6 +11,7 @@
 #include <saltus/modelica/modelica.hpp>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -210,11 +211,12 @@ class Flattener {
   void flatten_equation(const Equation& equation, const Context& context, std::vector<FlatEquation>& out);
   void flatten_if(const IfEquation& node, const Equation& equation, const Context& context,
                   std::vector<FlatEquation>& out);
-  void flatten_for(const ForEquation& node, std::size_t level, const Context& context, std::vector<FlatEquation>& out);
+  /// Runs the body for all values of the loop indices, the first index outermost.
+  void repeat(const std::vector<ForIndex>& indices, std::size_t level, const Context& context,
+              const std::function<void(const Context&)>& body);
   void flatten_bindings(Instance& instance);
   void flatten_when(const WhenEquation& node, const Context& context);
   void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
-  void when_for(const ForEquation& node, std::size_t level, const Context& context, std::vector<FlatAction>& actions);
   void when_if(const IfEquation& node, const Equation& equation, const Context& context,
                std::vector<FlatAction>& actions);
   void when_assign(const Value& target, const Value& value, const Location& where, std::vector<FlatAction>& actions);

@@ -23,8 +23,8 @@ struct ArrayNewtonOptions {
   ExtraConditions* conditions = nullptr;
   bool presolve = true;  ///< solve for the derivatives with x_[0] fixed first
   int iterations = 30;
-  double tolerance = 1e-12;           ///< of the scaled correction
-  double threshold = full_threshold;  ///< of the scaling, where the cautious one does not do
+  double tolerance = 1e-12;  ///< of the scaled correction
+  ScalingRule scaling;       ///< where the cautious one does not do, and at the end
 };
 
 struct ArrayNewtonResult {

@@ -4,8 +4,8 @@
 //        + 1e-4 (sum over coefficients (gamma_j - q eta - log|x_[q]_j|)^2 + sum over F(t, x, 0) (log|F_i| + rho_i)^2)
 //        + 1e-8 (|rho|^2 + |gamma|^2 + eta^2)
 // The first line does not change when all units do: it leaves the factors free where any choice gives the same matrix
-// (all variables of a connected part in another unit). There the second line decides, by the sizes of the values
-// themselves, or the nominal values where these are given.
+// (all variables of a connected part in another unit). There the rest decides, if it shall be the sizes of the values;
+// otherwise 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2) does.
 #include "dae/array_scaling.hpp"
 
 #include <saltus/linalg/lu.hpp>
@@ -61,7 +61,7 @@ void for_each(const SparsePattern& p, std::span<const double> values, Visit visi
 
 }  // namespace
 
-ArrayScaling scale_array(System& system, double t, std::span<const double> X, double threshold) {
+ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule) {
   const Structure& s = system.structure();
   const int m = s.equations, n = s.variables, size = m + n + 1;
   Entries e = entries_at(system, t, X);
@@ -84,6 +84,7 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, do
   // repeatedly given less weight: they are small by accident of the point (a product with a value near zero), and say
   // nothing about units.
   constexpr double of_sizes = 1e-4, regularisation = 1e-8, tolerance_in_bits = 5.0;
+  const bool by_sizes = rule.sizes == SizesFrom::values;
   Matrix A;
   std::vector<double> b, z(static_cast<std::size_t>(size), 0.0);
   bool first = true;
@@ -93,7 +94,7 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, do
   };
   const auto add = [&](bool derivative) {
     return [&, derivative](int i, int j, double v) {
-      if (!std::isfinite(v) || v == 0.0 || std::abs(v) <= threshold * largest[i]) return;
+      if (!std::isfinite(v) || v == 0.0 || std::abs(v) <= rule.threshold * largest[i]) return;
       const int place[] = {i, m + j, m + n};
       const double sign[] = {1.0, 1.0, derivative ? -1.0 : 0.0};
       const double logarithm = std::log2(std::abs(v));
@@ -127,9 +128,13 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, do
     b.assign(static_cast<std::size_t>(size), 0.0);
     for_each(s.state_pattern, e.Fx, add(false));
     for_each(s.derivative_pattern, e.Fxp, add(true));
-    for (int k = 0; k < size; ++k) A(k, k) += regularisation;
-    for (int i = 0; i < m; ++i) add_force(i, e.forces[i]);
+    for (int k = 0; k < size; ++k) A(k, k) += by_sizes ? regularisation : of_sizes;
+    for (int i = 0; i < m && by_sizes; ++i) add_force(i, e.forces[i]);
     for (int j = 0; j < n; ++j) {
+      if (!by_sizes) {
+        b[m + j] += of_sizes * std::log2(std::max(std::abs(system.nominal(j)), 1e-300));
+        continue;
+      }
       add_size(j, 0, system.nominal(j) != 1.0 ? system.nominal(j) : X[j]);
       for (std::size_t k = static_cast<std::size_t>(n + j); k < X.size(); k += static_cast<std::size_t>(n))
         add_size(j, static_cast<int>(k) / n, X[k]);

@@ -51,20 +51,20 @@ namespace {
 class PointAnalysis {
  public:
   PointAnalysis(System& system, const StructuralAnalysis& structure, const CharacteristicOptions& options,
-                double threshold = full_threshold)
+                const ScalingRule& rule = ordinary_units)
       : array_(system), options_(options), n_(system.structure().variables), m_(system.structure().equations) {
     newton_.preference = correction_preference(system.structure(), structure);
-    newton_.threshold = threshold;
+    newton_.scaling = rule;
     project_ = options.project && !system.structure().linear;
   }
 
   void run(double t, std::span<const double> x, CharacteristicValues& result) {
     t_ = t;
     X_.assign(x.begin(), x.end());
-    if (project_ && newton_.threshold == any_units) {
+    if (project_ && newton_.scaling.threshold == 0.0) {
       std::vector<double> guess = X_;
       guess.resize(2 * guess.size(), 0.0);
-      scaling_at_guess_ = scale_array(array_.system(), t, guess, newton_.threshold);
+      scaling_at_guess_ = scale_array(array_.system(), t, guess, newton_.scaling);
     }
     int corank = 0, candidate = -1;
     bool grey = false;
@@ -122,7 +122,7 @@ class PointAnalysis {
   bool run_at(double t, std::span<const double> X, CharacteristicValues& result) {
     t_ = t;
     X_.assign(X.begin(), X.end());
-    scaling_ = scale_array(array_.system(), t, X_, newton_.threshold);
+    scaling_ = scale_array(array_.system(), t, X_, newton_.scaling);
     return run_levels(result);
   }
 
@@ -130,7 +130,7 @@ class PointAnalysis {
   bool run_known(double t, std::span<const double> X, KnownRanks ranks, CharacteristicValues& result) {
     t_ = t;
     X_.assign(X.begin(), X.end());
-    scaling_ = scale_array(array_.system(), t, X_, newton_.threshold);
+    scaling_ = scale_array(array_.system(), t, X_, newton_.scaling);
     const int level = static_cast<int>(X.size()) / n_ - 2;
     LevelResult found = analyse_level(array_, scaling_, t, level, X_, ranks);
     if (!found.finite) return false;
@@ -174,7 +174,7 @@ class PointAnalysis {
     doubtful_ = false;
     solved_ = true;
     if (!project_) {
-      scaling_ = scale_array(array_.system(), t_, X_, newton_.threshold);
+      scaling_ = scale_array(array_.system(), t_, X_, newton_.scaling);
       return true;
     }
     const ArrayNewtonResult newton = solve_array(array_, scaling_, t_, k, X_, newton_);
@@ -260,7 +260,7 @@ std::vector<double> neighbour(System& system, double t, std::span<const double> 
 }
 
 // Repeats the analysis near the point (for linear systems: near the time) and notes what differs.
-void examine_neighbours(System& system, double t, const CharacteristicOptions& options, double threshold,
+void examine_neighbours(System& system, double t, const CharacteristicOptions& options, const ScalingRule& rule,
                         CharacteristicValues& result) {
   const Structure& s = system.structure();
   if (s.constant_jacobian) return;
@@ -280,53 +280,49 @@ void examine_neighbours(System& system, double t, const CharacteristicOptions& o
     std::ranges::copy(x, X.begin());
     X.resize(X.size() + x.size(), 0.0);
     CharacteristicValues other;
-    if (!PointAnalysis(system, result.structure, options, threshold).run_near(t + shift, X, other)) continue;
+    if (!PointAnalysis(system, result.structure, options, rule).run_near(t + shift, X, other)) continue;
     result.neighbours.push_back(other.numbers);
     differs |= !(other.numbers == result.numbers);
   }
   if (differs) result.status = AnalysisStatus::singular_point;
 }
 
-// Whether the values and the columns of the array have sizes so much alike that an entry of 1e-14 of its row means
-// nothing.
-bool in_ordinary_units(std::span<const double> x, const CharacteristicValues& result) {
-  const auto alike = [](const std::vector<double>& sizes) {
-    constexpr double wide = 1e8;
-    double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;
-    for (const double size : sizes) {
-      if (size == 0.0) continue;
-      smallest = std::min(smallest, std::abs(size));
-      largest = std::max(largest, std::abs(size));
+// Whether the columns of the array have sizes so much alike that an entry of 1e-14 of its row means nothing.
+bool in_ordinary_units(const CharacteristicValues& result) {
+  constexpr double wide = 1e8;
+  double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;
+  for (const double scale : result.variable_scale)
+    for (const double size : {scale, scale / result.time_scale}) {
+      smallest = std::min(smallest, size);
+      largest = std::max(largest, size);
     }
-    return largest <= wide * smallest;
-  };
-  std::vector<double> columns = result.variable_scale;
-  for (const double scale : result.variable_scale) columns.push_back(scale / result.time_scale);
-  return alike({x.begin(), x.end()}) && alike(columns);
+  return largest <= wide * smallest;
 }
 
 // Rank decisions alone, with and without the smallest entries. In ordinary units these are accidents of the point; in
 // others they may be all that there is. Where it matters and the answers differ, none of them is clear.
 void decide_by_ranks(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
                      CharacteristicValues& result) {
-  const auto attempt = [&](double threshold) {
+  const auto attempt = [&](const ScalingRule& rule) {
     CharacteristicValues found = result;
-    PointAnalysis(system, result.structure, options, threshold).run(t, x, found);
+    PointAnalysis(system, result.structure, options, rule).run(t, x, found);
     if (options.neighbours && found.status != AnalysisStatus::undecided)
-      examine_neighbours(system, t, options, threshold, found);
+      examine_neighbours(system, t, options, rule, found);
     return found;
   };
-  CharacteristicValues without = attempt(full_threshold);
-  if (without.status == AnalysisStatus::clear) {
-    const ArrayScaling all = scale_array(system, t, without.X, any_units);
-    if (all.variable == without.variable_scale && all.time == without.time_scale) {
-      result = std::move(without);
-      return;
-    }
+  CharacteristicValues without = attempt(ordinary_units);
+  const bool ordinary = in_ordinary_units(without), clear = without.status == AnalysisStatus::clear;
+  const auto ignored_nothing = [&] {
+    const ArrayScaling all = scale_array(system, t, without.X, all_entries);
+    return all.variable == without.variable_scale && all.time == without.time_scale;
+  };
+  if (ordinary && (!clear || ignored_nothing())) {
+    result = std::move(without);
+    return;
   }
   CharacteristicValues with = attempt(any_units);
   const bool agree = with.numbers == without.numbers;
-  result = std::move(with.status != AnalysisStatus::clear && in_ordinary_units(x, without) ? without : with);
+  result = std::move(ordinary ? without : with);
   if (result.status == AnalysisStatus::clear && !agree) result.status = AnalysisStatus::grey;
 }
 
@@ -379,18 +375,18 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     result.X = X;
     if (!dense) return true;
     X.resize(2 * n);
-    return bound > 0 || PointAnalysis(system, structure, options).run_known(t, X, {d, a}, result);
+    return bound > 0 || PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, result);
   }
   X.resize(static_cast<std::size_t>(bound + 3) * n, 0.0);
   if (!array.extend(t, bound + 1, X)) return false;
   CharacteristicValues found;
   const CharacteristicNumbers& c = found.numbers;
-  if (PointAnalysis(system, structure, options).run_at(t, X, found) &&
+  if (PointAnalysis(system, structure, options, sized).run_at(t, X, found) &&
       found.status != AnalysisStatus::undecided && c.d == d && c.a == a && c.v == 0) {
     found.decided_by_structure = found.status == AnalysisStatus::grey;
   } else {
     X.resize(static_cast<std::size_t>(bound + 2) * n);
-    if (!PointAnalysis(system, structure, options).run_known(t, X, {d, a}, found)) return false;
+    if (!PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, found)) return false;
     found.decided_by_structure = true;
   }
   found.status = AnalysisStatus::clear;

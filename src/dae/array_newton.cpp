@@ -206,9 +206,9 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
   const std::vector<double> guess(X.begin(), X.end());
   std::vector<double> best;
   ArrayNewtonResult result;
-  for (const double threshold : {cautious_threshold, full_threshold}) {
+  for (const ScalingRule& rule : {ScalingRule{cautious.threshold, options.scaling.sizes}, options.scaling}) {
     std::ranges::copy(guess, X.begin());
-    scaling = scale_array(array.system(), t, X, threshold);
+    scaling = scale_array(array.system(), t, X, rule);
     ArrayNewtonResult attempt;
     Iteration iteration(array, scaling, t, level, X, options);
     if (options.presolve) iteration.run(true, 6, attempt);
@@ -223,7 +223,7 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
     if (solved) break;
   }
   std::ranges::copy(best, X.begin());
-  scaling = scale_array(array.system(), t, X);
+  scaling = scale_array(array.system(), t, X, options.scaling);
   return result;
 }
 

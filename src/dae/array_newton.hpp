@@ -24,6 +24,7 @@ struct ArrayNewtonOptions {
   bool presolve = true;  ///< solve for the derivatives with x_[0] fixed first
   int iterations = 30;
   double tolerance = 1e-12;  ///< of the scaled correction
+  ScalingRule scaling;       ///< where the cautious one does not do, and at the end
 };
 
 struct ArrayNewtonResult {

@@ -1,7 +1,11 @@
 // A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination, IMA J. Appl. Math. 10
 // (1972), with the unit of time as one more unknown:
 //   min  sum over F_x (log|a_ij| + rho_i + gamma_j)^2 + sum over F_x' (log|e_ij| + rho_i + gamma_j - eta)^2
-//        + 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2)
+//        + 1e-4 (sum over coefficients (gamma_j - q eta - log|x_[q]_j|)^2 + sum over F(t, x, 0) (log|F_i| + rho_i)^2)
+//        + 1e-8 (|rho|^2 + |gamma|^2 + eta^2)
+// The first line does not change when all units do: it leaves the factors free where any choice gives the same matrix
+// (all variables of a connected part in another unit). There the rest decides, if it shall be the sizes of the values;
+// otherwise 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2) does.
 #include "dae/array_scaling.hpp"
 
 #include <saltus/linalg/lu.hpp>
@@ -19,13 +23,16 @@ double power_of_two(double exponent) {
 
 struct Entries {
   std::vector<double> Fx, Fxp;
+  std::vector<double> forces;  // F without derivatives: what drives the system
 };
 
 Entries entries_at(System& system, double t, std::span<const double> X) {
   const Structure& s = system.structure();
-  Entries e{std::vector<double>(s.state_pattern.row.size()), std::vector<double>(s.derivative_pattern.row.size())};
+  Entries e{std::vector<double>(s.state_pattern.row.size()), std::vector<double>(s.derivative_pattern.row.size()),
+            std::vector<double>(static_cast<std::size_t>(s.equations))};
   const auto n = static_cast<std::size_t>(s.variables);
   system.jacobian(t, X.first(n), X.subspan(n, n), e.Fx, e.Fxp);
+  system.residual(t, X.first(n), std::vector<double>(n, 0.0), e.forces);
   return e;
 }
 
@@ -54,7 +61,7 @@ void for_each(const SparsePattern& p, std::span<const double> values, Visit visi
 
 }  // namespace
 
-ArrayScaling scale_array(System& system, double t, std::span<const double> X, double threshold) {
+ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule) {
   const Structure& s = system.structure();
   const int m = s.equations, n = s.variables, size = m + n + 1;
   Entries e = entries_at(system, t, X);
@@ -65,6 +72,7 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, do
   };
   drop_noise(e.Fx, beside.Fx);
   drop_noise(e.Fxp, beside.Fxp);
+  drop_noise(e.forces, beside.forces);
   std::vector<double> largest(static_cast<std::size_t>(m), 0.0);
   const auto note = [&](int i, int, double v) {
     if (std::isfinite(v)) largest[i] = std::max(largest[i], std::abs(v));
@@ -75,24 +83,44 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, do
   // Normal equations, small and well conditioned thanks to the regularisation. Entries that come out small are
   // repeatedly given less weight: they are small by accident of the point (a product with a value near zero), and say
   // nothing about units.
-  constexpr double regularisation = 1e-4, tolerance_in_bits = 5.0;
+  constexpr double of_sizes = 1e-4, regularisation = 1e-8, tolerance_in_bits = 5.0;
+  const bool by_sizes = rule.sizes == SizesFrom::values;
   Matrix A;
   std::vector<double> b, z(static_cast<std::size_t>(size), 0.0);
   bool first = true;
+  const auto weight_of = [&](double deviation_in_bits) {
+    const double deviation = std::min(deviation_in_bits, 0.0) / tolerance_in_bits;
+    return first ? 1.0 : 1.0 / (1.0 + deviation * deviation);
+  };
   const auto add = [&](bool derivative) {
     return [&, derivative](int i, int j, double v) {
-      if (!std::isfinite(v) || v == 0.0 || std::abs(v) <= threshold * largest[i]) return;
+      if (!std::isfinite(v) || v == 0.0 || std::abs(v) <= rule.threshold * largest[i]) return;
       const int place[] = {i, m + j, m + n};
       const double sign[] = {1.0, 1.0, derivative ? -1.0 : 0.0};
       const double logarithm = std::log2(std::abs(v));
-      const double scaled = logarithm + z[i] + z[m + j] + sign[2] * z[m + n];
-      const double deviation = std::min(scaled, 0.0) / tolerance_in_bits;
-      const double weight = first ? 1.0 : 1.0 / (1.0 + deviation * deviation);
+      const double weight = weight_of(logarithm + z[i] + z[m + j] + sign[2] * z[m + n]);
       for (int p = 0; p < 3; ++p) {
         for (int q = 0; q < 3; ++q) A(place[p], place[q]) += weight * sign[p] * sign[q];
         b[place[p]] -= weight * sign[p] * logarithm;
       }
     };
+  };
+  const auto add_size = [&](int j, int order, double value) {
+    if (!std::isfinite(value) || value == 0.0) return;
+    const double logarithm = std::log2(std::abs(value)), q = order;
+    const double weight = of_sizes * weight_of(logarithm - z[m + j] + q * z[m + n]);
+    A(m + j, m + j) += weight;
+    A(m + j, m + n) -= weight * q;
+    A(m + n, m + j) -= weight * q;
+    A(m + n, m + n) += weight * q * q;
+    b[m + j] += weight * logarithm;
+    b[m + n] -= weight * q * logarithm;
+  };
+  const auto add_force = [&](int i, double value) {
+    if (!std::isfinite(value) || value == 0.0) return;
+    const double logarithm = std::log2(std::abs(value)), weight = of_sizes * weight_of(logarithm + z[i]);
+    A(i, i) += weight;
+    b[i] -= weight * logarithm;
   };
   DenseLu lu;
   for (int pass = 0; pass < 8; ++pass, first = false) {
@@ -100,8 +128,17 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, do
     b.assign(static_cast<std::size_t>(size), 0.0);
     for_each(s.state_pattern, e.Fx, add(false));
     for_each(s.derivative_pattern, e.Fxp, add(true));
-    for (int k = 0; k < size; ++k) A(k, k) += regularisation;
-    for (int j = 0; j < n; ++j) b[m + j] += regularisation * std::log2(std::max(std::abs(system.nominal(j)), 1e-300));
+    for (int k = 0; k < size; ++k) A(k, k) += by_sizes ? regularisation : of_sizes;
+    for (int i = 0; i < m && by_sizes; ++i) add_force(i, e.forces[i]);
+    for (int j = 0; j < n; ++j) {
+      if (!by_sizes) {
+        b[m + j] += of_sizes * std::log2(std::max(std::abs(system.nominal(j)), 1e-300));
+        continue;
+      }
+      add_size(j, 0, system.nominal(j) != 1.0 ? system.nominal(j) : X[j]);
+      for (std::size_t k = static_cast<std::size_t>(n + j); k < X.size(); k += static_cast<std::size_t>(n))
+        add_size(j, static_cast<int>(k) / n, X[k]);
+    }
     if (!lu.factorise(size, {A.data(), static_cast<std::size_t>(size) * static_cast<std::size_t>(size)})) break;
     lu.solve(b);
     z = b;

@@ -15,12 +15,23 @@ struct ArrayScaling {
   double time = 1.0;
 };
 
+/// What decides where the entries leave a choice: the nominal values, or the sizes of X and of the forces F(t, x_[0],
+/// 0). Start values say less about the size of a variable than its unit does, unless the units are bad.
+enum class SizesFrom { nominal_values, values };
+
+/// Entries below `threshold` times the largest of their row are ignored: they may be there by accident of the point
+/// only, and must not be scaled up then. Off the solution set one has to be cautious. With any threshold above 0 the
+/// result depends on the units of the variables; without, accidents count.
+struct ScalingRule {
+  double threshold = 1e-14;
+  SizesFrom sizes = SizesFrom::nominal_values;
+};
+inline constexpr ScalingRule ordinary_units{}, cautious{1e-6}, all_entries{0.0}, sized{1e-14, SizesFrom::values},
+    any_units{0.0, SizesFrom::values};
+
 /// Variables and time by Curtis and Reid's least squares on the logarithms of the entries of F_x and F_x' at
-/// X = (x_[0], x_[1], …), with the nominal values of the system as the gentle default; then the equations (see
-/// scale_equations). Entries below `threshold` times the largest of their row are ignored: off the solution set they
-/// may be there by accident only, and must not be scaled up then.
-inline constexpr double cautious_threshold = 1e-6, full_threshold = 1e-14;
-ArrayScaling scale_array(System& system, double t, std::span<const double> X, double threshold = full_threshold);
+/// X = (x_[0], x_[1], …), then the equations (see scale_equations).
+ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule = ordinary_units);
 
 /// Row factors for given factors of variables and time: the largest entry of each row of level 0 becomes about 1. A row
 /// that is nothing but rounding noise (it changes by its own size when X changes by some ulp) is not blown up.

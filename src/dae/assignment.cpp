@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "dae/bucket_queue.hpp"
@@ -59,12 +60,14 @@ class Solver {
 
   // Rows with few candidates first: they have the least choice.
   void greedy() {
-    std::vector<int> rows(g_.rows), degree(g_.rows, 0);
+    std::vector<int> degree(g_.rows, 0), start(1, 0), rows(g_.rows);
     for (int i = 0; i < g_.rows; ++i) {
-      rows[i] = i;
       for (int e = g_.start[i]; e < g_.start[i + 1]; ++e) degree[i] += g_.order[e];
+      if (static_cast<int>(start.size()) < degree[i] + 2) start.resize(static_cast<std::size_t>(degree[i]) + 2, 0);
+      ++start[degree[i] + 1];
     }
-    std::ranges::stable_sort(rows, {}, [&](int i) { return degree[i]; });
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    for (int i = 0; i < g_.rows; ++i) rows[start[degree[i]]++] = i;
     for (int i : rows)
       for (int e = g_.start[i]; e < g_.start[i + 1]; ++e)
         if (g_.order[e] == 1 && a_.row_of_column[g_.column[e]] < 0) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include <fmt/format.h>
@@ -49,15 +50,22 @@ namespace {
 // The decisions at one point, without neighbours and certificate.
 class PointAnalysis {
  public:
-  PointAnalysis(System& system, const StructuralAnalysis& structure, const CharacteristicOptions& options)
+  PointAnalysis(System& system, const StructuralAnalysis& structure, const CharacteristicOptions& options,
+                const ScalingRule& rule = ordinary_units)
       : array_(system), options_(options), n_(system.structure().variables), m_(system.structure().equations) {
     newton_.preference = correction_preference(system.structure(), structure);
+    newton_.scaling = rule;
     project_ = options.project && !system.structure().linear;
   }
 
   void run(double t, std::span<const double> x, CharacteristicValues& result) {
     t_ = t;
     X_.assign(x.begin(), x.end());
+    if (project_ && newton_.scaling.threshold == 0.0) {
+      std::vector<double> guess = X_;
+      guess.resize(2 * guess.size(), 0.0);
+      scaling_at_guess_ = scale_array(array_.system(), t, guess, newton_.scaling);
+    }
     int corank = 0, candidate = -1;
     bool grey = false;
     for (int k = 0; k <= options_.max_level + 1; ++k) {
@@ -114,7 +122,7 @@ class PointAnalysis {
   bool run_at(double t, std::span<const double> X, CharacteristicValues& result) {
     t_ = t;
     X_.assign(X.begin(), X.end());
-    scaling_ = scale_array(array_.system(), t, X_);
+    scaling_ = scale_array(array_.system(), t, X_, newton_.scaling);
     return run_levels(result);
   }
 
@@ -122,7 +130,7 @@ class PointAnalysis {
   bool run_known(double t, std::span<const double> X, KnownRanks ranks, CharacteristicValues& result) {
     t_ = t;
     X_.assign(X.begin(), X.end());
-    scaling_ = scale_array(array_.system(), t, X_);
+    scaling_ = scale_array(array_.system(), t, X_, newton_.scaling);
     const int level = static_cast<int>(X.size()) / n_ - 2;
     LevelResult found = analyse_level(array_, scaling_, t, level, X_, ranks);
     if (!found.finite) return false;
@@ -166,15 +174,28 @@ class PointAnalysis {
     doubtful_ = false;
     solved_ = true;
     if (!project_) {
-      scaling_ = scale_array(array_.system(), t_, X_);
+      scaling_ = scale_array(array_.system(), t_, X_, newton_.scaling);
       return true;
     }
     const ArrayNewtonResult newton = solve_array(array_, scaling_, t_, k, X_, newton_);
     if (!newton.finite) return false;
     // contradictory equations have no solution set; the nearest point is as good as any
     solved_ = newton.residual <= 1e-8 * (1.0 + newton.reference);
-    doubtful_ = !newton.converged && !solved_;
+    doubtful_ = (!newton.converged && !solved_) || scales_ran_away();
     return true;
+  }
+
+  // Entries that are tiny by accident of the point (a product with a value near zero) look like bad units, and make any
+  // matrix look regular or singular. The sign of it is that scales at the point have little to do with those at the
+  // guess.
+  bool scales_ran_away() {
+    constexpr double far = 1e8;
+    const auto differ = [](double a, double b) { return a > far * b || b > far * a; };
+    if (scaling_at_guess_.variable.empty()) return false;
+    bool away = differ(scaling_.time, scaling_at_guess_.time);
+    for (std::size_t j = 0; j < scaling_.variable.size(); ++j)
+      away |= differ(scaling_.variable[j], scaling_at_guess_.variable[j]);
+    return away;
   }
 
   void accept(int k, const LevelResult& level, CharacteristicValues& result) {
@@ -199,7 +220,7 @@ class PointAnalysis {
   DerivativeArray array_;
   const CharacteristicOptions& options_;
   ArrayNewtonOptions newton_;
-  ArrayScaling scaling_;
+  ArrayScaling scaling_, scaling_at_guess_;
   int n_, m_;
   double t_ = 0.0;
   bool project_ = true, doubtful_ = false, solved_ = true;
@@ -239,7 +260,8 @@ std::vector<double> neighbour(System& system, double t, std::span<const double> 
 }
 
 // Repeats the analysis near the point (for linear systems: near the time) and notes what differs.
-void examine_neighbours(System& system, double t, const CharacteristicOptions& options, CharacteristicValues& result) {
+void examine_neighbours(System& system, double t, const CharacteristicOptions& options, const ScalingRule& rule,
+                        CharacteristicValues& result) {
   const Structure& s = system.structure();
   if (s.constant_jacobian) return;
   std::mt19937 generator(12345);
@@ -258,11 +280,50 @@ void examine_neighbours(System& system, double t, const CharacteristicOptions& o
     std::ranges::copy(x, X.begin());
     X.resize(X.size() + x.size(), 0.0);
     CharacteristicValues other;
-    if (!PointAnalysis(system, result.structure, options).run_near(t + shift, X, other)) continue;
+    if (!PointAnalysis(system, result.structure, options, rule).run_near(t + shift, X, other)) continue;
     result.neighbours.push_back(other.numbers);
     differs |= !(other.numbers == result.numbers);
   }
   if (differs) result.status = AnalysisStatus::singular_point;
+}
+
+// Whether the columns of the array have sizes so much alike that an entry of 1e-14 of its row means nothing.
+bool in_ordinary_units(const CharacteristicValues& result) {
+  constexpr double wide = 1e8;
+  double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;
+  for (const double scale : result.variable_scale)
+    for (const double size : {scale, scale / result.time_scale}) {
+      smallest = std::min(smallest, size);
+      largest = std::max(largest, size);
+    }
+  return largest <= wide * smallest;
+}
+
+// Rank decisions alone, with and without the smallest entries. In ordinary units these are accidents of the point; in
+// others they may be all that there is. Where it matters and the answers differ, none of them is clear.
+void decide_by_ranks(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
+                     CharacteristicValues& result) {
+  const auto attempt = [&](const ScalingRule& rule) {
+    CharacteristicValues found = result;
+    PointAnalysis(system, result.structure, options, rule).run(t, x, found);
+    if (options.neighbours && found.status != AnalysisStatus::undecided)
+      examine_neighbours(system, t, options, rule, found);
+    return found;
+  };
+  CharacteristicValues without = attempt(ordinary_units);
+  const bool ordinary = in_ordinary_units(without), clear = without.status == AnalysisStatus::clear;
+  const auto ignored_nothing = [&] {
+    const ArrayScaling all = scale_array(system, t, without.X, all_entries);
+    return all.variable == without.variable_scale && all.time == without.time_scale;
+  };
+  if (ordinary && (!clear || ignored_nothing())) {
+    result = std::move(without);
+    return;
+  }
+  CharacteristicValues with = attempt(any_units);
+  const bool agree = with.numbers == without.numbers;
+  result = std::move(ordinary ? without : with);
+  if (result.status == AnalysisStatus::clear && !agree) result.status = AnalysisStatus::grey;
 }
 
 // The analysis of systems whose structure has a certificate at a consistent point near the guess: differential and
@@ -283,7 +344,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   StructuredOptions solve;
   solve.preference = correction_preference(s, structure);
   if (dense) {
-    const ArrayScaling scaling = scale_array(system, t, X, 0.0);
+    const ArrayScaling scaling = scale_array(system, t, X, any_units);
     solve.scale = scaling.variable;
     solve.time_scale = scaling.time;
   } else {
@@ -314,18 +375,18 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     result.X = X;
     if (!dense) return true;
     X.resize(2 * n);
-    return bound > 0 || PointAnalysis(system, structure, options).run_known(t, X, {d, a}, result);
+    return bound > 0 || PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, result);
   }
   X.resize(static_cast<std::size_t>(bound + 3) * n, 0.0);
   if (!array.extend(t, bound + 1, X)) return false;
   CharacteristicValues found;
   const CharacteristicNumbers& c = found.numbers;
-  if (PointAnalysis(system, structure, options).run_at(t, X, found) && found.status != AnalysisStatus::undecided &&
-      c.d == d && c.a == a && c.v == 0) {
+  if (PointAnalysis(system, structure, options, sized).run_at(t, X, found) &&
+      found.status != AnalysisStatus::undecided && c.d == d && c.a == a && c.v == 0) {
     found.decided_by_structure = found.status == AnalysisStatus::grey;
   } else {
     X.resize(static_cast<std::size_t>(bound + 2) * n);
-    if (!PointAnalysis(system, structure, options).run_known(t, X, {d, a}, found)) return false;
+    if (!PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, found)) return false;
     found.decided_by_structure = true;
   }
   found.status = AnalysisStatus::clear;
@@ -347,8 +408,7 @@ CharacteristicValues characteristic_values(System& system, double t, std::span<c
   result.structure = analyse_structure(s);
   if (options.use_structure && analyse_certified(system, t, x, options, result)) return result;
   if (s.variables > options.dense_limit) return result;
-  PointAnalysis(system, result.structure, options).run(t, x, result);
-  if (options.neighbours && result.status != AnalysisStatus::undecided) examine_neighbours(system, t, options, result);
+  decide_by_ranks(system, t, x, options, result);
   return result;
 }
 

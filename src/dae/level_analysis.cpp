@@ -51,10 +51,10 @@ LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, d
   Matrix J;
   std::vector<double> f(static_cast<std::size_t>(array.rows(level)));
   array.evaluate(t, level, X, f, J);
-  result.finite = std::ranges::all_of(f, [](double v) { return std::isfinite(v); }) && std::isfinite(frobenius_norm(J));
-  if (!result.finite) return result;
   const std::vector<double> row = row_factors(scaling, level), column = column_factors(scaling, level);
   apply_factors(J, row, column);
+  result.finite = std::ranges::all_of(f, [](double v) { return std::isfinite(v); }) && std::isfinite(frobenius_norm(J));
+  if (!result.finite) return result;
   const double reference = norm2(J);
   result.reference = reference;
   const int dimension = std::max(J.rows(), J.columns());
@@ -76,7 +76,7 @@ LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, d
   const SparsePattern& p = s.derivative_pattern;
   const auto values = array.derivative_coefficients();
   for (int j = 0; j < n; ++j)
-    for (int k = p.start[j]; k < p.start[j + 1]; ++k) E(p.row[k], j) = values[k] * row[p.row[k]] * column[n + j];
+    for (int k = p.start[j]; k < p.start[j + 1]; ++k) E(p.row[k], j) = values[k] * (row[p.row[k]] * column[n + j]);
   const Svd differential = svd(E * result.T2);
   found.differential = rank_gap(differential.s, dimension, reference);
   found.d = known ? known->d : found.differential.rank;

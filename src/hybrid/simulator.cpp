@@ -10,6 +10,7 @@
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/method_choice.hpp"
 #include "hybrid/mode_controller.hpp"
+#include "hybrid/redundancy_watch.hpp"
 #include "hybrid/regularity_watch.hpp"
 #include "hybrid/simulate_options.hpp"
 #include "hybrid/zeno_watch.hpp"
@@ -52,6 +53,7 @@ struct Simulator::Impl {
   Stepper* stepper = nullptr;
   EventLocator locator;
   RegularityWatch regularity;
+  RedundancyWatch redundancy;
   ZenoWatch zeno;
   ChatterWatch chatter;
   std::vector<GuardWatch> watch;
@@ -78,7 +80,7 @@ struct Simulator::Impl {
   Mode mode_before;
   std::string mode_text;  // describes the mode as it was after the last event
 
-  std::string remark;  // about the start values, for the status of a run that succeeds
+  std::string remark;  // about start values and contradictions, for the status of a run that succeeds
 
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       : hybrid(std::move(h)),
@@ -211,6 +213,7 @@ struct Simulator::Impl {
     start_stepper(step);
     Consistency& consistency = controller.consistency();
     regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
+    redundancy.begin(*system, consistency.values(*system), t, x);
     ++result.statistics_.restarts;
     if (!options.keep_steps) return;
     auto& segments = result.segments_;
@@ -292,6 +295,7 @@ struct Simulator::Impl {
       stepper->dense().evaluate(end, x);
     }
     find_derivatives();
+    if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
   }
 
   void find_derivatives() {

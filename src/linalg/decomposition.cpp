@@ -37,15 +37,23 @@ Svd svd(const Matrix& a, SvdForm form) {
             full ? Matrix::identity(a.columns()) : Matrix(a.columns(), 0)};
   require_finite(a);
   const unsigned options = full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV;
+  const auto parts = [](const auto& result) {
+    const auto& s = result.singularValues();
+    return Svd{copy(result.matrixU()), {s.data(), s.data() + s.size()}, copy(result.matrixV())};
+  };
   const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a), options);
-  const auto& s = result.singularValues();
-  return {copy(result.matrixU()), {s.data(), s.data() + s.size()}, copy(result.matrixV())};
+  // divide and conquer fails now and then where the singular values span hundreds of orders of magnitude
+  if (!result.matrixU().allFinite() || !result.matrixV().allFinite() || !result.singularValues().allFinite())
+    return parts(Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::FullPivHouseholderQRPreconditioner>(
+        map(a), Eigen::ComputeFullU | Eigen::ComputeFullV));
+  return parts(result);
 }
 
 std::vector<double> singular_values(const Matrix& a) {
   if (a.empty()) return {};
   require_finite(a);
   const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a));
+  if (!result.singularValues().allFinite()) return svd(a).s;
   const auto& s = result.singularValues();
   return {s.data(), s.data() + s.size()};
 }

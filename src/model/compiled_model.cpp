@@ -12,6 +12,7 @@
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
 #include "model/initial_equations.hpp"
+#include "model/start_values.hpp"
 #include "model/surface_modes.hpp"
 #include "model/validation.hpp"
 
@@ -101,10 +102,12 @@ struct CompiledModel::Impl {
         for (const auto& e : m.modes[mode].equations) add(mode, e);
       mode_names.push_back(m.modes.empty() ? "" : m.modes[mode].name);
     }
+    for (std::size_t k = 0; k < all_variables.size(); ++k)
+      if (elimination.eliminated[k]) solutions.push_back(apply(continuous, elimination.solution[k]));
     EventLogic::Setup setup = event_setup(m, rewrite);
     find_locks(m, equations, setup);
     compile_systems(m, std::move(equations), std::move(equation_names));
-    compile_observation(m, elimination, continuous);
+    compile_observation();
     compile_time_guards(m);
     compile_initial_equations(m, rewrite);
     set_surface_rules(m, continuous);
@@ -124,11 +127,13 @@ struct CompiledModel::Impl {
   void take_declarations(const ModelData& m, const Elimination& elimination) {
     all_variables = m.variables;
     all_info = m.variable_info;
+    discrete_data = m.discretes;
+    evaluate_start_values(m, all_info, discrete_data);
     for (std::size_t k = 0; k < m.variables.size(); ++k) {
       observed_position.push_back(elimination.eliminated[k] ? -1 : static_cast<int>(variables.size()));
       if (elimination.eliminated[k]) continue;
       variables.push_back(m.variables[k]);
-      info.push_back(m.variable_info[k]);
+      info.push_back(all_info[k]);
       derivatives.push_back(der(m.variables[k]));
     }
     for (const auto& p : m.parameters) {
@@ -137,7 +142,6 @@ struct CompiledModel::Impl {
       parameter_names.push_back(p.name);
     }
     for (const auto& q : m.discretes) discretes.push_back(q.symbol);
-    discrete_data = m.discretes;
     start_mode = m.start_mode;
     data.resize(parameters.size() + discretes.size());
     std::copy(parameter_values.begin(), parameter_values.end(), data.begin());
@@ -183,6 +187,8 @@ struct CompiledModel::Impl {
     for (const auto& c : setup.clauses) shared.push_back(c.condition.expr());
     for (const auto& d : setup.definitions) shared.push_back(d.value);
     for (const auto& a : setup.assertions) shared.push_back(a.condition.expr());
+    // a relation makes events even if nothing but an output depends on it
+    shared.insert(shared.end(), solutions.begin(), solutions.end());
     std::vector<std::vector<Expr>> by_mode(equations.size(), shared);
     for (std::size_t mode = 0; mode < equations.size(); ++mode) {
       by_mode[mode].insert(by_mode[mode].end(), equations[mode].begin(), equations[mode].end());
@@ -263,9 +269,7 @@ struct CompiledModel::Impl {
           data, first.locks, options));
   }
 
-  void compile_observation(const ModelData& m, const Elimination& elimination, Rewrite& continuous) {
-    for (std::size_t k = 0; k < all_variables.size(); ++k)
-      if (elimination.eliminated[k]) solutions.emplace_back(m.graph, continuous(elimination.solution[k].in(*m.graph)));
+  void compile_observation() {
     observe_program = Program(observe_inputs(), Groups{solutions}, options);
     observe_work = observe_program.workspace();
     observed_values.resize(solutions.size());
@@ -365,7 +369,14 @@ struct CompiledModel::Impl {
   }
 };
 
-CompiledModel::CompiledModel(const Model& model, ProgramOptions options) : impl_(std::make_unique<Impl>(model, options)) {}
+CompiledModel::CompiledModel(const Model& model, ProgramOptions options) try
+    : impl_(std::make_unique<Impl>(model, options)) {
+} catch (const ModelError& error) {
+  const std::string quoted = error.where().known() && model.data().quote ? model.data().quote(error.where()) : "";
+  if (quoted.empty()) throw;
+  // the text of the error begins with the place already
+  throw ModelError(error.where(), std::string(error.what()).substr(to_string(error.where()).size() + 2) + "\n" + quoted);
+}
 CompiledModel::~CompiledModel() = default;
 
 const std::string& CompiledModel::name() const { return impl_->name; }

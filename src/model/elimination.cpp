@@ -90,26 +90,19 @@ class Search {
         definition_[v] = static_cast<int>(k);
         from_left_[v] = left;
         const auto inside = variables_in(right_hand_side(v));
-        if (std::find(inside.begin(), inside.end(), v) == inside.end() && !hides_a_derivative(v)) break;
+        if (std::find(inside.begin(), inside.end(), v) == inside.end() && !guesses_derivative(v)) break;
         definition_[v] = -1;
       }
     }
   }
 
-  // z = der(y) with z * z elsewhere: without z the derivative would occur in a nonlinear way, and the start value of z, which says which
-  // branch is meant, would be lost.
-  bool hides_a_derivative(int v) const {
-    const Expr definition = right_hand_side(v);
-    if (symbols_of(std::span(&definition, 1), SymbolKind::derivative).empty()) return false;
-    const auto nonlinear = [&](const ModelData::NamedEquation& e) {
-      const Expr slope = derivative(e.equation.residual(), model_.variables[v]);
-      const auto inside = variables_in(slope);
-      return std::find(inside.begin(), inside.end(), v) != inside.end();
-    };
-    if (std::any_of(model_.equations.begin(), model_.equations.end(), nonlinear)) return true;
-    return std::any_of(model_.modes.begin(), model_.modes.end(), [&](const ModelData::Mode& mode) {
-      return std::any_of(mode.equations.begin(), mode.equations.end(), nonlinear);
-    });
+  // z = der(x) with a start value is the only place for a guess of der(x): initialisation needs it where the equations
+  // for der(x) have several solutions.
+  bool guesses_derivative(int v) const {
+    const VariableInfo& info = model_.variable_info[v];
+    if (info.start == 0.0 && !model_.start_values.contains(info.name)) return false;
+    const Expr side = right_hand_side(v);
+    return !symbols_of(std::span(&side, 1), SymbolKind::derivative).empty();
   }
 
   Expr right_hand_side(int v) const {

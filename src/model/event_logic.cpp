@@ -82,17 +82,18 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
 // substitution, so that one program computes all of them.
 void EventLogic::compile(ActionList& list) const {
   std::vector<Expr> values;
-  std::vector<std::pair<Expr, Expr>> assigned;
+  std::unordered_map<NodeId, Expr> assigned;
+  std::vector<std::pair<Expr, Expr>> occurring;
   for (const auto& a : *list.source) {
     Assignment assignment{a.kind, -1, a.message};
     if (a.kind == ModelData::Action::Kind::reset || a.kind == ModelData::Action::Kind::assign) {
       const bool reset = a.kind == ModelData::Action::Kind::reset;
       assignment.target = reset ? variable_index_.at(a.target.id()) : discrete_index_.at(a.target.id());
-      values.push_back(substitute(std::span(&a.value, 1), assigned).front());
-      if (!reset) {
-        std::erase_if(assigned, [&](const auto& pair) { return pair.first.same(a.target); });
-        assigned.emplace_back(a.target, values.back());
-      }
+      occurring.clear();
+      for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete))
+        if (const auto it = assigned.find(symbol.id()); it != assigned.end()) occurring.emplace_back(symbol, it->second);
+      values.push_back(substitute(std::span(&a.value, 1), occurring).front());
+      if (!reset) assigned.insert_or_assign(a.target.id(), values.back());
     }
     list.assignments.push_back(std::move(assignment));
   }

@@ -154,8 +154,8 @@ Expr Model::pre(const Expr& symbol) {
   if (!has_kind(symbol, SymbolKind::discrete) && !has_kind(symbol, SymbolKind::variable))
     throw ModelError("pre: '" + to_string(symbol) + "' is not a variable or discrete variable");
   check_graph(*data_, symbol, "pre");
-  for (const auto& [original, before] : data_->pre_symbols)
-    if (original.same(symbol)) return before;
+  const auto [place, fresh] = data_->pre_places.emplace(symbol.id(), data_->pre_symbols.size());
+  if (!fresh) return data_->pre_symbols[place->second].second;
   const Expr before(data_->graph, data_->graph->symbol("pre(" + symbol.name() + ")", SymbolKind::discrete));
   data_->pre_symbols.emplace_back(symbol, before);
   return before;
@@ -207,6 +207,7 @@ Expr Model::symbol(const std::string& name) const {
 void Model::set(const std::string& name, double value) {
   const auto [kind, index] = find(*data_, name);
   check_value("the value", name, value, {});
+  data_->start_values.erase(name);
   if (kind == SymbolKind::variable)
     data_->variable_info[index].start = value;
   else if (kind == SymbolKind::parameter)
@@ -214,6 +215,20 @@ void Model::set(const std::string& name, double value) {
   else
     data_->discretes[index].start = value;
 }
+
+void Model::start(const Expr& symbol, const Expr& value) {
+  check_graph(*data_, symbol, "start");
+  check_graph(*data_, value, "start");
+  if (!has_kind(symbol, SymbolKind::variable) && !has_kind(symbol, SymbolKind::discrete))
+    throw ModelError("start: '" + to_string(symbol) + "' is not a variable or discrete variable");
+  for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
+    for (const Expr& s : symbols_of(std::span(&value, 1), kind))
+      throw ModelError("start: the start value of '" + symbol.name() + "' depends on '" + s.name() +
+                       "'; only parameters are known before the run");
+  data_->start_values.insert_or_assign(symbol.name(), value);
+}
+
+void Model::quote_source(SourceQuote quote) { data_->quote = std::move(quote); }
 
 When& When::reset(const Expr& x, const Expr& value) {
   add_reset(*data_, data_->clauses[clause_].actions, x, value);

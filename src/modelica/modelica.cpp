@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include "modelica/flatten/load.hpp"
 #include "modelica/flatten/prelude.hpp"
@@ -98,7 +99,10 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
-    return {flattener.take_model(), experiment, diagnostics.items()};
+    ModelicaModel result{flattener.take_model(), experiment, diagnostics.items()};
+    result.model.quote_source([source = std::make_shared<const SourceText>(parsed.ast.source())](
+                                  const SourceLocation& where) { return source->quote(where); });
+    return result;
   }
 }
 

@@ -231,6 +231,19 @@ void Parser::close_construct(const Token& open, std::string hint) {
   missing_end_ = true;
 }
 
+template <class Loop>
+Loop Parser::for_loop() {
+  const Token first = peek();
+  const Nesting nesting(*this);
+  constructs_.push_back(kw_for);
+  advance();
+  Loop loop;
+  loop.indices = for_header(first);
+  items(loop.body);
+  close_construct(first);
+  return loop;
+}
+
 // ------------------------------------------------------------------------------------------------------- equations
 
 const Equation* Parser::equation() {
@@ -243,17 +256,9 @@ const Equation* Parser::equation() {
     case kw_when:
       result.node = WhenEquation{when_branches<Equation>()};
       break;
-    case kw_for: {
-      const Nesting nesting(*this);
-      constructs_.push_back(kw_for);
-      advance();
-      ForEquation loop;
-      loop.indices = for_header(first);
-      items(loop.body);
-      close_construct(first);
-      result.node = std::move(loop);
+    case kw_for:
+      result.node = for_loop<ForEquation>();
       break;
-    }
     case kw_connect: {
       const Equation* connection = connect_equation();
       result.node = connection->node;
@@ -365,17 +370,9 @@ const Statement* Parser::statement() {
     case kw_when:
       result.node = WhenStatement{when_branches<Statement>()};
       break;
-    case kw_for: {
-      const Nesting nesting(*this);
-      constructs_.push_back(kw_for);
-      advance();
-      ForStatement loop;
-      loop.indices = for_header(first);
-      items(loop.body);
-      close_construct(first);
-      result.node = std::move(loop);
+    case kw_for:
+      result.node = for_loop<ForStatement>();
       break;
-    }
     case kw_while: {
       const Nesting nesting(*this);
       constructs_.push_back(kw_while);

@@ -153,6 +153,9 @@ class Parser {
   void finish_header(TokenKind closing, const Token& open);
   void skip_header(TokenKind closing);
   std::vector<ForIndex> for_header(const Token& open);
+  /// for ... loop ... end for, of equations or statements.
+  template <class Loop>
+  Loop for_loop();
   void close_construct(const Token& open, std::string hint = {});
 
   // Classes (parse_classes.cpp)

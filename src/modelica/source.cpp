@@ -76,4 +76,17 @@ Diagnostic SourceText::diagnose(Severity severity, const Location& where, std::s
   return result;
 }
 
+std::string SourceText::quote(const SourceLocation& where) const {
+  if (where.file != file_name_ || !where.known()) return {};
+  const std::string_view shown = line(where.line);
+  std::size_t offset = 0;
+  for (int column = 1; offset < shown.size() && (column < where.column || is_continuation(shown[offset])); ++offset)
+    if (!is_continuation(shown[offset])) ++column;
+  const std::uint32_t begin =
+      line_begins_[static_cast<std::size_t>(where.line) - 1] + static_cast<std::uint32_t>(offset);
+  const std::string text = render(diagnose(Severity::error, {begin, begin, file_}, {}));
+  const std::size_t first_line = text.find('\n');
+  return text.substr(first_line + 1, text.size() - first_line - 2);
+}
+
 }  // namespace saltus::modelica

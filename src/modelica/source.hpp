@@ -51,6 +51,8 @@ class SourceText {
 
   /// A diagnostic that points at `where` and carries its source line.
   Diagnostic diagnose(Severity severity, const Location& where, std::string message, std::string hint = {}) const;
+  /// The line of a place in this text with a caret below it; "" for places in other texts.
+  std::string quote(const SourceLocation& where) const;
 
  private:
   std::string text_;

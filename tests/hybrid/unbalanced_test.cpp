@@ -82,5 +82,19 @@ TEST(Unbalanced, AnEquationWrittenTwiceLeavesAVariableFree) {
   EXPECT_NEAR(run.final()[1], 7.0, 1e-9);
 }
 
+// z = t and z = t + t^5 agree at the start, with all derivatives that the analysis looks at, and nowhere else.
+TEST(Unbalanced, EquationsThatBeginToContradictAreNoticed) {
+  Model m("later");
+  const Expr t = m.time(), z = m.variable("z", 0.0), y = m.variable("y", 0.0, {.fixed = true});
+  m.equation(z == t);
+  m.equation(z == t + pow(t, 5.0));
+  m.equation(der(y) == 1.0);
+  m.allow_unbalanced();
+  const Trajectory run = simulate(m, to(1.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_NE(run.status().message.find("contradict the others at t = "), std::string::npos) << run.status().message;
+  EXPECT_NEAR(run.final()[1], 1.0, 1e-7);
+}
+
 }  // namespace
 }  // namespace saltus

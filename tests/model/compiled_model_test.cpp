@@ -150,5 +150,50 @@ TEST(CompiledModel, EliminatesChainsOfDefinitionsAndKeepsLoops) {
   EXPECT_EQ(values[2], 5.0);
 }
 
+TEST(CompiledModel, KeepsAVariableWhoseStartValueIsTheGuessOfADerivative) {
+  Model m("m");
+  const Expr x = m.variable("x", 0.0), z = m.variable("z", -2.0), w = m.variable("w");
+  m.equation(der(x) == z);
+  m.equation(z * z == 1.0 + 0.0 * x);
+  m.equation(w == der(x));  // no start value, nothing to lose
+  CompiledModel compiled(m);
+  ASSERT_EQ(compiled.variables().size(), 2u);
+  EXPECT_EQ(compiled.variables()[1].name, "z");
+  EXPECT_EQ(compiled.variables()[1].start, -2.0);
+}
+
+TEST(CompiledModel, AssignmentsOfAClauseSeeThoseBeforeThem) {
+  // a long chain in one clause: q_k = q_{k-1} + 1, and the first one assigned again at the end
+  Model m("m");
+  const Expr x = m.variable("x");
+  m.equation(der(x) == 1.0);
+  constexpr int count = 2000;
+  std::vector<Expr> q;
+  for (int k = 0; k < count; ++k) q.push_back(m.discrete("q" + std::to_string(k), 0.0));
+  When when = m.when(m.time() >= 0.0);
+  when.assign(q[0], m.pre(q[0]) + 5.0);
+  for (int k = 1; k < count; ++k) when.assign(q[k], q[k - 1] + 1.0);
+  when.assign(q[0], q[count - 1]);
+  CompiledModel c(m);
+  Transition t;
+  t.mode = c.initial_mode();
+  t.mode.locks.assign(t.mode.locks.size(), 1.0);
+  t.x = {0.0};
+  const std::vector<double> x0{0.0};
+  c.transition({.t = 0.0, .x_before = x0, .xp_before = x0}, t);
+  EXPECT_EQ(t.mode.discrete[1], 6.0);
+  EXPECT_EQ(t.mode.discrete[count - 1], 5.0 + count - 1);
+  EXPECT_EQ(t.mode.discrete[0], 5.0 + count - 1);
+}
+
+TEST(Model, StartValuesOfParametersRefuseWhatIsNotKnownBeforeTheRun) {
+  Model m("m");
+  const Expr x = m.variable("x"), y = m.variable("y"), p = m.parameter("p", 2.0);
+  EXPECT_NO_THROW(m.start(x, p * p));
+  EXPECT_THROW(m.start(x, y), ModelError);
+  EXPECT_THROW(m.start(x, m.time()), ModelError);
+  EXPECT_THROW(m.start(p, p), ModelError);
+}
+
 }  // namespace
 }  // namespace saltus

@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #ifndef SALTUS_LIBFUZZER
 namespace {
 
-constexpr std::array<std::string_view, 22> corpus{
+constexpr std::array<std::string_view, 23> corpus{
     "model Ball \"a ball\"\n  parameter Real g = 9.81 \"gravity\";\n  Real h(start = 1, fixed = true), v;\nequation\n"
     "  der(h) = v;\n  der(v) = -g;\n  when h < 0 then\n    reinit(v, -0.8*pre(v));\n  end when;\n"
     "  annotation(experiment(StopTime = 3, Tolerance = 1e-8));\nend Ball;\n",
@@ -170,6 +170,14 @@ constexpr std::array<std::string_view, 22> corpus{
     "1:3);\n  Real D[3, 3] = diagonal(a) + identity(3) + skew(b);\n"
     "  Real e[4] = cat(1, a, {b[1]}), f = a[end] + D[2, :]*a + scalar([4]) + ndims(D), h[2, 3] = {10*i + j for j in "
     "1:3, i in 1:2};\nend Z;\n",
+    "model V\n  parameter Real a = 2;\n  Real x(start = a + 1, fixed = true);\n  Real[3] z[2](each start = a);\n  Real "
+    "f = "
+    "if x > 0 then -1 else 1 annotation(__saltus_surface = \"crossing\");\nequation\n  der(x) = f;\n  for i in 1:2, j "
+    "in "
+    "1:3 loop\n    der(z[i, j]) = if z[i, j] > x then -1 else 1 annotation(__saltus_surface = \"stop\");\n  end for;\n "
+    " "
+    "if x > a then\n    assert(x > 0, \"\");\n  end if annotation(__saltus_surface = \"filippov\", __other = 1);\nend "
+    "V;\n",
 };
 
 constexpr std::size_t first_that_flattens = 12;

@@ -1,4 +1,4 @@
-// Counts calls of operator new in this program (count_allocations.cpp replaces it).
+// Counts calls of operator new in this program and the bytes that they hold (count_allocations.cpp replaces it).
 #pragma once
 
 #include <cstdint>
@@ -6,5 +6,9 @@
 namespace saltus::suite {
 
 std::int64_t allocations();
+
+/// The most bytes that were held at once since the last call of forget_peak, beyond those held at that call.
+std::int64_t peak_bytes();
+void forget_peak();
 
 }  // namespace saltus::suite

@@ -11,6 +11,8 @@
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/expr.hpp>
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -19,6 +21,9 @@
 namespace saltus {
 
 struct ModelData;
+
+/// The source line at a place with a mark below it, for messages; "" where there is none.
+using SourceQuote = std::function<std::string(const SourceLocation&)>;
 
 /// Attributes of a variable beyond its name and start value.
 struct VariableOptions {
@@ -146,6 +151,10 @@ class Model {
   Expr symbol(const std::string& name) const;
   /// Changes a parameter's value or a variable's start value by name. Throws ModelError for unknown names and NaN.
   void set(const std::string& name, double value);
+  /// The start value of a variable or discrete variable is an expression of parameters, and follows them until `set` gives it a number.
+  void start(const Expr& symbol, const Expr& value);
+  /// Errors found when the model is compiled quote the text that it was read from.
+  void quote_source(SourceQuote quote);
 
  private:
   std::shared_ptr<ModelData> data_;
@@ -239,6 +248,9 @@ struct ModelData {
   bool unbalanced = false;  ///< see Model::allow_unbalanced
   double stabilisation = 0.0;  ///< see Model::stabilise_sliding
   std::vector<std::pair<Expr, Expr>> pre_symbols;  ///< (symbol, its value before the event)
+  std::unordered_map<NodeId, std::size_t> pre_places;  ///< of a symbol in pre_symbols
+  std::map<std::string, Expr> start_values;            ///< by name, those that are expressions of parameters; see Model::start
+  SourceQuote quote;                                   ///< null unless the model was read from a text
   Expr initial_symbol, terminal_symbol;            ///< numbers unless used
 };
 

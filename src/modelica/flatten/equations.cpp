@@ -30,7 +30,9 @@ void Flattener::flatten_bindings(Instance& instance) {
                         ", but its value " +
                         (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims))};
       value = convert(std::move(value), component.type.kind, binding.where, quoted(component.path));
+      const std::size_t first = equations_.size();
       equate(component_value(component, binding.where), value, binding.where, equations_);
+      apply_annotation(component.source->declaration->description.annotation, std::span(equations_).subspan(first));
     });
   }
 }
@@ -57,7 +59,11 @@ void Flattener::flatten_equations(const std::vector<const Equation*>& equations,
                                   std::vector<FlatEquation>& out) {
   for (const Equation* equation : equations) {
     if (diagnostics_.full()) return;
-    attempt([&] { flatten_equation(*equation, context, out); });
+    attempt([&] {
+      const std::size_t first = out.size();
+      flatten_equation(*equation, context, out);
+      apply_annotation(equation->description.annotation, std::span(out).subspan(first));
+    });
   }
 }
 
@@ -70,7 +76,7 @@ void Flattener::flatten_equation(const Equation& equation, const Context& contex
     const Value lhs = eval(node->lhs, context);
     equate(lhs, eval(node->rhs, context), equation.where, out);
   } else if (const auto* loop = equation.as<ForEquation>()) {
-    flatten_for(*loop, 0, context, out);
+    repeat(loop->indices, 0, context, [&](const Context& inner) { flatten_equations(loop->body, inner, out); });
   } else if (const auto* choice = equation.as<IfEquation>()) {
     flatten_if(*choice, equation, context, out);
   } else if (const auto* when = equation.as<WhenEquation>()) {
@@ -138,10 +144,10 @@ void Flattener::tuple_equation(const Tuple& targets, ExprPtr rhs, const Location
     if (targets.elements[k]) equate(eval(targets.elements[k], context), results[k], where, out);
 }
 
-void Flattener::flatten_for(const ForEquation& node, std::size_t level, const Context& context,
-                            std::vector<FlatEquation>& out) {
-  if (level == node.indices.size()) return flatten_equations(node.body, context, out);
-  const ForIndex& index = node.indices[level];
+void Flattener::repeat(const std::vector<ForIndex>& indices, std::size_t level, const Context& context,
+                       const std::function<void(const Context&)>& body) {
+  if (level == indices.size()) return body(context);
+  const ForIndex& index = indices[level];
   const Value range = range_of(index, context);
   Context inner = context;
   Locals local{index.name.text, {}, context.locals};
@@ -150,7 +156,7 @@ void Flattener::flatten_for(const ForEquation& node, std::size_t level, const Co
   for (std::size_t k = 0; k < range.elements.size(); ++k) {
     charge(1, index.name.where);
     local.value = range.at(k);
-    flatten_for(node, level + 1, inner, out);
+    repeat(indices, level + 1, inner, body);
     if (diagnostics_.error_count() != errors) return;  // the passes that follow would say the same
   }
 }

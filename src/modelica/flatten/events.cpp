@@ -314,6 +314,7 @@ void Flattener::emit_initial_equations() {
     const double value = parameter_value(other.scalar());
     if (!std::isfinite(value)) return false;
     model_->set(symbol.name(), value);
+    follow_parameters(symbol, other.scalar());
     parameter_values_.emplace(symbol.id(), value);
     return true;
   };
@@ -348,6 +349,7 @@ void Flattener::emit() {
   for (const Definition& definition : definitions_)
     model_->define(definition.symbol, definition.value, locate(definition.where));
   emit_clauses();
+  emit_surfaces();
   for (const FlatAssertion& assertion : assertions_)
     model_->assertion(assertion.condition, assertion.message, locate(assertion.where));
 }

@@ -11,9 +11,11 @@
 #include <saltus/modelica/modelica.hpp>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -35,6 +37,13 @@ struct FlattenLimits {
 
 struct FlatEquation {
   Value lhs, rhs;  ///< scalars
+  Location where;
+};
+
+/// How the surface of a relation is treated.
+struct FlatSurface {
+  Expr relation;
+  SurfaceRule rule;
   Location where;
 };
 
@@ -115,6 +124,8 @@ class Flattener {
   double number(const Value& value, const Location& where, std::string_view what);
   std::int64_t integer(const Value& value, const Location& where, std::string_view what);
   double parameter_value(const Expr& expr) const;
+  /// Lets a start value follow the parameters in its expression, if there are any.
+  void follow_parameters(const Expr& symbol, const Expr& start);
 
   // --- expressions (expression.cpp, references.cpp)
   Value eval(ExprPtr expression, const Context& context);
@@ -200,11 +211,12 @@ class Flattener {
   void flatten_equation(const Equation& equation, const Context& context, std::vector<FlatEquation>& out);
   void flatten_if(const IfEquation& node, const Equation& equation, const Context& context,
                   std::vector<FlatEquation>& out);
-  void flatten_for(const ForEquation& node, std::size_t level, const Context& context, std::vector<FlatEquation>& out);
+  /// Runs the body for all values of the loop indices, the first index outermost.
+  void repeat(const std::vector<ForIndex>& indices, std::size_t level, const Context& context,
+              const std::function<void(const Context&)>& body);
   void flatten_bindings(Instance& instance);
   void flatten_when(const WhenEquation& node, const Context& context);
   void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
-  void when_for(const ForEquation& node, std::size_t level, const Context& context, std::vector<FlatAction>& actions);
   void when_if(const IfEquation& node, const Equation& equation, const Context& context,
                std::vector<FlatAction>& actions);
   void when_assign(const Value& target, const Value& value, const Location& where, std::vector<FlatAction>& actions);
@@ -223,6 +235,13 @@ class Flattener {
   void sort_actions(std::vector<FlatAction>& actions);
   /// The known value of a condition made of parameters, which become structural.
   std::optional<bool> known(const Value& condition, const Location& where);
+
+  // --- vendor annotations (annotations.cpp)
+  /// The __saltus_surface of an annotation, or null. Throws Fault for a __saltus_ name that does not exist.
+  const ModificationArgument* surface_annotation(const Modification* annotation);
+  /// What the annotation of an equation or a declaration says about the relations in the equations made of it.
+  void apply_annotation(const Modification* annotation, std::span<const FlatEquation> equations);
+  void emit_surfaces();
 
   // --- algorithms (algorithms.cpp)
   void flatten_algorithm(const AlgorithmSection& section, const Context& context);
@@ -318,6 +337,7 @@ class Flattener {
   std::unordered_map<NodeId, std::optional<Expr>> pre_symbols_;
 
   std::vector<FlatEquation> equations_, initial_equations_;
+  std::map<NodeId, FlatSurface> surfaces_;
   std::vector<FlatClause> clauses_;
   std::vector<FlatAction>* when_actions_ = nullptr;
   std::vector<Definition> definitions_;

@@ -23,6 +23,33 @@ Value with_elements(const Component& component) {
   return value;
 }
 
+// How many elements a selection has.
+template <class Selection>
+std::size_t size_of(const Selection& selection) {
+  std::size_t total = 1;
+  for (const auto& indices : selection.indices) total *= indices.size();
+  return total;
+}
+
+// Appends the selected elements of an array of the given size, and the dimensions that stay.
+template <class Selection>
+void pick(const Selection& selection, const Dims& dims, const std::vector<Expr>& from, Value& into) {
+  for (std::size_t k = 0; k < dims.size(); ++k)
+    if (selection.keeps[k]) into.dims.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
+  const std::size_t total = size_of(selection);
+  into.elements.reserve(total);
+  for (std::size_t n = 0; n < total; ++n) {
+    std::size_t rest = n, offset = 0, factor = 1;
+    for (std::size_t k = dims.size(); k-- > 0;) {
+      const auto& indices = selection.indices[k];
+      offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
+      rest /= indices.size();
+      factor *= static_cast<std::size_t>(dims[k]);
+    }
+    into.elements.push_back(from[offset]);
+  }
+}
+
 }  // namespace
 
 Value Flattener::component_value(Component& component, const Location& where) {
@@ -85,23 +112,8 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
     // the values are picked one by one, because the array may be large and this reference inside a loop
     const Selection selection = select(component.dims, here.subscripts, context, where, component.path);
     Value picked = with_elements(component);
-    std::size_t total = 1;
-    for (std::size_t k = 0; k < component.dims.size(); ++k) {
-      if (selection.keeps[k]) picked.dims.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
-      total *= selection.indices[k].size();
-    }
-    charge(static_cast<std::int64_t>(total), where);
-    picked.elements.reserve(total);
-    for (std::size_t n = 0; n < total; ++n) {
-      std::size_t rest = n, offset = 0, factor = 1;
-      for (std::size_t k = component.dims.size(); k-- > 0;) {
-        const auto& indices = selection.indices[k];
-        offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
-        rest /= indices.size();
-        factor *= static_cast<std::size_t>(component.dims[k]);
-      }
-      picked.elements.push_back(component.values[offset]);
-    }
+    charge(static_cast<std::int64_t>(size_of(selection)), where);
+    pick(selection, component.dims, component.values, picked);
     return picked;
   }
   const auto go_on = [&](Instance& instance) -> Value {
@@ -402,22 +414,7 @@ Value Flattener::select_value(const Value& value, const Selection& selection) {
   result.type = value.type;
   result.variability = value.variability;
   result.enumeration = value.enumeration;
-  std::size_t total = 1;
-  for (std::size_t k = 0; k < value.dims.size(); ++k) {
-    if (selection.keeps[k]) result.dims.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
-    total *= selection.indices[k].size();
-  }
-  result.elements.reserve(total);
-  for (std::size_t n = 0; n < total; ++n) {
-    std::size_t rest = n, offset = 0, factor = 1;
-    for (std::size_t k = value.dims.size(); k-- > 0;) {
-      const auto& indices = selection.indices[k];
-      offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
-      rest /= indices.size();
-      factor *= static_cast<std::size_t>(value.dims[k]);
-    }
-    result.elements.push_back(value.elements[offset]);
-  }
+  pick(selection, value.dims, value.elements, result);
   return result;
 }
 

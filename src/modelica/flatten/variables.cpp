@@ -109,6 +109,13 @@ double Flattener::parameter_value(const Expr& expr) const {
   return values.at(expr.id());
 }
 
+void Flattener::follow_parameters(const Expr& symbol, const Expr& start) {
+  if (start.is_constant()) return;
+  for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
+    if (!symbols_of(std::span(&start, 1), kind).empty()) return;
+  model_->start(symbol, start);
+}
+
 double Flattener::number(const Value& value, const Location& where, std::string_view what) {
   if (value.type == TypeKind::string || value.type == TypeKind::record || !value.is_scalar())
     throw Fault{where, std::string(what) + " must be a scalar, not a value of type " + describe(value)};
@@ -282,6 +289,7 @@ void Flattener::declare_variable(Component& component) {
                 "the variable " + quoted(component.path) + " is used where only parameters are known"};
   if (component.type.kind == TypeKind::string)
     throw Fault{component.where(), "String variables are not supported", "a parameter or a constant may be a String"};
+  surface_annotation(component.source->declaration->description.annotation);  // refuses misspelt names
   const TypeKind kind = component.type.kind;
   const std::vector<double> start = attribute_numbers(component, "start", kind == TypeKind::enumeration ? 1.0 : 0.0);
   const std::vector<double> fixed = attribute_numbers(component, "fixed", 0.0);
@@ -296,6 +304,8 @@ void Flattener::declare_variable(Component& component) {
                      !(component.modifier && component.modifier->value);
   const SourceLocation where = locate(component.where());
   component.values.reserve(start.size());
+  const std::vector<Expr> start_expressions =
+      attribute_given(component, "start") ? attribute(component, "start").elements : std::vector<Expr>{};
   for (std::size_t k = 0; k < start.size(); ++k) {
     const std::string name = component.path + subscript_text(component.dims, k);
     const auto element = [&](const std::vector<double>& list) { return list[k]; };
@@ -316,6 +326,8 @@ void Flattener::declare_variable(Component& component) {
       options.nominal = std::abs(element(nominal));
       symbol = model_->variable(name, element(start), options, where);
     }
+    if (!given && !start_expressions.empty())
+      follow_parameters(symbol, start_expressions[start_expressions.size() == 1 ? 0 : k]);
     places_[symbol.id()] = {&component, k};
     component.values.push_back(std::move(symbol));
   }

@@ -63,7 +63,7 @@ void Flattener::when_body(const std::vector<const Equation*>& body, const Contex
         const Value target = eval(node->lhs, context);
         when_assign(target, eval(node->rhs, context), equation->where, actions);
       } else if (const auto* loop = equation->as<ForEquation>()) {
-        when_for(*loop, 0, context, actions);
+        repeat(loop->indices, 0, context, [&](const Context& inner) { when_body(loop->body, inner, actions); });
       } else if (const auto* choice = equation->as<IfEquation>()) {
         when_if(*choice, *equation, context, actions);
       } else if (const auto* effect = equation->as<CallEquation>()) {
@@ -82,23 +82,6 @@ void Flattener::when_body(const std::vector<const Equation*>& body, const Contex
                                                                   : "'connect' is not allowed in 'when'"};
       }
     });
-  }
-}
-
-void Flattener::when_for(const ForEquation& node, std::size_t level, const Context& context,
-                         std::vector<FlatAction>& actions) {
-  if (level == node.indices.size()) return when_body(node.body, context, actions);
-  const ForIndex& index = node.indices[level];
-  const Value range = range_of(index, context);
-  Context inner = context;
-  Locals local{index.name.text, {}, context.locals};
-  inner.locals = &local;
-  const std::size_t errors = diagnostics_.error_count();
-  for (std::size_t k = 0; k < range.elements.size(); ++k) {
-    charge(1, index.name.where);
-    local.value = range.at(k);
-    when_for(node, level + 1, inner, actions);
-    if (diagnostics_.error_count() != errors) return;
   }
 }
 

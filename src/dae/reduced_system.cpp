@@ -51,6 +51,7 @@ ReducedSystem::ReducedSystem(System& system, const CharacteristicValues& values)
   structure_ = s;
   structure_.equations = n_;
   structure_.explicit_ode = structure_.taylor = structure_.constant_jacobian = structure_.constant_mass = false;
+  structure_.moving = true;
   std::vector<std::pair<int, int>> all, differentiated;
   for (int j = 0; j < n_; ++j)
     for (int i = 0; i < n_; ++i) {

@@ -103,8 +103,11 @@ StepStatistics MethodChoice::statistics() const {
 
 std::string MethodChoice::description() const {
   std::string text;
-  for (const auto& [method, reason] : reasons_)
-    text += (text.empty() ? "" : ", ") + std::string(to_string(method)) + " (" + reason + ")";
+  for (const auto& [method, reason] : reasons_) {
+    const std::string algebra = steppers_.at(method)->linear_algebra();
+    text += (text.empty() ? "" : ", ") + std::string(to_string(method)) + " (" + reason +
+            (algebra.empty() ? "" : "; matrices " + algebra) + ")";
+  }
   return text;
 }
 

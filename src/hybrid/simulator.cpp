@@ -513,6 +513,7 @@ struct Simulator::Impl {
 
   void record(Event event) {
     ++result.statistics_.events;
+    if (!options.keep_event_values) event.before = event.after = {};
     result.events_.push_back(std::move(event));
   }
 

@@ -23,13 +23,11 @@ constexpr int smallest_structured = 12;
 
 // Nanoseconds of one factorisation and four solutions, which is what implicit methods ask for, fitted to measurements
 // (benchmarks/linalg). Complex arithmetic scales all of them alike.
-double dense_cost(double n) { return 150.0 + n * (35.0 + n * (4.0 + 0.09 * n)); }
+double dense_cost(double n) { return 90.0 + n * (10.0 + n * (3.2 + 0.055 * n)); }
 double banded_cost(double n, double lower, double upper) {
-  return n * (25.0 + 6.0 * (2.0 * lower + upper) + 0.35 * lower * (lower + upper));
+  return n * (38.0 + 4.5 * (2.0 * lower + upper) + 0.145 * lower * (lower + upper));
 }
-double sparse_cost(double n, double entries, double operations) {
-  return 300.0 + 90.0 * n + 14.0 * entries + 1.2 * operations;
-}
+double sparse_cost(double n, double entries, double operations) { return 48.0 * n + 9.0 * entries + 0.4 * operations; }
 
 }  // namespace
 

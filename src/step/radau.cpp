@@ -40,6 +40,7 @@ class Radau final : public Stepper {
   const DensePolynomial& dense() override;
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
+  std::string linear_algebra() const override { return real_.description(); }
 
  private:
   enum class Attempt { good, inaccurate, no_convergence, not_finite, singular };
@@ -127,7 +128,7 @@ void Radau::start(System& system, const StartPoint& point) {
   for (auto& matrix : complex_) matrix.set_structure(structure);
   system_ = &system;
   structure_ = &structure;
-  at_middle_ = !structure.explicit_ode && !structure.constant_mass;
+  at_middle_ = structure.moving;
   const auto n = static_cast<std::size_t>(structure.variables);
   const auto s = static_cast<std::size_t>(s_);
   for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);

@@ -30,6 +30,7 @@ class Rosenbrock final : public Stepper {
   const DensePolynomial& dense() override;
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
+  std::string linear_algebra() const override { return matrix_.description(); }
 
  private:
   enum class Attempt { good, inaccurate, not_finite, singular };
@@ -56,7 +57,7 @@ class Rosenbrock final : public Stepper {
   std::vector<double> f0_, f1_;  // the book's f at both ends of the step
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   int worst_ = -1, not_finite_at_ = -1;
-  bool started_badly_ = false, linearised_ = false;
+  bool started_badly_ = false, linearised_ = false, first_ = true;
   DensePolynomial dense_;
   bool dense_ready_ = false;
 };
@@ -89,6 +90,7 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   dense_.h = h_done_ = 0.0;
   dense_ready_ = true;
   linearised_ = false;
+  first_ = true;
   factorised_for_ = 0.0;
   controller_.restart();
   error_ = 0.0;
@@ -233,6 +235,7 @@ StepOutcome Rosenbrock::advance(double limit) {
       t_ = end.t;
       h_done_ = end.h;
       dense_ready_ = false;
+      first_ = false;
       if (!structure_->explicit_ode) end_slopes();
       ++statistics_.steps;
       return {};
@@ -245,7 +248,9 @@ StepOutcome Rosenbrock::advance(double limit) {
       return give_up(StepResult::not_finite, not_finite_at_);
     }
     const double factor =
-        result == Attempt::inaccurate ? controller_.after_rejection(error_) : StepController::after_not_finite;
+        result != Attempt::inaccurate ? StepController::after_not_finite
+        : first_                      ? controller_.after_rejection(error_, 0.02)
+                                      : controller_.after_rejection(error_);
     h = std::max(size * factor, smallest);
   }
 }

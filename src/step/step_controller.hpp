@@ -32,8 +32,10 @@ class StepController {
   }
 
   /// h_new/h after a step whose error was too large.
-  double after_rejection(double error) const {
-    return std::clamp(safety * fast_power(std::min(error, 1e30), rejected_power_), shrink_limit_, safety);
+  double after_rejection(double error) const { return after_rejection(error, shrink_limit_); }
+  /// The same with another limit: the first step after a restart may be much too long.
+  double after_rejection(double error, double shrink_limit) const {
+    return std::clamp(safety * fast_power(std::min(error, 1e30), rejected_power_), shrink_limit, safety);
   }
 
   static constexpr double safety = 0.9;

@@ -41,6 +41,7 @@ struct SimulateOptions {
   std::int64_t max_steps = 10'000'000;
   int max_mode_changes = 100;  ///< at one instant
   bool keep_steps = true;      ///< keep dense output; without it the trajectory has its events and its end only
+  bool keep_event_values = true;  ///< keep the values of all variables before and after each event
   /// Called now and then; return false to end the run with what it has.
   std::function<bool(const Progress&)> progress = {};
 };

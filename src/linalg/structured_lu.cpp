@@ -124,41 +124,40 @@ template <class Scalar>
 void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
   choose_pivots(values);
   const auto n = static_cast<std::size_t>(pattern_.columns);
-  row_place_.assign(n, 0);
-  col_place_.assign(n, 0);
-  for (const Pivot& p : pivots_) row_place_[p.row] = col_place_[p.column] = -1;
+  std::vector<int> row_place(n, 0), col_place(n, 0);  // in the remaining system, or -1
+  for (const Pivot& p : pivots_) row_place[p.row] = col_place[p.column] = -1;
   const auto number = [](std::vector<int>& place) {
     int count = 0;
     for (int& value : place)
       if (value >= 0) value = count++;
     return count;
   };
-  number(row_place_);
-  rest_ = number(col_place_);
+  number(row_place);
+  rest_ = number(col_place);
   // what remains: the other entries, then the products
   std::vector<std::pair<int, int>> places;
   target_.assign(values.size(), -1);
   for (int j = 0; j < pattern_.columns; ++j)
     for (int k = pattern_.start[j]; k < pattern_.start[j + 1]; ++k)
-      if (col_place_[j] >= 0 && row_place_[pattern_.row[k]] >= 0) {
+      if (col_place[j] >= 0 && row_place[pattern_.row[k]] >= 0) {
         target_[k] = static_cast<int>(places.size());
-        places.emplace_back(row_place_[pattern_.row[k]], col_place_[j]);
+        places.emplace_back(row_place[pattern_.row[k]], col_place[j]);
       }
   const std::size_t kept = places.size();
   for (Pivot& p : pivots_) {
     p.fill_start = static_cast<int>(places.size() - kept);
     for (int c = p.col_start; c < p.col_end; ++c)
       for (int r = p.row_start; r < p.row_end; ++r)
-        places.emplace_back(row_place_[column_parts_[c].position], col_place_[row_parts_[r].position]);
+        places.emplace_back(row_place[column_parts_[c].position], col_place[row_parts_[r].position]);
   }
   std::vector<int> position;
   const SparsePattern rest = make_pattern(rest_, rest_, places, &position);
   const BandOrder order = choose_kind(rest);
   if (kind_ == MatrixKind::banded) {
     for (auto& [i, j] : places) i = order.row[i], j = order.column[j];
-    for (int& i : row_place_)
+    for (int& i : row_place)
       if (i >= 0) i = order.row[i];
-    for (int& j : col_place_)
+    for (int& j : col_place)
       if (j >= 0) j = order.column[j];
   }
   if (kind_ == MatrixKind::sparse)
@@ -177,14 +176,21 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
     if (t >= 0) t = place(static_cast<std::size_t>(t));
   fill_.resize(places.size() - kept);
   for (std::size_t k = kept; k < places.size(); ++k) fill_[k - kept] = place(k);
-  for (Part& part : row_parts_) part.position = col_place_[part.position];
-  for (Part& part : column_parts_) part.position = row_place_[part.position];
+  for (Part& part : row_parts_) part.position = col_place[part.position];
+  for (Part& part : column_parts_) part.position = row_place[part.position];
   inverse_.assign(pivots_.size(), Scalar(0));
   row_values_.assign(row_parts_.size(), Scalar(0));
   column_values_.assign(column_parts_.size(), Scalar(0));
   direct_ = pivots_.empty() && kind_ != MatrixKind::banded;
   work_.assign(direct_ ? 0 : static_cast<std::size_t>(rest_), Scalar(0));
   saved_.assign(pivots_.size(), Scalar(0));
+  rest_row_.resize(work_.size());
+  rest_col_.resize(work_.size());
+  if (!direct_)
+    for (std::size_t k = 0; k < n; ++k) {
+      if (row_place[k] >= 0) rest_row_[row_place[k]] = static_cast<int>(k);
+      if (col_place[k] >= 0) rest_col_[col_place[k]] = static_cast<int>(k);
+    }
   analysed_ = true;
 }
 
@@ -263,16 +269,14 @@ void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b) const {
     kind_ == MatrixKind::dense ? dense_.solve(v) : sparse_.solve(v);
   };
   if (direct_) return solve_rest(b);
-  for (std::size_t i = 0; i < b.size(); ++i)
-    if (row_place_[i] >= 0) work_[row_place_[i]] = b[i];
+  for (std::size_t i = 0; i < work_.size(); ++i) work_[i] = b[rest_row_[i]];
   for (std::size_t q = 0; q < pivots_.size(); ++q) {
     const Pivot& p = pivots_[q];
     saved_[q] = b[p.row] * inverse_[q];
     for (int c = p.col_start; c < p.col_end; ++c) work_[column_parts_[c].position] -= column_values_[c] * saved_[q];
   }
   solve_rest(work_);
-  for (std::size_t j = 0; j < b.size(); ++j)
-    if (col_place_[j] >= 0) b[j] = work_[col_place_[j]];
+  for (std::size_t j = 0; j < work_.size(); ++j) b[rest_col_[j]] = work_[j];
   for (std::size_t q = 0; q < pivots_.size(); ++q) {
     const Pivot& p = pivots_[q];
     Scalar sum(0);

@@ -57,7 +57,7 @@ class Rosenbrock final : public Stepper {
   std::vector<double> f0_, f1_;  // the book's f at both ends of the step
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   int worst_ = -1, not_finite_at_ = -1;
-  bool started_badly_ = false, linearised_ = false, first_ = true;
+  bool started_badly_ = false, linearised_ = false;
   DensePolynomial dense_;
   bool dense_ready_ = false;
 };
@@ -90,7 +90,6 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   dense_.h = h_done_ = 0.0;
   dense_ready_ = true;
   linearised_ = false;
-  first_ = true;
   factorised_for_ = 0.0;
   controller_.restart();
   error_ = 0.0;
@@ -136,13 +135,18 @@ bool Rosenbrock::linearise() {
   return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0 && first_not_finite(Ft_) < 0;
 }
 
+/// In pieces that stay in the cache: every vector is read once.
 void Rosenbrock::combine(const double* weights, int count, std::span<double> sum) {
-  std::fill(sum.begin(), sum.end(), 0.0);
-  for (int i = 0; i < count; ++i) {
-    if (weights[i] == 0.0) continue;
-    const double w = weights[i];
-    const double* u = stage(i);
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += w * u[j];
+  constexpr std::size_t piece = 1024;
+  for (std::size_t first = 0; first < sum.size(); first += piece) {
+    const std::size_t last = std::min(first + piece, sum.size());
+    std::fill(sum.begin() + static_cast<std::ptrdiff_t>(first), sum.begin() + static_cast<std::ptrdiff_t>(last), 0.0);
+    for (int i = 0; i < count; ++i) {
+      if (weights[i] == 0.0) continue;
+      const double w = weights[i];
+      const double* u = stage(i);
+      for (std::size_t j = first; j < last; ++j) sum[j] += w * u[j];
+    }
   }
 }
 
@@ -235,7 +239,6 @@ StepOutcome Rosenbrock::advance(double limit) {
       t_ = end.t;
       h_done_ = end.h;
       dense_ready_ = false;
-      first_ = false;
       if (!structure_->explicit_ode) end_slopes();
       ++statistics_.steps;
       return {};
@@ -248,9 +251,7 @@ StepOutcome Rosenbrock::advance(double limit) {
       return give_up(StepResult::not_finite, not_finite_at_);
     }
     const double factor =
-        result != Attempt::inaccurate ? StepController::after_not_finite
-        : first_                      ? controller_.after_rejection(error_, 0.02)
-                                      : controller_.after_rejection(error_);
+        result == Attempt::inaccurate ? controller_.after_rejection(error_, size) : StepController::after_not_finite;
     h = std::max(size * factor, smallest);
   }
 }

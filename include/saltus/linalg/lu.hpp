@@ -65,7 +65,8 @@ class BasicBandedLu {
  private:
   int n_ = 0, lower_ = 0, upper_ = 0, width_ = 1;
   std::vector<Scalar> values_;
-  std::vector<int> pivot_;  // row exchanged with row k in step k
+  std::vector<int> pivot_;  // by how much the row exchanged with row k in step k lies below it
+  bool exchanged_ = false;
 };
 
 using BandedLu = BasicBandedLu<double>;

@@ -62,7 +62,7 @@ class BasicStructuredLu {
   std::vector<Part> row_parts_, column_parts_;
   std::vector<int> fill_;                  // where products of the parts go
   std::vector<int> target_;                // where each entry goes, or -1
-  std::vector<int> row_place_, col_place_;  // of each row and column in the remaining system, or -1
+  std::vector<int> rest_row_, rest_col_;   // rows and columns of the remaining system, in its order
   std::vector<Scalar> inverse_, row_values_, column_values_;
 
   MatrixKind kind_ = MatrixKind::dense;

@@ -19,6 +19,22 @@ bool all_finite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
 
+/// Whether every residual is what rounding of its terms explains.
+bool only_rounding(const Structure& s, std::span<const double> F, std::span<const double> Fx, std::span<const double> Fxp,
+                   std::span<const double> x, std::span<const double> xp) {
+  std::vector<double> terms(F.size(), 0.0);
+  const auto add = [&](const SparsePattern& p, std::span<const double> entries, std::span<const double> values) {
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) terms[p.row[k]] += std::abs(entries[k] * values[j]);
+  };
+  add(s.state_pattern, Fx, x);
+  add(s.derivative_pattern, Fxp, xp);
+  constexpr double rounding = 32.0 * std::numeric_limits<double>::epsilon();
+  for (std::size_t i = 0; i < F.size(); ++i)
+    if (std::abs(F[i]) > rounding * terms[i] + std::numeric_limits<double>::min()) return false;
+  return true;
+}
+
 }  // namespace
 
 IndexOneStart solve_index_one(System& system, const StructuralAnalysis& structure, double t, std::span<double> X,
@@ -37,6 +53,7 @@ IndexOneStart solve_index_one(System& system, const StructuralAnalysis& structur
     system.residual(t, x, xp, b);
     system.jacobian(t, x, xp, Fx, Fxp);
     if (!all_finite(b)) return result;
+    last = only_rounding(s, b, Fx, Fxp, x, xp);
     jacobian.assemble(Fx, Fxp, entries);
     if (!lu.factorise(entries)) return result;
     lu.solve(b);
@@ -50,8 +67,7 @@ IndexOneStart solve_index_one(System& system, const StructuralAnalysis& structur
     }
     result.corrections.push_back(largest);
     if (!std::isfinite(largest)) return result;
-    // converged; or at the level of rounding, where corrections fall no more
-    last = largest <= tolerance || (largest <= 1e-9 && largest > 0.1 * previous);
+    last = last || largest <= tolerance;
     if (!last && (largest > 0.5 * previous || result.iterations == most_iterations)) return result;
     previous = largest;
   }

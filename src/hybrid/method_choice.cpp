@@ -1,5 +1,6 @@
 #include "hybrid/method_choice.hpp"
 
+#include <saltus/step/bdf.hpp>
 #include <saltus/step/explicit_runge_kutta.hpp>
 #include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
@@ -27,6 +28,7 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
     case Method::radau5: return make_radau(options, {.order = 5});
     case Method::radau9: return make_radau(options, {.order = 9});
     case Method::radau13: return make_radau(options, {.order = 13});
+    case Method::bdf: return make_bdf(options);
     default: return make_explicit_runge_kutta(dormand_prince_5(), options);
   }
 }

@@ -26,6 +26,7 @@ std::string_view to_string(Method method) {
     case Method::radau5: return "radau5";
     case Method::radau9: return "radau9";
     case Method::radau13: return "radau13";
+    case Method::bdf: return "bdf";
   }
   return "unknown";
 }

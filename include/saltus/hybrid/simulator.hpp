@@ -25,6 +25,7 @@ enum class Method {
   taylor,                      ///< Taylor series of high order, for smooth explicit modes
   rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
   radau5, radau9, radau13,     ///< Radau IIA: stiff, and differential-algebraic of any index
+  bdf,                         ///< backward differentiation of variable order: the same, for long stretches without events
 };
 /// The name as users write it: "auto", "dopri5", ….
 std::string_view to_string(Method method);

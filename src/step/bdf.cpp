@@ -203,6 +203,7 @@ Bdf::Attempt Bdf::newton(const StepEnd& end) {
   std::copy(x_predicted_.begin(), x_predicted_.end(), x_new_.begin());
   std::copy(xp_predicted_.begin(), xp_predicted_.end(), xp_new_.begin());
   std::fill(correction_.begin(), correction_.end(), 0.0);
+  convergence_ = std::pow(std::max(convergence_, eps), 0.8);  // what was measured steps ago is trusted less and less
   double first = 0.0;
   for (int iteration = 1; iteration <= std::max(most_iterations, bdf_.fixed_iterations); ++iteration) {
     system_->residual(end.t, x_new_, xp_new_, work_);

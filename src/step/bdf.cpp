@@ -346,11 +346,16 @@ StepOutcome Bdf::advance(double limit) {
     double factor = 0.25;
     if (result == Attempt::inaccurate) {
       if (failures == 1) factor = std::clamp(0.9 * growth(error_new_, lower_order_), 0.25, 0.9);
-      order_ = bdf_.fixed_order ? order_ : failures < 3 ? lower_order_ : 1;
+      if (!bdf_.fixed_order) order_ = lower_order_;
     } else {
       jacobian_wanted_ = true;
     }
     h = std::max(size * factor, smallest);
+    if (failures == 3) {  // the past is no guide: begin anew
+      starter_->start(*system_, {.t = t_, .x = x_, .xp = xp_, .direction = direction_, .step = start_order * h});
+      h_next_ = h;
+      return first_step(limit);
+    }
   }
 }
 

@@ -25,6 +25,7 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
     case Method::taylor: return make_taylor(options);
     case Method::rodas4: return make_rosenbrock(rodas_4(), options);
     case Method::rodas5p: return make_rosenbrock(rodas_5p(), options);
+    case Method::radau: return make_radau(options, {.order = 0});
     case Method::radau5: return make_radau(options, {.order = 5});
     case Method::radau9: return make_radau(options, {.order = 9});
     case Method::radau13: return make_radau(options, {.order = 13});
@@ -48,7 +49,7 @@ Method MethodChoice::kind_for(const System& system, std::string& problem) const 
   if (s.explicit_ode) {
     if (wanted_ == Method::taylor && !s.taylor) problem = "the Taylor method cannot expand external functions; use method = auto";
     if (wanted_ != Method::automatic) return wanted_;
-    if (stiff_.contains(&s)) return options_.rtol < 1e-7 ? Method::radau9 : Method::rodas5p;
+    if (stiff_.contains(&s)) return options_.rtol < 1e-7 ? Method::radau : Method::rodas5p;
     return options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5;
   }
   if (is_explicit_method(wanted_))
@@ -56,11 +57,11 @@ Method MethodChoice::kind_for(const System& system, std::string& problem) const 
   const bool rosenbrock = wanted_ == Method::rodas4 || wanted_ == Method::rodas5p;
   if (rosenbrock && !s.constant_mass)
     problem = std::string(to_string(wanted_)) +
-              " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau5";
+              " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau";
   if (wanted_ != Method::automatic) return wanted_;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
   if (s.constant_mass) return Method::rodas5p;
-  return options_.rtol < 1e-8 ? Method::radau9 : Method::radau5;
+  return Method::radau;
 }
 
 Stepper* MethodChoice::choose(const System& system, std::string& problem) {

@@ -16,6 +16,7 @@
 #include "step/collocation.hpp"
 #include "step/fast_power.hpp"
 #include "step/first_step.hpp"
+#include "step/radau_order.hpp"
 #include "step/shifted_matrix.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
@@ -31,7 +32,7 @@ class Radau final : public Stepper {
   Radau(StepOptions options, RadauOptions radau);
 
   std::string_view name() const override { return name_; }
-  int order() const override { return 2 * s_ - 1; }
+  int order() const override { return 2 * s_ - 1; }  // of the next step
   void start(System& system, const StartPoint& point) override;
   StepOutcome advance(double limit) override;
   double t() const override { return t_; }
@@ -60,16 +61,18 @@ class Radau final : public Stepper {
   void accept(const StepEnd& end);
   double dense_error(const StepEnd& end);
   void quartic(const StepEnd& end);
+  void set_stages(int s);
   double* stage(std::vector<double>& v, int i) { return v.data() + static_cast<std::size_t>(i) * x_.size(); }
 
-  const Collocation& method_;
-  const int s_;
+  RadauOrder choice_;
+  const Collocation* method_ = nullptr;
+  int s_ = 3;
   std::string name_;
   StepOptions options_;
   int fixed_iterations_;
-  Tolerances tolerances_;
+  Tolerances asked_, tolerances_;  // as given; rescaled for the order in use
   double newton_tolerance_ = 0.0;
-  int most_iterations_;
+  int most_iterations_ = 0;
 
   System* system_ = nullptr;
   const Structure* structure_ = nullptr;
@@ -91,6 +94,7 @@ class Radau final : public Stepper {
   int barred_for_ = 0;                                       // steps for which sizes near it are not tried again
   int iterations_ = 0;
   double previous_error_ = 0.0, previous_size_ = 0.0;
+  int polynomial_degree_ = 0;
   bool has_polynomial_ = false, first_ = true, started_badly_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
@@ -98,39 +102,49 @@ class Radau final : public Stepper {
 };
 
 Radau::Radau(StepOptions options, RadauOptions radau)
-    : method_(radau_collocation((radau.order + 1) / 2)),
-      s_((radau.order + 1) / 2),
-      name_("Radau IIA " + std::to_string(radau.order)),
+    : choice_(radau.order == 0 ? 0 : (radau.order + 1) / 2),
+      name_(radau.order == 0 ? "Radau IIA" : "Radau IIA " + std::to_string(radau.order)),
       options_(std::move(options)),
-      fixed_iterations_(radau.fixed_iterations),
-      most_iterations_(7 + (s_ - 3) * 5 / 2) {
-  if (radau.order != 5 && radau.order != 9 && radau.order != 13)
-    throw UsageError("make_radau: the order must be 5, 9 or 13, not " + std::to_string(radau.order));
-  complex_.resize(static_cast<std::size_t>(method_.pairs()));
+      fixed_iterations_(radau.fixed_iterations) {
+  if (radau.order != 0 && radau.order != 5 && radau.order != 9 && radau.order != 13)
+    throw UsageError("make_radau: the order must be 5, 9 or 13, or 0 for a variable one, not " +
+                     std::to_string(radau.order));
+  complex_.resize(choice_.variable() ? 3 : static_cast<std::size_t>(choice_.stages() / 2));
+}
+
+/// From the next step on: the method with s stages, and the tolerances inside that belong to it.
+void Radau::set_stages(int s) {
+  s_ = s;
+  method_ = &radau_collocation(s);
+  most_iterations_ = 7 + (s - 3) * 5 / 2;
+  tolerances_ = asked_;
+  // the estimate behaves like h^(s+1), the error like h^(2s): Hairer's rescaling keeps the result proportional to the
+  // tolerance
+  // (the factors: 0.1 is RADAU5's; the larger ones bring orders 9 and 13 to the same error per tolerance)
+  tolerances_.rescale(s == 3 ? 0.1 : s == 5 ? 0.15 : 0.3, (s + 1.0) / (2.0 * s));
+  const double tolerance = std::min(1.0, tolerances_.typical());
+  newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(0.03, std::sqrt(tolerance)));
+  // constraints of a reduced mode shall hold far below the tolerance that was asked for
+  if (!structure_->explicit_ode && !structure_->constant_mass)
+    newton_tolerance_ = std::max(10.0 * eps / tolerance,
+                                 std::min(newton_tolerance_, 1e-4 * std::min(1.0, asked_.typical()) / tolerance));
+  factorised_for_ = 0.0;
 }
 
 void Radau::start(System& system, const StartPoint& point) {
   const Structure& structure = system.structure();
   check_start(name_, structure, point);
-  tolerances_.set(options_, structure.variables);
-  const double asked = std::min(1.0, tolerances_.typical());
-  // the estimate behaves like h^(s+1), the error like h^(2s): Hairer's rescaling keeps the result proportional to the
-  // tolerance
-  // (the factors: 0.1 is RADAU5's; the larger ones bring orders 9 and 13 to the same error per tolerance)
-  tolerances_.rescale(s_ == 3 ? 0.1 : s_ == 5 ? 0.15 : 0.3, (s_ + 1.0) / (2.0 * s_));
-  const double tolerance = std::min(1.0, tolerances_.typical());
-  newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(0.03, std::sqrt(tolerance)));
-  // constraints of a reduced mode shall hold far below the tolerance that was asked for
-  if (!structure.explicit_ode && !structure.constant_mass)
-    newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(newton_tolerance_, 0.003 * asked / tolerance));
+  asked_.set(options_, structure.variables);
+  structure_ = &structure;
+  choice_.restart(asked_.typical());
+  set_stages(choice_.stages());
 
   real_.set_structure(structure);
   for (auto& matrix : complex_) matrix.set_structure(structure);
   system_ = &system;
-  structure_ = &structure;
   at_middle_ = structure.moving;
   const auto n = static_cast<std::size_t>(structure.variables);
-  const auto s = static_cast<std::size_t>(s_);
+  const std::size_t s = choice_.variable() ? 7 : static_cast<std::size_t>(s_);
   for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);
   for (auto* v : {&Z_, &F_, &polynomial_, &complex_update_}) v->resize(n * s);
   complex_work_.resize(n);
@@ -138,9 +152,9 @@ void Radau::start(System& system, const StartPoint& point) {
   Fxp_.resize(structure.derivative_pattern.row.size());
   differentiated_.resize(n);
   for (std::size_t j = 0; j < n; ++j) differentiated_[j] = structure.differentiated(static_cast<int>(j));
-  dense_.degree = s_ == 3 ? 4 : s_;
+  dense_.degree = 0;
   dense_.variables = structure.variables;
-  dense_.c.assign(n * static_cast<std::size_t>(dense_.degree + 1), 0.0);
+  dense_.c.assign(n * (std::max<std::size_t>(s, 4) + 1), 0.0);
 
   direction_ = point.direction;
   t_ = t_old_ = point.t;
@@ -186,7 +200,7 @@ bool Radau::update_jacobian(double h) {
     std::copy(x_old_.begin(), x_old_.end(), y_.begin());
     std::fill(yp_.begin(), yp_.end(), 0.0);
     double power = 1.0;
-    for (int k = 0; k < s_; ++k) {
+    for (int k = 0; k < polynomial_degree_; ++k) {
       const double* q = stage(polynomial_, k);
       for (std::size_t j = 0; j < n; ++j) {
         yp_[j] += (k + 1) * power / h_done_ * q[j];
@@ -209,9 +223,12 @@ bool Radau::factorise(double h) {
   if (factorised_for_ == h) return true;
   ++statistics_.factorisations;
   factorised_for_ = 0.0;
-  if (!real_.factorise(method_.gamma / h, Fx_, Fxp_)) return false;
-  for (std::size_t k = 0; k < complex_.size(); ++k)
-    if (!complex_[k].factorise(method_.lambda[k] / h, Fx_, Fxp_)) return false;
+  if (!real_.factorise(method_->gamma / h, Fx_, Fxp_)) return false;
+  for (std::size_t k = 0; k < method_->lambda.size(); ++k)
+    if (!complex_[k].factorise(method_->lambda[k] / h, Fx_, Fxp_)) return false;
+  // matrices that another order will need are analysed now: later steps shall not allocate
+  for (std::size_t k = method_->lambda.size(); k < complex_.size(); ++k)
+    if (!complex_[k].analysed()) complex_[k].factorise(method_->lambda.back() / h, Fx_, Fxp_);
   factorised_for_ = h;
   return true;
 }
@@ -221,7 +238,7 @@ void Radau::predict(double h) {
   const std::size_t n = x_.size();
   for (int i = 0; i < s_; ++i) {
     double* z = stage(Z_, i);
-    const double c = method_.c[i];
+    const double c = method_->c[i];
     if (!has_polynomial_) {
       for (std::size_t j = 0; j < n; ++j) z[j] = c * h * xp_[j];
       continue;
@@ -229,7 +246,7 @@ void Radau::predict(double h) {
     const double theta = 1.0 + c * h / h_done_;
     std::fill(z, z + n, 0.0);
     double power = 1.0;
-    for (int k = 0; k < s_; ++k) {
+    for (int k = 0; k < polynomial_degree_; ++k) {
       power *= theta;
       const double* q = stage(polynomial_, k);
       for (std::size_t j = 0; j < n; ++j) z[j] += (power - 1.0) * q[j];
@@ -245,11 +262,11 @@ bool Radau::stage_residuals(const StepEnd& end) {
     for (std::size_t j = 0; j < n; ++j) y_[j] = x_[j] + z[j];
     std::fill(yp_.begin(), yp_.end(), 0.0);
     for (int k = 0; k < s_; ++k) {
-      const double w = method_.inverse[i * s_ + k] * ih;
+      const double w = method_->inverse[i * s_ + k] * ih;
       const double* zk = stage(Z_, k);
       for (std::size_t j = 0; j < n; ++j) yp_[j] += w * zk[j];
     }
-    const double t = i == s_ - 1 ? end.t : t_ + method_.c[i] * end.h;
+    const double t = i == s_ - 1 ? end.t : t_ + method_->c[i] * end.h;
     if (!residual(t, y_, yp_, {stage(F_, i), n})) return false;
   }
   return true;
@@ -259,9 +276,9 @@ bool Radau::stage_residuals(const StepEnd& end) {
 double Radau::correct() {
   const std::size_t n = x_.size();
   std::fill(complex_update_.begin(), complex_update_.end(), 0.0);
-  for (std::size_t k = 0; k < complex_.size(); ++k) {
-    const Complex* inverse = method_.Tinv_complex.data() + k * static_cast<std::size_t>(s_);
-    const Complex* T = method_.T_complex.data() + k * static_cast<std::size_t>(s_);
+  for (std::size_t k = 0; k < method_->lambda.size(); ++k) {
+    const Complex* inverse = method_->Tinv_complex.data() + k * static_cast<std::size_t>(s_);
+    const Complex* T = method_->T_complex.data() + k * static_cast<std::size_t>(s_);
     std::fill(complex_work_.begin(), complex_work_.end(), Complex(0.0));
     for (int i = 0; i < s_; ++i) {
       const double* F = stage(F_, i);
@@ -277,14 +294,14 @@ double Radau::correct() {
   std::fill(work_.begin(), work_.end(), 0.0);
   for (int i = 0; i < s_; ++i) {
     const double* F = stage(F_, i);
-    for (std::size_t j = 0; j < n; ++j) work_[j] -= method_.Tinv_real[i] * F[j];
+    for (std::size_t j = 0; j < n; ++j) work_[j] -= method_->Tinv_real[i] * F[j];
   }
   real_.solve(work_);
   double largest = 0.0;
   for (int i = 0; i < s_; ++i) {
     double *update = stage(complex_update_, i), *z = stage(Z_, i);
     for (std::size_t j = 0; j < n; ++j) {
-      update[j] += method_.T_real[i] * work_[j];
+      update[j] += method_->T_real[i] * work_[j];
       z[j] += update[j];
     }
     largest = std::max(largest, largest_ratio({update, n}, false, nullptr));
@@ -352,7 +369,7 @@ double Radau::estimate(double h, bool retry) {
   const std::size_t n = x_.size();
   std::copy(xp_.begin(), xp_.end(), yp_.begin());
   for (int i = 0; i < s_; ++i) {
-    const double w = method_.error[i] / h;
+    const double w = method_->error[i] / h;
     const double* z = stage(Z_, i);
     for (std::size_t j = 0; j < n; ++j) yp_[j] += w * z[j];
   }
@@ -387,7 +404,7 @@ double Radau::next_size(double size, bool accepted) {
   const double error = std::clamp(error_, 1e-10, 1e30);
   double quotient = std::clamp(fast_power(error, power) / safety, 0.125, 5.0);
   if (accepted) {
-    if (!first_) {
+    if (!first_ && previous_size_ > 0.0) {
       const double predictive =
           previous_size_ / size * fast_power(std::max(error * error / previous_error_, 1e-30), power) / 0.9;
       quotient = std::max(quotient, std::clamp(predictive, 0.125, 5.0));
@@ -406,12 +423,13 @@ void Radau::finish(const StepEnd& end) {
   std::fill(xp_new_.begin(), xp_new_.end(), 0.0);
   std::fill(polynomial_.begin(), polynomial_.end(), 0.0);
   has_polynomial_ = false;  // h_done_ is still that of the step before
+  polynomial_degree_ = s_;
   for (int i = 0; i < s_; ++i) {
     const double* z = stage(Z_, i);
-    const double w = method_.inverse[(s_ - 1) * s_ + i] / end.h;
+    const double w = method_->inverse[(s_ - 1) * s_ + i] / end.h;
     for (std::size_t j = 0; j < n; ++j) xp_new_[j] += w * z[j];
     for (int k = 0; k < s_; ++k) {
-      const double m = method_.monomials[k * s_ + i];
+      const double m = method_->monomials[k * s_ + i];
       double* q = stage(polynomial_, k);
       for (std::size_t j = 0; j < n; ++j) q[j] += m * z[j];
     }
@@ -427,14 +445,14 @@ double Radau::dense_error(const StepEnd& end) {
   if (s_ == 3) {
     quartic(end);
     for (int i = 0; i < 2; ++i) {
-      dense_.evaluate(t_ + method_.c[i] * end.h, y_);
+      dense_.evaluate(t_ + method_->c[i] * end.h, y_);
       const double* z = stage(Z_, i);
       for (std::size_t j = 0; j < n; ++j) y_[j] -= x_[j] + z[j];
       largest = std::max(largest, largest_ratio(y_, true, &worst_));
     }
     return largest;
   }
-  for (std::size_t j = 0; j < n; ++j) y_[j] = method_.slope_bound * (polynomial_[j] - end.h * xp_[j]);
+  for (std::size_t j = 0; j < n; ++j) y_[j] = method_->slope_bound * (polynomial_[j] - end.h * xp_[j]);
   return largest_ratio(y_, true, &worst_);
 }
 
@@ -447,7 +465,7 @@ void Radau::accept(const StepEnd& end) {
   t_ = end.t;
   h_done_ = end.h;
   has_polynomial_ = true;
-  dense_ready_ = s_ == 3 && options_.control_dense;
+  dense_ready_ = polynomial_degree_ == 3 && options_.control_dense;
   ++statistics_.steps;
 }
 
@@ -460,6 +478,10 @@ StepOutcome Radau::advance(double limit) {
   double h = std::min(h_next_, options_.max_step);
   bool rejected = false, failed_before = false;
   for (;;) {
+    if (choice_.stages() != s_) {
+      set_stages(choice_.stages());
+      previous_size_ = 0.0;
+    }
     const StepEnd end = step_end(t_, h, limit);
     if (jacobian_wanted_ && !update_jacobian(end.h)) {
       if (!has_polynomial_) return {StepResult::not_finite, -1};
@@ -473,6 +495,7 @@ StepOutcome Radau::advance(double limit) {
       if (rejected) next = std::min(next, size);
       accept(end);
       first_ = false;
+      choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size);
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow
       const bool fast = contraction_ < 1e-3 || structure_->constant_jacobian;
       jacobian_wanted_ = at_middle_ || !fast;
@@ -501,7 +524,10 @@ StepOutcome Radau::advance(double limit) {
       barred_for_ = 10;
     }
     if (result == Attempt::inaccurate) next = first_ ? 0.1 * size : std::min(next_size(size, false), 0.9 * size);
-    if (result == Attempt::no_convergence) next = shrink_ * size;
+    if (result == Attempt::no_convergence) {
+      next = shrink_ * size;
+      choice_.after_failure();
+    }
     if (result == Attempt::singular) next = 0.5 * size;
     if (at_middle_) jacobian_wanted_ = true;
     if (result != Attempt::inaccurate) {
@@ -518,13 +544,14 @@ StepOutcome Radau::advance(double limit) {
 /// delta = O(h^4).
 void Radau::quartic(const StepEnd& end) {
   const std::size_t n = x_.size();
-  const double gamma = method_.gamma, h = end.h;
+  const double gamma = method_->gamma, h = end.h;
   const bool accepted = t_ == end.t;
   const std::vector<double>&x0 = accepted ? x_old_ : x_, &xp0 = accepted ? xp_old_ : xp_;
   const std::vector<double>&x1 = accepted ? x_ : x_new_, &xp1 = accepted ? xp_ : xp_new_;
   const double t0 = accepted ? t_old_ : t_;
   dense_.t0 = t0;
   dense_.h = h;
+  dense_.degree = 4;
   const double m = (gamma + 4.0 - std::sqrt(gamma * gamma + 16.0)) / (2.0 * gamma);
   double *c0 = dense_.c.data(), *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n, *c4 = c3 + n;
   for (std::size_t j = 0; j < n; ++j) {
@@ -553,12 +580,14 @@ const DensePolynomial& Radau::dense() {
   dense_ready_ = true;
   dense_.t0 = t_old_;
   dense_.h = h_done_;
-  if (s_ == 3) {
+  if (polynomial_degree_ == 3) {
     quartic({t_, h_done_, false});
     return dense_;
   }
+  dense_.degree = polynomial_degree_;
   std::copy(x_old_.begin(), x_old_.end(), dense_.c.begin());
-  std::copy(polynomial_.begin(), polynomial_.end(), dense_.c.begin() + static_cast<std::ptrdiff_t>(x_.size()));
+  std::copy_n(polynomial_.begin(), x_.size() * static_cast<std::size_t>(polynomial_degree_),
+              dense_.c.begin() + static_cast<std::ptrdiff_t>(x_.size()));
   return dense_;
 }
 

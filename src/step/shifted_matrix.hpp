@@ -22,6 +22,7 @@ class ShiftedMatrix {
   bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp);
   /// b := (c F_x' + F_x)^{-1} b.
   void solve(std::span<Scalar> b) const { lu_.solve(b); }
+  bool analysed() const { return lu_.analysed(); }
   /// What was chosen with the first values: "banded (1 + 1)".
   std::string description() const { return lu_.description(); }
 

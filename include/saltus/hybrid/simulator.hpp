@@ -24,7 +24,8 @@ enum class Method {
   dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
   taylor,                      ///< Taylor series of high order, for smooth explicit modes
   rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
-  radau5, radau9, radau13,     ///< Radau IIA: stiff, and differential-algebraic of any index
+  radau,                       ///< Radau IIA of variable order: stiff, and differential-algebraic of any index
+  radau5, radau9, radau13,     ///< the same of fixed order
   bdf,                         ///< backward differentiation of variable order: the same, for long stretches without events
 };
 /// The name as users write it: "auto", "dopri5", ….

@@ -30,6 +30,7 @@ class BasicStructuredLu {
   /// b := A^{-1} b.
   void solve(std::span<Scalar> b) const;
 
+  bool analysed() const { return analysed_; }
   // --- what was decided; before the first factorisation: dense, nothing eliminated
   MatrixKind kind() const { return kind_; }
   int eliminated() const { return static_cast<int>(pivots_.size()); }

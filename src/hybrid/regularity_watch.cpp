@@ -34,14 +34,18 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
                             std::span<const double> x, std::span<const double> xp) {
   system_ = nullptr;
   if (!values || system.structure().constant_jacobian) return;
+  const bool same_mode = values == values_ && jacobian_ != nullptr;
   values_ = values;
   reduced_ = reduced;
   own_.reset();
-  jacobian_.reset();
+  if (!same_mode) jacobian_.reset();
   const Structure& s = system.structure();
-  if (values->certificate.valid && !values->structure.singular()) {
-    jacobian_ = std::make_unique<SystemJacobian>(s, values->structure);
-    if (!lu_.analyse(jacobian_->pattern())) return;
+  if (same_mode) {
+    // pattern and ordering are there already
+  } else if (values->certificate.valid && !values->structure.singular()) {
+    auto jacobian = std::make_unique<SystemJacobian>(s, values->structure);
+    if (!lu_.analyse(jacobian->pattern())) return;
+    jacobian_ = std::move(jacobian);
     Fx_.resize(s.state_pattern.row.size());
     Fxp_.resize(s.derivative_pattern.row.size());
     entries_.resize(jacobian_->pattern().row.size());

@@ -4,8 +4,10 @@
 #include <saltus/step/rosenbrock.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "step/combination.hpp"
 #include "step/first_step.hpp"
 #include "step/shifted_matrix.hpp"
 #include "step/step_controller.hpp"
@@ -40,7 +42,7 @@ class Rosenbrock final : public Stepper {
   bool linearise();
   double* stage(int i) { return stages_.data() + static_cast<std::size_t>(i) * x0_.size(); }
   double error_ratio();
-  void combine(const double* weights, int count, std::span<double> sum);
+  void combine(const double* weights, int count, const double* base, std::span<double> sum);
   void end_slopes();
 
   const RosenbrockTableau& tableau_;
@@ -135,19 +137,9 @@ bool Rosenbrock::linearise() {
   return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0 && first_not_finite(Ft_) < 0;
 }
 
-/// In pieces that stay in the cache: every vector is read once.
-void Rosenbrock::combine(const double* weights, int count, std::span<double> sum) {
-  constexpr std::size_t piece = 1024;
-  for (std::size_t first = 0; first < sum.size(); first += piece) {
-    const std::size_t last = std::min(first + piece, sum.size());
-    std::fill(sum.begin() + static_cast<std::ptrdiff_t>(first), sum.begin() + static_cast<std::ptrdiff_t>(last), 0.0);
-    for (int i = 0; i < count; ++i) {
-      if (weights[i] == 0.0) continue;
-      const double w = weights[i];
-      const double* u = stage(i);
-      for (std::size_t j = first; j < last; ++j) sum[j] += w * u[j];
-    }
-  }
+/// sum = base + the weighted stages; base may be null.
+void Rosenbrock::combine(const double* weights, int count, const double* base, std::span<double> sum) {
+  add_combination(stages_.data(), x0_.size(), weights, count, base, sum);
 }
 
 Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
@@ -171,8 +163,7 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
         const double* previous = stage(i - 1);
         for (std::size_t j = 0; j < n; ++j) y_[j] += previous[j];
       } else {
-        combine(a, i, y_);
-        for (std::size_t j = 0; j < n; ++j) y_[j] += x0_[j];
+        combine(a, i, x0_.data(), y_);
       }
       if (first_not_finite(y_) >= 0) {
         not_finite_at_ = first_not_finite(y_);
@@ -180,7 +171,7 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
       }
       const double c = tableau_.c[i];
       if (!evaluate(c == 1.0 ? end.t : t_ + c * h, y_, u)) return Attempt::not_finite;
-      combine(tableau_.C.data() + i * s, i, sum_);
+      combine(tableau_.C.data() + i * s, i, nullptr, sum_);
       multiply_add(structure_->derivative_pattern, Fxp_, sum_, 1.0 / h, u);
     }
     if (const double hd = h * tableau_.d[i]; hd != 0.0)
@@ -256,12 +247,14 @@ StepOutcome Rosenbrock::advance(double limit) {
   }
 }
 
-/// The derivative of the dense output at theta = 1: x_1 - x_0 - sum_k sum_j dense_kj u_j, over h.
+/// The derivative of the dense output at the end of the step.
 void Rosenbrock::end_slopes() {
-  for (std::size_t j = 0; j < xp_.size(); ++j) xp_[j] = x1_[j] - x0_[j];
-  for (int k = 0; k < tableau_.dense_degree - 1; ++k) {
-    combine(tableau_.dense.data() + k * tableau_.stages, tableau_.stages, sum_);
-    for (std::size_t j = 0; j < xp_.size(); ++j) xp_[j] -= sum_[j];
+  dense();
+  const std::size_t n = xp_.size();
+  std::copy_n(dense_.c.begin() + static_cast<std::ptrdiff_t>(n), n, xp_.begin());
+  for (int k = 2; k <= dense_.degree; ++k) {
+    const double* c = dense_.c.data() + static_cast<std::size_t>(k) * n;
+    for (std::size_t j = 0; j < n; ++j) xp_[j] += k * c[j];
   }
   for (double& value : xp_) value /= h_done_;
 }
@@ -272,20 +265,17 @@ const DensePolynomial& Rosenbrock::dense() {
   dense_.t0 = t0_;
   dense_.h = h_done_;
   const std::size_t n = x0_.size();
+  const int s = tableau_.stages, last = tableau_.dense_degree - 2;
   double* c = dense_.c.data();
-  std::fill(dense_.c.begin(), dense_.c.end(), 0.0);
-  for (std::size_t j = 0; j < n; ++j) {
-    c[j] = x0_[j];
-    c[n + j] = x1_[j] - x0_[j];
-  }
-  // theta (1-theta) theta^k q = theta^(k+1) q - theta^(k+2) q
-  for (int k = 0; k < tableau_.dense_degree - 1; ++k) {
-    combine(tableau_.dense.data() + k * tableau_.stages, tableau_.stages, sum_);
-    double *low = c + n * static_cast<std::size_t>(k + 1), *high = low + n;
-    for (std::size_t j = 0; j < n; ++j) {
-      low[j] += sum_[j];
-      high[j] -= sum_[j];
-    }
+  std::copy(x0_.begin(), x0_.end(), c);
+  for (std::size_t j = 0; j < n; ++j) c[n + j] = x1_[j] - x0_[j];
+  // theta (1-theta) theta^k q_k = theta^(k+1) q_k - theta^(k+2) q_k: coefficient k + 1 is q_k - q_(k-1)
+  const auto q = [&](int k, int j) { return k < 0 || k > last ? 0.0 : tableau_.dense[static_cast<std::size_t>(k * s + j)]; };
+  std::array<double, 16> weights{};
+  for (int k = 0; k <= last + 1; ++k) {
+    for (int j = 0; j < s; ++j) weights[j] = q(k, j) - q(k - 1, j);
+    double* target = c + n * static_cast<std::size_t>(k + 1);
+    combine(weights.data(), s, k == 0 ? target : nullptr, {target, n});
   }
   return dense_;
 }

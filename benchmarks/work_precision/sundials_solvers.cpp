@@ -23,8 +23,8 @@ constexpr long most_steps = 3'000'000;
 struct Session {
   System& system;
   int n;
+  std::vector<int> from_x, from_xp;  // filled by the next
   SparsePattern both;
-  std::vector<int> from_x, from_xp;
   std::vector<double> Fx, Fxp, zero;
   SUNContext context = nullptr;
   N_Vector x = nullptr, xp = nullptr;

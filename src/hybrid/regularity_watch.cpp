@@ -58,6 +58,11 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
   x_.resize(x.size());
   xp_.resize(x.size());
   interval_ = s.variables > large_mode ? large_mode_interval : 1;
+  if (same_mode && interval_ > 1) {  // what is known about a large mode stays: the count of steps goes on
+    last_.sign = 0;                  // but the state may have jumped across a singularity
+    last_time_ = t;
+    return;
+  }
   steps_ = 0;
   row_scale_.clear();
   last_ = read(t, x, xp);

@@ -515,7 +515,7 @@ struct Simulator::Impl {
 
   void record(Event event) {
     ++result.statistics_.events;
-    if (!options.keep_event_values) event.before = event.after = {};
+    if (!options.keep_event_values) event.before = std::vector<double>(), event.after = std::vector<double>();
     result.events_.push_back(std::move(event));
   }
 

@@ -97,28 +97,23 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   error_ = 0.0;
   not_finite_at_ = first_not_finite(x1_);
   started_badly_ = not_finite_at_ >= 0;
-  if (!started_badly_) {
-    // the matrix E is needed before the first evaluation of an explicit right-hand side
-    system.jacobian(t_, x1_, zero_, Fx_, Fxp_);
-    started_badly_ = !evaluate(t_, x1_, f1_);
-  }
-  if (!structure.explicit_ode) std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
+  if (!started_badly_) started_badly_ = !evaluate(t_, x1_, f1_);
+  if (structure.explicit_ode)
+    std::copy(f1_.begin(), f1_.end(), xp_.begin());
+  else
+    std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
 }
 
-/// f = -F(t, x, 0); an explicit right-hand side also leaves x' in xp_.
+/// f = -F(t, x, 0), which for explicit modes is their right-hand side.
 bool Rosenbrock::evaluate(double t, std::span<const double> x, std::span<double> f) {
   ++statistics_.evaluations;
   if (structure_->explicit_ode) {
-    system_->rhs(t, x, xp_);
-    not_finite_at_ = first_not_finite(xp_);
-    if (not_finite_at_ >= 0) return false;
-    std::fill(f.begin(), f.end(), 0.0);
-    multiply_add(structure_->derivative_pattern, Fxp_, xp_, 1.0, f);
-    return true;
+    system_->rhs(t, x, f);
+  } else {
+    system_->residual(t, x, zero_, f);
+    for (double& value : f) value = -value;
   }
-  system_->residual(t, x, zero_, f);
-  for (double& value : f) value = -value;
   not_finite_at_ = first_not_finite(f);
   return not_finite_at_ < 0;
 }
@@ -172,7 +167,12 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
       const double c = tableau_.c[i];
       if (!evaluate(c == 1.0 ? end.t : t_ + c * h, y_, u)) return Attempt::not_finite;
       combine(tableau_.C.data() + i * s, i, nullptr, sum_);
-      multiply_add(structure_->derivative_pattern, Fxp_, sum_, 1.0 / h, u);
+      if (structure_->explicit_ode) {  // E is the identity
+        const double ih = 1.0 / h;
+        for (std::size_t j = 0; j < n; ++j) u[j] += ih * sum_[j];
+      } else {
+        multiply_add(structure_->derivative_pattern, Fxp_, sum_, 1.0 / h, u);
+      }
     }
     if (const double hd = h * tableau_.d[i]; hd != 0.0)
       for (std::size_t j = 0; j < n; ++j) u[j] -= hd * Ft_[j];
@@ -209,7 +209,6 @@ StepOutcome Rosenbrock::advance(double limit) {
   const auto give_up = [this](StepResult result, int worst) {
     x0_.swap(x1_);
     f0_.swap(f1_);
-    if (structure_->explicit_ode) system_->rhs(t_, x1_, xp_);  // stages have used xp_
     error_ = 0.0;
     return StepOutcome{result, worst};
   };
@@ -230,7 +229,10 @@ StepOutcome Rosenbrock::advance(double limit) {
       t_ = end.t;
       h_done_ = end.h;
       dense_ready_ = false;
-      if (!structure_->explicit_ode) end_slopes();
+      if (structure_->explicit_ode)
+        std::copy(f1_.begin(), f1_.end(), xp_.begin());
+      else
+        end_slopes();
       ++statistics_.steps;
       return {};
     }

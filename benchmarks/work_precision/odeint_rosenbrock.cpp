@@ -24,7 +24,7 @@ std::string solve_with_odeint(OdeintProblem& p) {
   try {
     p.steps = static_cast<long>(odeint::integrate_adaptive(
         stepper, std::make_pair(rhs, jacobian), x, p.t0, p.t1, 1e-8 * (p.t1 - p.t0), [&](const Vector&, double) {
-          if (p.evaluations > 20000000) throw TooManySteps{};
+          if (p.evaluations > 3000000) throw TooManySteps{};
         }));
   } catch (const TooManySteps&) {
     return "too many steps";

@@ -18,7 +18,7 @@ Outcome integrate(Stepper& stepper, System& system, const Case& c) {
       o.message = "stopped at t = " + std::to_string(stepper.t());
       return o;
     }
-    if (stepper.statistics().steps > 3'000'000) {
+    if (stepper.statistics().steps > 500'000) {
       o.message = "too many steps";
       return o;
     }

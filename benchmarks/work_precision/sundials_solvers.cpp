@@ -17,7 +17,7 @@ namespace saltus::bench {
 namespace {
 
 constexpr int largest_dense = 50;
-constexpr long most_steps = 3'000'000;
+constexpr long most_steps = 500'000;
 
 /// A System as SUNDIALS' callbacks see it, and all its objects.
 struct Session {

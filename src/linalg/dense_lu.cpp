@@ -11,8 +11,8 @@ namespace saltus {
 
 namespace {
 
-/// Up to this size plain loops are faster than Eigen's blocked ones, whose calls cost more than the work.
-constexpr int largest_small = 24;
+/// Up to this size plain loops are faster than Eigen's, whose calls cost more than the work (measured).
+constexpr int largest_small = 3;
 
 }  // namespace
 

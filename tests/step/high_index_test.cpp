@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "problems/linear.hpp"
 #include "problems/mechanics.hpp"
 
 namespace saltus {
@@ -79,6 +80,39 @@ TEST(HighIndex, ConstraintsDoNotDrift) {
   EXPECT_LT(run.position, 1e-12);
   EXPECT_LT(run.velocity, 1e-12);
   EXPECT_LT(run.acceleration, 1e-12);
+}
+
+/// The last component of z for x = Q(t) z: the free one (see rotating_block).
+double free_component(int block, double t, std::vector<double> z) {
+  for (int k = 0; k < block; ++k) {
+    const double w = 0.7 + 0.3 * k, c = std::cos(w * t), s = std::sin(w * t), zi = z[k], zj = z[k + 1];
+    z[k] = c * zi + s * zj;
+    z[k + 1] = c * zj - s * zi;
+  }
+  return z[static_cast<std::size_t>(block)];
+}
+
+TEST(HighIndex, LinearDaesUpToIndex5KeepTheirTolerance) {
+  for (int block = 1; block <= 5; ++block)
+    for (const double tolerance : {1e-5, 1e-8}) {
+      const auto p = problems::rotating_block(block);
+      Motion run;
+      double free = 0.0, largest = 0.0;
+      bool first = true;
+      integrate(p, 1.5, tolerance, 0, run, [&](const Stepper& s) {
+        const std::vector<double> x(s.x().begin(), s.x().end());
+        const auto particular = [](double t) { return 0.5 * (std::sin(t) - std::cos(t)); };
+        if (first) free = (free_component(block, s.t(), x) - particular(s.t())) * std::exp(s.t());
+        first = false;
+        const std::vector<double> exact =
+            problems::rotating_block_solution(block, s.t(), free * std::exp(-s.t()) + particular(s.t()));
+        for (std::size_t j = 0; j < x.size(); ++j) largest = std::max(largest, std::abs(x[j] - exact[j]));
+      });
+      if (HasFatalFailure()) return;
+      RecordProperty("index" + std::to_string(block), std::to_string(largest / tolerance));
+      // the block itself is solved, not integrated: its values, up to 5^4 in size, follow from the array
+      EXPECT_LT(largest, 100.0 * tolerance) << "index " << block;
+    }
 }
 
 TEST(HighIndex, CarAxisReachesItsReference) {

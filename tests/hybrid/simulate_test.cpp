@@ -309,5 +309,21 @@ TEST(Simulator, AdvancesToGivenTimes) {
   EXPECT_EQ(s.trajectory().events().size(), 13u);
 }
 
+TEST(Simulate, KeepsNoValuesOfEventsOnRequest) {
+  Model m("ball");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -0.9 * v);
+  const auto with = simulate(m, {.stop = 1.0});
+  const auto without = simulate(m, {.stop = 1.0, .keep_event_values = false});
+  ASSERT_EQ(with.events().size(), without.events().size());
+  EXPECT_EQ(with.events().front().before.size(), 2u);
+  EXPECT_TRUE(without.events().front().before.empty());
+  EXPECT_TRUE(without.events().front().after.empty());
+  EXPECT_EQ(with.events().front().jump, without.events().front().jump);
+  EXPECT_EQ(with.final(), without.final());
+}
+
 }  // namespace
 }  // namespace saltus

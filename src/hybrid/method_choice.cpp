@@ -36,7 +36,8 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
 
 }  // namespace
 
-MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters) : wanted_(o.method) {
+MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
+    : wanted_(o.method), mode_methods_(o.mode_methods) {
   options_.rtol = o.rtol;
   options_.atol = o.atol_each.empty() ? std::vector{o.atol} : o.atol_each;
   options_.max_step = o.max_step;
@@ -44,34 +45,43 @@ MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters) : wante
   options_.control_dense = dense_matters;
 }
 
-Method MethodChoice::kind_for(const System& system, std::string& problem) const {
+/// A description begins with the name of the explicit mode, if there is one.
+Method MethodChoice::wanted_for(const std::string& mode) const {
+  if (mode_methods_.empty()) return wanted_;
+  for (const std::string& key : {mode, mode.substr(0, mode.find(','))})
+    if (const auto it = mode_methods_.find(key); it != mode_methods_.end()) return it->second;
+  return wanted_;
+}
+
+Method MethodChoice::kind_for(const System& system, Method wanted, std::string& problem) const {
   const Structure& s = system.structure();
   if (s.explicit_ode) {
-    if (wanted_ == Method::taylor && !s.taylor) problem = "the Taylor method cannot expand external functions; use method = auto";
-    if (wanted_ != Method::automatic) return wanted_;
+    if (wanted == Method::taylor && !s.taylor) problem = "the Taylor method cannot expand external functions; use method = auto";
+    if (wanted != Method::automatic) return wanted;
     if (stiff_.contains(&s)) return options_.rtol < 1e-7 ? Method::radau : Method::rodas5p;
     return options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5;
   }
-  if (is_explicit_method(wanted_))
-    problem = std::string(to_string(wanted_)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
-  const bool rosenbrock = wanted_ == Method::rodas4 || wanted_ == Method::rodas5p;
+  if (is_explicit_method(wanted))
+    problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
+  const bool rosenbrock = wanted == Method::rodas4 || wanted == Method::rodas5p;
   if (rosenbrock && !s.constant_mass)
-    problem = std::string(to_string(wanted_)) +
+    problem = std::string(to_string(wanted)) +
               " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau";
-  if (wanted_ != Method::automatic) return wanted_;
+  if (wanted != Method::automatic) return wanted;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
   if (s.constant_mass) return Method::rodas5p;
   return Method::radau;
 }
 
-Stepper* MethodChoice::choose(const System& system, std::string& problem) {
+Stepper* MethodChoice::choose(const System& system, const std::string& mode, std::string& problem) {
   problem.clear();
-  const Method method = kind_for(system, problem);
+  const Method wanted = wanted_for(mode);
+  const Method method = kind_for(system, wanted, problem);
   if (!problem.empty()) return nullptr;
   auto& stepper = steppers_[method];
   if (!stepper) {
     stepper = make(method, options_);
-    reasons_[method] = wanted_ != Method::automatic          ? "asked for"
+    reasons_[method] = wanted != Method::automatic          ? "asked for"
                        : stiff_.contains(&system.structure()) ? "stiff"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
                        : !system.structure().explicit_ode    ? "differential-algebraic equations"

@@ -181,7 +181,7 @@ struct Simulator::Impl {
     x = transition.x;
     xp = controller.xp;
     std::string problem;
-    stepper = methods.choose(controller.consistency().integrable(*system), problem);
+    stepper = methods.choose(controller.consistency().integrable(*system), hybrid->describe(mode), problem);
     if (!stepper) {
       end({StatusCode::singular_mode, problem, {}});
       return false;
@@ -271,7 +271,7 @@ struct Simulator::Impl {
   /// The mode turned out to be stiff: goes on with another stepper.
   void change_method() {
     std::string problem;
-    Stepper* other = methods.choose(controller.consistency().integrable(*system), problem);
+    Stepper* other = methods.choose(controller.consistency().integrable(*system), hybrid->describe(mode), problem);
     if (!other) return;
     stepper = other;
     start_stepper(0.0);

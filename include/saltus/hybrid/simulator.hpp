@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +40,9 @@ struct SimulateOptions {
   double atol = 1e-9;
   std::vector<double> atol_each = {};  ///< one per variable, instead of atol
   Method method = Method::automatic;
+  /// Methods of single modes, by the name of the explicit mode (or the whole description of a mode, as events show it);
+  /// `method` for all others.
+  std::map<std::string, Method> mode_methods = {};
   double max_step = std::numeric_limits<double>::infinity();
   double initial_step = 0.0;
   std::int64_t max_steps = 10'000'000;

@@ -31,8 +31,7 @@ void print_list(std::ostream& out, std::size_t count, std::size_t most, Line lin
 std::string place(const SourceLocation& where) { return where.known() ? "  (" + to_string(where) + ")" : ""; }
 
 std::string variable_line(const VariableInfo& v) {
-  std::string text = fmt::format("{}  start = {:.6g}{}", v.name, v.start, v.fixed ? ", fixed" : "");
-  if (!v.unit.empty()) text += " " + v.unit;
+  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.unit.empty() ? "" : " ", v.unit, v.fixed ? ", fixed" : "");
   if (!v.description.empty()) text += "  \"" + v.description + "\"";
   return text + place(v.where);
 }
@@ -102,12 +101,12 @@ void print_mode(std::ostream& out, CompiledModel& compiled, const Mode& mode, do
 ExitCode print_modes(std::ostream& out, const std::shared_ptr<CompiledModel>& compiled, const SimulateOptions& options,
                      std::size_t most) {
   const Trajectory run = simulate(compiled, options);
-  std::vector<Mode> seen;
+  std::vector<std::pair<Mode, const Structure*>> seen;  // a discrete variable makes another mode only if it changes the structure
   for (const auto& segment : run.segments()) {
     if (segment.steps.empty() || seen.size() >= most) continue;
-    Mode key = segment.mode;
-    key.discrete.clear();
-    key.conditions.clear();
+    std::pair<Mode, const Structure*> key(segment.mode, &compiled->system(segment.mode).structure());
+    key.first.discrete.clear();
+    key.first.conditions.clear();
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
     seen.push_back(key);
     const DensePolynomial& p = segment.steps.front().polynomial;

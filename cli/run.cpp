@@ -31,6 +31,7 @@ struct RunOptions {
   std::vector<std::string> vars;
   std::size_t events = 40;
   double max_step = 0.0;
+  std::vector<std::string> stop_on;
   bool quiet = false, no_plot = false;
 };
 
@@ -182,6 +183,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.atol = o.atol.value_or(s.rtol);
   s.method = methods.at(o.method);
   if (o.max_step > 0.0) s.max_step = o.max_step;
+  for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
 
   const InterruptGuard guard;
   ProgressBar bar(streams.err, !o.quiet && isatty(STDERR_FILENO));
@@ -220,6 +222,7 @@ Command run_command() {
             for (const auto& [name, method] : methods) names.push_back(name);
             app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853, taylor (explicit); rodas4, rodas5p, radau, radau5, radau9, radau13, bdf (implicit)")->check(CLI::IsMember(names));
             app.add_option("--max-step", o->max_step, "Largest step")->check(CLI::PositiveNumber);
+            app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
             app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
             app.add_option("--intervals", o->intervals, "Output intervals of CSV files and plots")->check(CLI::Range(1, 100000000));
             app.add_option("--csv", o->csv, "Write the variables over time to this file");

@@ -4,7 +4,7 @@
 
 namespace saltus {
 
-bool HybridSystem::can_slide(const Mode&) { return false; }
+bool HybridSystem::can_stay_on_surfaces(const Mode&) { return false; }
 
 void HybridSystem::observe(const Mode&, double, std::span<const double> x, std::span<const double>, std::span<double> values) {
   std::copy(x.begin(), x.end(), values.begin());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
+#include <saltus/dae/solution_series.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -36,6 +37,14 @@ Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<
   return it->second;
 }
 
+bool Consistency::possible(const System& system) {
+  const Structure& s = system.structure();
+  if (s.explicit_ode) return true;
+  const auto [it, fresh] = possible_.try_emplace(&s, false);
+  if (fresh) it->second = s.equations == s.variables && !analyse_structure(s).singular();
+  return it->second;
+}
+
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                           std::vector<double>& x, std::vector<double>& xp) {
   xp.resize(x.size());
@@ -53,11 +62,15 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     system.rhs(t, x, xp);
     return check_finite(system, t, xp, "derivative");
   }
+  constexpr int enough_tries = 3;  // another point may be better, but not for ever
+  if (const auto it = undecided_.find(&system.structure()); it != undecided_.end() && it->second >= enough_tries)
+    return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
   if (analysis.values.status == AnalysisStatus::undecided) {
     const std::string guilty = describe_singularity(analysis.values.structure, system);
-    analyses_.erase(&system.structure());  // another point may be better
+    ++undecided_[&system.structure()];
+    analyses_.erase(&system.structure());
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
@@ -88,9 +101,26 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   return check_finite(system, t, x, "value");
 }
 
+void Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
+  const auto it = analyses_.find(&system.structure());
+  if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return;
+  const Initialisation result = initialise(system, t, x, it->second.values);
+  if (!result.ok()) return;
+  std::copy(result.x.begin(), result.x.end(), x.begin());
+  std::copy(result.xp.begin(), result.xp.end(), xp.begin());
+  find_algebraic_slopes(system, t, it->second.values, x, xp);
+}
+
+bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {
+  static const CharacteristicValues none;
+  const auto it = analyses_.find(&system.structure());
+  if (it == analyses_.end() && !system.structure().explicit_ode) return false;
+  return solution_series(system, t, x, it == analyses_.end() ? none : it->second.values, order, X);
+}
+
 // The equations do not contain the derivatives of never differentiated variables, but guards on such variables must know where they
-// go: the slope between here and a consistent point a little later. A change that the accuracy of the solution explains counts as
-// none.
+// go. Without Taylor coefficients: the slope between here and a consistent point a little later, where a change that the accuracy of
+// the solution explains counts as none.
 void Consistency::find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
                                         std::span<double> xp) {
   const Structure& s = system.structure();
@@ -98,6 +128,11 @@ void Consistency::find_algebraic_slopes(System& system, double t, const Characte
   bool any = false;
   for (int j = 0; j < s.variables; ++j) any = any || !s.differentiated(j);
   if (!any) return;
+  if (std::vector<double> X; solution_series(system, t, x, values, 1, X)) {
+    for (int j = 0; j < s.variables; ++j)
+      if (!s.differentiated(j)) xp[j] = X[static_cast<std::size_t>(s.variables + j)];
+    return;
+  }
   const double h = 1e-6 * std::max(1.0, std::abs(t));
   std::vector<double> later(x.begin(), x.end());
   for (int j = 0; j < s.variables; ++j)

@@ -29,6 +29,11 @@ class Consistency {
   /// Changes x to consistent values and fills xp. The fixed variables and the conditions (null: none) count at the start only.
   Failure find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                std::vector<double>& x, std::vector<double>& xp);
+  /// Whether the structure of the mode allows its equations to determine its variables; cheap, without values.
+  bool possible(const System& system);
+  /// Moves values of a mode that is being integrated onto its constraints, hidden ones included, and finds all derivatives. The differential
+  /// components stay. Leaves everything as it is where that fails, and in explicit modes.
+  void polish(System& system, double t, std::span<double> x, std::span<double> xp);
   /// What the user should know about the values that find() found last; "" if nothing.
   const std::string& remark() const { return remark_; }
 
@@ -36,6 +41,8 @@ class Consistency {
   System& integrable(System& system);
   /// The reduced form alone; null if the system is integrated as it is.
   const ReducedSystem* reduced(const System& system) const;
+  /// Taylor coefficients x_[0] … x_[order+1] of the solution through a consistent point. False if they cannot be had.
+  bool series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X);
   /// The characteristic values of the mode, if it needed any.
   const CharacteristicValues* values(const System& system) const;
 
@@ -49,6 +56,8 @@ class Consistency {
                              std::span<double> xp);
 
   std::string remark_;
+  std::map<const Structure*, bool> possible_;
+  std::map<const Structure*, int> undecided_;  // how often the analysis has failed
   std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure
 };
 

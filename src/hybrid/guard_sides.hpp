@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "hybrid/consistency.hpp"
+
 namespace saltus {
 
 /// Decides sides at a point. A guard that is clearly not zero has the side of its sign. One that is zero within its noise has the sign of
@@ -17,13 +19,19 @@ class GuardSides {
   /// noticeably (the last step size), used where a system has no Taylor coefficients.
   /// `least_noise`, if not empty, raises the noise of each guard: what an event's bracket leaves undecided. `twin`, if not empty, is a second
   /// point that is as good as x (before it was moved onto a surface): what differs between the two means nothing.
-  void look(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale,
-            std::span<const double> least_noise = {}, std::span<const double> twin = {});
+  /// `consistency` knows the solutions of modes that are not explicit.
+  void look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp, int direction,
+            double scale, std::span<const double> least_noise = {}, std::span<const double> twin = {});
 
+  /// Nothing has been looked at yet.
+  bool empty() const { return side_.empty(); }
+  int count() const { return static_cast<int>(side_.size()); }
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
   int side(int guard) const { return side_[guard]; }
-  /// Multiplicity of the zero at the point: 0 if the guard is not zero, otherwise 1 or 2 (2 stands for two and more).
+  /// Multiplicity of the zero at the point: 0 if the guard is not zero; 2 if it vanishes with all derivatives that were computed.
   int multiplicity(int guard) const { return multiplicity_[guard]; }
+  /// d/dt of a guard along the solution through a consistent x; NaN without Taylor coefficients.
+  static double speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   double value(int guard) const { return g_[guard]; }
   /// Below this the sign of the value means nothing.
   double noise(int guard) const { return noise_[guard]; }
@@ -32,6 +40,8 @@ class GuardSides {
   void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
                       std::span<const double> twin);
   void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
+  bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction);
+  void choose_sides(int order, double t, int direction, std::span<const double> twin_series);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
 
   std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_;

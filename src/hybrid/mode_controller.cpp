@@ -7,6 +7,11 @@
 
 namespace saltus {
 
+namespace {
+// Values that differ by less than so many tolerances are the same point.
+constexpr double largest_shift = 100.0;
+}  // namespace
+
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
     : hybrid_(hybrid), direction_(direction), max_mode_changes_(max_mode_changes) {
   const auto& variables = hybrid.variables();
@@ -17,6 +22,7 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
 void ModeController::begin_instant() {
   fired_.clear();
   fired_direction_.clear();
+  left_by_weight_ = false;
   failure_ = {};
 }
 
@@ -38,9 +44,17 @@ void ModeController::note_firing(int guard, int to_side) {
 }
 
 void ModeController::fire(int guard) {
-  if (guard >= family_guards()) {  // a weight reaches 0 or 1: the surface is left towards that side
-    const int surface = transition.mode.sliding[(guard - family_guards()) / 2];
-    const int side = (guard - family_guards()) % 2 == 0 ? -1 : +1;
+  if (guard >= family_guards()) {
+    Mode& mode = transition.mode;
+    const int place = guard - family_guards(), weights = 2 * static_cast<int>(mode.sliding.size());
+    if (place >= weights) {  // the force of a contact vanishes: it opens
+      const int surface = mode.contacts[place - weights];
+      std::erase(mode.contacts, surface);
+      return note_firing(surface, hybrid_.side(mode, surface));
+    }
+    const int surface = mode.sliding[place / 2];  // a weight reaches 0 or 1: the surface is left towards that side
+    const int side = place % 2 == 0 ? -1 : +1;
+    left_by_weight_ = true;
     std::erase(transition.mode.sliding, surface);
     hybrid_.set_side(transition.mode, surface, side);
     note_firing(surface, side);
@@ -52,8 +66,17 @@ void ModeController::fire(int guard) {
   note_firing(guard, to_side);
 }
 
+/// Weights that are unknowns follow the variables of the family; they start in the middle.
+void ModeController::fit(const System& system, std::vector<double>& x) const {
+  const auto wanted = static_cast<std::size_t>(system.structure().variables);
+  if (x.size() == wanted) return;
+  x.resize(hybrid_.variables().size());
+  x.resize(wanted, 0.5);
+}
+
 bool ModeController::find_values(double t, Cause cause) {
   system_ = &hybrid_.system(transition.mode);
+  fit(*system_, transition.x);
   // what a clause has set at the start counts more than the initial equations
   const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
   ExtraConditions* conditions = cause == Cause::start && !reset ? hybrid_.initial_conditions(transition.mode) : nullptr;
@@ -62,16 +85,31 @@ bool ModeController::find_values(double t, Cause cause) {
 }
 
 void ModeController::look(double t) {
-  sides_.look(*system_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin);
+  sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
 }
 
 bool ModeController::prepare(double t) {
   for (int round = 0; round < max_mode_changes_; ++round) {
-    if (!find_values(t, Cause::start)) return false;
+    // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
+    if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
     if (!adjust_sides(t)) break;  // a cycle is found and named by settle()
   }
   begin_instant();
   return true;
+}
+
+/// Locks every guard on the side of its value at the start values. Returns whether a side changed.
+bool ModeController::sides_by_value(double t) {
+  std::vector<double> g(static_cast<std::size_t>(system_->structure().guards)), at_rest(transition.x.size(), 0.0);
+  system_->guards(t, transition.x, at_rest, g);
+  bool changed = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    const int now = hybrid_.side(transition.mode, k);
+    if (now == 0 || !(now * g[k] < 0.0)) continue;
+    hybrid_.set_side(transition.mode, k, -now);
+    changed = true;
+  }
+  return changed;
 }
 
 /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
@@ -92,20 +130,77 @@ bool ModeController::adjust_sides(double t) {
 
 /// Whether the weights of the surfaces on which the mode slides lie between 0 and 1, or are about to; after look().
 bool ModeController::weights_admissible() const {
-  for (int k = family_guards(); k < system_->structure().guards; ++k)
+  const int weights = 2 * static_cast<int>(transition.mode.sliding.size());
+  for (int k = family_guards(); k < family_guards() + weights; ++k)
     if (sides_.side(k) <= 0) return false;
+  return true;
+}
+
+/// Contacts whose force would have to pull open; after look(). A reset may have moved the state: it opens all of them.
+bool ModeController::release_contacts(bool all) {
+  std::vector<int>& contacts = transition.mode.contacts;
+  const int first = family_guards() + 2 * static_cast<int>(transition.mode.sliding.size());
+  std::vector<int> kept;
+  for (std::size_t c = 0; c < contacts.size(); ++c)
+    if (!all && sides_.side(first + static_cast<int>(c)) >= 0) kept.push_back(contacts[c]);
+  if (kept.size() == contacts.size()) return false;
+  contacts = std::move(kept);
+  return true;
+}
+
+bool ModeController::rest_on(int guard, double t, std::span<const double> x_before) {
+  const Mode mode = transition.mode;
+  const std::vector<double> x = transition.x, derivatives = xp;
+  // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
+  // lead, and what they conserve is conserved.
+  const double before = GuardSides::speed(*system_, consistency_, t, x_before, guard),
+               after = GuardSides::speed(*system_, consistency_, t, x, guard);
+  if (before * after < 0.0)
+    for (std::size_t j = 0; j < x.size(); ++j)
+      transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));
+  std::vector<int>& contacts = transition.mode.contacts;
+  contacts.insert(std::upper_bound(contacts.begin(), contacts.end(), guard), guard);
+  bool holds = hybrid_.can_stay_on_surfaces(transition.mode);
+  if (holds) {
+    System& system = hybrid_.system(transition.mode);
+    system.project(t, transition.x);
+    holds = find_values(t, Cause::mode_change);
+    if (holds) {
+      look(t);
+      for (int k = family_guards(); k < system.structure().guards; ++k) holds = holds && sides_.side(k) > 0;
+    }
+  }
+  if (holds) return true;
+  failure_ = {};
+  transition.mode = mode;
+  transition.x = x;
+  xp = derivatives;
+  system_ = &hybrid_.system(mode);
+  return false;
+}
+
+/// Whether two points are the same within the tolerance.
+bool ModeController::near(std::span<const double> a, std::span<const double> b) const {
+  for (std::size_t j = 0; j < std::min(a.size(), b.size()); ++j)
+    if (!(std::abs(a[j] - b[j]) <= largest_shift * tolerance * (1.0 + std::abs(b[j])))) return false;
   return true;
 }
 
 /// Finding consistent values moves them a little; guards must not take that for a motion.
 void ModeController::keep_twin(std::span<const double> before) {
-  bool moved = false, near = true;
-  for (std::size_t j = 0; j < before.size(); ++j) {
-    const double change = std::abs(transition.x[j] - before[j]);
-    moved = moved || change > 0.0;
-    near = near && change <= 100.0 * tolerance * (1.0 + std::abs(before[j]));
-  }
-  if (moved && near) twin.assign(before.begin(), before.end());
+  const auto family = before.first(hybrid_.variables().size());
+  if (std::equal(family.begin(), family.end(), transition.x.begin()) || !near(transition.x, family)) return;
+  twin = transition.x;  // weights, if any, are those found now
+  std::copy(family.begin(), family.end(), twin.begin());
+}
+
+/// The twin as a point of the system in which x lies; empty if it has none there (algebraic variables have jumped).
+std::vector<double> ModeController::twin_of(std::span<const double> x) const {
+  const std::size_t family = hybrid_.variables().size();
+  if (twin.empty() || !near(std::span(twin).first(family), x.first(family))) return {};
+  std::vector<double> other(x.begin(), x.end());
+  std::copy_n(twin.begin(), family, other.begin());
+  return other;
 }
 
 bool ModeController::settle(const EventInput& input) {
@@ -127,12 +222,20 @@ bool ModeController::settle(const EventInput& input) {
     }
     if (transition.terminate) return true;
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    if (reset && !transition.mode.contacts.empty()) release_contacts(true);
     const std::vector<double> before = transition.x;
-    if (!find_values(t, input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change)) return false;
+    const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
+    if (!find_values(t, cause)) {
+      // a combination of switches without a solution, on the way to one that has one
+      transition.x = before;
+      if (!select_sides(t, cause)) return false;
+      continue;
+    }
     keep_twin(before);
-    const bool changed = adjust_sides(t);
+    bool changed = adjust_sides(t);
+    changed = release_contacts(false) || changed;
     const bool admissible = weights_admissible();
-    if (!changed && admissible) return true;
+    if (!changed && admissible) return check_uniqueness(input, reset);
     const bool cycle = std::find(seen.begin(), seen.end(), transition.mode) != seen.end();
     if (cycle && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
@@ -141,94 +244,30 @@ bool ModeController::settle(const EventInput& input) {
       return fail(StatusCode::too_many_mode_changes, text, transition.fired);
     }
     if (cycle || (!changed && !admissible)) {
-      if (regimes_chosen++ > 3 || !choose_regime(t)) return false;
+      transition.x = before;
+      if (regimes_chosen++ > 3) return false;
+      const Mode tried = transition.mode;
+      if (!choose_regime(input)) {
+        if (failure_.code != StatusCode::no_forward_solution) return false;
+        const Failure reason = failure_;
+        transition.mode = tried;
+        transition.x = before;
+        if (!select_sides(t, cause)) {
+          failure_ = reason;
+          return false;
+        }
+      }
+      if (transition.terminate) return true;
       seen.clear();
       continue;
     }
     seen.push_back(transition.mode);
+    if (!reset) transition.x = before;  // values of a mode that was not the right one
   }
   return fail(StatusCode::too_many_mode_changes,
               fmt::format("more than {} mode changes at t = {:.12g}; raise max_mode_changes if this is meant",
                           max_mode_changes_, t),
               guard_names(fired_));
-}
-
-/// The solution stands on surfaces and no side was consistent by itself. Tries all combinations of leaving each surface to one of its
-/// sides or sliding on it; a regime is feasible if the guards then really move to their sides and the weights of the sliding
-/// surfaces stay between 0 and 1.
-bool ModeController::choose_regime(double t) {
-  const std::vector<int> surfaces = active_surfaces();
-  constexpr std::size_t most_surfaces = 6;  // 3^6 combinations
-  std::vector<Mode> feasible;
-  if (!surfaces.empty() && surfaces.size() <= most_surfaces) {
-    std::size_t combinations = 1;
-    for (std::size_t k = 0; k < surfaces.size(); ++k) combinations *= 3;
-    const Mode start = transition.mode;
-    for (std::size_t c = 0; c < combinations; ++c) {
-      Mode candidate = start;
-      candidate.sliding.clear();
-      std::vector<int> wanted;
-      std::size_t code = c;
-      for (const int k : surfaces) {
-        const int q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
-        code /= 3;
-        wanted.push_back(q);
-        if (q == 0)
-          candidate.sliding.push_back(k);
-        else
-          hybrid_.set_side(candidate, k, q);
-      }
-      if (is_feasible(t, candidate, surfaces, wanted)) feasible.push_back(std::move(candidate));
-    }
-  }
-  if (feasible.empty()) {
-    const auto names = guard_names(surfaces.empty() ? fired_ : surfaces);
-    std::string text = fmt::format("at t = {:.12g} no side of ", t);
-    for (std::size_t k = 0; k < names.size(); ++k) text += (k ? ", " : "") + ("'" + names[k] + "'");
-    text += surfaces.size() > most_surfaces ? " could be chosen: too many surfaces meet in this point"
-                                            : " continues the solution, and no sliding motion on it does";
-    return fail(StatusCode::no_forward_solution, text, names);
-  }
-  // fewest sliding surfaces first: where a solution can leave, it does
-  std::stable_sort(feasible.begin(), feasible.end(),
-                   [](const Mode& a, const Mode& b) { return a.sliding.size() < b.sliding.size(); });
-  if (feasible.size() > 1)
-    transition.message = fmt::format("the solution is not unique here: {} continuations are possible, '{}' was taken",
-                                     feasible.size(), hybrid_.describe(feasible.front()));
-  transition.mode = feasible.front();
-  return true;
-}
-
-/// Guards that are zero here and can be slid on, and those on which the mode slides now.
-std::vector<int> ModeController::active_surfaces() {
-  std::vector<int> surfaces = transition.mode.sliding;
-  for (int k = 0; k < family_guards(); ++k) {
-    if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
-    Mode alone = transition.mode;
-    alone.sliding = {k};
-    if (hybrid_.can_slide(alone)) surfaces.push_back(k);
-  }
-  std::sort(surfaces.begin(), surfaces.end());
-  return surfaces;
-}
-
-bool ModeController::is_feasible(double t, const Mode& candidate, std::span<const int> surfaces, std::span<const int> wanted) {
-  if (!candidate.sliding.empty() && !hybrid_.can_slide(candidate)) return false;
-  System& s = hybrid_.system(candidate);
-  if (!s.structure().explicit_ode) return false;
-  std::vector<double> derivative(transition.x.size());
-  s.rhs(t, transition.x, derivative);
-  if (!std::all_of(derivative.begin(), derivative.end(), [](double v) { return std::isfinite(v); })) return false;
-  GuardSides view;
-  view.look(s, t, transition.x, derivative, direction_, time_scale, bracket_noise, twin);
-  for (std::size_t k = 0; k < surfaces.size(); ++k) {
-    if (wanted[k] == 0) continue;
-    const int side = view.side(surfaces[k]);
-    if ((side == 0 ? hybrid_.resting_side(candidate, surfaces[k]) : side) != wanted[k]) return false;
-  }
-  for (int k = family_guards(); k < s.structure().guards; ++k)
-    if (view.side(k) <= 0) return false;
-  return true;
 }
 
 }  // namespace saltus

@@ -4,6 +4,7 @@
 
 #include <saltus/dae/hybrid_system.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,18 +28,24 @@ class ModeController {
   std::vector<double> twin;           ///< another point that is as good as transition.x, within the tolerance, or empty
   double tolerance = 1e-6;            ///< relative accuracy of values
   double time_scale = 1.0;            ///< a time over which the solution changes noticeably
+  bool stop_if_non_unique = false;
 
   /// Forgets what the last instant knew.
   void begin_instant();
-  /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode (numbers after the family's guards) the
-  /// surface is left.
+  /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
+  /// the family's guards) the surface is left.
   void fire(int guard);
+  /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution goes on
+  /// in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
+  bool rest_on(int guard, double t, std::span<const double> x_before);
 
   /// Before the discrete part runs for the first time: consistent values and sides as the start says, so that no clause sees an edge.
   bool prepare(double t);
   /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
   bool settle(const EventInput& input);
   const Failure& failure() const { return failure_; }
+  /// Whether several continuations were possible at some instant of the run.
+  bool non_unique() const { return non_unique_; }
 
   // --- the outcome
   System& system() { return *system_; }
@@ -55,12 +62,31 @@ class ModeController {
   void look(double t);
 
  private:
+  bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
+  std::vector<double> twin_of(std::span<const double> x) const;
+  void fit(const System& system, std::vector<double>& x) const;
   bool adjust_sides(double t);
+  bool sides_by_value(double t);
   bool weights_admissible() const;
-  bool choose_regime(double t);
+  bool release_contacts(bool all);
+  bool select_sides(double t, Cause cause);
+  bool choose_regime(const EventInput& input);
   std::vector<int> active_surfaces();
-  bool is_feasible(double t, const Mode& candidate, std::span<const int> surfaces, std::span<const int> wanted);
+  /// A way to go on from a point on surfaces.
+  struct Regime {
+    Mode mode;
+    std::vector<double> x;  ///< with the weights that are unknowns
+  };
+  std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces);
+  std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);
+  std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
+                                   GuardSides* view = nullptr);
+  bool goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides);
+  bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const;
+  bool fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
+  bool check_uniqueness(const EventInput& input, bool moved);
+  bool note_alternatives(double t, std::size_t count, const Mode& taken);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   void note_firing(int guard, int to_side);
 
@@ -71,6 +97,7 @@ class ModeController {
   Consistency consistency_;
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
+  bool left_by_weight_ = false, non_unique_ = false;
   Failure failure_;
 };
 

@@ -7,49 +7,18 @@
 #include <chrono>
 #include <cmath>
 
+#include "hybrid/chatter_watch.hpp"
 #include "hybrid/method_choice.hpp"
 #include "hybrid/mode_controller.hpp"
 #include "hybrid/regularity_watch.hpp"
+#include "hybrid/simulate_options.hpp"
+#include "hybrid/zeno_watch.hpp"
 
 namespace saltus {
-
-std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::automatic: return "auto";
-    case Method::dopri5: return "dopri5";
-    case Method::tsit5: return "tsit5";
-    case Method::bs3: return "bs3";
-    case Method::dop853: return "dop853";
-    case Method::taylor: return "taylor";
-    case Method::rodas4: return "rodas4";
-    case Method::rodas5p: return "rodas5p";
-    case Method::radau: return "radau";
-    case Method::radau5: return "radau5";
-    case Method::radau9: return "radau9";
-    case Method::radau13: return "radau13";
-    case Method::bdf: return "bdf";
-  }
-  return "unknown";
-}
 
 namespace {
 
 constexpr double eps = std::numeric_limits<double>::epsilon();
-
-void check_options(const SimulateOptions& o, std::size_t variables) {
-  const auto positive = [](double v, const char* name) {
-    if (!(v > 0.0)) throw UsageError(fmt::format("the option {} must be positive, not {}", name, v));
-  };
-  if (!std::isfinite(o.start) || !std::isfinite(o.stop)) throw UsageError("start and stop must be finite times");
-  positive(o.rtol, "rtol");
-  positive(o.max_step, "max_step");
-  if (o.rtol < 10.0 * eps) throw UsageError(fmt::format("rtol = {} is below what double precision can reach", o.rtol));
-  if (!(o.atol >= 0.0)) throw UsageError("the option atol must not be negative");
-  if (!(o.initial_step >= 0.0)) throw UsageError("the option initial_step must not be negative");
-  if (!o.atol_each.empty() && o.atol_each.size() != variables)
-    throw UsageError(fmt::format("atol_each has {} values for {} variables", o.atol_each.size(), variables));
-  if (o.max_steps < 1 || o.max_mode_changes < 1) throw UsageError("max_steps and max_mode_changes must be at least 1");
-}
 
 /// "v1 > v2" as a surface: "v1 = v2".
 std::string surface_name(std::string relation) {
@@ -83,6 +52,8 @@ struct Simulator::Impl {
   Stepper* stepper = nullptr;
   EventLocator locator;
   RegularityWatch regularity;
+  ZenoWatch zeno;
+  ChatterWatch chatter;
   std::vector<GuardWatch> watch;
   bool watching = false;
   LocatedEvent located;
@@ -104,8 +75,10 @@ struct Simulator::Impl {
         t(options.start),
         pause(options.stop),
         methods(options, options.keep_steps || !hybrid->guards().empty()),
-        controller(*hybrid, direction, options.max_mode_changes) {
+        controller(*hybrid, direction, options.max_mode_changes),
+        chatter(std::abs(options.stop - options.start)) {
     check_options(options, hybrid->variables().size());
+    controller.stop_if_non_unique = options.stop_if_non_unique;
     controller.tolerance = std::max(options.rtol, options.atol);
     for (const auto& v : hybrid->variables()) x.push_back(v.start);
     xp.assign(x.size(), 0.0);
@@ -130,13 +103,13 @@ struct Simulator::Impl {
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
     if (!enter_mode()) return;
     result.initial_values_ = observe();
-    if (!transition.fired.empty() || !mode.sliding.empty()) {
+    if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
       Event event;
       event.t = t;
       event.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter;
       event.actions = transition.fired;
       event.message = transition.message;
-      describe_sliding(event);
+      describe_surfaces(event);
       event.mode_before = event.mode_after = hybrid->describe(mode);
       event.before = event.after = result.initial_values_;
       record(std::move(event));
@@ -152,10 +125,19 @@ struct Simulator::Impl {
     result.statistics_.method = methods.description();
     result.t_end_ = t;
     result.final_values_ = observe();
+    for (const auto& e : chatter.episodes())
+      result.chattering_.push_back({e.from, e.to, e.events, controller.guard_names(e.guards)});
+    if (!result.chattering_.empty() && remark.empty()) remark = describe(result.chattering_.front());
     if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
     if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
     result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
     result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
+  static std::string describe(const Chattering& episode) {
+    std::string text = "chattering: '" + episode.guards.front() + "'";
+    if (episode.guards.size() > 1) text += " and '" + episode.guards[1] + "'";
+    return text + fmt::format(" switched {} times between t = {:.9g} and {:.9g}", episode.events, episode.from, episode.to);
   }
 
   std::string ended_by_model() const {
@@ -174,7 +156,7 @@ struct Simulator::Impl {
     transition.mode = mode;
     transition.x = x;
     system = &controller.system();
-    if (!mode.sliding.empty() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
+    if (mode.on_surfaces() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
       end(controller.failure());
       return false;
     }
@@ -215,7 +197,10 @@ struct Simulator::Impl {
     Consistency& consistency = controller.consistency();
     regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
     ++result.statistics_.restarts;
-    if (options.keep_steps) result.segments_.push_back({mode, {}});
+    if (!options.keep_steps) return;
+    auto& segments = result.segments_;
+    if (!segments.empty() && segments.back().steps.empty()) segments.pop_back();  // a mode that lasted for no time
+    segments.push_back({mode, {}});
   }
 
   std::vector<double> observe() const {
@@ -256,7 +241,7 @@ struct Simulator::Impl {
     }
     if (found || t1 == next_time) return event_at(t1, found);
     take_step(t1);
-    if (!mode.sliding.empty() && system->project(t, x)) {  // back onto the surface, and on from there
+    if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there
       find_derivatives();
       start_stepper(stepper->next_step());
     }
@@ -310,6 +295,7 @@ struct Simulator::Impl {
   }
 
   void report_failure(const StepOutcome& outcome) {
+    if (outcome.result == StepResult::not_finite && cross_edge()) return;
     const std::string name = outcome.worst >= 0 ? system->variable_name(outcome.worst) : "";
     const std::string where = name.empty() ? "" : fmt::format(", worst for '{}'", name);
     std::vector<std::string> culprits;
@@ -373,7 +359,7 @@ struct Simulator::Impl {
   void approach_event() {
     double target = located.t_after;
     const int guard = located.guards.front();
-    std::vector<double> g(watch.size()), moved(watch.size()), ahead(x.size());
+    std::vector<double> g(watch.size()), moved(watch.size()), ahead(x.size()), there(x.size()), slope(x.size());
     for (int iteration = 0; iteration < 5; ++iteration) {
       start_stepper(std::abs(target - t));
       for (const double begin = t; stepper->t() != target;) {
@@ -381,10 +367,13 @@ struct Simulator::Impl {
         const StepOutcome outcome = stepper->advance(target);
         if (!outcome.ok()) return report_failure(outcome);
       }
-      system->guards(target, stepper->x(), stepper->xp(), g);
+      std::copy(stepper->x().begin(), stepper->x().end(), there.begin());
+      std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
+      controller.consistency().polish(*system, target, there, slope);
+      system->guards(target, there, slope, g);
       const double h = direction * std::max(1e-6 * std::abs(target - t), 16.0 * eps * std::abs(target));
-      for (std::size_t j = 0; j < ahead.size(); ++j) ahead[j] = stepper->x()[j] + h * stepper->xp()[j];
-      system->guards(target + h, ahead, stepper->xp(), moved);
+      for (std::size_t j = 0; j < ahead.size(); ++j) ahead[j] = there[j] + h * slope[j];
+      system->guards(target + h, ahead, slope, moved);
       const double correction = -g[guard] * h / (moved[guard] - g[guard]);
       const double resolution = 16.0 * eps * std::max(std::abs(target), std::abs(t));
       if (!std::isfinite(correction) || std::abs(correction) <= resolution || !reached(target + correction, t) ||
@@ -426,9 +415,9 @@ struct Simulator::Impl {
     noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
   }
 
-  /// While sliding, the state at an event is moved onto the surface; the point before that is as good as the one after.
+  /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
   void project_event_state() {
-    if (mode.sliding.empty()) return;
+    if (!mode.on_surfaces()) return;
     controller.twin = x;
     if (system->project(t, x))
       find_derivatives();
@@ -441,7 +430,59 @@ struct Simulator::Impl {
     const double step_size = stepper->next_step();
     measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
     take_step(when);
+    controller.consistency().polish(*system, t, x, xp);
+    if (by_guard) push_across(located.guards);
     project_event_state();
+    handle_event(by_guard, by_time, step_size);
+  }
+
+  /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can: the event is there, where the
+  /// tangent reaches the other side. False: no guard is about to change its side here.
+  bool cross_edge() {
+    located.guards.clear();
+    double nearest = unresolved_interval();
+    for (std::size_t k = 0; k < watch.size(); ++k) {
+      if (watch[k].side == 0) continue;
+      const double speed = GuardSides::speed(*system, controller.consistency(), t, x, static_cast<int>(k));
+      std::vector<double> g(watch.size());
+      system->guards(t, x, xp, g);
+      const double left = -g[k] / speed * direction;
+      if (!(watch[k].side * speed * direction < 0.0) || !(left <= nearest)) continue;
+      if (left < 0.5 * nearest) located.guards.clear();
+      nearest = left;
+      located.guards.push_back(static_cast<int>(k));
+    }
+    if (located.guards.empty()) return false;
+    controller.bracket_noise.assign(hybrid->guards().size(), 0.0);
+    push_across(located.guards);
+    if (options.keep_steps) {
+      auto& steps = result.segments_.back().steps;
+      if (steps.empty())
+        result.segments_.pop_back();
+      else
+        steps.back().t_end = t;
+    }
+    handle_event(true, t == next_time, stepper->next_step());
+    return true;
+  }
+
+  /// The state lies on guards that fire, within rounding: moves it on along the solution, by units in the last place of time, until it is on
+  /// the side that the new mode needs.
+  void push_across(std::span<const int> guards) {
+    std::vector<double> g(watch.size());
+    for (double step = eps * std::max(std::abs(t), 1e-300); step <= unresolved_interval(); step *= 2.0) {
+      system->guards(t, x, xp, g);
+      if (std::all_of(guards.begin(), guards.end(),
+                      [&](int k) { return k >= controller.family_guards() || !(watch[k].side * g[k] >= 0.0); }))
+        return;
+      t += direction * step;
+      for (std::size_t j = 0; j < x.size(); ++j) x[j] += direction * step * xp[j];
+      result.t_end_ = t;
+    }
+  }
+
+  /// The state before an event is `mode`, `t`, `x`, `xp`.
+  void handle_event(bool by_guard, bool by_time, double step_size) {
     Event event;
     event.t = t;
     event.mode_before = hybrid->describe(mode);
@@ -467,6 +508,12 @@ struct Simulator::Impl {
     complete(event, mode_before, by_time);
     record(std::move(event));
     if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+    if (reset && !come_to_rest(x_before)) return;
+    if (!by_time && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
+      const auto& episode = chatter.episodes().back();
+      const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
+      return end({StatusCode::chattering, describe(found), found.guards});
+    }
     if (too_close()) return;
     if (t == options.stop) return finish();
     restart(step_size);
@@ -487,23 +534,27 @@ struct Simulator::Impl {
     event.direction = controller.fired_direction();
     event.actions = transition.fired;
     event.message = transition.message;
-    describe_sliding(event);
+    describe_surfaces(event);
     const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
     const bool entered =
         std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(before.sliding, k); });
     const bool left =
         std::any_of(before.sliding.begin(), before.sliding.end(), [&](int k) { return !contains(mode.sliding, k); });
+    const bool opened =
+        std::any_of(before.contacts.begin(), before.contacts.end(), [&](int k) { return !contains(mode.contacts, k); });
     event.kind = transition.terminate                   ? EventKind::terminal
                  : mode.automaton != before.automaton   ? EventKind::transition
                  : reset                                ? EventKind::reset
                  : entered                              ? EventKind::slide_enter
                  : left                                 ? EventKind::slide_exit
+                 : opened                               ? EventKind::release
                  : transition.recorded                  ? EventKind::record
                  : by_time                              ? EventKind::time
                                                         : EventKind::crossing;
   }
 
-  void describe_sliding(Event& event) {
+  void describe_surfaces(Event& event) {
+    for (const int k : mode.contacts) event.contacts.push_back(surface_name(hybrid->guards()[k].name));
     if (mode.sliding.empty()) return;
     std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
     system->guards(t, x, xp, g);
@@ -519,12 +570,57 @@ struct Simulator::Impl {
     result.events_.push_back(std::move(event));
   }
 
-  /// Events that accumulate (a bouncing ball coming to rest) would never end: stop when intervals have shrunk below what the
-  /// clock can resolve with some digits.
+  /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
+  /// has ended.
+  bool come_to_rest(std::span<const double> x_before) {
+    double jump = 0.0;  // in tolerances
+    for (std::size_t j = 0; j < x_before.size() && j < x.size(); ++j) {
+      const double atol = options.atol_each.empty() ? options.atol : options.atol_each[j];
+      jump = std::max(jump, std::abs(x[j] - x_before[j]) / (atol + options.rtol * std::abs(x[j])));
+    }
+    const std::vector<int> fired = controller.fired();
+    for (const int guard : fired) {
+      zeno.note(guard, t);
+      // a flight that is too short for the clock, or too low for the digits of the guard
+      if (!zeno.accumulates(guard)) continue;
+      const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
+      const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
+                              0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
+      if (jump > 1.0 && !unresolved) continue;
+      Event event;
+      event.t = t;
+      event.kind = EventKind::contact;
+      event.mode_before = hybrid->describe(mode);
+      event.before = observe();
+      if (!controller.rest_on(guard, t, x_before)) {
+        if (!unresolved) continue;
+        end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(guard)),
+             {hybrid->guards()[guard].name}});
+        return false;
+      }
+      mode = controller.transition.mode;
+      x = controller.transition.x;
+      if (!enter_mode()) return false;
+      event.mode_after = hybrid->describe(mode);
+      event.after = observe();
+      describe_surfaces(event);
+      event.message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard));
+      record(std::move(event));
+      zeno.forget(guard);
+      close_events = 0;
+    }
+    return true;
+  }
+
+  /// Intervals below this have fewer than three digits.
+  double unresolved_interval() const {
+    return 1e3 * eps * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));
+  }
+
+  /// Events that accumulate where no contact takes over would never end: stop when the intervals cannot be resolved any more.
   bool too_close() {
     const double interval = std::abs(t - last_event);
-    const double tiny = 1e-10 * std::max(1.0, std::abs(t));
-    close_events = interval < tiny && interval <= last_interval ? close_events + 1 : 0;
+    close_events = interval < unresolved_interval() && interval <= last_interval ? close_events + 1 : 0;
     last_interval = interval;
     last_event = t;
     if (close_events < 10) return false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace saltus {
 
@@ -14,6 +15,8 @@ std::string_view to_string(EventKind kind) {
     case EventKind::transition: return "transition";
     case EventKind::slide_enter: return "slide_enter";
     case EventKind::slide_exit: return "slide_exit";
+    case EventKind::contact: return "contact";
+    case EventKind::release: return "release";
     case EventKind::time: return "time";
     case EventKind::record: return "record";
     case EventKind::terminal: return "terminal";
@@ -28,6 +31,7 @@ std::string Event::describe() const {
   for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
   for (std::size_t k = 0; k < surfaces.size(); ++k)
     text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);
+  for (std::size_t k = 0; k < contacts.size(); ++k) text += (k == 0 ? "; in contact with " : ", ") + contacts[k];
   double size = 1.0;  // a change within rounding is not worth a word
   for (const double v : before) size = std::max(size, std::abs(v));
   if (jump > 1e-13 * size) text += fmt::format("; jump {:.6g}", jump);
@@ -64,13 +68,15 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   if (!((t - t_start_) * direction >= 0.0 && (t_end_ - t) * direction >= 0.0))
     throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
-  if (segments_.empty()) return initial_values_;
+  auto end = segments_.end();
+  if (end != segments_.begin() && std::prev(end)->steps.empty()) --end;  // a run that failed right after an event
+  if (end == segments_.begin()) return initial_values_;
   // the last segment that begins at or before t (right limit), or strictly before it (left limit)
   const auto begins_later = [&](double value, const Segment& s) {
     const double d = (s.steps.front().polynomial.t0 - value) * direction;
     return right ? d > 0.0 : d >= 0.0;
   };
-  auto segment = std::upper_bound(segments_.begin(), segments_.end(), t, begins_later);
+  auto segment = std::upper_bound(segments_.begin(), end, t, begins_later);
   if (segment != segments_.begin()) --segment;
   const auto ends_later = [&](const Step& s, double value) { return (s.t_end - value) * direction < 0.0; };
   auto step = std::lower_bound(segment->steps.begin(), segment->steps.end(), t, ends_later);

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 
 namespace saltus {
@@ -54,7 +53,70 @@ void write_data(std::string& script, const std::string& name, const Trajectory::
   script += "EOD\n";
 }
 
+bool on_surfaces(const Trajectory::Segment& segment) { return segment.mode.on_surfaces() && !segment.steps.empty(); }
+
+/// The parts of the curve on which the solution slides or is in contact.
+void write_sliding(std::string& script, const Trajectory& run, const Trajectory::Samples& s, std::size_t x, std::size_t y) {
+  script += "$sliding << EOD\n";
+  for (const auto& segment : run.segments()) {
+    if (!on_surfaces(segment)) continue;
+    const double begin = segment.steps.front().polynomial.t0, end = segment.steps.back().t_end;
+    for (std::size_t k = 0; k < s.t.size(); ++k) {
+      if (s.t[k] < std::min(begin, end) || s.t[k] > std::max(begin, end)) continue;
+      if (s.t[k] == begin && k + 1 < s.t.size() && s.t[k + 1] == begin) continue;  // what held before the slide
+      if (s.t[k] == end && k > 0 && s.t[k - 1] == end) continue;                   // what held after it
+      fmt::format_to(std::back_inserter(script), "{:.10g} {:.10g}\n", s.values[k][x], s.values[k][y]);
+    }
+    script += "\n";
+  }
+  script += "EOD\n";
+}
+
+/// What shaded parts are called in the key; empty if there are none.
+std::string name_of_shading(const Trajectory& run) {
+  bool sliding = false, contact = false;
+  for (const auto& segment : run.segments()) {
+    sliding = sliding || (on_surfaces(segment) && !segment.mode.sliding.empty());
+    contact = contact || (on_surfaces(segment) && !segment.mode.contacts.empty());
+  }
+  return std::string(sliding ? "sliding" : "") + (sliding && contact ? ", " : "") + (contact ? "contact" : "");
+}
+
 std::string label(const VariableInfo& v) { return v.unit.empty() ? v.name : v.name + " [" + v.unit + "]"; }
+
+/// The names of a panel's curves and their unit, as far as there is room.
+std::string panel_label(const Trajectory& run, const std::vector<std::size_t>& columns) {
+  const std::string& unit = run.variables()[columns.front()].unit;
+  std::string text;
+  for (const std::size_t c : columns) text += (text.empty() ? "" : ", ") + run.variables()[c].name;
+  if (text.size() > 24) text.clear();
+  if (!unit.empty()) text += (text.empty() ? "[" : " [") + unit + "]";
+  return text;
+}
+
+constexpr const char* event_line = "lc rgb '#444444' lw 1 dt 3";
+constexpr const char* sliding_colour = "#d8d8d8";
+
+std::string phase_plot(const Trajectory& run, const Trajectory::Samples& samples, std::size_t x, std::size_t y,
+                       const std::string& title) {
+  std::string script;
+  auto out = std::back_inserter(script);
+  write_data(script, "curve", samples, x, y, false);
+  write_sliding(script, run, samples, x, y);
+  fmt::format_to(out, "$start << EOD\n{:.10g} {:.10g}\nEOD\n", samples.values.front()[x], samples.values.front()[y]);
+  script += "$events << EOD\n";
+  for (const Event& e : run.events()) fmt::format_to(out, "{:.10g} {:.10g}\n", e.after[x], e.after[y]);
+  script += "EOD\n";
+  fmt::format_to(out, "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(title),
+                 quoted(label(run.variables()[x])), quoted(label(run.variables()[y])));
+  if (const auto& unit = run.variables()[x].unit; unit == "m" && unit == run.variables()[y].unit) script += "set size ratio -1\n";
+  const std::string shading = name_of_shading(run);
+  fmt::format_to(out, "plot {0}$curve with lines lw 1.6 lc rgb '{1}' notitle, "
+                      "$start with points pt 5 ps 0.9 lc rgb '{1}' title 'start'",
+                 shading.empty() ? "" : fmt::format("$sliding with lines lw 7 lc rgb '{}' title '{}', ", sliding_colour, shading), colours[0]);
+  if (!run.events().empty()) script += ", $events with points pt 6 ps 0.9 lw 1.4 lc rgb '#000000' title 'event'";
+  return script + "\n";
+}
 
 }  // namespace
 
@@ -63,49 +125,53 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   auto chosen = select_variables(run, phase ? std::vector{options.phase_x, options.phase_y} : options.variables);
   if (chosen.size() > most_curves && options.variables.empty()) chosen.resize(most_curves);
   const auto samples = run.sample(options.intervals);
-  std::map<std::string, std::vector<std::size_t>> panels;  // by unit
-  if (!phase)
-    for (const std::size_t c : chosen) panels[run.variables()[c].unit].push_back(c);
+  std::vector<std::vector<std::size_t>> panels;  // one per unit, in the order of the variables
+  const std::string shading = name_of_shading(run);
+  std::size_t longest = std::max<std::size_t>(5, shading.size());  // letters of the longest name in the key, which has "event", too
+  bool units = false;
+  for (const std::size_t c : chosen) {
+    const auto& unit = run.variables()[c].unit;
+    const auto same = [&](const auto& panel) { return run.variables()[panel.front()].unit == unit; };
+    const auto panel = std::find_if(panels.begin(), panels.end(), same);
+    if (panel == panels.end()) panels.push_back({c});
+    else panel->push_back(c);
+    longest = std::max(longest, run.variables()[c].name.size());
+    units = units || !unit.empty();
+  }
 
   std::string script = terminal(file, phase ? 2 : static_cast<int>(panels.size())) + "\n";
   auto out = std::back_inserter(script);
   fmt::format_to(out, "set output {}\nset encoding utf8\nset grid lc rgb '#dddddd' lt 1\nset key outside right top noenhanced\n", quoted(file));
-  fmt::format_to(out, "set border 3\nset tics nomirror out\n");
-  const std::string title = options.title.empty() ? "" : options.title;
-  if (phase) {
-    write_data(script, "curve", samples, chosen[0], chosen[1], false);
-    script += "$events << EOD\n";
-    for (const Event& e : run.events()) fmt::format_to(out, "{:.10g} {:.10g}\n", e.after[chosen[0]], e.after[chosen[1]]);
-    script += "EOD\n";
-    fmt::format_to(out, "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(title),
-                   quoted(label(run.variables()[chosen[0]])), quoted(label(run.variables()[chosen[1]])));
-    fmt::format_to(out, "plot $curve with lines lw 1.6 lc rgb '{}' notitle", colours[0]);
-    if (!run.events().empty()) fmt::format_to(out, ", $events with points pt 7 ps 0.5 lc rgb '{}' title 'events'", colours[1]);
-    script += "\n";
-    return script;
-  }
-  fmt::format_to(out, "set multiplot layout {},1 title {} noenhanced\n", panels.size(), quoted(title));
+  fmt::format_to(out, "set border 3\nset tics nomirror out\nset offsets 0,0,graph 0.05,graph 0.05\n");
+  if (phase) return script + phase_plot(run, samples, chosen[0], chosen[1], options.title);
+
+  fmt::format_to(out, "set multiplot layout {},1 title {} noenhanced\nset lmargin 13\nset rmargin {}\n", panels.size(),
+                 quoted(options.title), std::min<std::size_t>(longest, 40) + 8);
   const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
   fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low, high > low ? high : low + 1.0);
+  constexpr std::size_t most_marks = 400;
   std::size_t shaded = 0;
   for (const auto& segment : run.segments()) {
-    if (segment.mode.sliding.empty() || segment.steps.empty() || ++shaded > 400) continue;
-    fmt::format_to(out, "set object rectangle from {:.10g},graph 0 to {:.10g},graph 1 fc rgb '#e8e8e8' fs solid noborder behind\n",
-                   segment.steps.front().polynomial.t0, segment.steps.back().t_end);
+    if (!on_surfaces(segment) || ++shaded > most_marks) continue;
+    fmt::format_to(out, "set object rectangle from {:.10g},graph 0 to {:.10g},graph 1 fc rgb '{}' fs solid noborder behind\n",
+                   segment.steps.front().polynomial.t0, segment.steps.back().t_end, sliding_colour);
   }
-  constexpr std::size_t most_marks = 400;
-  if (run.events().size() <= most_marks)
+  const bool marks = !run.events().empty() && run.events().size() <= most_marks;
+  if (marks)
     for (const Event& e : run.events())
-      fmt::format_to(out, "set arrow from {0:.10g},graph 0 to {0:.10g},graph 1 nohead lc rgb '#999999' lw 0.7 dt 3 back\n", e.t);
-  std::size_t curve = 0, panel = 0;
-  for (const auto& [unit, columns] : panels) {
+      fmt::format_to(out, "set arrow from {0:.10g},graph 0 to {0:.10g},graph 1 nohead {1} back\n", e.t, event_line);
+  for (const auto& columns : panels) {
     for (const std::size_t c : columns) write_data(script, fmt::format("d{}", c), samples, c, c, true);
-    fmt::format_to(out, "set ylabel {} noenhanced\n", quoted(unit.empty() ? (columns.size() == 1 ? run.variables()[columns[0]].name : "") : "[" + unit + "]"));
-    fmt::format_to(out, "set xlabel '{}'\nplot ", ++panel == panels.size() ? "time" : "");
-    for (std::size_t k = 0; k < columns.size(); ++k, ++curve)
+    const bool last = &columns == &panels.back();
+    fmt::format_to(out, "set ylabel {} noenhanced\nset xlabel '{}'\nset format x '{}'\nplot ", quoted(panel_label(run, columns)),
+                   last ? (units ? "time [s]" : "time") : "", last ? "%g" : "");
+    for (std::size_t k = 0; k < columns.size(); ++k)
       fmt::format_to(out, "{}$d{} with lines lw 1.8 dt {} lc rgb '{}' title {}", k ? ", " : "", columns[k],
-                     dashes[curve % std::size(dashes)], colours[curve % std::size(colours)],
-                     quoted(run.variables()[columns[k]].name));
+                     dashes[k % std::size(dashes)], colours[k % std::size(colours)], quoted(run.variables()[columns[k]].name));
+    if (&columns == &panels.front()) {  // what the marks mean: entries of the key without data
+      if (marks) fmt::format_to(out, ", NaN with lines {} title 'event'", event_line);
+      if (shaded > 0) fmt::format_to(out, ", NaN with lines lw 10 lc rgb '{}' title '{}'", sliding_colour, shading);
+    }
     script += "\n";
   }
   script += "unset multiplot\n";

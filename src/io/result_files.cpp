@@ -41,6 +41,7 @@ Json event_json(const Trajectory& run, const Event& e) {
           {"jump", number(e.jump)},
           {"surfaces", e.surfaces},
           {"weights", e.weights},
+          {"contacts", e.contacts},
           {"before", values(run, e.before)},
           {"after", values(run, e.after)},
           {"message", e.message}};
@@ -78,6 +79,9 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
   for (const auto& [name, value] : options.parameters) parameters[name] = number(value);
   Json events = Json::array();
   for (const Event& e : run.events()) events.push_back(event_json(run, e));
+  Json chattering = Json::array();
+  for (const Chattering& c : run.chattering())
+    chattering.push_back({{"from", number(c.from)}, {"to", number(c.to)}, {"events", c.events}, {"guards", c.guards}});
   const Json document = {
       {"saltus", version()},
       {"model", options.model},
@@ -88,6 +92,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
         {"mode", status.mode},
         {"culprits", status.culprits}}},
       {"parameters", parameters},
+      {"chattering", chattering},
       {"final", {{"t", run.t_end()}, {"values", values(run, run.final())}}},
       {"events", events},
       {"statistics",

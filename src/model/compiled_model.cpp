@@ -7,13 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <unordered_map>
 
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
 #include "model/initial_equations.hpp"
-#include "model/sliding.hpp"
+#include "model/surface_modes.hpp"
 #include "model/validation.hpp"
 
 namespace saltus {
@@ -66,13 +65,7 @@ struct CompiledModel::Impl {
   std::vector<Expr> solutions;  // of the eliminated variables
   Expr time;
 
-  /// A mode that slides on some surfaces; null system if there is no such field.
-  struct SlidingMode {
-    std::unique_ptr<RecordedSystem> system;
-    Program observe_program;
-    Workspace observe_work;
-  };
-  std::map<std::pair<int, std::vector<int>>, SlidingMode> sliding_modes;
+  std::unique_ptr<SurfaceModes> surface_modes;
   std::vector<double> data, observed_values, time_values;
   std::vector<Expr> pre_symbols;
 
@@ -114,6 +107,8 @@ struct CompiledModel::Impl {
     compile_observation(m, elimination, continuous);
     compile_time_guards(m);
     compile_initial_equations(m, rewrite);
+    set_surface_rules(m, continuous);
+    prepare_surface_modes(m, setup, continuous);
     setup.locks = locks;
     for (std::size_t k = 0; k < locks.size(); ++k)
       if (!is_continuous(switching_function(locks[k]))) setup.discrete_locks.push_back(static_cast<int>(k));
@@ -314,40 +309,47 @@ struct CompiledModel::Impl {
 
   Groups observe_inputs() const { return {{time}, variables, derivatives, parameters, discretes, locks}; }
 
-  SlidingMode& sliding_mode(const Mode& mode) {
-    const auto [it, fresh] = sliding_modes.try_emplace({mode.automaton, mode.sliding});
-    if (fresh) make_sliding_mode(mode, it->second);
-    return it->second;
+  void set_surface_rules(const ModelData& m, Rewrite& continuous) {
+    for (const auto& surface : m.surfaces) {
+      const Expr relation(m.graph, continuous(surface.relation.expr().in(*m.graph)));
+      bool found = false;
+      for (const Expr& lock : locks_of(std::span(&relation, 1)))
+        for (std::size_t k = 0; k < guards.size(); ++k)
+          if (guards[k].function.same(switching_function(lock))) {
+            guard_info[k].rule = surface.rule;
+            found = true;
+          }
+      if (!found)
+        throw ModelError(surface.where, "no equation or condition depends on the surface of '" + to_string(surface.relation) + "'");
+    }
   }
 
-  void make_sliding_mode(const Mode& mode, SlidingMode& result) {
-    const RecordedSystem& base = *systems[mode.automaton];
-    if (!base.structure().explicit_ode) return;
-    std::vector<SlidingSurface> surfaces;
-    for (const int k : mode.sliding) {
-      if (guards[k].kind != GuardKind::relation || !depends_on_state(guards[k].function)) return;
-      SlidingSurface s{base.equations().guards[k], {}};
-      for (const int lock : guards[k].locks) s.locks.push_back(locks[lock]);
-      surfaces.push_back(std::move(s));
+  void prepare_surface_modes(const ModelData& m, const EventLogic::Setup& logic_setup, Rewrite& continuous) {
+    SurfaceModes::Setup s;
+    const auto apply = [&](const Expr& e) { return Expr(m.graph, continuous(e.in(*m.graph))); };
+    for (const Guard& g : guards) s.surfaces.push_back({g.function, g.locks, g.kind == GuardKind::relation});
+    s.locks = locks;
+    for (const auto& system : systems) s.systems.push_back(system.get());
+    s.clauses = logic_setup.clauses;
+    s.transitions = logic_setup.transitions;
+    s.definitions = logic_setup.definitions;
+    for (auto& c : s.clauses) {
+      c.condition = BoolExpr(apply(c.condition.expr()));
+      for (auto& a : c.actions) a.value = apply(a.value);
     }
-    const auto field = sliding_field(time, variables, base.right_hand_sides(), surfaces, locks);
-    if (!field) return;
-    RecordedEquations eq = base.equations();
-    auto weights = field->lock_weights;
-    for (const Expr& lock : locks)
-      if (std::none_of(weights.begin(), weights.end(), [&](const auto& w) { return w.first.same(lock); }))
-        weights.emplace_back(lock, lock);
-    eq.guards = relax(eq.guards, weights);
-    for (std::size_t j = 0; j < variables.size(); ++j) eq.equations[j] = derivatives[j] - field->rhs[j];
-    for (const Expr& w : field->weights) {
-      eq.guards.push_back(w);
-      eq.guards.push_back(1.0 - w);
+    for (auto& t : s.transitions) {
+      t.condition = BoolExpr(apply(t.condition.expr()));
+      for (auto& a : t.actions) a.value = apply(a.value);
     }
-    for (const SlidingSurface& s : surfaces) eq.invariants.push_back(s.function);
-    const Mode first = initial_mode();
-    result.system = std::make_unique<RecordedSystem>(std::move(eq), data, first.locks, options);
-    result.observe_program = Program(observe_inputs(), Groups{relax(solutions, weights)}, options);
-    result.observe_work = result.observe_program.workspace();
+    for (auto& d : s.definitions) d.value = apply(d.value);
+    s.observed = solutions;
+    s.parameters = parameters;
+    s.discretes = discretes;
+    s.data = data;
+    s.start_locks.assign(locks.size(), 0.0);
+    s.stabilisation = m.stabilisation;
+    s.options = options;
+    surface_modes = std::make_unique<SurfaceModes>(std::move(s));
   }
 
   Mode initial_mode() const {
@@ -392,6 +394,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
       parts.push_back(to_string(m.locks[lock], 40) + " = " + number_text(mode.locks[lock]));
   }
   for (const int k : mode.sliding) parts.push_back("sliding on " + to_string(m.guards[k].function, 40) + " = 0");
+  for (const int k : mode.contacts) parts.push_back("in contact with " + to_string(m.guards[k].function, 40) + " = 0");
   constexpr std::size_t most = 6;
   std::string text;
   for (std::size_t k = 0; k < std::min(parts.size(), most); ++k) text += (k ? ", " : "") + parts[k];
@@ -401,7 +404,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
 
 System& CompiledModel::system(const Mode& mode) {
   Impl& m = *impl_;
-  RecordedSystem& s = mode.sliding.empty() ? *m.systems[mode.automaton] : *m.sliding_mode(mode).system;
+  RecordedSystem& s = mode.on_surfaces() ? *m.surface_modes->get(mode).system : *m.systems[mode.automaton];
   const auto discrete = m.data.begin() + static_cast<std::ptrdiff_t>(m.parameters.size());
   if (!std::equal(mode.discrete.begin(), mode.discrete.end(), s.data().begin() + static_cast<std::ptrdiff_t>(m.parameters.size()))) {
     std::copy(mode.discrete.begin(), mode.discrete.end(), discrete);
@@ -414,7 +417,8 @@ System& CompiledModel::system(const Mode& mode) {
 int CompiledModel::side(const Mode& mode, int guard) const {
   const Impl& m = *impl_;
   if (!m.guard_active[mode.automaton][guard]) return 0;
-  if (std::binary_search(mode.sliding.begin(), mode.sliding.end(), guard)) return 0;
+  for (const auto* surfaces : {&mode.sliding, &mode.contacts})
+    if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
   const Impl::Guard& g = m.guards[guard];
   if (g.kind != Impl::GuardKind::relation) return +1;
   return mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
@@ -436,7 +440,7 @@ int CompiledModel::resting_side(const Mode&, int guard) const {
   return g.weak ? +1 : -1;
 }
 
-bool CompiledModel::can_slide(const Mode& mode) { return impl_->sliding_mode(mode).system != nullptr; }
+bool CompiledModel::can_stay_on_surfaces(const Mode& mode) { return impl_->surface_modes->get(mode).system != nullptr; }
 
 double CompiledModel::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& fired) {
   Impl& m = *impl_;
@@ -476,11 +480,11 @@ void CompiledModel::observe(const Mode& mode, double t, std::span<const double> 
   if (!m.observed_values.empty()) {
     const double* in[] = {&t, x.data(), xp.data(), m.parameter_values.data(), mode.discrete.data(), mode.locks.data()};
     double* const out[] = {m.observed_values.data()};
-    if (mode.sliding.empty()) {
-      m.observe_program(in, out, m.observe_work);
-    } else {
-      Impl::SlidingMode& s = m.sliding_mode(mode);
+    if (mode.on_surfaces()) {
+      SurfaceModes::Made& s = m.surface_modes->get(mode);
       s.observe_program(in, out, s.observe_work);
+    } else {
+      m.observe_program(in, out, m.observe_work);
     }
   }
   std::size_t next = 0, place = 0;

@@ -212,8 +212,8 @@ bool EventLogic::remember_pre(const Transition& transition) {
 
 bool EventLogic::run(const EventInput& input, Transition& transition) {
   t_ = input.t;
-  std::copy(transition.x.begin(), transition.x.end(), x_.begin());
-  std::copy(input.xp_before.begin(), input.xp_before.end(), xp_.begin());
+  std::copy_n(transition.x.begin(), x_.size(), x_.begin());  // weights of surfaces may follow
+  std::copy_n(input.xp_before.begin(), xp_.size(), xp_.begin());
   discrete_ = transition.mode.discrete;
   locks_ = transition.mode.locks;
   for (std::size_t k = 0; k < pre_variable_index_.size(); ++k) pre_x_[k] = input.x_before[pre_variable_index_[k]];
@@ -235,7 +235,7 @@ bool EventLogic::run(const EventInput& input, Transition& transition) {
     bool changed = update_definitions(transition);
     changed = fire_clauses(transition) || changed;
     const bool moved = take_transitions(transition);
-    std::copy(transition.x.begin(), transition.x.end(), x_.begin());
+    std::copy_n(transition.x.begin(), x_.size(), x_.begin());
     if (moved) return true;  // guards that mean something in the new mode only must be looked at first
     // values before the event stay until all that depends on them has settled: then edge(b) has been seen by everybody
     if (!changed && !remember_pre(transition)) {

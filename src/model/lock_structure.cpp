@@ -46,8 +46,13 @@ LockStructure::LockStructure(std::span<const Expr> entries, std::span<const Expr
       roots.push_back(entries_[k].id());
     }
   const std::vector<NodeId> involved = graph->reachable(roots, leaves);
+  std::vector<NodeId> conditions;
+  for (const NodeId id : involved)
+    if (graph->node(id).op == Op::select) conditions.push_back(graph->node(id).a);
+  const std::vector<NodeId> deciding = graph->reachable(conditions, leaves);
+  const auto contains = [](const std::vector<NodeId>& sorted, NodeId id) { return std::binary_search(sorted.begin(), sorted.end(), id); };
   for (std::size_t k = 0; k < leaves.size(); ++k)
-    if (std::binary_search(involved.begin(), involved.end(), leaves[k])) structural_locks_.push_back(static_cast<int>(k));
+    if (contains(locks_[k].is_symbol() ? deciding : involved, leaves[k])) structural_locks_.push_back(static_cast<int>(k));
 }
 
 std::vector<char> LockStructure::vanishing(std::span<const double> lock_values) const {
@@ -60,7 +65,7 @@ std::vector<char> LockStructure::vanishing(std::span<const double> lock_values) 
   std::vector<NodeId> roots;
   for (const int k : suspects_) roots.push_back(entries_[k].id());
   const std::vector<NodeId> leaves = ids_of(graph, locks_);
-  for (std::size_t k = 0; k < leaves.size(); ++k) known[leaves[k]] = lock_values[k];
+  for (const int k : structural_locks_) known[leaves[static_cast<std::size_t>(k)]] = lock_values[static_cast<std::size_t>(k)];
   const auto value = [&](NodeId id) -> std::optional<double> {
     const auto it = known.find(id);
     return it == known.end() ? std::nullopt : std::optional(it->second);

@@ -9,10 +9,12 @@
 namespace saltus {
 
 /// Finds locks that can make an entry vanish identically: a choice with a zero branch. Most locks only change values, and then the
-/// structure need not be looked at again when they switch.
+/// structure need not be looked at again when they switch. Discrete variables in the condition of such a choice count as locks, too;
+/// discrete variables that are mere factors do not.
 class LockStructure {
  public:
   LockStructure() = default;
+  /// `locks` may contain symbols of discrete variables.
   LockStructure(std::span<const Expr> entries, std::span<const Expr> locks);
 
   /// Indices of the locks that matter.

@@ -113,6 +113,15 @@ void Model::define(const Expr& discrete, const Expr& value, const SourceLocation
   data_->definitions.push_back({discrete, value, where});
 }
 
+void Model::surface(const BoolExpr& relation, SurfaceRule rule, const SourceLocation& where) {
+  data_->surfaces.push_back({relation, rule, where});
+}
+
+void Model::stabilise_sliding(double strength) {
+  if (!(strength > 0.0) || !std::isfinite(strength)) throw ModelError("stabilise_sliding: the strength must be a positive number");
+  data_->stabilisation = strength;
+}
+
 When Model::when(const BoolExpr& condition, const SourceLocation& where) {
   check_graph(*data_, condition.expr(), "when");
   data_->clauses.push_back({condition, {}, where, -1, "when " + to_string(condition)});

@@ -51,7 +51,9 @@ struct RecordedSystem::Impl {
   std::vector<Expr> coefficients;  // of the derivatives, where they depend on data
   JacobianEntries jx, jxp;
   LockStructure zeros_x, zeros_xp;
-  std::vector<int> structural_locks;
+  std::vector<int> discrete_data;           // places in eq.data of discrete variables, which can decide the structure as locks do
+  std::vector<int> structural_switches;     // places in switch_values()
+  std::vector<int> structural_locks;        // those of them that are locks
   std::map<std::vector<double>, LockedStructure> structures;
   const LockedStructure* current = nullptr;
   Structure common;  // flags that do not depend on locks
@@ -79,10 +81,18 @@ struct RecordedSystem::Impl {
     find_explicit_form();
     jx = JacobianEntries(saltus::jacobian(eq.equations, eq.variables));
     jxp = JacobianEntries(saltus::jacobian(eq.equations, xp));
-    zeros_x = LockStructure(jx.values, eq.locks);
-    zeros_xp = LockStructure(jxp.values, eq.locks);
+    std::vector<Expr> switches = eq.locks;
+    for (std::size_t k = 0; k < eq.data.size(); ++k)
+      if (depends_on_kind({&eq.data[k], 1}, {SymbolKind::discrete})) {
+        discrete_data.push_back(static_cast<int>(k));
+        switches.push_back(eq.data[k]);
+      }
+    zeros_x = LockStructure(jx.values, switches);
+    zeros_xp = LockStructure(jxp.values, switches);
     std::set_union(zeros_x.structural_locks().begin(), zeros_x.structural_locks().end(), zeros_xp.structural_locks().begin(),
-                   zeros_xp.structural_locks().end(), std::back_inserter(structural_locks));
+                   zeros_xp.structural_locks().end(), std::back_inserter(structural_switches));
+    for (const int k : structural_switches)
+      if (k < static_cast<int>(eq.locks.size())) structural_locks.push_back(k);
     common.variables = static_cast<int>(eq.variables.size());
     common.equations = static_cast<int>(eq.equations.size());
     common.guards = static_cast<int>(eq.guards.size());
@@ -146,13 +156,15 @@ struct RecordedSystem::Impl {
     const SparseExprMatrix m = saltus::jacobian(eq.equations, xp);
     if (m.entries.size() != n) return;
     std::vector<int> equation_of(n, -1);
+    std::vector<char> taken(n, 0);
     std::vector<Expr> coefficient(n);
     for (const auto& entry : m.entries) {
       const bool fixed = !depends_on_kind(std::span(&entry.value, 1),
                                           {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time}) &&
                          locks_of(std::span(&entry.value, 1)).empty();
-      if (!fixed || equation_of[entry.column] >= 0) return;
+      if (!fixed || equation_of[entry.column] >= 0 || taken[entry.row]) return;
       equation_of[entry.column] = entry.row;
+      taken[entry.row] = 1;
       coefficient[entry.column] = entry.value;
     }
     for (const Expr& c : coefficient)
@@ -193,9 +205,21 @@ struct RecordedSystem::Impl {
     return std::all_of(values.begin(), values.end(), [](double v) { return v != 0.0 && std::isfinite(v); });
   }
 
+  /// The values of the locks, then those of the discrete variables.
+  std::vector<double> switch_values() const {
+    std::vector<double> values = locks;
+    for (const int k : discrete_data) values.push_back(data[static_cast<std::size_t>(k)]);
+    return values;
+  }
+
+  bool discrete_decides() const {
+    return !structural_switches.empty() && structural_switches.back() >= static_cast<int>(locks.size());
+  }
+
   void select_structure() {
+    const std::vector<double> values = switch_values();
     std::vector<double> key;
-    for (const int k : structural_locks) key.push_back(locks[k]);
+    for (const int k : structural_switches) key.push_back(values[static_cast<std::size_t>(k)]);
     const auto [it, fresh] = structures.try_emplace(std::move(key));
     current = &it->second;
     if (!fresh) return;
@@ -203,7 +227,7 @@ struct RecordedSystem::Impl {
     s.structure = common;
     const auto reduce = [&](const JacobianEntries& entries, const LockStructure& zeros, SparsePattern& pattern,
                             std::vector<int>& keep) {
-      const std::vector<char> vanishing = zeros.vanishing(locks);
+      const std::vector<char> vanishing = zeros.vanishing(values);
       std::vector<std::pair<int, int>> places;
       for (std::size_t k = 0; k < entries.values.size(); ++k)
         if (vanishing.empty() || !vanishing[k]) {
@@ -291,6 +315,7 @@ RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 void RecordedSystem::set_data(std::span<const double> data) {
   if (data.size() != impl_->data.size()) throw UsageError("RecordedSystem::set_data: wrong number of values");
   std::copy(data.begin(), data.end(), impl_->data.begin());
+  if (impl_->discrete_decides()) impl_->select_structure();
   if (!impl_->coefficients.empty() && !impl_->coefficients_nonzero())
     throw UsageError("a parameter makes the coefficient of a derivative zero, which changes the index of the system: "
                      "give this value when the system is built");

@@ -10,10 +10,7 @@
 
 namespace saltus {
 
-namespace {
-
-/// Gaussian elimination on expressions. Pivots: the largest constant if there is one, otherwise the first entry that is not
-/// identically zero.
+// Pivots: the largest constant if there is one, otherwise the first entry that is not identically zero.
 std::optional<std::vector<Expr>> solve(std::vector<std::vector<Expr>> A, std::vector<Expr> b) {
   const std::size_t p = b.size();
   const auto is_zero = [](const Expr& e) { return e.is_constant() && e.constant_value() == 0.0; };
@@ -39,10 +36,8 @@ std::optional<std::vector<Expr>> solve(std::vector<std::vector<Expr>> A, std::ve
   return b;
 }
 
-}  // namespace
-
-std::optional<SlidingField> sliding_field(const Expr& time, std::span<const Expr> variables, std::span<const Expr> rhs,
-                                          std::span<const SlidingSurface> surfaces, std::span<const Expr> all_locks) {
+SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, std::span<const Expr> rhs,
+                           std::span<const SlidingSurface> surfaces, std::span<const Expr> all_locks) {
   const auto graph = common_graph(variables);
   SlidingField field;
   std::vector<Expr> symbols;
@@ -70,7 +65,10 @@ std::optional<SlidingField> sliding_field(const Expr& time, std::span<const Expr
   for (const auto& entry : J.entries) {
     const auto inside = symbols_of(std::span(&entry.value, 1), SymbolKind::variable);
     for (const Expr& s : symbols)
-      if (std::any_of(inside.begin(), inside.end(), [&](const Expr& e) { return e.same(s); })) return std::nullopt;
+      if (std::any_of(inside.begin(), inside.end(), [&](const Expr& e) { return e.same(s); })) {
+        field.kind = SlidingField::Kind::implicit;
+        return field;
+      }
     A[entry.row][entry.column] = entry.value;
   }
   std::vector<std::pair<Expr, Expr>> none;
@@ -78,7 +76,7 @@ std::optional<SlidingField> sliding_field(const Expr& time, std::span<const Expr
   std::vector<Expr> b = substitute(speed, none);
   for (Expr& e : b) e = -e;
   const auto solution = solve(std::move(A), std::move(b));
-  if (!solution) return std::nullopt;
+  if (!solution) return field;
   field.weights = *solution;
   std::vector<std::pair<Expr, Expr>> values;
   for (std::size_t k = 0; k < p; ++k) values.emplace_back(symbols[k], field.weights[k]);
@@ -86,6 +84,7 @@ std::optional<SlidingField> sliding_field(const Expr& time, std::span<const Expr
   std::size_t next = 0;
   for (std::size_t k = 0; k < p; ++k)
     for (std::size_t l = 0; l < surfaces[k].locks.size(); ++l) field.lock_weights[next++].second = field.weights[k];
+  field.kind = SlidingField::Kind::explicit_;
   return field;
 }
 

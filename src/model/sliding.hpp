@@ -15,14 +15,23 @@ struct SlidingSurface {
 };
 
 struct SlidingField {
+  enum class Kind {
+    none,      ///< no weight changes d/dt g: there is nothing to slide with
+    explicit_,  ///< d/dt g is affine in the weights: they are known as expressions
+    implicit,  ///< switches multiply each other: the weights are the solutions of polynomial equations
+  } kind = Kind::none;
+  // for Kind::explicit_
   std::vector<Expr> weights;                           ///< of the positive sides, as functions of t and x
   std::vector<std::pair<Expr, Expr>> lock_weights;     ///< (lock, weight), for relax()
   std::vector<Expr> rhs;
 };
 
 /// The weights w of the positive sides such that d/dt g = 0 on all surfaces, where every choice on a lock is replaced by
-/// w*then + (1-w)*else. Empty if d/dt g is not affine in the weights (products of switches), or does not depend on them.
-std::optional<SlidingField> sliding_field(const Expr& time, std::span<const Expr> variables, std::span<const Expr> rhs,
-                                          std::span<const SlidingSurface> surfaces, std::span<const Expr> all_locks);
+/// w*then + (1-w)*else.
+SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, std::span<const Expr> rhs,
+                           std::span<const SlidingSurface> surfaces, std::span<const Expr> all_locks);
+
+/// The solution of A x = b by Gaussian elimination on expressions; empty if a pivot vanishes identically.
+std::optional<std::vector<Expr>> solve(std::vector<std::vector<Expr>> A, std::vector<Expr> b);
 
 }  // namespace saltus

@@ -343,7 +343,7 @@ StepOutcome ExplicitRungeKutta::advance(double limit) {
     ++statistics_.rejected;
     rejected = true;
     const double size = std::abs(end.h);
-    if (size <= smallest) {
+    if (h <= smallest || size <= smallest) {  // the end of the step is rounded: size may stay above
       const StepOutcome failure = result == Attempt::not_finite
                                       ? StepOutcome{StepResult::not_finite, not_finite_at_}
                                       : StepOutcome{StepResult::step_too_small, worst_variable(end.h)};

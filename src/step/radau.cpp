@@ -185,7 +185,7 @@ StepOutcome Radau::advance(double limit) {
     }
     ++statistics_.rejected;
     rejected = true;
-    if (size <= smallest) {
+    if (h <= smallest || size <= smallest) {  // the end of the step is rounded: size may stay above
       error_ = 0.0;
       if (result == Attempt::singular) return {StepResult::singular, -1};
       if (result == Attempt::not_finite) return {StepResult::not_finite, bad_};

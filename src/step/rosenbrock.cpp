@@ -238,7 +238,7 @@ StepOutcome Rosenbrock::advance(double limit) {
     }
     ++statistics_.rejected;
     rejected = true;
-    if (size <= smallest) {
+    if (h <= smallest || size <= smallest) {  // the end of the step is rounded: size may stay above
       if (result == Attempt::inaccurate) return give_up(StepResult::step_too_small, worst_);
       if (result == Attempt::singular) return give_up(StepResult::singular, -1);
       return give_up(StepResult::not_finite, not_finite_at_);

@@ -168,7 +168,7 @@ StepOutcome Taylor::advance(double limit) {
       return {};
     }
     ++statistics_.rejected;
-    if (size <= smallest) {
+    if (h <= smallest || size <= smallest) {  // the end of the step is rounded: size may stay above
       error_ = 0.0;
       return result == Attempt::not_finite ? StepOutcome{StepResult::not_finite, bad_}
                                            : StepOutcome{StepResult::step_too_small, worst_};

@@ -85,6 +85,22 @@ TEST(Dae, AClutchEngagesWithTheMomentumConserved) {
   EXPECT_NEAR(run.events()[0].jump, 6.0, 1e-9);
 }
 
+// The same clutch with a discrete variable that a `when` clause sets: what decides the index need not be a relation.
+TEST(Dae, ADiscreteVariableMayChangeTheIndex) {
+  Model m("clutch");
+  const Expr w1 = m.variable("w1", 10.0, {.fixed = true}), w2 = m.variable("w2", 2.0, {.fixed = true}), tau = m.variable("tau", 0.0);
+  const BoolExpr engaged = m.discrete("engaged", false);
+  m.equation(1.0 * der(w1) == -tau);
+  m.equation(3.0 * der(w2) == tau);
+  m.equation(if_else(engaged, w1 - w2, tau) == 0.0);
+  m.when(m.time() >= 1.0).assign(engaged, BoolExpr(true));
+  const Trajectory run = simulate(m, to(2.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_NEAR(run.events()[0].after[0], 4.0, 1e-9);
+  EXPECT_NEAR(run.final()[1], 4.0, 1e-9);
+}
+
 // A pendulum whose rope is a constraint until it goes slack: dimension and index change. Here only the free flight after a cut.
 TEST(Dae, ACutRopeTurnsAPendulumIntoFreeFlight) {
   Model m("cut");

@@ -136,5 +136,68 @@ TEST(SlidingReference, RelayFeedback) {
   EXPECT_NEAR(run.final()[2], -2.45723364, 1e-7);
 }
 
+// Piiroinen and Kuznetsov, 4.3, with the torques divided by their inertias and T_fl = … (1 - 2/(1 + exp(beta |w|))). Limit cycles by long
+// integration: period, where sliding (the lower disc sticks) begins, how long it lasts; it ends where the spring reaches the static torque.
+TEST(SlidingReference, DrillString) {
+  struct Cycle {
+    double u, period, twist, upper, length;
+    bool crossing;
+  };
+  const Cycle cycles[] = {{2, 4.240705, -0.45455, 3.50243, 0.47719, false},
+                          {3, 4.254552, -0.72064, 5.35292, 0.36209, true},
+                          {5, 4.194525, 0.78952, 8.96766, 0.04639, true}};
+  const auto model = [](double u) {
+    Model m("drill");
+    const Expr twist = m.variable("twist", 0), upper = m.variable("upper", 2), lower = m.variable("lower", 2);
+    const Expr size = if_else(lower > 0.0, lower, -lower);
+    const Expr torque = 0.0940 + 0.0826 * (1 - 2 / (1 + exp(6.3598 * size))) - 0.2910 * (1 - 2 / (1 + exp(0.0786 * size)));
+    m.equation(der(twist) == upper - lower);
+    m.equation(0.4765 * der(upper) == 3.5693 * u - 0.078 * twist - 1.9667 * upper - if_else(upper > 0.0, Expr(0.3216), Expr(-0.3026)));
+    m.equation(0.0326 * der(lower) == 0.078 * twist - if_else(lower > 0.0, torque, -torque));
+    return m;
+  };
+  for (const Cycle& cycle : cycles) {
+    const Trajectory run = simulate(model(cycle.u), {.stop = 120.0, .rtol = 1e-10, .atol = 1e-10});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    std::vector<Event> entries, exits, crossings;
+    for (const Event& e : run.events()) {
+      if (e.t < 90.0) continue;
+      (e.kind == enter ? entries : e.kind == leave ? exits : crossings).push_back(e);
+    }
+    ASSERT_GE(entries.size(), 3u) << cycle.u;
+    EXPECT_NEAR(entries[2].t - entries[1].t, cycle.period, 2e-6) << cycle.u;
+    EXPECT_NEAR(entries[1].after[0], cycle.twist, 2e-5) << cycle.u;
+    EXPECT_NEAR(entries[1].after[1], cycle.upper, 2e-5) << cycle.u;
+    for (const Event& e : exits) EXPECT_NEAR(e.after[0], 0.0940 / 0.078, 1e-8) << cycle.u;
+    double end = 0.0;
+    for (const Event& e : exits)
+      if (end == 0.0 && e.t > entries[1].t) end = e.t;
+    EXPECT_NEAR(end - entries[1].t, cycle.length, 2e-5) << cycle.u;
+    EXPECT_EQ(!crossings.empty(), cycle.crossing) << cycle.u;
+  }
+  const Trajectory smooth = simulate(model(1.0), {.stop = 120.0, .rtol = 1e-10, .atol = 1e-10});
+  double low = 1e9, high = 0.0;
+  for (double t = 90.0; t < 120.0; t += 1e-3) {
+    low = std::min(low, smooth.at(t, "lower"));
+    high = std::max(high, smooth.at(t, "lower"));
+  }
+  EXPECT_NEAR(low, 0.10558, 2e-5);
+  EXPECT_NEAR(high, 3.16077, 2e-5);
+  for (const Event& e : smooth.events()) EXPECT_LT(e.t, 90.0);
+}
+
+// Mehrmann and Wunderlich, example 1, from p = 0.5, L = 0.079 (the article gives no start): slides along the overflow level.
+TEST(SlidingReference, EvaporatorVessel) {
+  Model m("evaporator");
+  const Expr p = m.variable("p", 0.5), L = m.variable("L", 0.079);
+  const BoolExpr overflow = L > 0.08;
+  m.equation(0.5 * der(p) == -0.5 * p + if_else(overflow, L, Expr(0.0)));
+  m.equation(15.0 * der(L) == -L - if_else(overflow, p, Expr(0.0)) + 0.25);
+  const Trajectory run = simulate(m, to(5.0));
+  expect_events(run, {{0.08797679, enter}, {2.42593974, leave}}, 1e-8);
+  EXPECT_NEAR(run.events()[0].after[0], 0.45789107, 1e-8);
+  EXPECT_NEAR(run.events()[1].after[0], 0.17, 1e-9);
+}
+
 }  // namespace
 }  // namespace saltus

@@ -29,6 +29,20 @@ TEST(PlotScript, HasAPanelPerUnitAndAMarkPerEvent) {
   EXPECT_NE(plot_script(run, "a.png", {.phase_x = "x", .phase_y = "v"}).find("$curve"), std::string::npos);
 }
 
+TEST(PlotScript, ShadesSlidingMotionOverTimeAndInThePhasePlane) {
+  Model m("relay");
+  const Expr x = m.variable("x", 1.0), y = m.variable("y", 0.0);
+  m.equation(der(x) == -sign(x));
+  m.equation(der(y) == 1.0);
+  const Trajectory run = simulate(m, {.stop = 2.0});
+  EXPECT_NE(plot_script(run, "a.svg", {}).find("set object rectangle from 1,graph 0 to 2,graph 1"), std::string::npos);
+  const std::string phase = plot_script(run, "a.svg", {.phase_x = "y", .phase_y = "x"});
+  const auto begin = phase.find("$sliding << EOD\n") + 16;
+  EXPECT_EQ(phase.substr(begin, 4), "1 0\n");
+  EXPECT_NE(phase.find("title 'sliding'"), std::string::npos);
+  EXPECT_EQ(plot_script(oscillator(), "a.svg", {}).find("'sliding'"), std::string::npos);
+}
+
 TEST(PlotScript, RefusesUnknownEndingsAndVariables) {
   const Trajectory run = oscillator();
   EXPECT_THROW(plot_script(run, "a.bmp", {}), UsageError);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <saltus/expr/derivative.hpp>
+#include <saltus/model/model.hpp>
 #include <saltus/model/recorded_system.hpp>
 
 #include <cmath>
@@ -68,6 +69,24 @@ TEST_F(RecordedSystemTest, StructureFollowsTheLocks) {
   EXPECT_EQ(Fx[1], 1.0);
   s.set_locks(std::vector{1.0});
   EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);
+}
+
+TEST_F(RecordedSystemTest, StructureFollowsADiscreteVariableThatChooses) {
+  const Expr q(graph, graph->symbol("q", SymbolKind::discrete)), gain(graph, graph->symbol("gain", SymbolKind::discrete));
+  RecordedSystem s({.time = t,
+                    .variables = {x, y},
+                    .equations = {der(x) + gain * y, if_else(BoolExpr(q), x - y, y - 1.0)},
+                    .data = {q, gain}},
+                   {1.0, 0.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);  // a gain that happens to be zero is no zero of the structure
+  s.set_data(std::vector{0.0, 0.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 2);
+  const Structure* before = &s.structure();
+  s.set_data(std::vector{0.0, 2.0});
+  EXPECT_EQ(&s.structure(), before);
+  s.set_data(std::vector{1.0, 2.0});
+  EXPECT_EQ(s.structure().state_pattern.nonzeros(), 3);
+  EXPECT_TRUE(s.structural_locks().empty());
 }
 
 TEST_F(RecordedSystemTest, LocksThatOnlyChangeValuesAreNotStructural) {
@@ -154,6 +173,15 @@ TEST_F(RecordedSystemTest, TimeDerivative) {
   double Ft[1];
   s.time_derivative(0.4, std::vector{3.0}, std::vector{0.0}, Ft);
   EXPECT_NEAR(Ft[0], -2.0 * std::cos(0.8) * 3.0, 1e-15);
+}
+
+// As many derivatives as equations, each in one equation only, but two of them in the same: the last equation is a constraint.
+TEST(RecordedSystem, TwoDerivativesInOneEquationAreNotAnExplicitForm) {
+  Model m("bead");
+  const Expr x = m.variable("x", 0.0), y = m.variable("y", 1.0), u = m.variable("u", 0.0), v = m.variable("v", 0.0);
+  const std::vector<Expr> equations{der(x) - u, der(y) - v, der(v) - der(u) + 4.0, x + y - 1.0};
+  RecordedSystem system({m.time(), {x, y, u, v}, equations});
+  EXPECT_FALSE(system.structure().explicit_ode);
 }
 
 }  // namespace

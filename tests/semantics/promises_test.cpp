@@ -175,6 +175,132 @@ TEST(NoOp, AnEventThatChangesNothingLeavesTheTrajectoryUnchanged) {
   for (int k = 0; k < 2; ++k) EXPECT_NEAR(with[k], without[k], 1e-9);
 }
 
+// --- 9. Where both sides of a surface push towards it, the solution slides, without hysteresis and without a mode written by hand.
+
+TEST(Promise09, WhereBothSidesPushTheSolutionSlidesAndLeavesWhereTheFieldPoints) {
+  // v' = 2 sin t - sign v: at rest until |2 sin t| = 1
+  Model m("stick");
+  const Expr v = m.variable("v", 0.0);
+  m.equation(der(v) == 2.0 * sin(m.time()) - sign(v));
+  const Trajectory run = simulate(m, to(1.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 2u);
+  EXPECT_EQ(run.events()[0].kind, EventKind::slide_enter);
+  EXPECT_EQ(run.events()[1].kind, EventKind::slide_exit);
+  EXPECT_NEAR(run.events()[1].t, pi / 6.0, 1e-12);
+  const auto speed = [](double t) { return 2.0 * (std::cos(pi / 6.0) - std::cos(t)) - (t - pi / 6.0); };
+  EXPECT_NEAR(run.at(0.4, "v"), 0.0, 1e-15);
+  EXPECT_NEAR(run.final()[0], speed(1.0), 1e-9);
+}
+
+TEST(Promise09, WhatIsNotUniqueIsReported) {
+  Model m("repelling");
+  const Expr x = m.variable("x", 0.0);
+  m.equation(der(x) == sign(x));
+  const Trajectory run = simulate(m, to(1.0));
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_NE(run.events()[0].message.find("not unique"), std::string::npos) << run.events()[0].message;
+  SimulateOptions strict = to(1.0);
+  strict.stop_if_non_unique = true;
+  EXPECT_EQ(simulate(m, strict).status().code, StatusCode::non_unique);
+}
+
+// --- 10. Chattering that is not sliding is detected and reported with its guards; the run goes on, or stops, as the options say.
+
+TEST(Promise10, ChatteringIsReportedWithItsGuards) {
+  Model m("hysteresis");
+  const Expr x = m.variable("x", 0.0);
+  ExplicitMode up = m.mode("up"), down = m.mode("down");
+  up.equation(der(x) == 1.0);
+  down.equation(der(x) == -1.0);
+  up.transition(x > 1e-3).to(down);
+  down.transition(x < -1e-3).to(up);
+  const Trajectory run = simulate(m, to(1.0));
+  ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  EXPECT_EQ(run.events().size(), 500u);  // at 0.001, 0.003, …, 0.999
+  ASSERT_EQ(run.chattering().size(), 1u);
+  const Chattering& c = run.chattering()[0];
+  EXPECT_EQ(c.events, 500);
+  EXPECT_NEAR(c.from, 1e-3, 1e-12);
+  EXPECT_NEAR(c.to, 0.999, 1e-9);
+  EXPECT_EQ(c.guards.size(), 2u);
+  EXPECT_NE(run.status().message.find("chattering"), std::string::npos);
+  SimulateOptions strict = to(1.0);
+  strict.stop_if_chattering = true;
+  const Trajectory stopped = simulate(m, strict);
+  EXPECT_EQ(stopped.status().code, StatusCode::chattering);
+  EXPECT_EQ(stopped.status().culprits, c.guards);
+  EXPECT_LT(stopped.t_end(), 0.2);
+}
+
+TEST(Promise10, RareEventsAreNoChattering) {
+  Model m("oscillator");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x);
+  m.when(x > 0).record();
+  const Trajectory run = simulate(m, to(200.0, 1e-8));
+  EXPECT_EQ(run.events().size(), 64u);  // every pi, which is 1.6 % of the run
+  EXPECT_TRUE(run.chattering().empty());
+}
+
+// --- 11. An accumulation of resets is recognised, and the solution goes on in the mode that the limit implies.
+
+TEST(Promise11, AccumulatingResetsGoOnInContact) {
+  Model m("ball");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == if_else(m.time() < 3.5, -2.0, 1.0));  // gravity turns round
+  m.when(h < 0).reset(v, -0.5 * v);
+  const Trajectory run = simulate(m, to(4.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  // first impact at 1, flights of 1, 1/2, 1/4, …: they end at 3
+  ASSERT_GE(run.events().size(), 10u);
+  const Event &contact = run.events()[run.events().size() - 2], &release = run.events().back();
+  EXPECT_EQ(contact.kind, EventKind::contact);
+  EXPECT_NEAR(contact.t, 3.0, 1e-9);
+  EXPECT_EQ(contact.contacts, (std::vector<std::string>{"h = 0"}));
+  EXPECT_NE(contact.message.find("accumulate"), std::string::npos);
+  EXPECT_EQ(release.kind, EventKind::release);
+  EXPECT_EQ(release.t, 3.5);
+  EXPECT_NEAR(run.at(3.25, "h"), 0.0, 1e-15);
+  EXPECT_NEAR(run.final()[0], 0.125, 1e-10);
+  EXPECT_NEAR(run.final()[1], 0.5, 1e-10);
+}
+
+TEST(Promise11, WhereNoContactExistsTheStatusSaysSo) {
+  // the guard is an algebraic variable: what its speed depends on is hidden
+  Model m("ball");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0), z = m.variable("z", 0.7);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -2.0);
+  m.equation(z + z * z * z == h);
+  m.when(z < 0).reset(v, -0.5 * v);
+  const Trajectory run = simulate(m, to(4.0));
+  EXPECT_EQ(run.status().code, StatusCode::zeno) << run.status().message;
+  EXPECT_NEAR(run.t_end(), 3.0, 1e-6);
+}
+
+TEST(Promise11, ContactsExistInModesWithConstraintsToo) {
+  // the ball hangs on a rail that the constraint makes: index 3, and the floor is hit along it
+  Model m("bead");
+  const Expr x = m.variable("x", 0.0), y = m.variable("y", 1.0), u = m.variable("u", 0.0), v = m.variable("v", 0.0),
+             force = m.variable("force", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == force);
+  m.equation(der(v) == -4.0 + force);
+  m.equation(x + y == 1.0);  // a slope of 45 degrees: half of gravity acts along y
+  m.when(y < 0).reset(u, -0.5 * u).reset(v, -0.5 * v);
+  const Trajectory run = simulate(m, to(4.0));
+  ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  const Event& contact = run.events().back();
+  EXPECT_EQ(contact.kind, EventKind::contact);
+  EXPECT_NEAR(contact.t, 3.0, 1e-8);  // as the ball that falls with 2
+  EXPECT_NEAR(run.final()[1], 0.0, 1e-12);
+  EXPECT_NEAR(run.final()[0], 1.0, 1e-12);
+}
+
 // --- 12, 13. Time events are exact; time runs both ways.
 
 TEST(Promise12, SamplesDoNotDrift) {

@@ -19,7 +19,9 @@ struct Mode {
   std::vector<double> locks;       ///< relations (0 or 1) and roundings (integers) as they are locked
   std::vector<double> conditions;  ///< truth of the `when` conditions after the last event, for finding edges
   std::vector<int> sliding = {};   ///< guards on whose surfaces the solution slides, increasing
+  std::vector<int> contacts = {};  ///< guards on whose surfaces it rests after infinitely many resets, increasing
 
+  bool on_surfaces() const { return !sliding.empty() || !contacts.empty(); }
   bool operator==(const Mode&) const = default;
 };
 
@@ -35,11 +37,19 @@ struct VariableInfo {
   SourceLocation where = {};
 };
 
+/// What happens where both sides of a surface push towards it.
+enum class SurfaceRule {
+  filippov,  ///< the solution slides along it
+  crossing,  ///< it is crossed or not reached; where neither is possible the run ends
+  stop,      ///< the run ends
+};
+
 /// A switching function. Guards are numbered for the whole family; System::guards gives all of them in this order.
 struct GuardInfo {
   std::string name;         ///< as a relation: "v1 - v2 > 0"
   SourceLocation where = {};
   bool time_only = false;   ///< known in advance: next_time_event says when
+  SurfaceRule rule = SurfaceRule::filippov;
 };
 
 /// What a transition may look at.
@@ -78,9 +88,11 @@ class HybridSystem {
   /// A short text: the explicit mode's name, the discrete values.
   virtual std::string describe(const Mode& mode) const = 0;
 
-  /// The smooth system of a mode; valid until the next call. Cheap when the mode has been seen before. While the mode slides on some
-  /// surfaces, the system moves along them, and its guards are followed by two more for each of them: the weight of the field on the
-  /// positive side, and one minus it. Sliding ends where one of them becomes negative.
+  /// The smooth system of a mode; valid until the next call. Cheap when the mode has been seen before.
+  ///
+  /// In a mode on surfaces the system moves along them. Its variables may be followed by more than those of the family (weights that are
+  /// unknowns), and its guards are followed by two for each surface on which it slides, the weight of the field on the positive side and
+  /// one minus it, and by one for each contact, positive while the contact holds. The surface is left where one of them becomes negative.
   virtual System& system(const Mode& mode) = 0;
   /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode.
   virtual int side(const Mode& mode, int guard) const = 0;
@@ -89,9 +101,9 @@ class HybridSystem {
   /// The side to take where a guard vanishes identically (x >= 0 is true on the surface, x > 0 is not).
   virtual int resting_side(const Mode& mode, int guard) const = 0;
 
-  /// Whether the mode, with the surfaces in mode.sliding, can be made: the fields on both sides must be known and their combination that
-  /// stays on the surfaces must be unique. Default: no.
-  virtual bool can_slide(const Mode& mode);
+  /// Whether the mode, with its surfaces, can be made: for sliding the fields on both sides must be known, for contacts the resets. Default:
+  /// no.
+  virtual bool can_stay_on_surfaces(const Mode& mode);
 
   /// When the next time-only guard leaves its side, strictly after t (before t if direction is -1); infinity if never. Appends the
   /// guards that do so to `guards`.

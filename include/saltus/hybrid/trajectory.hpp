@@ -6,6 +6,7 @@
 #include <saltus/step/dense_polynomial.hpp>
 #include <saltus/step/stepper.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ enum class EventKind {
   transition,  ///< another explicit mode is active
   slide_enter, ///< the solution slides on another set of surfaces, at least one of them new
   slide_exit,  ///< the solution leaves a surface on which it slid
+  contact,     ///< infinitely many resets are over: the solution goes on in contact with their surface
+  release,     ///< a contact opens
   time,        ///< known in advance
   record,      ///< the model asked for it (a section)
   terminal,    ///< the model ended the run
@@ -41,10 +44,18 @@ struct Event {
   double jump = 0.0;                    ///< largest change of an observed variable
   std::vector<std::string> surfaces;    ///< on which the solution slides after the event
   std::vector<double> weights;          ///< of the field on the positive side of each
+  std::vector<std::string> contacts;    ///< surfaces with which the solution is in contact after the event
   std::string message;
 
   /// One line for people: "h < 0 falls, reset, jump 25.2".
   std::string describe() const;
+};
+
+/// One or two guards switched to and fro in short intervals.
+struct Chattering {
+  double from = 0.0, to = 0.0;
+  std::int64_t events = 0;
+  std::vector<std::string> guards;
 };
 
 struct RunStatistics : StepStatistics {
@@ -64,7 +75,7 @@ class Trajectory {
   };
   struct Segment {
     Mode mode;
-    std::vector<Step> steps;
+    std::vector<Step> steps;  ///< empty only in the last segment, if the run ended where its mode began
   };
 
   Trajectory(std::shared_ptr<HybridSystem> system, double t_start);
@@ -72,6 +83,7 @@ class Trajectory {
   const Status& status() const { return status_; }
   const std::vector<Event>& events() const { return events_; }
   const RunStatistics& statistics() const { return statistics_; }
+  const std::vector<Chattering>& chattering() const { return chattering_; }
   /// Names and attributes of the variables, in the order of the values.
   const std::vector<VariableInfo>& variables() const { return variables_; }
   /// Position of a variable. Throws UsageError with the nearest name if there is none.
@@ -107,6 +119,7 @@ class Trajectory {
   std::vector<double> initial_values_, final_values_;
   std::vector<Segment> segments_;
   std::vector<Event> events_;
+  std::vector<Chattering> chattering_;
   Status status_;
   RunStatistics statistics_;
 };

@@ -28,7 +28,7 @@ class CompiledModel final : public HybridSystem {
   int side(const Mode& mode, int guard) const override;
   void set_side(Mode& mode, int guard, int side) const override;
   int resting_side(const Mode& mode, int guard) const override;
-  bool can_slide(const Mode& mode) override;
+  bool can_stay_on_surfaces(const Mode& mode) override;
   double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
   bool transition(const EventInput& input, Transition& transition) override;
   std::vector<VariableInfo> observed() const override;

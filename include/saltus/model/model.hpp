@@ -113,6 +113,14 @@ class Model {
   /// A discrete variable that always equals an expression, re-evaluated at every event.
   void define(const Expr& discrete, const Expr& value, const SourceLocation& where = {});
 
+  /// What happens where both sides of the surface of a relation push towards it. The default is to slide.
+  void surface(const BoolExpr& relation, SurfaceRule rule, const SourceLocation& where = {});
+
+  /// For comparison with other programs: instead of moving the state back onto the surfaces on which it slides, adds the field
+  /// -strength * g * gradient(g) of each of them (Piiroinen and Kuznetsov 2008, equation (50)). It keeps g near zero, not at it, and a
+  /// large strength makes the mode stiff. Sliding modes with constraints are not concerned.
+  void stabilise_sliding(double strength);
+
   // --- events
   When when(const BoolExpr& condition, const SourceLocation& where = {});
   /// Becomes true at start, start + interval, start + 2 interval, …, at each of these instants only; exact in time.
@@ -196,6 +204,12 @@ struct ModelData {
     SourceLocation where;
   };
 
+  struct Surface {
+    BoolExpr relation;
+    SurfaceRule rule;
+    SourceLocation where;
+  };
+
   /// Where a name is declared: index into variables, parameters or discretes.
   struct Declared {
     SymbolKind kind;
@@ -214,10 +228,12 @@ struct ModelData {
   std::vector<Definition> definitions;
   std::vector<Clause> clauses;
   std::vector<Assertion> assertions;
+  std::vector<Surface> surfaces;
   std::vector<Mode> modes;
   std::vector<Transition> transitions;
   std::size_t start_mode = 0;
   bool unbalanced = false;  ///< see Model::allow_unbalanced
+  double stabilisation = 0.0;  ///< see Model::stabilise_sliding
   std::vector<std::pair<Expr, Expr>> pre_symbols;  ///< (symbol, its value before the event)
   Expr initial_symbol, terminal_symbol;            ///< numbers unless used
 };

@@ -1,0 +1,34 @@
+// Chattering: the same one or two guards switch to and fro, again and again, in short intervals. Sliding does not chatter here; what does is
+// a hysteresis band, a relay with a delay, a controller at its limit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+class ChatterWatch {
+ public:
+  struct Episode {
+    double from = 0.0, to = 0.0;
+    std::int64_t events = 0;
+    std::vector<int> guards;
+  };
+
+  /// `span`: the length of the run.
+  explicit ChatterWatch(double span) : longest_pause_(rare * span) {}
+  /// Guards fired at t. Returns whether this is chattering, from now on.
+  bool note(double t, std::span<const int> guards);
+  const std::vector<Episode>& episodes() const { return episodes_; }
+
+ private:
+  static constexpr double rare = 0.01;  // events that are further apart, as a part of the run, do not chatter
+  static constexpr int many = 50;       // so many in a row do
+
+  double longest_pause_;
+  Episode current_;
+  std::vector<Episode> episodes_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,279 @@
+// The part of the mode controller that chooses between several ways to go on: combinations of switches, and regimes on surfaces.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "hybrid/mode_controller.hpp"
+
+namespace saltus {
+
+namespace {
+// Up to so many surfaces all combinations are tried (27), which finds every continuation; beyond, pivoting comes first; in the end up to
+// so many (729).
+constexpr std::size_t few_surfaces = 3, most_surfaces = 6;
+// Combinations of up to so many switches are searched.
+constexpr std::size_t most_switches = 12;
+}  // namespace
+
+/// Finds the sides of all guards together: those on which the values of the mode that they make lie. The guards of networks with ideal
+/// switches and diodes depend on each other through the equations, and flipping those that are wrong leads through combinations that
+/// short or cut the circuit. The nearest combination counts: all that differ from the present one in one guard are tried, then in two, ….
+bool ModeController::select_sides(double t, Cause cause) {
+  std::vector<int> switches;
+  for (int k = 0; k < family_guards(); ++k)
+    if (hybrid_.side(transition.mode, k) != 0 && !hybrid_.guards()[k].time_only) switches.push_back(k);
+  const Failure reason = failure_;
+  if (switches.size() > most_switches) return false;
+  const Mode start = transition.mode;
+  const std::vector<double> before = transition.x;
+  std::vector<unsigned> order(std::size_t{1} << switches.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
+  for (const unsigned flips : order) {
+    if (flips == 0) continue;
+    transition.mode = start;
+    transition.x = before;
+    for (std::size_t i = 0; i < switches.size(); ++i)
+      if ((flips >> i) & 1u) hybrid_.set_side(transition.mode, switches[i], -hybrid_.side(start, switches[i]));
+    const Mode candidate = transition.mode;
+    if (!consistency_.possible(hybrid_.system(candidate)) || !find_values(t, cause)) continue;
+    look(t);
+    const bool fits = std::all_of(switches.begin(), switches.end(), [&](int k) {
+      const int side = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(candidate, k);
+      return side == hybrid_.side(candidate, k);
+    });
+    if (!fits) continue;
+    for (std::size_t i = 0; i < switches.size(); ++i)
+      if ((flips >> i) & 1u) note_firing(switches[i], hybrid_.side(candidate, switches[i]));
+    transition.x = before;
+    failure_ = {};
+    return true;
+  }
+  transition.mode = start;
+  transition.x = before;
+  failure_ = reason;
+  return false;
+}
+
+/// The solution stands on surfaces and no side was consistent by itself: a regime is chosen that leaves each of them to one of its sides or
+/// slides on it. It is feasible if the guards then really move to their sides and the weights of the sliding surfaces stay between 0 and 1.
+bool ModeController::choose_regime(const EventInput& input) {
+  const std::vector<int> surfaces = active_surfaces();
+  std::vector<Regime> feasible;
+  if (surfaces.size() <= few_surfaces)
+    feasible = all_regimes(input, surfaces);
+  else if (auto found = pivot(input, surfaces))
+    feasible.push_back(std::move(*found));
+  else if (surfaces.size() <= most_surfaces)
+    feasible = all_regimes(input, surfaces);
+  if (feasible.empty()) {
+    const auto names = guard_names(surfaces.empty() ? fired_ : surfaces);
+    std::string text = fmt::format("at t = {:.12g} no side of ", input.t);
+    for (std::size_t k = 0; k < names.size(); ++k) text += (k ? ", " : "") + ("'" + names[k] + "'");
+    text += surfaces.size() > most_surfaces ? " could be chosen: too many surfaces meet in this point"
+            : surfaces.empty()              ? " continues the solution, and it may not slide there"
+                                            : " continues the solution, and no sliding motion on it does";
+    return fail(StatusCode::no_forward_solution, text, names);
+  }
+  // fewest sliding surfaces first: where a solution can leave, it does
+  std::stable_sort(feasible.begin(), feasible.end(),
+                   [](const Regime& a, const Regime& b) { return a.mode.sliding.size() < b.mode.sliding.size(); });
+  Regime& chosen = feasible.front();
+  if (feasible.size() > 1 && !note_alternatives(input.t, feasible.size(), chosen.mode)) return false;
+  for (const int k : chosen.mode.sliding) {
+    if (hybrid_.guards()[k].rule != SurfaceRule::stop) continue;
+    transition.terminate = true;
+    transition.message = "sliding would begin on the surface of '" + hybrid_.guards()[k].name + "', where the model wants to stop";
+    return true;
+  }
+  transition.mode = std::move(chosen.mode);
+  transition.x = std::move(chosen.x);
+  if (!transition.mode.sliding.empty()) transition.fired.clear();  // transitions there and back did not happen
+  return true;
+}
+
+/// Several regimes continue the solution. Returns whether the run goes on.
+bool ModeController::note_alternatives(double t, std::size_t count, const Mode& taken) {
+  non_unique_ = true;
+  if (stop_if_non_unique)
+    return fail(StatusCode::non_unique,
+                fmt::format("the solution is not unique at t = {:.12g}: {} continuations are possible, for example '{}'", t, count,
+                            hybrid_.describe(taken)),
+                guard_names(fired_));
+  transition.message = fmt::format("the solution is not unique here: {} continuations are possible, '{}' was taken", count,
+                                   hybrid_.describe(taken));
+  return true;
+}
+
+/// A regime was found without looking at others. Where it began on surfaces without a transversal arrival others may be possible too.
+bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
+  if (left_by_weight_ || !transition.mode.sliding.empty()) return true;
+  int on_surface = 0;
+  bool tangential = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
+    ++on_surface;
+    tangential = tangential || sides_.multiplicity(k) > 1;
+  }
+  if (on_surface == 0 || !(input.initial || moved || tangential || on_surface > 1)) return true;
+  const std::vector<int> surfaces = active_surfaces();
+  if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
+  const std::size_t count = all_regimes(input, surfaces).size();
+  system_ = &hybrid_.system(transition.mode);  // the others have had their locks set
+  if (!system_->structure().explicit_ode && !find_values(input.t, Cause::reset)) return false;
+  return count <= 1 || note_alternatives(input.t, count, transition.mode);
+}
+
+/// All combinations, 3^p of them, that are feasible.
+std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput& input, std::span<const int> surfaces) {
+  std::vector<Regime> feasible;
+  if (surfaces.empty()) return feasible;
+  std::size_t combinations = 1;
+  for (std::size_t k = 0; k < surfaces.size(); ++k) combinations *= 3;
+  std::vector<int> wanted(surfaces.size());
+  for (std::size_t c = 0; c < combinations; ++c) {
+    std::size_t code = c;
+    for (int& q : wanted) {
+      q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
+      code /= 3;
+    }
+    if (auto regime = try_regime(input, surfaces, wanted)) feasible.push_back(std::move(*regime));
+  }
+  return feasible;
+}
+
+/// Many surfaces: slides on all of them first, leaves those whose weights are outside, comes back to those that push towards themselves.
+/// Where one switch does not undo what others do (additive fields, nodal surfaces) this ends after few rounds.
+std::optional<ModeController::Regime> ModeController::pivot(const EventInput& input, std::span<const int> surfaces) {
+  std::vector<int> wanted(surfaces.size(), 0);
+  std::vector<std::vector<int>> seen;
+  for (std::size_t round = 0; round < 4 * surfaces.size(); ++round) {
+    if (std::find(seen.begin(), seen.end(), wanted) != seen.end()) return std::nullopt;
+    seen.push_back(wanted);
+    GuardSides view;
+    if (auto regime = try_regime(input, surfaces, wanted, &view)) return regime;
+    if (view.empty()) return std::nullopt;
+    int place = family_guards();
+    const std::vector<int> tried = wanted;
+    for (std::size_t k = 0; k < surfaces.size(); ++k) {
+      if (tried[k] != 0) {
+        if (view.side(surfaces[k]) == -tried[k]) wanted[k] = 0;
+        continue;
+      }
+      if (view.side(place) <= 0) wanted[k] = -1;
+      if (view.side(place + 1) <= 0) wanted[k] = +1;
+      place += 2;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The regime that leaves each surface to the wanted side, or slides on it (0), if it is feasible. `view` receives what its guards do.
+std::optional<ModeController::Regime> ModeController::try_regime(const EventInput& input, std::span<const int> surfaces,
+                                                                 std::span<const int> wanted, GuardSides* view) {
+  Regime regime{transition.mode, transition.x};
+  regime.mode.sliding.clear();
+  for (std::size_t k = 0; k < surfaces.size(); ++k) {
+    if (wanted[k] == 0)
+      regime.mode.sliding.push_back(surfaces[k]);
+    else
+      hybrid_.set_side(regime.mode, surfaces[k], wanted[k]);
+  }
+  Mode mode = regime.mode;
+  if (mode.sliding.empty()) {  // transitions between explicit modes follow the sides
+    Transition probe;
+    probe.mode = mode;
+    probe.x = transition.x;
+    hybrid_.transition(input, probe);
+    if (probe.failed || std::any_of(probe.reset.begin(), probe.reset.end(), [](char c) { return c != 0; })) return std::nullopt;
+    mode = probe.mode;
+  }
+  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
+  GuardSides own;
+  GuardSides& sides = view ? *view : own;
+  const std::size_t family = hybrid_.variables().size();
+  const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
+  // weights that are unknowns may have several solutions: the first that is feasible counts
+  const std::size_t starts = unknown_weights == 0 || unknown_weights > 3 ? 1 : 1 + (std::size_t{1} << unknown_weights);
+  for (std::size_t start = 0; start < starts; ++start) {
+    regime.x = transition.x;
+    regime.x.resize(family);
+    for (std::size_t k = 0; k < unknown_weights; ++k)
+      regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
+    if (goes_on(input.t, hybrid_.system(mode), regime.x, sides) && fits(mode, surfaces, wanted, sides)) return regime;
+  }
+  return std::nullopt;
+}
+
+/// Whether the solution can go on from here in this system, without a jump; x gets the weights. `sides`: where its guards go.
+bool ModeController::goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides) {
+  std::vector<double> derivative = xp;
+  derivative.resize(x.size(), 0.0);
+  if (!consistency_.possible(system) || !weights_matter(system, t, x, derivative)) return false;
+  if (consistency_.find(system, t, Cause::mode_change, {}, nullptr, x, derivative)) return false;
+  const CharacteristicValues* values = consistency_.values(system);
+  if (values && ((*values)->u > 0 || (*values)->v > 0)) return false;
+  const std::size_t family = hybrid_.variables().size();
+  for (std::size_t j = 0; j < family; ++j)
+    if (system.structure().differentiated(static_cast<int>(j)) && !near(std::span(x).subspan(j, 1), std::span(transition.x).subspan(j, 1)))
+      return false;
+  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, bracket_noise, twin_of(x));
+  return true;
+}
+
+/// Whether each weight that is an unknown changes the equations: where both sides of a surface agree there is nothing to slide with.
+bool ModeController::weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const {
+  const Structure& s = system.structure();
+  const std::size_t family = hybrid_.variables().size();
+  if (static_cast<std::size_t>(s.variables) == family) return true;
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
+  std::vector<double> size(static_cast<std::size_t>(s.equations), 0.0), above(size.size()), below(size.size());
+  system.jacobian(t, x, derivative, Fx, Fxp);
+  for (int j = 0; j < s.variables; ++j) {
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k) size[s.state_pattern.row[k]] += std::abs(Fx[k] * x[j]);
+    for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
+      size[s.derivative_pattern.row[k]] += std::abs(Fxp[k] * derivative[j]);
+  }
+  std::vector<double> moved(x.begin(), x.end());
+  for (std::size_t j = family; j < x.size(); ++j) {
+    moved[j] = 1.0;
+    system.residual(t, moved, derivative, above);
+    moved[j] = 0.0;
+    system.residual(t, moved, derivative, below);
+    moved[j] = x[j];
+    bool differ = false;
+    for (std::size_t i = 0; i < size.size(); ++i) differ = differ || std::abs(above[i] - below[i]) > 1e-8 * size[i];
+    if (!differ) return false;
+  }
+  return true;
+}
+
+bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const {
+  for (std::size_t k = 0; k < surfaces.size(); ++k) {
+    if (wanted[k] == 0) continue;
+    const int side = sides.side(surfaces[k]);
+    if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
+  }
+  for (int k = family_guards(); k < sides.count(); ++k)
+    if (sides.side(k) <= 0) return false;
+  return true;
+}
+
+/// Guards that are zero here and can be slid on, and those on which the mode slides now.
+std::vector<int> ModeController::active_surfaces() {
+  std::vector<int> surfaces = transition.mode.sliding;
+  for (int k = 0; k < family_guards(); ++k) {
+    if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
+    if (hybrid_.guards()[k].rule == SurfaceRule::crossing) continue;
+    Mode alone = transition.mode;
+    alone.sliding = {k};
+    if (hybrid_.can_stay_on_surfaces(alone)) surfaces.push_back(k);
+  }
+  std::sort(surfaces.begin(), surfaces.end());
+  return surfaces;
+}
+
+}  // namespace saltus

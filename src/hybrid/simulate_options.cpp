@@ -1,0 +1,44 @@
+#include "hybrid/simulate_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace saltus {
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::automatic: return "auto";
+    case Method::dopri5: return "dopri5";
+    case Method::tsit5: return "tsit5";
+    case Method::bs3: return "bs3";
+    case Method::dop853: return "dop853";
+    case Method::taylor: return "taylor";
+    case Method::rodas4: return "rodas4";
+    case Method::rodas5p: return "rodas5p";
+    case Method::radau: return "radau";
+    case Method::radau5: return "radau5";
+    case Method::radau9: return "radau9";
+    case Method::radau13: return "radau13";
+    case Method::bdf: return "bdf";
+  }
+  return "unknown";
+}
+
+void check_options(const SimulateOptions& o, std::size_t variables) {
+  const auto positive = [](double v, const char* name) {
+    if (!(v > 0.0)) throw UsageError(fmt::format("the option {} must be positive, not {}", name, v));
+  };
+  if (!std::isfinite(o.start) || !std::isfinite(o.stop)) throw UsageError("start and stop must be finite times");
+  positive(o.rtol, "rtol");
+  positive(o.max_step, "max_step");
+  if (o.rtol < 10.0 * std::numeric_limits<double>::epsilon()) throw UsageError(fmt::format("rtol = {} is below what double precision can reach", o.rtol));
+  if (!(o.atol >= 0.0)) throw UsageError("the option atol must not be negative");
+  if (!(o.initial_step >= 0.0)) throw UsageError("the option initial_step must not be negative");
+  if (!o.atol_each.empty() && o.atol_each.size() != variables)
+    throw UsageError(fmt::format("atol_each has {} values for {} variables", o.atol_each.size(), variables));
+  if (o.max_steps < 1 || o.max_mode_changes < 1) throw UsageError("max_steps and max_mode_changes must be at least 1");
+}
+
+}  // namespace saltus

@@ -1,0 +1,28 @@
+// Resets that accumulate: a ball that comes to rest bounces infinitely often in finite time.
+#pragma once
+
+#include <map>
+
+namespace saltus {
+
+class ZenoWatch {
+ public:
+  /// The guard caused a reset at t.
+  void note(int guard, double t);
+  /// Whether the intervals between the last resets by this guard have shrunk, each time.
+  bool accumulates(int guard) const;
+  /// The last interval between two of them.
+  double interval(int guard) const;
+  /// Where they accumulate if the intervals go on to shrink as the last ones did (Aitken's extrapolation).
+  double limit(int guard) const;
+  void forget(int guard) { records_.erase(guard); }
+
+ private:
+  struct Record {
+    double t = 0.0, interval = 0.0, interval_before = 0.0;
+    int hits = 0, shrunk = 0;
+  };
+  std::map<int, Record> records_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,165 @@
+#include "model/surface_modes.hpp"
+
+#include <saltus/expr/derivative.hpp>
+
+#include <algorithm>
+
+namespace saltus {
+
+namespace {
+
+bool depends_on_state(const Expr& g) {
+  return !symbols_of(std::span(&g, 1), SymbolKind::variable).empty() ||
+         !symbols_of(std::span(&g, 1), SymbolKind::derivative).empty();
+}
+
+/// Whether corresponding equations contain the derivatives in the same way, linearly.
+bool same_derivatives(std::span<const Expr> a, std::span<const Expr> b, std::span<const Expr> variables) {
+  if (a.size() != b.size()) return false;
+  std::vector<Expr> derivatives;
+  for (const Expr& x : variables) derivatives.push_back(der(x));
+  const SparseExprMatrix A = jacobian(a, derivatives), B = jacobian(b, derivatives);
+  if (A.entries.size() != B.entries.size()) return false;
+  for (std::size_t k = 0; k < A.entries.size(); ++k) {
+    const auto &x = A.entries[k], &y = B.entries[k];
+    const bool linear = symbols_of(std::span(&x.value, 1), SymbolKind::derivative).empty();
+    const bool equal = x.value.same(y.value) || (x.value.is_constant() && y.value.is_constant() &&
+                                                 x.value.constant_value() == y.value.constant_value());
+    if (x.row != y.row || x.column != y.column || !equal || !linear) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+SurfaceModes::Made& SurfaceModes::get(const Mode& mode) {
+  std::vector<int> sides;
+  for (const int k : mode.contacts) sides.push_back(mode.locks[setup_.surfaces[k].locks.front()] != 0.0 ? +1 : -1);
+  const auto [it, fresh] = made_.try_emplace({mode.automaton, mode.sliding, mode.contacts, sides});
+  if (fresh) make(mode, sides, it->second);
+  return it->second;
+}
+
+void SurfaceModes::make(const Mode& mode, const std::vector<int>& sides, Made& made) {
+  const RecordedSystem* system = base(mode);
+  if (!system) return;
+  SurfaceSetup setup{system, setup_.locks, {}, {}, setup_.stabilisation};
+  for (const int k : mode.sliding) {
+    const Surface& surface = setup_.surfaces[k];
+    if (!surface.relation || !depends_on_state(surface.function)) return;
+    SlidingSurface s{system->equations().guards[k], {}};
+    for (const int lock : surface.locks) s.locks.push_back(setup_.locks[lock]);
+    setup.sliding.push_back(std::move(s));
+  }
+  for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
+    const int k = mode.contacts[c];
+    if (!setup_.surfaces[k].relation) return;
+    ContactSurface contact{system->equations().guards[k], sides[c], resets(mode.automaton, k)};
+    if (contact.resets.empty()) return;
+    setup.contacts.push_back(std::move(contact));
+  }
+  auto found = surface_equations(setup);
+  if (!found) return;
+  const RecordedEquations& eq = found->equations;
+  std::vector<Expr> derivatives;
+  for (const Expr& x : eq.variables) derivatives.push_back(der(x));
+  made.observe_program = Program(
+      std::vector<std::vector<Expr>>{{eq.time}, eq.variables, derivatives, setup_.parameters, setup_.discretes, setup_.locks},
+      std::vector<std::vector<Expr>>{relax(setup_.observed, found->lock_weights)}, setup_.options);
+  made.observe_work = made.observe_program.workspace();
+  made.system = std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
+}
+
+/// The explicit mode itself, or, where its transitions lead to another one across a surface and back, the two as one mode with a
+/// choice on that surface. Null if more than one surface does so.
+const RecordedSystem* SurfaceModes::base(const Mode& mode) {
+  const RecordedSystem* system = setup_.systems[mode.automaton];
+  bool paired = false;
+  for (const int k : mode.sliding) {
+    for (const int side : {+1, -1}) {
+      const int other = opposite_mode(mode.automaton, k, side);
+      if (other < 0) continue;
+      if (paired || mode.sliding.size() > 1) return nullptr;
+      paired = true;
+      system = side > 0 ? pair(other, mode.automaton, k) : pair(mode.automaton, other, k);
+    }
+  }
+  return system;
+}
+
+/// The explicit mode to which a transition without actions leads as soon as the surface is crossed to the side, if one leads back from
+/// there; -1 if there is none.
+int SurfaceModes::opposite_mode(int automaton, int surface, int side) const {
+  const auto leads = [&](int from, int to_side) {
+    std::vector<std::pair<Expr, Expr>> there, here;
+    for (const int lock : setup_.surfaces[surface].locks) {
+      there.emplace_back(setup_.locks[lock], Expr(to_side > 0 ? 1.0 : 0.0));
+      here.emplace_back(setup_.locks[lock], Expr(to_side > 0 ? 0.0 : 1.0));
+    }
+    for (const auto& t : setup_.transitions) {
+      if (static_cast<int>(t.from) != from || t.from == t.to || !t.actions.empty()) continue;
+      const Expr condition = t.condition.expr();
+      const Expr on = substitute(std::span(&condition, 1), there).front(), off = substitute(std::span(&condition, 1), here).front();
+      if (on.is_constant() && on.constant_value() != 0.0 && off.is_constant() && off.constant_value() == 0.0)
+        return static_cast<int>(t.to);
+    }
+    return -1;
+  };
+  const int other = leads(automaton, side);
+  return other >= 0 && leads(other, -side) == automaton ? other : -1;
+}
+
+/// Two explicit modes as one with a choice on the surface. Null if their equations do not correspond: each pair must agree in its
+/// derivatives.
+const RecordedSystem* SurfaceModes::pair(int plus, int minus, int surface) {
+  const auto [it, fresh] = pairs_.try_emplace({plus, minus, surface});
+  if (!fresh) return it->second.get();
+  const RecordedSystem &above = *setup_.systems[plus], &below = *setup_.systems[minus];
+  RecordedEquations eq = above.equations();
+  const auto& other = below.equations().equations;
+  if (!same_derivatives(eq.equations, other, eq.variables)) return nullptr;
+  std::vector<std::pair<Expr, Expr>> at_rest;
+  for (const Expr& x : eq.variables) at_rest.emplace_back(der(x), Expr(0.0));
+  for (const Expr& lock : setup_.locks) at_rest.emplace_back(lock, lock);
+  const std::vector<Expr> f = substitute(eq.equations, at_rest), g = substitute(other, at_rest);
+  const BoolExpr condition{setup_.locks[setup_.surfaces[surface].locks.front()]};
+  for (std::size_t i = 0; i < other.size(); ++i) eq.equations[i] = eq.equations[i] - f[i] + if_else(condition, f[i], g[i]);
+  it->second = std::make_unique<RecordedSystem>(std::move(eq), setup_.data, setup_.start_locks, setup_.options);
+  return it->second.get();
+}
+
+/// What the clauses and transitions that the surface triggers make of the variables.
+std::vector<std::pair<Expr, Expr>> SurfaceModes::resets(int automaton, int surface) const {
+  std::vector<std::pair<Expr, Expr>> found;
+  const auto collect = [&](const std::vector<ModelData::Action>& actions) {
+    for (const auto& a : actions)
+      if (a.kind == ModelData::Action::Kind::reset) found.emplace_back(a.target, a.value);
+  };
+  for (const auto& c : setup_.clauses)
+    if (involves(c.condition.expr(), surface)) collect(c.actions);
+  for (const auto& t : setup_.transitions)
+    if (static_cast<int>(t.from) == automaton && t.to == t.from && involves(t.condition.expr(), surface)) collect(t.actions);
+  return found;
+}
+
+/// Whether the condition depends on the side of the surface, directly or through discrete definitions.
+bool SurfaceModes::involves(const Expr& condition, int surface) const {
+  std::vector<Expr> open{condition};
+  std::vector<char> entered(setup_.definitions.size(), 0);
+  while (!open.empty()) {
+    const Expr e = open.back();
+    open.pop_back();
+    for (const Expr& lock : locks_of(std::span(&e, 1)))
+      for (const int k : setup_.surfaces[surface].locks)
+        if (setup_.locks[k].same(lock)) return true;
+    for (const Expr& q : symbols_of(std::span(&e, 1), SymbolKind::discrete))
+      for (std::size_t k = 0; k < setup_.definitions.size(); ++k)
+        if (!entered[k] && setup_.definitions[k].discrete.same(q)) {
+          entered[k] = 1;
+          open.push_back(setup_.definitions[k].value);
+        }
+  }
+  return false;
+}
+
+}  // namespace saltus

@@ -1,0 +1,66 @@
+// The modes of a compiled model that stay on surfaces, made when they are first needed.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/model/model.hpp>
+#include <saltus/model/recorded_system.hpp>
+#include <saltus/program/program.hpp>
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "model/surface_equations.hpp"
+
+namespace saltus {
+
+class SurfaceModes {
+ public:
+  /// A surface as the model has it.
+  struct Surface {
+    Expr function;           ///< g
+    std::vector<int> locks;  ///< the relations on g, as indices into Setup::locks
+    bool relation = true;    ///< false: the end of a rounding's interval
+  };
+  struct Setup {
+    std::vector<Surface> surfaces;  ///< one per guard
+    std::vector<Expr> locks;
+    std::vector<const RecordedSystem*> systems;  ///< one per explicit mode, without surfaces
+    /// Expressions with eliminated variables replaced and pre(x) = x.
+    std::vector<ModelData::Clause> clauses;
+    std::vector<ModelData::Transition> transitions;
+    std::vector<ModelData::Definition> definitions;
+    std::vector<Expr> observed;  ///< what is computed for the user: solutions of eliminated variables
+    std::vector<Expr> parameters, discretes;
+    std::vector<double> data, start_locks;
+    double stabilisation = 0.0;  ///< see Model::stabilise_sliding
+    ProgramOptions options;
+  };
+
+  /// A mode on surfaces; without system if there is none.
+  struct Made {
+    std::unique_ptr<RecordedSystem> system;
+    Program observe_program;
+    Workspace observe_work;
+  };
+
+  explicit SurfaceModes(Setup setup) : setup_(std::move(setup)) {}
+  Made& get(const Mode& mode);
+
+ private:
+  using Key = std::tuple<int, std::vector<int>, std::vector<int>, std::vector<int>>;
+  void make(const Mode& mode, const std::vector<int>& sides, Made& made);
+  const RecordedSystem* base(const Mode& mode);
+  int opposite_mode(int automaton, int surface, int side) const;
+  const RecordedSystem* pair(int plus, int minus, int surface);
+  std::vector<std::pair<Expr, Expr>> resets(int automaton, int surface) const;
+  bool involves(const Expr& condition, int surface) const;
+
+  Setup setup_;
+  std::map<Key, Made> made_;
+  std::map<std::tuple<int, int, int>, std::unique_ptr<RecordedSystem>> pairs_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,83 @@
+// Models whose equations end at a surface: a root or a power of what becomes negative beyond it.
+#include <gtest/gtest.h>
+#include <saltus/saltus.hpp>
+
+#include <cmath>
+
+namespace saltus {
+namespace {
+
+constexpr Method methods[] = {Method::dopri5, Method::tsit5,   Method::bs3,    Method::dop853,
+                              Method::rodas4, Method::rodas5p, Method::radau5, Method::radau9};
+
+// DISODE45 manual, example 4: a mass hits a stop with the contact force c (x - nu)^(3/2) + damping (x - nu)^(1/4) v. The times are those of
+// the listing's equations at tight tolerance; the mass touches, turns and leaves six times.
+TEST(EdgeOfDomain, PoundingMassOfDisode45) {
+  Model m("pounding");
+  const auto x = m.variable("x", 0.0), v = m.variable("v", 0.0);
+  constexpr double c = 2.47e6, nu = 0.005;
+  const Expr depth = x - nu, spring = c * pow(depth, 1.5);
+  m.equation(der(x) == v);
+  const Expr force = if_else(x > nu, if_else(v > 0, spring + 1.98 * sqrt(2 * c * sqrt(depth)) * v, spring), 0.0);
+  m.equation(der(v) == (-4.1 * v - 210.125 * x - force - 2 * sin(14 * m.time())) / 2);
+  const double expected[] = {0.4006648, 0.4070938, 0.4172457, 0.8384844, 0.8446386, 0.8543899, 1.2818766, 1.2880468, 1.2978367,
+                             1.7307494, 1.7369384, 1.7467582, 2.1799041, 2.1860936, 2.1959132, 2.6287209, 2.6349092, 2.6447269};
+  for (const Method method : methods) {
+    if (method == Method::bs3) continue;  // order 3 at this tolerance takes 10^5 steps
+    const Trajectory run = simulate(m, {.stop = 3.0, .rtol = 1e-9, .atol = 1e-12, .method = method});
+    ASSERT_EQ(run.status().code, StatusCode::success) << to_string(method) << ": " << run.status().message;
+    std::vector<double> found;
+    for (const Event& e : run.events()) {
+      for (const double value : e.after) ASSERT_TRUE(std::isfinite(value));
+      // a change of the velocity's sign matters during contact only
+      if (e.guards[0] == "x > 0.005" || e.after[0] > nu) found.push_back(e.t);
+    }
+    ASSERT_EQ(found.size(), 18u) << to_string(method);
+    for (std::size_t k = 0; k < 18; ++k) EXPECT_NEAR(found[k], expected[k], 1e-7) << to_string(method) << " " << k;  // printed to 7 digits
+  }
+}
+
+// x' = -1 - sqrt(x), from x = 1 to 0: 2 - 2 ln 2 by separation of variables. There it turns into x' = -1.
+TEST(EdgeOfDomain, AFieldThatEndsAtItsSurface) {
+  Model m("root");
+  const auto x = m.variable("x", 1.0);
+  m.equation(der(x) == if_else(x > 0, -1.0 - sqrt(x), -1.0));
+  const double when = 2.0 - 2.0 * std::log(2.0);
+  for (const Method method : methods) {
+    const Trajectory run = simulate(m, {.stop = 1.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
+    ASSERT_EQ(run.status().code, StatusCode::success) << to_string(method) << ": " << run.status().message;
+    ASSERT_EQ(run.events().size(), 1u) << to_string(method);
+    EXPECT_NEAR(run.events()[0].t, when, 1e-7) << to_string(method);
+    EXPECT_NEAR(run.final()[0], when - 1.0, 1e-7) << to_string(method);
+    for (double t = 0.0; t <= 1.0; t += 0.01) EXPECT_TRUE(std::isfinite(run.at(t, "x"))) << t;
+  }
+}
+
+// Both sides have their own root: neither can be evaluated on the other side. x' = -1 -+ sqrt(|x|).
+TEST(EdgeOfDomain, TwoFieldsThatMeet) {
+  Model m("two roots");
+  const auto x = m.variable("x", 0.25);
+  m.equation(der(x) == if_else(x > 0, -1.0 - sqrt(x), -1.0 - sqrt(-x)));
+  const double when = 2.0 * (0.5 - std::log(1.5));  // from 1/4 to 0; the way from 0 to -1/4 takes as long
+  for (const Method method : methods) {
+    const Trajectory run = simulate(m, {.stop = 2.0 * when, .rtol = 1e-9, .atol = 1e-9, .method = method});
+    ASSERT_EQ(run.status().code, StatusCode::success) << to_string(method) << ": " << run.status().message;
+    ASSERT_EQ(run.events().size(), 1u) << to_string(method);
+    EXPECT_NEAR(run.events()[0].t, when, 1e-7) << to_string(method);
+    EXPECT_NEAR(run.final()[0], -0.25, 1e-6) << to_string(method);  // the root makes the start of the second field rough
+  }
+}
+
+// Without a switch at the edge the run ends there, with what it has.
+TEST(EdgeOfDomain, WithoutASwitchTheRunEndsThere) {
+  Model m("end");
+  const auto x = m.variable("x", 1.0);
+  m.equation(der(x) == -1.0 - sqrt(x));
+  const Trajectory run = simulate(m, {.stop = 1.0, .rtol = 1e-8, .atol = 1e-8});
+  EXPECT_EQ(run.status().code, StatusCode::not_finite);
+  EXPECT_NEAR(run.t_end(), 2.0 - 2.0 * std::log(2.0), 1e-6);
+  for (double t = 0.0; t <= run.t_end(); t += 0.01) EXPECT_TRUE(std::isfinite(run.at(t, "x"))) << t;
+}
+
+}  // namespace
+}  // namespace saltus

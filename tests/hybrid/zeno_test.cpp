@@ -1,0 +1,114 @@
+// Infinitely many resets in finite time: where they accumulate, what holds after them, and when it ends.
+#include <gtest/gtest.h>
+#include <saltus/saltus.hpp>
+
+#include <cmath>
+#include <numbers>
+
+namespace saltus {
+namespace {
+
+std::vector<double> times(const Trajectory& run, EventKind kind) {
+  std::vector<double> found;
+  for (const Event& e : run.events())
+    if (e.kind == kind) found.push_back(e.t);
+  return found;
+}
+
+/// The number in "… accumulate at t = 27.142857142857; …".
+double accumulation(const Event& event) {
+  const auto place = event.message.find("t = ");
+  return place == std::string::npos ? NAN : std::stod(event.message.substr(place + 4));
+}
+
+Model ball(double height, double g, double e) {
+  Model m("ball");
+  const auto h = m.variable("h", height), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -g);
+  m.when(h < 0).reset(v, -e * v);
+  return m;
+}
+
+// DISODE45, example 5: t_1 = 10/7 and each flight is 0.9 times as long as the one before, so the bounces end at 190/7.
+TEST(Zeno, BouncingBallComesToRestAtTheAccumulationPoint) {
+  for (const Method method : {Method::automatic, Method::dopri5, Method::dop853, Method::taylor, Method::radau5}) {
+    const Trajectory run = simulate(ball(10.0, 9.8, 0.9), {.stop = 40.0, .rtol = 1e-10, .atol = 1e-10, .method = method});
+    ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+    const auto rests = times(run, EventKind::contact);
+    ASSERT_EQ(rests.size(), 1u) << to_string(method);
+    EXPECT_NEAR(accumulation(run.events().back()), 190.0 / 7.0, 1e-10 * 190.0 / 7.0) << to_string(method);
+    EXPECT_EQ(run.final()[0], 0.0);
+    EXPECT_EQ(run.final()[1], 0.0);
+    for (double t = 27.2; t < 40.0; t += 1.3) EXPECT_EQ(run.at(t, "h"), 0.0);
+  }
+}
+
+// The table lies under the ball, moves as A sin(w t), and lets go of it where its acceleration falls below -g: sin(w t) = g / (A w^2).
+TEST(Zeno, BallOnAVibratingTableIsReleasedWhereTheTableFallsFaster) {
+  constexpr double g = 10.0, w = 2.0 * std::numbers::pi, A = 0.3, e = 0.3;
+  Model m("table");
+  const auto h = m.variable("h", 0.01), v = m.variable("v", 0.0), t = m.time();
+  m.equation(der(h) == v);
+  m.equation(der(v) == -g);
+  const auto table = A * sin(w * t), speed = A * w * cos(w * t);
+  m.when(h < table).reset(v, speed - e * (v - speed));
+  for (const double tol : {1e-6, 1e-9}) {
+    const Trajectory run = simulate(m, {.stop = 3.0, .rtol = tol, .atol = tol});
+    ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+    const auto rests = times(run, EventKind::contact), releases = times(run, EventKind::release);
+    ASSERT_GE(rests.size(), 2u);
+    ASSERT_GE(releases.size(), 2u);
+    const double phase = std::asin(g / (A * w * w)) / w;
+    for (std::size_t k = 0; k < releases.size(); ++k) {
+      EXPECT_LT(rests[k], releases[k]);
+      const double fraction = releases[k] - std::floor(releases[k]);
+      EXPECT_NEAR(fraction, phase, 1e-12) << k;
+      if (k + 1 < rests.size()) {
+        EXPECT_GT(rests[k + 1], releases[k]);
+      }
+    }
+    // while it rests it moves with the table
+    for (std::size_t k = 0; k < releases.size(); ++k)
+      for (double s = 0.1; s < 1.0; s += 0.2) {
+        const double when = rests[k] + s * (releases[k] - rests[k]);
+        EXPECT_NEAR(run.at(when, "h"), A * std::sin(w * when), 10.0 * tol);
+        EXPECT_NEAR(run.at(when, "v"), A * w * std::cos(w * when), 10.0 * tol * w);
+      }
+  }
+}
+
+// DISODE45, example 3: two masses on springs and dampers, driven, that hit each other. The times of sticking and parting were computed
+// with order 8 at 1e-12; the entries into sticking are accumulation points of impacts.
+TEST(Zeno, TwoMassesStickTogetherAndPart) {
+  constexpr double m1 = 2, m2 = 1, r = 0.6, k1 = 30, k2 = 20, a0 = 30, b0 = 35, d = 1, e = 0.7, w = 1.38;
+  Model m("masses");
+  const auto x1 = m.variable("x1", 0.2), x2 = m.variable("x2", 0.3), v1 = m.variable("v1", 0.0), v2 = m.variable("v2", 0.0);
+  m.equation(der(x1) == v1);
+  m.equation(der(x2) == v2);
+  m.equation(der(v1) == (-r * v1 - k1 * x1 + b0 + a0 * cos(w * m.time())) / m1);
+  m.equation(der(v2) == (-r * v2 - k2 * x2) / m2);
+  const Expr momentum = m1 * v1 + m2 * v2, relative = v1 - v2;
+  for (const int side : {+1, -1})
+    m.when(side * (x1 - x2) > d / 2)
+        .reset(v1, (momentum - m2 * e * relative) / (m1 + m2))
+        .reset(v2, (momentum + m1 * e * relative) / (m1 + m2));
+  const Trajectory run = simulate(m, {.stop = 10.0, .rtol = 1e-11, .atol = 1e-11});
+  ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  const auto rests = times(run, EventKind::contact), releases = times(run, EventKind::release);
+  ASSERT_EQ(rests.size(), 3u);
+  ASSERT_EQ(releases.size(), 2u);
+  // printed to 10 digits, computed with a threshold of 1e-6 for the last impact: good to about 1e-9 at the partings
+  EXPECT_NEAR(releases[0], 1.4443480904, 2e-8);
+  EXPECT_NEAR(releases[1], 6.1159277968, 2e-8);
+  // the accumulation points themselves: the reference stops at relative speeds of 1e-6, which is 2 v / a before the end
+  EXPECT_NEAR(rests[0], 1.1658368502, 1e-6);
+  EXPECT_NEAR(rests[1], 3.6106171044, 1e-6);
+  EXPECT_NEAR(rests[2], 8.3540502339, 1e-6);
+  const double end[] = {1.303833810797, 0.803833810797, -0.936588932095, -0.936588932095};
+  for (std::size_t j = 0; j < 4; ++j) EXPECT_NEAR(run.final()[j], end[j], 1e-7) << j;
+  EXPECT_NEAR(run.final()[0] - run.final()[1], d / 2, 1e-15);
+}
+
+}  // namespace
+}  // namespace saltus

@@ -66,6 +66,10 @@ TEST(HighIndex, RadauSolvesThePendulumWithErrorsInProportionToTheTolerance) {
                          std::to_string(run.acceleration / 1e-15));
       // seven swings; an error in the angle at each of a dozen steps per swing shifts the phase of all that follow
       EXPECT_LT(error, 1000.0 * tolerance) << order;
+      // the array is solved near each stage: with its pseudo-inverse at the middle alone orders 9 and 13 took 213 and 254
+      if (order > 5 && tolerance == 1e-7) {
+        EXPECT_LT(run.statistics.steps, 190) << order;
+      }
       // one Jacobian, taken in the middle, serves a step of limited length only, which the long steps of the higher
       // orders run into
       EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order == 5 ? 8 : 3)) << order;

@@ -70,6 +70,8 @@ Method MethodChoice::kind_for(const System& system, Method wanted, std::string& 
   if (wanted != Method::automatic) return wanted;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
   if (s.constant_mass) return Method::rodas5p;
+  // the iteration of reduced modes converges too slowly for the choice of order by its rate
+  if (s.moving) return options_.rtol < 1e-8 ? Method::radau9 : Method::radau5;
   return Method::radau;
 }
 

@@ -40,12 +40,12 @@ class RadauOrder {
   /// The iteration has not converged. Returns whether the order changes.
   bool after_failure() {
     failures_ += 1.0;
-    if (!variable_ || stages_ == 3 || failures_ < 2.5) return false;
+    if (!variable_ || stages_ == 3 || failures_ < 4.0) return false;
     return move(-2, 20);
   }
 
  private:
-  static constexpr double fast = 2e-3, slow = 0.5;
+  static constexpr double fast = 2e-3, slow = 0.8;
 
   bool move(int by, int patience) {
     stages_ += by;

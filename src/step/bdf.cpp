@@ -72,7 +72,7 @@ class Bdf final : public Stepper {
   double t_ = 0.0, t_old_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   double error_k_ = 0.0, error_below_ = 0.0, error_new_ = 0.0;  // estimates for orders k, k-1 and the one chosen
   double convergence_ = 20.0;  // rate / (1 - rate) of Newton's method
-  bool started_ = false, started_badly_ = false;
+  bool started_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
   bool dense_ready_ = false, dense_of_starter_ = false;

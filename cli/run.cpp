@@ -39,7 +39,8 @@ const std::map<std::string, Method> methods = {{"auto", Method::automatic}, {"do
                                                {"tsit5", Method::tsit5},    {"bs3", Method::bs3},
                                                {"dop853", Method::dop853},  {"taylor", Method::taylor}, {"rodas4", Method::rodas4},
                                                {"rodas5p", Method::rodas5p}, {"radau5", Method::radau5},
-                                               {"radau9", Method::radau9},  {"radau13", Method::radau13}};
+                                               {"radau", Method::radau}, {"radau9", Method::radau9},  {"radau13", Method::radau13},
+                                               {"bdf", Method::bdf}};
 
 std::atomic<bool> interrupted = false;
 
@@ -219,7 +220,7 @@ Command run_command() {
             app.add_option("--atol", o->atol, "Absolute tolerance (default: as rtol)");
             std::vector<std::string> names;
             for (const auto& [name, method] : methods) names.push_back(name);
-            app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853, taylor (explicit); rodas4, rodas5p, radau5, radau9, radau13 (implicit)")->check(CLI::IsMember(names));
+            app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853, taylor (explicit); rodas4, rodas5p, radau, radau5, radau9, radau13, bdf (implicit)")->check(CLI::IsMember(names));
             app.add_option("--max-step", o->max_step, "Largest step")->check(CLI::PositiveNumber);
             app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
             app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");

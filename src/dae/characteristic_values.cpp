@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dae/array_newton.hpp"
+#include "dae/index_one.hpp"
 #include "dae/level_analysis.hpp"
 #include "dae/preference.hpp"
 #include "dae/structured_array.hpp"
@@ -353,7 +354,15 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     if (deepest == 0)
       for (int offset : structure.variable_offset) solve.fixed.push_back(offset > 0);
   }
-  StructuredResult point = array.solve(t, X, solve);
+  StructuredResult point;
+  if (!dense && deepest == 0)
+    point.converged = point.finite =
+        solve_index_one(system, structure, t, std::span(X).first(2 * n), solve.scale, solve.time_scale).solved;
+  if (!point.converged) {
+    std::ranges::copy(x, X.begin());
+    std::fill(X.begin() + static_cast<std::ptrdiff_t>(n), X.end(), 0.0);
+    point = array.solve(t, X, solve);
+  }
   if (dense && !point.converged) {
     // another metric: the sizes of the guess itself
     for (std::size_t j = 0; j < n; ++j)

@@ -14,6 +14,7 @@
 
 #include "dae/array_newton.hpp"
 #include "dae/component_choice.hpp"
+#include "dae/index_one.hpp"
 #include "dae/preference.hpp"
 #include "dae/sparse_start.hpp"
 #include "dae/structured_array.hpp"
@@ -110,6 +111,7 @@ class Initialiser {
   }
 
   void solve(const std::vector<int>& held) {
+    if (large_index_one() && solve_large_index_one(held)) return;
     if (certified()) {
       // derivatives of the analysed point first (near the guess they are nearly right), then from zero
       solve_structured(held, true);
@@ -123,6 +125,33 @@ class Initialiser {
     }
   }
 
+  // The usual case of large modes: all differentiated variables are held.
+  bool solve_large_index_one(const std::vector<int>& held) {
+    const auto& d = values_.structure.variable_offset;
+    const auto differential = std::ranges::count_if(d, [](int order) { return order > 0; });
+    if (static_cast<std::ptrdiff_t>(held.size()) != differential ||
+        !std::ranges::all_of(held, [&](int j) { return d[j] > 0; }))
+      return false;
+    result_.X.assign(guess_.begin(), guess_.end());
+    result_.X.resize(2 * n_, 0.0);
+    for (std::size_t k = n_; k < std::min(result_.X.size(), values_.X.size()); ++k) result_.X[k] = values_.X[k];
+    IndexOneStart answer =
+        solve_index_one(system_, values_.structure, t_, result_.X, typical_sizes(), values_.time_scale);
+    if (!answer.solved) return false;
+    result_.iterations = answer.iterations;
+    result_.steps = std::move(answer.corrections);
+    result_.status = InitialisationStatus::converged;
+    result_.all_slopes = true;
+    return true;
+  }
+
+  std::vector<double> typical_sizes() const {
+    std::vector<double> scale = values_.variable_scale;
+    if (scale.empty())
+      for (int j = 0; j < s_.variables; ++j) scale.push_back(std::abs(system_.nominal(j)));
+    return scale;
+  }
+
   void solve_structured(const std::vector<int>& held, bool warm) {
     StructuredArray array(system_, values_.structure);
     level_ = std::max(array.level(), values_->mu);
@@ -133,10 +162,8 @@ class Initialiser {
     StructuredOptions options;
     options.fixed = mask(held);
     options.preference = correction_preference(s_, values_.structure);
-    options.scale = values_.variable_scale;
+    options.scale = typical_sizes();
     options.time_scale = values_.time_scale;
-    if (options.scale.empty())
-      for (int j = 0; j < s_.variables; ++j) options.scale.push_back(std::abs(system_.nominal(j)));
     auto part = std::span(result_.X).first(static_cast<std::size_t>(array.level() + 2) * n_);
     const StructuredResult answer = array.solve(t_, part, options);
     result_.iterations = answer.iterations;

@@ -82,6 +82,7 @@ Jump least_squares_jump(System& system, double t, std::span<const double> x_befo
   result.rule = hold == Hold::fixed_only ? JumpRule::least_squares : JumpRule::impulsive;
   result.X = found.X;
   result.message = found.message;
+  result.all_slopes = found.all_slopes;
   fill_result(system, x_before, values, result);
   return result;
 }

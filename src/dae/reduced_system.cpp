@@ -51,6 +51,7 @@ ReducedSystem::ReducedSystem(System& system, const CharacteristicValues& values)
   structure_ = s;
   structure_.equations = n_;
   structure_.explicit_ode = structure_.taylor = structure_.constant_jacobian = structure_.constant_mass = false;
+  structure_.moving = true;
   std::vector<std::pair<int, int>> all, differentiated;
   for (int j = 0; j < n_; ++j)
     for (int i = 0; i < n_; ++i) {
@@ -95,7 +96,7 @@ void ReducedSystem::choose_array(const CharacteristicValues& values) {
   g_.resize(rows_.size());
   step_.resize(columns_.size());
   X_.assign(column_scale_.size(), 0.0);
-  base_.assign(column_scale_.size(), 0.0);
+  supports_.assign(1, {0.0, std::vector<double>(column_scale_.size(), 0.0), {}});
 }
 
 std::string ReducedSystem::equation_name(int i) const {
@@ -105,29 +106,34 @@ std::string ReducedSystem::equation_name(int i) const {
 }
 
 void ReducedSystem::restart(double t, std::span<const double> X) {
-  std::ranges::fill(base_, 0.0);
-  std::copy_n(X.begin(), std::min(X.size(), base_.size()), base_.begin());
-  has_base_ = !X.empty();
-  base_time_ = t;
+  supports_.resize(1);
+  Support& first = supports_.front();
+  std::ranges::fill(first.X, 0.0);
+  std::copy_n(X.begin(), std::min(X.size(), first.X.size()), first.X.begin());
+  first.t = t;
   has_anchor_ = X.size() >= anchor_.size() && !X.empty();
   if (has_anchor_) std::copy_n(X.begin(), anchor_.size(), anchor_.begin());
 }
 
-// x is given; x_[1] is the derivative that the integrator has in mind where it occurs; the rest comes from the last
+const ReducedSystem::Support& ReducedSystem::nearest(double t) const {
+  return *std::ranges::min_element(supports_, {}, [t](const Support& s) { return std::abs(s.t - t); });
+}
+
+// x is given; x_[1] is the derivative that the integrator has in mind where it occurs; the rest comes from the nearest
 // polynomial.
 void ReducedSystem::predict_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
   const auto n = static_cast<std::size_t>(n_);
   const int top = level_ + 1;
-  const double shift = t - base_time_;
+  const Support& base = nearest(t);
+  const double shift = t - base.t;
   std::ranges::copy(x, X_.begin());
   for (int q = 1; q <= top; ++q) {
     const auto target = std::span(X_).subspan(static_cast<std::size_t>(q) * n, n);
     std::ranges::fill(target, 0.0);
-    if (!has_base_) continue;
     double power = 1.0;
     for (int k = q; k <= top; ++k, power *= shift) {
       const double factor = binomial(k, q) * power;
-      for (std::size_t j = 0; j < n; ++j) target[j] += factor * base_[static_cast<std::size_t>(k) * n + j];
+      for (std::size_t j = 0; j < n; ++j) target[j] += factor * base.X[static_cast<std::size_t>(k) * n + j];
     }
   }
   for (int j = 0; j < n_; ++j)
@@ -139,15 +145,53 @@ void ReducedSystem::gather(std::span<const double> all) {
   for (std::size_t k = 0; k < rows_.size(); ++k) g_[k] = all[rows_[k]] * row_scale_[rows_[k]];
 }
 
+// The part of J_ that is used, scaled: the columns of x, or those of y.
+Matrix ReducedSystem::scaled_part(bool derivatives) const {
+  Matrix part(static_cast<int>(rows_.size()), derivatives ? static_cast<int>(columns_.size()) : n_);
+  for (int i = 0; i < part.rows(); ++i)
+    for (int k = 0; k < part.columns(); ++k) {
+      const int c = derivatives ? columns_[k] : k;
+      part(i, k) = J_(rows_[i], c) * row_scale_[rows_[i]] * column_scale_[c];
+    }
+  return part;
+}
+
+// One set of projectors serves a whole step, but the pseudo-inverse that finds y does not reach so far where steps are
+// long: a point at which it converges badly gets its own, for the rest of the step.
 bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
+  constexpr std::size_t most_supports = 16;
   predict_derivatives(t, x, xp);
+  const bool found = iterate_derivatives(t, nearest(t).inverse);
+  if ((found && iterations_ <= 6) || supports_.size() >= most_supports) return found;
+  if (!found) predict_derivatives(t, x, xp);
+  for (int round = 0; round < 3; ++round) {  // Newton's method where the simplified one fails
+    if (!add_support(t)) return false;
+    const bool better = iterate_derivatives(t, supports_.back().inverse);
+    if (better || found) {
+      supports_.back().X = X_;
+      return better;
+    }
+    supports_.pop_back();
+  }
+  return false;
+}
+
+// With the array at the present X_.
+bool ReducedSystem::add_support(double t) {
+  array_.evaluate(t, level_, X_, f_, J_);
+  if (!all_finite(f_) || !std::isfinite(frobenius_norm(J_))) return false;
+  supports_.push_back({t, X_, pseudo_inverse(svd(scaled_part(true)), rank_)});
+  return true;
+}
+
+bool ReducedSystem::iterate_derivatives(double t, const Matrix& inverse) {
   double previous = std::numeric_limits<double>::infinity();
-  for (int iteration = 0; iteration < 12; ++iteration) {
+  for (iterations_ = 0; iterations_ < 12; ++iterations_) {
     array_.evaluate(t, level_, X_, f_);
     if (!all_finite(f_)) return false;
     gather(f_);
     std::ranges::fill(step_, 0.0);
-    multiply_add(inverse_, g_, -1.0, step_);
+    multiply_add(inverse, g_, -1.0, step_);
     double relative = 0.0;
     for (std::size_t k = 0; k < columns_.size(); ++k) {
       const int c = columns_[k];
@@ -161,32 +205,24 @@ bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::
       gather(f_);
       return all_finite(g_);
     }
-    if (iteration > 2 && relative > 0.9 * previous) return false;
+    if (iterations_ > 2 && relative > 0.9 * previous) return false;
     previous = relative;
   }
   return false;
 }
 
 bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const double> xp) {
-  if (!inverse_.empty() || columns_.empty()) {
-    if (!columns_.empty() && !solve_derivatives(t, x, xp)) predict_derivatives(t, x, xp);
-    if (columns_.empty()) predict_derivatives(t, x, xp);
-  } else {
+  if (columns_.empty() || supports_.front().inverse.empty() || !solve_derivatives(t, x, xp))
     predict_derivatives(t, x, xp);
-  }
   // twice if y moves: the projectors belong to the y that solves the array
   for (int round = 0; round < 2; ++round) {
     array_.evaluate(t, level_, X_, f_, J_);
     if (!all_finite(f_) || !std::isfinite(frobenius_norm(J_))) return false;
-    Matrix N(static_cast<int>(rows_.size()), n_), M(N.rows(), static_cast<int>(columns_.size()));
-    for (int i = 0; i < N.rows(); ++i) {
-      for (int j = 0; j < n_; ++j) N(i, j) = J_(rows_[i], j) * row_scale_[rows_[i]] * column_scale_[j];
-      for (int k = 0; k < M.columns(); ++k)
-        M(i, k) = J_(rows_[i], columns_[k]) * row_scale_[rows_[i]] * column_scale_[columns_[k]];
-    }
+    const Matrix N = scaled_part(false), M = scaled_part(true);
     const double reference = std::max(norm2_estimate(beside(N, M)), std::numeric_limits<double>::min());
     const Svd decomposition = svd(M);
-    inverse_ = pseudo_inverse(decomposition, rank_);
+    supports_.resize(1);
+    supports_.front().inverse = pseudo_inverse(decomposition, rank_);
     const Matrix null = columns(decomposition.U, rank_, M.rows() - rank_);
     const Svd constraints = svd(transpose_times(null, N));
     Z2_ = null * columns(constraints.U, 0, numbers_.a);
@@ -207,7 +243,7 @@ bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const
     T_ = T2 * columns(differential.V, numbers_.d, T2.columns() - numbers_.d);
     if (round == 0 && !columns_.empty()) {
       gather(f_);
-      const std::vector<double> move = times(inverse_, g_);
+      const std::vector<double> move = times(supports_.front().inverse, g_);
       if (norm(move) <= 1e-2) break;
       if (!solve_derivatives(t, x, xp)) break;
     }
@@ -216,9 +252,8 @@ bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const
   if (!has_anchor_) std::ranges::copy(x, anchor_.begin());
   has_anchor_ = true;
   if (!columns_.empty() && solve_derivatives(t, x, xp)) {
-    base_ = X_;
-    base_time_ = t;
-    has_base_ = true;
+    supports_.front().X = X_;
+    supports_.front().t = t;
   }
   return true;
 }

@@ -11,6 +11,8 @@ void Composite::start(System& system, const DensePolynomial& step) {
   guards_ = static_cast<std::size_t>(system.structure().guards);
   x_.resize(static_cast<std::size_t>(step.variables));
   xp_.resize(static_cast<std::size_t>(step.variables));
+  const std::vector<int>& read = system.structure().guard_variables;
+  few_ = read.size() < x_.size() / 4 ? std::span<const int>(read) : std::span<const int>();
 }
 
 void Composite::state(double s) {
@@ -19,6 +21,18 @@ void Composite::state(double s) {
   const double* row = step_->c.data() + static_cast<std::size_t>(step_->degree) * n;
   double* x = x_.data();
   double* xp = xp_.data();
+  if (!few_.empty()) {  // a large mode with guards on few variables
+    for (const int j : few_) {
+      double value = row[j], slope = 0.0;
+      for (int k = step_->degree; k-- > 0;) {
+        slope = slope * s + value;
+        value = value * s + step_->c[static_cast<std::size_t>(k) * n + static_cast<std::size_t>(j)];
+      }
+      x[j] = value;
+      xp[j] = slope / step_->h;
+    }
+    return;
+  }
   for (std::size_t j = 0; j < n; ++j) {
     x[j] = row[j];
     xp[j] = 0.0;

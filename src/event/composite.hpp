@@ -5,6 +5,7 @@
 #include <saltus/step/dense_polynomial.hpp>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace saltus {
@@ -36,6 +37,7 @@ class Composite {
   const DensePolynomial* step_ = nullptr;
   std::size_t guards_ = 0;
   std::vector<double> x_, xp_, shifted_;
+  std::span<const int> few_;  // the variables that the guards read, if these are few
 };
 
 }  // namespace saltus

@@ -75,12 +75,14 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
   std::vector<double> series;
+  bool all_slopes = false;
   if (cause == Cause::mode_change) {
     const Jump result = jump(system, t, x, analysis.values);
     if (!result.ok()) return {StatusCode::initialisation_failed, result.message, {}};
     x = result.x;
     xp = result.xp;
     series = result.X;
+    all_slopes = result.all_slopes;
   } else {
     const Initialisation result = initialise(system, t, x, analysis.values, options);
     const bool acceptable = result.ok() || result.status == InitialisationStatus::inconsistent_least_squares;
@@ -89,12 +91,13 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     x = result.x;
     xp = result.xp;
     series = result.X;
+    all_slopes = result.all_slopes;
   }
   if (needs_reduction(system.structure(), numbers)) {
     if (!analysis.reduced) analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
     analysis.reduced->restart(t, series);
   }
-  find_algebraic_slopes(system, t, analysis.values, x, xp);
+  if (!all_slopes) find_algebraic_slopes(system, t, analysis.values, x, xp);
   return check_finite(system, t, x, "value");
 }
 

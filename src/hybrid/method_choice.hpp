@@ -17,8 +17,9 @@ class MethodChoice {
   /// `dense_matters`: values inside the steps are used, by event location or by the user.
   MethodChoice(const SimulateOptions& options, bool dense_matters);
 
-  /// The stepper for a mode. Null if the method that was asked for cannot solve it; then `problem` says why.
-  Stepper* choose(const System& system, std::string& problem);
+  /// The stepper for a mode with this description. Null if the method that was asked for cannot solve it; then `problem`
+  /// says why.
+  Stepper* choose(const System& system, const std::string& mode, std::string& problem);
   /// Whether values inside the steps of this stepper are as accurate as those at their ends; otherwise an event is reached by a step that
   /// ends there.
   bool dense_is_accurate(const Stepper& stepper) const;
@@ -30,9 +31,11 @@ class MethodChoice {
   std::string description() const;
 
  private:
-  Method kind_for(const System& system, std::string& problem) const;
+  Method wanted_for(const std::string& mode) const;
+  Method kind_for(const System& system, Method wanted, std::string& problem) const;
 
   Method wanted_;
+  std::map<std::string, Method> mode_methods_;
   StepOptions options_;
   std::map<Method, std::unique_ptr<Stepper>> steppers_;
   std::map<Method, std::string> reasons_;

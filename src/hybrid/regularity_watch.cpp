@@ -34,14 +34,18 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
                             std::span<const double> x, std::span<const double> xp) {
   system_ = nullptr;
   if (!values || system.structure().constant_jacobian) return;
+  const bool same_mode = values == values_ && jacobian_ != nullptr;
   values_ = values;
   reduced_ = reduced;
   own_.reset();
-  jacobian_.reset();
+  if (!same_mode) jacobian_.reset();
   const Structure& s = system.structure();
-  if (values->certificate.valid && !values->structure.singular()) {
-    jacobian_ = std::make_unique<SystemJacobian>(s, values->structure);
-    if (!lu_.analyse(jacobian_->pattern())) return;
+  if (same_mode) {
+    // pattern and ordering are there already
+  } else if (values->certificate.valid && !values->structure.singular()) {
+    auto jacobian = std::make_unique<SystemJacobian>(s, values->structure);
+    if (!lu_.analyse(jacobian->pattern())) return;
+    jacobian_ = std::move(jacobian);
     Fx_.resize(s.state_pattern.row.size());
     Fxp_.resize(s.derivative_pattern.row.size());
     entries_.resize(jacobian_->pattern().row.size());
@@ -54,6 +58,11 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
   x_.resize(x.size());
   xp_.resize(x.size());
   interval_ = s.variables > large_mode ? large_mode_interval : 1;
+  if (same_mode && interval_ > 1) {  // what is known about a large mode stays: the count of steps goes on
+    last_.sign = 0;                  // but the state may have jumped across a singularity
+    last_time_ = t;
+    return;
+  }
   steps_ = 0;
   row_scale_.clear();
   last_ = read(t, x, xp);

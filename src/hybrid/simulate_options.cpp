@@ -17,9 +17,11 @@ std::string_view to_string(Method method) {
     case Method::taylor: return "taylor";
     case Method::rodas4: return "rodas4";
     case Method::rodas5p: return "rodas5p";
+    case Method::radau: return "radau";
     case Method::radau5: return "radau5";
     case Method::radau9: return "radau9";
     case Method::radau13: return "radau13";
+    case Method::bdf: return "bdf";
   }
   return "unknown";
 }

@@ -180,7 +180,7 @@ struct Simulator::Impl {
     x = transition.x;
     xp = controller.xp;
     std::string problem;
-    stepper = methods.choose(controller.consistency().integrable(*system), problem);
+    stepper = methods.choose(controller.consistency().integrable(*system), hybrid->describe(mode), problem);
     if (!stepper) {
       end({StatusCode::singular_mode, problem, {}});
       return false;
@@ -277,7 +277,7 @@ struct Simulator::Impl {
   /// The mode turned out to be stiff: goes on with another stepper.
   void change_method() {
     std::string problem;
-    Stepper* other = methods.choose(controller.consistency().integrable(*system), problem);
+    Stepper* other = methods.choose(controller.consistency().integrable(*system), hybrid->describe(mode), problem);
     if (!other) return;
     stepper = other;
     start_stepper(0.0);
@@ -650,6 +650,7 @@ struct Simulator::Impl {
 
   void record(Event event) {
     ++result.statistics_.events;
+    if (!options.keep_event_values) event.before = std::vector<double>(), event.after = std::vector<double>();
     result.events_.push_back(std::move(event));
   }
 

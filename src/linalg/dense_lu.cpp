@@ -3,17 +3,85 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <vector>
 
 #include <Eigen/LU>
 
 namespace saltus {
 
+namespace {
+
+/// Up to this size plain loops are faster than Eigen's, whose calls cost more than the work (measured).
+constexpr int largest_small = 3;
+
+}  // namespace
+
 template <class Scalar>
 struct BasicDenseLu<Scalar>::State {
-  Eigen::PartialPivLU<Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>> lu;
+  using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+
+  Eigen::PartialPivLU<Dense> lu;  // of large matrices
   mutable Eigen::Matrix<Scalar, Eigen::Dynamic, 1> work;
+  std::vector<Scalar> values, factors;  // of small ones, by columns; the diagonal of the factors is inverted
+  std::vector<int> pivot;               // row exchanged with row k in step k
   int n = 0;
   bool regular = false;
+
+  bool small() const { return n <= largest_small; }
+
+  bool factorise_small(std::span<const Scalar> matrix) {
+    const auto size = static_cast<std::size_t>(n);
+    values.assign(matrix.begin(), matrix.end());
+    factors = values;
+    pivot.resize(size);
+    for (std::size_t k = 0; k < size; ++k) {
+      Scalar* column = factors.data() + k * size;
+      std::size_t best = k;
+      for (std::size_t i = k + 1; i < size; ++i)
+        if (std::norm(column[i]) > std::norm(column[best])) best = i;
+      pivot[k] = static_cast<int>(best);
+      if (best != k)
+        for (std::size_t j = 0; j < size; ++j) std::swap(factors[j * size + k], factors[j * size + best]);
+      const double length = std::abs(column[k]);
+      if (!(length > 0.0) || !std::isfinite(length)) return false;
+      column[k] = Scalar(1) / column[k];
+      for (std::size_t i = k + 1; i < size; ++i) column[i] *= column[k];
+      for (std::size_t j = k + 1; j < size; ++j) {
+        Scalar* other = factors.data() + j * size;
+        const Scalar factor = other[k];
+        for (std::size_t i = k + 1; i < size; ++i) other[i] -= column[i] * factor;
+      }
+    }
+    return true;
+  }
+
+  void solve_small(Scalar* b) const {
+    const auto size = static_cast<std::size_t>(n);
+    for (std::size_t k = 0; k < size; ++k) std::swap(b[k], b[pivot[k]]);
+    for (std::size_t k = 0; k + 1 < size; ++k) {
+      const Scalar* column = factors.data() + k * size;
+      for (std::size_t i = k + 1; i < size; ++i) b[i] -= column[i] * b[k];
+    }
+    for (std::size_t k = size; k-- > 0;) {
+      const Scalar* column = factors.data() + k * size;
+      b[k] *= column[k];
+      for (std::size_t i = 0; i < k; ++i) b[i] -= column[i] * b[k];
+    }
+  }
+
+  void solve_small_transposed(Scalar* b) const {
+    const auto size = static_cast<std::size_t>(n);
+    for (std::size_t k = 0; k < size; ++k) {
+      const Scalar* column = factors.data() + k * size;
+      for (std::size_t i = 0; i < k; ++i) b[k] -= column[i] * b[i];
+      b[k] *= column[k];
+    }
+    for (std::size_t k = size; k-- > 0;) {
+      const Scalar* column = factors.data() + k * size;
+      for (std::size_t i = k + 1; i < size; ++i) b[k] -= column[i] * b[i];
+    }
+    for (std::size_t k = size; k-- > 0;) std::swap(b[k], b[pivot[k]]);
+  }
 };
 
 template <class Scalar>
@@ -37,6 +105,7 @@ bool BasicDenseLu<Scalar>::factorise(int n, std::span<const Scalar> values) {
   s.n = n;
   s.regular = std::ranges::all_of(values, [](const Scalar& v) { return std::isfinite(std::abs(v)); });
   if (!s.regular || n == 0) return s.regular;
+  if (s.small()) return s.regular = s.factorise_small(values);
   using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
   s.lu.compute(Eigen::Map<const Dense>(values.data(), n, n));
   s.work.resize(n);
@@ -50,6 +119,7 @@ template <class Scalar>
 void BasicDenseLu<Scalar>::solve(std::span<Scalar> b) const {
   assert(state_->regular && static_cast<int>(b.size()) == state_->n);
   if (b.empty()) return;
+  if (state_->small()) return state_->solve_small(b.data());
   Eigen::Map<Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> x(b.data(), state_->n);
   state_->work = x;
   x.noalias() = state_->lu.permutationP() * state_->work;
@@ -62,6 +132,7 @@ template <class Scalar>
 void BasicDenseLu<Scalar>::solve_transposed(std::span<Scalar> b) const {
   assert(state_->regular && static_cast<int>(b.size()) == state_->n);
   if (b.empty()) return;
+  if (state_->small()) return state_->solve_small_transposed(b.data());
   Eigen::Map<Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> x(b.data(), state_->n);
   const auto& factors = state_->lu.matrixLU();
   factors.template triangularView<Eigen::Upper>().transpose().solveInPlace(x);
@@ -73,7 +144,10 @@ void BasicDenseLu<Scalar>::solve_transposed(std::span<Scalar> b) const {
 template <class Scalar>
 double BasicDenseLu<Scalar>::reciprocal_condition() const {
   if (!state_->regular) return 0.0;
-  return state_->n == 0 ? 1.0 : static_cast<double>(state_->lu.rcond());
+  if (state_->n == 0) return 1.0;
+  if (state_->small())
+    state_->lu.compute(Eigen::Map<const typename State::Dense>(state_->values.data(), state_->n, state_->n));
+  return static_cast<double>(state_->lu.rcond());
 }
 
 template class BasicDenseLu<double>;

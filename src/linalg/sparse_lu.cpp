@@ -2,6 +2,7 @@
 #include <saltus/base/error.hpp>
 #include <saltus/linalg/lu.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <vector>
@@ -94,6 +95,17 @@ bool BasicSparseLu<Scalar>::analyse(const SparsePattern& pattern) {
   if (pattern.columns == 0) return true;
   s.symbolic = klu_analyze(pattern.columns, s.pattern.start.data(), s.pattern.row.data(), &s.common);
   return s.symbolic && s.symbolic->structural_rank == pattern.columns;
+}
+
+template <class Scalar>
+double BasicSparseLu<Scalar>::expected_entries() const {
+  const klu_symbolic* s = state_->symbolic;
+  return s ? std::max(s->lnz, 0.0) + std::max(s->unz, 0.0) : 0.0;
+}
+
+template <class Scalar>
+double BasicSparseLu<Scalar>::expected_operations() const {
+  return state_->symbolic ? std::max(state_->symbolic->est_flops, 0.0) : 0.0;
 }
 
 template <class Scalar>

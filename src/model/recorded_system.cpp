@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <unordered_map>
 
 #include "model/linear_guards.hpp"
 #include "model/lock_structure.hpp"
@@ -98,6 +99,7 @@ struct RecordedSystem::Impl {
     common.equations = static_cast<int>(eq.equations.size());
     common.guards = static_cast<int>(eq.guards.size());
     common.explicit_ode = explicit_ode;
+    find_guard_variables();
     std::vector<Expr> all = jx.values;
     all.insert(all.end(), jxp.values.begin(), jxp.values.end());
     common.linear = !depends_on_kind(all, {SymbolKind::variable, SymbolKind::derivative});
@@ -120,6 +122,21 @@ struct RecordedSystem::Impl {
       throw UsageError("RecordedSystem: one nominal value per variable is needed");
     for (const Expr& x : eq.variables)
       if (!x.is_symbol()) throw UsageError("RecordedSystem: a variable must be a symbol");
+  }
+
+  void find_guard_variables() {
+    const auto graph = common_graph(eq.guards);
+    if (!graph) return;
+    std::unordered_map<NodeId, int> index;
+    for (std::size_t j = 0; j < eq.variables.size(); ++j) index.emplace(eq.variables[j].in(*graph), static_cast<int>(j));
+    std::vector<int>& read = common.guard_variables;
+    const auto add = [&](NodeId id) {
+      if (const auto it = index.find(id); it != index.end()) read.push_back(it->second);
+    };
+    for (const Expr& x : symbols_of(eq.guards, SymbolKind::variable)) add(x.id());
+    for (const Expr& d : symbols_of(eq.guards, SymbolKind::derivative)) add(graph->symbol_of(d.id()).base);
+    std::sort(read.begin(), read.end());
+    read.erase(std::unique(read.begin(), read.end()), read.end());
   }
 
   bool uses_external() const {

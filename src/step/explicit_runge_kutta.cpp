@@ -353,7 +353,7 @@ StepOutcome ExplicitRungeKutta::advance(double limit) {
       return failure;
     }
     const double factor =
-        result == Attempt::not_finite ? StepController::after_not_finite : controller_.after_rejection(error_);
+        result == Attempt::not_finite ? StepController::after_not_finite : controller_.after_rejection(error_, size);
     h = std::max(size * factor, smallest);
   }
 }

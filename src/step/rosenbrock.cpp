@@ -4,8 +4,10 @@
 #include <saltus/step/rosenbrock.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "step/combination.hpp"
 #include "step/first_step.hpp"
 #include "step/shifted_matrix.hpp"
 #include "step/step_controller.hpp"
@@ -30,6 +32,7 @@ class Rosenbrock final : public Stepper {
   const DensePolynomial& dense() override;
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
+  std::string linear_algebra() const override { return matrix_.description(); }
 
  private:
   enum class Attempt { good, inaccurate, not_finite, singular };
@@ -39,7 +42,7 @@ class Rosenbrock final : public Stepper {
   bool linearise();
   double* stage(int i) { return stages_.data() + static_cast<std::size_t>(i) * x0_.size(); }
   double error_ratio();
-  void combine(const double* weights, int count, std::span<double> sum);
+  void combine(const double* weights, int count, const double* base, std::span<double> sum);
   void end_slopes();
 
   const RosenbrockTableau& tableau_;
@@ -94,28 +97,23 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   error_ = 0.0;
   not_finite_at_ = first_not_finite(x1_);
   started_badly_ = not_finite_at_ >= 0;
-  if (!started_badly_) {
-    // the matrix E is needed before the first evaluation of an explicit right-hand side
-    system.jacobian(t_, x1_, zero_, Fx_, Fxp_);
-    started_badly_ = !evaluate(t_, x1_, f1_);
-  }
-  if (!structure.explicit_ode) std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
+  if (!started_badly_) started_badly_ = !evaluate(t_, x1_, f1_);
+  if (structure.explicit_ode)
+    std::copy(f1_.begin(), f1_.end(), xp_.begin());
+  else
+    std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
 }
 
-/// f = -F(t, x, 0); an explicit right-hand side also leaves x' in xp_.
+/// f = -F(t, x, 0), which for explicit modes is their right-hand side.
 bool Rosenbrock::evaluate(double t, std::span<const double> x, std::span<double> f) {
   ++statistics_.evaluations;
   if (structure_->explicit_ode) {
-    system_->rhs(t, x, xp_);
-    not_finite_at_ = first_not_finite(xp_);
-    if (not_finite_at_ >= 0) return false;
-    std::fill(f.begin(), f.end(), 0.0);
-    multiply_add(structure_->derivative_pattern, Fxp_, xp_, 1.0, f);
-    return true;
+    system_->rhs(t, x, f);
+  } else {
+    system_->residual(t, x, zero_, f);
+    for (double& value : f) value = -value;
   }
-  system_->residual(t, x, zero_, f);
-  for (double& value : f) value = -value;
   not_finite_at_ = first_not_finite(f);
   return not_finite_at_ < 0;
 }
@@ -134,14 +132,9 @@ bool Rosenbrock::linearise() {
   return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0 && first_not_finite(Ft_) < 0;
 }
 
-void Rosenbrock::combine(const double* weights, int count, std::span<double> sum) {
-  std::fill(sum.begin(), sum.end(), 0.0);
-  for (int i = 0; i < count; ++i) {
-    if (weights[i] == 0.0) continue;
-    const double w = weights[i];
-    const double* u = stage(i);
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += w * u[j];
-  }
+/// sum = base + the weighted stages; base may be null.
+void Rosenbrock::combine(const double* weights, int count, const double* base, std::span<double> sum) {
+  add_combination(stages_.data(), x0_.size(), weights, count, base, sum);
 }
 
 Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
@@ -165,8 +158,7 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
         const double* previous = stage(i - 1);
         for (std::size_t j = 0; j < n; ++j) y_[j] += previous[j];
       } else {
-        combine(a, i, y_);
-        for (std::size_t j = 0; j < n; ++j) y_[j] += x0_[j];
+        combine(a, i, x0_.data(), y_);
       }
       if (first_not_finite(y_) >= 0) {
         not_finite_at_ = first_not_finite(y_);
@@ -174,8 +166,13 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
       }
       const double c = tableau_.c[i];
       if (!evaluate(c == 1.0 ? end.t : t_ + c * h, y_, u)) return Attempt::not_finite;
-      combine(tableau_.C.data() + i * s, i, sum_);
-      multiply_add(structure_->derivative_pattern, Fxp_, sum_, 1.0 / h, u);
+      combine(tableau_.C.data() + i * s, i, nullptr, sum_);
+      if (structure_->explicit_ode) {  // E is the identity
+        const double ih = 1.0 / h;
+        for (std::size_t j = 0; j < n; ++j) u[j] += ih * sum_[j];
+      } else {
+        multiply_add(structure_->derivative_pattern, Fxp_, sum_, 1.0 / h, u);
+      }
     }
     if (const double hd = h * tableau_.d[i]; hd != 0.0)
       for (std::size_t j = 0; j < n; ++j) u[j] -= hd * Ft_[j];
@@ -212,7 +209,6 @@ StepOutcome Rosenbrock::advance(double limit) {
   const auto give_up = [this](StepResult result, int worst) {
     x0_.swap(x1_);
     f0_.swap(f1_);
-    if (structure_->explicit_ode) system_->rhs(t_, x1_, xp_);  // stages have used xp_
     error_ = 0.0;
     return StepOutcome{result, worst};
   };
@@ -233,7 +229,10 @@ StepOutcome Rosenbrock::advance(double limit) {
       t_ = end.t;
       h_done_ = end.h;
       dense_ready_ = false;
-      if (!structure_->explicit_ode) end_slopes();
+      if (structure_->explicit_ode)
+        std::copy(f1_.begin(), f1_.end(), xp_.begin());
+      else
+        end_slopes();
       ++statistics_.steps;
       return {};
     }
@@ -245,17 +244,19 @@ StepOutcome Rosenbrock::advance(double limit) {
       return give_up(StepResult::not_finite, not_finite_at_);
     }
     const double factor =
-        result == Attempt::inaccurate ? controller_.after_rejection(error_) : StepController::after_not_finite;
+        result == Attempt::inaccurate ? controller_.after_rejection(error_, size) : StepController::after_not_finite;
     h = std::max(size * factor, smallest);
   }
 }
 
-/// The derivative of the dense output at theta = 1: x_1 - x_0 - sum_k sum_j dense_kj u_j, over h.
+/// The derivative of the dense output at the end of the step.
 void Rosenbrock::end_slopes() {
-  for (std::size_t j = 0; j < xp_.size(); ++j) xp_[j] = x1_[j] - x0_[j];
-  for (int k = 0; k < tableau_.dense_degree - 1; ++k) {
-    combine(tableau_.dense.data() + k * tableau_.stages, tableau_.stages, sum_);
-    for (std::size_t j = 0; j < xp_.size(); ++j) xp_[j] -= sum_[j];
+  dense();
+  const std::size_t n = xp_.size();
+  std::copy_n(dense_.c.begin() + static_cast<std::ptrdiff_t>(n), n, xp_.begin());
+  for (int k = 2; k <= dense_.degree; ++k) {
+    const double* c = dense_.c.data() + static_cast<std::size_t>(k) * n;
+    for (std::size_t j = 0; j < n; ++j) xp_[j] += k * c[j];
   }
   for (double& value : xp_) value /= h_done_;
 }
@@ -266,20 +267,17 @@ const DensePolynomial& Rosenbrock::dense() {
   dense_.t0 = t0_;
   dense_.h = h_done_;
   const std::size_t n = x0_.size();
+  const int s = tableau_.stages, last = tableau_.dense_degree - 2;
   double* c = dense_.c.data();
-  std::fill(dense_.c.begin(), dense_.c.end(), 0.0);
-  for (std::size_t j = 0; j < n; ++j) {
-    c[j] = x0_[j];
-    c[n + j] = x1_[j] - x0_[j];
-  }
-  // theta (1-theta) theta^k q = theta^(k+1) q - theta^(k+2) q
-  for (int k = 0; k < tableau_.dense_degree - 1; ++k) {
-    combine(tableau_.dense.data() + k * tableau_.stages, tableau_.stages, sum_);
-    double *low = c + n * static_cast<std::size_t>(k + 1), *high = low + n;
-    for (std::size_t j = 0; j < n; ++j) {
-      low[j] += sum_[j];
-      high[j] -= sum_[j];
-    }
+  std::copy(x0_.begin(), x0_.end(), c);
+  for (std::size_t j = 0; j < n; ++j) c[n + j] = x1_[j] - x0_[j];
+  // theta (1-theta) theta^k q_k = theta^(k+1) q_k - theta^(k+2) q_k: coefficient k + 1 is q_k - q_(k-1)
+  const auto q = [&](int k, int j) { return k < 0 || k > last ? 0.0 : tableau_.dense[static_cast<std::size_t>(k * s + j)]; };
+  std::array<double, 16> weights{};
+  for (int k = 0; k <= last + 1; ++k) {
+    for (int j = 0; j < s; ++j) weights[j] = q(k, j) - q(k - 1, j);
+    double* target = c + n * static_cast<std::size_t>(k + 1);
+    combine(weights.data(), s, k == 0 ? target : nullptr, {target, n});
   }
   return dense_;
 }

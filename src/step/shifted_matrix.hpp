@@ -3,11 +3,11 @@
 #pragma once
 
 #include <saltus/dae/system.hpp>
-#include <saltus/linalg/lu.hpp>
+#include <saltus/linalg/structured_lu.hpp>
 
 #include <complex>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace saltus {
@@ -16,24 +16,24 @@ namespace saltus {
 template <class Scalar>
 class ShiftedMatrix {
  public:
-  /// Chooses the method for a mode. Cheap if the patterns are those of before. Throws UsageError if the system is not
-  /// square.
+  /// Prepares for a mode. Cheap if the patterns are those of before. Throws UsageError if the system is not square.
   void set_structure(const Structure& structure);
   /// Factorises c F_x' + F_x with values at the places of the two patterns; false if it is singular or not finite.
   bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp);
   /// b := (c F_x' + F_x)^{-1} b.
-  void solve(std::span<Scalar> b) const;
-  /// "dense" or "sparse".
-  std::string_view kind() const { return dense_ ? "dense" : "sparse"; }
+  void solve(std::span<Scalar> b) const { lu_.solve(b); }
+  bool analysed() const { return lu_.analysed(); }
+  /// What was chosen with the first values: "banded (1 + 1)".
+  std::string description() const { return lu_.description(); }
 
  private:
-  SparsePattern state_pattern_, derivative_pattern_;
+  bool same_patterns(const Structure& structure) const;
+
   int n_ = -1;
-  bool dense_ = true;
-  std::vector<int> from_x_, from_xp_;  // places in values_
+  std::vector<int> from_x_, from_xp_;  // places of the entries of F_x and F_x' in values_
+  std::vector<int> x_start_, xp_start_;
   std::vector<Scalar> values_;
-  BasicDenseLu<Scalar> dense_lu_;
-  BasicSparseLu<Scalar> sparse_lu_;
+  BasicStructuredLu<Scalar> lu_;
 };
 
 extern template class ShiftedMatrix<double>;

@@ -319,5 +319,38 @@ TEST(Simulator, AdvancesToGivenTimes) {
   EXPECT_EQ(s.trajectory().events().size(), 13u);
 }
 
+TEST(Simulate, TakesAMethodForEachMode) {
+  Model m("two modes");
+  const Expr x = m.variable("x", 1.0);
+  auto slow = m.mode("slow"), fast = m.mode("fast");
+  slow.equation(der(x) == -x);
+  fast.equation(der(x) == -100.0 * (x - 1.0));
+  slow.transition(x < 0.5).to(fast);
+  fast.transition(x > 0.9).to(slow);
+  const auto run = simulate(m, {.stop = 2.0, .method = Method::tsit5, .mode_methods = {{"fast", Method::rodas4}}});
+  EXPECT_NE(run.statistics().method.find("tsit5"), std::string::npos) << run.statistics().method;
+  EXPECT_NE(run.statistics().method.find("rodas4"), std::string::npos) << run.statistics().method;
+  const auto one = simulate(m, {.stop = 2.0, .method = Method::tsit5});
+  EXPECT_EQ(one.statistics().method.find("rodas4"), std::string::npos);
+  ASSERT_EQ(run.events().size(), one.events().size());
+  EXPECT_NEAR(run.events().back().t, one.events().back().t, 1e-5);  // rtol 1e-6, a few events
+}
+
+TEST(Simulate, KeepsNoValuesOfEventsOnRequest) {
+  Model m("ball");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -0.9 * v);
+  const auto with = simulate(m, {.stop = 1.0});
+  const auto without = simulate(m, {.stop = 1.0, .keep_event_values = false});
+  ASSERT_EQ(with.events().size(), without.events().size());
+  EXPECT_EQ(with.events().front().before.size(), 2u);
+  EXPECT_TRUE(without.events().front().before.empty());
+  EXPECT_TRUE(without.events().front().after.empty());
+  EXPECT_EQ(with.events().front().jump, without.events().front().jump);
+  EXPECT_EQ(with.final(), without.final());
+}
+
 }  // namespace
 }  // namespace saltus

@@ -35,6 +35,15 @@ TEST_F(RecordedSystemTest, ExplicitEquationsAreRecognisedInAnyOrderAndScale) {
   EXPECT_THROW(s.set_data(std::vector{0.0}), UsageError);
 }
 
+TEST_F(RecordedSystemTest, KnowsWhichVariablesItsGuardsRead) {
+  const Expr z(graph, graph->symbol("z", SymbolKind::variable));
+  RecordedSystem s({.time = t,
+                    .variables = {x, y, z},
+                    .equations = {der(x) - y, y * y - x, der(z) + z * y},
+                    .guards = {der(z) - t, x * x - 1.0}});
+  EXPECT_EQ(s.structure().guard_variables, (std::vector{0, 2}));
+}
+
 TEST_F(RecordedSystemTest, AZeroCoefficientMeansNoExplicitForm) {
   RecordedSystem s({.time = t, .variables = {x}, .equations = {p * der(x) - x}, .data = {p}}, {0.0});
   EXPECT_FALSE(s.structure().explicit_ode);

@@ -15,6 +15,9 @@ Problem hires();
 Problem oregonator();
 /// Relaxation oscillation, eps = 1e-6, to t = 2.
 Problem van_der_pol();
+/// Mixes a signal of low with one of high frequency: 15 equations, diodes, stray capacitances of 2e-12 F that make
+/// it stiff and oscillating, to t = 1e-3.
+Problem ring_modulator();
 /// Amplifier with two transistors, a DAE of index 1 with a singular constant mass matrix, to t = 0.2.
 Problem transistor_amplifier();
 

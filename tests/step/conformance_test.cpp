@@ -1,4 +1,5 @@
 // Every stepper of the library, one case each.
+#include <saltus/step/bdf.hpp>
 #include <saltus/step/explicit_runge_kutta.hpp>
 #include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
@@ -52,10 +53,33 @@ INSTANTIATE_TEST_SUITE_P(Rosenbrock, StepperSuite,
                                            rosenbrock_case("Rodas5P", rodas_5p(), 5, 4)),
                          case_name);
 
+/// The order varies with the problem; for the measurement it is fixed.
+StepperCase variable_radau_case() {
+  StepperCase radau = radau_case("Radau", 9, 5, false);
+  radau.make = [](StepOptions options) { return make_radau(std::move(options), {.order = 0}); };
+  return radau;
+}
+
 INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite,
                          ::testing::Values(radau_case("Radau5", 5, 4, true), radau_case("Radau9", 9, 5, false),
-                                           radau_case("Radau13", 13, 7, false)),
+                                           radau_case("Radau13", 13, 7, false), variable_radau_case()),
                          case_name);
+
+/// The order varies with the solution; for the measurement it is fixed. The first step is one of the starting method.
+StepperCase bdf_case() {
+  return {.name = "Bdf",
+          .make = [](StepOptions options) { return make_bdf(std::move(options)); },
+          .order = 5,
+          .dense_order = 4,
+          .fewest_steps = 24,
+          .smooth_dense = false,
+          .make_for_order =
+              [](StepOptions options) {
+                return make_bdf(std::move(options), {.fixed_order = true, .fixed_iterations = 15});
+              }};
+}
+
+INSTANTIATE_TEST_SUITE_P(Bdf, StepperSuite, ::testing::Values(bdf_case()), case_name);
 
 /// The order is that of the tolerance in use; for the measurement it is fixed.
 StepperCase taylor_case(int order) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "problems/linear.hpp"
 #include "problems/mechanics.hpp"
 
 namespace saltus {
@@ -65,8 +66,13 @@ TEST(HighIndex, RadauSolvesThePendulumWithErrorsInProportionToTheTolerance) {
                          std::to_string(run.acceleration / 1e-15));
       // seven swings; an error in the angle at each of a dozen steps per swing shifts the phase of all that follow
       EXPECT_LT(error, 1000.0 * tolerance) << order;
-      // one set of projectors serves a step of limited length only, which the long steps of the higher orders run into
-      EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order == 5 ? 8 : 2)) << order;
+      // the array is solved near each stage: with its pseudo-inverse at the middle alone orders 9 and 13 took 213 and 254
+      if (order > 5 && tolerance == 1e-7) {
+        EXPECT_LT(run.statistics.steps, 190) << order;
+      }
+      // one Jacobian, taken in the middle, serves a step of limited length only, which the long steps of the higher
+      // orders run into
+      EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order == 5 ? 8 : 3)) << order;
     }
 }
 
@@ -74,9 +80,43 @@ TEST(HighIndex, ConstraintsDoNotDrift) {
   Motion run;
   integrate_pendulum(100.0, 1e-10, 9, run);
   if (HasFatalFailure()) return;
+  // Newton's method ends where its error is below 1e-4 of the tolerance, 1e-14 here; the multiplier is of size 30
   EXPECT_LT(run.position, 1e-12);
-  EXPECT_LT(run.velocity, 1e-11);
-  EXPECT_LT(run.acceleration, 1e-10);
+  EXPECT_LT(run.velocity, 1e-12);
+  EXPECT_LT(run.acceleration, 1e-12);
+}
+
+/// The last component of z for x = Q(t) z: the free one (see rotating_block).
+double free_component(int block, double t, std::vector<double> z) {
+  for (int k = 0; k < block; ++k) {
+    const double w = 0.7 + 0.3 * k, c = std::cos(w * t), s = std::sin(w * t), zi = z[k], zj = z[k + 1];
+    z[k] = c * zi + s * zj;
+    z[k + 1] = c * zj - s * zi;
+  }
+  return z[static_cast<std::size_t>(block)];
+}
+
+TEST(HighIndex, LinearDaesUpToIndex5KeepTheirTolerance) {
+  for (int block = 1; block <= 5; ++block)
+    for (const double tolerance : {1e-5, 1e-8}) {
+      const auto p = problems::rotating_block(block);
+      Motion run;
+      double free = 0.0, largest = 0.0;
+      bool first = true;
+      integrate(p, 1.5, tolerance, 0, run, [&](const Stepper& s) {
+        const std::vector<double> x(s.x().begin(), s.x().end());
+        const auto particular = [](double t) { return 0.5 * (std::sin(t) - std::cos(t)); };
+        if (first) free = (free_component(block, s.t(), x) - particular(s.t())) * std::exp(s.t());
+        first = false;
+        const std::vector<double> exact =
+            problems::rotating_block_solution(block, s.t(), free * std::exp(-s.t()) + particular(s.t()));
+        for (std::size_t j = 0; j < x.size(); ++j) largest = std::max(largest, std::abs(x[j] - exact[j]));
+      });
+      if (HasFatalFailure()) return;
+      RecordProperty("index" + std::to_string(block), std::to_string(largest / tolerance));
+      // the block itself is solved, not integrated: its values, up to 5^4 in size, follow from the array
+      EXPECT_LT(largest, 100.0 * tolerance) << "index " << block;
+    }
 }
 
 TEST(HighIndex, CarAxisReachesItsReference) {

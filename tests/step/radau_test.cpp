@@ -58,6 +58,35 @@ TEST(Collocation, DifferentiatesPolynomialsExactly) {
   }
 }
 
+TEST(Radau, OfVariableOrderTakesTheOrderThatPays) {
+  // never much worse than the best fixed order, on problems where different ones are best
+  for (const double rtol : {1e-4, 1e-7, 1e-10}) {
+    std::vector<problem::Problem> problems;
+    problems.push_back(problem::hires());
+    problems.push_back(problem::oregonator());
+    problems.push_back(problem::van_der_pol());
+    for (auto& problem : problems) {
+      const double atol = 1e-3 * rtol;
+      const auto cost = [&](int order, double& worst) {
+        auto stepper = make_radau({.rtol = rtol, .atol = {atol}}, {.order = order});
+        suite::error_at_end(*stepper, problem);
+        worst = 0.0;
+        for (std::size_t j = 0; j < problem.x1.size(); ++j)
+          worst = std::max(worst, std::abs(stepper->x()[j] - problem.x1[j]) / (rtol * std::abs(problem.x1[j]) + atol));
+        return static_cast<double>(stepper->statistics().evaluations);
+      };
+      double worst = 0.0, unused = 0.0;
+      const double variable = cost(0, worst);
+      double best = 1e300;
+      for (const int order : {5, 9, 13}) best = std::min(best, cost(order, unused));
+      RecordProperty(problem.name + std::to_string(rtol),
+                     std::to_string(worst) + " with " + std::to_string(variable / best) + " of the least evaluations");
+      EXPECT_LT(worst, 300.0) << problem.name << ", " << rtol;
+      EXPECT_LT(variable, 1.5 * best) << problem.name << ", " << rtol;
+    }
+  }
+}
+
 std::unique_ptr<Stepper> exact_radau(StepOptions options, int order) {
   return make_radau(std::move(options), {.order = order, .fixed_iterations = 40});
 }

@@ -18,6 +18,7 @@ struct StepperCase {
   std::function<std::unique_ptr<Stepper>(StepOptions)> make;
   double order = 0;          ///< to be measured with fixed steps
   double dense_order = 0;    ///< q: the polynomial's error within one step behaves like h^(q+1)
+  double fewest_steps = 6;   ///< to begin the measurement with
   bool smooth_dense = true;  ///< the polynomial has the slopes of the solution at both ends
   /// For implicit methods: the same method with Newton iterations to the last digit, so that fixed steps show the
   /// order.

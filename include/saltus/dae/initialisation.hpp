@@ -58,6 +58,7 @@ struct Initialisation {
   int iterations = 0;
   std::vector<double> steps;  ///< norms of the scaled corrections of the last iteration sequence
   double residual = 0.0;      ///< largest |F| at the end
+  bool all_slopes = false;    ///< xp is exact for never differentiated variables too
   int freedom = 0;  ///< with extra conditions: how many more could have been given; the start values filled in
   // for overfixed:
   std::vector<int>

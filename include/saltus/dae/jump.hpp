@@ -23,6 +23,7 @@ struct Jump {
   JumpRule rule = JumpRule::impulsive;  ///< the rule that was used: modes that are not regular get least squares
   std::vector<double> x, xp;            ///< after the jump
   std::vector<double> X;                ///< Taylor coefficients as in Initialisation
+  bool all_slopes = false;              ///< as in Initialisation
   double size =
       0.0;  ///< largest change of a differentiated variable, relative to its scale; 0 if only algebraic ones changed
   bool positions_moved =

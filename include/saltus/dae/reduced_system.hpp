@@ -68,8 +68,19 @@ class ReducedSystem final : public System {
 
  private:
   void choose_array(const CharacteristicValues& values);
+  /// Where y is known: its Taylor coefficients and the pseudo-inverse that finds it nearby.
+  struct Support {
+    double t = 0.0;
+    std::vector<double> X;
+    Matrix inverse;
+  };
+
   bool solve_derivatives(double t, std::span<const double> x, std::span<const double> xp);
+  bool iterate_derivatives(double t, const Matrix& inverse);
+  bool add_support(double t);
+  const Support& nearest(double t) const;
   void predict_derivatives(double t, std::span<const double> x, std::span<const double> xp);
+  Matrix scaled_part(bool derivatives) const;
   void gather(std::span<const double> all);
 
   System* system_;
@@ -79,12 +90,12 @@ class ReducedSystem final : public System {
   int n_, m_, level_ = 0, rank_ = 0;
   std::vector<int> rows_, columns_;               // the part of the array that is used; columns of y only
   std::vector<double> row_scale_, column_scale_;  // of all rows and columns of the array
-  Matrix Z1_, Z2_, T_, inverse_;  // in scaled coordinates; inverse_ is the pseudo-inverse of the part for y
+  Matrix Z1_, Z2_, T_;  // in scaled coordinates
   std::vector<double> anchor_;    // x at the last restart; points in between are guesses of an integrator
   bool has_anchor_ = false;
-  std::vector<double> X_, base_;  // current coefficients; those at the last refresh
-  double base_time_ = 0.0;
-  bool has_base_ = false;
+  std::vector<double> X_;  // current coefficients
+  std::vector<Support> supports_;  // of the last refresh, and others that y needed since then
+  int iterations_ = 0;             // of the last solution for y
   double margin_ = 1.0, first_margin_ = 0.0;
   std::vector<double> f_, g_, step_, F_;
   Matrix J_;

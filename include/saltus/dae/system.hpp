@@ -27,6 +27,8 @@ struct Structure {
   bool constant_jacobian = false;  ///< linear, and F_x, F_x' do not depend on t either
   bool constant_mass = false;  ///< F is affine in x' with a constant matrix F_x'
   bool taylor = false;        ///< the taylor functions are there
+  bool moving = false;  ///< every call of jacobian() fixes the equations anew (ReducedSystem): refresh them in every step
+  std::vector<int> guard_variables = {};  ///< the only ones whose values or derivatives the guards read; empty: not known
 
   /// Whether x_j' occurs in F.
   bool differentiated(int j) const { return derivative_pattern.start[j] < derivative_pattern.start[j + 1]; }

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +26,9 @@ enum class Method {
   dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
   taylor,                      ///< Taylor series of high order, for smooth explicit modes
   rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
-  radau5, radau9, radau13,     ///< Radau IIA: stiff, and differential-algebraic of any index
+  radau,                       ///< Radau IIA of variable order: stiff, and differential-algebraic of any index
+  radau5, radau9, radau13,     ///< the same of fixed order
+  bdf,                         ///< backward differentiation of variable order: the same, for long stretches without events
 };
 /// The name as users write it: "auto", "dopri5", ….
 std::string_view to_string(Method method);
@@ -36,6 +40,9 @@ struct SimulateOptions {
   double atol = 1e-9;
   std::vector<double> atol_each = {};  ///< one per variable, instead of atol
   Method method = Method::automatic;
+  /// Methods of single modes, by the name of the explicit mode (or the whole description of a mode, as events show it);
+  /// `method` for all others.
+  std::map<std::string, Method> mode_methods = {};
   double max_step = std::numeric_limits<double>::infinity();
   double initial_step = 0.0;
   std::int64_t max_steps = 10'000'000;
@@ -43,6 +50,7 @@ struct SimulateOptions {
   bool stop_if_non_unique = false;  ///< where several continuations are possible; otherwise one is chosen and the event says so
   bool stop_if_chattering = false;  ///< where guards switch to and fro in short intervals; otherwise the result names them
   bool keep_steps = true;      ///< keep dense output; without it the trajectory has its events and its end only
+  bool keep_event_values = true;  ///< keep the values of all variables before and after each event
   /// Called now and then; return false to end the run with what it has.
   std::function<bool(const Progress&)> progress = {};
 };

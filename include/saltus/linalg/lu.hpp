@@ -1,4 +1,4 @@
-// LU factorisations that are kept and used many times: dense with partial pivoting, sparse by KLU.
+// LU factorisations that are kept and used many times: dense and banded with partial pivoting, sparse by KLU.
 #pragma once
 
 #include <saltus/linalg/matrix.hpp>
@@ -8,6 +8,7 @@
 #include <concepts>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace saltus {
 
@@ -40,6 +41,37 @@ class BasicDenseLu {
 using DenseLu = BasicDenseLu<double>;
 using ComplexDenseLu = BasicDenseLu<std::complex<double>>;
 
+/// Banded LU with partial pivoting, stored by rows. The matrix is written in place: `clear`, set values()[place(i, j)],
+/// `factorise`. Allocates in set_shape only.
+template <class Scalar>
+class BasicBandedLu {
+ public:
+  /// n x n matrices with `lower` diagonals below and `upper` above the main one.
+  void set_shape(int n, int lower, int upper);
+  int size() const { return n_; }
+  int lower() const { return lower_; }
+  int upper() const { return upper_; }
+  /// Where entry (i, j), -lower <= j - i <= upper, stands in values().
+  std::size_t place(int i, int j) const {
+    return static_cast<std::size_t>(i) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(j - i + lower_);
+  }
+  std::span<Scalar> values() { return values_; }
+  void clear();
+  /// Replaces the matrix by its factors; false if it is singular or a pivot is not finite.
+  bool factorise();
+  /// b := A^{-1} b.
+  void solve(std::span<Scalar> b) const;
+
+ private:
+  int n_ = 0, lower_ = 0, upper_ = 0, width_ = 1;
+  std::vector<Scalar> values_;
+  std::vector<int> pivot_;  // by how much the row exchanged with row k in step k lies below it
+  bool exchanged_ = false;
+};
+
+using BandedLu = BasicBandedLu<double>;
+using ComplexBandedLu = BasicBandedLu<std::complex<double>>;
+
 /// Sparse LU by SuiteSparse KLU (block triangular form, then Gilbert-Peierls per block): made for circuit-like
 /// matrices. The ordering is computed once per pattern; factorisations with the pivots of the one before are tried
 /// first and repeated with fresh pivots when these turn out to be bad.
@@ -54,6 +86,9 @@ class BasicSparseLu {
   int size() const;
   /// Orders the pattern. Throws UsageError if it is not square; false if it is structurally singular.
   bool analyse(const SparsePattern& pattern);
+  /// What a factorisation will cost, as the ordering predicts: entries of both factors, and multiplications.
+  double expected_entries() const;
+  double expected_operations() const;
   /// Factorises the matrix with these values at the places of the analysed pattern; false if it is singular.
   bool factorise(std::span<const Scalar> values);
   /// b := A^{-1} b.

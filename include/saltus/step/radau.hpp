@@ -8,7 +8,7 @@
 namespace saltus {
 
 struct RadauOptions {
-  int order = 5;  ///< 5, 9 or 13 (3, 5 or 7 stages)
+  int order = 5;  ///< 5, 9 or 13 (3, 5 or 7 stages); 0: variable, by the tolerance and the convergence of the iteration
   int fixed_iterations =
       0;  ///< exactly so many Newton iterations per step, for measurements; 0: as many as the tolerance needs
 };

@@ -1,0 +1,36 @@
+// Linear combinations of stages: what methods with many stages do most in large systems.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace saltus {
+
+/// sum = base + weights_0 u_0 + … for `count` vectors of length n that stand behind each other; a null base is zero, and
+/// base may be sum itself. In pieces that stay in the cache, four vectors at a time; always in the same order, so that
+/// the same input gives the same bits.
+inline void add_combination(const double* vectors, std::size_t n, const double* weights, int count, const double* base,
+                            std::span<double> sum) {
+  constexpr std::size_t piece = 1024;
+  for (std::size_t first = 0; first < n; first += piece) {
+    const std::size_t length = std::min(piece, n - first);
+    double* const s = sum.data() + first;
+    if (base == nullptr)
+      std::fill(s, s + length, 0.0);
+    else if (base != sum.data())
+      std::copy_n(base + first, length, s);
+    const double* u = vectors + first;
+    int i = 0;
+    for (; i + 4 <= count; i += 4, u += 4 * n) {
+      const double a = weights[i], b = weights[i + 1], c = weights[i + 2], d = weights[i + 3];
+      const double *v = u + n, *w = v + n, *x = w + n;
+      for (std::size_t j = 0; j < length; ++j) s[j] += (a * u[j] + b * v[j]) + (c * w[j] + d * x[j]);
+    }
+    for (; i < count; ++i, u += n)
+      if (const double a = weights[i]; a != 0.0)
+        for (std::size_t j = 0; j < length; ++j) s[j] += a * u[j];
+  }
+}
+
+}  // namespace saltus

@@ -1,0 +1,212 @@
+// The nonlinear system of a Radau step: Jacobians, the simplified Newton iteration, the error estimate (formulas in
+// radau.cpp).
+#include "step/radau_stepper.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "step/fast_power.hpp"
+
+namespace saltus {
+namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+
+}  // namespace
+
+bool Radau::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
+  system_->residual(t, x, xp, F);
+  ++statistics_.evaluations;
+  bad_ = first_not_finite(F);
+  return bad_ < 0;
+}
+
+bool Radau::update_jacobian(double h) {
+  if (at_middle_ && has_polynomial_) {
+    const std::size_t n = x_.size();
+    const double theta = 1.0 + 0.5 * h / h_done_;
+    std::copy(x_old_.begin(), x_old_.end(), y_.begin());
+    std::fill(yp_.begin(), yp_.end(), 0.0);
+    double power = 1.0;
+    for (int k = 0; k < polynomial_degree_; ++k) {
+      const double* q = stage(polynomial_, k);
+      for (std::size_t j = 0; j < n; ++j) {
+        yp_[j] += (k + 1) * power / h_done_ * q[j];
+        y_[j] += power * theta * q[j];
+      }
+      power *= theta;
+    }
+    system_->jacobian(t_ + 0.5 * h, y_, yp_, Fx_, Fxp_);
+  } else {
+    system_->jacobian(t_, x_, xp_, Fx_, Fxp_);
+  }
+  ++statistics_.jacobians;
+  jacobian_current_ = true;
+  jacobian_wanted_ = false;
+  factorised_for_ = 0.0;
+  return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0;
+}
+
+bool Radau::factorise(double h) {
+  if (factorised_for_ == h) return true;
+  ++statistics_.factorisations;
+  factorised_for_ = 0.0;
+  if (!real_.factorise(method_->gamma / h, Fx_, Fxp_)) return false;
+  for (std::size_t k = 0; k < method_->lambda.size(); ++k)
+    if (!complex_[k].factorise(method_->lambda[k] / h, Fx_, Fxp_)) return false;
+  // matrices that another order will need are analysed now: later steps shall not allocate
+  for (std::size_t k = method_->lambda.size(); k < complex_.size(); ++k)
+    if (!complex_[k].analysed()) complex_[k].factorise(method_->lambda.back() / h, Fx_, Fxp_);
+  factorised_for_ = h;
+  return true;
+}
+
+void Radau::predict(double h) {
+  const std::size_t n = x_.size();
+  for (int i = 0; i < s_; ++i) {
+    double* z = stage(Z_, i);
+    const double c = method_->c[i];
+    if (!has_polynomial_) {
+      for (std::size_t j = 0; j < n; ++j) z[j] = c * h * xp_[j];
+      continue;
+    }
+    const double theta = 1.0 + c * h / h_done_;
+    std::fill(z, z + n, 0.0);
+    double power = 1.0;
+    for (int k = 0; k < polynomial_degree_; ++k) {
+      power *= theta;
+      const double* q = stage(polynomial_, k);
+      for (std::size_t j = 0; j < n; ++j) z[j] += (power - 1.0) * q[j];
+    }
+  }
+}
+
+bool Radau::stage_residuals(const StepEnd& end) {
+  const std::size_t n = x_.size();
+  const double ih = 1.0 / end.h;
+  for (int i = 0; i < s_; ++i) {
+    const double* z = stage(Z_, i);
+    for (std::size_t j = 0; j < n; ++j) y_[j] = x_[j] + z[j];
+    std::fill(yp_.begin(), yp_.end(), 0.0);
+    for (int k = 0; k < s_; ++k) {
+      const double w = method_->inverse[i * s_ + k] * ih;
+      const double* zk = stage(Z_, k);
+      for (std::size_t j = 0; j < n; ++j) yp_[j] += w * zk[j];
+    }
+    const double t = i == s_ - 1 ? end.t : t_ + method_->c[i] * end.h;
+    if (!residual(t, y_, yp_, {stage(F_, i), n})) return false;
+  }
+  return true;
+}
+
+double Radau::correct() {
+  const std::size_t n = x_.size();
+  std::fill(complex_update_.begin(), complex_update_.end(), 0.0);
+  for (std::size_t k = 0; k < method_->lambda.size(); ++k) {
+    const Complex* inverse = method_->Tinv_complex.data() + k * static_cast<std::size_t>(s_);
+    const Complex* T = method_->T_complex.data() + k * static_cast<std::size_t>(s_);
+    std::fill(complex_work_.begin(), complex_work_.end(), Complex(0.0));
+    for (int i = 0; i < s_; ++i) {
+      const double* F = stage(F_, i);
+      for (std::size_t j = 0; j < n; ++j) complex_work_[j] -= inverse[i] * F[j];
+    }
+    complex_[k].solve(complex_work_);
+    for (int i = 0; i < s_; ++i) {
+      double* update = stage(complex_update_, i);
+      const double re = 2.0 * T[i].real(), im = 2.0 * T[i].imag();
+      for (std::size_t j = 0; j < n; ++j) update[j] += re * complex_work_[j].real() - im * complex_work_[j].imag();
+    }
+  }
+  std::fill(work_.begin(), work_.end(), 0.0);
+  for (int i = 0; i < s_; ++i) {
+    const double* F = stage(F_, i);
+    for (std::size_t j = 0; j < n; ++j) work_[j] -= method_->Tinv_real[i] * F[j];
+  }
+  real_.solve(work_);
+  double largest = 0.0;
+  for (int i = 0; i < s_; ++i) {
+    double *update = stage(complex_update_, i), *z = stage(Z_, i);
+    for (std::size_t j = 0; j < n; ++j) {
+      update[j] += method_->T_real[i] * work_[j];
+      z[j] += update[j];
+    }
+    largest = std::max(largest, largest_ratio({update, n}, false, nullptr));
+  }
+  return largest;
+}
+
+double Radau::largest_ratio(std::span<const double> v, bool differentiated_only, int* worst) {
+  double largest = 0.0;
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    if (differentiated_only && !differentiated_[j]) continue;
+    const double ratio = std::abs(v[j]) / tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
+    if (!(ratio <= largest)) {
+      largest = ratio;
+      if (worst) *worst = static_cast<int>(j);
+      if (std::isnan(ratio)) return std::numeric_limits<double>::infinity();
+    }
+  }
+  return largest;
+}
+
+Radau::Attempt Radau::newton(const StepEnd& end) {
+  predict(end.h);
+  double previous = 0.0;
+  // The first correction says nothing about the contraction, and that of the step before is no guide when the step size
+  // or the Jacobian has changed: one iteration is enough only if the correction itself is small.
+  double eta = 1.0;
+  for (iterations_ = 1; iterations_ <= std::max(most_iterations_, fixed_iterations_); ++iterations_) {
+    if (!stage_residuals(end)) return Attempt::not_finite;
+    const double size = correct();
+    ++statistics_.iterations;
+    if (!std::isfinite(size)) return Attempt::not_finite;
+    if (fixed_iterations_ > 0) {
+      if (iterations_ == fixed_iterations_) return Attempt::good;
+      continue;
+    }
+    if (iterations_ > 1) {
+      const double theta = size / previous;
+      contraction_ = iterations_ == 2 ? theta : std::sqrt(theta * contraction_);
+      // corrections at the level of rounding: as good as it gets
+      if (tolerances_.rtol() > 0.0 && size * tolerances_.rtol() < 100.0 * eps) return Attempt::good;
+      if (!(contraction_ < 0.99)) {
+        shrink_ = 0.5;
+        return Attempt::no_convergence;
+      }
+      eta = contraction_ / (1.0 - contraction_);
+      const double predicted = eta * size * std::pow(contraction_, most_iterations_ - 1 - iterations_);
+      if (predicted > newton_tolerance_) {
+        const double excess = std::clamp(predicted / newton_tolerance_, 1e-4, 20.0);
+        shrink_ = 0.8 * fast_power(excess, -1.0 / (4.0 + most_iterations_ - 1 - iterations_));
+        if (iterations_ < most_iterations_) return Attempt::no_convergence;
+      }
+    }
+    if (size == 0.0 || eta * size <= newton_tolerance_) return Attempt::good;
+    previous = size;
+  }
+  shrink_ = 0.5;
+  return Attempt::no_convergence;
+}
+
+double Radau::estimate(double h, bool retry) {
+  const std::size_t n = x_.size();
+  std::copy(xp_.begin(), xp_.end(), yp_.begin());
+  for (int i = 0; i < s_; ++i) {
+    const double w = method_->error[i] / h;
+    const double* z = stage(Z_, i);
+    for (std::size_t j = 0; j < n; ++j) yp_[j] += w * z[j];
+  }
+  std::fill(err_.begin(), err_.end(), 0.0);
+  multiply_add(structure_->derivative_pattern, Fxp_, yp_, 1.0, err_);
+  std::copy(err_.begin(), err_.end(), y_.begin());  // the right-hand side is needed again
+  real_.solve(err_);
+  double ratio = largest_ratio(err_, true, &worst_);
+  if (ratio <= 1.0 || !retry) return ratio;
+  for (std::size_t j = 0; j < n; ++j) work_[j] = x_[j] + err_[j];
+  if (!residual(t_, work_, xp_, err_)) return ratio;
+  for (std::size_t j = 0; j < n; ++j) err_[j] = y_[j] - err_[j];
+  real_.solve(err_);
+  return largest_ratio(err_, true, &worst_);
+}
+
+}  // namespace saltus

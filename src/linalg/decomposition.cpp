@@ -8,6 +8,14 @@
 
 #include "linalg/eigen_map.hpp"
 
+// Eigen's divide and conquer asserts, instead of failing, on some matrices whose entries span hundreds of orders of magnitude.
+#include <stdexcept>
+#undef eigen_assert
+#define eigen_assert(condition)                                 \
+  do {                                                          \
+    if (!(condition)) throw std::logic_error("Eigen: " #condition); \
+  } while (false)
+
 #include <Eigen/QR>
 #include <Eigen/SVD>
 
@@ -41,21 +49,25 @@ Svd svd(const Matrix& a, SvdForm form) {
     const auto& s = result.singularValues();
     return Svd{copy(result.matrixU()), {s.data(), s.data() + s.size()}, copy(result.matrixV())};
   };
-  const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a), options);
-  // divide and conquer fails now and then where the singular values span hundreds of orders of magnitude
-  if (!result.matrixU().allFinite() || !result.matrixV().allFinite() || !result.singularValues().allFinite())
-    return parts(Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::FullPivHouseholderQRPreconditioner>(
-        map(a), Eigen::ComputeFullU | Eigen::ComputeFullV));
-  return parts(result);
+  try {
+    const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a), options);
+    if (result.matrixU().allFinite() && result.matrixV().allFinite() && result.singularValues().allFinite()) return parts(result);
+  } catch (const std::logic_error&) {
+  }
+  return parts(Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::FullPivHouseholderQRPreconditioner>(
+      map(a), Eigen::ComputeFullU | Eigen::ComputeFullV));
 }
 
 std::vector<double> singular_values(const Matrix& a) {
   if (a.empty()) return {};
   require_finite(a);
-  const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a));
-  if (!result.singularValues().allFinite()) return svd(a).s;
-  const auto& s = result.singularValues();
-  return {s.data(), s.data() + s.size()};
+  try {
+    const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a));
+    const auto& s = result.singularValues();
+    if (s.allFinite()) return {s.data(), s.data() + s.size()};
+  } catch (const std::logic_error&) {
+  }
+  return svd(a).s;
 }
 
 double norm2(const Matrix& a) {

@@ -8,6 +8,8 @@
 #include <numbers>
 #include <random>
 
+#include "problems/friction_oscillator.hpp"
+
 namespace saltus {
 namespace {
 
@@ -69,60 +71,6 @@ TEST(SlidingForLong, TheStabilisedFieldStaysNear) {
 
 // --- the dry-friction oscillator x'' + x = sin(w t) - F sign(x') has a closed form between its events
 
-struct Closed {
-  int events = 0;  // crossings, beginnings and ends of sticking
-  double x = 0.0, v = 0.0;
-};
-
-Closed oscillator_in_closed_form(double F, double w, double stop, double x, double v) {
-  Closed result;
-  double t = 0.0;
-  int s = v > 0 ? 1 : v < 0 ? -1 : 0;  // 0: sticks
-  const auto pull = [&](double time) { return std::sin(w * time) - x; };
-  if (s == 0 && std::abs(pull(0.0)) > F) s = pull(0.0) > 0 ? 1 : -1;
-  while (t < stop) {
-    if (s == 0) {
-      // sticks until |sin(w t) - x| = F
-      double a = t;
-      while (a < stop && std::abs(pull(a + 0.01)) <= F) a += 0.01;
-      if (a >= stop) break;
-      double b = a + 0.01;
-      for (int k = 0; k < 60; ++k) (std::abs(pull(0.5 * (a + b))) <= F ? a : b) = 0.5 * (a + b);
-      if (b > stop) break;
-      t = b;
-      s = pull(t) > 0 ? 1 : -1;
-      v = 0.0;
-      ++result.events;
-      continue;
-    }
-    // x = p(t) + A cos(t - t0) + B sin(t - t0), p = sin(w t)/(1 - w^2) - F s
-    const double c = 1.0 / (1.0 - w * w), t0 = t;
-    const double A = x - c * std::sin(w * t0) + F * s, B = v - c * w * std::cos(w * t0);
-    const auto speed = [&](double time) { return c * w * std::cos(w * time) - A * std::sin(time - t0) + B * std::cos(time - t0); };
-    const auto place = [&](double time) {
-      return c * std::sin(w * time) - F * s + A * std::cos(time - t0) + B * std::sin(time - t0);
-    };
-    double a = t0 + 1e-5;  // it moves away from zero at once
-    double b = a + 0.01;
-    for (; a < stop && speed(b) * s > 0.0; b = a + 0.01) a = b;
-    if (a < stop)
-      for (int k = 0; k < 60; ++k) (speed(0.5 * (a + b)) * s > 0.0 ? a : b) = 0.5 * (a + b);
-    if (b > stop) {
-      x = place(stop);
-      v = speed(stop);
-      break;
-    }
-    x = place(b);
-    v = 0.0;
-    t = b;
-    ++result.events;
-    s = std::abs(pull(t)) <= F ? 0 : pull(t) > 0 ? 1 : -1;
-  }
-  result.x = x;
-  result.v = v;
-  return result;
-}
-
 // No lock-up, no event too many or too few, on a grid of frequencies and friction forces. A count may differ only where the tolerance decides:
 // where the closed form itself changes its count if F changes by some tolerances.
 TEST(SlidingSweep, EventCountsOfTheDryFrictionOscillator) {
@@ -140,13 +88,13 @@ TEST(SlidingSweep, EventCountsOfTheDryFrictionOscillator) {
       m.set("w", frequency);
       const Trajectory run = simulate(m, {.stop = stop, .rtol = tolerance, .atol = tolerance, .keep_steps = false});
       ASSERT_EQ(run.status().code, StatusCode::success) << f << " " << frequency << run.status().message;
-      const Closed exact = oscillator_in_closed_form(f, frequency, stop, 1.0, 1.0);
+      const problems::FrictionOscillator exact = problems::friction_oscillator(f, frequency, stop, 1.0, 1.0);
       if (static_cast<int>(run.events().size()) == exact.events) {
         EXPECT_NEAR(run.final()[0], exact.x, 1e-5) << f << " " << frequency;
         continue;
       }
-      const int less = oscillator_in_closed_form(f * (1.0 - 100.0 * tolerance), frequency, stop, 1.0, 1.0).events;
-      const int more = oscillator_in_closed_form(f * (1.0 + 100.0 * tolerance), frequency, stop, 1.0, 1.0).events;
+      const int less = problems::friction_oscillator(f * (1.0 - 100.0 * tolerance), frequency, stop, 1.0, 1.0).events;
+      const int more = problems::friction_oscillator(f * (1.0 + 100.0 * tolerance), frequency, stop, 1.0, 1.0).events;
       const bool on_the_edge = less != exact.events || more != exact.events;
       ++(on_the_edge ? undecided : differ);
       EXPECT_TRUE(on_the_edge) << "F = " << f << " w = " << frequency << ": " << run.events().size() << " events, not "

@@ -8,7 +8,7 @@ namespace saltus {
 
 namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
-constexpr int taylor_order = 8;
+constexpr int low_order = 3, taylor_order = 8;
 constexpr int series_order = 4;           // of modes that are not explicit, whose coefficients cost more
 constexpr double series_accuracy = 1e-11;  // relative, of such coefficients
 /// The guards of the system if all of them are linear, otherwise none: values and slopes then need no evaluations.
@@ -130,20 +130,24 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
 void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction,
                             std::span<const double> twin) {
   const std::size_t n = x.size(), count = g_.size();
-  const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
-    solution_.assign(n * (taylor_order + 2), 0.0);
-    std::copy(point.begin(), point.end(), solution_.begin());
-    system.solution_taylor(when, taylor_order + 1, solution_);
-    series.resize(count * (taylor_order + 1));
-    system.guards_taylor(when, taylor_order, solution_, series);
-  };
-  expand(t, x, series_);
-  // A coefficient counts if it is larger than what rounding errors of its arguments make of it; its size compared with the
-  // others says nothing: a ball that leaves the floor at 1e-9 m/s still leaves it.
   for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
-  expand(t * (1.0 + shift), x_, shifted_);
-  if (!twin.empty()) expand(t, twin, twin_series_);
-  choose_sides(taylor_order, t, direction, twin.empty() ? std::span<const double>() : twin_series_);
+  for (const int order : {low_order, taylor_order}) {  // mostly the second derivative decides
+    const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
+      solution_.assign(n * static_cast<std::size_t>(order + 2), 0.0);
+      std::copy(point.begin(), point.end(), solution_.begin());
+      system.solution_taylor(when, order + 1, solution_);
+      series.resize(count * static_cast<std::size_t>(order + 1));
+      system.guards_taylor(when, order, solution_, series);
+    };
+    expand(t, x, series_);
+    // A coefficient counts if it is larger than what rounding errors of its arguments make of it; its size compared with the
+    // others says nothing: a ball that leaves the floor at 1e-9 m/s still leaves it.
+    expand(t * (1.0 + shift), x_, shifted_);
+    if (!twin.empty()) expand(t, twin, twin_series_);
+    const int last = order == taylor_order ? order : order - 1;  // the noise of a coefficient needs the next one
+    choose_sides(last, t, direction, twin.empty() ? std::span<const double>() : twin_series_);
+    if (std::find(side_.begin(), side_.end(), 0) == side_.end()) return;
+  }
 }
 
 // The same with the coefficients of a mode that is not explicit. They come from iterations, whose accuracy decides.
@@ -160,18 +164,18 @@ bool GuardSides::use_series(System& system, Consistency& consistency, double t, 
 }
 
 /// The first coefficient of each vanishing guard that rounding errors (shifted_), the resolution of time and the twin do not explain.
-void GuardSides::choose_sides(int order, double t, int direction, std::span<const double> twin_series) {
+void GuardSides::choose_sides(int last, double t, int direction, std::span<const double> twin_series) {
   const double instant = 8.0 * eps * std::abs(t);  // what happens within it has happened at t
   const std::size_t count = g_.size();
   for (std::size_t k = 0; k < count; ++k) {
     if (side_[k] != 0) continue;
     multiplicity_[k] = 2;
     double sign = 1.0;
-    for (int i = 1; i <= order; ++i) {
+    for (int i = 1; i <= last; ++i) {
       sign *= direction;
       const std::size_t place = static_cast<std::size_t>(i) * count + k;
       double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + std::numeric_limits<double>::min();
-      if (i < order) noise += (i + 1) * std::abs(series_[place + count]) * instant;
+      if (place + count < series_.size()) noise += (i + 1) * std::abs(series_[place + count]) * instant;
       if (!twin_series.empty()) noise += 4.0 * std::abs(twin_series[place] - series_[place]);
       if (!(std::abs(series_[place]) > noise)) continue;
       side_[k] = series_[place] * sign > 0.0 ? +1 : -1;

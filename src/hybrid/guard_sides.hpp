@@ -43,7 +43,7 @@ class GuardSides {
                   std::span<const double> twin);
   void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
   bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction);
-  void choose_sides(int order, double t, int direction, std::span<const double> twin_series);
+  void choose_sides(int last, double t, int direction, std::span<const double> twin_series);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
 
   std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_;

@@ -80,6 +80,7 @@ class ModeController {
     Mode mode;
     std::vector<double> x;  ///< with the weights that are unknowns
   };
+  std::vector<Regime> feasible_regimes(const EventInput& input, std::span<const int> surfaces);
   std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces);
   std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);
   std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,

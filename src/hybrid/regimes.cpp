@@ -62,13 +62,7 @@ bool ModeController::select_sides(double t, Cause cause) {
 /// slides on it. It is feasible if the guards then really move to their sides and the weights of the sliding surfaces stay between 0 and 1.
 bool ModeController::choose_regime(const EventInput& input) {
   const std::vector<int> surfaces = active_surfaces();
-  std::vector<Regime> feasible;
-  if (surfaces.size() <= few_surfaces)
-    feasible = all_regimes(input, surfaces);
-  else if (auto found = pivot(input, surfaces))
-    feasible.push_back(std::move(*found));
-  else if (surfaces.size() <= most_surfaces)
-    feasible = all_regimes(input, surfaces);
+  std::vector<Regime> feasible = feasible_regimes(input, surfaces);
   if (feasible.empty()) {
     const auto names = guard_names(surfaces.empty() ? fired_ : surfaces);
     std::string text = fmt::format("at t = {:.12g} no side of ", input.t);
@@ -125,6 +119,18 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   system_ = &hybrid_.system(transition.mode);  // the others have had their locks set
   if (!system_->structure().explicit_ode && !find_values(input.t, Cause::reset)) return false;
   return count <= 1 || note_alternatives(input.t, count, transition.mode);
+}
+
+std::vector<ModeController::Regime> ModeController::feasible_regimes(const EventInput& input, std::span<const int> surfaces) {
+  std::vector<Regime> feasible;
+  if (surfaces.size() == 1 && hybrid_.side(transition.mode, surfaces.front()) != 0) {  // neither side goes on by itself
+    constexpr int slide = 0;
+    if (auto found = try_regime(input, surfaces, std::span(&slide, 1))) feasible.push_back(std::move(*found));
+  } else if (surfaces.size() > few_surfaces) {
+    if (auto found = pivot(input, surfaces)) feasible.push_back(std::move(*found));
+  }
+  if (feasible.empty() && surfaces.size() <= most_surfaces) feasible = all_regimes(input, surfaces);
+  return feasible;
 }
 
 /// All combinations, 3^p of them, that are feasible.

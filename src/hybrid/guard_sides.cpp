@@ -43,11 +43,17 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
     else
       on_surface = true;
   }
-  if (!on_surface) return;
+  if (!on_surface || all_decided()) return;
   if (system.structure().taylor && system.structure().explicit_ode) {
     if (!use_slopes(system, t, x, xp, direction, twin)) use_taylor(system, t, x, direction, twin);
   } else if (!use_series(system, consistency, t, x, direction))
     use_difference(system, t, x, xp, direction, scale);
+}
+
+bool GuardSides::all_decided() const {
+  for (std::size_t k = 0; k < side_.size(); ++k)
+    if (side_[k] == 0 && std::find(ignored_.begin(), ignored_.end(), static_cast<int>(k)) == ignored_.end()) return false;
+  return true;
 }
 
 // How much the guards move when every argument moves by a few units in the last place, in a fixed pattern of signs.
@@ -111,7 +117,6 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
   for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
   expand(t * (1.0 + shift), x_, {}, shifted_);
   if (!twin.empty()) expand(t, twin, {}, twin_series_);
-  bool all = true;
   for (std::size_t k = 0; k < count; ++k) {
     if (side_[k] != 0) continue;
     const double slope = series_[count + k];
@@ -120,11 +125,9 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
     if (std::abs(slope) > noise) {
       side_[k] = slope * direction > 0.0 ? +1 : -1;
       multiplicity_[k] = 1;
-    } else {
-      all = false;
     }
   }
-  return all;
+  return all_decided();
 }
 
 void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction,
@@ -146,7 +149,7 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
     if (!twin.empty()) expand(t, twin, twin_series_);
     const int last = order == taylor_order ? order : order - 1;  // the noise of a coefficient needs the next one
     choose_sides(last, t, direction, twin.empty() ? std::span<const double>() : twin_series_);
-    if (std::find(side_.begin(), side_.end(), 0) == side_.end()) return;
+    if (all_decided()) return;
   }
 }
 

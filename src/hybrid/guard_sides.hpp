@@ -22,6 +22,11 @@ class GuardSides {
   /// `consistency` knows the solutions of modes that are not explicit.
   void look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp, int direction,
             double scale, std::span<const double> least_noise = {}, std::span<const double> twin = {});
+  /// Guards that vanish in the mode because it stays on their surfaces: nobody asks for their sides. Before look().
+  void ignore(std::span<const int> sliding, std::span<const int> contacts) {
+    ignored_.assign(sliding.begin(), sliding.end());
+    ignored_.insert(ignored_.end(), contacts.begin(), contacts.end());
+  }
 
   /// Nothing has been looked at yet.
   bool empty() const { return side_.empty(); }
@@ -47,6 +52,9 @@ class GuardSides {
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
 
   std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_;
+  bool all_decided() const;
+
+  std::vector<int> ignored_;
   std::vector<int> side_, multiplicity_;
 };
 

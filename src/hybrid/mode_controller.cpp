@@ -89,6 +89,7 @@ bool ModeController::find_values(double t, Cause cause) {
 void ModeController::look(double t) {
   if (view_current_) return;
   view_current_ = true;
+  sides_.ignore(transition.mode.sliding, transition.mode.contacts);
   sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
 }
 

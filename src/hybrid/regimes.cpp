@@ -200,6 +200,7 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
   if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
   GuardSides own;
   GuardSides& sides = view ? *view : own;
+  sides.ignore(mode.sliding, mode.contacts);
   const std::size_t family = hybrid_.variables().size();
   const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
   // weights that are unknowns may have several solutions: the first that is feasible counts

@@ -1,7 +1,7 @@
-model StickSlip "Two bodies with dry friction between them; one of them is driven"
-  parameter Real mu = 0.4 "friction force";
-  Real p1(start = 1, fixed = true), p2(start = 1, fixed = true) "positions";
-  Real v1(start = 0, fixed = true), v2(start = 0, fixed = true) "velocities";
+model StickSlip "Two bodies that rub against each other; the first one is driven"
+  parameter Real mu = 0.4 "friction force over mass";
+  Real p1(start = 1, fixed = true, unit = "m"), p2(start = 1, fixed = true, unit = "m") "positions";
+  Real v1(start = 0, fixed = true, unit = "m/s"), v2(start = 0, fixed = true, unit = "m/s") "velocities";
 equation
   der(p1) = v1;
   der(p2) = v2;

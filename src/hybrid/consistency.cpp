@@ -37,6 +37,19 @@ Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<
   return it->second;
 }
 
+// Which components can be held while others become consistent depends on the point where there are hidden constraints: a pendulum that
+// hangs straight down cannot keep its height. Modes without dense analysis have no such choice to make.
+const CharacteristicValues& Consistency::values_at(Analysis& analysis, System& system, double t, std::span<const double> x) {
+  const CharacteristicValues& first = analysis.values;
+  if (first->mu == 0 || first.T2.rows() != system.structure().variables) return first;
+  if (t != analysis.t_here || !std::equal(x.begin(), x.end(), analysis.x_here.begin(), analysis.x_here.end())) {
+    analysis.here = characteristic_values(system, t, x, {.neighbours = false});
+    analysis.t_here = t;
+    analysis.x_here.assign(x.begin(), x.end());
+  }
+  return analysis.here.numbers == first.numbers ? analysis.here : first;
+}
+
 bool Consistency::possible(const System& system) {
   const Structure& s = system.structure();
   if (s.explicit_ode) return true;
@@ -84,7 +97,8 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     series = result.X;
     all_slopes = result.all_slopes;
   } else {
-    const Initialisation result = initialise(system, t, x, analysis.values, options);
+    const Initialisation result =
+        initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
     const bool acceptable = result.ok() || result.status == InitialisationStatus::inconsistent_least_squares;
     if (!acceptable) return describe(result, system);
     remark_ = result.message;
@@ -97,25 +111,25 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     if (!analysis.reduced) analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
     analysis.reduced->restart(t, series);
   }
-  if (!all_slopes) find_algebraic_slopes(system, t, analysis.values, x, xp);
+  if (!all_slopes) find_algebraic_slopes(system, t, values_at(analysis, system, t, x), x, xp);
   return check_finite(system, t, x, "value");
 }
 
 void Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
   const auto it = analyses_.find(&system.structure());
   if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return;
-  const Initialisation result = initialise(system, t, x, it->second.values);
+  const Initialisation result = initialise(system, t, x, values_at(it->second, system, t, x));
   if (!result.ok()) return;
   std::copy(result.x.begin(), result.x.end(), x.begin());
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
-  find_algebraic_slopes(system, t, it->second.values, x, xp);
+  find_algebraic_slopes(system, t, values_at(it->second, system, t, x), x, xp);
 }
 
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {
   static const CharacteristicValues none;
   const auto it = analyses_.find(&system.structure());
   if (it == analyses_.end() && !system.structure().explicit_ode) return false;
-  return solution_series(system, t, x, it == analyses_.end() ? none : it->second.values, order, X);
+  return solution_series(system, t, x, it == analyses_.end() ? none : values_at(it->second, system, t, x), order, X);
 }
 
 // The equations do not contain the derivatives of never differentiated variables, but guards on such variables must know where they

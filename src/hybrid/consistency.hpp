@@ -50,8 +50,12 @@ class Consistency {
   struct Analysis {
     CharacteristicValues values;
     std::unique_ptr<ReducedSystem> reduced;  // null: not needed
+    CharacteristicValues here;               // at the last point that was asked for
+    double t_here = 0.0;
+    std::vector<double> x_here;
   };
   Analysis& analyse(System& system, double t, std::span<const double> x);
+  const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
   void find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
                              std::span<double> xp);
 

@@ -119,5 +119,49 @@ TEST(Dae, ACutRopeTurnsAPendulumIntoFreeFlight) {
   EXPECT_NEAR(run.final()[1], cut[1] + 0.5 * cut[3] - 0.5 * 9.81 * 0.25, 1e-8);
 }
 
+/// A pendulum that starts horizontally at rest; a quarter of its period is K(sin(pi/4)) / sqrt(g).
+Model horizontal_pendulum() {
+  Model m("pendulum");
+  const Expr x = m.variable("x", 1.0), y = m.variable("y", 0.0), u = m.variable("u", 0.0), v = m.variable("v", 0.0),
+             force = m.variable("force", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -force * x);
+  m.equation(der(v) == -force * y - 9.81);
+  m.equation(x * x + y * y == 1.0);
+  return m;
+}
+const double quarter = std::comp_ellint_1(std::sqrt(0.5)) / std::sqrt(9.81);
+
+// At its lowest point the height, a free coordinate at the start, determines nothing: events there must not lose the speed.
+TEST(Dae, EventsAtTheLowestPointOfAPendulumDoNotDisturbIt) {
+  for (const Method method : {Method::radau5, Method::radau9}) {
+    Model m = horizontal_pendulum();
+    m.when(m.symbol("x") < 0.0).record();
+    const double tolerance = 1e-9;
+    const Trajectory run = simulate(m, {.stop = 10.0, .rtol = tolerance, .atol = tolerance, .method = method});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    ASSERT_EQ(run.events().size(), static_cast<std::size_t>((10.0 / quarter + 1.0) / 2.0));
+    for (std::size_t k = 0; k < run.events().size(); ++k) {
+      EXPECT_NEAR(run.events()[k].t, (2.0 * static_cast<double>(k) + 1.0) * quarter, 1e3 * tolerance) << k;
+      EXPECT_NEAR(std::abs(run.events()[k].after[2]), std::sqrt(2.0 * 9.81), 1e4 * tolerance) << k;
+    }
+  }
+}
+
+// A reset there is obeyed: the speed is halved, and a quarter of the energy is left.
+TEST(Dae, AResetAtTheLowestPointIsObeyed) {
+  Model m = horizontal_pendulum();
+  const Expr x = m.symbol("x"), u = m.symbol("u"), v = m.symbol("v");
+  m.when(x < 0.0).reset(u, 0.5 * u).reset(v, 0.5 * v);
+  const double tolerance = 1e-9;
+  const Trajectory run = simulate(m, {.stop = 1.0, .rtol = tolerance, .atol = tolerance});
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_NEAR(run.events()[0].after[2], -0.5 * std::sqrt(2.0 * 9.81), 1e4 * tolerance);
+  const auto end = run.final();
+  EXPECT_NEAR(0.5 * (end[2] * end[2] + end[3] * end[3]) + 9.81 * (end[1] + 1.0), 9.81 / 4.0, 1e4 * tolerance);
+}
+
 }  // namespace
 }  // namespace saltus

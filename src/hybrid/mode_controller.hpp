@@ -44,8 +44,6 @@ class ModeController {
   /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
   bool settle(const EventInput& input);
   const Failure& failure() const { return failure_; }
-  /// Whether several continuations were possible at some instant of the run.
-  bool non_unique() const { return non_unique_; }
 
   // --- the outcome
   System& system() { return *system_; }
@@ -100,7 +98,7 @@ class ModeController {
   Consistency consistency_;
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
-  bool left_by_weight_ = false, non_unique_ = false;
+  bool left_by_weight_ = false;
   Failure failure_;
   bool view_current_ = false;
   std::vector<double> x_before_values_;

@@ -91,7 +91,6 @@ bool ModeController::choose_regime(const EventInput& input) {
 
 /// Several regimes continue the solution. Returns whether the run goes on.
 bool ModeController::note_alternatives(double t, std::size_t count, const Mode& taken) {
-  non_unique_ = true;
   if (stop_if_non_unique)
     return fail(StatusCode::non_unique,
                 fmt::format("the solution is not unique at t = {:.12g}: {} continuations are possible, for example '{}'", t, count,

@@ -1,0 +1,341 @@
+// What happens at an event: the state is moved to it, the controller settles what changes, and the event is recorded.
+#include "hybrid/simulator_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+namespace {
+constexpr double eps = std::numeric_limits<double>::epsilon();
+
+/// "v1 > v2" as a surface: "v1 = v2".
+std::string surface_name(std::string relation) {
+  for (const char* sign : {" >= ", " > "})
+    if (const auto place = relation.find(sign); place != std::string::npos)
+      return relation.replace(place, std::string_view(sign).size(), " = ");
+  return relation;
+}
+
+bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+}  // namespace
+
+void Simulator::Impl::approach_event() {
+  double target = located.t_after;
+  const int guard = located.guards.front();
+  std::vector<double> g(watch.size()), there(x.size()), slope(x.size());
+  double overshoot = 4.0;  // in units of the last place: the new side is wanted, and the ends of steps have rounding errors
+  for (int iteration = 0; iteration < 5; ++iteration, overshoot *= 4.0) {
+    start_stepper(std::abs(target - t));
+    for (const double begin = t; stepper->t() != target;) {
+      if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
+      const StepOutcome outcome = stepper->advance(target);
+      if (!outcome.ok()) return report_failure(outcome);
+    }
+    std::copy(stepper->x().begin(), stepper->x().end(), there.begin());
+    std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
+    controller.consistency().polish(*system, target, there, slope);
+    system->guards(target, there, slope, g);
+    slopes.find(*system, target, there, slope, std::abs(target - t), guard_slopes);
+    const double correction = -g[guard] / guard_slopes[guard];
+    const double unit = eps * std::max(std::abs(target), std::abs(t));
+    const bool beyond = watch[guard].side * g[guard] < 0.0;
+    if (!std::isfinite(correction) || (beyond && std::abs(correction) <= 16.0 * unit)) break;
+    const double next = target + correction + direction * overshoot * unit;
+    if (!reached(next, t) || next == t) break;
+    target = next;
+  }
+  located.t_before = located.t_after = stepper->t();
+  event_at(stepper->t(), true);
+}
+
+void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_guard) {
+  const auto count = static_cast<std::size_t>(system->structure().guards);
+  const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
+  if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
+  std::vector<double>& noise = controller.bracket_noise;
+  noise.resize(count);
+  std::vector<double>& earlier = g_then;
+  earlier.resize(count);
+  x_then.resize(x.size());
+  xp_then.resize(x.size());
+  const auto guards_at = [&](double when, std::span<double> g) {
+    stepper->dense().evaluate(when, x_then);
+    if (system->structure().explicit_ode)
+      system->rhs(when, x_then, xp_then);
+    else
+      stepper->dense().derivative(when, xp_then);
+    system->guards(when, x_then, xp_then, g);
+  };
+  guards_at(t_before, earlier);
+  guards_at(t_after, noise);
+  for (std::size_t k = 0; k < count; ++k) {
+    const double change = 4.0 * std::abs(noise[k] - earlier[k]);
+    noise[k] = std::isfinite(change) ? change : 0.0;
+  }
+  if (by_guard && t_after == stepper->t()) {  // the event was reached by a step of its own: what is left of its guards is noise
+    system->guards(t_after, stepper->x(), stepper->xp(), earlier);
+    for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(earlier[k]));
+  }
+  noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
+}
+
+void Simulator::Impl::project_event_state() {
+  if (!mode.on_surfaces()) return;
+  controller.twin = x;
+  if (system->project(t, x))
+    find_derivatives();
+  else
+    controller.twin.clear();
+}
+
+void Simulator::Impl::event_at(double when, bool by_guard) {
+  const bool by_time = when == next_time;
+  const double step_size = stepper->next_step();
+  measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
+  take_step(when);
+  controller.consistency().polish(*system, t, x, xp);
+  if (by_guard) push_across(located.guards);
+  project_event_state();
+  handle_event(by_guard, by_time, step_size);
+}
+
+bool Simulator::Impl::cross_edge() {
+  located.guards.clear();
+  double nearest = unresolved_interval();
+  std::vector<double> g(watch.size());
+  system->guards(t, x, xp, g);
+  for (std::size_t k = 0; k < watch.size(); ++k) {
+    if (watch[k].side == 0) continue;
+    const double speed = GuardSides::speed(*system, controller.consistency(), t, x, static_cast<int>(k));
+    const double left = -g[k] / speed * direction;
+    if (!(watch[k].side * speed * direction < 0.0) || !(left <= nearest)) continue;
+    if (left < 0.5 * nearest) located.guards.clear();
+    nearest = left;
+    located.guards.push_back(static_cast<int>(k));
+  }
+  if (located.guards.empty()) return false;
+  controller.bracket_noise.assign(hybrid->guards().size(), 0.0);
+  push_across(located.guards);
+  if (options.keep_steps && !result.segments_.back().steps.empty()) result.segments_.back().steps.back().t_end = t;
+  handle_event(true, t == next_time, stepper->next_step());
+  return true;
+}
+
+void Simulator::Impl::push_across(std::span<const int> guards) {
+  std::vector<double> g(watch.size());
+  for (double step = eps * std::max(std::abs(t), 1e-300); step <= unresolved_interval(); step *= 2.0) {
+    system->guards(t, x, xp, g);
+    if (std::all_of(guards.begin(), guards.end(),
+                    [&](int k) { return k >= controller.family_guards() || !(watch[k].side * g[k] >= 0.0); }))
+      return;
+    t += direction * step;
+    for (std::size_t j = 0; j < x.size(); ++j) x[j] += direction * step * xp[j];
+    result.t_end_ = t;
+  }
+}
+
+void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size) {
+  Event event;
+  event.t = t;
+  event.mode_before = mode_text;
+  event.before = observe();
+  state_before = x;
+  slope_before = xp;
+  mode_before = mode;
+  controller.begin_instant();
+  controller.time_scale = time_scale();
+  event.proved = proved;
+  slopes.find(*system, t, x, xp, controller.time_scale, guard_slopes);
+  Transition& transition = controller.transition;
+  transition.mode = mode;
+  transition.x = x;
+  // weights of sliding modes last: firing them changes the numbering
+  if (by_guard)
+    for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
+  if (by_time)
+    for (const int k : time_guards) controller.fire(k);
+  if (!controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before})) return end(controller.failure());
+  mode = transition.mode;
+  const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+  if (reset && !controller.twin.empty()) {  // the other point is no longer near
+    controller.twin.clear();
+    controller.forget_view();
+  }
+  x = transition.x;
+  if (!transition.terminate && !enter_mode()) return;
+  complete(event, mode_before, by_time);
+  record(std::move(event));
+  if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+  if (reset && !come_to_rest(state_before)) return;
+  if (!by_time && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
+    const auto& episode = chatter.episodes().back();
+    const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
+    return end({StatusCode::chattering, describe(found), found.guards});
+  }
+  if (too_close()) return;
+  if (t == options.stop) return finish();
+  restart(step_size);
+  progress();
+}
+
+void Simulator::Impl::complete(Event& event, const Mode& before, bool by_time) {
+  const Transition& transition = controller.transition;
+  if (mode != before) mode_text = hybrid->describe(mode);
+  event.mode_after = mode_text;
+  event.after = observe();
+  for (std::size_t k = 0; k < event.after.size(); ++k)
+    event.jump = std::max(event.jump, std::abs(event.after[k] - event.before[k]));
+  for (const int k : controller.fired()) {
+    event.guards.push_back(hybrid->guards()[k].name);
+    event.where.push_back(hybrid->guards()[k].where);
+    event.slope_before.push_back(guard_slopes[static_cast<std::size_t>(k)]);
+    std::erase_if(pending_touches, [k](const PendingTouch& touch) { return touch.guard == k; });
+  }
+  event.direction = controller.fired_direction();
+  if (!event.guards.empty() && !transition.terminate) {
+    slopes.find(*system, t, x, xp, controller.time_scale, guard_slopes);
+    for (const int k : controller.fired()) event.slope_after.push_back(guard_slopes[static_cast<std::size_t>(k)]);
+  }
+  event.actions = transition.fired;
+  event.message = transition.message;
+  describe_surfaces(event);
+  const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+  if (event.jump > 0.0) event.cause = reset ? JumpCause::reset : JumpCause::consistency;
+  const bool entered =
+      std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(before.sliding, k); });
+  const bool left =
+      std::any_of(before.sliding.begin(), before.sliding.end(), [&](int k) { return !contains(mode.sliding, k); });
+  const bool opened =
+      std::any_of(before.contacts.begin(), before.contacts.end(), [&](int k) { return !contains(mode.contacts, k); });
+  event.kind = transition.terminate                   ? EventKind::terminal
+               : mode.automaton != before.automaton   ? EventKind::transition
+               : reset                                ? EventKind::reset
+               : entered                              ? EventKind::slide_enter
+               : left                                 ? EventKind::slide_exit
+               : opened                               ? EventKind::release
+               : transition.recorded                  ? EventKind::record
+               : by_time                              ? EventKind::time
+                                                      : EventKind::crossing;
+}
+
+void Simulator::Impl::record_touches(bool found) {
+  const auto wanted = [&](int k) { return k < controller.family_guards() && hybrid->guards()[k].record_touch; };
+  const auto crosses_at = [&](const PendingTouch& touch) {
+    return found && contains(located.guards, touch.guard) && std::abs(located.t_after - touch.t) <= 1e-6 * std::abs(stepper->t() - t);
+  };
+  std::vector<PendingTouch> touches;
+  for (const PendingTouch& touch : pending_touches)
+    if (!crosses_at(touch)) touches.push_back(touch);
+  pending_touches.clear();
+  for (const GuardTouch& touch : locator.touches()) {
+    if (!wanted(touch.guard)) continue;
+    if (touch.kind == RootKind::zero_at_end)
+      pending_touches.push_back({touch.guard, touch.t_high});
+    else if (touch.kind == RootKind::even)
+      touches.push_back({touch.guard, 0.5 * (touch.t_low + touch.t_high)});
+  }
+  std::stable_sort(touches.begin(), touches.end(),
+                   [&](const PendingTouch& a, const PendingTouch& b) { return (b.t - a.t) * direction > 0.0; });
+  for (const PendingTouch& touch : touches) record_touch(touch);
+}
+
+void Simulator::Impl::record_touch(const PendingTouch& touch) {
+  Event event;
+  event.t = touch.t;
+  event.kind = EventKind::touch;
+  event.guards = {hybrid->guards()[touch.guard].name};
+  event.where = {hybrid->guards()[touch.guard].where};
+  event.direction = {0};
+  event.slope_before = event.slope_after = {0.0};
+  event.mode_before = event.mode_after = hybrid->describe(mode);
+  event.proved = proved;
+  x_then.resize(x.size());
+  xp_then.resize(x.size());
+  stepper->dense().evaluate(touch.t, x_then);
+  if (system->structure().explicit_ode)
+    system->rhs(touch.t, x_then, xp_then);
+  else
+    stepper->dense().derivative(touch.t, xp_then);
+  event.before.resize(result.variables_.size());
+  hybrid->observe(mode, touch.t, x_then, xp_then, event.before);
+  event.after = event.before;
+  record(std::move(event));
+}
+
+void Simulator::Impl::describe_surfaces(Event& event) {
+  for (const int k : mode.contacts) event.contacts.push_back(surface_name(hybrid->guards()[k].name));
+  if (mode.sliding.empty()) return;
+  std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
+  system->guards(t, x, xp, g);
+  for (std::size_t k = 0; k < mode.sliding.size(); ++k) {
+    event.surfaces.push_back(surface_name(hybrid->guards()[mode.sliding[k]].name));
+    event.weights.push_back(g[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
+  }
+}
+
+void Simulator::Impl::record(Event event) {
+  ++result.statistics_.events;
+  if (!options.keep_event_values) event.before = std::vector<double>(), event.after = std::vector<double>();
+  result.events_.push_back(std::move(event));
+}
+
+bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
+  double jump = 0.0;  // in tolerances
+  for (std::size_t j = 0; j < x_before.size() && j < x.size(); ++j) {
+    const double atol = options.atol_each.empty() ? options.atol : options.atol_each[j];
+    jump = std::max(jump, std::abs(x[j] - x_before[j]) / (atol + options.rtol * std::abs(x[j])));
+  }
+  const std::vector<int> fired = controller.fired();
+  for (const int guard : fired) {
+    zeno.note(guard, t);
+    if (!zeno.accumulates(guard)) continue;
+    // a flight that is too short for the clock, or too low for the digits of the guard
+    const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
+    const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
+                            0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
+    if (jump > 1.0 && !unresolved) continue;
+    Event event;
+    event.t = t;
+    event.kind = EventKind::contact;
+    event.mode_before = hybrid->describe(mode);
+    event.before = observe();
+    if (!controller.rest_on(guard, t, x_before)) {
+      if (!unresolved) continue;
+      end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(guard)),
+           {hybrid->guards()[guard].name}});
+      return false;
+    }
+    mode = controller.transition.mode;
+    x = controller.transition.x;
+    if (!enter_mode()) return false;
+    event.mode_after = mode_text = hybrid->describe(mode);
+    event.after = observe();
+    describe_surfaces(event);
+    event.message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard));
+    record(std::move(event));
+    zeno.forget(guard);
+    close_events = 0;
+  }
+  return true;
+}
+
+double Simulator::Impl::unresolved_interval() const {
+  return 1e3 * eps * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));
+}
+
+bool Simulator::Impl::too_close() {
+  const double interval = std::abs(t - last_event);
+  close_events = interval < unresolved_interval() && interval <= last_interval ? close_events + 1 : 0;
+  last_interval = interval;
+  last_event = t;
+  if (close_events < 10) return false;
+  end({StatusCode::zeno, fmt::format("events accumulate at t = {:.12g}: the intervals between them shrink towards zero", t),
+       controller.guard_names(controller.fired())});
+  return true;
+}
+
+}  // namespace saltus

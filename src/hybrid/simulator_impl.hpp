@@ -1,0 +1,137 @@
+// The state of a run and what is done with it: the loop is in simulator.cpp, events are in simulator_events.cpp.
+#pragma once
+
+#include <saltus/event/event_locator.hpp>
+#include <saltus/hybrid/simulator.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hybrid/chatter_watch.hpp"
+#include "hybrid/method_choice.hpp"
+#include "hybrid/mode_controller.hpp"
+#include "hybrid/redundancy_watch.hpp"
+#include "hybrid/regularity_watch.hpp"
+#include "hybrid/simulate_options.hpp"
+#include "hybrid/zeno_watch.hpp"
+
+namespace saltus {
+
+struct Simulator::Impl {
+  std::shared_ptr<HybridSystem> hybrid;
+  SimulateOptions options;
+  Trajectory result;
+  int direction;
+  bool over = false;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+
+  // the state
+  double t;
+  double pause;  // where advance_to wants to stop
+  Mode mode;
+  std::vector<double> x, xp;
+  System* system = nullptr;
+
+  MethodChoice methods;
+  ModeController controller;
+  Stepper* stepper = nullptr;
+  EventLocator locator;
+  RegularityWatch regularity;
+  RedundancyWatch redundancy;
+  ZenoWatch zeno;
+  ChatterWatch chatter;
+  std::vector<GuardWatch> watch;
+  bool watching = false;
+  LocatedEvent located;
+  bool proved = true;  // of the last search
+  GuardSlopes slopes;
+  struct PendingTouch {
+    int guard;
+    double t;
+  };
+  std::vector<PendingTouch> pending_touches;  // zeros at the end of the last step: the next one tells whether they touch or cross
+  bool touches_wanted = false;
+  std::vector<int> time_guards;
+  double next_time = 0.0;
+  double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
+
+  // closeness of events
+  double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
+  int close_events = 0;
+
+  // workspace of events
+  std::vector<double> state_before, slope_before, x_then, xp_then, g_then, guard_slopes;
+  Mode mode_before;
+  std::string mode_text;  // describes the mode as it was after the last event
+
+  std::string remark;  // about start values and contradictions, for the status of a run that succeeds
+
+  Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o);
+
+  // --- start and end
+  void initialise();
+  void end(Failure outcome);
+  static std::string describe(const Chattering& episode);
+  std::string ended_by_model() const;
+  double time_scale() const;
+  /// The state is now `mode`, `x`: makes its system current, chooses a stepper and sets the watch on its guards.
+  bool enter_mode();
+  void start_stepper(double step);
+  void restart(double step);
+  std::vector<double> observe() const;
+
+  // --- steps
+  bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
+  void step();
+  /// The mode turned out to be stiff: goes on with another stepper.
+  void change_method();
+  /// Accepts the solution up to `end`.
+  void take_step(double end);
+  void find_derivatives();
+  /// Guards are not finite in part of the step: try again with half of what was good.
+  void shorten();
+  void report_failure(const StepOutcome& outcome);
+  /// The stop time is reached: clauses that wait for terminal() act.
+  void finish();
+  bool progress();
+
+  // --- events
+  /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
+  /// and corrects its time by Newton's method on the guard.
+  void approach_event();
+  /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
+  /// of time), in the old mode, is noise.
+  void measure_bracket(double t_before, double t_after, bool by_guard);
+  /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
+  void project_event_state();
+  void event_at(double when, bool by_guard);
+  /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can: the event is there, where the
+  /// tangent reaches the other side. False: no guard is about to change its side here.
+  bool cross_edge();
+  /// The state lies on guards that fire, within rounding: moves it on along the solution, by units in the last place of time, until it is on
+  /// the side that the new mode needs.
+  void push_across(std::span<const int> guards);
+  /// The state before an event is `mode`, `t`, `x`, `xp`.
+  void handle_event(bool by_guard, bool by_time, double step_size);
+  /// Fills in what is known once the event has been settled.
+  void complete(Event& event, const Mode& before, bool by_time);
+  /// Zeros of the last step that touched without crossing become events where the guard asks for it. `found`: the step ends with an event.
+  void record_touches(bool found);
+  void record_touch(const PendingTouch& touch);
+  void describe_surfaces(Event& event);
+  void record(Event event);
+  /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
+  /// has ended.
+  bool come_to_rest(std::span<const double> x_before);
+  /// Intervals below this have fewer than three digits.
+  double unresolved_interval() const;
+  /// Events that accumulate where no contact takes over would never end: stop when the intervals cannot be resolved any more.
+  bool too_close();
+};
+
+}  // namespace saltus

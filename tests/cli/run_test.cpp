@@ -105,5 +105,49 @@ TEST_F(RunTest, ANumericalFailureHasExitCodeOneAndStillWritesItsFiles) {
   EXPECT_NEAR(j["status"]["t"].get<double>(), 1.0, 1e-3);
 }
 
+// The relay switches at 0.001, 0.003, … , 0.999; fifty in a row are chattering, the fiftieth at 0.099.
+TEST_F(RunTest, ChatteringIsReportedOrEndsTheRun) {
+  const std::string band = file("Band.mo", R"(model Band
+  Real x(start = 0, fixed = true);
+  discrete Real direction(start = 1);
+equation
+  der(x) = direction;
+  when x > 0.001 then
+    direction = -1;
+  elsewhen x < -0.001 then
+    direction = 1;
+  end when;
+  annotation(experiment(StopTime = 1));
+end Band;
+)");
+  const std::string json = file("band.json");
+  ASSERT_EQ(run({band, "--no-plot", "--json", json}), ExitCode::success) << err;
+  auto j = nlohmann::json::parse(std::ifstream(json));
+  ASSERT_EQ(j["chattering"].size(), 1u);
+  EXPECT_EQ(j["chattering"][0]["events"], 500);
+  EXPECT_EQ(j["chattering"][0]["guards"].size(), 2u);
+  EXPECT_NEAR(j["chattering"][0]["from"].get<double>(), 0.001, 1e-9);
+  EXPECT_NEAR(j["chattering"][0]["to"].get<double>(), 0.999, 1e-6);
+  ASSERT_EQ(run({band, "--no-plot", "--json", json, "--stop-on", "chattering"}), ExitCode::failure) << err;
+  j = nlohmann::json::parse(std::ifstream(json));
+  EXPECT_EQ(j["status"]["code"], "chattering");
+  EXPECT_NEAR(j["status"]["t"].get<double>(), 0.099, 1e-6);
+  EXPECT_EQ(run({band, "--no-plot", "--stop-on", "rain"}), ExitCode::usage);
+}
+
+TEST_F(RunTest, APointFromWhichTheSolutionIsNotUniqueEndsTheRunOnRequest) {
+  const std::string model = file("Repel.mo", R"(model Repel
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = if x > 0 then 1 else -1;
+end Repel;
+)");
+  ASSERT_EQ(run({model, "--no-plot"}), ExitCode::success) << err;
+  EXPECT_NE(out.find("not unique"), std::string::npos) << out;
+  const std::string json = file("repel.json");
+  ASSERT_EQ(run({model, "--no-plot", "--json", json, "--stop-on", "non-unique"}), ExitCode::failure) << err;
+  EXPECT_EQ(nlohmann::json::parse(std::ifstream(json))["status"]["code"], "non_unique");
+}
+
 }  // namespace
 }  // namespace saltus::cli

@@ -60,6 +60,7 @@ TEST(SlidingForLong, TheStabilisedFieldStaysNear) {
   const BoolExpr outside = x * x + y * y > 1.0;
   m.equation(der(x) == if_else(outside, -y - x * (1.0 + 0.3 * y), -y + 0.7 * x));
   m.equation(der(y) == if_else(outside, x - 1.2 * y, x + y * (1.0 + 0.2 * x)));
+  for (const double wrong : {0.0, -1.0, std::nan("")}) EXPECT_THROW(m.stabilise_sliding(wrong), ModelError) << wrong;
   m.stabilise_sliding(10.0);
   Simulator run(std::make_shared<CompiledModel>(m), {.stop = 200.0, .rtol = 1e-6, .atol = 1e-9, .method = Method::dopri5});
   double worst = 0.0;

@@ -40,6 +40,7 @@ MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
     : wanted_(o.method), mode_methods_(o.mode_methods) {
   options_.rtol = o.rtol;
   options_.atol = o.atol_each.empty() ? std::vector{o.atol} : o.atol_each;
+  options_.further_atol = std::max(o.atol, o.rtol);  // weights of surfaces lie between 0 and 1
   options_.max_step = o.max_step;
   options_.initial_step = o.initial_step;
   options_.control_dense = dense_matters;

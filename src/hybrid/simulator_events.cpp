@@ -285,7 +285,7 @@ void Simulator::Impl::record(Event event) {
 
 bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
   double jump = 0.0;  // in tolerances
-  for (std::size_t j = 0; j < x_before.size() && j < x.size(); ++j) {
+  for (std::size_t j = 0; j < hybrid->variables().size(); ++j) {
     const double atol = options.atol_each.empty() ? options.atol : options.atol_each[j];
     jump = std::max(jump, std::abs(x[j] - x_before[j]) / (atol + options.rtol * std::abs(x[j])));
   }

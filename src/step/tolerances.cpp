@@ -8,7 +8,8 @@ namespace saltus {
 
 void Tolerances::set(const StepOptions& options, int n) {
   const std::size_t given = options.atol.size();
-  if (given != 1 && given != static_cast<std::size_t>(n))
+  const bool further = given < static_cast<std::size_t>(n) && options.further_atol > 0.0;
+  if (given != 1 && given != static_cast<std::size_t>(n) && !further)
     throw UsageError("StepOptions::atol has " + std::to_string(given) + " entries: give one for all variables, or " +
                      std::to_string(n) + ", one each");
   if (!(options.rtol >= 0.0) || !std::isfinite(options.rtol))
@@ -22,7 +23,8 @@ void Tolerances::set(const StepOptions& options, int n) {
   rtol_ = options.rtol;
   atol_.resize(static_cast<std::size_t>(n));
   // a variable that is exactly zero must not divide by zero when its atol is zero
-  for (std::size_t j = 0; j < atol_.size(); ++j) atol_[j] = std::max(options.atol[given == 1 ? 0 : j], 1e-290);
+  for (std::size_t j = 0; j < atol_.size(); ++j)
+    atol_[j] = std::max(given == 1 ? options.atol[0] : j < given ? options.atol[j] : options.further_atol, 1e-290);
 }
 
 void Tolerances::rescale(double factor, double power) {

@@ -77,6 +77,15 @@ TEST(SlidingDae, FrictionMayDependOnAForceThatTheConstraintsFind) {
   expect_end(run, -0.729107978448, -0.085650471080, 1e-8);
 }
 
+// The weight is an unknown behind the variables of the model: a list of tolerances has none for it.
+TEST(SlidingDae, TolerancesOfEachVariableDoNotCountTheWeights) {
+  const Trajectory all = simulate(friction_pendulum(false), to(2.0, 1e-9));
+  const Trajectory each = simulate(friction_pendulum(false), {.stop = 2.0, .rtol = 1e-9, .atol = 1e-9, .atol_each = std::vector<double>(5, 1e-9)});
+  ASSERT_TRUE(each.status().ok()) << each.status().message;
+  ASSERT_EQ(each.events().size(), all.events().size());
+  for (std::size_t k = 0; k < all.events().size(); ++k) EXPECT_EQ(each.events()[k].t, all.events()[k].t) << k;
+}
+
 // --- explicit modes
 
 /// Two masses, the first one pulled by sin t, friction 0.4 between them: the relative speed obeys w' = sin t -+ 0.8.

@@ -21,6 +21,7 @@ namespace saltus {
 struct StepOptions {
   double rtol = 1e-6;
   std::vector<double> atol = {1e-9};  ///< one for all variables, or one each
+  double further_atol = 0.0;          ///< for variables beyond those of a list (weights of surfaces); 0: there are none
   double max_step = std::numeric_limits<double>::infinity();
   double initial_step = 0.0;  ///< 0: chosen by the method
   /// Keep the dense output accurate too where it could be much worse than the ends of the step (implicit methods in the

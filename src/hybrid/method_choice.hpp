@@ -17,6 +17,8 @@ class MethodChoice {
   /// `dense_matters`: values inside the steps are used, by event location or by the user.
   MethodChoice(const SimulateOptions& options, bool dense_matters);
 
+  /// Whether the choice depends on the description of the mode.
+  bool per_mode() const { return !mode_methods_.empty(); }
   /// The stepper for a mode with this description. Null if the method that was asked for cannot solve it; then `problem`
   /// says why.
   Stepper* choose(const System& system, const std::string& mode, std::string& problem);

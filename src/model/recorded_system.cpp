@@ -10,6 +10,7 @@
 #include "model/linear_guards.hpp"
 #include "model/lock_structure.hpp"
 #include "model/projection.hpp"
+#include "model/stage_program.hpp"
 
 namespace saltus {
 
@@ -72,6 +73,7 @@ struct RecordedSystem::Impl {
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
+  std::vector<std::unique_ptr<StageProgram>> stage_programs;
 
   Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
       : eq(std::move(equations)), options(opts), data(std::move(data_values)), locks(std::move(lock_values)) {
@@ -99,6 +101,7 @@ struct RecordedSystem::Impl {
     common.equations = static_cast<int>(eq.equations.size());
     common.guards = static_cast<int>(eq.guards.size());
     common.explicit_ode = explicit_ode;
+    common.guards_read_xp = !explicit_ode && depends_on_kind(eq.guards, {SymbolKind::derivative});
     find_guard_variables();
     std::vector<Expr> all = jx.values;
     all.insert(all.end(), jxp.values.begin(), jxp.values.end());
@@ -242,6 +245,19 @@ struct RecordedSystem::Impl {
     reduce(jxp, zeros_xp, s.structure.derivative_pattern, s.keep_xp);
   }
 
+  // Larger modes gain little from it, and their code would outgrow the caches.
+  StageEvaluator* stages(const RungeKuttaStages& method) {
+    constexpr std::size_t limit = 2000;
+    if (!explicit_ode || method.stages < 3) return nullptr;
+    make(rhs_program, rhs_work, false, {&f});
+    const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f.size();
+    if (rhs_program.backend() != Backend::native || operations * static_cast<std::size_t>(method.stages) > limit) return nullptr;
+    for (const auto& made : stage_programs)
+      if (made->made_for(method)) return made.get();
+    stage_programs.push_back(std::make_unique<StageProgram>(method, eq.time, eq.variables, f, eq.data, eq.locks, data, locks, options));
+    return stage_programs.back().get();
+  }
+
   Groups inputs(bool with_derivatives) const {
     return {{eq.time}, eq.variables, with_derivatives ? xp : std::vector<Expr>{}, eq.data, eq.locks};
   }
@@ -255,7 +271,10 @@ struct RecordedSystem::Impl {
   }
 
   void make(Program& program, Workspace& work, bool with_derivatives, Outputs outputs) {
-    if (!program.empty()) return;
+    if (program.empty()) compile(program, work, with_derivatives, outputs);
+  }
+
+  [[gnu::noinline]] void compile(Program& program, Workspace& work, bool with_derivatives, Outputs outputs) {
     program = Program(inputs(with_derivatives), copy(outputs), options);
     work = program.workspace();
   }
@@ -360,6 +379,8 @@ void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> 
   double* const out[] = {xp.data()};
   impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
 }
+
+StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) { return impl_->stages(method); }
 
 void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                               std::span<double> Fxp) {

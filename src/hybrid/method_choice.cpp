@@ -38,6 +38,7 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
 
 MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
     : wanted_(o.method), mode_methods_(o.mode_methods) {
+  for (const auto& [mode, method] : mode_methods_) not_entered_.insert(mode);
   options_.rtol = o.rtol;
   options_.atol = o.atol_each.empty() ? std::vector{o.atol} : o.atol_each;
   options_.further_atol = std::max(o.atol, o.rtol);  // weights of surfaces lie between 0 and 1
@@ -47,10 +48,13 @@ MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
 }
 
 /// A description begins with the name of the explicit mode, if there is one.
-Method MethodChoice::wanted_for(const std::string& mode) const {
+Method MethodChoice::wanted_for(const std::string& mode) {
   if (mode_methods_.empty()) return wanted_;
   for (const std::string& key : {mode, mode.substr(0, mode.find(','))})
-    if (const auto it = mode_methods_.find(key); it != mode_methods_.end()) return it->second;
+    if (const auto it = mode_methods_.find(key); it != mode_methods_.end()) {
+      not_entered_.erase(key);
+      return it->second;
+    }
   return wanted_;
 }
 

@@ -29,15 +29,18 @@ class MethodChoice {
   bool note_stiff(const System& system);
   /// Counters of all steppers together.
   StepStatistics statistics() const;
+  /// Modes for which a method was given and that were not entered so far; perhaps they are called otherwise.
+  const std::set<std::string>& not_entered() const { return not_entered_; }
   /// The methods used so far, with the reason for each.
   std::string description() const;
 
  private:
-  Method wanted_for(const std::string& mode) const;
+  Method wanted_for(const std::string& mode);
   Method kind_for(const System& system, Method wanted, std::string& problem) const;
 
   Method wanted_;
   std::map<std::string, Method> mode_methods_;
+  std::set<std::string> not_entered_;
   StepOptions options_;
   std::map<Method, std::unique_ptr<Stepper>> steppers_;
   std::map<Method, std::string> reasons_;

@@ -73,6 +73,8 @@ void Simulator::Impl::end(Failure outcome) {
   for (const auto& e : chatter.episodes())
     result.chattering_.push_back({e.from, e.to, e.events, controller.guard_names(e.guards)});
   if (!result.chattering_.empty() && remark.empty()) remark = describe(result.chattering_.front());
+  for (const std::string& name : methods.not_entered())
+    remark += (remark.empty() ? "" : "; ") + fmt::format("the run entered no mode '{}', for which mode_methods gives a method", name);
   if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
   if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
   result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};

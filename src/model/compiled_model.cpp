@@ -223,7 +223,9 @@ struct CompiledModel::Impl {
       const auto [it, fresh] = guard_of_function.emplace(g.id(), static_cast<int>(guards.size()));
       if (fresh) {
         guards.push_back({GuardKind::relation, g, {}, false});
-        guard_info.push_back({to_string(BoolExpr(locks[k])), {}, false});
+        const auto named = std::find_if(m.guard_names.begin(), m.guard_names.end(),
+                                        [&](const auto& given) { return given.first.same(locks[k]); });
+        guard_info.push_back({named != m.guard_names.end() ? named->second : to_string(BoolExpr(locks[k])), {}, false});
       }
       guards[it->second].locks.push_back(static_cast<int>(k));
       guards[it->second].weak = guards[it->second].weak || op == Op::nonnegative;

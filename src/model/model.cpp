@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <saltus/expr/print.hpp>
 #include <saltus/model/model.hpp>
 
@@ -132,19 +133,22 @@ BoolExpr Model::sample(double start, double interval) {
   if (!std::isfinite(start) || !(interval > 0.0) || !std::isfinite(interval))
     throw ModelError("sample: the start must be finite and the interval a positive number");
   // two hidden discrete variables: how many samples have been taken, and a pulse that is true in the instant itself
-  const std::string index = std::to_string(data_->discretes.size());
-  const Expr count = discrete("sample_count_" + index, 0.0);
+  const std::string plain = fmt::format("sample({}, {})", start, interval);
+  std::string name = plain;
+  for (int k = 2; data_->names.contains(name); ++k) name = fmt::format("{} #{}", plain, k);
+  const Expr count = discrete("number of " + name, 0.0);
   data_->discretes.back().hidden = true;
-  const Expr pulse = discrete("sample_pulse_" + index, 0.0);
+  const Expr pulse = discrete(name, 0.0);
   data_->discretes.back().hidden = true;
   // counting avoids the drift of adding the interval again and again
   const BoolExpr due = time() >= start + count * interval;
   // a run that starts late begins with the next sample that is due, without making up for those before
   const Expr passed = no_event(floor((time() - start) / interval + 1e-9));
   when(due).assign(count, no_event(max(count, passed)) + 1.0).assign(pulse, 1.0);
-  data_->clauses.back().name = "sample";
+  data_->clauses.back().name = "";
   data_->clauses.back().at_start = true;
-  const BoolExpr on = pulse > 0.5;
+  data_->guard_names.emplace_back(due.expr(), name);
+  const BoolExpr on(pulse);
   when(on).assign(pulse, 0.0);
   data_->clauses.back().name = "";
   return on;

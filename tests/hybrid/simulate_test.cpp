@@ -336,6 +336,15 @@ TEST(Simulate, TakesAMethodForEachMode) {
   EXPECT_NEAR(run.events().back().t, one.events().back().t, 1e-5);  // rtol 1e-6, a few events
 }
 
+TEST(Simulate, SaysWhenAMethodWasGivenForAModeThatItDidNotEnter) {
+  Model m("decay");
+  const Expr x = m.variable("x", 1.0);
+  m.equation(der(x) == -x);
+  const auto run = simulate(m, {.stop = 1.0, .mode_methods = {{"fats", Method::rodas4}}});
+  EXPECT_TRUE(run.status().ok());
+  EXPECT_EQ(run.status().message, "the run entered no mode 'fats', for which mode_methods gives a method");
+}
+
 TEST(Simulate, KeepsNoValuesOfEventsOnRequest) {
   Model m("ball");
   const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0);

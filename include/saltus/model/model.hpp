@@ -240,6 +240,7 @@ struct ModelData {
   std::vector<NamedEquation> equations, initial_equations;
   std::vector<Definition> definitions;
   std::vector<Clause> clauses;
+  std::vector<std::pair<Expr, std::string>> guard_names;  ///< of relations that the library made itself
   std::vector<Assertion> assertions;
   std::vector<Surface> surfaces;
   std::vector<Mode> modes;

@@ -1,10 +1,16 @@
 // Taylor series method. Step size after Jorba and Zou (see the header), over the last five orders; the defect P'(h) -
 // f(t + h, P(h)) at the end of the step, times h, is the error that is tested.
+//
+// Differential-algebraic equations are expanded in stages (StagedSeries). P(h) is moved onto all constraints; the slope that they have
+// there takes the place of f, and the move itself must be below the tolerance, too. Variables that never occur
+// differentiated do not count, as their errors do not enter later steps; inside the step they do where dense output matters.
+#include <saltus/dae/staged_series.hpp>
 #include <saltus/step/taylor.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "step/first_step.hpp"
 #include "step/step_limits.hpp"
@@ -26,6 +32,7 @@ class Taylor final : public Stepper {
           options_.rtol > 0.0 ? options_.rtol : *std::min_element(options_.atol.begin(), options_.atol.end());
       order_ = std::clamp(static_cast<int>(std::ceil(1.0 - 0.5 * std::log(std::max(tolerance, 1e-17)))), 6, 30);
     }
+    dense_part_ = std::exp(-3.0) / (order_ + 2);
   }
 
   std::string_view name() const override { return "Taylor"; }
@@ -38,11 +45,20 @@ class Taylor final : public Stepper {
   const DensePolynomial& dense() override;
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
+  bool takes_hidden_constraints() const override { return true; }
+  std::string linear_algebra() const override { return staged_ ? staged_->linear_algebra() : ""; }
 
  private:
-  enum class Attempt { good, inaccurate, not_finite };
+  enum class Attempt { good, inaccurate, not_finite, singular, not_converged };
+  void start_dae(const Structure& structure, const StartPoint& point);
   Attempt attempt(const StepEnd& end);
+  Attempt attempt_dae(const StepEnd& end);
+  Attempt project(double t, double time);
+  bool expand();
+  void accept(const StepEnd& end);
+  void note_error(std::size_t j, double error);
   double series_step() const;
+  StepOutcome failure(Attempt result) const;
 
   StepOptions options_;
   int order_;
@@ -50,8 +66,23 @@ class Taylor final : public Stepper {
   System* system_ = nullptr;
   int direction_ = 1;
   std::vector<double> x_, xp_, X_, x_new_, xp_new_;
+  std::vector<char> tested_;  // variables of the error test
+
+  // --- for differential-algebraic equations
+  struct Analysed {
+    SparsePattern state, derivative;  // of the structure that was analysed: another one may come to lie at its address
+    std::unique_ptr<StagedSeries> series;
+  };
+  std::map<const Structure*, Analysed> analysed_;
+  StagedSeries* staged_ = nullptr;    // null: explicit
+  std::vector<double> X_new_, size_;  // coefficients at the end of the step, after it those at its beginning
+  int bad_equation_ = -1;
+  /// The polynomial has a term of order p + 1 that makes it meet the end of the step; of the error e there it leaves that of
+  /// order p + 2, e r (s^(p+1) - s^(p+2)), where r = tol^(1/p) = exp(-2) is the ratio of terms; its maximum is e r exp(-1)/(p + 2).
+  double dense_part_;
   double t_ = 0.0, t_old_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
-  bool first_ = true, started_badly_ = false;
+  bool first_ = true;
+  Attempt start_ = Attempt::good;
   int bad_ = -1, worst_ = -1;
   DensePolynomial dense_;
   bool dense_ready_ = false;
@@ -59,34 +90,105 @@ class Taylor final : public Stepper {
 
 void Taylor::start(System& system, const StartPoint& point) {
   const Structure& structure = system.structure();
-  if (!structure.explicit_ode || !structure.taylor)
-    throw UsageError(
-        "Taylor: the system must be an explicit ODE with Taylor coefficients; choose another method for this mode");
+  if (!structure.taylor)
+    throw UsageError("Taylor: the system has no Taylor coefficients; choose another method for this mode");
   check_start(name(), structure, point);
   tolerances_.set(options_, structure.variables);
   system_ = &system;
   const auto n = static_cast<std::size_t>(structure.variables);
-  for (auto* v : {&x_, &xp_, &x_new_, &xp_new_}) v->resize(n);
-  X_.resize(n * static_cast<std::size_t>(order_ + 1));
-  dense_.degree = order_;
-  dense_.variables = structure.variables;
-  dense_.c.assign(X_.size(), 0.0);
+  for (auto* v : {&x_, &xp_, &x_new_, &xp_new_, &size_}) v->resize(n);
+  tested_.resize(n);
+  for (std::size_t j = 0; j < n; ++j) tested_[j] = structure.differentiated(static_cast<int>(j));
   direction_ = point.direction;
-  t_ = t_old_ = dense_.t0 = point.t;
-  dense_.h = h_done_ = 0.0;
+  t_ = t_old_ = point.t;
+  h_done_ = 0.0;
+  bad_equation_ = worst_ = -1;
   std::copy(point.x.begin(), point.x.end(), x_.begin());
+  start_ = Attempt::good;
+  bad_ = first_not_finite(x_);
+  if (bad_ >= 0) start_ = Attempt::not_finite;
+  staged_ = nullptr;
+  if (structure.explicit_ode) {
+    X_.resize(n * static_cast<std::size_t>(order_ + 1));
+    if (bad_ < 0) {
+      system.rhs(t_, x_, xp_);
+      ++statistics_.evaluations;
+      bad_ = first_not_finite(xp_);
+      if (bad_ >= 0) start_ = Attempt::not_finite;
+    }
+  } else {
+    start_dae(structure, point);
+  }
+  dense_.degree = staged_ ? order_ + 1 : order_;
+  dense_.variables = structure.variables;
+  dense_.t0 = t_;
+  dense_.h = 0.0;
+  dense_.c.assign(n * static_cast<std::size_t>(dense_.degree + 1), 0.0);
   std::copy(x_.begin(), x_.end(), dense_.c.begin());
   dense_ready_ = true;
-  bad_ = first_not_finite(x_);
-  if (bad_ < 0) {
-    system.rhs(t_, x_, xp_);
-    ++statistics_.evaluations;
-    bad_ = first_not_finite(xp_);
-  }
-  started_badly_ = bad_ >= 0;
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
   first_ = true;
   error_ = 0.0;
+}
+
+void Taylor::start_dae(const Structure& structure, const StartPoint& point) {
+  Analysed& known = analysed_[&structure];
+  if (!known.series || known.state != structure.state_pattern || known.derivative != structure.derivative_pattern) {
+    StructuralAnalysis analysis = analyse_structure(structure);
+    if (analysis.singular())
+      throw UsageError("Taylor: the equations do not determine the variables by their structure (" +
+                       describe_singularity(analysis, *system_) + "); choose another method for this mode");
+    known = {structure.state_pattern, structure.derivative_pattern,
+             std::make_unique<StagedSeries>(structure, std::move(analysis), order_)};
+  }
+  staged_ = known.series.get();
+  const std::size_t n = x_.size(), room = n * static_cast<std::size_t>(staged_->coefficients());
+  X_.resize(room);
+  X_new_.resize(room);
+  std::fill(X_new_.begin(), X_new_.end(), 0.0);
+  std::copy(x_.begin(), x_.end(), X_new_.begin());
+  for (std::size_t j = 0; j < n; ++j)
+    if (tested_[j]) X_new_[n + j] = point.xp[j];
+  std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
+  if (start_ != Attempt::good) return;
+  ++statistics_.evaluations;
+  start_ = project(t_, point.step > 0.0 ? point.step : 1.0);
+  if (start_ != Attempt::good) return;
+  X_.swap(X_new_);
+  if (!expand()) start_ = Attempt::not_finite;
+}
+
+/// Moves X_new_ onto the constraints.
+Taylor::Attempt Taylor::project(double t, double time) {
+  const std::size_t n = x_.size();
+  const double rtol = tolerances_.rtol();
+  for (std::size_t j = 0; j < n; ++j)
+    size_[j] = std::abs(X_new_[j]) + tolerances_.atol()[j] / (rtol > 0.0 ? rtol : 1e-6);
+  const int iterations = staged_->iterations(), factorisations = staged_->factorisations();
+  const StagedSeries::Result result =
+      staged_->project(*system_, t, X_new_, size_, time, 1e-3 * tolerances_.typical());
+  statistics_.iterations += staged_->iterations() - iterations;
+  statistics_.factorisations += staged_->factorisations() - factorisations;
+  statistics_.jacobians += staged_->factorisations() - factorisations;
+  bad_equation_ = staged_->bad_equation();
+  bad_ = staged_->bad_variable();
+  switch (result) {
+    case StagedSeries::Result::good: return Attempt::good;
+    case StagedSeries::Result::not_finite: return Attempt::not_finite;
+    case StagedSeries::Result::singular: return Attempt::singular;
+    default: return Attempt::not_converged;
+  }
+}
+
+/// All coefficients at the point where X_ has those that the constraints determine, and x and x' there.
+bool Taylor::expand() {
+  const std::size_t n = x_.size();
+  const bool good = staged_->extend(*system_, X_) == StagedSeries::Result::good;
+  if (!good) bad_ = staged_->bad_variable();
+  std::copy_n(X_.begin(), n, x_.begin());
+  for (std::size_t j = 0; j < n; ++j)
+    if (good || staged_->analysis().variable_offset[j] > 0) xp_[j] = X_[n + j];
+  return good;
 }
 
 /// The smallest radius of convergence R = (|x| / |x_[i]|)^(1/i) that the last five orders of a variable suggest, times
@@ -102,6 +204,7 @@ double Taylor::series_step() const {
                  common = rtol > 0.0 ? std::pow(3.0 * rtol, power) / rtol : 0.0;
     double largest = 0.0;
     for (std::size_t j = 0; j < n; ++j) {
+      if (!tested_[j]) continue;
       const double c = std::abs(X_[static_cast<std::size_t>(i) * n + j]);
       const double allowed = rtol > 0.0 ? common * tolerances_.scale(static_cast<int>(j), std::abs(x_[j]))
                                         : std::pow(3.0 * tolerances_.atol()[j], power);
@@ -112,7 +215,14 @@ double Taylor::series_step() const {
   return h;
 }
 
+void Taylor::note_error(std::size_t j, double error) {
+  const double size = std::max(std::abs(x_[j]), std::abs(x_new_[j]));
+  const double ratio = std::abs(error) / tolerances_.scale(static_cast<int>(j), size);
+  if (ratio > error_) error_ = ratio, worst_ = static_cast<int>(j);
+}
+
 Taylor::Attempt Taylor::attempt(const StepEnd& end) {
+  if (staged_) return attempt_dae(end);
   const std::size_t n = x_.size();
   const double h = end.h;
   std::fill(x_new_.begin(), x_new_.end(), 0.0);
@@ -130,22 +240,82 @@ Taylor::Attempt Taylor::attempt(const StepEnd& end) {
   for (std::size_t j = 0; j < n; ++j) {
     double slope = 0.0;
     for (int k = order_; k >= 1; --k) slope = slope * h + k * X_[static_cast<std::size_t>(k) * n + j];
-    const double scale = tolerances_.scale(static_cast<int>(j), std::max(std::abs(x_[j]), std::abs(x_new_[j])));
-    const double ratio = std::abs(h * (slope - xp_new_[j])) / ((order_ + 1) * scale);
-    if (ratio > error_) error_ = ratio, worst_ = static_cast<int>(j);
+    note_error(j, h * (slope - xp_new_[j]) / (order_ + 1));
   }
   return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
+}
+
+/// x_new_ and xp_new_ are what the series predicts, X_new_ what the constraints make of it.
+Taylor::Attempt Taylor::attempt_dae(const StepEnd& end) {
+  const std::size_t n = x_.size();
+  const double h = end.h;
+  // the coefficients of the polynomial about the end of the step, by Horner's method
+  const int top = std::max(1, staged_->deepest());
+  std::fill(X_new_.begin(), X_new_.end(), 0.0);
+  for (int k = order_; k >= 0; --k) {
+    for (int q = std::min(top, order_ - k); q > 0; --q) {
+      double* y = X_new_.data() + static_cast<std::size_t>(q) * n;
+      const double* below = y - n;
+      for (std::size_t j = 0; j < n; ++j) y[j] = y[j] * h + below[j];
+    }
+    const double* c = X_.data() + static_cast<std::size_t>(k) * n;
+    for (std::size_t j = 0; j < n; ++j) X_new_[j] = X_new_[j] * h + c[j];
+  }
+  std::copy_n(X_new_.begin(), n, x_new_.begin());
+  std::copy_n(X_new_.begin() + static_cast<std::ptrdiff_t>(n), n, xp_new_.begin());
+  bad_ = first_not_finite(x_new_);
+  if (bad_ >= 0) return Attempt::not_finite;
+  ++statistics_.evaluations;
+  if (const Attempt result = project(end.t, std::abs(h)); result != Attempt::good) return result;
+  error_ = 0.0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const double moved = x_new_[j] - X_new_[j];
+    if (tested_[j]) {
+      note_error(j, h * (xp_new_[j] - X_new_[n + j]) / (order_ + 1));
+      note_error(j, moved);
+    } else if (options_.control_dense) {
+      note_error(j, moved * dense_part_);
+    }
+  }
+  return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
+}
+
+void Taylor::accept(const StepEnd& end) {
+  t_old_ = t_;
+  t_ = end.t;
+  h_done_ = end.h;
+  first_ = false;
+  dense_ready_ = false;
+  ++statistics_.steps;
+  if (!staged_) {
+    x_.swap(x_new_);
+    xp_.swap(xp_new_);
+    return;
+  }
+  X_.swap(X_new_);
+  start_ = expand() ? Attempt::good : Attempt::not_finite;
+}
+
+StepOutcome Taylor::failure(Attempt result) const {
+  switch (result) {
+    case Attempt::not_finite: return {StepResult::not_finite, bad_, bad_equation_};
+    case Attempt::singular: return {StepResult::singular, bad_, bad_equation_};
+    case Attempt::not_converged: return {StepResult::singular, bad_, bad_equation_};
+    default: return {StepResult::step_too_small, worst_};
+  }
 }
 
 StepOutcome Taylor::advance(double limit) {
   if (system_ == nullptr) throw UsageError("Taylor: call start before advance");
   check_limit(t_, limit, direction_);
-  if (started_badly_) return {StepResult::not_finite, bad_};
-  std::copy(x_.begin(), x_.end(), X_.begin());
-  system_->solution_taylor(t_, order_, X_);
-  ++statistics_.evaluations;
-  if (const int bad = first_not_finite(X_); bad >= 0)
-    return {StepResult::not_finite, bad % static_cast<int>(x_.size())};
+  if (start_ != Attempt::good) return failure(start_);
+  if (!staged_) {
+    std::copy(x_.begin(), x_.end(), X_.begin());
+    system_->solution_taylor(t_, order_, X_);
+    ++statistics_.evaluations;
+    if (const int bad = first_not_finite(X_); bad >= 0)
+      return {StepResult::not_finite, bad % static_cast<int>(x_.size())};
+  }
   double h = std::min(series_step(), options_.max_step);
   if (first_ && h_next_ > 0.0) h = std::min(h, h_next_);
   const double distance = std::abs(limit - t_);
@@ -157,24 +327,16 @@ StepOutcome Taylor::advance(double limit) {
     const double size = std::abs(end.h);
     if (result == Attempt::good) {
       h_next_ = end.cut ? h : size;
-      x_.swap(x_new_);
-      xp_.swap(xp_new_);
-      t_old_ = t_;
-      t_ = end.t;
-      h_done_ = end.h;
-      first_ = false;
-      dense_ready_ = false;
-      ++statistics_.steps;
+      accept(end);
       return {};
     }
     ++statistics_.rejected;
     if (h <= smallest || size <= smallest) {  // the end of the step is rounded: size may stay above
       error_ = 0.0;
-      return result == Attempt::not_finite ? StepOutcome{StepResult::not_finite, bad_}
-                                           : StepOutcome{StepResult::step_too_small, worst_};
+      return failure(result);
     }
     const double factor =
-        result == Attempt::not_finite ? 0.25 : std::clamp(0.9 * std::pow(error_, -1.0 / order_), 0.25, 0.9);
+        result == Attempt::inaccurate ? std::clamp(0.9 * std::pow(error_, -1.0 / order_), 0.25, 0.9) : 0.25;
     h = std::max(size * factor, smallest);
   }
 }
@@ -185,9 +347,12 @@ const DensePolynomial& Taylor::dense() {
   dense_.t0 = t_old_;
   dense_.h = h_done_;
   const std::size_t n = x_.size();
+  const std::vector<double>& X = staged_ ? X_new_ : X_;  // at the beginning of the step
   double power = 1.0;
   for (std::size_t k = 0; k <= static_cast<std::size_t>(order_); ++k, power *= h_done_)
-    for (std::size_t j = 0; j < n; ++j) dense_.c[k * n + j] = power * X_[k * n + j];
+    for (std::size_t j = 0; j < n; ++j) dense_.c[k * n + j] = power * X[k * n + j];
+  if (staged_)  // the first term that is missing makes up for what the constraints have moved
+    for (std::size_t j = 0; j < n; ++j) dense_.c[static_cast<std::size_t>(order_ + 1) * n + j] = x_[j] - x_new_[j];
   return dense_;
 }
 

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dae/small_inverse.hpp"
+
 namespace saltus {
 namespace {
 
@@ -18,14 +20,20 @@ constexpr int most_passes = 10;
 // Newton's method converges quadratically: after a correction of this relative size nothing but rounding is left.
 constexpr double negligible = 1e-9;
 
-/// (offset + k)! / max(k, 0)!
-double factorial_ratio(int offset, int k) {
+// Up to this size the inverse is faster than factors.
+constexpr int largest_inverse = 16;
+
+}  // namespace
+
+double stage_factor(int offset, int stage) {
   double value = 1.0;
-  for (int i = std::max(k, 0) + 1; i <= offset + k; ++i) value *= i;
+  for (int i = std::max(stage, 0) + 1; i <= offset + stage; ++i) value *= i;
   return value;
 }
 
-}  // namespace
+StagedSeries::~StagedSeries() = default;
+
+std::string StagedSeries::linear_algebra() const { return inverse_ ? "inverted" : lu_.description(); }
 
 StagedSeries::StagedSeries(const Structure& structure, StructuralAnalysis analysis, int order)
     : analysis_(std::move(analysis)),
@@ -47,9 +55,20 @@ StagedSeries::StagedSeries(const Structure& structure, StructuralAnalysis analys
   coefficients_ = std::max({deepest_, deepest_equation + 1, 1}) + last_ + 1;
   for (int k = -deepest_; k <= last_; ++k)
     for (int j = 0; j < n_; ++j) {
-      row_scale_.push_back(c[j] + k < 0 ? 0.0 : factorial_ratio(c[j], k));
-      column_scale_.push_back(d[j] + k < 0 ? 0.0 : 1.0 / factorial_ratio(d[j], k));
+      row_scale_.push_back(c[j] + k < 0 ? 0.0 : stage_factor(c[j], k));
+      column_scale_.push_back(d[j] + k < 0 ? 0.0 : 1.0 / stage_factor(d[j], k));
     }
+  const auto n = static_cast<std::size_t>(n_);
+  unit_.assign(n * static_cast<std::size_t>(deepest_ + 1), 0.0);
+  before_.assign(n * static_cast<std::size_t>(coefficients_), 0.0);
+  if (n_ <= largest_inverse) {
+    inverse_ = std::make_unique<SmallInverse>(n_);
+    dense_.assign(n * n, 0.0);
+    const SparsePattern& p = jacobian_.pattern();
+    for (int j = 0; j < n_; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) place_.push_back(j * n_ + p.row[k]);
+    return;
+  }
   std::vector<char> simple(static_cast<std::size_t>(n_), 1);
   lu_.set_pattern(jacobian_.pattern(), std::move(simple));
 }
@@ -59,7 +78,12 @@ bool StagedSeries::factorise(System& system, double t, std::span<const double> X
   system.jacobian(t, X.first(n), X.subspan(n, n), Fx_, Fxp_);
   jacobian_.assemble(Fx_, Fxp_, entries_);
   ++factorisations_;
-  if (!lu_.factorise(entries_)) return false;
+  if (inverse_) {
+    for (std::size_t k = 0; k < entries_.size(); ++k) dense_[place_[k]] = entries_[k];
+    if (!inverse_->invert(dense_)) return false;
+  } else if (!lu_.factorise(entries_)) {
+    return false;
+  }
   if (first_row_.empty()) {
     first_row_.assign(n, 0.0);
     const SparsePattern& p = jacobian_.pattern();
@@ -75,7 +99,10 @@ void StagedSeries::solve(int stage) {
   const double* row = row_scale_.data() + static_cast<std::size_t>(stage + deepest_) * n;
   const double* column = column_scale_.data() + static_cast<std::size_t>(stage + deepest_) * n;
   for (std::size_t i = 0; i < n; ++i) b_[i] *= row[i];
-  lu_.solve(b_);
+  if (inverse_)
+    inverse_->apply(b_);
+  else
+    lu_.solve(b_);
   for (std::size_t j = 0; j < n; ++j) b_[j] *= column[j];
 }
 
@@ -102,13 +129,28 @@ StagedSeries::Result StagedSeries::blame_matrix() {
   return Result::singular;
 }
 
-StagedSeries::Result StagedSeries::pass(System& system, double t, std::span<double> X, std::span<const double> size, double time,
-                                        double& largest) {
+StagedSeries::Result StagedSeries::pass(System& system, double t, std::span<double> X, double& largest) {
   const auto n = static_cast<std::size_t>(n_);
   const auto& d = analysis_.variable_offset;
   if (!factorise(system, t, X)) return blame_matrix();
   system.start_stages(t, analysis_.equation_offset, d, last_);
+  std::copy_n(X.begin(), unit_.size(), before_.begin());
+  if (!(inverse_ && system.correct_stages(inverse_->entries(), X)))
+    if (const Result result = correct(system, X); result != Result::good) return result;
   largest = 0.0;
+  for (std::size_t place = 0; place < unit_.size(); ++place) {
+    const double relative = std::abs(X[place] - before_[place]) / (std::abs(X[place]) + unit_[place]);
+    if (!(relative <= largest)) largest = relative, bad_variable_ = static_cast<int>(place % n);
+  }
+  if (std::isfinite(largest)) return Result::good;
+  correct(system, before_);  // which says why
+  return bad_equation_ >= 0 ? Result::not_finite : Result::not_converged;
+}
+
+/// Stages up to 0, each with one step of Newton's method.
+StagedSeries::Result StagedSeries::correct(System& system, std::span<double> X) {
+  const auto n = static_cast<std::size_t>(n_);
+  const auto& d = analysis_.variable_offset;
   for (int stage = -deepest_; stage <= 0; ++stage) {
     system.stage_residual(stage, X, b_);
     for (std::size_t i = 0; i < n; ++i)
@@ -117,18 +159,11 @@ StagedSeries::Result StagedSeries::pass(System& system, double t, std::span<doub
         return Result::not_finite;
       }
     solve(stage);
-    for (std::size_t j = 0; j < n; ++j) {
-      const int q = d[j] + stage;
-      if (q < 0) continue;
-      double& value = X[static_cast<std::size_t>(q) * n + j];
-      value -= b_[j];
-      const double unit = q == 0 ? size[j] : size[j] / std::pow(time, q);
-      const double relative = std::abs(b_[j]) / (std::abs(value) + unit);
-      if (!(relative <= largest)) largest = relative, bad_variable_ = static_cast<int>(j);
-    }
+    for (std::size_t j = 0; j < n; ++j)
+      if (d[j] + stage >= 0) X[static_cast<std::size_t>(d[j] + stage) * n + j] -= b_[j];
     system.stage_residual(stage, X, b_);  // what later stages build upon
   }
-  return std::isfinite(largest) ? Result::good : Result::not_converged;
+  return Result::good;
 }
 
 StagedSeries::Result StagedSeries::project(System& system, double t, std::span<double> X, std::span<const double> size, double time,
@@ -137,11 +172,14 @@ StagedSeries::Result StagedSeries::project(System& system, double t, std::span<d
   bad_equation_ = bad_variable_ = -1;
   for (std::size_t place = n; place < X.size(); ++place)  // beyond the guess
     if (static_cast<int>(place / n) > analysis_.variable_offset[place % n]) X[place] = 0.0;
+  double power = 1.0;
+  for (std::size_t q = 0; q <= static_cast<std::size_t>(deepest_); ++q, power /= time)
+    for (std::size_t j = 0; j < n; ++j) unit_[q * n + j] = size[j] * power;
   double previous = std::numeric_limits<double>::infinity();
   for (int k = 0; k < most_passes; ++k) {
     double largest = 0.0;
     ++iterations_;
-    if (const Result result = pass(system, t, X, size, time, largest); result != Result::good) return result;
+    if (const Result result = pass(system, t, X, largest); result != Result::good) return result;
     if (largest <= negligible) return factorise(system, t, X) ? Result::good : blame_matrix();  // where it now is
     // as good as rounding allows
     if (k > 1 && largest > 0.3 * previous && largest <= tolerance) return Result::good;
@@ -153,6 +191,14 @@ StagedSeries::Result StagedSeries::project(System& system, double t, std::span<d
 StagedSeries::Result StagedSeries::extend(System& system, std::span<double> X) {
   const auto n = static_cast<std::size_t>(n_);
   const auto& d = analysis_.variable_offset;
+  if (inverse_ && system.extend_stages(inverse_->entries(), order_, X)) {
+    for (std::size_t place = 0; place < n * static_cast<std::size_t>(order_ + 1); ++place)
+      if (!std::isfinite(X[place])) {
+        bad_variable_ = static_cast<int>(place % n);
+        return Result::not_finite;
+      }
+    return Result::good;
+  }
   for (int stage = 1; stage <= last_; ++stage) {
     system.stage_residual(stage, X, b_);
     solve(stage);

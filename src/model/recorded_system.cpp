@@ -1,7 +1,6 @@
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
 #include <saltus/model/recorded_system.hpp>
-#include <saltus/program/staged_taylor.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "model/linear_guards.hpp"
 #include "model/lock_structure.hpp"
 #include "model/projection.hpp"
+#include "model/staged_solution.hpp"
 
 namespace saltus {
 
@@ -70,10 +70,7 @@ struct RecordedSystem::Impl {
     Workspace work;
   };
   std::map<int, SolutionProgram> solution_programs;  // by order
-  std::unique_ptr<StagedTaylor> stages;
-  std::vector<int> stage_c, stage_d;  // the offsets for which the stages are prepared
-  bool stages_prepared = false;       // for these offsets and the current data and locks
-  bool stages_possible = false;       // otherwise System has a slower way
+  std::unique_ptr<StagedSolution> stages;
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
@@ -321,7 +318,7 @@ RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 
 void RecordedSystem::set_data(std::span<const double> data) {
   if (data.size() != impl_->data.size()) throw UsageError("RecordedSystem::set_data: wrong number of values");
-  impl_->stages_prepared = false;
+  if (impl_->stages) impl_->stages->forget();
   std::copy(data.begin(), data.end(), impl_->data.begin());
   if (impl_->discrete_decides()) impl_->select_structure();
   if (!impl_->coefficients.empty() && !impl_->coefficients_nonzero())
@@ -332,7 +329,7 @@ void RecordedSystem::set_data(std::span<const double> data) {
 void RecordedSystem::set_locks(std::span<const double> locks) {
   if (locks.size() != impl_->locks.size()) throw UsageError("RecordedSystem::set_locks: wrong number of values");
   bool structural = false;
-  impl_->stages_prepared = false;
+  if (impl_->stages) impl_->stages->forget();
   for (const int k : impl_->structural_locks) structural = structural || locks[k] != impl_->locks[k];
   std::copy(locks.begin(), locks.end(), impl_->locks.begin());
   if (structural) impl_->select_structure();
@@ -442,29 +439,29 @@ void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
 
 void RecordedSystem::start_stages(double t, std::span<const int> c, std::span<const int> d, int last) {
   Impl& m = *impl_;
-  if (!m.common.taylor) return System::start_stages(t, c, d, last);
-  if (!m.stages_prepared || !std::ranges::equal(c, m.stage_c) || !std::ranges::equal(d, m.stage_d)) {
-    if (!m.stages) {
-      m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
-      m.stages = std::make_unique<StagedTaylor>(m.residual_series);
-    }
-    m.stage_c.assign(c.begin(), c.end());
-    m.stage_d.assign(d.begin(), d.end());
-    const std::span<const double> constants[] = {m.data, m.locks};
-    m.stages_possible = m.stages->prepare(c, d, constants);
-    m.stages_prepared = true;
+  if (m.common.taylor && !m.stages) {
+    m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
+    m.stages = std::make_unique<StagedSolution>(m.residual_series, m.eq.time, m.eq.variables.size(), m.eq.data, m.eq.locks,
+                                                m.options);
   }
-  if (!m.stages_possible) return System::start_stages(t, c, d, last);
-  m.stages->start(t, last);
+  if (!m.common.taylor || !m.stages->start(t, c, d, last, m.data, m.locks)) System::start_stages(t, c, d, last);
 }
 
 void RecordedSystem::stage_residual(int stage, std::span<const double> X, std::span<double> F) {
-  if (!impl_->stages_possible) return System::stage_residual(stage, X, F);
-  impl_->stages->residual(stage, X, F);
+  if (!impl_->stages->possible()) return System::stage_residual(stage, X, F);
+  impl_->stages->stages().residual(stage, X, F);
 }
 
 void RecordedSystem::settle_stage(int stage, std::span<const double> X) {
-  if (impl_->stages_possible) impl_->stages->settle(stage, X);
+  if (impl_->stages->possible()) impl_->stages->stages().settle(stage, X);
+}
+
+bool RecordedSystem::correct_stages(std::span<const double> inverse, std::span<double> X) {
+  return impl_->stages->correct(inverse, X, impl_->data, impl_->locks);
+}
+
+bool RecordedSystem::extend_stages(std::span<const double> inverse, int order, std::span<double> X) {
+  return impl_->stages->extend(inverse, order, X, impl_->data, impl_->locks);
 }
 
 bool RecordedSystem::project(double t, std::span<double> x) {

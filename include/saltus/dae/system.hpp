@@ -90,6 +90,11 @@ class System {
   virtual void stage_residual(int stage, std::span<const double> X, std::span<double> F);
   /// The unknowns of this stage, which were zero in stage_residual, are those in X now; stage > 0.
   virtual void settle_stage(int stage, std::span<const double> X);
+  // All at once, for small systems, given the inverse of the system Jacobian by columns; after start_stages. False: not available.
+  /// Stages up to 0 one after the other: from the unknowns in X, a step of Newton's method for each.
+  virtual bool correct_stages(std::span<const double> /*inverse*/, std::span<double> /*X*/) { return false; }
+  /// Stages 1 to `last`, for consistent X: the coefficients up to `order` of all variables.
+  virtual bool extend_stages(std::span<const double> /*inverse*/, int /*order*/, std::span<double> /*X*/) { return false; }
 
   // --- invariants
   /// Moves x by the smallest correction onto the surfaces that the mode keeps (those on which it slides). Returns whether x changed.

@@ -107,7 +107,7 @@ bool Simulator::Impl::enter_mode() {
   x = transition.x;
   xp = controller.xp;
   std::string problem;
-  stepper = methods.choose(controller.consistency().integrable(*system), hybrid->describe(mode), problem);
+  stepper = choose_stepper(problem);
   if (!stepper) {
     end({StatusCode::singular_mode, problem, {}});
     return false;
@@ -131,8 +131,13 @@ bool Simulator::Impl::enter_mode() {
   return true;
 }
 
+Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
+  Consistency& consistency = controller.consistency();
+  return methods.choose({*system, consistency.integrable(*system), consistency.values(*system), hybrid->describe(mode)}, problem);
+}
+
 void Simulator::Impl::start_stepper(double step) {
-  stepper->start(controller.consistency().integrable(*system),
+  stepper->start(stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
                  {.t = t, .x = x, .xp = xp, .direction = direction, .step = step});
 }
 
@@ -199,7 +204,7 @@ void Simulator::Impl::step() {
 
 void Simulator::Impl::change_method() {
   std::string problem;
-  Stepper* other = methods.choose(controller.consistency().integrable(*system), hybrid->describe(mode), problem);
+  Stepper* other = choose_stepper(problem);
   if (!other) return;
   stepper = other;
   start_stepper(0.0);
@@ -251,12 +256,26 @@ void Simulator::Impl::report_failure(const StepOutcome& outcome) {
       return end({StatusCode::not_finite,
                   fmt::format("the equations give values that are not finite beyond t = {:.12g}{}", t, where), culprits});
     case StepResult::singular:
+      if (stepper->takes_hidden_constraints() && !system->structure().explicit_ode) return report_structure(outcome, culprits);
       return end({StatusCode::singular_mode, fmt::format("the equations are singular at t = {:.12g}{}", t, where), culprits});
     default:
       return end({StatusCode::step_too_small,
                   fmt::format("the step size fell below the resolution of time at t = {:.12g}{}: a singularity, or an "
                               "error tolerance that cannot be met", t, where), culprits});
   }
+}
+
+void Simulator::Impl::report_structure(const StepOutcome& outcome, std::vector<std::string> culprits) {
+  std::string where;
+  if (outcome.equation >= 0) {
+    culprits.insert(culprits.begin(), system->equation_name(outcome.equation));
+    where = fmt::format(", worst in '{}'", culprits.front());
+  }
+  if (outcome.worst >= 0) where += fmt::format("{} '{}'", where.empty() ? ", worst for" : " for", culprits.back());
+  end({StatusCode::singular_mode,
+       fmt::format("beyond t = {:.12g} the structure fails: the constraints cannot be solved with the system Jacobian{}; use method = radau",
+                   t, where),
+       std::move(culprits)});
 }
 
 void Simulator::Impl::finish() {

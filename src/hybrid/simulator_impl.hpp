@@ -81,6 +81,7 @@ struct Simulator::Impl {
   double time_scale() const;
   /// The state is now `mode`, `x`: makes its system current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
+  Stepper* choose_stepper(std::string& problem);
   void start_stepper(double step);
   void restart(double step);
   std::vector<double> observe() const;
@@ -96,6 +97,7 @@ struct Simulator::Impl {
   /// Guards are not finite in part of the step: try again with half of what was good.
   void shorten();
   void report_failure(const StepOutcome& outcome);
+  void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
   /// The stop time is reached: clauses that wait for terminal() act.
   void finish();
   bool progress();

@@ -10,7 +10,7 @@ namespace saltus {
 
 struct TaylorOptions {
   int order = 0;  ///< 2 … 60; 0: chosen from the tolerance, 1 - ln(tolerance)/2 (A. Jorba, M. Zou, Experiment. Math. 14
-                  ///< (2005) 99-117)
+                  ///< (2005) 99-117), and 6 more for differential-algebraic equations
 };
 
 /// For systems with Taylor coefficients (structure().taylor) that are explicit, or regular by their structure (StagedSeries): as they

@@ -21,6 +21,7 @@ Case from(problem::Problem p, double atol_factor) {
   c.xp0 = p.xp0;
   c.reference = p.x1;
   c.atol_factor = atol_factor;
+  c.stiff = true;
   c.system = std::move(p.system);
   if (c.xp0.empty()) {
     c.xp0.resize(c.x0.size());

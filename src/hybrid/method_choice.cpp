@@ -35,6 +35,7 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
   }
 }
 
+constexpr int largest_series = 200;  // variables of a mode for which `automatic` takes the Taylor method
 constexpr const char* no_series = "the Taylor method cannot expand external functions; use method = auto";
 
 /// "" if the series of a differential-algebraic mode can be had.
@@ -91,6 +92,9 @@ Method MethodChoice::kind_for(const Candidate& mode, Method wanted, std::string&
     problem = std::string(to_string(wanted)) +
               " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau";
   if (wanted != Method::automatic) return wanted;
+  // series keep hidden constraints without a reduction, whose decompositions cost 50 times as much as a step
+  if (s.moving && s.variables <= largest_series && !stiff_.contains(&mode.system.structure()) && why_not_taylor(mode).empty())
+    return Method::taylor;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
   if (s.constant_mass) return Method::rodas5p;
   // the iteration of reduced modes converges too slowly for the choice of order by its rate
@@ -108,6 +112,7 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
     stepper = make(method, options_);
     reasons_[method] = wanted != Method::automatic          ? "asked for"
                        : stiff_.contains(&mode.system.structure()) ? "stiff"
+                       : method == Method::taylor            ? "hidden constraints, not stiff"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
                        : !mode.system.structure().explicit_ode ? "differential-algebraic equations"
                        : method == Method::dop853            ? "explicit equations, tight tolerance"
@@ -116,8 +121,9 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
   return stepper.get();
 }
 
-bool MethodChoice::dense_is_accurate(const Stepper& stepper) const {
-  return std::any_of(steppers_.begin(), steppers_.end(),
+bool MethodChoice::dense_is_accurate(const Stepper& stepper, const System& system) const {
+  return system.structure().explicit_ode &&
+         std::any_of(steppers_.begin(), steppers_.end(),
                      [&](const auto& entry) { return entry.second.get() == &stepper && is_explicit_method(entry.first); });
 }
 

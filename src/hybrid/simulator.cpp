@@ -164,7 +164,10 @@ void Simulator::Impl::step() {
   if (reached(limit, pause)) limit = pause;
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
-  if (!outcome.ok()) return report_failure(outcome);
+  if (!outcome.ok()) {
+    if (!outcome_of_series(outcome)) report_failure(outcome);
+    return;
+  }
   if (methods.statistics().steps > options.max_steps) {
     take_step(stepper->t());
     return end({StatusCode::too_many_steps,
@@ -185,7 +188,7 @@ void Simulator::Impl::step() {
   const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
   if (found && (t1 - located.t_after) * direction > resolution) {
     const bool at_once = std::abs(located.t_after - t) <= 16.0 * resolution;  // no room for a step of its own
-    if (!at_once && !methods.dense_is_accurate(*stepper)) return approach_event();
+    if (!at_once && !methods.dense_is_accurate(*stepper, *system)) return approach_event();
     return event_at(located.t_after, true);
   }
   if (found || t1 == next_time) return event_at(t1, found);
@@ -207,7 +210,16 @@ void Simulator::Impl::change_method() {
   Stepper* other = choose_stepper(problem);
   if (!other) return;
   stepper = other;
+  controller.consistency().restart_reduced(*system, t, x);
   start_stepper(0.0);
+}
+
+bool Simulator::Impl::outcome_of_series(const StepOutcome& outcome) {
+  if (outcome.result == StepResult::not_finite || system->structure().explicit_ode || !stepper->takes_hidden_constraints() ||
+      !methods.note_stiff(*system))
+    return false;
+  change_method();
+  return true;
 }
 
 void Simulator::Impl::take_step(double end) {

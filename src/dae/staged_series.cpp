@@ -188,16 +188,12 @@ StagedSeries::Result StagedSeries::project(System& system, double t, std::span<d
   return Result::not_converged;
 }
 
-StagedSeries::Result StagedSeries::extend(System& system, std::span<double> X) {
+bool StagedSeries::extend(System& system, std::span<double> X) {
   const auto n = static_cast<std::size_t>(n_);
   const auto& d = analysis_.variable_offset;
   if (inverse_ && system.extend_stages(inverse_->entries(), order_, X)) {
-    for (std::size_t place = 0; place < n * static_cast<std::size_t>(order_ + 1); ++place)
-      if (!std::isfinite(X[place])) {
-        bad_variable_ = static_cast<int>(place % n);
-        return Result::not_finite;
-      }
-    return Result::good;
+    const auto coefficients = X.first(n * static_cast<std::size_t>(order_ + 1));
+    return std::ranges::all_of(coefficients, [](double v) { return std::isfinite(v); });
   }
   for (int stage = 1; stage <= last_; ++stage) {
     system.stage_residual(stage, X, b_);
@@ -207,13 +203,14 @@ StagedSeries::Result StagedSeries::extend(System& system, std::span<double> X) {
       X[static_cast<std::size_t>(d[j] + stage) * n + j] = -b_[j];
       finite = finite && std::isfinite(b_[j]);
     }
-    if (!finite) {
-      bad_variable_ = static_cast<int>(std::ranges::find_if(b_, [](double v) { return !std::isfinite(v); }) - b_.begin());
-      return Result::not_finite;
+    if (!finite) {  // nor are those that follow
+      const int order = *std::ranges::min_element(d) + stage;
+      std::fill(X.begin() + static_cast<std::ptrdiff_t>(n) * order, X.end(), std::numeric_limits<double>::quiet_NaN());
+      return false;
     }
     system.settle_stage(stage, X);
   }
-  return Result::good;
+  return true;
 }
 
 }  // namespace saltus

@@ -29,6 +29,8 @@ constexpr int more_for_dae = 6;
 // implicit method, with few steps that cost 50 times as much, begins to win.
 constexpr int slow_steps_of_stiffness = 50;
 constexpr double slow_change = 1e-3;
+// A step that is smaller than the one before by this factor is suspected to begin near a branch point.
+constexpr double sudden = 1e-2;
 
 class Taylor final : public Stepper {
  public:
@@ -63,11 +65,16 @@ class Taylor final : public Stepper {
   bool expand();
   void accept(const StepEnd& end);
   void note_error(std::size_t j, double error);
-  double series_step() const;
+  double series_step(int first, int last, int p) const;
+  double choose_step(double smallest);
+  bool find_finite();
   StepOutcome failure(Attempt result) const;
 
   StepOptions options_;
   int wanted_order_, order_ = 0;
+  int degree_ = 0;      // of the polynomial in use: the order, or less
+  int finite_ = 0;      // the coefficients up to this order are finite
+  double usual_ = 0.0;  // the size of the steps before
   Tolerances tolerances_;
   System* system_ = nullptr;
   int direction_ = 1;
@@ -148,6 +155,8 @@ void Taylor::start(System& system, const StartPoint& point) {
   std::copy(x_.begin(), x_.end(), dense_.c.begin());
   dense_ready_ = true;
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
+  usual_ = h_next_;
+  degree_ = order_;
   first_ = true;
   error_ = 0.0;
 }
@@ -204,35 +213,62 @@ Taylor::Attempt Taylor::project(double t, double time) {
 /// All coefficients at the point where X_ has those that the constraints determine, and x and x' there.
 bool Taylor::expand() {
   const std::size_t n = x_.size();
-  const bool good = staged_->extend(*system_, X_) == StagedSeries::Result::good;
-  if (!good) bad_ = staged_->bad_variable();
+  staged_->extend(*system_, X_);
+  const bool good = find_finite();
   std::copy_n(X_.begin(), n, x_.begin());
   for (std::size_t j = 0; j < n; ++j)
-    if (good || staged_->analysis().variable_offset[j] > 0) xp_[j] = X_[n + j];
+    if (std::isfinite(X_[n + j])) xp_[j] = X_[n + j];
   return good;
 }
 
-/// The smallest radius of convergence R = (|x| / |x_[i]|)^(1/i) that the last five orders of a variable suggest, times
-/// (3 tol)^(1/p): there the last term is three times the tolerance, and what is left out less than that by about
-/// tol^(1/p) = 1/e^2. |x| is the size that the tolerance refers to, scale/tol, with tol = rtol, or atol where rtol is
-/// zero.
-double Taylor::series_step() const {
+/// The step at which the terms of these orders, and those that they let expect, are below the tolerance. For the last five orders of
+/// the series: the smallest radius of convergence R = (|x| / |x_[i]|)^(1/i) that they suggest, times (3 tol)^(1/p): there
+/// the last term is three times the tolerance, and what is left out less than that by about tol^(1/p) = 1/e^2. |x| is the
+/// size that the tolerance refers to, scale/tol, with tol = rtol, or atol where rtol is zero. A series that is cut off before
+/// (p = 0) has no such reserve: its terms themselves must be below the tolerance.
+double Taylor::series_step(int first, int last, int p) const {
   const std::size_t n = x_.size();
   const double rtol = tolerances_.rtol();
   double h = std::numeric_limits<double>::infinity();
-  for (int i = std::max(1, order_ - 4); i <= order_; ++i) {
-    const double power = static_cast<double>(i) / order_,
-                 common = rtol > 0.0 ? std::pow(3.0 * rtol, power) / rtol : 0.0;
+  for (int i = first; i <= last; ++i) {
+    const double power = p > 0 ? static_cast<double>(i) / p : 1.0, reserve = p > 0 ? 3.0 : 1.0;
+    const double common = rtol > 0.0 ? std::pow(reserve * rtol, power) / rtol : 0.0;
     double largest = 0.0;
     for (std::size_t j = 0; j < n; ++j) {
       if (!tested_[j]) continue;
       const double c = std::abs(X_[static_cast<std::size_t>(i) * n + j]);
       const double allowed = rtol > 0.0 ? common * tolerances_.scale(static_cast<int>(j), std::abs(x_[j]))
-                                        : std::pow(3.0 * tolerances_.atol()[j], power);
+                                        : std::pow(reserve * tolerances_.atol()[j], power);
       largest = std::max(largest, c / allowed);
     }
     if (largest > 0.0) h = std::min(h, std::pow(largest, -1.0 / i));
   }
+  return h;
+}
+
+/// Whether enough coefficients are finite to go on: very close to a branch point the last ones overflow.
+bool Taylor::find_finite() {
+  finite_ = order_;
+  const auto n = static_cast<int>(x_.size());
+  const int bad = first_not_finite(std::span(X_).first(static_cast<std::size_t>(n * (order_ + 1))));
+  if (bad < 0) return true;
+  bad_ = bad % n;
+  finite_ = bad / n - 1;
+  return finite_ >= 5;
+}
+
+/// Chooses the degree of the polynomial, and its step. Close to a branch point (the force of a contact that begins, depth^(1/4)) the series
+/// converges nowhere beyond it, while its first terms alone are accurate over much longer steps. Four terms in succession are
+/// asked, since single ones may vanish.
+double Taylor::choose_step(double smallest) {
+  degree_ = order_;
+  double h = 0.0;
+  if (finite_ == order_) {
+    h = series_step(std::max(1, order_ - 4), order_, order_);
+    if (h > sudden * usual_ && h > 100.0 * smallest) return h;
+  }
+  for (int k = 1; k + 4 <= finite_; ++k)
+    if (const double other = series_step(k + 1, k + 4, 0); other > 2.0 * h) h = other, degree_ = k;
   return h;
 }
 
@@ -247,7 +283,7 @@ Taylor::Attempt Taylor::attempt(const StepEnd& end) {
   const std::size_t n = x_.size();
   const double h = end.h;
   std::fill(x_new_.begin(), x_new_.end(), 0.0);
-  for (int k = order_; k >= 0; --k) {
+  for (int k = degree_; k >= 0; --k) {
     const double* c = X_.data() + static_cast<std::size_t>(k) * n;
     for (std::size_t j = 0; j < n; ++j) x_new_[j] = x_new_[j] * h + c[j];
   }
@@ -260,8 +296,8 @@ Taylor::Attempt Taylor::attempt(const StepEnd& end) {
   error_ = 0.0;
   for (std::size_t j = 0; j < n; ++j) {
     double slope = 0.0;
-    for (int k = order_; k >= 1; --k) slope = slope * h + k * X_[static_cast<std::size_t>(k) * n + j];
-    note_error(j, h * (slope - xp_new_[j]) / (order_ + 1));
+    for (int k = degree_; k >= 1; --k) slope = slope * h + k * X_[static_cast<std::size_t>(k) * n + j];
+    note_error(j, h * (slope - xp_new_[j]) / (degree_ + 1));
   }
   return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
 }
@@ -273,8 +309,8 @@ Taylor::Attempt Taylor::attempt_dae(const StepEnd& end) {
   // the coefficients of the polynomial about the end of the step, by Horner's method
   const int top = std::max(1, staged_->deepest());
   std::fill(X_new_.begin(), X_new_.end(), 0.0);
-  for (int k = order_; k >= 0; --k) {
-    for (int q = std::min(top, order_ - k); q > 0; --q) {
+  for (int k = degree_; k >= 0; --k) {
+    for (int q = std::min(top, degree_ - k); q > 0; --q) {
       double* y = X_new_.data() + static_cast<std::size_t>(q) * n;
       const double* below = y - n;
       for (std::size_t j = 0; j < n; ++j) y[j] = y[j] * h + below[j];
@@ -292,7 +328,7 @@ Taylor::Attempt Taylor::attempt_dae(const StepEnd& end) {
   for (std::size_t j = 0; j < n; ++j) {
     const double moved = x_new_[j] - X_new_[j];
     if (tested_[j]) {
-      note_error(j, h * (xp_new_[j] - X_new_[n + j]) / (order_ + 1));
+      note_error(j, h * (xp_new_[j] - X_new_[n + j]) / (degree_ + 1));
       note_error(j, moved);
     } else if (options_.control_dense) {
       note_error(j, moved * dense_part_);
@@ -302,6 +338,7 @@ Taylor::Attempt Taylor::attempt_dae(const StepEnd& end) {
 }
 
 void Taylor::accept(const StepEnd& end) {
+  usual_ = std::max(std::abs(end.h), usual_);
   t_old_ = t_;
   t_ = end.t;
   h_done_ = end.h;
@@ -339,14 +376,13 @@ StepOutcome Taylor::advance(double limit) {
     std::copy(x_.begin(), x_.end(), X_.begin());
     system_->solution_taylor(t_, order_, X_);
     ++statistics_.evaluations;
-    if (const int bad = first_not_finite(X_); bad >= 0)
-      return {StepResult::not_finite, bad % static_cast<int>(x_.size())};
+    if (!find_finite()) return {StepResult::not_finite, bad_};
   }
-  double h = std::min(series_step(), options_.max_step);
+  const double smallest = smallest_step(t_, limit);
+  double h = std::min(choose_step(smallest), options_.max_step);
   if (first_ && h_next_ > 0.0) h = std::min(h, h_next_);
   const double distance = std::abs(limit - t_);
   if (!std::isfinite(h)) h = std::isfinite(distance) ? distance : std::max(1.0, std::abs(t_));  // the series has ended
-  const double smallest = smallest_step(t_, limit);
   for (;;) {
     const StepEnd end = step_end(t_, h, limit);
     const Attempt result = attempt(end);
@@ -362,7 +398,7 @@ StepOutcome Taylor::advance(double limit) {
       return failure(result);
     }
     const double factor =
-        result == Attempt::inaccurate ? std::clamp(0.9 * std::pow(error_, -1.0 / order_), 0.25, 0.9) : 0.25;
+        result == Attempt::inaccurate ? std::clamp(0.9 * std::pow(error_, -1.0 / degree_), 0.25, 0.9) : 0.25;
     h = std::max(size * factor, smallest);
   }
 }
@@ -374,11 +410,12 @@ const DensePolynomial& Taylor::dense() {
   dense_.h = h_done_;
   const std::size_t n = x_.size();
   const std::vector<double>& X = staged_ ? X_new_ : X_;  // at the beginning of the step
+  const auto degree = static_cast<std::size_t>(degree_);
   double power = 1.0;
   for (std::size_t k = 0; k <= static_cast<std::size_t>(order_); ++k, power *= h_done_)
-    for (std::size_t j = 0; j < n; ++j) dense_.c[k * n + j] = power * X[k * n + j];
+    for (std::size_t j = 0; j < n; ++j) dense_.c[k * n + j] = k <= degree ? power * X[k * n + j] : 0.0;
   if (staged_)  // the first term that is missing makes up for what the constraints have moved
-    for (std::size_t j = 0; j < n; ++j) dense_.c[static_cast<std::size_t>(order_ + 1) * n + j] = x_[j] - x_new_[j];
+    for (std::size_t j = 0; j < n; ++j) dense_.c[(degree + 1) * n + j] = x_[j] - x_new_[j];
   return dense_;
 }
 

@@ -83,6 +83,7 @@ TEST(TaylorDae, ConstraintsDoNotDriftInThirtySwings) {
     energy = std::max(energy, std::abs(0.5 * (x[2] * x[2] + x[3] * x[3]) + problems::gravity * x[1]));
   });
   EXPECT_LT(largest, 1e-12);
+  EXPECT_LT(distance(run.x(), problems::pendulum_reference_at_100, 4), 1e5 * 1e-10);  // the phase error grows like t^2
   // an error of 1e-10 of the speed, 4.4, per step at most
   EXPECT_LT(energy, 4.4 * 4.4 * 1e-10 * static_cast<double>(run.stepper->statistics().steps));
 }
@@ -353,6 +354,25 @@ TEST(TaylorDae, ASingularSystemJacobianEndsTheRunWithNames) {
   EXPECT_NEAR(stepper->t(), 1.0, 1e-6);
   EXPECT_NEAR(stepper->x()[0], 2.0 / 3.0, 1e-6);
   EXPECT_LT(std::abs(stepper->x()[1] * stepper->x()[1] - 1.0 + stepper->t()), 1e-14);
+}
+
+TEST(TaylorDae, LeavesABranchPoint) {
+  // x' = 1 + z, z = x^(1/4) from x = 1e-30, where coefficients of high order overflow
+  problems::Recorder r;
+  const auto x = r.variables("x z");
+  r.equation(der(x[0]) - x[1] - 1.0);
+  r.equation(x[1] - pow(x[0], 0.25));
+  const auto system = r.system();
+  for (const double tolerance : {1e-6, 1e-11}) {
+    auto stepper = make_taylor({.rtol = tolerance, .atol = {tolerance}});
+    const double x0 = 1e-30, z0 = std::pow(x0, 0.25);
+    stepper->start(*system, {.x = std::vector{x0, z0}, .xp = std::vector{1.0 + z0, 0.0}, .step = 0.1});
+    while (stepper->t() < 1.0) ASSERT_TRUE(stepper->advance(1.0).ok()) << stepper->t();
+    EXPECT_LT(stepper->statistics().steps, 400);
+    // dt = dx / (1 + x^(1/4)): with w = x^(1/4), t = 4 (w^3/3 - w^2/2 + w - ln(1 + w))
+    const double w = stepper->x()[1];
+    EXPECT_NEAR(4.0 * (w * w * w / 3.0 - w * w / 2.0 + w - std::log1p(w)), 1.0, 100.0 * tolerance);
+  }
 }
 
 TEST(TaylorDae, RefusesWhatHasNoStructure) {

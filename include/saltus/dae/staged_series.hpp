@@ -41,8 +41,8 @@ class StagedSeries {
   /// correction is J^{-1} times the residual of the constraints: for mechanical systems the direction of the forces of constraint. It
   /// does not depend on errors in the guess of derivatives. `size` are typical sizes of the variables and `time` is a time over which they change.
   Result project(System& system, double t, std::span<double> X, std::span<const double> size, double time, double tolerance);
-  /// After project(): the coefficients up to `order` of all variables (those of some are found further).
-  Result extend(System& system, std::span<double> X);
+  /// After project(): the coefficients up to `order` of all variables (those of some are found further). False if not all are finite.
+  bool extend(System& system, std::span<double> X);
 
   /// The largest offset of a variable.
   int deepest() const { return deepest_; }

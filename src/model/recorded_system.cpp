@@ -441,7 +441,7 @@ void RecordedSystem::start_stages(double t, std::span<const int> c, std::span<co
   Impl& m = *impl_;
   if (m.common.taylor && !m.stages) {
     m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
-    m.stages = std::make_unique<StagedSolution>(m.residual_series, m.eq.time, m.eq.variables.size(), m.eq.data, m.eq.locks,
+    m.stages = std::make_unique<StagedSolution>(m.residual_series, m.eq.variables.size(), m.eq.data.size(), m.eq.locks.size(),
                                                 m.options);
   }
   if (!m.common.taylor || !m.stages->start(t, c, d, last, m.data, m.locks)) System::start_stages(t, c, d, last);

@@ -12,13 +12,9 @@ namespace {
 constexpr std::size_t most_operations = 6000;
 }  // namespace
 
-StagedSolution::StagedSolution(TaylorProgram residual, Expr time, std::size_t variables, std::vector<Expr> data,
-                               std::vector<Expr> locks, ProgramOptions options)
-    : stages_(std::move(residual)), n_(variables), options_(options) {
-  symbols_.time = std::move(time);
-  symbols_.constants = {std::move(data), std::move(locks)};
-  symbols_.factor = &stage_factor;
-}
+StagedSolution::StagedSolution(TaylorProgram residual, std::size_t variables, std::size_t data, std::size_t locks,
+                               ProgramOptions options)
+    : stages_(std::move(residual)), n_(variables), data_(data), locks_(locks), options_(options) {}
 
 bool StagedSolution::start(double t, std::span<const int> c, std::span<const int> d, int last, std::span<const double> data,
                            std::span<const double> locks) {
@@ -31,8 +27,10 @@ bool StagedSolution::start(double t, std::span<const int> c, std::span<const int
     prepared_ = true;
     last_ = -1;
   }
-  if (!possible_) native_ = nullptr;
-  if (!possible_) return false;
+  if (!possible_) {
+    native_ = nullptr;
+    return false;
+  }
   if (last != last_) choose_native(last);
   stages_.start(t, last);
   return true;
@@ -50,27 +48,30 @@ void StagedSolution::choose_native(int last) {
   key.insert(key.end(), stages_.choices().begin(), stages_.choices().end());
   const auto [it, fresh] = programs_.try_emplace(std::move(key));
   Native& native = it->second;
-  const std::size_t head = n_ * static_cast<std::size_t>(*std::ranges::max_element(d_) + 1);
-  X_.resize(head);
-  if (fresh) {
-    const auto& graph = symbols_.time.graph();
-    const auto fill = [&](std::vector<Expr>& list, std::size_t count) {
-      while (list.size() < count) list.emplace_back(graph, graph->symbol("stage", SymbolKind::parameter));
-    };
-    symbols_.X.resize(std::min(symbols_.X.size(), head));
-    fill(symbols_.X, head);
-    fill(symbols_.inverse, n_ * n_);
-    const std::vector<std::vector<Expr>> inputs{{symbols_.time}, symbols_.X, symbols_.inverse, symbols_.constants[0],
-                                                symbols_.constants[1]};
-    const std::vector<std::vector<Expr>> correction{stages_.record_correction(symbols_)},
-        extension{stages_.record_extension(symbols_, order)};
-    native.correction = Program(inputs, correction, options_);
-    if (native.correction.backend() != Backend::native) return;  // the recurrences are faster than interpreted code
-    native.extension = Program(inputs, extension, options_);
-    native.correction_work = native.correction.workspace();
-    native.extension_work = native.extension.workspace();
-  }
+  X_.resize(n_ * static_cast<std::size_t>(*std::ranges::max_element(d_) + 1));
+  if (fresh) compile(native, order);
   if (!native.extension.empty()) native_ = &native;
+}
+
+// In a graph of its own, which ends here: that of the model would grow with every system that is made from it.
+void StagedSolution::compile(Native& native, int order) const {
+  const auto graph = std::make_shared<Graph>();
+  const auto symbols = [&](std::size_t count) {
+    std::vector<Expr> list;
+    while (list.size() < count) list.emplace_back(graph, graph->symbol("s", SymbolKind::parameter));
+    return list;
+  };
+  const StagedTaylor::Symbols s{.time = symbols(1).front(),
+                                .X = symbols(X_.size()),
+                                .inverse = symbols(n_ * n_),
+                                .constants = {symbols(data_), symbols(locks_)},
+                                .factor = &stage_factor};
+  const std::vector<std::vector<Expr>> inputs{{s.time}, s.X, s.inverse, s.constants[0], s.constants[1]};
+  native.correction = Program(inputs, std::vector<std::vector<Expr>>{stages_.record_correction(s)}, options_);
+  if (native.correction.backend() != Backend::native) return;  // the recurrences are faster than interpreted code
+  native.extension = Program(inputs, std::vector<std::vector<Expr>>{stages_.record_extension(s, order)}, options_);
+  native.correction_work = native.correction.workspace();
+  native.extension_work = native.extension.workspace();
 }
 
 void StagedSolution::run(const Program& program, Workspace& work, std::span<const double> inverse, double* out,

@@ -12,9 +12,8 @@ namespace saltus {
 
 class StagedSolution {
  public:
-  /// `residual` has the inputs t, x, x', data and locks.
-  StagedSolution(TaylorProgram residual, Expr time, std::size_t variables, std::vector<Expr> data, std::vector<Expr> locks,
-                 ProgramOptions options);
+  /// `residual` has the inputs t, x, x', data and locks, so many of each.
+  StagedSolution(TaylorProgram residual, std::size_t variables, std::size_t data, std::size_t locks, ProgramOptions options);
 
   /// Data or locks have changed.
   void forget() { prepared_ = false; }
@@ -35,12 +34,12 @@ class StagedSolution {
     Workspace correction_work, extension_work;
   };
   void choose_native(int last);
+  void compile(Native& native, int order) const;
   void run(const Program& program, Workspace& work, std::span<const double> inverse, double* out, std::span<const double> X,
            std::span<const double> data, std::span<const double> locks);
 
   StagedTaylor stages_;
-  StagedTaylor::Symbols symbols_;
-  std::size_t n_;
+  std::size_t n_, data_, locks_;
   ProgramOptions options_;
   std::vector<int> c_, d_;
   bool prepared_ = false, possible_ = false;

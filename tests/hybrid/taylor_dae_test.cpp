@@ -108,6 +108,18 @@ TEST(TaylorDae, StiffModesAreHandedToRadau) {
   EXPECT_NEAR(run.at(2.0, "y"), std::sin(angle), 1e-4);
 }
 
+TEST(TaylorDae, DoesNotStepOverASingularPoint) {
+  // crank and rod of equal length: where both stand upright another branch of motion begins. The determinant is proportional to
+  // cos(a)^2: it vanishes without a change of sign, and the series goes on beyond
+  for (const double tolerance : {1e-4, 1e-8}) {
+    const auto crank = std::make_shared<problems::SingleMode>(problems::slider_crank({0.5, -0.5, 1.0, -1.0, 0.0}, 1.0, 1.0), std::vector<int>{0, 2});
+    const Trajectory run = simulate(crank, {.stop = 3.0, .rtol = tolerance, .atol = tolerance});
+    EXPECT_TRUE(uses(run, "taylor"));
+    EXPECT_EQ(run.status().code, StatusCode::singular_mode) << run.status().message;
+    EXPECT_NEAR(std::abs(run.final()[0]), M_PI / 2.0, 1e-3);
+  }
+}
+
 TEST(TaylorDae, SaysWhereTheStructureFailsUnderWay) {
   // the derivative 2 y of the constraint vanishes at t = 1, where the solution ends
   Model m("fold");

@@ -64,10 +64,11 @@ void chebyshev_coefficients(int N, const double* u, int stride, double* a) {
   for (int k = 0; k <= N; ++k) {
     const auto& part = k % 2 == 0 ? even : odd;
     double sum = 0.0;
-    int angle = 0;
+    const auto turns = static_cast<unsigned>(k * turn);
+    unsigned angle = 0;
     for (int j = 0; j <= half; ++j) {
-      sum += part[static_cast<std::size_t>(j)] * cosine[static_cast<std::size_t>(angle)];
-      angle = (angle + k * turn) % (2 * finest_grid);
+      sum += part[static_cast<std::size_t>(j)] * cosine[angle];
+      angle = (angle + turns) % (2 * finest_grid);
     }
     a[k] = sum * (2.0 / N);
   }

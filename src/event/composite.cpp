@@ -9,6 +9,7 @@ void Composite::start(System& system, const DensePolynomial& step) {
   system_ = &system;
   step_ = &step;
   guards_ = static_cast<std::size_t>(system.structure().guards);
+  with_derivatives_ = system.structure().guards_read_xp;
   x_.resize(static_cast<std::size_t>(step.variables));
   xp_.resize(static_cast<std::size_t>(step.variables));
   const std::vector<int>& read = system.structure().guard_variables;
@@ -30,6 +31,15 @@ void Composite::state(double s) {
       }
       x[j] = value;
       xp[j] = slope / step_->h;
+    }
+    return;
+  }
+  if (!with_derivatives_) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const double* c = row + j;
+      double value = *c;
+      for (int k = step_->degree; k-- > 0;) value = value * s + *(c -= n);
+      x[j] = value;
     }
     return;
   }

@@ -37,6 +37,7 @@ class Composite {
   const DensePolynomial* step_ = nullptr;
   std::size_t guards_ = 0;
   std::vector<double> x_, xp_, shifted_;
+  bool with_derivatives_ = true;
   std::span<const int> few_;  // the variables that the guards read, if these are few
 };
 

@@ -8,6 +8,47 @@
 
 namespace saltus {
 
+void EventLocator::Impl::make_room(std::size_t count) {
+  guards = count;
+  rows.resize((finest_grid + 1) * guards);
+  sides.resize(guards);
+  margins.resize(guards);
+  probe_row.resize(guards);
+  noise.resize(guards);
+  closer_row.resize(guards);
+  suspects.reserve(guards);
+  candidates.reserve(guards);
+  linear_candidates.reserve(guards);
+}
+
+// The usual case: all guards that are watched are linear, and their polynomials do not come near to zero.
+bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given,
+                                       std::span<const LinearGuard> linear) {
+  if (linear.empty() || step.degree > Bernstein::max_degree) return false;
+  std::size_t watched = 0;
+  for (const GuardWatch& w : given) watched += w.side != 0 ? 1 : 0;
+  const auto n = static_cast<std::size_t>(step.variables);
+  for (const LinearGuard& guard : linear) {
+    if (static_cast<std::size_t>(guard.guard) >= given.size() || guard.variables.size() != guard.coefficients.size()) return false;
+    const double side = given[static_cast<std::size_t>(guard.guard)].side;
+    if (side == 0.0) continue;
+    double start = guard.constant + guard.time * step.t0, moved = std::abs(guard.time * step.h);
+    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
+      const auto j = static_cast<std::size_t>(guard.variables[i]);
+      if (j >= n) return false;
+      const double* x = step.c.data() + j;
+      const double coefficient = guard.coefficients[i];
+      start += coefficient * *x;
+      double reach = 0.0;
+      for (int d = 1; d <= step.degree; ++d) reach += std::abs(x[static_cast<std::size_t>(d) * n]);
+      moved += std::abs(coefficient) * reach;
+    }
+    if (!(side * start * (1.0 - 1e-12) > moved)) return false;
+    --watched;
+  }
+  return watched == 0;
+}
+
 void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
   const Structure& structure = system.structure();
   if (static_cast<int>(given.size()) != structure.guards) {
@@ -20,16 +61,7 @@ void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std:
   }
   composite.start(system, step);
   watch = given;
-  guards = given.size();
-  rows.resize((finest_grid + 1) * guards);
-  sides.resize(guards);
-  margins.resize(guards);
-  probe_row.resize(guards);
-  noise.resize(guards);
-  closer_row.resize(guards);
-  suspects.reserve(guards);
-  candidates.reserve(guards);
-  linear_candidates.reserve(guards);
+  if (guards != given.size()) make_room(given.size());
   linear_candidates.clear();
   touches.clear();
   candidates.clear();
@@ -39,6 +71,7 @@ void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std:
   not_finite = false;
   last_fraction = 1.0;
   finite_until = step.t1();
+  fineness = 0.0;
   direction = step.h < 0.0 ? -1.0 : 1.0;
   unit = unit_at(step.t1());
   evaluations_before = composite.evaluations;
@@ -105,8 +138,17 @@ bool EventLocator::Impl::prepare(std::span<const LinearGuard> linear, bool& samp
 
 bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                                   std::span<const LinearGuard> linear, LocatedEvent& event) {
-  begin(system, step, given);
   ++statistics.steps;
+  evaluations_before = composite.evaluations;
+  if (far_from_zero(step, given, linear)) {
+    touches.clear();
+    proved = true;
+    not_finite = false;
+    finite_until = step.t1();
+    fineness = 0.0;
+    return false;
+  }
+  begin(system, step, given);
   if (guards == 0 || step.h == 0.0) return false;
   piece = {0.0, 1.0, 0};
   sampled = 0;
@@ -209,6 +251,9 @@ bool EventLocator::not_finite() const {
 }
 double EventLocator::finite_until() const {
   return impl_->finite_until;
+}
+double EventLocator::fineness() const {
+  return impl_->fineness;
 }
 const EventStatistics& EventLocator::statistics() const {
   return impl_->statistics;

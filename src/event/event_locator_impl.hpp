@@ -52,6 +52,7 @@ struct EventLocator::Impl {
   Piece piece = {};
   std::vector<double> sides, margins, probe_row, noise, closer_row, closer_noise;
   bool noise_known = false;
+  bool rough = false;  // the fit in use is not known to the noise, but its roots stand out
   std::vector<int> suspects;
   std::vector<Candidate> candidates;         // on the present piece
   std::vector<Candidate> linear_candidates;  // of linear guards, on the whole step
@@ -59,6 +60,7 @@ struct EventLocator::Impl {
   bool proved = true, not_finite = false;
   double last_fraction = 1.0;  // the guards are finite up to here
   double finite_until = 0.0;
+  double fineness = 0.0;   // of the finest samples, in intervals per step
   double resume = 1.0;     // where a promised crossing turned out to be none: behind it the search has to go on
   double direction = 1.0;  // of the step
   double unit = 0.0;       // one unit in the last place of the times that are being looked at
@@ -67,6 +69,8 @@ struct EventLocator::Impl {
 
   bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                 std::span<const LinearGuard> linear, LocatedEvent& event);
+  void make_room(std::size_t count);
+  static bool far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear);
   void begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given);
   void sample(int N);
   void first_test();
@@ -76,11 +80,12 @@ struct EventLocator::Impl {
   Verdict search_piece();
   void add_linear();
   Verdict search_guard(int k);
+  bool stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted);
   Verdict series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u);
   void estimate_noise();
   double noise_of(int k, double magnitude);
   bool take_roots(int k, const Bernstein& p, bool divided, double last_value);
-  Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) const;
+  Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where);
   Closer look_closer(int k, double& low, double& high);
   void shorten_to_finite();
   void walk_back(Candidate& c, Bracket& bracket, double stride);

@@ -1,8 +1,8 @@
 // From the values of guards to the places where they leave their sides:
 //   1. nine values of all guards; the Chebyshev coefficients of their interpolant bound it: a_0 - sum |a_k| > 0 clears
 //   a guard;
-//   2. what is left is fitted on 9, 17 or 33 points until its series ends in noise; if it does not, the piece has to be
-//   halved;
+//   2. what is left is fitted on 9, 17 or 33 points until its roots stand out clearly from what the fit may be wrong by, or
+//   until its series ends in noise; if neither happens, the piece has to be halved;
 //   3. a zero at the start is divided out, the roots of the rest are isolated in Bernstein form.
 #include "event_locator_impl.hpp"
 
@@ -27,6 +27,7 @@ void EventLocator::Impl::sample(int N) {
     composite.at_fraction(s, rows.data() + static_cast<std::size_t>(j) * guards);
   }
   sampled = N;
+  fineness = std::max(fineness, N / (piece.high - piece.low));
 }
 
 // The least that an interpolant can be, from its Chebyshev coefficients; what the grid does not see is bounded by
@@ -77,10 +78,25 @@ double EventLocator::Impl::noise_of(int k, double magnitude) {
   return 2.0 * eps * (noise[static_cast<std::size_t>(k)] + magnitude);
 }
 
+// A series that falls but has not reached the noise: if every root stands out clearly from what the points between may hide
+// (as in the first test, the upper half of the coefficients bounds it), the fit is good enough, for the event itself is refined
+// on the guard.
+bool EventLocator::Impl::stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted) {
+  fitted.p = Bernstein::from_chebyshev({a, static_cast<std::size_t>(N) + 1}, 2.0 * upper_half + 1e-13 * magnitude);
+  if (watch[k].known_root == 0 && std::abs(fitted.p.b[0]) <= 2.0 * fitted.p.noise) return false;  // a zero at the start needs all digits
+  Bernstein p = fitted.p;
+  bool divided = false;
+  if (piece.low == 0.0) divide_start(k, p, divided);
+  isolate_roots(p, roots, true);
+  return roots.complete && roots.first_sign > 0 &&
+         std::all_of(roots.begin(), roots.end(), [](const RootCell& cell) { return cell.kind == RootKind::simple; });
+}
+
 // Fits guard k on the present piece. u: the values used, times the side.
 Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u) {
   std::array<double, finest_grid + 1> a;
   const double side = watch[k].side;
+  rough = false;
   for (int N = coarse_grid;; N *= 2) {
     if (sampled < N) sample(N);
     const int stride = finest_grid / N;
@@ -97,6 +113,10 @@ Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest
     for (int i = 1; i <= N; ++i) (i <= N / 2 ? rest : tail) += std::abs(a[static_cast<std::size_t>(i)]);
     const double last = std::abs(a[static_cast<std::size_t>(N) - 1]) + std::abs(a[static_cast<std::size_t>(N)]);
     if (least_value(a[0], rest, tail, last) > 0.0) return Verdict::nothing;
+    if (N <= Bernstein::max_degree && last <= 1e-3 * rest && stands_out(k, N, a.data(), tail, magnitude, fitted)) {
+      fitted.resolved = rough = true;
+      return Verdict::found;
+    }
     fit(N, a.data(), magnitude, noise_of(k, magnitude), fitted);
     if (fitted.resolved) return Verdict::found;
     if (N < finest_grid) continue;
@@ -141,6 +161,7 @@ Verdict EventLocator::Impl::search_guard(int k) {
 
 // A linear guard over the whole step; false: it has no values.
 bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
+  rough = false;
   const DensePolynomial& step = composite.step();
   const int k = guard.guard;
   const double side = watch[k].side;
@@ -179,7 +200,7 @@ bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
 }
 
 // The place where p, fitted on a piece, leaves its side.
-Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) const {
+Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) {
   const double width = where.high - where.low;
   const auto place = [&](double s) { return s == 1.0 ? where.high : where.low + width * s; };
   Candidate c{k, place(cell.low), 0.0, place(cell.high), 0.0, 0.0, false, false, false};
@@ -187,7 +208,7 @@ Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell
     double slope = 0.0;
     c.guess = place(root_in(p, cell, slope));
     c.blur = std::min(c.high - c.low, width * p.noise / std::max(std::abs(slope), std::numeric_limits<double>::min()));
-    c.noise_blur = c.blur;
+    c.noise_blur = rough ? c.blur * std::min(1.0, noise_of(k, p.magnitude()) / p.noise) : c.blur;
   } else {
     c.guess = 0.5 * (c.low + c.high);
     c.blur = 0.5 * (c.high - c.low);
@@ -220,6 +241,7 @@ Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
     level = 4.0 * eps * (closer_noise[static_cast<std::size_t>(k)] + magnitude);
   }
   Fit fitted;
+  rough = false;
   chebyshev_coefficients(finest_grid, u.data(), 1, a.data());
   fit(finest_grid, a.data(), magnitude, level, fitted);
   if (!fitted.resolved) return Closer::undecided;

@@ -11,7 +11,9 @@ constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int low_order = 3, taylor_order = 8;
 constexpr int series_order = 4;           // of modes that are not explicit, whose coefficients cost more
 constexpr double series_accuracy = 1e-11;  // relative, of such coefficients
-/// The guards of the system if all of them are linear, otherwise none: values and slopes then need no evaluations.
+constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see the effect of rounding errors
+}  // namespace
+
 std::span<const LinearGuard> all_linear(System& system) {
   const auto linear = system.linear_guards();
   return static_cast<int>(linear.size()) == system.structure().guards ? linear : std::span<const LinearGuard>{};
@@ -23,15 +25,13 @@ double slope_of(const LinearGuard& guard, std::span<const double> xp) {
   return slope;
 }
 
-constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see the effect of rounding errors
-}  // namespace
-
 void GuardSides::look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp,
                       int direction, double scale, std::span<const double> least_noise, std::span<const double> twin) {
   const auto count = static_cast<std::size_t>(system.structure().guards);
   g_.resize(count);
   side_.assign(count, 0);
   multiplicity_.assign(count, 0);
+  slope_.assign(count, 0.0);
   if (count == 0) return;
   system.guards(t, x, xp, g_);
   estimate_noise(system, t, x, xp, twin);
@@ -125,6 +125,7 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
     if (std::abs(slope) > noise) {
       side_[k] = slope * direction > 0.0 ? +1 : -1;
       multiplicity_[k] = 1;
+      slope_[k] = slope;
     }
   }
   return all_decided();
@@ -133,6 +134,7 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
 void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction,
                             std::span<const double> twin) {
   const std::size_t n = x.size(), count = g_.size();
+  const auto linear = all_linear(system);
   for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
   for (const int order : {low_order, taylor_order}) {  // mostly the second derivative decides
     const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
@@ -140,7 +142,13 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
       std::copy(point.begin(), point.end(), solution_.begin());
       system.solution_taylor(when, order + 1, solution_);
       series.resize(count * static_cast<std::size_t>(order + 1));
-      system.guards_taylor(when, order, solution_, series);
+      if (linear.empty())
+        system.guards_taylor(when, order, solution_, series);
+      else
+        for (std::size_t i = 1; i <= static_cast<std::size_t>(order); ++i)
+          for (const LinearGuard& guard : linear)
+            series[i * count + static_cast<std::size_t>(guard.guard)] =
+                slope_of(guard, std::span(solution_).subspan(i * n, n)) - (i > 1 ? guard.time : 0.0);
     };
     expand(t, x, series_);
     // A coefficient counts if it is larger than what rounding errors of its arguments make of it; its size compared with the
@@ -183,6 +191,7 @@ void GuardSides::choose_sides(int last, double t, int direction, std::span<const
       if (!(std::abs(series_[place]) > noise)) continue;
       side_[k] = series_[place] * sign > 0.0 ? +1 : -1;
       multiplicity_[k] = i;
+      slope_[k] = series_[count + k];
       break;
     }
   }
@@ -210,15 +219,18 @@ void GuardSides::use_difference(System& system, double t, std::span<const double
   }
 }
 
-void GuardSlopes::find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale,
+void GuardSlopes::find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale, int wanted,
                        std::vector<double>& slopes) {
   const std::size_t n = x.size(), count = static_cast<std::size_t>(system.structure().guards);
   slopes.resize(count);
   if (count == 0) return;
-  if (const auto linear = all_linear(system); !linear.empty()) {
-    for (const LinearGuard& guard : linear) slopes[static_cast<std::size_t>(guard.guard)] = slope_of(guard, xp);
-    return;
+  int known = 0;
+  for (const LinearGuard& guard : system.linear_guards()) {
+    if (guard.guard >= wanted) continue;
+    slopes[static_cast<std::size_t>(guard.guard)] = slope_of(guard, xp);
+    ++known;
   }
+  if (known == wanted) return;
   if (system.structure().taylor) {
     X_.assign(3 * n, 0.0);  // second derivatives, where guards contain derivatives, are not known
     std::copy(x.begin(), x.end(), X_.begin());

@@ -10,6 +10,11 @@
 
 namespace saltus {
 
+/// The guards of the system if all of them are linear, otherwise none: values and slopes then need no evaluations.
+std::span<const LinearGuard> all_linear(System& system);
+/// Time derivative of a linear guard along xp.
+double slope_of(const LinearGuard& guard, std::span<const double> xp);
+
 /// Decides sides at a point. A guard that is clearly not zero has the side of its sign. One that is zero within its noise has the sign of
 /// its first time derivative that does not vanish, along the solution in the given system (from Taylor coefficients): no offsets, no
 /// waiting times.
@@ -35,6 +40,8 @@ class GuardSides {
   int side(int guard) const { return side_[guard]; }
   /// Multiplicity of the zero at the point: 0 if the guard is not zero; 2 if it vanishes with all derivatives that were computed.
   int multiplicity(int guard) const { return multiplicity_[guard]; }
+  /// Time derivative of a guard whose zero has the multiplicity 1; of others it means nothing.
+  double slope(int guard) const { return slope_[guard]; }
   /// d/dt of a guard along the solution through a consistent x; NaN without Taylor coefficients.
   static double speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   double value(int guard) const { return g_[guard]; }
@@ -51,18 +58,18 @@ class GuardSides {
   void choose_sides(int last, double t, int direction, std::span<const double> twin_series);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
 
-  std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_;
+  std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_, slope_;
   bool all_decided() const;
 
   std::vector<int> ignored_;
   std::vector<int> side_, multiplicity_;
 };
 
-/// Time derivatives of all guards at a point, along the solution of the system; `slopes` has one value per guard. Without Taylor coefficients
-/// a difference quotient over a short time compared with `scale`.
+/// Time derivatives of the first `count` guards at a point, along the solution of the system. Without Taylor coefficients a difference
+/// quotient over a short time compared with `scale`.
 class GuardSlopes {
  public:
-  void find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale,
+  void find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale, int count,
             std::vector<double>& slopes);
 
  private:

@@ -18,6 +18,8 @@ class MethodChoice {
   /// `dense_matters`: values inside the steps are used, by event location or by the user.
   MethodChoice(const SimulateOptions& options, bool dense_matters);
 
+  /// Whether the choice depends on the description of the mode.
+  bool per_mode() const { return !mode_methods_.empty(); }
   /// What is known about a mode.
   struct Candidate {
     const System& system;                        ///< as written

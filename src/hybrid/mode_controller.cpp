@@ -23,6 +23,7 @@ void ModeController::begin_instant() {
   fired_.clear();
   fired_direction_.clear();
   left_by_weight_ = false;
+  left_guard_ = -1;
   failure_ = {};
   view_current_ = false;
 }
@@ -80,7 +81,7 @@ bool ModeController::find_values(double t, Cause cause) {
   fit(*system_, transition.x);
   view_current_ = false;
   // what a clause has set at the start counts more than the initial equations
-  const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+  const bool reset = transition.any_reset();
   ExtraConditions* conditions = cause == Cause::start && !reset ? hybrid_.initial_conditions(transition.mode) : nullptr;
   failure_ = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
   return !failure_;
@@ -201,12 +202,25 @@ void ModeController::keep_twin(std::span<const double> before) {
 }
 
 /// The twin as a point of the system in which x lies; empty if it has none there (algebraic variables have jumped).
-std::vector<double> ModeController::twin_of(std::span<const double> x) const {
+std::span<const double> ModeController::twin_of(std::span<const double> x) const {
   const std::size_t family = hybrid_.variables().size();
   if (twin.empty() || !near(std::span(twin).first(family), x.first(family))) return {};
-  std::vector<double> other(x.begin(), x.end());
-  std::copy_n(twin.begin(), family, other.begin());
-  return other;
+  twin_here_.assign(x.begin(), x.end());
+  std::copy_n(twin.begin(), family, twin_here_.begin());
+  return twin_here_;
+}
+
+void ModeController::leave(int guard, double slope) {
+  left_ = transition.mode;
+  left_guard_ = guard;
+  left_slope_ = slope;
+}
+
+/// The guard that fired is wanted back on its side at once, in a mode that it has just left transversally: going round once more would
+/// tell nothing new.
+bool ModeController::pushed_back() const {
+  return left_guard_ >= 0 && sides_.multiplicity(left_guard_) == 1 &&
+         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && transition.mode == left_;
 }
 
 bool ModeController::settle(const EventInput& input) {
@@ -224,10 +238,10 @@ bool ModeController::settle(const EventInput& input) {
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
-                  transition.fired);
+                  {transition.fired.begin(), transition.fired.end()});
     }
     if (transition.terminate) return true;
-    const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+    const bool reset = transition.any_reset();
     if (reset && !transition.mode.contacts.empty()) release_contacts(true);
     x_before_values_ = transition.x;
     const std::vector<double>& before = x_before_values_;
@@ -243,13 +257,13 @@ bool ModeController::settle(const EventInput& input) {
     changed = release_contacts(false) || changed;
     const bool admissible = weights_admissible();
     if (!changed && admissible) return check_uniqueness(input, reset);
-    const bool cycle = std::find(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(seen), transition.mode) !=
-                       seen_.begin() + static_cast<std::ptrdiff_t>(seen);
+    const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);
+    const bool cycle = (round == 0 && pushed_back()) || std::find(seen_.begin(), seen_end, transition.mode) != seen_end;
     if (cycle && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
       const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
-      for (std::size_t k = first; k < transition.fired.size(); ++k) text += (k > first ? ", '" : " '") + transition.fired[k] + "'";
-      return fail(StatusCode::too_many_mode_changes, text, transition.fired);
+      for (std::size_t k = first; k < transition.fired.size(); ++k) text.append(k > first ? ", '" : " '").append(transition.fired[k]).append("'");
+      return fail(StatusCode::too_many_mode_changes, text, {transition.fired.begin(), transition.fired.end()});
     }
     if (cycle || (!changed && !admissible)) {
       transition.x = before;

@@ -32,6 +32,8 @@ class ModeController {
 
   /// Forgets what the last instant knew.
   void begin_instant();
+  /// The solution leaves transition.mode because this guard fires, with this slope there. Before fire().
+  void leave(int guard, double slope);
   /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
   /// the family's guards) the surface is left.
   void fire(int guard);
@@ -64,7 +66,7 @@ class ModeController {
  private:
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
-  std::vector<double> twin_of(std::span<const double> x) const;
+  std::span<const double> twin_of(std::span<const double> x) const;
   void fit(const System& system, std::vector<double>& x) const;
   bool adjust_sides(double t);
   bool sides_by_value(double t);
@@ -90,6 +92,7 @@ class ModeController {
   bool note_alternatives(double t, std::size_t count, const Mode& taken);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   void note_firing(int guard, int to_side);
+  bool pushed_back() const;
 
   HybridSystem& hybrid_;
   int direction_, max_mode_changes_;
@@ -103,6 +106,12 @@ class ModeController {
   bool view_current_ = false;
   std::vector<double> x_before_values_;
   std::vector<Mode> seen_;  // at this instant; kept for its memory
+  Mode left_;               // where the event came from
+  int left_guard_ = -1;      // by which guard; -1: not known, or by several
+  double left_slope_ = 0.0;
+  Mode alone_;               // workspace
+  GuardSides trial_sides_;   // of a regime that is being tried
+  mutable std::vector<double> twin_here_;
 };
 
 }  // namespace saltus

@@ -72,10 +72,10 @@ bool ModeController::choose_regime(const EventInput& input) {
                                             : " continues the solution, and no sliding motion on it does";
     return fail(StatusCode::no_forward_solution, text, names);
   }
-  // fewest sliding surfaces first: where a solution can leave, it does
-  std::stable_sort(feasible.begin(), feasible.end(),
-                   [](const Regime& a, const Regime& b) { return a.mode.sliding.size() < b.mode.sliding.size(); });
-  Regime& chosen = feasible.front();
+  // fewest sliding surfaces: where a solution can leave, it does
+  Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [](const Regime& a, const Regime& b) {
+    return a.mode.sliding.size() < b.mode.sliding.size();
+  });
   if (feasible.size() > 1 && !note_alternatives(input.t, feasible.size(), chosen.mode)) return false;
   for (const int k : chosen.mode.sliding) {
     if (hybrid_.guards()[k].rule != SurfaceRule::stop) continue;
@@ -193,12 +193,11 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     probe.mode = mode;
     probe.x = transition.x;
     hybrid_.transition(input, probe);
-    if (probe.failed || std::any_of(probe.reset.begin(), probe.reset.end(), [](char c) { return c != 0; })) return std::nullopt;
+    if (probe.failed || probe.any_reset()) return std::nullopt;
     mode = probe.mode;
   }
   if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
-  GuardSides own;
-  GuardSides& sides = view ? *view : own;
+  GuardSides& sides = view ? *view : trial_sides_;
   sides.ignore(mode.sliding, mode.contacts);
   const std::size_t family = hybrid_.variables().size();
   const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
@@ -274,9 +273,9 @@ std::vector<int> ModeController::active_surfaces() {
   for (int k = 0; k < family_guards(); ++k) {
     if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
     if (hybrid_.guards()[k].rule == SurfaceRule::crossing) continue;
-    Mode alone = transition.mode;
-    alone.sliding = {k};
-    if (hybrid_.can_stay_on_surfaces(alone)) surfaces.push_back(k);
+    alone_ = transition.mode;
+    alone_.sliding.assign(1, k);
+    if (hybrid_.can_stay_on_surfaces(alone_)) surfaces.push_back(k);
   }
   std::sort(surfaces.begin(), surfaces.end());
   return surfaces;

@@ -46,18 +46,18 @@ void Simulator::Impl::initialise() {
   x = transition.x;
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
-  mode_text = hybrid->describe(mode);
   result.initial_values_ = observe();
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
-    Event event;
-    event.t = t;
-    event.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter;
-    event.actions = transition.fired;
-    event.message = transition.message;
-    describe_surfaces(event);
-    event.mode_before = event.mode_after = hybrid->describe(mode);
-    event.before = event.after = result.initial_values_;
-    record(std::move(event));
+    find_weights();
+    record({.t = t,
+            .kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter,
+            .mode_before = &mode,
+            .mode_after = &mode,
+            .before = result.initial_values_,
+            .after = result.initial_values_,
+            .weights = weights,
+            .actions = transition.fired,
+            .message = transition.message});
   }
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
@@ -112,6 +112,13 @@ bool Simulator::Impl::enter_mode() {
     end({StatusCode::singular_mode, problem, {}});
     return false;
   }
+  in_rest = false;
+  guard_step = &guard_steps.try_emplace(&system->structure(), std::numeric_limits<double>::infinity()).first->second;
+  set_watch();
+  return true;
+}
+
+void Simulator::Impl::set_watch() {
   watch.assign(static_cast<std::size_t>(system->structure().guards), {});
   if (!watch.empty()) controller.look(t);
   watching = false;
@@ -128,59 +135,73 @@ bool Simulator::Impl::enter_mode() {
   controller.twin.clear();
   time_guards.clear();
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);
-  return true;
 }
 
 Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
   Consistency& consistency = controller.consistency();
-  return methods.choose({*system, consistency.integrable(*system), consistency.values(*system), hybrid->describe(mode)}, problem);
+  return methods.choose({*system, consistency.integrable(*system), consistency.values(*system), methods.per_mode() ? hybrid->describe(mode) : ""}, problem);
 }
 
 void Simulator::Impl::start_stepper(double step) {
   stepper->start(stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
-                 {.t = t, .x = x, .xp = xp, .direction = direction, .step = step});
+                 {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = system->structure().explicit_ode});
 }
 
 void Simulator::Impl::restart(double step) {
-  start_stepper(step);
+  in_rest = false;
+  start_stepper(std::min(step, *guard_step));
   Consistency& consistency = controller.consistency();
   regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
   redundancy.begin(*system, consistency.values(*system), t, x);
   ++result.statistics_.restarts;
+  begin_segment();
+}
+
+void Simulator::Impl::begin_segment() {
   if (!options.keep_steps) return;
   auto& segments = result.segments_;
   if (!segments.empty() && segments.back().steps.empty()) segments.pop_back();  // a mode that lasted for no time
   segments.push_back({mode, {}});
 }
 
-std::vector<double> Simulator::Impl::observe() const {
-  std::vector<double> values(result.variables_.size());
+void Simulator::Impl::observe(std::vector<double>& values) const {
+  values.resize(result.variables_.size());
   hybrid->observe(mode, t, x, xp, values);
+}
+
+std::vector<double> Simulator::Impl::observe() const {
+  std::vector<double> values;
+  observe(values);
   return values;
 }
 
-void Simulator::Impl::step() {
+bool Simulator::Impl::advance() {
   double limit = reached(options.stop, next_time) ? next_time : options.stop;
   if (reached(limit, pause)) limit = pause;
+  if (reached(limit, t + direction * *guard_step)) limit = t + direction * *guard_step;
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
   if (!outcome.ok()) {
     if (!outcome_of_series(outcome)) report_failure(outcome);
-    return;
+    return false;
   }
-  if (methods.statistics().steps > options.max_steps) {
-    take_step(stepper->t());
-    return end({StatusCode::too_many_steps,
-                fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method",
-                            options.max_steps), {}});
-  }
-  const bool found = watching && locator.earliest(*system, stepper->dense(), watch, located, system->linear_guards());
+  if (methods.statistics().steps <= options.max_steps) return true;
+  take_step(stepper->t());
+  end({StatusCode::too_many_steps,
+       fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method", options.max_steps), {}});
+  return false;
+}
+
+void Simulator::Impl::step() {
+  if (!in_rest && !advance()) return;
+  const bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
   if (!found && watching && locator.not_finite()) return shorten();
   proved = !watching || locator.proved();
+  if (watching) follow_guards();
   if (!proved) ++result.statistics_.unproved;
   shortened = 0.0;
   const double t1 = stepper->t();
-  if (Failure change = regularity.check(stepper->dense(), found ? located.t_after : t1)) {
+  if (Failure change = regularity.check(current(), found ? located.t_after : t1)) {
     take_step(regularity.time());
     return end(std::move(change));
   }
@@ -193,6 +214,7 @@ void Simulator::Impl::step() {
   }
   if (found || t1 == next_time) return event_at(t1, found);
   take_step(t1);
+  in_rest = false;
   if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there
     find_derivatives();
     start_stepper(stepper->next_step());
@@ -203,6 +225,15 @@ void Simulator::Impl::step() {
   else if (stepper->stiff() && methods.note_stiff(*system))
     change_method();
   if (!over) progress();
+}
+
+void Simulator::Impl::follow_guards() {
+  const double fineness = locator.fineness(), h = std::abs(stepper->dense().h);
+  const bool cheap = fineness > 8.0 && methods.dense_is_accurate(*stepper, *system);  // implicit steps cost more than a finer look
+  if (cheap && stepper->error() < 0.01)
+    *guard_step = h * 8.0 / fineness;
+  else if (fineness <= 8.0 && h >= 0.9 * *guard_step)
+    *guard_step *= 1.1;
 }
 
 void Simulator::Impl::change_method() {
@@ -223,16 +254,17 @@ bool Simulator::Impl::outcome_of_series(const StepOutcome& outcome) {
 }
 
 void Simulator::Impl::take_step(double end) {
-  if (options.keep_steps) result.segments_.back().steps.push_back({stepper->dense(), end, proved});
+  if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved});
   t = end;
   result.t_end_ = t;
   if (end == stepper->t()) {
     std::copy(stepper->x().begin(), stepper->x().end(), x.begin());
-    if (!system->structure().explicit_ode) std::copy(stepper->xp().begin(), stepper->xp().end(), xp.begin());
+    std::copy(stepper->xp().begin(), stepper->xp().end(), xp.begin());
+    if (system->structure().explicit_ode && !stepper->xp_is_rhs()) find_derivatives();
   } else {
     stepper->dense().evaluate(end, x);
+    find_derivatives();
   }
-  find_derivatives();
   if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
 }
 
@@ -244,7 +276,8 @@ void Simulator::Impl::find_derivatives() {
 }
 
 void Simulator::Impl::shorten() {
-  const double t0 = stepper->dense().t0;
+  const double t0 = current().t0;
+  in_rest = false;
   shortened = 0.5 * std::abs(locator.finite_until() - t0);
   if (shortened < 16.0 * eps * std::max(std::abs(t0), 1e-300))
     return end({StatusCode::not_finite,
@@ -301,17 +334,18 @@ void Simulator::Impl::finish() {
   const std::vector<double> before = x;
   hybrid->transition({.t = t, .x_before = before, .xp_before = xp, .terminal = true}, transition);
   if (!transition.fired.empty()) {
-    Event event;
-    event.t = t;
-    event.kind = EventKind::terminal;
-    event.actions = transition.fired;
-    event.mode_before = hybrid->describe(mode);
-    event.before = observe();
+    observe(values_before);
+    mode_before = mode;
     x = transition.x;
     mode = transition.mode;
-    event.mode_after = hybrid->describe(mode);
-    event.after = observe();
-    record(std::move(event));
+    observe(values_after);
+    record({.t = t,
+            .kind = EventKind::terminal,
+            .mode_before = &mode_before,
+            .mode_after = &mode,
+            .before = values_before,
+            .after = values_after,
+            .actions = transition.fired});
   }
   if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});
   end({StatusCode::success, "", {}});

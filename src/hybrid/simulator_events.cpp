@@ -11,14 +11,6 @@ namespace saltus {
 namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
 
-/// "v1 > v2" as a surface: "v1 = v2".
-std::string surface_name(std::string relation) {
-  for (const char* sign : {" >= ", " > "})
-    if (const auto place = relation.find(sign); place != std::string::npos)
-      return relation.replace(place, std::string_view(sign).size(), " = ");
-  return relation;
-}
-
 bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 }  // namespace
@@ -29,6 +21,7 @@ void Simulator::Impl::polish(double when, std::vector<double>& values, std::vect
 }
 
 void Simulator::Impl::approach_event() {
+  in_rest = false;
   double target = located.t_after;
   const int guard = located.guards.front();
   std::vector<double> g(watch.size()), there(x.size()), slope(x.size());
@@ -44,7 +37,7 @@ void Simulator::Impl::approach_event() {
     std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
     polish(target, there, slope);
     system->guards(target, there, slope, g);
-    slopes.find(*system, target, there, slope, std::abs(target - t), guard_slopes);
+    slopes.find(*system, target, there, slope, std::abs(target - t), static_cast<int>(watch.size()), guard_slopes);
     const double correction = -g[guard] / guard_slopes[guard];
     const double unit = eps * std::max(std::abs(target), std::abs(t));
     const bool beyond = watch[guard].side * g[guard] < 0.0;
@@ -65,22 +58,23 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
   noise.resize(count);
   std::vector<double>& earlier = g_then;
   earlier.resize(count);
-  x_then.resize(x.size());
-  xp_then.resize(x.size());
-  const auto guards_at = [&](double when, std::span<double> g) {
-    stepper->dense().evaluate(when, x_then);
-    if (system->structure().explicit_ode)
-      system->rhs(when, x_then, xp_then);
-    else
-      stepper->dense().derivative(when, xp_then);
-    system->guards(when, x_then, xp_then, g);
-  };
-  guards_at(t_before, earlier);
-  guards_at(t_after, noise);
-  for (std::size_t k = 0; k < count; ++k) {
-    const double change = 4.0 * std::abs(noise[k] - earlier[k]);
-    noise[k] = std::isfinite(change) ? change : 0.0;
+  if (const auto linear = all_linear(*system); !linear.empty() && system->structure().explicit_ode) {
+    for (const LinearGuard& guard : linear)
+      noise[static_cast<std::size_t>(guard.guard)] = 4.0 * std::abs(slope_of(guard, xp) * (t_after - t_before));
+  } else {
+    x_then.resize(x.size());
+    xp_then.resize(x.size());
+    const auto guards_at = [&](double when, std::span<double> g) {
+      stepper->dense().evaluate(when, x_then);
+      if (system->structure().guards_read_xp) stepper->dense().derivative(when, xp_then);
+      system->guards(when, x_then, xp_then, g);
+    };
+    guards_at(t_before, earlier);
+    guards_at(t_after, noise);
+    for (std::size_t k = 0; k < count; ++k) noise[k] = 4.0 * std::abs(noise[k] - earlier[k]);
   }
+  for (double& value : noise)
+    if (!std::isfinite(value)) value = 0.0;
   if (by_guard && t_after == stepper->t()) {  // the event was reached by a step of its own: what is left of its guards is noise
     system->guards(t_after, stepper->x(), stepper->xp(), earlier);
     for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(earlier[k]));
@@ -100,8 +94,8 @@ void Simulator::Impl::project_event_state() {
 void Simulator::Impl::event_at(double when, bool by_guard) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
-  measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
   take_step(when);
+  measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
   polish(t, x, xp);
   if (by_guard) push_across(located.guards);
   project_event_state();
@@ -131,7 +125,8 @@ bool Simulator::Impl::cross_edge() {
 }
 
 void Simulator::Impl::push_across(std::span<const int> guards) {
-  std::vector<double> g(watch.size());
+  std::vector<double>& g = g_then;
+  g.resize(watch.size());
   for (double step = eps * std::max(std::abs(t), 1e-300); step <= unresolved_interval(); step *= 2.0) {
     system->guards(t, x, xp, g);
     if (std::all_of(guards.begin(), guards.end(),
@@ -144,20 +139,18 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
 }
 
 void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size) {
-  Event event;
-  event.t = t;
-  event.mode_before = mode_text;
-  event.before = observe();
+  observe(values_before);
   state_before = x;
   slope_before = xp;
   mode_before = mode;
   controller.begin_instant();
   controller.time_scale = time_scale();
-  event.proved = proved;
-  slopes.find(*system, t, x, xp, controller.time_scale, guard_slopes);
+  slopes.find(*system, t, x, xp, controller.time_scale, controller.family_guards(), guard_slopes);
   Transition& transition = controller.transition;
   transition.mode = mode;
   transition.x = x;
+  if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
+    controller.leave(located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
   // weights of sliding modes last: firing them changes the numbering
   if (by_guard)
     for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
@@ -165,15 +158,20 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     for (const int k : time_guards) controller.fire(k);
   if (!controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before})) return end(controller.failure());
   mode = transition.mode;
-  const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
+  const bool reset = transition.any_reset();
   if (reset && !controller.twin.empty()) {  // the other point is no longer near
     controller.twin.clear();
     controller.forget_view();
   }
   x = transition.x;
-  if (!transition.terminate && !enter_mode()) return;
-  complete(event, mode_before, by_time);
-  record(std::move(event));
+  const bool goes_on = without_consequences();
+  if (goes_on) {
+    system = &controller.system();
+    set_watch();
+  } else if (!transition.terminate && !enter_mode()) {
+    return;
+  }
+  record_settled(by_time);
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
   if (!by_time && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
@@ -183,48 +181,75 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   }
   if (too_close()) return;
   if (t == options.stop) return finish();
-  restart(step_size);
+  // a time event may have been planned within the step that the stepper has already done
+  if (goes_on && reached(next_time, stepper->t()))
+    go_on();
+  else
+    restart(step_size);
   progress();
 }
 
-void Simulator::Impl::complete(Event& event, const Mode& before, bool by_time) {
+bool Simulator::Impl::without_consequences() const {
+  if (controller.transition.terminate || controller.transition.any_reset() || methods.per_mode() || t == options.stop ||
+      !hybrid->same_equations(mode_before, mode) || !std::equal(x.begin(), x.end(), state_before.begin(), state_before.end()))
+    return false;
+  // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial
+  return t == stepper->t() ? std::equal(x.begin(), x.end(), stepper->x().begin(), stepper->x().end()) : reached(stepper->t(), t);
+}
+
+void Simulator::Impl::go_on() {
+  in_rest = t != stepper->t();
+  if (in_rest) stepper->dense().tail(t, rest);
+  begin_segment();
+}
+
+void Simulator::Impl::record_settled(bool by_time) {
   const Transition& transition = controller.transition;
-  if (mode != before) mode_text = hybrid->describe(mode);
-  event.mode_after = mode_text;
-  event.after = observe();
-  for (std::size_t k = 0; k < event.after.size(); ++k)
-    event.jump = std::max(event.jump, std::abs(event.after[k] - event.before[k]));
-  for (const int k : controller.fired()) {
-    event.guards.push_back(hybrid->guards()[k].name);
-    event.where.push_back(hybrid->guards()[k].where);
-    event.slope_before.push_back(guard_slopes[static_cast<std::size_t>(k)]);
+  const std::vector<int>& fired = controller.fired();
+  observe(values_after);
+  double jump = 0.0;
+  for (std::size_t k = 0; k < values_after.size(); ++k) jump = std::max(jump, std::abs(values_after[k] - values_before[k]));
+  slopes_before.clear();
+  slopes_after.clear();
+  for (const int k : fired) {
+    slopes_before.push_back(guard_slopes[static_cast<std::size_t>(k)]);
     std::erase_if(pending_touches, [k](const PendingTouch& touch) { return touch.guard == k; });
   }
-  event.direction = controller.fired_direction();
-  if (!event.guards.empty() && !transition.terminate) {
-    slopes.find(*system, t, x, xp, controller.time_scale, guard_slopes);
-    for (const int k : controller.fired()) event.slope_after.push_back(guard_slopes[static_cast<std::size_t>(k)]);
+  if (!fired.empty() && !transition.terminate) {
+    slopes.find(*system, t, x, xp, controller.time_scale, controller.family_guards(), guard_slopes);
+    for (const int k : fired) slopes_after.push_back(guard_slopes[static_cast<std::size_t>(k)]);
   }
-  event.actions = transition.fired;
-  event.message = transition.message;
-  describe_surfaces(event);
-  const bool reset = std::any_of(transition.reset.begin(), transition.reset.end(), [](char c) { return c != 0; });
-  if (event.jump > 0.0) event.cause = reset ? JumpCause::reset : JumpCause::consistency;
-  const bool entered =
-      std::any_of(mode.sliding.begin(), mode.sliding.end(), [&](int k) { return !contains(before.sliding, k); });
-  const bool left =
-      std::any_of(before.sliding.begin(), before.sliding.end(), [&](int k) { return !contains(mode.sliding, k); });
-  const bool opened =
-      std::any_of(before.contacts.begin(), before.contacts.end(), [&](int k) { return !contains(mode.contacts, k); });
-  event.kind = transition.terminate                   ? EventKind::terminal
-               : mode.automaton != before.automaton   ? EventKind::transition
-               : reset                                ? EventKind::reset
-               : entered                              ? EventKind::slide_enter
-               : left                                 ? EventKind::slide_exit
-               : opened                               ? EventKind::release
-               : transition.recorded                  ? EventKind::record
-               : by_time                              ? EventKind::time
-                                                      : EventKind::crossing;
+  find_weights();
+  record({.t = t,
+          .kind = kind_of_settled(by_time),
+          .cause = jump == 0.0 ? JumpCause::none : transition.any_reset() ? JumpCause::reset : JumpCause::consistency,
+          .jump = jump,
+          .proved = proved,
+          .mode_before = &mode_before,
+          .mode_after = &mode,
+          .guards = fired,
+          .directions = controller.fired_direction(),
+          .slope_before = slopes_before,
+          .slope_after = slopes_after,
+          .before = values_before,
+          .after = values_after,
+          .weights = weights,
+          .actions = transition.fired,
+          .message = transition.message});
+}
+
+EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
+  const Transition& transition = controller.transition;
+  const auto more = [](const std::vector<int>& list, const std::vector<int>& than) {
+    return std::any_of(list.begin(), list.end(), [&](int k) { return !contains(than, k); });
+  };
+  if (transition.terminate) return EventKind::terminal;
+  if (mode.automaton != mode_before.automaton) return EventKind::transition;
+  if (transition.any_reset()) return EventKind::reset;
+  if (more(mode.sliding, mode_before.sliding)) return EventKind::slide_enter;
+  if (more(mode_before.sliding, mode.sliding)) return EventKind::slide_exit;
+  if (more(mode_before.contacts, mode.contacts)) return EventKind::release;
+  return transition.recorded ? EventKind::record : by_time ? EventKind::time : EventKind::crossing;
 }
 
 void Simulator::Impl::record_touches(bool found) {
@@ -249,15 +274,6 @@ void Simulator::Impl::record_touches(bool found) {
 }
 
 void Simulator::Impl::record_touch(const PendingTouch& touch) {
-  Event event;
-  event.t = touch.t;
-  event.kind = EventKind::touch;
-  event.guards = {hybrid->guards()[touch.guard].name};
-  event.where = {hybrid->guards()[touch.guard].where};
-  event.direction = {0};
-  event.slope_before = event.slope_after = {0.0};
-  event.mode_before = event.mode_after = hybrid->describe(mode);
-  event.proved = proved;
   x_then.resize(x.size());
   xp_then.resize(x.size());
   stepper->dense().evaluate(touch.t, x_then);
@@ -265,27 +281,38 @@ void Simulator::Impl::record_touch(const PendingTouch& touch) {
     system->rhs(touch.t, x_then, xp_then);
   else
     stepper->dense().derivative(touch.t, xp_then);
-  event.before.resize(result.variables_.size());
-  hybrid->observe(mode, touch.t, x_then, xp_then, event.before);
-  event.after = event.before;
-  record(std::move(event));
+  values_before.resize(result.variables_.size());
+  hybrid->observe(mode, touch.t, x_then, xp_then, values_before);
+  constexpr int direction_of_touch = 0;
+  constexpr double slope_of_touch = 0.0;
+  record({.t = touch.t,
+          .kind = EventKind::touch,
+          .proved = proved,
+          .mode_before = &mode,
+          .mode_after = &mode,
+          .guards = std::span(&touch.guard, 1),
+          .directions = std::span(&direction_of_touch, 1),
+          .slope_before = std::span(&slope_of_touch, 1),
+          .slope_after = std::span(&slope_of_touch, 1),
+          .before = values_before,
+          .after = values_before});
 }
 
-void Simulator::Impl::describe_surfaces(Event& event) {
-  for (const int k : mode.contacts) event.contacts.push_back(surface_name(hybrid->guards()[k].name));
+void Simulator::Impl::find_weights() {
+  weights.clear();
   if (mode.sliding.empty()) return;
-  std::vector<double> g(static_cast<std::size_t>(system->structure().guards));
-  system->guards(t, x, xp, g);
-  for (std::size_t k = 0; k < mode.sliding.size(); ++k) {
-    event.surfaces.push_back(surface_name(hybrid->guards()[mode.sliding[k]].name));
-    event.weights.push_back(g[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
-  }
+  g_then.resize(static_cast<std::size_t>(system->structure().guards));
+  system->guards(t, x, xp, g_then);
+  for (std::size_t k = 0; k < mode.sliding.size(); ++k)
+    weights.push_back(g_then[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
 }
 
-void Simulator::Impl::record(Event event) {
+void Simulator::Impl::record(const EventNote& note) {
   ++result.statistics_.events;
-  if (!options.keep_event_values) event.before = std::vector<double>(), event.after = std::vector<double>();
-  result.events_.push_back(std::move(event));
+  if (options.keep_event_values) return result.events_->add(note);
+  EventNote without = note;
+  without.before = without.after = {};
+  result.events_->add(without);
 }
 
 bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
@@ -294,8 +321,7 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
     const double atol = options.atol_each.empty() ? options.atol : options.atol_each[j];
     jump = std::max(jump, std::abs(x[j] - x_before[j]) / (atol + options.rtol * std::abs(x[j])));
   }
-  const std::vector<int> fired = controller.fired();
-  for (const int guard : fired) {
+  for (const int guard : controller.fired()) {
     zeno.note(guard, t);
     if (!zeno.accumulates(guard)) continue;
     // a flight that is too short for the clock, or too low for the digits of the guard
@@ -303,11 +329,8 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
     const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
                             0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
     if (jump > 1.0 && !unresolved) continue;
-    Event event;
-    event.t = t;
-    event.kind = EventKind::contact;
-    event.mode_before = hybrid->describe(mode);
-    event.before = observe();
+    mode_before = mode;
+    observe(values_before);
     if (!controller.rest_on(guard, t, x_before)) {
       if (!unresolved) continue;
       end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(guard)),
@@ -317,11 +340,16 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
     mode = controller.transition.mode;
     x = controller.transition.x;
     if (!enter_mode()) return false;
-    event.mode_after = mode_text = hybrid->describe(mode);
-    event.after = observe();
-    describe_surfaces(event);
-    event.message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard));
-    record(std::move(event));
+    observe(values_after);
+    find_weights();
+    record({.t = t,
+            .kind = EventKind::contact,
+            .mode_before = &mode_before,
+            .mode_after = &mode,
+            .before = values_before,
+            .after = values_after,
+            .weights = weights,
+            .message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard))});
     zeno.forget(guard);
     close_events = 0;
   }

@@ -10,9 +10,11 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "hybrid/chatter_watch.hpp"
+#include "hybrid/event_log.hpp"
 #include "hybrid/method_choice.hpp"
 #include "hybrid/mode_controller.hpp"
 #include "hybrid/redundancy_watch.hpp"
@@ -58,6 +60,10 @@ struct Simulator::Impl {
   bool touches_wanted = false;
   std::vector<int> time_guards;
   double next_time = 0.0;
+  std::unordered_map<const Structure*, double> guard_steps;  // by mode: the longest step that guards can be followed over
+  double* guard_step = nullptr;                              // of the present mode
+  DensePolynomial rest;    // of a step that an event without consequences has interrupted
+  bool in_rest = false;
   double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
 
   // closeness of events
@@ -66,8 +72,8 @@ struct Simulator::Impl {
 
   // workspace of events
   std::vector<double> state_before, slope_before, x_then, xp_then, g_then, guard_slopes;
+  std::vector<double> values_before, values_after, slopes_before, slopes_after, weights;
   Mode mode_before;
-  std::string mode_text;  // describes the mode as it was after the last event
 
   std::string remark;  // about start values and contradictions, for the status of a run that succeeds
 
@@ -81,19 +87,29 @@ struct Simulator::Impl {
   double time_scale() const;
   /// The state is now `mode`, `x`: makes its system current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
+  /// Sets the watch on the guards of the present mode.
+  void set_watch();
   Stepper* choose_stepper(std::string& problem);
   void start_stepper(double step);
   void restart(double step);
+  void begin_segment();
   std::vector<double> observe() const;
+  void observe(std::vector<double>& values) const;
 
   // --- steps
   bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
   void step();
+  /// One step of the stepper; false: the run has ended.
+  bool advance();
   /// The mode turned out to be stiff: goes on with another stepper.
   void change_method();
+  /// The last step, from the present time on.
+  const DensePolynomial& current() { return in_rest ? rest : stepper->dense(); }
   /// Accepts the solution up to `end`.
   void take_step(double end);
   void find_derivatives();
+  /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they limit it.
+  void follow_guards();
   /// Guards are not finite in part of the step: try again with half of what was good.
   void shorten();
   /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.
@@ -124,13 +140,19 @@ struct Simulator::Impl {
   void push_across(std::span<const int> guards);
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
-  /// Fills in what is known once the event has been settled.
-  void complete(Event& event, const Mode& before, bool by_time);
+  /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.
+  bool without_consequences() const;
+  /// Goes on from an event without consequences.
+  void go_on();
+  /// Records the event once it has been settled.
+  void record_settled(bool by_time);
+  EventKind kind_of_settled(bool by_time) const;
   /// Zeros of the last step that touched without crossing become events where the guard asks for it. `found`: the step ends with an event.
   void record_touches(bool found);
   void record_touch(const PendingTouch& touch);
-  void describe_surfaces(Event& event);
-  void record(Event event);
+  /// The weights of the surfaces on which the present mode slides, in `weights`.
+  void find_weights();
+  void record(const EventNote& note);
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);

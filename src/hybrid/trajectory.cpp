@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "hybrid/event_log.hpp"
+
 namespace saltus {
 
 std::string_view to_string(EventKind kind) {
@@ -50,7 +52,29 @@ std::string Event::describe() const {
 }
 
 Trajectory::Trajectory(std::shared_ptr<HybridSystem> system, double t_start)
-    : system_(std::move(system)), variables_(system_->observed()), t_start_(t_start), t_end_(t_start) {}
+    : system_(std::move(system)),
+      variables_(system_->observed()),
+      t_start_(t_start),
+      t_end_(t_start),
+      events_(std::make_unique<EventLog>()) {}
+Trajectory::~Trajectory() = default;
+Trajectory::Trajectory(Trajectory&&) noexcept = default;
+Trajectory& Trajectory::operator=(Trajectory&&) noexcept = default;
+Trajectory& Trajectory::operator=(const Trajectory& other) { return *this = Trajectory(other); }
+Trajectory::Trajectory(const Trajectory& other)
+    : system_(other.system_),
+      variables_(other.variables_),
+      t_start_(other.t_start_),
+      t_end_(other.t_end_),
+      initial_values_(other.initial_values_),
+      final_values_(other.final_values_),
+      segments_(other.segments_),
+      events_(std::make_unique<EventLog>(*other.events_)),
+      chattering_(other.chattering_),
+      status_(other.status_),
+      statistics_(other.statistics_) {}
+
+const std::vector<Event>& Trajectory::events() const { return events_->read(*system_); }
 
 std::size_t Trajectory::index(const std::string& name) const {
   for (std::size_t k = 0; k < variables_.size(); ++k)
@@ -100,23 +124,24 @@ std::vector<double> Trajectory::before(double t) const { return limit(t, false);
 
 Trajectory::Samples Trajectory::sample(int intervals) const {
   if (intervals < 1) throw UsageError("sample: at least one interval is needed");
+  const std::vector<Event>& events = this->events();
   Samples s;
   std::size_t event = 0;
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   const auto add_events_before = [&](double t) {
-    for (; event < events_.size() && (events_[event].t - t) * direction < 0.0; ++event) {
-      if (events_[event].t == t_start_) continue;
-      s.t.insert(s.t.end(), 2, events_[event].t);
-      s.values.push_back(events_[event].before);
-      s.values.push_back(events_[event].after);
+    for (; event < events.size() && (events[event].t - t) * direction < 0.0; ++event) {
+      if (events[event].t == t_start_) continue;
+      s.t.insert(s.t.end(), 2, events[event].t);
+      s.values.push_back(events[event].before);
+      s.values.push_back(events[event].after);
     }
   };
   for (int k = 0; k <= intervals; ++k) {
     const double t = k == intervals ? t_end_ : t_start_ + (t_end_ - t_start_) * k / intervals;
     add_events_before(t);
-    while (event < events_.size() && events_[event].t == t && k > 0) {  // both sides, once
+    while (event < events.size() && events[event].t == t && k > 0) {  // both sides, once
       s.t.push_back(t);
-      s.values.push_back(events_[event].before);
+      s.values.push_back(events[event].before);
       ++event;
     }
     s.t.push_back(t);

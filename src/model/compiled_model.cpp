@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
@@ -54,6 +55,10 @@ struct CompiledModel::Impl {
   std::vector<int> observed_position;  // of each model variable: index of the kept variable, or -1
   std::vector<Guard> guards;
   std::vector<GuardInfo> guard_info;
+  struct Switches {
+    std::vector<int> discretes, locks;
+  };
+  std::vector<Switches> switches;  // by explicit mode: those that occur in its equations
   std::vector<std::vector<char>> guard_active;  // by explicit mode and guard
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
@@ -262,11 +267,27 @@ struct CompiledModel::Impl {
     for (const auto& g : guards) functions.push_back(g.function);
     const Mode first = initial_mode();
     std::copy(first.discrete.begin(), first.discrete.end(), data.begin() + static_cast<std::ptrdiff_t>(parameters.size()));
+    for (const auto& list : equations) switches.push_back(switches_in(list));
     for (std::size_t mode = 0; mode < equations.size(); ++mode)
       systems.push_back(std::make_unique<RecordedSystem>(
           RecordedEquations{m.time, variables, std::move(equations[mode]), data_symbols, locks, functions,
                             std::move(names[mode]), nominal},
           data, first.locks, options));
+  }
+
+  Switches switches_in(std::span<const Expr> expressions) const {
+    Switches found;
+    const auto places = [](const std::vector<Expr>& all, const std::vector<Expr>& occurring) {
+      std::unordered_set<NodeId> ids;
+      for (const Expr& e : occurring) ids.insert(e.id());
+      std::vector<int> result;
+      for (std::size_t k = 0; k < all.size(); ++k)
+        if (ids.contains(all[k].id())) result.push_back(static_cast<int>(k));
+      return result;
+    };
+    found.discretes = places(discretes, symbols_of(expressions, SymbolKind::discrete));
+    found.locks = places(locks, locks_of(expressions));
+    return found;
   }
 
   void compile_observation() {
@@ -427,6 +448,16 @@ System& CompiledModel::system(const Mode& mode) {
   }
   s.set_locks(mode.locks);
   return s;
+}
+
+bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {
+  const Impl& m = *impl_;
+  if (a.automaton != b.automaton || a.on_surfaces() || b.on_surfaces()) return false;
+  const auto& [discretes, locks] = m.switches[a.automaton];
+  const auto same = [](const std::vector<int>& places, const std::vector<double>& p, const std::vector<double>& q) {
+    return std::all_of(places.begin(), places.end(), [&](int k) { return p[k] == q[k]; });
+  };
+  return same(discretes, a.discrete, b.discrete) && same(locks, a.locks, b.locks);
 }
 
 int CompiledModel::side(const Mode& mode, int guard) const {

@@ -48,6 +48,7 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
   for (const auto& t : setup_.transitions) {
     transition_conditions.push_back(t.condition.expr());
     transition_actions_.emplace_back().source = &t.actions;
+    transition_names_.push_back(setup_.mode_names[t.from] + " -> " + setup_.mode_names[t.to]);
   }
   for (const auto& a : setup_.assertions) assertion_conditions.push_back(a.condition.expr());
   for (const auto& d : setup_.definitions) {
@@ -171,7 +172,7 @@ bool EventLogic::take_transitions(Transition& transition) {
     if (static_cast<int>(rule.from) != transition.mode.automaton || truth_[k] == 0.0) continue;
     apply(transition_actions_[k], transition);
     transition.mode.automaton = static_cast<int>(rule.to);
-    transition.fired.push_back(setup_.mode_names[rule.from] + " -> " + setup_.mode_names[rule.to]);
+    transition.fired.push_back(transition_names_[k]);
     return true;
   }
   return false;
@@ -255,7 +256,7 @@ bool EventLogic::run(const EventInput& input, Transition& transition) {
   if (!transition.fired.empty()) {
     transition.message += "; the last to act were:";
     const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
-    for (std::size_t k = first; k < transition.fired.size(); ++k) transition.message += " '" + transition.fired[k] + "'";
+    for (std::size_t k = first; k < transition.fired.size(); ++k) transition.message.append(" '").append(transition.fired[k]).append("'");
   }
   return true;
 }

@@ -66,6 +66,7 @@ class EventLogic {
   Program conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_;
   Workspace conditions_work_, transition_work_, assertions_work_, definitions_work_, relations_work_;
   std::vector<ActionList> clause_actions_, transition_actions_;
+  std::vector<std::string> transition_names_;
   std::vector<int> definition_target_;
   std::vector<int> pre_variable_index_, pre_discrete_index_;
   // current values, as the programs see them

@@ -10,6 +10,7 @@
 #include "model/linear_guards.hpp"
 #include "model/lock_structure.hpp"
 #include "model/projection.hpp"
+#include "model/stage_program.hpp"
 #include "model/staged_solution.hpp"
 
 namespace saltus {
@@ -70,10 +71,11 @@ struct RecordedSystem::Impl {
     Workspace work;
   };
   std::map<int, SolutionProgram> solution_programs;  // by order
-  std::unique_ptr<StagedSolution> stages;
+  std::unique_ptr<StagedSolution> staged;
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
+  std::vector<std::unique_ptr<StageProgram>> stage_programs;
 
   Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
       : eq(std::move(equations)), options(opts), data(std::move(data_values)), locks(std::move(lock_values)) {
@@ -101,6 +103,7 @@ struct RecordedSystem::Impl {
     common.equations = static_cast<int>(eq.equations.size());
     common.guards = static_cast<int>(eq.guards.size());
     common.explicit_ode = explicit_ode;
+    common.guards_read_xp = !explicit_ode && depends_on_kind(eq.guards, {SymbolKind::derivative});
     find_guard_variables();
     std::vector<Expr> all = jx.values;
     all.insert(all.end(), jxp.values.begin(), jxp.values.end());
@@ -244,6 +247,19 @@ struct RecordedSystem::Impl {
     reduce(jxp, zeros_xp, s.structure.derivative_pattern, s.keep_xp);
   }
 
+  // Larger modes gain little from it, and their code would outgrow the caches.
+  StageEvaluator* stages(const RungeKuttaStages& method) {
+    constexpr std::size_t limit = 2000;
+    if (!explicit_ode || method.stages < 3) return nullptr;
+    make(rhs_program, rhs_work, false, {&f});
+    const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f.size();
+    if (rhs_program.backend() != Backend::native || operations * static_cast<std::size_t>(method.stages) > limit) return nullptr;
+    for (const auto& made : stage_programs)
+      if (made->made_for(method)) return made.get();
+    stage_programs.push_back(std::make_unique<StageProgram>(method, eq.time, eq.variables, f, eq.data, eq.locks, data, locks, options));
+    return stage_programs.back().get();
+  }
+
   Groups inputs(bool with_derivatives) const {
     return {{eq.time}, eq.variables, with_derivatives ? xp : std::vector<Expr>{}, eq.data, eq.locks};
   }
@@ -257,7 +273,10 @@ struct RecordedSystem::Impl {
   }
 
   void make(Program& program, Workspace& work, bool with_derivatives, Outputs outputs) {
-    if (!program.empty()) return;
+    if (program.empty()) compile(program, work, with_derivatives, outputs);
+  }
+
+  [[gnu::noinline]] void compile(Program& program, Workspace& work, bool with_derivatives, Outputs outputs) {
     program = Program(inputs(with_derivatives), copy(outputs), options);
     work = program.workspace();
   }
@@ -318,7 +337,7 @@ RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 
 void RecordedSystem::set_data(std::span<const double> data) {
   if (data.size() != impl_->data.size()) throw UsageError("RecordedSystem::set_data: wrong number of values");
-  if (impl_->stages) impl_->stages->forget();
+  if (impl_->staged) impl_->staged->forget();
   std::copy(data.begin(), data.end(), impl_->data.begin());
   if (impl_->discrete_decides()) impl_->select_structure();
   if (!impl_->coefficients.empty() && !impl_->coefficients_nonzero())
@@ -329,7 +348,7 @@ void RecordedSystem::set_data(std::span<const double> data) {
 void RecordedSystem::set_locks(std::span<const double> locks) {
   if (locks.size() != impl_->locks.size()) throw UsageError("RecordedSystem::set_locks: wrong number of values");
   bool structural = false;
-  if (impl_->stages) impl_->stages->forget();
+  if (impl_->staged) impl_->staged->forget();
   for (const int k : impl_->structural_locks) structural = structural || locks[k] != impl_->locks[k];
   std::copy(locks.begin(), locks.end(), impl_->locks.begin());
   if (structural) impl_->select_structure();
@@ -364,6 +383,8 @@ void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> 
   double* const out[] = {xp.data()};
   impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
 }
+
+StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) { return impl_->stages(method); }
 
 void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                               std::span<double> Fxp) {
@@ -439,29 +460,29 @@ void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
 
 void RecordedSystem::start_stages(double t, std::span<const int> c, std::span<const int> d, int last) {
   Impl& m = *impl_;
-  if (m.common.taylor && !m.stages) {
+  if (m.common.taylor && !m.staged) {
     m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
-    m.stages = std::make_unique<StagedSolution>(m.residual_series, m.eq.variables.size(), m.eq.data.size(), m.eq.locks.size(),
+    m.staged = std::make_unique<StagedSolution>(m.residual_series, m.eq.variables.size(), m.eq.data.size(), m.eq.locks.size(),
                                                 m.options);
   }
-  if (!m.common.taylor || !m.stages->start(t, c, d, last, m.data, m.locks)) System::start_stages(t, c, d, last);
+  if (!m.common.taylor || !m.staged->start(t, c, d, last, m.data, m.locks)) System::start_stages(t, c, d, last);
 }
 
 void RecordedSystem::stage_residual(int stage, std::span<const double> X, std::span<double> F) {
-  if (!impl_->stages->possible()) return System::stage_residual(stage, X, F);
-  impl_->stages->stages().residual(stage, X, F);
+  if (!impl_->staged->possible()) return System::stage_residual(stage, X, F);
+  impl_->staged->stages().residual(stage, X, F);
 }
 
 void RecordedSystem::settle_stage(int stage, std::span<const double> X) {
-  if (impl_->stages->possible()) impl_->stages->stages().settle(stage, X);
+  if (impl_->staged->possible()) impl_->staged->stages().settle(stage, X);
 }
 
 bool RecordedSystem::correct_stages(std::span<const double> inverse, std::span<double> X) {
-  return impl_->stages->correct(inverse, X, impl_->data, impl_->locks);
+  return impl_->staged->correct(inverse, X, impl_->data, impl_->locks);
 }
 
 bool RecordedSystem::extend_stages(std::span<const double> inverse, int order, std::span<double> X) {
-  return impl_->stages->extend(inverse, order, X, impl_->data, impl_->locks);
+  return impl_->staged->extend(inverse, order, X, impl_->data, impl_->locks);
 }
 
 bool RecordedSystem::project(double t, std::span<double> x) {

@@ -33,10 +33,15 @@ bool same_derivatives(std::span<const Expr> a, std::span<const Expr> b, std::spa
 }  // namespace
 
 SurfaceModes::Made& SurfaceModes::get(const Mode& mode) {
+  if (last_ && mode.contacts.empty() && last_mode_.contacts.empty() && mode.automaton == last_mode_.automaton &&
+      mode.sliding == last_mode_.sliding)
+    return *last_;
   std::vector<int> sides;
   for (const int k : mode.contacts) sides.push_back(mode.locks[setup_.surfaces[k].locks.front()] != 0.0 ? +1 : -1);
   const auto [it, fresh] = made_.try_emplace({mode.automaton, mode.sliding, mode.contacts, sides});
   if (fresh) make(mode, sides, it->second);
+  last_ = &it->second;
+  last_mode_ = mode;
   return it->second;
 }
 

@@ -60,6 +60,8 @@ class SurfaceModes {
 
   Setup setup_;
   std::map<Key, Made> made_;
+  Made* last_ = nullptr;  // what was asked for last, and for which mode
+  Mode last_mode_;
   std::map<std::tuple<int, int, int>, std::unique_ptr<RecordedSystem>> pairs_;
 };
 

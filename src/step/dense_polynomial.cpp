@@ -19,6 +19,25 @@ double DensePolynomial::evaluate(double t, int j) const {
   return value;
 }
 
+void DensePolynomial::tail(double t, DensePolynomial& part) const {
+  part.t0 = t;
+  part.h = t1() - t;
+  part.degree = degree;
+  part.variables = variables;
+  part.c = c;
+  const auto n = static_cast<std::size_t>(variables), top = static_cast<std::size_t>(degree);
+  const double theta = h == 0.0 ? 0.0 : (t - t0) / h, ratio = h == 0.0 ? 0.0 : part.h / h;
+  // Horner's scheme again and again: after round k, rows 0 … k are the coefficients of powers of the distance from theta
+  for (std::size_t k = 0; k < top; ++k)
+    for (std::size_t i = top; i-- > k;)
+      for (std::size_t j = 0; j < n; ++j) part.c[i * n + j] += theta * part.c[(i + 1) * n + j];
+  double scale = 1.0;
+  for (std::size_t k = 1; k <= top; ++k) {
+    scale *= ratio;
+    for (std::size_t j = 0; j < n; ++j) part.c[k * n + j] *= scale;
+  }
+}
+
 void DensePolynomial::derivative(double t, std::span<double> xp) const {
   if (h == 0.0 || degree == 0) {
     for (int j = 0; j < variables; ++j) xp[j] = 0.0;

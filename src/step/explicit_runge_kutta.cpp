@@ -7,6 +7,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "step/step_controller.hpp"
@@ -17,6 +18,7 @@ namespace saltus {
 namespace {
 
 constexpr int most_terms = 16;
+constexpr std::int64_t many_steps = 2000;
 
 /// The non-zero weights of a linear combination of stages.
 struct Combination {
@@ -106,6 +108,7 @@ class ExplicitRungeKutta final : public Stepper {
   double t() const override { return t_; }
   std::span<const double> x() const override { return x1_; }
   std::span<const double> xp() const override { return {k_[last_], static_cast<std::size_t>(n_)}; }
+  bool xp_is_rhs() const override { return true; }
   const DensePolynomial& dense() override;
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
@@ -115,11 +118,16 @@ class ExplicitRungeKutta final : public Stepper {
   enum class Attempt { good, inaccurate, not_finite };
 
   Attempt attempt(const StepEnd& end);
+  Attempt attempt_at_once(const StepEnd& end);
   bool evaluate(double t, const double* x, int stage);
+  void take_slope(std::span<const double> slope);
   double error_ratio(double h) const;
   double largest_ratio(const Combination& weights, double h) const;
   int worst_variable(double h) const;
   double first_step(double limit);
+  void look_for_evaluator();
+  /// Whether the dense output is evaluated with the stages.
+  bool dense_at_once() const { return options_.control_dense && tableau_.extra_stages == 0; }
   void swap_ends();
   void watch_stiffness(double h);
   void allocate();
@@ -134,6 +142,7 @@ class ExplicitRungeKutta final : public Stepper {
   StepController controller_;
 
   System* system_ = nullptr;
+  StageEvaluator* at_once_ = nullptr;  // evaluates all stages together, if the system has something for that
   int n_ = 0, last_ = 0, direction_ = 1;
   std::vector<double> storage_;
   std::vector<double*> k_;  // rows of storage_
@@ -199,6 +208,7 @@ void ExplicitRungeKutta::start(System& system, const StartPoint& point) {
     n_ = structure.variables;
     allocate();
   }
+  look_for_evaluator();
   direction_ = point.direction;
   t_ = t0_ = point.t;
   h_done_ = 0.0;
@@ -206,6 +216,8 @@ void ExplicitRungeKutta::start(System& system, const StartPoint& point) {
   not_finite_at_ = -1;
   if (const int bad = first_not_finite(x1_); bad >= 0)
     not_finite_at_ = bad;
+  else if (point.xp_is_rhs)
+    take_slope(point.xp);
   else
     evaluate(t_, x1_.data(), last_);
   const double wanted = point.step > 0.0 ? point.step : options_.initial_step;
@@ -231,12 +243,44 @@ bool ExplicitRungeKutta::evaluate(double t, const double* x, int stage) {
   return not_finite_at_ < 0;
 }
 
+/// The slope at the start is known.
+void ExplicitRungeKutta::take_slope(std::span<const double> slope) {
+  std::copy(slope.begin(), slope.end(), k_[static_cast<std::size_t>(last_)]);
+  not_finite_at_ = first_not_finite(slope);
+}
+
 void ExplicitRungeKutta::swap_ends() {
   x0_.swap(x1_);
   std::swap(k_[0], k_[static_cast<std::size_t>(last_)]);
 }
 
+/// Such an evaluator takes some time to make: runs of a few steps do without. The number of steps decides, so that the same run always gets
+/// the same bits.
+void ExplicitRungeKutta::look_for_evaluator() {
+  at_once_ = nullptr;
+  if (statistics_.steps >= many_steps)
+    at_once_ = system_->stages({.stages = tableau_.stages,
+                                .a = tableau_.a,
+                                .c = tableau_.c,
+                                .dense_degree = dense_at_once() ? tableau_.dense_degree : 0,
+                                .dense = dense_at_once() ? std::span<const double>(tableau_.dense) : std::span<const double>()});
+}
+
+ExplicitRungeKutta::Attempt ExplicitRungeKutta::attempt_at_once(const StepEnd& end) {
+  at_once_->evaluate(t_, end.h, end.t, x0_, k_, y_, x1_, std::span(dense_.c).subspan(static_cast<std::size_t>(n_)));
+  statistics_.evaluations += last_;
+  not_finite_at_ = first_not_finite(x1_);
+  if (not_finite_at_ < 0) {  // the rows of the stages are one block
+    not_finite_at_ = first_not_finite(std::span(storage_).first(static_cast<std::size_t>(tableau_.stages * n_)));
+    if (not_finite_at_ >= 0) not_finite_at_ %= n_;
+  }
+  if (not_finite_at_ >= 0) return Attempt::not_finite;
+  error_ = error_ratio(end.h);
+  return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
+}
+
 ExplicitRungeKutta::Attempt ExplicitRungeKutta::attempt(const StepEnd& end) {
+  if (at_once_) return attempt_at_once(end);
   const double h = end.h;
   const double* const x0 = x0_.data();
   for (int i = 1; i <= last_; ++i) {
@@ -319,6 +363,7 @@ StepOutcome ExplicitRungeKutta::advance(double limit) {
   if (system_ == nullptr) throw UsageError(tableau_.name + ": call start before advance");
   check_limit(t_, limit, direction_);
   if (steps_since_start_ == 0 && not_finite_at_ >= 0) return {StepResult::not_finite, not_finite_at_};
+  if (statistics_.steps == many_steps) look_for_evaluator();
   swap_ends();
   if (h_next_ == 0.0) h_next_ = first_step(limit);
   const double smallest = smallest_step(t_, limit);
@@ -394,6 +439,7 @@ const DensePolynomial& ExplicitRungeKutta::dense() {
   double* c = dense_.c.data();
   std::copy(x0_.begin(), x0_.end(), c);
   dense_ready_ = true;
+  if (at_once_ && dense_at_once()) return dense_;  // the rest is there already
   if (!finite) {  // an extra stage left the domain of f, the step itself did not: the cubic through both ends
     hermite_cubic(dense_, x0_, {k_[0], x0_.size()}, x1_, {k_[static_cast<std::size_t>(last_)], x0_.size()});
     return dense_;

@@ -35,6 +35,52 @@ TEST_F(RecordedSystemTest, ExplicitEquationsAreRecognisedInAnyOrderAndScale) {
   EXPECT_THROW(s.set_data(std::vector{0.0}), UsageError);
 }
 
+// All stages in one program against one evaluation after the other: the same formulas, rounded differently (fused operations).
+TEST_F(RecordedSystemTest, EvaluatesAllStagesOfAStepAtOnce) {
+  const Expr lock = if_else(x > 0.0, Expr(2.0), Expr(3.0));
+  RecordedSystem s({.time = t, .variables = {x, y}, .equations = {der(x) - sin(t) * y * lock, der(y) + p * x * y - cos(x)}, .data = {p}},
+                   {0.7});
+  // the classical method of order four, with a last stage at the end
+  const std::vector<double> c{0.0, 0.5, 0.5, 1.0, 1.0};
+  const std::vector<double> a{0,   0, 0, 0, 0,  //
+                              0.5, 0, 0, 0, 0,  //
+                              0,   0.5, 0, 0, 0,  //
+                              0,   0, 1, 0, 0,  //
+                              1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6, 0};
+  const std::vector<double> dense{1, -1, 0, 1, 0, 2, 0, 0.5, 0, 0};  // any weights, for two powers
+  StageEvaluator* at_once = s.stages({.stages = 5, .a = a, .c = c, .dense_degree = 2, .dense = dense});
+  if (!at_once) GTEST_SKIP() << "no native code on this machine";
+  EXPECT_EQ(s.stages({.stages = 5, .a = a, .c = c, .dense_degree = 2, .dense = dense}), at_once);
+  EXPECT_NE(s.stages({.stages = 5, .a = a, .c = c}), at_once);
+  const double t0 = 0.3, h = 0.2;
+  const std::vector<double> x0{0.4, -1.1};
+  std::vector<std::vector<double>> k(5, std::vector<double>(2)), wanted = k;
+  std::vector<double> before_last(2), last(2), powers(4), argument(2), argument_before(2);
+  s.rhs(t0, x0, k[0]);
+  wanted[0] = k[0];
+  const std::vector<double*> rows{k[0].data(), k[1].data(), k[2].data(), k[3].data(), k[4].data()};
+  at_once->evaluate(t0, h, t0 + h, x0, rows, before_last, last, powers);
+  constexpr double rounding = 1e-15;
+  for (std::size_t i = 1; i < 5; ++i) {
+    argument_before = argument;
+    for (std::size_t j = 0; j < 2; ++j) {
+      argument[j] = x0[j];
+      for (std::size_t l = 0; l < i; ++l) argument[j] += h * a[5 * i + l] * wanted[l][j];
+    }
+    s.rhs(t0 + c[i] * h, argument, wanted[i]);
+    for (std::size_t j = 0; j < 2; ++j) EXPECT_NEAR(k[i][j], wanted[i][j], rounding);
+  }
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_NEAR(before_last[j], argument_before[j], rounding);
+    EXPECT_NEAR(last[j], argument[j], rounding);
+    for (std::size_t power = 0; power < 2; ++power) {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < 5; ++i) sum += dense[2 * i + power] * wanted[i][j];
+      EXPECT_NEAR(powers[2 * power + j], h * sum, rounding);
+    }
+  }
+}
+
 TEST_F(RecordedSystemTest, KnowsWhichVariablesItsGuardsRead) {
   const Expr z(graph, graph->symbol("z", SymbolKind::variable));
   RecordedSystem s({.time = t,

@@ -89,5 +89,22 @@ TEST(ExplicitRungeKutta, StartsFromRestByItself) {
   }
 }
 
+TEST(DensePolynomial, TheTailIsTheSameFunction) {
+  const DensePolynomial p{2.0, -0.5, 4, 2, {1, 2, -3, 0.5, 0.25, -1, 2, 3, -0.75, 1}};
+  DensePolynomial tail;
+  p.tail(1.8, tail);
+  EXPECT_EQ(tail.t0, 1.8);
+  EXPECT_DOUBLE_EQ(tail.t1(), p.t1());
+  std::vector<double> a(2), b(2);
+  for (const double t : {1.8, 1.75, 1.6, 1.5}) {
+    p.evaluate(t, a);
+    tail.evaluate(t, b);
+    for (int j = 0; j < 2; ++j) EXPECT_NEAR(a[j], b[j], 1e-14);
+    p.derivative(t, a);
+    tail.derivative(t, b);
+    for (int j = 0; j < 2; ++j) EXPECT_NEAR(a[j], b[j], 1e-13);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

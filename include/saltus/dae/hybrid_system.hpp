@@ -5,9 +5,11 @@
 #include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/system.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace saltus {
@@ -70,7 +72,9 @@ struct Transition {
   bool failed = false;        ///< an assertion is violated, or the discrete equations have no fixed point
   bool recorded = false;      ///< the model asked for the event to be recorded
   std::string message = {};   ///< why it ended, or what failed
-  std::vector<std::string> fired = {};  ///< names of the clauses and transitions that acted
+  std::vector<std::string_view> fired = {};  ///< names of the clauses and transitions that acted; they must live as long as the system
+
+  bool any_reset() const { return std::any_of(reset.begin(), reset.end(), [](char c) { return c != 0; }); }
 };
 
 class HybridSystem {
@@ -95,6 +99,9 @@ class HybridSystem {
   /// unknowns), and its guards are followed by two for each surface on which it slides, the weight of the field on the positive side and
   /// one minus it, and by one for each contact, positive while the contact holds. The surface is left where one of them becomes negative.
   virtual System& system(const Mode& mode) = 0;
+  /// Whether the equations of two modes are the same, and system() gives the same object for both: they differ in discrete values and sides of
+  /// guards alone. Integration then goes on through an event as if nothing had happened. Default: no.
+  virtual bool same_equations(const Mode& /*a*/, const Mode& /*b*/) const { return false; }
   /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode.
   virtual int side(const Mode& mode, int guard) const = 0;
   /// Locks a guard on a side. For a rounding, leaving its interval downwards or upwards moves to the next integer.

@@ -28,6 +28,7 @@ struct Structure {
   bool constant_mass = false;  ///< F is affine in x' with a constant matrix F_x'
   bool taylor = false;        ///< the taylor functions are there
   bool moving = false;  ///< every call of jacobian() fixes the equations anew (ReducedSystem): refresh them in every step
+  bool guards_read_xp = true;  ///< false: guards() does not look at xp
   std::vector<int> guard_variables = {};  ///< the only ones whose values or derivatives the guards read; empty: not known
 
   /// Whether x_j' occurs in F.
@@ -41,6 +42,24 @@ struct LinearGuard {
   double time = 0.0;
   std::vector<int> variables = {};
   std::vector<double> coefficients = {};
+};
+
+/// What a system must know of an explicit Runge-Kutta method to evaluate its stages at once (see Tableau).
+struct RungeKuttaStages {
+  int stages = 0;                 ///< of the step, that at its end included
+  std::span<const double> a, c;   ///< the rows of a have the length of c
+  int dense_degree = 0;           ///< of the dense output; 0: it is not wanted
+  std::span<const double> dense = {};  ///< its weights
+};
+
+/// All stages of an explicit Runge-Kutta step in one evaluation.
+class StageEvaluator {
+ public:
+  virtual ~StageEvaluator() = default;
+  /// From x and k[0] = f(t, x): the other stages k[1] …, the arguments of the last two, and the coefficients of all powers of theta
+  /// but x itself, if the dense output is wanted. `end` is t + h, rounded as the caller likes.
+  virtual void evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k,
+                        std::span<double> x_before_last, std::span<double> x_end, std::span<double> dense) = 0;
 };
 
 /// Evaluations are not const: an implementation keeps its workspace, so one object serves one thread. Values that are not finite mean
@@ -61,6 +80,10 @@ class System {
   virtual void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) = 0;
   /// x' = f(t, x); only if structure().explicit_ode.
   virtual void rhs(double t, std::span<const double> x, std::span<double> xp);
+
+  /// For explicit ODEs: a faster way to evaluate all stages of a step than one after the other. Valid as long as the system. Default:
+  /// null, there is none.
+  virtual StageEvaluator* stages(const RungeKuttaStages& /*method*/) { return nullptr; }
 
   // --- first derivatives
   /// F_x and F_x' at the places of the two patterns.

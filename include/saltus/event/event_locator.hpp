@@ -97,6 +97,9 @@ class EventLocator {
   bool not_finite() const;
   /// The last time up to which the watched guards are finite; t1 if they all are.
   double finite_until() const;
+  /// How finely the guards had to be looked at, in intervals per step: 0 if all are linear, 8 if the coarse grid was enough. Much
+  /// more means that guards change faster than the solution does.
+  double fineness() const;
 
   const EventStatistics& statistics() const;
 

@@ -79,6 +79,8 @@ struct RunStatistics : StepStatistics {
   std::string method;  ///< the stepper, and why it was chosen
 };
 
+class EventLog;
+
 /// Values are right limits: at the time of an event, what holds after it.
 class Trajectory {
  public:
@@ -94,9 +96,15 @@ class Trajectory {
   };
 
   Trajectory(std::shared_ptr<HybridSystem> system, double t_start);
+  ~Trajectory();
+  Trajectory(const Trajectory& other);
+  Trajectory(Trajectory&&) noexcept;
+  Trajectory& operator=(const Trajectory& other);
+  Trajectory& operator=(Trajectory&&) noexcept;
 
   const Status& status() const { return status_; }
-  const std::vector<Event>& events() const { return events_; }
+  /// Made when first asked for; statistics().events is their number.
+  const std::vector<Event>& events() const;
   const RunStatistics& statistics() const { return statistics_; }
   const std::vector<Chattering>& chattering() const { return chattering_; }
   /// Names and attributes of the variables, in the order of the values.
@@ -133,7 +141,7 @@ class Trajectory {
   double t_start_, t_end_;
   std::vector<double> initial_values_, final_values_;
   std::vector<Segment> segments_;
-  std::vector<Event> events_;
+  std::unique_ptr<EventLog> events_;
   std::vector<Chattering> chattering_;
   Status status_;
   RunStatistics statistics_;

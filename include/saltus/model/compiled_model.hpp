@@ -25,6 +25,7 @@ class CompiledModel final : public HybridSystem {
   ExtraConditions* initial_conditions(const Mode& mode) override;
   std::string describe(const Mode& mode) const override;
   System& system(const Mode& mode) override;
+  bool same_equations(const Mode& a, const Mode& b) const override;
   int side(const Mode& mode, int guard) const override;
   void set_side(Mode& mode, int guard, int side) const override;
   int resting_side(const Mode& mode, int guard) const override;

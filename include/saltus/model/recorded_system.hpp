@@ -58,6 +58,7 @@ class RecordedSystem final : public System {
   double nominal(int j) const override;
   void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override;
   void rhs(double t, std::span<const double> x, std::span<double> xp) override;
+  StageEvaluator* stages(const RungeKuttaStages& method) override;
   void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                 std::span<double> Fxp) override;
   void time_derivative(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Ft) override;

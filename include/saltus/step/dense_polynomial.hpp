@@ -18,6 +18,8 @@ struct DensePolynomial {
   /// The value at any t (meant for t between t0 and t1).
   void evaluate(double t, std::span<double> x) const;
   double evaluate(double t, int j) const;
+  /// The same function from t to t1, in `part`.
+  void tail(double t, DensePolynomial& part) const;
   /// The derivative with respect to t.
   void derivative(double t, std::span<double> xp) const;
 };

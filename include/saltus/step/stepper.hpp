@@ -62,10 +62,11 @@ struct StartPoint {
   std::span<const double> xp = {};
   int direction = +1;  ///< +1 forwards, -1 backwards in time
   double step = 0.0;   ///< size of the first step to try (positive); 0: chosen by the method
+  bool xp_is_rhs = false;  ///< the system is an explicit ODE and xp is f(t, x): it need not be evaluated again
 };
 
 /// After `start`, `advance` makes one accepted step at a time. Nothing allocates in an accepted step once two steps
-/// have been made.
+/// have been made, except that long runs of explicit methods get a compiled program for all stages together, once.
 class Stepper {
  public:
   virtual ~Stepper() = default;
@@ -85,6 +86,8 @@ class Stepper {
   virtual double t() const = 0;
   virtual std::span<const double> x() const = 0;
   virtual std::span<const double> xp() const = 0;
+  /// For explicit ODEs: whether xp() is f(t, x) itself rather than an approximation.
+  virtual bool xp_is_rhs() const { return false; }
   /// The last accepted step as a polynomial (a constant before the first). May cost evaluations when first asked for
   /// after a step; ask before the next `advance`, even one that fails.
   virtual const DensePolynomial& dense() = 0;

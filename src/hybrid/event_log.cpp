@@ -1,0 +1,153 @@
+#include "hybrid/event_log.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace saltus {
+
+namespace {
+
+/// "v1 > v2" as a surface: "v1 = v2".
+std::string surface_name(std::string relation) {
+  for (const char* sign : {" >= ", " > "})
+    if (const auto place = relation.find(sign); place != std::string::npos)
+      return relation.replace(place, std::string_view(sign).size(), " = ");
+  return relation;
+}
+
+template <class Value>
+void append(std::vector<Value>& pool, std::span<const Value> values) {
+  pool.insert(pool.end(), values.begin(), values.end());
+}
+
+/// Takes `count` values of a pool from `place` on, and moves on.
+template <class Value>
+std::span<const Value> take(const std::vector<Value>& pool, std::size_t& place, std::size_t count) {
+  const auto part = std::span(pool).subspan(place, count);
+  place += count;
+  return part;
+}
+
+template <class To, class From>
+std::vector<To> list(std::span<const From> values) {
+  return {values.begin(), values.end()};
+}
+
+std::uint64_t hash_of(const Mode& mode) {
+  std::uint64_t hash = 0xcbf29ce484222325u + static_cast<std::uint64_t>(mode.automaton);
+  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29; };
+  for (const double value : mode.discrete) mix(std::bit_cast<std::uint64_t>(value));
+  for (const double value : mode.locks) mix(std::bit_cast<std::uint64_t>(value));
+  for (const int k : mode.sliding) mix(static_cast<std::uint64_t>(k) + 1);
+  for (const int k : mode.contacts) mix(~static_cast<std::uint64_t>(k));
+  return hash;
+}
+
+}  // namespace
+
+EventLog::EventLog(const EventLog& other)
+    : entries_(other.entries_),
+      modes_(other.modes_),
+      numbers_(other.numbers_),
+      integers_(other.integers_),
+      actions_(other.actions_),
+      text_(other.text_),
+      recent_(other.recent_),
+      oldest_(other.oldest_) {}
+
+bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
+  std::size_t number = stored.numbers, integer = stored.integers;
+  return stored.automaton == mode.automaton && std::ranges::equal(take(numbers_, number, stored.discrete), mode.discrete) &&
+         std::ranges::equal(take(numbers_, number, stored.locks), mode.locks) &&
+         std::ranges::equal(take(integers_, integer, stored.sliding), mode.sliding) &&
+         std::ranges::equal(take(integers_, integer, stored.contacts), mode.contacts);
+}
+
+std::int32_t EventLog::store(const Mode& mode) {
+  const std::uint64_t hash = hash_of(mode);
+  for (const std::int32_t id : recent_)
+    if (id >= 0 && modes_[static_cast<std::size_t>(id)].hash == hash && equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
+  const auto id = static_cast<std::int32_t>(modes_.size());
+  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
+  modes_.push_back({hash, mode.automaton, numbers_.size(), integers_.size(), size(mode.discrete), size(mode.locks),
+                    size(mode.sliding), size(mode.contacts)});
+  append<double>(numbers_, mode.discrete);
+  append<double>(numbers_, mode.locks);
+  append<int>(integers_, mode.sliding);
+  append<int>(integers_, mode.contacts);
+  recent_[oldest_++ % recent_.size()] = id;
+  return id;
+}
+
+Mode EventLog::restore(const StoredMode& stored) const {
+  std::size_t number = stored.numbers, integer = stored.integers;
+  Mode mode;
+  mode.automaton = stored.automaton;
+  mode.discrete = list<double>(take(numbers_, number, stored.discrete));
+  mode.locks = list<double>(take(numbers_, number, stored.locks));
+  mode.sliding = list<int>(take(integers_, integer, stored.sliding));
+  mode.contacts = list<int>(take(integers_, integer, stored.contacts));
+  return mode;
+}
+
+void EventLog::add(const EventNote& note) {
+  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
+  const std::int32_t before = store(*note.mode_before), after = store(*note.mode_after);
+  entries_.push_back({note.t, note.jump, note.kind, note.cause, note.proved, before, after, numbers_.size(), integers_.size(),
+                      actions_.size(), text_.size(), size(note.guards), size(note.slope_before), size(note.slope_after),
+                      size(note.before), size(note.after), size(note.weights), size(note.actions), size(note.message)});
+  for (const auto values : {note.slope_before, note.slope_after, note.before, note.after, note.weights}) append(numbers_, values);
+  append(integers_, note.guards);
+  append(integers_, note.directions);
+  append(actions_, note.actions);
+  text_ += note.message;
+}
+
+const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {
+  std::string& text = mode_texts_[static_cast<std::size_t>(mode)];
+  if (text.empty()) text = system.describe(restore(modes_[static_cast<std::size_t>(mode)]));
+  return text;
+}
+
+Event EventLog::make(const Entry& e, const HybridSystem& system) const {
+  const std::vector<GuardInfo>& guards = system.guards();
+  std::size_t number = e.numbers, integer = e.integers, action = e.actions;
+  Event event;
+  event.t = e.t;
+  event.kind = e.kind;
+  event.cause = e.cause;
+  event.jump = e.jump;
+  event.proved = e.proved;
+  event.mode_before = describe(e.mode_before, system);
+  event.mode_after = describe(e.mode_after, system);
+  event.slope_before = list<double>(take(numbers_, number, e.slopes_before));
+  event.slope_after = list<double>(take(numbers_, number, e.slopes_after));
+  event.before = list<double>(take(numbers_, number, e.before));
+  event.after = list<double>(take(numbers_, number, e.after));
+  event.weights = list<double>(take(numbers_, number, e.weights));
+  for (const int k : take(integers_, integer, e.guards)) {
+    event.guards.push_back(guards[static_cast<std::size_t>(k)].name);
+    event.where.push_back(guards[static_cast<std::size_t>(k)].where);
+  }
+  event.direction = list<int>(take(integers_, integer, e.guards));
+  event.actions = list<std::string>(take(actions_, action, e.action_count));
+  event.message = text_.substr(e.text, e.text_size);
+  const StoredMode& mode = modes_[static_cast<std::size_t>(e.mode_after)];
+  std::size_t place = mode.integers;
+  const auto sliding = take(integers_, place, mode.sliding), contacts = take(integers_, place, mode.contacts);
+  if (e.kind == EventKind::touch) return event;  // nothing changed
+  if (!event.weights.empty())
+    for (const int k : sliding) event.surfaces.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
+  for (const int k : contacts) event.contacts.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
+  return event;
+}
+
+const std::vector<Event>& EventLog::read(const HybridSystem& system) const {
+  const std::lock_guard lock(reading_);
+  mode_texts_.resize(modes_.size());
+  events_.reserve(entries_.size());
+  for (std::size_t k = events_.size(); k < entries_.size(); ++k) events_.push_back(make(entries_[k], system));
+  return events_;
+}
+
+}  // namespace saltus

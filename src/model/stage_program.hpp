@@ -1,0 +1,34 @@
+// All stages of an explicit Runge-Kutta step as one program. For small modes the loops over variables and stages cost more than the
+// right-hand sides do; unrolled into native code they cost next to nothing.
+#pragma once
+
+#include <saltus/dae/system.hpp>
+#include <saltus/program/program.hpp>
+
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+class StageProgram final : public StageEvaluator {
+ public:
+  /// x' = f(t, x) with values of `data` and `locks` that are read at every evaluation.
+  StageProgram(const RungeKuttaStages& method, const Expr& time, std::span<const Expr> variables, std::span<const Expr> f,
+               const std::vector<Expr>& data_symbols, const std::vector<Expr>& lock_symbols, const std::vector<double>& data,
+               const std::vector<double>& locks, const ProgramOptions& options);
+
+  bool made_for(const RungeKuttaStages& method) const;
+  bool native() const { return program_.backend() == Backend::native; }
+  void evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k, std::span<double> x_before_last,
+                std::span<double> x_end, std::span<double> dense) override;
+
+ private:
+  std::vector<double> a_, c_, dense_;
+  int stages_, dense_degree_;
+  const std::vector<double>&data_, &locks_;
+  Program program_;
+  Workspace work_;
+  std::vector<double*> out_;
+};
+
+}  // namespace saltus

@@ -78,7 +78,7 @@ void long_run(double w, int periods, int rounds) {
         const Trajectory run =
             simulate(compiled, {.stop = p.end, .rtol = rtol, .atol = rtol, .method = method, .keep_steps = false});
         const RunStatistics& s = run.statistics();
-        Work work{s.steps, s.evaluations, 0, static_cast<long>(run.events().size()), std::abs(run.final()[0] - p.exact)};
+        Work work{s.steps, s.evaluations, 0, static_cast<long>(s.events), std::abs(run.final()[0] - p.exact)};
         if (!run.status().ok()) work.note = run.status().message;
         return work;
       });

@@ -16,6 +16,7 @@ struct Work {
   long steps = 0, evaluations = 0, guard_evaluations = 0, events = 0;
   double error = 0.0;
   std::string note = {};
+  double seconds = 0.0;  ///< of the solution alone; 0: all of it
 };
 
 inline double cpu_seconds() {
@@ -37,7 +38,7 @@ class Table {
       for (Row& row : rows_) {
         const double begin = cpu_seconds();
         row.work = row.run();
-        row.seconds = std::min(row.seconds, cpu_seconds() - begin);
+        row.seconds = std::min(row.seconds, row.work.seconds > 0.0 ? row.work.seconds : cpu_seconds() - begin);
       }
     for (const Row& row : rows_) {
       const Work& w = row.work;

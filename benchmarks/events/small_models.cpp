@@ -20,10 +20,13 @@ namespace {
 /// The model is compiled outside the measured time: what is measured is a run.
 template <class Automaton, class Error>
 Work run_saltus(const std::shared_ptr<CompiledModel>& model, const Automaton& p, double rtol, double atol, Method method, Error&& error) {
+  const double begin = cpu_seconds();
   const Trajectory run =
       simulate(model, {.stop = p.stop(), .rtol = rtol, .atol = atol, .method = method, .keep_steps = false});
+  const double seconds = cpu_seconds() - begin;
   const RunStatistics& s = run.statistics();
-  Work work{s.steps, s.evaluations, 0, static_cast<long>(run.events().size()), error(run)};
+  Work work{s.steps, s.evaluations, 0, static_cast<long>(s.events), error(run)};
+  work.seconds = seconds;
   if (!run.status().ok()) work.note = run.status().message;
   return work;
 }

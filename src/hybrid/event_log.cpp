@@ -64,6 +64,7 @@ bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
 }
 
 std::int32_t EventLog::store(const Mode& mode) {
+  if (!entries_.empty() && equal(modes_[static_cast<std::size_t>(entries_.back().mode_after)], mode)) return entries_.back().mode_after;
   const std::uint64_t hash = hash_of(mode);
   for (const std::int32_t id : recent_)
     if (id >= 0 && modes_[static_cast<std::size_t>(id)].hash == hash && equal(modes_[static_cast<std::size_t>(id)], mode)) return id;

@@ -210,6 +210,11 @@ std::span<const double> ModeController::twin_of(std::span<const double> x) const
   return twin_here_;
 }
 
+/// The last round changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
+bool ModeController::as_looked_at() const {
+  return view_current_ && transition.x == looked_x_ && hybrid_.same_equations(looked_mode_, transition.mode);
+}
+
 void ModeController::leave(int guard, double slope) {
   left_ = transition.mode;
   left_guard_ = guard;
@@ -234,7 +239,7 @@ bool ModeController::settle(const EventInput& input) {
   for (int round = 0; round < max_mode_changes_; ++round) {
     EventInput now = input;
     now.initial = input.initial && round == 0;
-    hybrid_.transition(now, transition);
+    const bool acted = hybrid_.transition(now, transition);
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
@@ -246,13 +251,19 @@ bool ModeController::settle(const EventInput& input) {
     x_before_values_ = transition.x;
     const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
-    if (!find_values(t, cause)) {
+    if (round > 0 && !acted && as_looked_at()) {
+      system_ = &hybrid_.system(transition.mode);
+    } else if (!find_values(t, cause)) {
       // a combination of switches without a solution, on the way to one that has one
       transition.x = before;
       if (!select_sides(t, cause)) return false;
       continue;
+    } else {
+      keep_twin(before);
     }
-    keep_twin(before);
+    look(t);
+    looked_mode_ = transition.mode;
+    looked_x_ = transition.x;
     bool changed = adjust_sides(t);
     changed = release_contacts(false) || changed;
     const bool admissible = weights_admissible();

@@ -93,6 +93,7 @@ class ModeController {
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   void note_firing(int guard, int to_side);
   bool pushed_back() const;
+  bool as_looked_at() const;
 
   HybridSystem& hybrid_;
   int direction_, max_mode_changes_;
@@ -106,6 +107,8 @@ class ModeController {
   bool view_current_ = false;
   std::vector<double> x_before_values_;
   std::vector<Mode> seen_;  // at this instant; kept for its memory
+  Mode looked_mode_;        // what the view of the sides belongs to
+  std::vector<double> looked_x_;
   Mode left_;               // where the event came from
   int left_guard_ = -1;      // by which guard; -1: not known, or by several
   double left_slope_ = 0.0;

@@ -58,7 +58,7 @@ struct CompiledModel::Impl {
   struct Switches {
     std::vector<int> discretes, locks;
   };
-  std::vector<Switches> switches;  // by explicit mode: those that occur in its equations
+  std::vector<Switches> switches;  // by explicit mode: those that occur in its equations or in guards
   std::vector<std::vector<char>> guard_active;  // by explicit mode and guard
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
@@ -114,6 +114,7 @@ struct CompiledModel::Impl {
     compile_systems(m, std::move(equations), std::move(equation_names));
     compile_observation();
     compile_time_guards(m);
+    for (const auto& system : systems) find_switches(*system);
     compile_initial_equations(m, rewrite);
     set_surface_rules(m, continuous);
     prepare_surface_modes(m, setup, continuous);
@@ -267,7 +268,6 @@ struct CompiledModel::Impl {
     for (const auto& g : guards) functions.push_back(g.function);
     const Mode first = initial_mode();
     std::copy(first.discrete.begin(), first.discrete.end(), data.begin() + static_cast<std::ptrdiff_t>(parameters.size()));
-    for (const auto& list : equations) switches.push_back(switches_in(list));
     for (std::size_t mode = 0; mode < equations.size(); ++mode)
       systems.push_back(std::make_unique<RecordedSystem>(
           RecordedEquations{m.time, variables, std::move(equations[mode]), data_symbols, locks, functions,
@@ -275,8 +275,10 @@ struct CompiledModel::Impl {
           data, first.locks, options));
   }
 
-  Switches switches_in(std::span<const Expr> expressions) const {
-    Switches found;
+  void find_switches(const RecordedSystem& system) {
+    std::vector<Expr> expressions = system.equations().equations;
+    for (std::size_t k = 0; k < guards.size(); ++k)  // when time events come is asked for after each event anyway
+      if (!guard_info[k].time_only) expressions.push_back(system.equations().guards[k]);
     const auto places = [](const std::vector<Expr>& all, const std::vector<Expr>& occurring) {
       std::unordered_set<NodeId> ids;
       for (const Expr& e : occurring) ids.insert(e.id());
@@ -285,9 +287,7 @@ struct CompiledModel::Impl {
         if (ids.contains(all[k].id())) result.push_back(static_cast<int>(k));
       return result;
     };
-    found.discretes = places(discretes, symbols_of(expressions, SymbolKind::discrete));
-    found.locks = places(locks, locks_of(expressions));
-    return found;
+    switches.push_back({places(discretes, symbols_of(expressions, SymbolKind::discrete)), places(locks, locks_of(expressions))});
   }
 
   void compile_observation() {

@@ -99,7 +99,7 @@ class HybridSystem {
   /// unknowns), and its guards are followed by two for each surface on which it slides, the weight of the field on the positive side and
   /// one minus it, and by one for each contact, positive while the contact holds. The surface is left where one of them becomes negative.
   virtual System& system(const Mode& mode) = 0;
-  /// Whether the equations of two modes are the same, and system() gives the same object for both: they differ in discrete values and sides of
+  /// Whether the equations and guards of two modes are the same functions, and system() gives the same object for both: they differ in discrete values and sides of
   /// guards alone. Integration then goes on through an event as if nothing had happened. Default: no.
   virtual bool same_equations(const Mode& /*a*/, const Mode& /*b*/) const { return false; }
   /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode.

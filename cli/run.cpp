@@ -220,7 +220,7 @@ Command run_command() {
             app.add_option("--atol", o->atol, "Absolute tolerance (default: as rtol)");
             std::vector<std::string> names;
             for (const auto& [name, method] : methods) names.push_back(name);
-            app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853, taylor (explicit); rodas4, rodas5p, radau, radau5, radau9, radau13, bdf (implicit)")->check(CLI::IsMember(names));
+            app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853 (explicit); taylor (explicit, or of any index); rodas4, rodas5p, radau, radau5, radau9, radau13, bdf (implicit)")->check(CLI::IsMember(names));
             app.add_option("--max-step", o->max_step, "Largest step")->check(CLI::PositiveNumber);
             app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
             app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");

@@ -21,6 +21,7 @@ Case from(problem::Problem p, double atol_factor) {
   c.xp0 = p.xp0;
   c.reference = p.x1;
   c.atol_factor = atol_factor;
+  c.stiff = true;
   c.system = std::move(p.system);
   if (c.xp0.empty()) {
     c.xp0.resize(c.x0.size());
@@ -57,6 +58,18 @@ std::vector<int> first(int n) {
   return list;
 }
 
+/// From rest at the horizontal; peers get a form of index 2.
+Case pendulum(const std::string& name, double t1, const std::vector<double>& reference) {
+  Case c = from(problems::pendulum({1.0, 0.0, 0.0, 0.0, 0.0}), t1, reference, first(4));
+  c.name = name;
+  c.stabilised_x0 = c.x0;
+  c.stabilised_x0.push_back(0.0);
+  c.stabilised_xp0 = c.xp0;
+  c.stabilised_xp0.push_back(0.0);
+  c.stabilised = problems::pendulum_ggl().system;
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> all_cases() {
@@ -68,16 +81,8 @@ std::vector<Case> all_cases() {
   cases.push_back(from(problem::ring_modulator(), 1e-2));
   cases.push_back(from(problem::transistor_amplifier(), 1.0));
 
-  Case pendulum = from(problems::pendulum({1.0, 0.0, 0.0, 0.0, 0.0}), 10.0, problems::pendulum_reference, first(4));
-  {
-    auto stabilised = problems::pendulum_ggl();
-    pendulum.stabilised_x0 = pendulum.x0;
-    pendulum.stabilised_x0.push_back(0.0);
-    pendulum.stabilised_xp0 = pendulum.xp0;
-    pendulum.stabilised_xp0.push_back(0.0);
-    pendulum.stabilised = std::move(stabilised.system);
-  }
-  cases.push_back(std::move(pendulum));
+  cases.push_back(pendulum("pendulum", 10.0, problems::pendulum_reference));
+  cases.push_back(pendulum("pendulum to 100", 100.0, problems::pendulum_reference_at_100));
   cases.push_back(from(problems::car_axis(), 3.0, problems::car_axis_reference, first(8)));
   cases.push_back(from(problems::seven_body(), 0.03, problems::seven_body_reference, first(7), {1, 8}));
   for (const int n : {1000, 10000, 100000}) {

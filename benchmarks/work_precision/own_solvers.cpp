@@ -3,6 +3,7 @@
 #include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
 #include <saltus/step/tableau.hpp>
+#include <saltus/step/taylor.hpp>
 
 #include "work_precision.hpp"
 
@@ -49,6 +50,12 @@ std::vector<Solver> own_solvers() {
       implicit("rodas5p", true, [](StepOptions o) { return make_rosenbrock(rodas_5p(), std::move(o)); }),
       implicit("radau", false, [](StepOptions o) { return make_radau(std::move(o), {.order = 0}); }),
       implicit("radau5", false, [](StepOptions o) { return make_radau(std::move(o), {.order = 5}); }),
+      {"taylor", true,
+       [](const Case& c, double rtol) -> Outcome {
+         if (!c.system->structure().taylor || c.stiff) return {};
+         auto stepper = make_taylor({.rtol = rtol, .atol = {c.atol_factor * rtol}});
+         return integrate(*stepper, *c.system, c);
+       }},
       implicit("bdf", false, [](StepOptions o) { return make_bdf(std::move(o)); }),
   };
 }

@@ -19,6 +19,7 @@ struct Case {
   std::vector<double> x0, xp0, reference;
   std::vector<int> compared;   ///< variables whose error counts; empty: all
   double atol_factor = 1.0;    ///< atol = atol_factor * rtol
+  bool stiff = false;          ///< not for series
   std::function<void()> rewind = [] {};  ///< before each run: forgets what the reduction has learnt
   /// The same problem in a form of index 2 for peers that need one; null: they get the system.
   std::shared_ptr<System> stabilised;

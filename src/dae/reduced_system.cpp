@@ -70,8 +70,8 @@ ReducedSystem::~ReducedSystem() = default;
 
 void ReducedSystem::choose_array(const CharacteristicValues& values) {
   const StructuralAnalysis& structure = values.structure;
-  const bool certified = values.certificate.valid && !structure.singular();
-  if (certified) {
+  certified_ = values.certificate.valid && !structure.singular();
+  if (certified_) {
     level_ = n_ == 0 ? 0 : *std::ranges::max_element(structure.equation_offset);
     for (int l = 0; l <= level_; ++l)
       for (int i = 0; i < m_; ++i)
@@ -180,7 +180,8 @@ bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::
 bool ReducedSystem::add_support(double t) {
   array_.evaluate(t, level_, X_, f_, J_);
   if (!all_finite(f_) || !std::isfinite(frobenius_norm(J_))) return false;
-  supports_.push_back({t, X_, pseudo_inverse(svd(scaled_part(true)), rank_)});
+  supports_.push_back({t, X_, {}});
+  decompose(scaled_part(true), supports_.back().inverse, nullptr);
   return true;
 }
 
@@ -211,6 +212,62 @@ bool ReducedSystem::iterate_derivatives(double t, const Matrix& inverse) {
   return false;
 }
 
+// The inverse of the part of y, and a basis of what it does not reach. With a certificate the ranks are those of the structure and
+// QR will do, at a fifth of the cost; otherwise only singular values tell what counts. Returns the smallest value that does.
+double ReducedSystem::decompose(const Matrix& M, Matrix& inverse, Matrix* null) const {
+  const double none = std::numeric_limits<double>::infinity();
+  if (!certified_ || rank_ == 0) {
+    const Svd parts = svd(M);
+    inverse = pseudo_inverse(parts, rank_);
+    if (null) *null = columns(parts.U, rank_, M.rows() - rank_);
+    return rank_ > 0 ? parts.s[rank_ - 1] : none;
+  }
+  const PivotedQr qr = pivoted_qr(M);
+  inverse = Matrix(rank_, M.rows());
+  for (int k = 0; k < M.rows(); ++k)
+    for (int i = rank_ - 1; i >= 0; --i) {  // R x = Q1ᵀ e_k, from below
+      double sum = qr.Q(k, i);
+      for (int j = i + 1; j < rank_; ++j) sum -= qr.R(i, j) * inverse(qr.permutation[j], k);
+      inverse(qr.permutation[i], k) = sum / qr.R(i, i);
+    }
+  if (null) *null = columns(qr.Q, rank_, M.rows() - rank_);
+  return qr.pivots[rank_ - 1];
+}
+
+double ReducedSystem::find_constraints(const Matrix& null, const Matrix& N, Matrix& T2) {
+  const int a = numbers_.a;
+  double kept = std::numeric_limits<double>::infinity();
+  if (certified_) {  // as many as null has columns
+    const PivotedQr qr = pivoted_qr(transpose_times(N, null));
+    Z2_ = null;
+    T2 = columns(qr.Q, a, n_ - a);
+    if (a > 0) kept = qr.pivots[a - 1];
+  } else {
+    const Svd constraints = svd(transpose_times(null, N));
+    Z2_ = null * columns(constraints.U, 0, a);
+    T2 = columns(constraints.V, a, n_ - a);
+    if (a > 0) kept = constraints.s[a - 1];
+  }
+  return kept;
+}
+
+double ReducedSystem::find_differential_part(const Matrix& ET2, const Matrix& T2) {
+  const int d = numbers_.d;
+  double kept = std::numeric_limits<double>::infinity();
+  if (certified_) {
+    const PivotedQr qr = pivoted_qr(ET2);
+    Z1_ = columns(qr.Q, 0, d);
+    T_ = Matrix(n_, 0);
+    if (d > 0) kept = qr.pivots[d - 1];
+  } else {
+    const Svd differential = svd(ET2);
+    Z1_ = columns(differential.U, 0, d);
+    T_ = T2 * columns(differential.V, d, T2.columns() - d);
+    if (d > 0) kept = differential.s[d - 1];
+  }
+  return kept;
+}
+
 bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const double> xp) {
   if (columns_.empty() || supports_.front().inverse.empty() || !solve_derivatives(t, x, xp))
     predict_derivatives(t, x, xp);
@@ -220,16 +277,12 @@ bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const
     if (!all_finite(f_) || !std::isfinite(frobenius_norm(J_))) return false;
     const Matrix N = scaled_part(false), M = scaled_part(true);
     const double reference = std::max(norm2_estimate(beside(N, M)), std::numeric_limits<double>::min());
-    const Svd decomposition = svd(M);
     supports_.resize(1);
-    supports_.front().inverse = pseudo_inverse(decomposition, rank_);
-    const Matrix null = columns(decomposition.U, rank_, M.rows() - rank_);
-    const Svd constraints = svd(transpose_times(null, N));
-    Z2_ = null * columns(constraints.U, 0, numbers_.a);
-    const Matrix T2 = columns(constraints.V, numbers_.a, n_ - numbers_.a);
-    margin_ = 1.0;
-    if (rank_ > 0) margin_ = std::min(margin_, decomposition.s[rank_ - 1] / reference);
-    if (numbers_.a > 0) margin_ = std::min(margin_, constraints.s[numbers_.a - 1] / reference);
+    Matrix null;
+    const double kept = decompose(M, supports_.front().inverse, &null);
+    Matrix T2;
+    margin_ = std::min(1.0, kept / reference);
+    margin_ = std::min(margin_, find_constraints(null, N, T2) / reference);
 
     const SparsePattern& p = system_->structure().derivative_pattern;
     const auto values = array_.derivative_coefficients();
@@ -237,10 +290,7 @@ bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const
     for (int j = 0; j < n_; ++j)
       for (int k = p.start[j]; k < p.start[j + 1]; ++k)
         E(p.row[k], j) = values[k] * row_scale_[p.row[k]] * column_scale_[static_cast<std::size_t>(n_ + j)];
-    const Svd differential = svd(E * T2);
-    Z1_ = columns(differential.U, 0, numbers_.d);
-    if (numbers_.d > 0) margin_ = std::min(margin_, differential.s[numbers_.d - 1] / reference);
-    T_ = T2 * columns(differential.V, numbers_.d, T2.columns() - numbers_.d);
+    margin_ = std::min(margin_, find_differential_part(E * T2, T2) / reference);
     if (round == 0 && !columns_.empty()) {
       gather(f_);
       const std::vector<double> move = times(supports_.front().inverse, g_);

@@ -165,6 +165,13 @@ System& Consistency::integrable(System& system) {
   return it == analyses_.end() || !it->second.reduced ? system : *it->second.reduced;
 }
 
+void Consistency::restart_reduced(System& system, double t, std::span<const double> x) {
+  const auto it = analyses_.find(&system.structure());
+  if (it == analyses_.end() || !it->second.reduced) return;
+  std::vector<double> X;
+  if (series(system, t, x, it->second.values->mu, X)) it->second.reduced->restart(t, X);
+}
+
 const ReducedSystem* Consistency::reduced(const System& system) const {
   const auto it = analyses_.find(&system.structure());
   return it == analyses_.end() ? nullptr : it->second.reduced.get();

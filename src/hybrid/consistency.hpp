@@ -39,6 +39,8 @@ class Consistency {
 
   /// What an integrator solves for this system: the system itself, or its reduced form. After find().
   System& integrable(System& system);
+  /// Makes the reduced form, if there is one, begin at a point that another method has reached.
+  void restart_reduced(System& system, double t, std::span<const double> x);
   /// The reduced form alone; null if the system is integrated as it is.
   const ReducedSystem* reduced(const System& system) const;
   /// Taylor coefficients x_[0] … x_[order+1] of the solution through a consistent point. False if they cannot be had.

@@ -1,5 +1,6 @@
 #include "hybrid/method_choice.hpp"
 
+#include <fmt/format.h>
 #include <saltus/step/bdf.hpp>
 #include <saltus/step/explicit_runge_kutta.hpp>
 #include <saltus/step/radau.hpp>
@@ -34,6 +35,24 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
   }
 }
 
+constexpr int largest_series = 200;  // variables of a mode for which `automatic` takes the Taylor method
+constexpr const char* no_series = "the Taylor method cannot expand external functions; use method = auto";
+
+/// "" if the series of a differential-algebraic mode can be had.
+std::string why_not_taylor(const MethodChoice::Candidate& mode) {
+  if (!mode.system.structure().taylor) return no_series;
+  const std::string what =
+      "the Taylor method needs equations that are regular by their structure, with a system Jacobian that is not singular; ";
+  if (!mode.values) return what + "nothing is known about those of this mode; use method = auto or radau";
+  const StructuralAnalysis& structure = mode.values->structure;
+  if (structure.singular())
+    return what + describe_singularity(structure, mode.system) + "; use method = auto or radau";
+  if (!mode.values->certificate.valid)
+    return what + fmt::format("that of this mode is (reciprocal condition {:.1g}); use method = auto or radau",
+                              mode.values->certificate.reciprocal_condition);
+  return "";
+}
+
 }  // namespace
 
 MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
@@ -58,13 +77,17 @@ Method MethodChoice::wanted_for(const std::string& mode) {
   return wanted_;
 }
 
-Method MethodChoice::kind_for(const System& system, Method wanted, std::string& problem) const {
-  const Structure& s = system.structure();
+Method MethodChoice::kind_for(const Candidate& mode, Method wanted, std::string& problem) const {
+  const Structure& s = mode.integrable.structure();
   if (s.explicit_ode) {
-    if (wanted == Method::taylor && !s.taylor) problem = "the Taylor method cannot expand external functions; use method = auto";
+    if (wanted == Method::taylor && !s.taylor) problem = no_series;
     if (wanted != Method::automatic) return wanted;
     if (stiff_.contains(&s)) return options_.rtol < 1e-7 ? Method::radau : Method::rodas5p;
     return options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5;
+  }
+  if (wanted == Method::taylor) {
+    problem = why_not_taylor(mode);
+    return wanted;
   }
   if (is_explicit_method(wanted))
     problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
@@ -73,6 +96,9 @@ Method MethodChoice::kind_for(const System& system, Method wanted, std::string& 
     problem = std::string(to_string(wanted)) +
               " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau";
   if (wanted != Method::automatic) return wanted;
+  // series keep hidden constraints without a reduction, whose decompositions cost 50 times as much as a step
+  if (s.moving && s.variables <= largest_series && !stiff_.contains(&mode.system.structure()) && why_not_taylor(mode).empty())
+    return Method::taylor;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
   if (s.constant_mass) return Method::rodas5p;
   // the iteration of reduced modes converges too slowly for the choice of order by its rate
@@ -80,26 +106,28 @@ Method MethodChoice::kind_for(const System& system, Method wanted, std::string& 
   return Method::radau;
 }
 
-Stepper* MethodChoice::choose(const System& system, const std::string& mode, std::string& problem) {
+Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
   problem.clear();
-  const Method wanted = wanted_for(mode);
-  const Method method = kind_for(system, wanted, problem);
+  const Method wanted = wanted_for(mode.description);
+  const Method method = kind_for(mode, wanted, problem);
   if (!problem.empty()) return nullptr;
   auto& stepper = steppers_[method];
   if (!stepper) {
     stepper = make(method, options_);
     reasons_[method] = wanted != Method::automatic          ? "asked for"
-                       : stiff_.contains(&system.structure()) ? "stiff"
+                       : stiff_.contains(&mode.system.structure()) ? "stiff"
+                       : method == Method::taylor            ? "hidden constraints, not stiff"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
-                       : !system.structure().explicit_ode    ? "differential-algebraic equations"
+                       : !mode.system.structure().explicit_ode ? "differential-algebraic equations"
                        : method == Method::dop853            ? "explicit equations, tight tolerance"
                                                              : "explicit equations";
   }
   return stepper.get();
 }
 
-bool MethodChoice::dense_is_accurate(const Stepper& stepper) const {
-  return std::any_of(steppers_.begin(), steppers_.end(),
+bool MethodChoice::dense_is_accurate(const Stepper& stepper, const System& system) const {
+  return system.structure().explicit_ode &&
+         std::any_of(steppers_.begin(), steppers_.end(),
                      [&](const auto& entry) { return entry.second.get() == &stepper && is_explicit_method(entry.first); });
 }
 

@@ -1,6 +1,7 @@
 // Which stepper integrates which mode.
 #pragma once
 
+#include <saltus/dae/characteristic_values.hpp>
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/step/stepper.hpp>
 
@@ -19,12 +20,18 @@ class MethodChoice {
 
   /// Whether the choice depends on the description of the mode.
   bool per_mode() const { return !mode_methods_.empty(); }
-  /// The stepper for a mode with this description. Null if the method that was asked for cannot solve it; then `problem`
-  /// says why.
-  Stepper* choose(const System& system, const std::string& mode, std::string& problem);
+  /// What is known about a mode.
+  struct Candidate {
+    const System& system;                        ///< as written
+    const System& integrable;                    ///< without hidden constraints; the same where there are none
+    const CharacteristicValues* values = nullptr;  ///< null: explicit
+    std::string description;
+  };
+  /// The stepper for a mode. Null if the method that was asked for cannot solve it; then `problem` says why.
+  Stepper* choose(const Candidate& mode, std::string& problem);
   /// Whether values inside the steps of this stepper are as accurate as those at their ends; otherwise an event is reached by a step that
-  /// ends there.
-  bool dense_is_accurate(const Stepper& stepper) const;
+  /// ends there. Constraints hold to rounding at the ends only.
+  bool dense_is_accurate(const Stepper& stepper, const System& system) const;
   /// An explicit method is limited by stability in this mode. Returns whether another one shall be chosen from now on.
   bool note_stiff(const System& system);
   /// Counters of all steppers together.
@@ -36,7 +43,7 @@ class MethodChoice {
 
  private:
   Method wanted_for(const std::string& mode);
-  Method kind_for(const System& system, Method wanted, std::string& problem) const;
+  Method kind_for(const Candidate& mode, Method wanted, std::string& problem) const;
 
   Method wanted_;
   std::map<std::string, Method> mode_methods_;

@@ -126,9 +126,10 @@ Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
   last_ = now;
   last_time_ = end;
   slope_ = length > 0.0 ? (now.margin - before.margin) / length : 0.0;
-  // a singular value has no sign: where it is about to vanish, its smallest value on the way is looked for
+  // a singular value has no sign, nor has a determinant that vanishes twice, and long steps may lie on both sides: where it
+  // is about to vanish, its smallest value on the way is looked for
   double lowest = end;
-  if (own_ && before.margin + slope * length < 0.1 * before.margin) {
+  if ((own_ || (jacobian_ && interval_ == 1)) && before.margin + slope * length < 0.1 * before.margin) {
     lowest = find_minimum(dense, end);
     const Reading there = read_at(dense, lowest);
     if (there.margin < now.margin)

@@ -109,7 +109,7 @@ bool Simulator::Impl::enter_mode() {
   x = transition.x;
   xp = controller.xp;
   std::string problem;
-  stepper = methods.choose(controller.consistency().integrable(*system), methods.per_mode() ? hybrid->describe(mode) : "", problem);
+  stepper = choose_stepper(problem);
   if (!stepper) {
     end({StatusCode::singular_mode, problem, {}});
     return false;
@@ -139,8 +139,13 @@ void Simulator::Impl::set_watch() {
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);
 }
 
+Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
+  Consistency& consistency = controller.consistency();
+  return methods.choose({*system, consistency.integrable(*system), consistency.values(*system), methods.per_mode() ? hybrid->describe(mode) : ""}, problem);
+}
+
 void Simulator::Impl::start_stepper(double step) {
-  stepper->start(controller.consistency().integrable(*system),
+  stepper->start(stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
                  {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = system->structure().explicit_ode});
 }
 
@@ -179,7 +184,7 @@ bool Simulator::Impl::advance() {
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
   if (!outcome.ok()) {
-    report_failure(outcome);
+    if (!outcome_of_series(outcome)) report_failure(outcome);
     return false;
   }
   if (methods.statistics().steps <= options.max_steps) return true;
@@ -206,7 +211,7 @@ void Simulator::Impl::step() {
   const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
   if (found && (t1 - located.t_after) * direction > resolution) {
     const bool at_once = std::abs(located.t_after - t) <= 16.0 * resolution;  // no room for a step of its own
-    if (!at_once && !methods.dense_is_accurate(*stepper)) return approach_event();
+    if (!at_once && !methods.dense_is_accurate(*stepper, *system)) return approach_event();
     return event_at(located.t_after, true);
   }
   if (found || t1 == next_time) return event_at(t1, found);
@@ -226,7 +231,7 @@ void Simulator::Impl::step() {
 
 void Simulator::Impl::follow_guards() {
   const double fineness = locator.fineness(), h = std::abs(stepper->dense().h);
-  const bool cheap = fineness > 8.0 && methods.dense_is_accurate(*stepper);  // implicit steps cost more than a finer look
+  const bool cheap = fineness > 8.0 && methods.dense_is_accurate(*stepper, *system);  // implicit steps cost more than a finer look
   if (cheap && stepper->error() < 0.01)
     *guard_step = h * 8.0 / fineness;
   else if (fineness <= 8.0 && h >= 0.9 * *guard_step)
@@ -235,10 +240,19 @@ void Simulator::Impl::follow_guards() {
 
 void Simulator::Impl::change_method() {
   std::string problem;
-  Stepper* other = methods.choose(controller.consistency().integrable(*system), hybrid->describe(mode), problem);
+  Stepper* other = choose_stepper(problem);
   if (!other) return;
   stepper = other;
+  controller.consistency().restart_reduced(*system, t, x);
   start_stepper(0.0);
+}
+
+bool Simulator::Impl::outcome_of_series(const StepOutcome& outcome) {
+  if (outcome.result == StepResult::not_finite || system->structure().explicit_ode || !stepper->takes_hidden_constraints() ||
+      !methods.note_stiff(*system))
+    return false;
+  change_method();
+  return true;
 }
 
 void Simulator::Impl::take_step(double end) {
@@ -289,12 +303,26 @@ void Simulator::Impl::report_failure(const StepOutcome& outcome) {
       return end({StatusCode::not_finite,
                   fmt::format("the equations give values that are not finite beyond t = {:.12g}{}", t, where), culprits});
     case StepResult::singular:
+      if (stepper->takes_hidden_constraints() && !system->structure().explicit_ode) return report_structure(outcome, culprits);
       return end({StatusCode::singular_mode, fmt::format("the equations are singular at t = {:.12g}{}", t, where), culprits});
     default:
       return end({StatusCode::step_too_small,
                   fmt::format("the step size fell below the resolution of time at t = {:.12g}{}: a singularity, or an "
                               "error tolerance that cannot be met", t, where), culprits});
   }
+}
+
+void Simulator::Impl::report_structure(const StepOutcome& outcome, std::vector<std::string> culprits) {
+  std::string where;
+  if (outcome.equation >= 0) {
+    culprits.insert(culprits.begin(), system->equation_name(outcome.equation));
+    where = fmt::format(", worst in '{}'", culprits.front());
+  }
+  if (outcome.worst >= 0) where += fmt::format("{} '{}'", where.empty() ? ", worst for" : " for", culprits.back());
+  end({StatusCode::singular_mode,
+       fmt::format("beyond t = {:.12g} the structure fails: the constraints cannot be solved with the system Jacobian{}; use method = radau",
+                   t, where),
+       std::move(culprits)});
 }
 
 void Simulator::Impl::finish() {

@@ -89,6 +89,7 @@ struct Simulator::Impl {
   bool enter_mode();
   /// Sets the watch on the guards of the present mode.
   void set_watch();
+  Stepper* choose_stepper(std::string& problem);
   void start_stepper(double step);
   void restart(double step);
   void begin_segment();
@@ -111,7 +112,10 @@ struct Simulator::Impl {
   void follow_guards();
   /// Guards are not finite in part of the step: try again with half of what was good.
   void shorten();
+  /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.
+  bool outcome_of_series(const StepOutcome& outcome);
   void report_failure(const StepOutcome& outcome);
+  void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
   /// The stop time is reached: clauses that wait for terminal() act.
   void finish();
   bool progress();
@@ -120,6 +124,8 @@ struct Simulator::Impl {
   /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
   /// and corrects its time by Newton's method on the guard.
   void approach_event();
+  /// Moves values at this time onto all constraints of the mode.
+  void polish(double when, std::vector<double>& values, std::vector<double>& slopes_there);
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
   /// of time), in the old mode, is noise.
   void measure_bracket(double t_before, double t_after, bool by_guard);

@@ -11,6 +11,7 @@
 #include "model/lock_structure.hpp"
 #include "model/projection.hpp"
 #include "model/stage_program.hpp"
+#include "model/staged_solution.hpp"
 
 namespace saltus {
 
@@ -70,6 +71,7 @@ struct RecordedSystem::Impl {
     Workspace work;
   };
   std::map<int, SolutionProgram> solution_programs;  // by order
+  std::unique_ptr<StagedSolution> staged;
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
@@ -335,6 +337,7 @@ RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 
 void RecordedSystem::set_data(std::span<const double> data) {
   if (data.size() != impl_->data.size()) throw UsageError("RecordedSystem::set_data: wrong number of values");
+  if (impl_->staged) impl_->staged->forget();
   std::copy(data.begin(), data.end(), impl_->data.begin());
   if (impl_->discrete_decides()) impl_->select_structure();
   if (!impl_->coefficients.empty() && !impl_->coefficients_nonzero())
@@ -345,6 +348,7 @@ void RecordedSystem::set_data(std::span<const double> data) {
 void RecordedSystem::set_locks(std::span<const double> locks) {
   if (locks.size() != impl_->locks.size()) throw UsageError("RecordedSystem::set_locks: wrong number of values");
   bool structural = false;
+  if (impl_->staged) impl_->staged->forget();
   for (const int k : impl_->structural_locks) structural = structural || locks[k] != impl_->locks[k];
   std::copy(locks.begin(), locks.end(), impl_->locks.begin());
   if (structural) impl_->select_structure();
@@ -452,6 +456,33 @@ void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
     m.rhs_taylor.get(0, k, next);
     for (double& value : next) value /= k + 1;
   }
+}
+
+void RecordedSystem::start_stages(double t, std::span<const int> c, std::span<const int> d, int last) {
+  Impl& m = *impl_;
+  if (m.common.taylor && !m.staged) {
+    m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
+    m.staged = std::make_unique<StagedSolution>(m.residual_series, m.eq.variables.size(), m.eq.data.size(), m.eq.locks.size(),
+                                                m.options);
+  }
+  if (!m.common.taylor || !m.staged->start(t, c, d, last, m.data, m.locks)) System::start_stages(t, c, d, last);
+}
+
+void RecordedSystem::stage_residual(int stage, std::span<const double> X, std::span<double> F) {
+  if (!impl_->staged->possible()) return System::stage_residual(stage, X, F);
+  impl_->staged->stages().residual(stage, X, F);
+}
+
+void RecordedSystem::settle_stage(int stage, std::span<const double> X) {
+  if (impl_->staged->possible()) impl_->staged->stages().settle(stage, X);
+}
+
+bool RecordedSystem::correct_stages(std::span<const double> inverse, std::span<double> X) {
+  return impl_->staged->correct(inverse, X, impl_->data, impl_->locks);
+}
+
+bool RecordedSystem::extend_stages(std::span<const double> inverse, int order, std::span<double> X) {
+  return impl_->staged->extend(inverse, order, X, impl_->data, impl_->locks);
 }
 
 bool RecordedSystem::project(double t, std::span<double> x) {

@@ -80,16 +80,19 @@ TEST(DaeReference, TheSevenBodyMechanismReachesItsEndPoint) {
   ASSERT_TRUE(disturbed.status().ok()) << disturbed.status().message;
   const double amplification = distance(disturbed.final(), plain.final()) / disturbance;
   RecordProperty("amplification", std::to_string(amplification));
+  // of the published multipliers the last has six digits: 11.617407, where Taylor series and Radau 9 agree on 11.61739235
+  const std::vector<double> angles_and_velocities(problems::seven_body_reference.begin(), problems::seven_body_reference.begin() + 14);
   std::vector<double> errors;
-  for (const double tolerance : {1e-6, 1e-7, 1e-8}) {
+  for (const double tolerance : {1e-5, 1e-7, 1e-9}) {
     Outcome o;
-    reach(mechanism(0.0), 0.03, tolerance, problems::seven_body_reference, o);
+    reach(mechanism(0.0), 0.03, tolerance, angles_and_velocities, o);
     if (HasFatalFailure()) return;
     EXPECT_LT(o.factor, o.steps * std::max(1.0, amplification)) << tolerance;
     errors.push_back(o.factor * tolerance);
   }
-  // a hundred times the tolerance is at least ten times the error: the limit is the published point
-  EXPECT_LT(errors[2], 0.1 * errors[0]);
+  // ten thousand times the tolerance is at least a hundred times the error, although the order changes with the tolerance
+  EXPECT_LT(errors[2], 0.01 * errors[0]);
+  EXPECT_LT(distance(plain.final(), problems::seven_body_reference), 2e-6);  // multipliers, as far as they are published
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace saltus {
 namespace {
 
-constexpr Method methods[] = {Method::dopri5, Method::tsit5,   Method::bs3,    Method::dop853,
+constexpr Method methods[] = {Method::dopri5, Method::tsit5,   Method::bs3,    Method::dop853, Method::taylor,
                               Method::rodas4, Method::rodas5p, Method::radau5, Method::radau9};
 
 // DISODE45 manual, example 4: a mass hits a stop with the contact force c (x - nu)^(3/2) + damping (x - nu)^(1/4) v. The times are those of

@@ -31,6 +31,9 @@ inline Problem pendulum(std::vector<double> guess, double length = 1.0, double g
 /// Closed form by Jacobi's elliptic functions: sin(theta/2) = k cd(sqrt(g) t, k^2), k = sin(pi/4).
 inline const std::vector<double> pendulum_reference{0.2750874625761, -0.9614192050991, -4.1755981009517,
                                                     -1.1947490545605, 28.2945672060672};
+/// The same at t = 100.
+inline const std::vector<double> pendulum_reference_at_100{0.181513351427020434, -0.983388480334059526, -4.31953678053467588,
+                                                           -0.797297927855313187, 28.9411229762313733};
 
 /// The pendulum with both hidden constraints appended: 7 equations for 5 variables, two of them redundant.
 inline Problem pendulum_with_hidden_constraints() {

@@ -5,6 +5,8 @@
 #include <saltus/step/rosenbrock.hpp>
 #include <saltus/step/taylor.hpp>
 
+#include <map>
+
 #include "suites/stepper_suite.hpp"
 
 namespace saltus::suite {
@@ -91,7 +93,65 @@ StepperCase taylor_case(int order) {
           .make_for_order = fixed};
 }
 
-INSTANTIATE_TEST_SUITE_P(Taylor, StepperSuite, ::testing::Values(taylor_case(8)), case_name);
+/// An explicit system that does not say so: F = x' - f is all that a method for differential-algebraic equations gets.
+class Implicit final : public System {
+ public:
+  explicit Implicit(System& inner) : inner_(inner), structure_(inner.structure()) { structure_.explicit_ode = false; }
+  const Structure& structure() const override { return structure_; }
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+    inner_.residual(t, x, xp, F);
+  }
+  void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                std::span<double> Fxp) override {
+    inner_.jacobian(t, x, xp, Fx, Fxp);
+  }
+  void taylor(double t, int level, std::span<const double> X, std::span<double> F) override { inner_.taylor(t, level, X, F); }
+
+ private:
+  System& inner_;
+  Structure structure_;
+};
+
+/// Gives such systems to a stepper.
+class ImplicitOnly final : public Stepper {
+ public:
+  explicit ImplicitOnly(std::unique_ptr<Stepper> stepper) : stepper_(std::move(stepper)) {}
+  std::string_view name() const override { return stepper_->name(); }
+  int order() const override { return stepper_->order(); }
+  void start(System& system, const StartPoint& point) override {
+    auto& implicit = systems_[&system];
+    if (!implicit) implicit = std::make_unique<Implicit>(system);
+    stepper_->start(*implicit, point);
+    statistics_ = stepper_->statistics();
+  }
+  StepOutcome advance(double limit) override {
+    const StepOutcome outcome = stepper_->advance(limit);
+    statistics_ = stepper_->statistics();
+    return outcome;
+  }
+  double t() const override { return stepper_->t(); }
+  std::span<const double> x() const override { return stepper_->x(); }
+  std::span<const double> xp() const override { return stepper_->xp(); }
+  const DensePolynomial& dense() override { return stepper_->dense(); }
+  double next_step() const override { return stepper_->next_step(); }
+  double error() const override { return stepper_->error(); }
+
+ private:
+  std::unique_ptr<Stepper> stepper_;
+  std::map<System*, std::unique_ptr<Implicit>> systems_;
+};
+
+StepperCase taylor_dae_case(int order) {
+  StepperCase c = taylor_case(order);
+  c.name = "TaylorOfDaes";
+  c.make = [](StepOptions options) { return std::make_unique<ImplicitOnly>(make_taylor(std::move(options))); };
+  c.make_for_order = [order](StepOptions options) {
+    return std::make_unique<ImplicitOnly>(make_taylor(std::move(options), {.order = order}));
+  };
+  return c;
+}
+
+INSTANTIATE_TEST_SUITE_P(Taylor, StepperSuite, ::testing::Values(taylor_case(8), taylor_dae_case(8)), case_name);
 
 }  // namespace
 }  // namespace saltus::suite

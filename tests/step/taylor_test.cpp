@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "problems/mechanics.hpp"
-#include "problems/stiff_problems.hpp"
 #include "suites/stepper_suite.hpp"
 
 namespace saltus {
@@ -49,9 +48,6 @@ TEST(Taylor, EndsASeriesThatIsAPolynomial) {
 
 TEST(Taylor, RefusesWhatItCannotDo) {
   EXPECT_THROW(make_taylor({}, {.order = 1}), UsageError);
-  auto dae = problem::index_1();
-  auto stepper = make_taylor({});
-  EXPECT_THROW(stepper->start(*dae.system, {.x = dae.x0, .xp = dae.xp0}), UsageError);
 }
 
 }  // namespace

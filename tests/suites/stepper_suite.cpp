@@ -48,6 +48,10 @@ class Walled final : public System {
     inner_.residual(t, x, xp, F);
     if (x[0] > wall_) F[0] = std::numeric_limits<double>::quiet_NaN(), ++hits;
   }
+  void taylor(double t, int level, std::span<const double> X, std::span<double> F) override {
+    inner_.taylor(t, level, X, F);
+    if (X[0] > wall_) F[0] = std::numeric_limits<double>::quiet_NaN(), ++hits;
+  }
   void solution_taylor(double t, int order, std::span<double> X) override { inner_.solution_taylor(t, order, X); }
   void rhs(double t, std::span<const double> x, std::span<double> xp) override {
     inner_.rhs(t, x, xp);

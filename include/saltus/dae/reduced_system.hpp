@@ -81,6 +81,9 @@ class ReducedSystem final : public System {
   const Support& nearest(double t) const;
   void predict_derivatives(double t, std::span<const double> x, std::span<const double> xp);
   Matrix scaled_part(bool derivatives) const;
+  double decompose(const Matrix& M, Matrix& inverse, Matrix* null) const;
+  double find_constraints(const Matrix& null, const Matrix& N, Matrix& T2);
+  double find_differential_part(const Matrix& ET2, const Matrix& T2);
   void gather(std::span<const double> all);
 
   System* system_;
@@ -88,6 +91,7 @@ class ReducedSystem final : public System {
   DerivativeArray array_;
   CharacteristicNumbers numbers_;
   int n_, m_, level_ = 0, rank_ = 0;
+  bool certified_ = false;  // ranks follow from the structure
   std::vector<int> rows_, columns_;               // the part of the array that is used; columns of y only
   std::vector<double> row_scale_, column_scale_;  // of all rows and columns of the array
   Matrix Z1_, Z2_, T_;  // in scaled coordinates

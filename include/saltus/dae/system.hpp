@@ -103,6 +103,22 @@ class System {
   /// For explicit ODEs: the coefficients x_[1] … x_[order] of the solution through x_[0] = X[0..n).
   virtual void solution_taylor(double t, int order, std::span<double> X);
 
+  // --- the same in stages, for differential-algebraic equations of any index; only if structure().taylor
+  // With offsets c_i of the equations and d_j of the variables (StructuralAnalysis), stage k = -max d, …, 0, 1, … has the coefficients c_i + k of
+  // F_i as equations and d_j + k of x_j as unknowns (N. S. Nedialkov, J. D. Pryce, BIT 45 (2005) 561-591).
+  /// Begins at time t with stages up to `last` in mind. The offsets must stay in place until the next call.
+  virtual void start_stages(double t, std::span<const int> c, std::span<const int> d, int last);
+  /// Coefficients c_i + stage of F, 0 where that is negative. X has room for the coefficients of order max c + last + 1 at least; those
+  /// of higher order than d_j + stage are zero. Stages come one after the other; the same one may be repeated with other unknowns.
+  virtual void stage_residual(int stage, std::span<const double> X, std::span<double> F);
+  /// The unknowns of this stage, which were zero in stage_residual, are those in X now; stage > 0.
+  virtual void settle_stage(int stage, std::span<const double> X);
+  // All at once, for small systems, given the inverse of the system Jacobian by columns; after start_stages. False: not available.
+  /// Stages up to 0 one after the other: from the unknowns in X, a step of Newton's method for each.
+  virtual bool correct_stages(std::span<const double> /*inverse*/, std::span<double> /*X*/) { return false; }
+  /// Stages 1 to `last`, for consistent X: the coefficients up to `order` of all variables.
+  virtual bool extend_stages(std::span<const double> /*inverse*/, int /*order*/, std::span<double> /*X*/) { return false; }
+
   // --- invariants
   /// Moves x by the smallest correction onto the surfaces that the mode keeps (those on which it slides). Returns whether x changed.
   virtual bool project(double /*t*/, std::span<double> /*x*/) { return false; }
@@ -118,6 +134,8 @@ class System {
 
  private:
   std::vector<double> scratch_;
+  double stage_time_ = 0.0;
+  std::span<const int> stage_offset_;
 };
 
 }  // namespace saltus

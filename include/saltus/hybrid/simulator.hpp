@@ -24,7 +24,7 @@ struct Progress {
 enum class Method {
   automatic,  ///< by the structure of each mode and the tolerance
   dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
-  taylor,                      ///< Taylor series of high order, for smooth explicit modes
+  taylor,                      ///< Taylor series of high order, for smooth modes: explicit, or regular by their structure, of any index
   rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
   radau,                       ///< Radau IIA of variable order: stiff, and differential-algebraic of any index
   radau5, radau9, radau13,     ///< the same of fixed order

@@ -66,6 +66,11 @@ class RecordedSystem final : public System {
   void taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F, std::span<double> Fx,
                        std::span<double> Fxp) override;
   void solution_taylor(double t, int order, std::span<double> X) override;
+  void start_stages(double t, std::span<const int> c, std::span<const int> d, int last) override;
+  void stage_residual(int stage, std::span<const double> X, std::span<double> F) override;
+  void settle_stage(int stage, std::span<const double> X) override;
+  bool correct_stages(std::span<const double> inverse, std::span<double> X) override;
+  bool extend_stages(std::span<const double> inverse, int order, std::span<double> X) override;
   bool project(double t, std::span<double> x) override;
   void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) override;
   void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) override;

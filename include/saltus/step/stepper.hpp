@@ -50,6 +50,7 @@ enum class StepResult {
 struct StepOutcome {
   StepResult result = StepResult::accepted;
   int worst = -1;  ///< the variable (error test) or equation (values, convergence) that was worst, or -1
+  int equation = -1;  ///< the equation, where a variable and an equation are known
 
   bool ok() const { return result == StepResult::accepted; }
 };
@@ -96,6 +97,9 @@ class Stepper {
   virtual double error() const = 0;
   /// Whether stability rather than accuracy has limited the recent steps since `start`: time for an implicit method.
   virtual bool stiff() const { return false; }
+
+  /// Whether `start` takes systems with hidden constraints as they are written; others need them reduced (ReducedSystem).
+  virtual bool takes_hidden_constraints() const { return false; }
 
   /// How the linear systems of the last mode were solved: "banded (1 + 1), 500 of 1000 eliminated"; "" for explicit
   /// methods.

@@ -29,12 +29,13 @@ Radau::Radau(StepOptions options, RadauOptions radau)
   if (radau.order != 0 && radau.order != 5 && radau.order != 9 && radau.order != 13)
     throw UsageError("make_radau: the order must be 5, 9 or 13, or 0 for a variable one, not " +
                      std::to_string(radau.order));
-  complex_.resize(choice_.variable() ? 3 : static_cast<std::size_t>(choice_.stages() / 2));
+  complex_.resize(static_cast<std::size_t>(most_stages() - 2));
 }
 
 void Radau::set_stages(int s) {
   s_ = s;
-  method_ = &radau_collocation(s);
+  collocation_ = &radau_collocation(s);
+  method_ = &collocation_->method;
   most_iterations_ = 7 + (s - 3) * 5 / 2;
   tolerances_ = asked_;
   // the estimate behaves like h^(s+1), the error like h^(2s): Hairer's rescaling keeps the result proportional to the
@@ -63,9 +64,10 @@ void Radau::start(System& system, const StartPoint& point) {
   system_ = &system;
   at_middle_ = structure.moving;
   const auto n = static_cast<std::size_t>(structure.variables);
-  const std::size_t s = choice_.variable() ? 7 : static_cast<std::size_t>(s_);
+  const auto s = static_cast<std::size_t>(most_stages());
   for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);
-  for (auto* v : {&Z_, &F_, &polynomial_, &complex_update_}) v->resize(n * s);
+  for (auto* v : {&Z_, &polynomial_}) v->resize(n * s);
+  for (auto* v : {&W_, &F_, &complex_update_}) v->resize(n * (2 * s - 3));
   complex_work_.resize(n);
   Fx_.resize(structure.state_pattern.row.size());
   Fxp_.resize(structure.derivative_pattern.row.size());
@@ -73,7 +75,7 @@ void Radau::start(System& system, const StartPoint& point) {
   for (std::size_t j = 0; j < n; ++j) differentiated_[j] = structure.differentiated(static_cast<int>(j));
   dense_.degree = 0;
   dense_.variables = structure.variables;
-  dense_.c.assign(n * (std::max<std::size_t>(s, 4) + 1), 0.0);
+  dense_.c.assign(n * (2 * s - 1), 0.0);
 
   direction_ = point.direction;
   t_ = t_old_ = point.t;
@@ -110,7 +112,7 @@ Radau::Attempt Radau::attempt(const StepEnd& end, bool retry) {
   error_ = estimate(end.h, retry);
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
   finish(end);
-  if (options_.control_dense) error_ = std::max(error_, dense_error(end));
+  if (options_.control_dense) error_ = std::max(error_, dense_error(end.h));
   return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
 }
 
@@ -140,7 +142,7 @@ void Radau::accept(const StepEnd& end) {
   t_ = end.t;
   h_done_ = end.h;
   has_polynomial_ = true;
-  dense_ready_ = polynomial_degree_ == 3 && options_.control_dense;
+  dense_ready_ = false;
   ++statistics_.steps;
 }
 

@@ -51,10 +51,11 @@ bool Radau::factorise(double h) {
   if (factorised_for_ == h) return true;
   ++statistics_.factorisations;
   factorised_for_ = 0.0;
+  inside_factorised_ = false;
   if (!real_.factorise(method_->gamma / h, Fx_, Fxp_)) return false;
   for (std::size_t k = 0; k < method_->lambda.size(); ++k)
     if (!complex_[k].factorise(method_->lambda[k] / h, Fx_, Fxp_)) return false;
-  // matrices that another order will need are analysed now: later steps shall not allocate
+  // matrices that another order or the dense output will need are analysed now: later steps shall not allocate
   for (std::size_t k = method_->lambda.size(); k < complex_.size(); ++k)
     if (!complex_[k].analysed()) complex_[k].factorise(method_->lambda.back() / h, Fx_, Fxp_);
   factorised_for_ = h;
@@ -89,7 +90,7 @@ bool Radau::stage_residuals(const StepEnd& end) {
     for (std::size_t j = 0; j < n; ++j) y_[j] = x_[j] + z[j];
     std::fill(yp_.begin(), yp_.end(), 0.0);
     for (int k = 0; k < s_; ++k) {
-      const double w = method_->inverse[i * s_ + k] * ih;
+      const double w = method_->slopes[i * s_ + k] * ih;
       const double* zk = stage(Z_, k);
       for (std::size_t j = 0; j < n; ++j) yp_[j] += w * zk[j];
     }
@@ -99,36 +100,37 @@ bool Radau::stage_residuals(const StepEnd& end) {
   return true;
 }
 
-double Radau::correct() {
+// One Newton step for the values W of a system of stages, with the residuals in F_.
+double Radau::correct(const StageSystem& system, std::vector<double>& W) {
   const std::size_t n = x_.size();
-  std::fill(complex_update_.begin(), complex_update_.end(), 0.0);
-  for (std::size_t k = 0; k < method_->lambda.size(); ++k) {
-    const Complex* inverse = method_->Tinv_complex.data() + k * static_cast<std::size_t>(s_);
-    const Complex* T = method_->T_complex.data() + k * static_cast<std::size_t>(s_);
+  std::fill_n(complex_update_.begin(), n * static_cast<std::size_t>(system.stages), 0.0);
+  for (std::size_t k = 0; k < system.lambda.size(); ++k) {
+    const Complex* inverse = system.Tinv_complex.data() + k * static_cast<std::size_t>(system.stages);
+    const Complex* T = system.T_complex.data() + k * static_cast<std::size_t>(system.stages);
     std::fill(complex_work_.begin(), complex_work_.end(), Complex(0.0));
-    for (int i = 0; i < s_; ++i) {
+    for (int i = 0; i < system.stages; ++i) {
       const double* F = stage(F_, i);
       for (std::size_t j = 0; j < n; ++j) complex_work_[j] -= inverse[i] * F[j];
     }
     complex_[k].solve(complex_work_);
-    for (int i = 0; i < s_; ++i) {
+    for (int i = 0; i < system.stages; ++i) {
       double* update = stage(complex_update_, i);
       const double re = 2.0 * T[i].real(), im = 2.0 * T[i].imag();
       for (std::size_t j = 0; j < n; ++j) update[j] += re * complex_work_[j].real() - im * complex_work_[j].imag();
     }
   }
   std::fill(work_.begin(), work_.end(), 0.0);
-  for (int i = 0; i < s_; ++i) {
+  for (int i = 0; i < system.stages; ++i) {
     const double* F = stage(F_, i);
-    for (std::size_t j = 0; j < n; ++j) work_[j] -= method_->Tinv_real[i] * F[j];
+    for (std::size_t j = 0; j < n; ++j) work_[j] -= system.Tinv_real[i] * F[j];
   }
   real_.solve(work_);
   double largest = 0.0;
-  for (int i = 0; i < s_; ++i) {
-    double *update = stage(complex_update_, i), *z = stage(Z_, i);
+  for (int i = 0; i < system.stages; ++i) {
+    double *update = stage(complex_update_, i), *w = stage(W, i);
     for (std::size_t j = 0; j < n; ++j) {
-      update[j] += method_->T_real[i] * work_[j];
-      z[j] += update[j];
+      update[j] += system.T_real[i] * work_[j];
+      w[j] += update[j];
     }
     largest = std::max(largest, largest_ratio({update, n}, false, nullptr));
   }
@@ -157,7 +159,7 @@ Radau::Attempt Radau::newton(const StepEnd& end) {
   double eta = 1.0;
   for (iterations_ = 1; iterations_ <= std::max(most_iterations_, fixed_iterations_); ++iterations_) {
     if (!stage_residuals(end)) return Attempt::not_finite;
-    const double size = correct();
+    const double size = correct(*method_, Z_);
     ++statistics_.iterations;
     if (!std::isfinite(size)) return Attempt::not_finite;
     if (fixed_iterations_ > 0) {
@@ -192,7 +194,7 @@ double Radau::estimate(double h, bool retry) {
   const std::size_t n = x_.size();
   std::copy(xp_.begin(), xp_.end(), yp_.begin());
   for (int i = 0; i < s_; ++i) {
-    const double w = method_->error[i] / h;
+    const double w = collocation_->error[i] / h;
     const double* z = stage(Z_, i);
     for (std::size_t j = 0; j < n; ++j) yp_[j] += w * z[j];
   }

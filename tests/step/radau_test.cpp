@@ -13,7 +13,8 @@ namespace {
 
 TEST(Collocation, OfOrder5IsTheOneOfTheBook) {
   // Hairer, Wanner II, Table IV.5.6 and section IV.8
-  const Collocation& m = radau_collocation(3);
+  const Collocation& radau = radau_collocation(3);
+  const StageSystem& m = radau.method;
   const double r = std::sqrt(6.0);
   EXPECT_NEAR(m.c[0], (4 - r) / 10, 1e-15);
   EXPECT_NEAR(m.c[1], (4 + r) / 10, 1e-15);
@@ -21,41 +22,62 @@ TEST(Collocation, OfOrder5IsTheOneOfTheBook) {
   EXPECT_NEAR(m.gamma, 3.6378342527444957, 1e-14);
   EXPECT_NEAR(m.lambda[0].real(), 2.6810828736277521, 1e-14);
   EXPECT_NEAR(m.lambda[0].imag(), 3.0504301992474105, 1e-14);
-  EXPECT_NEAR(m.error[0], (-13 - 7 * r) / 3, 1e-13);
-  EXPECT_NEAR(m.error[1], (-13 + 7 * r) / 3, 1e-13);
-  EXPECT_NEAR(m.error[2], -1.0 / 3, 1e-13);
+  EXPECT_NEAR(radau.error[0], (-13 - 7 * r) / 3, 1e-13);
+  EXPECT_NEAR(radau.error[1], (-13 + 7 * r) / 3, 1e-13);
+  EXPECT_NEAR(radau.error[2], -1.0 / 3, 1e-13);
 }
 
 TEST(Collocation, DiffersByNothingFromItsDecomposition) {
-  for (const int s : {3, 5, 7}) {
-    const Collocation& m = radau_collocation(s);
-    ASSERT_EQ(static_cast<int>(m.lambda.size()), m.pairs());
-    for (int i = 0; i < s; ++i)
-      for (int j = 0; j < s; ++j) {
-        double sum = m.T_real[i] * m.gamma * m.Tinv_real[j];
-        for (int k = 0; k < m.pairs(); ++k)
-          sum += 2.0 * (m.T_complex[k * s + i] * m.lambda[k] * m.Tinv_complex[k * s + j]).real();
-        // eigenvectors of condition 100 at most, eigenvalues of size 20
-        EXPECT_NEAR(sum, m.inverse[i * s + j], 1e-11) << s;
-      }
+  for (const int stages : {3, 5, 7})
+    for (const StageSystem* m : {&radau_collocation(stages).method, &radau_collocation(stages).inside}) {
+      const int s = m->stages;
+      ASSERT_EQ(static_cast<int>(m->lambda.size()), m->pairs());
+      for (int i = 0; i < s; ++i)
+        for (int j = 0; j < s; ++j) {
+          double sum = m->T_real[i] * m->gamma * m->Tinv_real[j];
+          for (int k = 0; k < m->pairs(); ++k)
+            sum += 2.0 * (m->T_complex[k * s + i] * m->lambda[k] * m->Tinv_complex[k * s + j]).real();
+          // eigenvectors of condition 1000 at most, eigenvalues of size 30
+          EXPECT_NEAR(sum, m->slopes[i * s + j], 1e-11) << s;
+        }
+    }
+}
+
+TEST(Collocation, InsideAStepNeedsTheMatricesOfTheMethod) {
+  // the nodes are given to 16 digits; Newton's method bears eigenvalues that are off by much more
+  for (const int stages : {3, 5, 7}) {
+    const Collocation& m = radau_collocation(stages);
+    EXPECT_NEAR(m.inside.gamma, m.method.gamma, 1e-9);
+    for (int k = 0; k < m.method.pairs(); ++k) EXPECT_LT(std::abs(m.inside.lambda[k] - m.method.lambda[k]), 1e-9);
+    // no eigenvalue in the left half plane, where those of stiff problems are
+    for (const auto& lambda : m.inside.lambda) EXPECT_GT(lambda.real(), 1.0);
   }
 }
 
 TEST(Collocation, DifferentiatesPolynomialsExactly) {
-  // Z = c^k has slope k c^(k-1) at every node, for k <= s; and the polynomial through it has one coefficient
-  for (const int s : {3, 5, 7}) {
-    const Collocation& m = radau_collocation(s);
-    for (int k = 1; k <= s; ++k)
-      for (int i = 0; i < s; ++i) {
-        double slope = 0.0, coefficient = 0.0;
-        for (int j = 0; j < s; ++j) {
-          slope += m.inverse[i * s + j] * std::pow(m.c[j], k);
-          coefficient += m.monomials[i * s + j] * std::pow(m.c[j], k);
+  // values of theta^k (less those of theta, for polynomials that vanish at both ends) have their slopes at every node
+  // up to the degree, and the polynomial through them has their coefficients
+  for (const int stages : {3, 5, 7})
+    for (const bool inside : {false, true}) {
+      const StageSystem& m = inside ? radau_collocation(stages).inside : radau_collocation(stages).method;
+      const int s = m.stages, degree = inside ? s + 1 : s;
+      for (int k = inside ? 2 : 1; k <= degree; ++k) {
+        const auto value = [&](double theta) { return std::pow(theta, k) - (inside ? theta : 0.0); };
+        for (int i = 0; i < s; ++i) {
+          double slope = 0.0;
+          for (int j = 0; j < s; ++j) slope += m.slopes[i * s + j] * value(m.c[j]);
+          EXPECT_NEAR(slope, k * std::pow(m.c[i], k - 1) - (inside ? 1.0 : 0.0), 1e-11);
         }
-        EXPECT_NEAR(slope, k * std::pow(m.c[i], k - 1), 1e-12);
-        EXPECT_NEAR(coefficient, i == k - 1 ? 1.0 : 0.0, 1e-9);  // weights of size 1e4 for s = 7
+        for (int l = 0; l < degree; ++l) {
+          double coefficient = 0.0, weights = 0.0;
+          for (int j = 0; j < s; ++j) {
+            coefficient += m.monomials[l * s + j] * value(m.c[j]);
+            weights += std::abs(m.monomials[l * s + j]);
+          }
+          EXPECT_NEAR(coefficient, l == k - 1 ? 1.0 : l == 0 && inside ? -1.0 : 0.0, 1e-15 * weights);
+        }
       }
-  }
+    }
 }
 
 TEST(Radau, OfVariableOrderTakesTheOrderThatPays) {

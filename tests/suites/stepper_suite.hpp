@@ -47,4 +47,17 @@ double error_at_end(Stepper& stepper, problem::Problem& problem);
 double measured_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make, problem::Problem& problem,
                       double expected, double floor, double fewest = 6.0);
 
+/// A solution that is known everywhere, and the system at a point of it (reduced systems begin anew there).
+struct KnownSolution {
+  double t0 = 0.0, t1 = 1.0;
+  std::function<std::vector<double>(double)> exact;
+  std::function<System&(double t, std::span<const double> x, std::span<const double> xp)> system_at;
+};
+KnownSolution known_solution(problem::Problem& problem);
+
+/// The same for the dense output: the largest error inside one step of size h <= longest from exact values at a dozen places of
+/// the run, which behaves like h^(q+1) for a polynomial of order q. Slopes to start with are difference quotients.
+double measured_dense_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make,
+                            const KnownSolution& known, double floor, double longest = 1.0);
+
 }  // namespace saltus::suite

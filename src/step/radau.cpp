@@ -36,7 +36,7 @@ void Radau::set_stages(int s) {
   s_ = s;
   collocation_ = &radau_collocation(s);
   method_ = &collocation_->method;
-  most_iterations_ = 7 + (s - 3) * 5 / 2;
+  most_iterations_ = 7 + (s - 3) * 5 / 2 + (structure_->moving ? 3 : 0);
   tolerances_ = asked_;
   // the estimate behaves like h^(s+1), the error like h^(2s): Hairer's rescaling keeps the result proportional to the
   // tolerance
@@ -56,7 +56,7 @@ void Radau::start(System& system, const StartPoint& point) {
   check_start(name_, structure, point);
   asked_.set(options_, structure.variables);
   structure_ = &structure;
-  choice_.restart(asked_.typical());
+  choice_.restart(asked_.typical(), structure.moving);
   set_stages(choice_.stages());
 
   real_.set_structure(structure);
@@ -171,8 +171,9 @@ StepOutcome Radau::advance(double limit) {
       double next = next_size(size, true);
       if (rejected) next = std::min(next, size);
       accept(end);
+      start_slopes_ = first_ || structure_->explicit_ode;
       first_ = false;
-      choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size);
+      choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size, barred_for_ > 0);
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow
       const bool fast = contraction_ < 1e-3 || structure_->constant_jacobian;
       jacobian_wanted_ = at_middle_ || !fast;
@@ -180,6 +181,7 @@ StepOutcome Radau::advance(double limit) {
       if (fast && next >= size && next <= 1.2 * size) next = size;
       if (barred_for_ > 0) {
         next = std::min(next, 0.8 * barred_);
+        if (at_middle_) barred_ *= 1.2;
         --barred_for_;
       }
       h_next_ = std::min(options_.max_step, end.cut && !rejected ? std::max(h, next) : next);

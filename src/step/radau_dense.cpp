@@ -55,9 +55,11 @@ bool Radau::inner_residuals() {
   return true;
 }
 
-// W, what is to be added to the method's polynomial at the inner nodes, until what is left is small beside the tolerance that was asked for. False if there is no such polynomial.
+// W, what is to be added to the method's polynomial at the inner nodes, until what is left is small beside the
+// tolerance that was asked for. False if there is no such polynomial, or if it differs by so little that this may be
+// rounding errors, which guards near zero must not see.
 bool Radau::solve_inside() {
-  constexpr double enough = 0.1;
+  constexpr double enough = 0.1, nothing = 1e-3;
   constexpr int most = 6;
   const StageSystem& inside = collocation_->inside;
   if (factorised_for_ != h_done_) return false;
@@ -78,6 +80,7 @@ bool Radau::solve_inside() {
       if (iteration == fixed_iterations_) return true;
       continue;
     }
+    if (iteration == 1 && size <= nothing) return false;
     if (iteration > 1) rate = size / previous;
     if (size * rate <= enough) return true;
     if (rate > 1.0) return false;
@@ -86,17 +89,38 @@ bool Radau::solve_inside() {
   return true;
 }
 
-// Of explicit systems, whose slopes at both ends are exact. What this changes is of the order of the error.
+// Where the slopes at the ends are exact: at the start of a run (an event looks which way guards go from there), and at
+// all points of explicit systems. What this changes is of the order of the error.
 void Radau::meet_slopes() {
   const std::size_t n = x_.size();
   double *c1 = dense_.c.data() + n, *c2 = c1 + n, *c3 = c2 + n;
   for (std::size_t j = 0; j < n; ++j) {
-    double left = h_done_ * xp_old_[j] - c1[j], right = h_done_ * xp_[j];
-    for (int k = 1; k <= dense_.degree; ++k) right -= k * dense_.c[static_cast<std::size_t>(k) * n + j];
+    if (!differentiated_[j]) continue;
+    double left = h_done_ * xp_old_[j] - c1[j], right = 0.0;
+    if (structure_->explicit_ode) {
+      right = h_done_ * xp_[j];
+      for (int k = 1; k <= dense_.degree; ++k) right -= k * dense_.c[static_cast<std::size_t>(k) * n + j];
+    }
     // left theta (1 - theta)^2 - right theta^2 (1 - theta)
     c1[j] += left;
     c2[j] -= 2.0 * left + right;
     c3[j] += left + right;
+  }
+}
+
+// The weights are large, 1e7 for order 13; what they multiply is small.
+void Radau::add_inside() {
+  const StageSystem& inside = collocation_->inside;
+  const std::size_t n = x_.size();
+  dense_.degree = inside.stages + 1;
+  for (int k = 0; k < dense_.degree; ++k) {
+    double* c = stage(dense_.c, k + 1);
+    if (k >= polynomial_degree_) std::fill(c, c + n, 0.0);
+    for (int i = 0; i < inside.stages; ++i) {
+      const double m = inside.monomials[k * inside.stages + i];
+      const double* w = stage(W_, i);
+      for (std::size_t j = 0; j < n; ++j) c[j] += m * w[j];
+    }
   }
 }
 
@@ -115,20 +139,8 @@ const DensePolynomial& Radau::dense() {
     for (int k = 1; k <= dense_.degree; ++k) end += dense_.c[static_cast<std::size_t>(k) * n + j];
     c1[j] += x_[j] - end;
   }
-  if (!solve_inside()) return dense_;
-  // the weights are large, 1e7 for order 13; what they multiply is small
-  const StageSystem& inside = collocation_->inside;
-  dense_.degree = inside.stages + 1;
-  for (int k = 0; k < dense_.degree; ++k) {
-    double* c = stage(dense_.c, k + 1);
-    if (k >= polynomial_degree_) std::fill(c, c + n, 0.0);
-    for (int i = 0; i < inside.stages; ++i) {
-      const double m = inside.monomials[k * inside.stages + i];
-      const double* w = stage(W_, i);
-      for (std::size_t j = 0; j < n; ++j) c[j] += m * w[j];
-    }
-  }
-  if (structure_->explicit_ode) meet_slopes();
+  if (solve_inside()) add_inside();
+  if (start_slopes_) meet_slopes();
   return dense_;
 }
 

@@ -180,7 +180,9 @@ Radau::Attempt Radau::newton(const StepEnd& end) {
       if (predicted > newton_tolerance_) {
         const double excess = std::clamp(predicted / newton_tolerance_, 1e-4, 20.0);
         shrink_ = 0.8 * fast_power(excess, -1.0 / (4.0 + most_iterations_ - 1 - iterations_));
-        if (iterations_ < most_iterations_) return Attempt::no_convergence;
+        // (where the equations move the first correction is that of the predicted higher derivatives, and no guide)
+        const bool early = at_middle_ && iterations_ == 2 && contraction_ < 0.5;
+        if (iterations_ < most_iterations_ && !early) return Attempt::no_convergence;
       }
     }
     if (size == 0.0 || eta * size <= newton_tolerance_) return Attempt::good;

@@ -52,6 +52,7 @@ class Radau final : public Stepper {
   double dense_error(double h);
   bool solve_inside();
   bool inner_residuals();
+  void add_inside();
   void meet_slopes();
   void set_stages(int s);
   int most_stages() const { return choice_.variable() ? 7 : choice_.stages(); }
@@ -93,7 +94,7 @@ class Radau final : public Stepper {
   bool has_polynomial_ = false, first_ = true, started_badly_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
-  bool dense_ready_ = false;
+  bool dense_ready_ = false, start_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial
 };
 
 }  // namespace saltus

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/reduced_system.hpp>
+#include <saltus/step/bdf.hpp>
 #include <saltus/step/radau.hpp>
 
 #include <cmath>
@@ -19,6 +20,7 @@ struct Motion {
   StepStatistics statistics;
 };
 
+/// `order` 0 is variable, -1 the BDF.
 void integrate(const problems::Problem& p, double end, double tolerance, int order, Motion& run,
                const std::function<void(const Stepper&)>& watch = {}) {
   const CharacteristicValues values = characteristic_values(*p.system, p.t, p.guess);
@@ -26,7 +28,8 @@ void integrate(const problems::Problem& p, double end, double tolerance, int ord
   ASSERT_TRUE(start.ok()) << start.message;
   ReducedSystem reduced(*p.system, values);
   reduced.restart(p.t, start.X);
-  auto stepper = make_radau({.rtol = tolerance, .atol = {tolerance}}, {.order = order});
+  const StepOptions options{.rtol = tolerance, .atol = {tolerance}};
+  auto stepper = order < 0 ? make_bdf(options) : make_radau(options, {.order = order});
   stepper->start(reduced, {.t = p.t, .x = start.x, .xp = start.xp});
   while (stepper->t() < end) {
     const StepOutcome outcome = stepper->advance(end);
@@ -73,6 +76,35 @@ TEST(HighIndex, RadauSolvesThePendulumWithErrorsInProportionToTheTolerance) {
       // one Jacobian, taken in the middle, serves a step of limited length only, which the long steps of the higher
       // orders run into: about a third of them fail
       EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order == 5 ? 8 : 2)) << order;
+    }
+}
+
+TEST(HighIndex, RadauOfVariableOrderTakesAHighOneWhereItPays) {
+  struct Case {
+    problems::Problem problem;
+    double end;
+  };
+  std::vector<Case> cases;
+  cases.push_back({problems::pendulum({1.0, 0.0, 0.0, 0.0, 0.0}), 10.0});
+  cases.push_back({problems::car_axis(), 3.0});
+  for (const Case& c : cases)
+    for (const double tolerance : {1e-6, 1e-10}) {
+      std::int64_t steps = 0, high = 0;
+      const auto cost = [&](int order) {
+        Motion run;
+        high = 0;
+        integrate(c.problem, c.end, tolerance, order, run, [&](const Stepper& s) { high += s.order() >= 9; });
+        steps = run.statistics.steps;
+        return static_cast<double>(run.statistics.evaluations);
+      };
+      const double low = cost(5), best = std::min({low, cost(9), cost(13)}), variable = cost(0);
+      RecordProperty(c.problem.name + (tolerance < 1e-8 ? "_1e-10" : "_1e-6"),
+                     std::to_string(variable / low) + " of order 5, " + std::to_string(variable / best) + " of the best");
+      EXPECT_GT(high, 0.9 * static_cast<double>(steps)) << c.problem.name << ", " << tolerance;
+      EXPECT_LT(variable, 1.25 * best) << c.problem.name << ", " << tolerance;
+      if (tolerance == 1e-10) {
+        EXPECT_LT(variable, 0.5 * low) << c.problem.name;
+      }
     }
 }
 

@@ -112,6 +112,22 @@ double measured_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>
   return std::log2(errors[errors.size() - 3] / errors.back());
 }
 
+namespace {
+
+/// By the central difference of order 6.
+std::vector<double> slope(const std::function<std::vector<double>(double)>& x, double t) {
+  const double d = 2e-3;
+  std::vector<double> sum(x(t).size());
+  const double weights[] = {45.0, -9.0, 1.0};
+  for (int k = 1; k <= 3; ++k) {
+    const std::vector<double> before = x(t - k * d), after = x(t + k * d);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weights[k - 1] * (after[j] - before[j]) / (60.0 * d);
+  }
+  return sum;
+}
+
+}  // namespace
+
 KnownSolution known_solution(problem::Problem& problem) {
   return {.t0 = problem.t0,
           .t1 = problem.t1,
@@ -128,10 +144,9 @@ double measured_dense_order(const std::function<std::unique_ptr<Stepper>(StepOpt
     double largest = 0.0;
     auto stepper = make(fixed_steps(h));
     for (int place = 0; place < places; ++place) {
-      const double t0 = known.t0 + (known.t1 - known.t0) * place / places, small = 1e-5;
-      const std::vector<double> x0 = known.exact(t0), before = known.exact(t0 - small), after = known.exact(t0 + small);
-      std::vector<double> x(x0.size()), xp(x0.size());
-      for (std::size_t j = 0; j < x.size(); ++j) xp[j] = (after[j] - before[j]) / (2.0 * small);
+      const double t0 = known.t0 + (known.t1 - known.t0) * place / places;
+      const std::vector<double> x0 = known.exact(t0);
+      std::vector<double> x(x0.size()), xp = slope(known.exact, t0);
       stepper->start(known.system_at(t0, x0, xp), {.t = t0, .x = x0, .xp = xp});
       EXPECT_TRUE(stepper->advance(t0 + 2.0 * h).ok());
       const DensePolynomial& p = stepper->dense();

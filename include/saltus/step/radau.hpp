@@ -23,8 +23,8 @@ struct RadauOptions {
 ///
 /// Dense output: the polynomial of degree 2s-2 (s stages) through both ends of the step that satisfies the equations at
 /// 2s-3 points inside, of order 4, 8 or 12 for all variables; of explicit ODEs it has the slopes at both ends, too. It
-/// costs 2s-3 evaluations once or twice when it is first asked for after a step. Where its iteration does not converge
-/// it is the collocation polynomial, of order s.
+/// costs 2s-3 evaluations once or twice when it is first asked for after a step. Where the collocation polynomial, of
+/// order s, differs by less than a thousandth of the tolerance or the iteration does not converge, it is that one.
 ///
 /// `start` throws UsageError if the system is not square, or a DAE without xp.
 std::unique_ptr<Stepper> make_radau(StepOptions options, RadauOptions radau = {});

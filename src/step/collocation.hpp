@@ -30,12 +30,13 @@ struct StageSystem {
 struct Collocation {
   /// The method: W_i = x(c_i) - x_0, polynomials of degree s that vanish at 0; slopes = A^{-1}; the last node is 1.
   StageSystem method;
-  /// What follows when both ends of the step are known: W is what must be added to the method's polynomial, a polynomial
-  /// of degree 2s-2 that vanishes at 0 and 1, for the equations to hold at 2s-3 nodes inside. These are chosen such that gamma and
-  /// the first (s-1)/2 of lambda are those of the method, whose factorised matrices therefore serve here, too.
+  /// What follows when both ends of the step are known: W is what must be added to the method's polynomial, a
+  /// polynomial of degree 2s-2 that vanishes at 0 and 1, for the equations to hold at 2s-3 nodes inside. These are
+  /// chosen such that gamma and the first (s-1)/2 of lambda are those of the method, whose factorised matrices
+  /// therefore serve here, too.
   StageSystem inside;
-  double slope_bound =
-      0.0;  ///< max over [0, 1] of |theta prod (1 - theta/c_i)|: what a wrong slope at 0 does to the method's polynomial
+  double slope_bound = 0.0;   ///< max over [0, 1] of |theta prod (1 - theta/c_i)|: what a wrong slope at 0 does to the
+                              ///< method's polynomial
   std::vector<double> error;  ///< s: of the estimate, see radau.cpp
 };
 

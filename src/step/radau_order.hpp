@@ -1,7 +1,7 @@
 // Which of the Radau IIA methods makes the next step (E. Hairer, G. Wanner, J. Comput. Appl. Math. 111 (1999) 93-111,
 // section 3): a higher order pays where the simplified Newton iteration converges fast, for then it could afford more
-// stages; a lower one where it hardly converges. In modes whose equations move with the Jacobian (reduced ones) the rate
-// is that of the turning projectors, 0.1 whatever the order; there a higher order pays as long as accuracy, not
+// stages; a lower one where it hardly converges. In modes whose equations move with the Jacobian (reduced ones) the
+// rate is that of the turning projectors, 0.1 whatever the order; there a higher order pays as long as accuracy, not
 // convergence, limits the steps.
 #pragma once
 

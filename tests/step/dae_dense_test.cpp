@@ -40,7 +40,8 @@ class ReducedAnywhere {
 };
 
 auto exact_radau(int order) {
-  return [order](StepOptions options) { return make_radau(std::move(options), {.order = order, .fixed_iterations = 40}); };
+  return
+      [order](StepOptions options) { return make_radau(std::move(options), {.order = order, .fixed_iterations = 40}); };
 }
 
 /// Of order 2s-2, or up to that of the ends of the step as long as these dominate.

@@ -69,7 +69,8 @@ TEST(HighIndex, RadauSolvesThePendulumWithErrorsInProportionToTheTolerance) {
                          std::to_string(run.acceleration / 1e-15));
       // seven swings; an error in the angle at each of a dozen steps per swing shifts the phase of all that follow
       EXPECT_LT(error, 1000.0 * tolerance) << order;
-      // the array is solved near each stage: with its pseudo-inverse at the middle alone orders 9 and 13 took 213 and 254
+      // the array is solved near each stage: with its pseudo-inverse at the middle alone orders 9 and 13 took 213 and
+      // 254
       if (order > 5 && tolerance == 1e-7) {
         EXPECT_LT(run.statistics.steps, 190) << order;
       }
@@ -98,8 +99,9 @@ TEST(HighIndex, RadauOfVariableOrderTakesAHighOneWhereItPays) {
         return static_cast<double>(run.statistics.evaluations);
       };
       const double low = cost(5), best = std::min({low, cost(9), cost(13)}), variable = cost(0);
-      RecordProperty(c.problem.name + (tolerance < 1e-8 ? "_1e-10" : "_1e-6"),
-                     std::to_string(variable / low) + " of order 5, " + std::to_string(variable / best) + " of the best");
+      RecordProperty(
+          c.problem.name + (tolerance < 1e-8 ? "_1e-10" : "_1e-6"),
+          std::to_string(variable / low) + " of order 5, " + std::to_string(variable / best) + " of the best");
       EXPECT_GT(high, 0.9 * static_cast<double>(steps)) << c.problem.name << ", " << tolerance;
       EXPECT_LT(variable, 1.25 * best) << c.problem.name << ", " << tolerance;
       if (tolerance == 1e-10) {

@@ -137,8 +137,8 @@ KnownSolution known_solution(problem::Problem& problem) {
           }};
 }
 
-double measured_dense_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make, const KnownSolution& known,
-                            double floor, double longest) {
+double measured_dense_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make,
+                            const KnownSolution& known, double floor, double longest) {
   const int places = 12;
   const auto error_inside = [&](double h) {
     double largest = 0.0;
@@ -176,7 +176,8 @@ TEST_P(StepperSuite, HasItsOrder) {
                         std::make_shared<problem::Problem>(problem::kepler(0.1))}) {
     // rounding: 1e-16 times the amplification of the problem, times the root of the number of steps
     const bool scalar = problem->x0.size() < 4;
-    const double slope = measured_order(make, *problem, GetParam().order, scalar ? 2e-13 : 1e-12, GetParam().fewest_steps);
+    const double slope =
+        measured_order(make, *problem, GetParam().order, scalar ? 2e-13 : 1e-12, GetParam().fewest_steps);
     RecordProperty(scalar ? "order_scalar" : "order_kepler", std::to_string(slope));
     EXPECT_NEAR(slope, GetParam().order, 0.3) << problem->name;
   }

@@ -55,8 +55,9 @@ struct KnownSolution {
 };
 KnownSolution known_solution(problem::Problem& problem);
 
-/// The same for the dense output: the largest error inside one step of size h <= longest from exact values at a dozen places of
-/// the run, which behaves like h^(q+1) for a polynomial of order q. Slopes to start with are difference quotients.
+/// The same for the dense output: the largest error inside one step of size h <= longest from exact values at a dozen
+/// places of the run, which behaves like h^(q+1) for a polynomial of order q. Slopes to start with are difference
+/// quotients.
 double measured_dense_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make,
                             const KnownSolution& known, double floor, double longest = 1.0);
 

@@ -70,10 +70,7 @@ Method MethodChoice::kind_for(const System& system, Method wanted, std::string& 
               " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau";
   if (wanted != Method::automatic) return wanted;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
-  if (s.constant_mass) return Method::rodas5p;
-  // the iteration of reduced modes converges too slowly for the choice of order by its rate
-  if (s.moving) return options_.rtol < 1e-8 ? Method::radau9 : Method::radau5;
-  return Method::radau;
+  return s.constant_mass ? Method::rodas5p : Method::radau;
 }
 
 Stepper* MethodChoice::choose(const System& system, const std::string& mode, std::string& problem) {

@@ -71,7 +71,7 @@ class Bdf final : public Stepper {
   std::vector<double> x_, xp_, x_old_, x_new_, xp_new_, x_predicted_, xp_predicted_, correction_, work_, Fx_, Fxp_;
   double t_ = 0.0, t_old_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   double error_k_ = 0.0, error_below_ = 0.0, error_new_ = 0.0;  // estimates for orders k, k-1 and the one chosen
-  double convergence_ = 20.0;  // rate / (1 - rate) of Newton's method
+  double convergence_ = 20.0;                                   // rate / (1 - rate) of Newton's method
   bool started_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
@@ -90,8 +90,9 @@ void Bdf::start(System& system, const StartPoint& point) {
   const Structure& structure = system.structure();
   check_start(name(), structure, point);
   tolerances_.set(options_, structure.variables);
-  // local errors add up over many small steps: this keeps the error of the result near the tolerance
-  tolerances_.rescale(0.1, 1.0);
+  // local errors, of size h^6 at the order that most steps have, add up over many small steps: the power keeps the
+  // error of the result proportional to the tolerance, the factor near it
+  tolerances_.rescale(0.8, 1.2);
   const double tolerance = std::min(1.0, tolerances_.typical());
   // constraints of a reduced mode shall hold far below the tolerance
   newton_tolerance_ = std::max(10.0 * eps / tolerance, structure.moving ? 0.003 : 0.05);
@@ -152,7 +153,8 @@ StepOutcome Bdf::first_step(double limit) {
   std::copy(starter_->x().begin(), starter_->x().end(), x_.begin());
   std::copy(starter_->xp().begin(), starter_->xp().end(), xp_.begin());
   const double piece = std::abs(p.h) / start_order;
-  h_next_ = std::min(options_.max_step, std::max({h_next_, piece, std::min(starter_->next_step() / start_order, 2.0 * piece)}));
+  h_next_ = std::min(options_.max_step,
+                     std::max({h_next_, piece, std::min(starter_->next_step() / start_order, 2.0 * piece)}));
   error_ = starter_->error();
   dense_ready_ = dense_of_starter_ = true;
   started_ = true;
@@ -277,7 +279,9 @@ Bdf::Attempt Bdf::attempt(const StepEnd& end) {
 }
 
 /// h_new/h that the error estimate of an order allows.
-double Bdf::growth(double error, int order) const { return std::pow(2.0 * error + 1e-4, -1.0 / (order + 1)); }
+double Bdf::growth(double error, int order) const {
+  return std::pow(2.0 * error + 1e-4, -1.0 / (order + 1));
+}
 
 /// Order and size of the next step after one of this size; correction_ is still there.
 void Bdf::choose_next(double size) {

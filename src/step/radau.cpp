@@ -38,10 +38,9 @@ void Radau::set_stages(int s) {
   method_ = &collocation_->method;
   most_iterations_ = 7 + (s - 3) * 5 / 2 + (structure_->moving ? 3 : 0);
   tolerances_ = asked_;
-  // the estimate behaves like h^(s+1), the error like h^(2s): Hairer's rescaling keeps the result proportional to the
-  // tolerance
-  // (the factors: 0.1 is RADAU5's; the larger ones bring orders 9 and 13 to the same error per tolerance)
-  tolerances_.rescale(s == 3 ? 0.1 : s == 5 ? 0.15 : 0.3, (s + 1.0) / (2.0 * s));
+  // the estimate behaves like h^(s+1), the error of the result like h^(2s-1): with this power it is proportional to the
+  // tolerance (Hairer's (s+1)/(2s) counts local errors); the factors bring all orders to about the same error at 1e-6
+  tolerances_.rescale(s == 3 ? 0.63 : s == 5 ? 0.38 : 0.55, (s + 1.0) / (2.0 * s - 1.0));
   const double tolerance = std::min(1.0, tolerances_.typical());
   newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(0.03, std::sqrt(tolerance)));
   // constraints of a reduced mode shall hold far below the tolerance that was asked for

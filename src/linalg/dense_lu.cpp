@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <complex>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +17,10 @@ namespace {
 /// Up to this size plain loops are faster than Eigen's, whose calls cost more than the work (measured), and faster still
 /// when the compiler knows how long they are.
 constexpr int largest_small = 4;
+
+/// Without the root, which is finite and positive where this is.
+double size_of(double v) { return std::abs(v); }
+double size_of(const std::complex<double>& v) { return std::abs(v.real()) + std::abs(v.imag()); }
 
 /// Calls f with n as a constant.
 template <class F>
@@ -62,7 +67,7 @@ struct BasicDenseLu<Scalar>::State {
       pivot[k] = static_cast<int>(best);
       if (best != k)
         for (std::size_t j = 0; j < size; ++j) std::swap(all[j * size + k], all[j * size + best]);
-      const double length = std::abs(column[k]);
+      const double length = size_of(column[k]);
       if (!(length > 0.0) || !std::isfinite(length)) return false;
       column[k] = Scalar(1) / column[k];
       for (std::size_t i = k + 1; i < size; ++i) column[i] *= column[k];
@@ -125,7 +130,7 @@ bool BasicDenseLu<Scalar>::factorise(int n, std::span<const Scalar> values) {
   assert(values.size() == static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
   State& s = *state_;
   s.n = n;
-  s.regular = std::ranges::all_of(values, [](const Scalar& v) { return std::isfinite(std::abs(v)); });
+  s.regular = std::ranges::all_of(values, [](const Scalar& v) { return std::isfinite(size_of(v)); });
   if (!s.regular || n == 0) return s.regular;
   if (s.small()) return s.regular = s.factorise_small(values);
   using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
@@ -133,7 +138,7 @@ bool BasicDenseLu<Scalar>::factorise(int n, std::span<const Scalar> values) {
   s.work.resize(n);
   const auto& factors = s.lu.matrixLU();
   for (int i = 0; i < n; ++i)
-    if (!(std::abs(factors(i, i)) > 0.0) || !std::isfinite(std::abs(factors(i, i)))) s.regular = false;
+    if (!(size_of(factors(i, i)) > 0.0) || !std::isfinite(size_of(factors(i, i)))) s.regular = false;
   return s.regular;
 }
 

@@ -87,12 +87,13 @@ bool Radau::stage_residuals(const StepEnd& end) {
   const double ih = 1.0 / end.h;
   for (int i = 0; i < s_; ++i) {
     const double* z = stage(Z_, i);
-    for (std::size_t j = 0; j < n; ++j) y_[j] = x_[j] + z[j];
-    std::fill(yp_.begin(), yp_.end(), 0.0);
+    double *const y = y_.data(), *const yp = yp_.data();
+    for (std::size_t j = 0; j < n; ++j) y[j] = x_[j] + z[j];
+    std::fill_n(yp, n, 0.0);
     for (int k = 0; k < s_; ++k) {
       const double w = method_->slopes[i * s_ + k] * ih;
       const double* zk = stage(Z_, k);
-      for (std::size_t j = 0; j < n; ++j) yp_[j] += w * zk[j];
+      for (std::size_t j = 0; j < n; ++j) yp[j] += w * zk[j];
     }
     const double t = i == s_ - 1 ? end.t : t_ + method_->c[i] * end.h;
     if (!residual(t, y_, yp_, {stage(F_, i), n})) return false;
@@ -103,33 +104,38 @@ bool Radau::stage_residuals(const StepEnd& end) {
 // One Newton step for the values W of a system of stages, with the residuals in F_.
 double Radau::correct(const StageSystem& system, std::vector<double>& W) {
   const std::size_t n = x_.size();
-  std::fill_n(complex_update_.begin(), n * static_cast<std::size_t>(system.stages), 0.0);
+  const auto count = static_cast<std::size_t>(system.stages);
+  Complex* const complex = complex_work_.data();
+  double *const real = work_.data(), *const updates = complex_update_.data();
+  const double* const residuals = F_.data();
+  std::fill_n(updates, n * count, 0.0);
   for (std::size_t k = 0; k < system.lambda.size(); ++k) {
-    const Complex* inverse = system.Tinv_complex.data() + k * static_cast<std::size_t>(system.stages);
-    const Complex* T = system.T_complex.data() + k * static_cast<std::size_t>(system.stages);
-    std::fill(complex_work_.begin(), complex_work_.end(), Complex(0.0));
-    for (int i = 0; i < system.stages; ++i) {
-      const double* F = stage(F_, i);
-      for (std::size_t j = 0; j < n; ++j) complex_work_[j] -= inverse[i] * F[j];
+    const Complex* inverse = system.Tinv_complex.data() + k * count;
+    const Complex* T = system.T_complex.data() + k * count;
+    std::fill_n(complex, n, Complex(0.0));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double *F = residuals + i * n, re = inverse[i].real(), im = inverse[i].imag();
+      for (std::size_t j = 0; j < n; ++j) complex[j] -= Complex(re * F[j], im * F[j]);
     }
     complex_[k].solve(complex_work_);
-    for (int i = 0; i < system.stages; ++i) {
-      double* update = stage(complex_update_, i);
+    for (std::size_t i = 0; i < count; ++i) {
+      double* update = updates + i * n;
       const double re = 2.0 * T[i].real(), im = 2.0 * T[i].imag();
-      for (std::size_t j = 0; j < n; ++j) update[j] += re * complex_work_[j].real() - im * complex_work_[j].imag();
+      for (std::size_t j = 0; j < n; ++j) update[j] += re * complex[j].real() - im * complex[j].imag();
     }
   }
-  std::fill(work_.begin(), work_.end(), 0.0);
-  for (int i = 0; i < system.stages; ++i) {
-    const double* F = stage(F_, i);
-    for (std::size_t j = 0; j < n; ++j) work_[j] -= system.Tinv_real[i] * F[j];
+  std::fill_n(real, n, 0.0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double *F = residuals + i * n, inverse = system.Tinv_real[i];
+    for (std::size_t j = 0; j < n; ++j) real[j] -= inverse * F[j];
   }
   real_.solve(work_);
   double largest = 0.0;
-  for (int i = 0; i < system.stages; ++i) {
-    double *update = stage(complex_update_, i), *w = stage(W, i);
+  for (std::size_t i = 0; i < count; ++i) {
+    double *update = updates + i * n, *w = W.data() + i * n;
+    const double T = system.T_real[i];
     for (std::size_t j = 0; j < n; ++j) {
-      update[j] += system.T_real[i] * work_[j];
+      update[j] += T * real[j];
       w[j] += update[j];
     }
     largest = std::max(largest, largest_ratio({update, n}, false, nullptr));

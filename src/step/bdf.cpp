@@ -47,7 +47,9 @@ class Bdf final : public Stepper {
   bool refresh(const StepEnd& end);
   Attempt newton(const StepEnd& end);
   void estimate();
-  double size_of(std::span<const double> v, bool differentiated_only, int* worst = nullptr) const;
+  double size_of(std::span<const double> v, int* worst = nullptr) const {
+    return tolerances_.largest_ratio(v, x_, any_differentiated_ ? differentiated_.data() : nullptr, worst);
+  }
   double sum_size(int order);
   void choose_next(double size);
   double growth(double error, int order) const;
@@ -90,9 +92,8 @@ void Bdf::start(System& system, const StartPoint& point) {
   const Structure& structure = system.structure();
   check_start(name(), structure, point);
   tolerances_.set(options_, structure.variables);
-  // local errors, of size h^6 at the order that most steps have, add up over many small steps: the power keeps the
-  // error of the result proportional to the tolerance, the factor near it
-  tolerances_.rescale(0.8, 1.2);
+  // local errors add up over many small steps: this keeps the error of the result near the tolerance
+  tolerances_.rescale(0.1, 1.0);
   const double tolerance = std::min(1.0, tolerances_.typical());
   // constraints of a reduced mode shall hold far below the tolerance
   newton_tolerance_ = std::max(10.0 * eps / tolerance, structure.moving ? 0.003 : 0.05);
@@ -104,12 +105,8 @@ void Bdf::start(System& system, const StartPoint& point) {
     v->resize(n);
   Fx_.resize(structure.state_pattern.row.size());
   Fxp_.resize(structure.derivative_pattern.row.size());
-  differentiated_.resize(n);
-  any_differentiated_ = false;
-  for (std::size_t j = 0; j < n; ++j) {
-    differentiated_[j] = structure.differentiated(static_cast<int>(j));
-    any_differentiated_ = any_differentiated_ || differentiated_[j];
-  }
+  mark_differentiated(structure, differentiated_);
+  any_differentiated_ = std::ranges::count(differentiated_, 1) > 0;
   dense_.c.assign(n * (BdfHistory::most + 1), 0.0);
   dense_.degree = 0;
   dense_.variables = structure.variables;
@@ -162,20 +159,6 @@ StepOutcome Bdf::first_step(double limit) {
   return {};
 }
 
-double Bdf::size_of(std::span<const double> v, bool differentiated_only, int* worst) const {
-  double largest = 0.0;
-  for (std::size_t j = 0; j < v.size(); ++j) {
-    if (differentiated_only && !differentiated_[j]) continue;
-    const double ratio = std::abs(v[j]) / tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
-    if (!(ratio <= largest)) {
-      largest = ratio;
-      if (worst) *worst = static_cast<int>(j);
-      if (std::isnan(ratio)) return std::numeric_limits<double>::infinity();
-    }
-  }
-  return largest;
-}
-
 /// Jacobians at the predicted point, and factors.
 bool Bdf::refresh(const StepEnd& end) {
   const double leading = history_.leading();
@@ -220,7 +203,7 @@ Bdf::Attempt Bdf::newton(const StepEnd& end) {
       x_new_[j] += work_[j];
       xp_new_[j] += leading * work_[j];
     }
-    const double size = size_of(work_, false);
+    const double size = tolerances_.largest_ratio(work_, x_, nullptr);
     if (!std::isfinite(size)) return Attempt::not_finite;
     if (bdf_.fixed_iterations > 0) {
       if (iteration == bdf_.fixed_iterations) return Attempt::good;
@@ -245,12 +228,12 @@ Bdf::Attempt Bdf::newton(const StepEnd& end) {
 double Bdf::sum_size(int order) {
   const auto phi = history_.difference(order);
   for (std::size_t j = 0; j < work_.size(); ++j) work_[j] += phi[j];
-  return size_of(work_, any_differentiated_);
+  return size_of(work_);
 }
 
 /// Error estimates of the present order and the two below, and which of them to go on with at most.
 void Bdf::estimate() {
-  const double correction = size_of(correction_, any_differentiated_, &worst_);
+  const double correction = size_of(correction_, &worst_);
   error_ = history_.error_constant() * correction;
   error_k_ = error_new_ = history_.sigma(order_) * correction;
   lower_order_ = order_;
@@ -294,7 +277,7 @@ void Bdf::choose_next(double size) {
     // what one order more would leave: the difference of the last two corrections
     const auto before = history_.difference(k + 1);
     for (std::size_t j = 0; j < work_.size(); ++j) work_[j] = correction_[j] - before[j];
-    const double above = size_of(work_, any_differentiated_), here = (k + 1) * error_k_;
+    const double above = size_of(work_), here = (k + 1) * error_k_;
     if (k == 1 ? above < 0.5 * here : above < here && k * error_below_ > std::min(here, above)) {
       order_ = k + 1;
       error_new_ = above / (k + 2);

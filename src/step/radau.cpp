@@ -70,8 +70,7 @@ void Radau::start(System& system, const StartPoint& point) {
   complex_work_.resize(n);
   Fx_.resize(structure.state_pattern.row.size());
   Fxp_.resize(structure.derivative_pattern.row.size());
-  differentiated_.resize(n);
-  for (std::size_t j = 0; j < n; ++j) differentiated_[j] = structure.differentiated(static_cast<int>(j));
+  mark_differentiated(structure, differentiated_);
   dense_.degree = 0;
   dense_.variables = structure.variables;
   dense_.c.assign(n * (2 * s - 1), 0.0);
@@ -93,7 +92,8 @@ void Radau::start(System& system, const StartPoint& point) {
     if (bad_ < 0) bad_ = first_not_finite(xp_);
   }
   started_badly_ = bad_ >= 0;
-  h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
+  guessed_ = !(point.step > 0.0);
+  h_next_ = std::min(guessed_ ? options_.initial_step : point.step, options_.max_step);
   has_polynomial_ = false;
   barred_for_ = 0;
   first_ = true;
@@ -201,7 +201,8 @@ StepOutcome Radau::advance(double limit) {
       barred_ = size;
       barred_for_ = 10;
     }
-    if (result == Attempt::inaccurate) next = first_ ? 0.1 * size : std::min(next_size(size, false), 0.9 * size);
+    if (result == Attempt::inaccurate)
+      next = first_ && guessed_ ? 0.1 * size : std::min(next_size(size, false), 0.9 * size);
     if (result == Attempt::no_convergence) {
       next = shrink_ * size;
       choice_.after_failure();

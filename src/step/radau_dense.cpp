@@ -33,7 +33,7 @@ void Radau::finish(const StepEnd& end) {
 // How far the slope of the method's polynomial is off at the beginning of the step, and what that does inside.
 double Radau::dense_error(double h) {
   for (std::size_t j = 0; j < x_.size(); ++j) y_[j] = collocation_->slope_bound * (polynomial_[j] - h * xp_[j]);
-  return largest_ratio(y_, true, &worst_);
+  return tolerances_.largest_ratio(y_, x_, differentiated_.data(), &worst_);
 }
 
 // At the method's polynomial, which is in dense_, plus W.
@@ -59,7 +59,7 @@ bool Radau::inner_residuals() {
 // tolerance that was asked for. False if there is no such polynomial, or if it differs by so little that this may be
 // rounding errors, which guards near zero must not see.
 bool Radau::solve_inside() {
-  constexpr double enough = 0.1, nothing = 1e-3;
+  constexpr double enough = 1e-2, nothing = 1e-3;
   constexpr int most = 6;
   const StageSystem& inside = collocation_->inside;
   if (factorised_for_ != h_done_) return false;

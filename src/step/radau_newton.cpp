@@ -138,21 +138,7 @@ double Radau::correct(const StageSystem& system, std::vector<double>& W) {
       update[j] += T * real[j];
       w[j] += update[j];
     }
-    largest = std::max(largest, largest_ratio({update, n}, false, nullptr));
-  }
-  return largest;
-}
-
-double Radau::largest_ratio(std::span<const double> v, bool differentiated_only, int* worst) {
-  double largest = 0.0;
-  for (std::size_t j = 0; j < v.size(); ++j) {
-    if (differentiated_only && !differentiated_[j]) continue;
-    const double ratio = std::abs(v[j]) / tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
-    if (!(ratio <= largest)) {
-      largest = ratio;
-      if (worst) *worst = static_cast<int>(j);
-      if (std::isnan(ratio)) return std::numeric_limits<double>::infinity();
-    }
+    largest = std::max(largest, tolerances_.largest_ratio({update, n}, x_, nullptr));
   }
   return largest;
 }
@@ -210,13 +196,13 @@ double Radau::estimate(double h, bool retry) {
   multiply_add(structure_->derivative_pattern, Fxp_, yp_, 1.0, err_);
   std::copy(err_.begin(), err_.end(), y_.begin());  // the right-hand side is needed again
   real_.solve(err_);
-  double ratio = largest_ratio(err_, true, &worst_);
+  double ratio = tolerances_.largest_ratio(err_, x_, differentiated_.data(), &worst_);
   if (ratio <= 1.0 || !retry) return ratio;
   for (std::size_t j = 0; j < n; ++j) work_[j] = x_[j] + err_[j];
   if (!residual(t_, work_, xp_, err_)) return ratio;
   for (std::size_t j = 0; j < n; ++j) err_[j] = y_[j] - err_[j];
   real_.solve(err_);
-  return largest_ratio(err_, true, &worst_);
+  return tolerances_.largest_ratio(err_, x_, differentiated_.data(), &worst_);
 }
 
 }  // namespace saltus

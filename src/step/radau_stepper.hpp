@@ -44,7 +44,6 @@ class Radau final : public Stepper {
   bool stage_residuals(const StepEnd& end);
   double correct(const StageSystem& system, std::vector<double>& W);
   double estimate(double h, bool retry);
-  double largest_ratio(std::span<const double> v, bool differentiated_only, int* worst);
   bool residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F);
   double next_size(double size, bool rejected);
   void finish(const StepEnd& end);
@@ -91,7 +90,7 @@ class Radau final : public Stepper {
   int iterations_ = 0;
   double previous_error_ = 0.0, previous_size_ = 0.0;
   int polynomial_degree_ = 0;
-  bool has_polynomial_ = false, first_ = true, started_badly_ = false;
+  bool has_polynomial_ = false, first_ = true, guessed_ = true, started_badly_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
   bool dense_ready_ = false, start_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial

@@ -5,7 +5,7 @@
 #include <saltus/step/rosenbrock.hpp>
 #include <saltus/step/taylor.hpp>
 
-#include "suites/stepper_suite.hpp"
+#include "suites/stiff_suite.hpp"
 
 namespace saltus::suite {
 namespace {
@@ -22,7 +22,8 @@ StepperCase rosenbrock_case(const char* name, const RosenbrockTableau& table, do
           .make = [&table](StepOptions options) { return make_rosenbrock(table, std::move(options)); },
           .order = order,
           .dense_order = dense_order,
-          .smooth_dense = false};
+          .smooth_dense = false,
+          .tests_all_variables = true};
 }
 
 StepperCase radau_case(const char* name, int order) {
@@ -47,10 +48,10 @@ INSTANTIATE_TEST_SUITE_P(Explicit, StepperSuite,
                                            explicit_case("DormandPrince8", dormand_prince_8(), 8, 7)),
                          case_name);
 
-INSTANTIATE_TEST_SUITE_P(Rosenbrock, StepperSuite,
-                         ::testing::Values(rosenbrock_case("Rodas4", rodas_4(), 4, 3),
-                                           rosenbrock_case("Rodas5P", rodas_5p(), 5, 4)),
-                         case_name);
+const auto rosenbrock_cases =
+    ::testing::Values(rosenbrock_case("Rodas4", rodas_4(), 4, 3), rosenbrock_case("Rodas5P", rodas_5p(), 5, 4));
+INSTANTIATE_TEST_SUITE_P(Rosenbrock, StepperSuite, rosenbrock_cases, case_name);
+INSTANTIATE_TEST_SUITE_P(Rosenbrock, StiffSuite, rosenbrock_cases, case_name);
 
 /// The order varies with the problem; for the measurement it is fixed.
 StepperCase variable_radau_case() {
@@ -59,10 +60,10 @@ StepperCase variable_radau_case() {
   return radau;
 }
 
-INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite,
-                         ::testing::Values(radau_case("Radau5", 5), radau_case("Radau9", 9), radau_case("Radau13", 13),
-                                           variable_radau_case()),
-                         case_name);
+const auto radau_cases = ::testing::Values(radau_case("Radau5", 5), radau_case("Radau9", 9), radau_case("Radau13", 13),
+                                           variable_radau_case());
+INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite, radau_cases, case_name);
+INSTANTIATE_TEST_SUITE_P(Radau, StiffSuite, radau_cases, case_name);
 
 /// The order varies with the solution; for the measurement it is fixed. The first step is one of the starting method.
 StepperCase bdf_case() {
@@ -71,6 +72,7 @@ StepperCase bdf_case() {
           .order = 5,
           .dense_order = 4,
           .fewest_steps = 24,
+          .restart_steps = 3,  // order 4 first
           .smooth_dense = false,
           .make_for_order =
               [](StepOptions options) {
@@ -79,6 +81,7 @@ StepperCase bdf_case() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bdf, StepperSuite, ::testing::Values(bdf_case()), case_name);
+INSTANTIATE_TEST_SUITE_P(Bdf, StiffSuite, ::testing::Values(bdf_case()), case_name);
 
 /// The order is that of the tolerance in use; for the measurement it is fixed.
 StepperCase taylor_case(int order) {

@@ -76,7 +76,7 @@ TEST(HighIndex, SolvesThePendulumWithErrorsInProportionToTheTolerance) {
       }
       // one Jacobian, taken in the middle, serves a step of limited length only, which the long steps of the higher
       // orders run into: about a third of them fail
-      EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order == 5 ? 8 : 2)) << order;
+      EXPECT_LT(run.statistics.rejected, run.statistics.steps / (order <= 5 ? 8 : 2)) << order;
     }
 }
 
@@ -162,7 +162,7 @@ TEST(HighIndex, CarAxisReachesItsReference) {
     double error = 0.0;
     for (std::size_t j = 0; j < 8; ++j) error = std::max(error, std::abs(run.x[j] - reference[j]));
     RecordProperty("order" + std::to_string(order), std::to_string(error / tolerance));
-    EXPECT_LT(error, 30.0 * tolerance) << order;
+    EXPECT_LT(error, (order < 0 ? 100.0 : 30.0) * tolerance) << order;  // BDF: thousands of steps
   }
 }
 

@@ -241,7 +241,8 @@ TEST_P(StepperSuite, KeepsTheErrorProportionalToTheTolerance) {
   RecordProperty("most", std::to_string(most));
   EXPECT_LT(most, 30.0);
   EXPECT_GT(least, 1.0 / 30.0);
-  EXPECT_LT(most / least, 10.0);  // not 1 because the order varies, and because signs of errors do
+  // of a method of order p that controls local errors: 10^(6/(p+1)), 10 for BDF, and the luck of cancelling errors
+  EXPECT_LT(most / least, 30.0);
 }
 
 TEST_P(StepperSuite, GoesOnAfterARestartAtFullOrder) {
@@ -268,8 +269,7 @@ TEST_P(StepperSuite, GoesOnAfterARestartAtFullOrder) {
     x.assign(again->x().begin(), again->x().end());
     step = again->next_step();
   }
-  // each restart may add the step that it cuts, and one that its error history would have spared
-  EXPECT_LE(again->statistics().steps, whole.steps + 2 * pieces);
+  EXPECT_LE(again->statistics().steps, whole.steps + GetParam().restart_steps * pieces);
   EXPECT_LT(distance(x, problem.x1), 3.0 * error + 1e-7);
 }
 

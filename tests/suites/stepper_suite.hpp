@@ -16,10 +16,12 @@ namespace saltus::suite {
 struct StepperCase {
   std::string name;
   std::function<std::unique_ptr<Stepper>(StepOptions)> make;
-  double order = 0;          ///< to be measured with fixed steps
-  double dense_order = 0;    ///< q: the polynomial's error within one step behaves like h^(q+1)
-  double fewest_steps = 6;   ///< to begin the measurement with
-  bool smooth_dense = true;  ///< the polynomial has the slopes of the solution at both ends
+  double order = 0;         ///< to be measured with fixed steps
+  double dense_order = 0;   ///< q: the polynomial's error within one step behaves like h^(q+1)
+  double fewest_steps = 6;  ///< to begin the measurement with
+  int restart_steps = 2;    ///< that a restart may add: the one that it cuts, and one that an error history would spare
+  bool smooth_dense = true;          ///< the polynomial has the slopes of the solution at both ends
+  bool tests_all_variables = false;  ///< the error test looks at algebraic variables, too
   /// For implicit methods: the same method with Newton iterations to the last digit, so that fixed steps show the
   /// order.
   std::function<std::unique_ptr<Stepper>(StepOptions)> make_for_order = {};

@@ -53,7 +53,7 @@ struct BasicDenseLu<Scalar>::State {
     values.assign(matrix.begin(), matrix.end());
     factors = values;
     pivot.resize(static_cast<std::size_t>(n));
-    return with_constant(n, [this](auto size) { return factorise_small(size); });
+    return with_constant(n, [this](auto size) { return this->factorise_small(size); });
   }
 
   template <class Size>

@@ -59,7 +59,7 @@ bool Radau::inner_residuals() {
 // tolerance that was asked for. False if there is no such polynomial, or if it differs by so little that this may be
 // rounding errors, which guards near zero must not see.
 bool Radau::solve_inside() {
-  constexpr double enough = 1e-2, nothing = 1e-3;
+  constexpr double enough = 0.1, nothing = 1e-3;
   constexpr int most = 6;
   const StageSystem& inside = collocation_->inside;
   if (factorised_for_ != h_done_) return false;

@@ -100,10 +100,7 @@ Method MethodChoice::kind_for(const Candidate& mode, Method wanted, std::string&
   if (s.moving && s.variables <= largest_series && !stiff_.contains(&mode.system.structure()) && why_not_taylor(mode).empty())
     return Method::taylor;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
-  if (s.constant_mass) return Method::rodas5p;
-  // the iteration of reduced modes converges too slowly for the choice of order by its rate
-  if (s.moving) return options_.rtol < 1e-8 ? Method::radau9 : Method::radau5;
-  return Method::radau;
+  return s.constant_mass ? Method::rodas5p : Method::radau;
 }
 
 Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <complex>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <Eigen/LU>
@@ -11,8 +14,25 @@ namespace saltus {
 
 namespace {
 
-/// Up to this size plain loops are faster than Eigen's, whose calls cost more than the work (measured).
-constexpr int largest_small = 3;
+/// Up to this size plain loops are faster than Eigen's, whose calls cost more than the work (measured), and faster still
+/// when the compiler knows how long they are.
+constexpr int largest_small = 4;
+
+/// Without the root, which is finite and positive where this is.
+double size_of(double v) { return std::abs(v); }
+double size_of(const std::complex<double>& v) { return std::abs(v.real()) + std::abs(v.imag()); }
+
+/// Calls f with n as a constant.
+template <class F>
+auto with_constant(int n, F&& f) {
+  switch (n) {
+    case 1: return f(std::integral_constant<std::size_t, 1>());
+    case 2: return f(std::integral_constant<std::size_t, 2>());
+    case 3: return f(std::integral_constant<std::size_t, 3>());
+    default: return f(std::integral_constant<std::size_t, 4>());
+  }
+}
+static_assert(largest_small == 4);
 
 }  // namespace
 
@@ -30,24 +50,29 @@ struct BasicDenseLu<Scalar>::State {
   bool small() const { return n <= largest_small; }
 
   bool factorise_small(std::span<const Scalar> matrix) {
-    const auto size = static_cast<std::size_t>(n);
     values.assign(matrix.begin(), matrix.end());
     factors = values;
-    pivot.resize(size);
+    pivot.resize(static_cast<std::size_t>(n));
+    return with_constant(n, [this](auto size) { return this->factorise_small(size); });
+  }
+
+  template <class Size>
+  bool factorise_small(Size size) {
+    Scalar* const all = factors.data();
     for (std::size_t k = 0; k < size; ++k) {
-      Scalar* column = factors.data() + k * size;
+      Scalar* column = all + k * size;
       std::size_t best = k;
       for (std::size_t i = k + 1; i < size; ++i)
         if (std::norm(column[i]) > std::norm(column[best])) best = i;
       pivot[k] = static_cast<int>(best);
       if (best != k)
-        for (std::size_t j = 0; j < size; ++j) std::swap(factors[j * size + k], factors[j * size + best]);
-      const double length = std::abs(column[k]);
+        for (std::size_t j = 0; j < size; ++j) std::swap(all[j * size + k], all[j * size + best]);
+      const double length = size_of(column[k]);
       if (!(length > 0.0) || !std::isfinite(length)) return false;
       column[k] = Scalar(1) / column[k];
       for (std::size_t i = k + 1; i < size; ++i) column[i] *= column[k];
       for (std::size_t j = k + 1; j < size; ++j) {
-        Scalar* other = factors.data() + j * size;
+        Scalar* other = all + j * size;
         const Scalar factor = other[k];
         for (std::size_t i = k + 1; i < size; ++i) other[i] -= column[i] * factor;
       }
@@ -55,15 +80,17 @@ struct BasicDenseLu<Scalar>::State {
     return true;
   }
 
-  void solve_small(Scalar* b) const {
-    const auto size = static_cast<std::size_t>(n);
-    for (std::size_t k = 0; k < size; ++k) std::swap(b[k], b[pivot[k]]);
+  template <class Size>
+  void solve_small(Size size, Scalar* b) const {
+    const Scalar* const all = factors.data();
+    const int* const exchanged = pivot.data();
+    for (std::size_t k = 0; k + 1 < size; ++k) std::swap(b[k], b[exchanged[k]]);
     for (std::size_t k = 0; k + 1 < size; ++k) {
-      const Scalar* column = factors.data() + k * size;
+      const Scalar* column = all + k * size;
       for (std::size_t i = k + 1; i < size; ++i) b[i] -= column[i] * b[k];
     }
     for (std::size_t k = size; k-- > 0;) {
-      const Scalar* column = factors.data() + k * size;
+      const Scalar* column = all + k * size;
       b[k] *= column[k];
       for (std::size_t i = 0; i < k; ++i) b[i] -= column[i] * b[k];
     }
@@ -103,7 +130,7 @@ bool BasicDenseLu<Scalar>::factorise(int n, std::span<const Scalar> values) {
   assert(values.size() == static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
   State& s = *state_;
   s.n = n;
-  s.regular = std::ranges::all_of(values, [](const Scalar& v) { return std::isfinite(std::abs(v)); });
+  s.regular = std::ranges::all_of(values, [](const Scalar& v) { return std::isfinite(size_of(v)); });
   if (!s.regular || n == 0) return s.regular;
   if (s.small()) return s.regular = s.factorise_small(values);
   using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
@@ -111,7 +138,7 @@ bool BasicDenseLu<Scalar>::factorise(int n, std::span<const Scalar> values) {
   s.work.resize(n);
   const auto& factors = s.lu.matrixLU();
   for (int i = 0; i < n; ++i)
-    if (!(std::abs(factors(i, i)) > 0.0) || !std::isfinite(std::abs(factors(i, i)))) s.regular = false;
+    if (!(size_of(factors(i, i)) > 0.0) || !std::isfinite(size_of(factors(i, i)))) s.regular = false;
   return s.regular;
 }
 
@@ -119,7 +146,7 @@ template <class Scalar>
 void BasicDenseLu<Scalar>::solve(std::span<Scalar> b) const {
   assert(state_->regular && static_cast<int>(b.size()) == state_->n);
   if (b.empty()) return;
-  if (state_->small()) return state_->solve_small(b.data());
+  if (state_->small()) return with_constant(state_->n, [&](auto size) { state_->solve_small(size, b.data()); });
   Eigen::Map<Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> x(b.data(), state_->n);
   state_->work = x;
   x.noalias() = state_->lu.permutationP() * state_->work;

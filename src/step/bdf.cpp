@@ -47,7 +47,9 @@ class Bdf final : public Stepper {
   bool refresh(const StepEnd& end);
   Attempt newton(const StepEnd& end);
   void estimate();
-  double size_of(std::span<const double> v, bool differentiated_only, int* worst = nullptr) const;
+  double size_of(std::span<const double> v, int* worst = nullptr) const {
+    return tolerances_.largest_ratio(v, x_, any_differentiated_ ? differentiated_.data() : nullptr, worst);
+  }
   double sum_size(int order);
   void choose_next(double size);
   double growth(double error, int order) const;
@@ -71,7 +73,7 @@ class Bdf final : public Stepper {
   std::vector<double> x_, xp_, x_old_, x_new_, xp_new_, x_predicted_, xp_predicted_, correction_, work_, Fx_, Fxp_;
   double t_ = 0.0, t_old_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   double error_k_ = 0.0, error_below_ = 0.0, error_new_ = 0.0;  // estimates for orders k, k-1 and the one chosen
-  double convergence_ = 20.0;  // rate / (1 - rate) of Newton's method
+  double convergence_ = 20.0;                                   // rate / (1 - rate) of Newton's method
   bool started_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
@@ -103,12 +105,8 @@ void Bdf::start(System& system, const StartPoint& point) {
     v->resize(n);
   Fx_.resize(structure.state_pattern.row.size());
   Fxp_.resize(structure.derivative_pattern.row.size());
-  differentiated_.resize(n);
-  any_differentiated_ = false;
-  for (std::size_t j = 0; j < n; ++j) {
-    differentiated_[j] = structure.differentiated(static_cast<int>(j));
-    any_differentiated_ = any_differentiated_ || differentiated_[j];
-  }
+  mark_differentiated(structure, differentiated_);
+  any_differentiated_ = std::ranges::count(differentiated_, 1) > 0;
   dense_.c.assign(n * (BdfHistory::most + 1), 0.0);
   dense_.degree = 0;
   dense_.variables = structure.variables;
@@ -152,26 +150,13 @@ StepOutcome Bdf::first_step(double limit) {
   std::copy(starter_->x().begin(), starter_->x().end(), x_.begin());
   std::copy(starter_->xp().begin(), starter_->xp().end(), xp_.begin());
   const double piece = std::abs(p.h) / start_order;
-  h_next_ = std::min(options_.max_step, std::max({h_next_, piece, std::min(starter_->next_step() / start_order, 2.0 * piece)}));
+  h_next_ = std::min(options_.max_step,
+                     std::max({h_next_, piece, std::min(starter_->next_step() / start_order, 2.0 * piece)}));
   error_ = starter_->error();
   dense_ready_ = dense_of_starter_ = true;
   started_ = true;
   convergence_ = 20.0;
   return {};
-}
-
-double Bdf::size_of(std::span<const double> v, bool differentiated_only, int* worst) const {
-  double largest = 0.0;
-  for (std::size_t j = 0; j < v.size(); ++j) {
-    if (differentiated_only && !differentiated_[j]) continue;
-    const double ratio = std::abs(v[j]) / tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
-    if (!(ratio <= largest)) {
-      largest = ratio;
-      if (worst) *worst = static_cast<int>(j);
-      if (std::isnan(ratio)) return std::numeric_limits<double>::infinity();
-    }
-  }
-  return largest;
 }
 
 /// Jacobians at the predicted point, and factors.
@@ -218,7 +203,7 @@ Bdf::Attempt Bdf::newton(const StepEnd& end) {
       x_new_[j] += work_[j];
       xp_new_[j] += leading * work_[j];
     }
-    const double size = size_of(work_, false);
+    const double size = tolerances_.largest_ratio(work_, x_, nullptr);
     if (!std::isfinite(size)) return Attempt::not_finite;
     if (bdf_.fixed_iterations > 0) {
       if (iteration == bdf_.fixed_iterations) return Attempt::good;
@@ -243,12 +228,12 @@ Bdf::Attempt Bdf::newton(const StepEnd& end) {
 double Bdf::sum_size(int order) {
   const auto phi = history_.difference(order);
   for (std::size_t j = 0; j < work_.size(); ++j) work_[j] += phi[j];
-  return size_of(work_, any_differentiated_);
+  return size_of(work_);
 }
 
 /// Error estimates of the present order and the two below, and which of them to go on with at most.
 void Bdf::estimate() {
-  const double correction = size_of(correction_, any_differentiated_, &worst_);
+  const double correction = size_of(correction_, &worst_);
   error_ = history_.error_constant() * correction;
   error_k_ = error_new_ = history_.sigma(order_) * correction;
   lower_order_ = order_;
@@ -277,7 +262,9 @@ Bdf::Attempt Bdf::attempt(const StepEnd& end) {
 }
 
 /// h_new/h that the error estimate of an order allows.
-double Bdf::growth(double error, int order) const { return std::pow(2.0 * error + 1e-4, -1.0 / (order + 1)); }
+double Bdf::growth(double error, int order) const {
+  return std::pow(2.0 * error + 1e-4, -1.0 / (order + 1));
+}
 
 /// Order and size of the next step after one of this size; correction_ is still there.
 void Bdf::choose_next(double size) {
@@ -290,7 +277,7 @@ void Bdf::choose_next(double size) {
     // what one order more would leave: the difference of the last two corrections
     const auto before = history_.difference(k + 1);
     for (std::size_t j = 0; j < work_.size(); ++j) work_[j] = correction_[j] - before[j];
-    const double above = size_of(work_, any_differentiated_), here = (k + 1) * error_k_;
+    const double above = size_of(work_), here = (k + 1) * error_k_;
     if (k == 1 ? above < 0.5 * here : above < here && k * error_below_ > std::min(here, above)) {
       order_ = k + 1;
       error_new_ = above / (k + 2);

@@ -7,11 +7,29 @@
 
 namespace saltus {
 
+/// The same for a few variables: the compiler knows their number.
+template <std::size_t n>
+void add_small_combination(const double* u, const double* weights, int count, const double* base, double* sum) {
+  double s[n];
+  for (std::size_t j = 0; j < n; ++j) s[j] = base == nullptr ? 0.0 : base[j];
+  int i = 0;
+  for (; i + 4 <= count; i += 4, u += 4 * n)
+    for (std::size_t j = 0; j < n; ++j)
+      s[j] += (weights[i] * u[j] + weights[i + 1] * u[n + j]) +
+              (weights[i + 2] * u[2 * n + j] + weights[i + 3] * u[3 * n + j]);
+  for (; i < count; ++i, u += n)
+    for (std::size_t j = 0; j < n; ++j) s[j] += weights[i] * u[j];
+  for (std::size_t j = 0; j < n; ++j) sum[j] = s[j];
+}
+
 /// sum = base + weights_0 u_0 + … for `count` vectors of length n that stand behind each other; a null base is zero, and
 /// base may be sum itself. In pieces that stay in the cache, four vectors at a time; always in the same order, so that
 /// the same input gives the same bits.
 inline void add_combination(const double* vectors, std::size_t n, const double* weights, int count, const double* base,
                             std::span<double> sum) {
+  if (n == 2) return add_small_combination<2>(vectors, weights, count, base, sum.data());
+  if (n == 3) return add_small_combination<3>(vectors, weights, count, base, sum.data());
+  if (n == 4) return add_small_combination<4>(vectors, weights, count, base, sum.data());
   constexpr std::size_t piece = 1024;
   for (std::size_t first = 0; first < n; first += piece) {
     const std::size_t length = std::min(piece, n - first);

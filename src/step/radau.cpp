@@ -29,18 +29,18 @@ Radau::Radau(StepOptions options, RadauOptions radau)
   if (radau.order != 0 && radau.order != 5 && radau.order != 9 && radau.order != 13)
     throw UsageError("make_radau: the order must be 5, 9 or 13, or 0 for a variable one, not " +
                      std::to_string(radau.order));
-  complex_.resize(choice_.variable() ? 3 : static_cast<std::size_t>(choice_.stages() / 2));
+  complex_.resize(static_cast<std::size_t>(most_stages() - 2));
 }
 
 void Radau::set_stages(int s) {
   s_ = s;
-  method_ = &radau_collocation(s);
-  most_iterations_ = 7 + (s - 3) * 5 / 2;
+  collocation_ = &radau_collocation(s);
+  method_ = &collocation_->method;
+  most_iterations_ = 7 + (s - 3) * 5 / 2 + (structure_->moving ? 3 : 0);
   tolerances_ = asked_;
-  // the estimate behaves like h^(s+1), the error like h^(2s): Hairer's rescaling keeps the result proportional to the
-  // tolerance
-  // (the factors: 0.1 is RADAU5's; the larger ones bring orders 9 and 13 to the same error per tolerance)
-  tolerances_.rescale(s == 3 ? 0.1 : s == 5 ? 0.15 : 0.3, (s + 1.0) / (2.0 * s));
+  // the estimate behaves like h^(s+1), the error of the result like h^(2s-1): with this power it is proportional to the
+  // tolerance (Hairer's (s+1)/(2s) counts local errors); the factors bring all orders to about the same error at 1e-6
+  tolerances_.rescale(s == 3 ? 0.63 : s == 5 ? 0.38 : 0.55, (s + 1.0) / (2.0 * s - 1.0));
   const double tolerance = std::min(1.0, tolerances_.typical());
   newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(0.03, std::sqrt(tolerance)));
   // constraints of a reduced mode shall hold far below the tolerance that was asked for
@@ -55,7 +55,7 @@ void Radau::start(System& system, const StartPoint& point) {
   check_start(name_, structure, point);
   asked_.set(options_, structure.variables);
   structure_ = &structure;
-  choice_.restart(asked_.typical());
+  choice_.restart(asked_.typical(), structure.moving);
   set_stages(choice_.stages());
 
   real_.set_structure(structure);
@@ -63,17 +63,17 @@ void Radau::start(System& system, const StartPoint& point) {
   system_ = &system;
   at_middle_ = structure.moving;
   const auto n = static_cast<std::size_t>(structure.variables);
-  const std::size_t s = choice_.variable() ? 7 : static_cast<std::size_t>(s_);
+  const auto s = static_cast<std::size_t>(most_stages());
   for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);
-  for (auto* v : {&Z_, &F_, &polynomial_, &complex_update_}) v->resize(n * s);
+  for (auto* v : {&Z_, &polynomial_}) v->resize(n * s);
+  for (auto* v : {&W_, &F_, &complex_update_}) v->resize(n * (2 * s - 3));
   complex_work_.resize(n);
   Fx_.resize(structure.state_pattern.row.size());
   Fxp_.resize(structure.derivative_pattern.row.size());
-  differentiated_.resize(n);
-  for (std::size_t j = 0; j < n; ++j) differentiated_[j] = structure.differentiated(static_cast<int>(j));
+  mark_differentiated(structure, differentiated_);
   dense_.degree = 0;
   dense_.variables = structure.variables;
-  dense_.c.assign(n * (std::max<std::size_t>(s, 4) + 1), 0.0);
+  dense_.c.assign(n * (2 * s - 1), 0.0);
 
   direction_ = point.direction;
   t_ = t_old_ = point.t;
@@ -92,7 +92,8 @@ void Radau::start(System& system, const StartPoint& point) {
     if (bad_ < 0) bad_ = first_not_finite(xp_);
   }
   started_badly_ = bad_ >= 0;
-  h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
+  guessed_ = !(point.step > 0.0);
+  h_next_ = std::min(guessed_ ? options_.initial_step : point.step, options_.max_step);
   has_polynomial_ = false;
   barred_for_ = 0;
   first_ = true;
@@ -110,7 +111,7 @@ Radau::Attempt Radau::attempt(const StepEnd& end, bool retry) {
   error_ = estimate(end.h, retry);
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
   finish(end);
-  if (options_.control_dense) error_ = std::max(error_, dense_error(end));
+  if (options_.control_dense) error_ = std::max(error_, dense_error(end.h));
   return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
 }
 
@@ -140,7 +141,7 @@ void Radau::accept(const StepEnd& end) {
   t_ = end.t;
   h_done_ = end.h;
   has_polynomial_ = true;
-  dense_ready_ = polynomial_degree_ == 3 && options_.control_dense;
+  dense_ready_ = false;
   ++statistics_.steps;
 }
 
@@ -169,8 +170,9 @@ StepOutcome Radau::advance(double limit) {
       double next = next_size(size, true);
       if (rejected) next = std::min(next, size);
       accept(end);
+      start_slopes_ = first_ || structure_->explicit_ode;
       first_ = false;
-      choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size);
+      choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size, barred_for_ > 0);
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow
       const bool fast = contraction_ < 1e-3 || structure_->constant_jacobian;
       jacobian_wanted_ = at_middle_ || !fast;
@@ -178,6 +180,7 @@ StepOutcome Radau::advance(double limit) {
       if (fast && next >= size && next <= 1.2 * size) next = size;
       if (barred_for_ > 0) {
         next = std::min(next, 0.8 * barred_);
+        if (at_middle_) barred_ *= 1.2;
         --barred_for_;
       }
       h_next_ = std::min(options_.max_step, end.cut && !rejected ? std::max(h, next) : next);
@@ -198,7 +201,8 @@ StepOutcome Radau::advance(double limit) {
       barred_ = size;
       barred_for_ = 10;
     }
-    if (result == Attempt::inaccurate) next = first_ ? 0.1 * size : std::min(next_size(size, false), 0.9 * size);
+    if (result == Attempt::inaccurate)
+      next = first_ && guessed_ ? 0.1 * size : std::min(next_size(size, false), 0.9 * size);
     if (result == Attempt::no_convergence) {
       next = shrink_ * size;
       choice_.after_failure();

@@ -1,4 +1,8 @@
-// Values inside a Radau step.
+// Values inside a Radau step. The polynomial of the method is of order s only; both ends of the step are of order 2s-1.
+// Dense output therefore is the polynomial of degree 2s-2 through both ends that satisfies the equations at 2s-3 points
+// between them: of order 2s-2 for all variables, whether their slopes are known (as those of algebraic variables and of
+// reduced modes are not) or not. Newton's method for it begins with the polynomial of the method and the matrices of
+// the step (see collocation.hpp), so that one or two iterations are enough.
 #include "step/radau_stepper.hpp"
 
 #include <algorithm>
@@ -16,7 +20,7 @@ void Radau::finish(const StepEnd& end) {
   polynomial_degree_ = s_;
   for (int i = 0; i < s_; ++i) {
     const double* z = stage(Z_, i);
-    const double w = method_->inverse[(s_ - 1) * s_ + i] / end.h;
+    const double w = method_->slopes[(s_ - 1) * s_ + i] / end.h;
     for (std::size_t j = 0; j < n; ++j) xp_new_[j] += w * z[j];
     for (int k = 0; k < s_; ++k) {
       const double m = method_->monomials[k * s_ + i];
@@ -26,53 +30,97 @@ void Radau::finish(const StepEnd& end) {
   }
 }
 
-double Radau::dense_error(const StepEnd& end) {
-  const std::size_t n = x_.size();
-  double largest = 0.0;
-  if (s_ == 3) {
-    quartic(end);
-    for (int i = 0; i < 2; ++i) {
-      dense_.evaluate(t_ + method_->c[i] * end.h, y_);
-      const double* z = stage(Z_, i);
-      for (std::size_t j = 0; j < n; ++j) y_[j] -= x_[j] + z[j];
-      largest = std::max(largest, largest_ratio(y_, true, &worst_));
-    }
-    return largest;
-  }
-  for (std::size_t j = 0; j < n; ++j) y_[j] = method_->slope_bound * (polynomial_[j] - end.h * xp_[j]);
-  return largest_ratio(y_, true, &worst_);
+// How far the slope of the method's polynomial is off at the beginning of the step, and what that does inside.
+double Radau::dense_error(double h) {
+  for (std::size_t j = 0; j < x_.size(); ++j) y_[j] = collocation_->slope_bound * (polynomial_[j] - h * xp_[j]);
+  return tolerances_.largest_ratio(y_, x_, differentiated_.data(), &worst_);
 }
 
-void Radau::quartic(const StepEnd& end) {
+// At the method's polynomial, which is in dense_, plus W.
+bool Radau::inner_residuals() {
+  const StageSystem& inside = collocation_->inside;
   const std::size_t n = x_.size();
-  const double gamma = method_->gamma, h = end.h;
-  const bool accepted = t_ == end.t;
-  const std::vector<double>&x0 = accepted ? x_old_ : x_, &xp0 = accepted ? xp_old_ : xp_;
-  const std::vector<double>&x1 = accepted ? x_ : x_new_, &xp1 = accepted ? xp_ : xp_new_;
-  const double t0 = accepted ? t_old_ : t_;
-  dense_.t0 = t0;
-  dense_.h = h;
-  dense_.degree = 4;
-  const double m = (gamma + 4.0 - std::sqrt(gamma * gamma + 16.0)) / (2.0 * gamma);
-  double *c0 = dense_.c.data(), *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n, *c4 = c3 + n;
-  for (std::size_t j = 0; j < n; ++j) {
-    const double rise = x1[j] - x0[j];
-    c0[j] = x0[j];
-    c1[j] = h * xp0[j];
-    c2[j] = 3.0 * rise - h * (2.0 * xp0[j] + xp1[j]);
-    c3[j] = -2.0 * rise + h * (xp0[j] + xp1[j]);
-    c4[j] = 0.0;
-    y_[j] = c0[j] + m * (c1[j] + m * (c2[j] + m * c3[j]));
-    yp_[j] = (c1[j] + m * (2.0 * c2[j] + m * 3.0 * c3[j])) / h;
+  for (int i = 0; i < inside.stages; ++i) {
+    const double c = inside.c[i], *w = stage(W_, i);
+    dense_.evaluate(t_old_ + c * h_done_, y_);
+    dense_.derivative(t_old_ + c * h_done_, yp_);
+    for (std::size_t j = 0; j < n; ++j) y_[j] += w[j];
+    for (int k = 0; k < inside.stages; ++k) {
+      const double slope = inside.slopes[i * inside.stages + k] / h_done_;
+      const double* wk = stage(W_, k);
+      for (std::size_t j = 0; j < n; ++j) yp_[j] += slope * wk[j];
+    }
+    if (!residual(t_old_ + c * h_done_, y_, yp_, {stage(F_, i), n})) return false;
   }
-  if (factorised_for_ != h || !residual(t0 + m * h, y_, yp_, work_)) return;
-  real_.solve(work_);
-  const double scale = -1.0 / (m * m * (1.0 - m) * (1.0 - m));
+  return true;
+}
+
+// W, what is to be added to the method's polynomial at the inner nodes, until what is left is small beside the
+// tolerance that was asked for. False if there is no such polynomial, or if it differs by so little that this may be
+// rounding errors, which guards near zero must not see.
+bool Radau::solve_inside() {
+  constexpr double enough = 0.1, nothing = 1e-3;
+  constexpr int most = 6;
+  const StageSystem& inside = collocation_->inside;
+  if (factorised_for_ != h_done_) return false;
+  if (!inside_factorised_ && inside.lambda.size() > method_->lambda.size()) {
+    ++statistics_.factorisations;
+    for (std::size_t k = method_->lambda.size(); k < inside.lambda.size(); ++k)
+      if (!complex_[k].factorise(inside.lambda[k] / h_done_, Fx_, Fxp_)) return false;
+  }
+  inside_factorised_ = true;
+  std::fill_n(W_.begin(), x_.size() * static_cast<std::size_t>(inside.stages), 0.0);
+  const double to_asked = tolerances_.typical() / asked_.typical();
+  double rate = iterations_ > 1 ? std::min(contraction_, 1.0) : 1.0, previous = 0.0;
+  for (int iteration = 1; iteration <= std::max(most, fixed_iterations_); ++iteration) {
+    if (!inner_residuals()) return false;
+    const double size = correct(inside, W_) * to_asked;
+    if (!std::isfinite(size)) return false;
+    if (fixed_iterations_ > 0) {
+      if (iteration == fixed_iterations_) return true;
+      continue;
+    }
+    if (iteration == 1 && size <= nothing) return false;
+    if (iteration > 1) rate = size / previous;
+    if (size * rate <= enough) return true;
+    if (rate > 1.0) return false;
+    previous = size;
+  }
+  return true;
+}
+
+// Where the slopes at the ends are exact: at the start of a run (an event looks which way guards go from there), and at
+// all points of explicit systems. What this changes is of the order of the error.
+void Radau::meet_slopes() {
+  const std::size_t n = x_.size();
+  double *c1 = dense_.c.data() + n, *c2 = c1 + n, *c3 = c2 + n;
   for (std::size_t j = 0; j < n; ++j) {
-    const double q = scale * work_[j];  // phi = scale-free q (theta^2 - 2 theta^3 + theta^4)
-    c2[j] += q;
-    c3[j] -= 2.0 * q;
-    c4[j] = q;
+    if (!differentiated_[j]) continue;
+    double left = h_done_ * xp_old_[j] - c1[j], right = 0.0;
+    if (structure_->explicit_ode) {
+      right = h_done_ * xp_[j];
+      for (int k = 1; k <= dense_.degree; ++k) right -= k * dense_.c[static_cast<std::size_t>(k) * n + j];
+    }
+    // left theta (1 - theta)^2 - right theta^2 (1 - theta)
+    c1[j] += left;
+    c2[j] -= 2.0 * left + right;
+    c3[j] += left + right;
+  }
+}
+
+// The weights are large, 1e7 for order 13; what they multiply is small.
+void Radau::add_inside() {
+  const StageSystem& inside = collocation_->inside;
+  const std::size_t n = x_.size();
+  dense_.degree = inside.stages + 1;
+  for (int k = 0; k < dense_.degree; ++k) {
+    double* c = stage(dense_.c, k + 1);
+    if (k >= polynomial_degree_) std::fill(c, c + n, 0.0);
+    for (int i = 0; i < inside.stages; ++i) {
+      const double m = inside.monomials[k * inside.stages + i];
+      const double* w = stage(W_, i);
+      for (std::size_t j = 0; j < n; ++j) c[j] += m * w[j];
+    }
   }
 }
 
@@ -81,14 +129,18 @@ const DensePolynomial& Radau::dense() {
   dense_ready_ = true;
   dense_.t0 = t_old_;
   dense_.h = h_done_;
-  if (polynomial_degree_ == 3) {
-    quartic({t_, h_done_, false});
-    return dense_;
-  }
+  const std::size_t n = x_.size();
   dense_.degree = polynomial_degree_;
   std::copy(x_old_.begin(), x_old_.end(), dense_.c.begin());
-  std::copy_n(polynomial_.begin(), x_.size() * static_cast<std::size_t>(polynomial_degree_),
-              dense_.c.begin() + static_cast<std::ptrdiff_t>(x_.size()));
+  std::copy_n(polynomial_.begin(), n * static_cast<std::size_t>(polynomial_degree_), stage(dense_.c, 1));
+  double* c1 = stage(dense_.c, 1);
+  for (std::size_t j = 0; j < n; ++j) {  // no rounding errors at the end of the step
+    double end = x_old_[j];
+    for (int k = 1; k <= dense_.degree; ++k) end += dense_.c[static_cast<std::size_t>(k) * n + j];
+    c1[j] += x_[j] - end;
+  }
+  if (solve_inside()) add_inside();
+  if (start_slopes_) meet_slopes();
   return dense_;
 }
 

@@ -51,10 +51,11 @@ bool Radau::factorise(double h) {
   if (factorised_for_ == h) return true;
   ++statistics_.factorisations;
   factorised_for_ = 0.0;
+  inside_factorised_ = false;
   if (!real_.factorise(method_->gamma / h, Fx_, Fxp_)) return false;
   for (std::size_t k = 0; k < method_->lambda.size(); ++k)
     if (!complex_[k].factorise(method_->lambda[k] / h, Fx_, Fxp_)) return false;
-  // matrices that another order will need are analysed now: later steps shall not allocate
+  // matrices that another order or the dense output will need are analysed now: later steps shall not allocate
   for (std::size_t k = method_->lambda.size(); k < complex_.size(); ++k)
     if (!complex_[k].analysed()) complex_[k].factorise(method_->lambda.back() / h, Fx_, Fxp_);
   factorised_for_ = h;
@@ -86,12 +87,13 @@ bool Radau::stage_residuals(const StepEnd& end) {
   const double ih = 1.0 / end.h;
   for (int i = 0; i < s_; ++i) {
     const double* z = stage(Z_, i);
-    for (std::size_t j = 0; j < n; ++j) y_[j] = x_[j] + z[j];
-    std::fill(yp_.begin(), yp_.end(), 0.0);
+    double *const y = y_.data(), *const yp = yp_.data();
+    for (std::size_t j = 0; j < n; ++j) y[j] = x_[j] + z[j];
+    std::fill_n(yp, n, 0.0);
     for (int k = 0; k < s_; ++k) {
-      const double w = method_->inverse[i * s_ + k] * ih;
+      const double w = method_->slopes[i * s_ + k] * ih;
       const double* zk = stage(Z_, k);
-      for (std::size_t j = 0; j < n; ++j) yp_[j] += w * zk[j];
+      for (std::size_t j = 0; j < n; ++j) yp[j] += w * zk[j];
     }
     const double t = i == s_ - 1 ? end.t : t_ + method_->c[i] * end.h;
     if (!residual(t, y_, yp_, {stage(F_, i), n})) return false;
@@ -99,52 +101,44 @@ bool Radau::stage_residuals(const StepEnd& end) {
   return true;
 }
 
-double Radau::correct() {
+// One Newton step for the values W of a system of stages, with the residuals in F_.
+double Radau::correct(const StageSystem& system, std::vector<double>& W) {
   const std::size_t n = x_.size();
-  std::fill(complex_update_.begin(), complex_update_.end(), 0.0);
-  for (std::size_t k = 0; k < method_->lambda.size(); ++k) {
-    const Complex* inverse = method_->Tinv_complex.data() + k * static_cast<std::size_t>(s_);
-    const Complex* T = method_->T_complex.data() + k * static_cast<std::size_t>(s_);
-    std::fill(complex_work_.begin(), complex_work_.end(), Complex(0.0));
-    for (int i = 0; i < s_; ++i) {
-      const double* F = stage(F_, i);
-      for (std::size_t j = 0; j < n; ++j) complex_work_[j] -= inverse[i] * F[j];
+  const auto count = static_cast<std::size_t>(system.stages);
+  Complex* const complex = complex_work_.data();
+  double *const real = work_.data(), *const updates = complex_update_.data();
+  const double* const residuals = F_.data();
+  std::fill_n(updates, n * count, 0.0);
+  for (std::size_t k = 0; k < system.lambda.size(); ++k) {
+    const Complex* inverse = system.Tinv_complex.data() + k * count;
+    const Complex* T = system.T_complex.data() + k * count;
+    std::fill_n(complex, n, Complex(0.0));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double *F = residuals + i * n, re = inverse[i].real(), im = inverse[i].imag();
+      for (std::size_t j = 0; j < n; ++j) complex[j] -= Complex(re * F[j], im * F[j]);
     }
     complex_[k].solve(complex_work_);
-    for (int i = 0; i < s_; ++i) {
-      double* update = stage(complex_update_, i);
+    for (std::size_t i = 0; i < count; ++i) {
+      double* update = updates + i * n;
       const double re = 2.0 * T[i].real(), im = 2.0 * T[i].imag();
-      for (std::size_t j = 0; j < n; ++j) update[j] += re * complex_work_[j].real() - im * complex_work_[j].imag();
+      for (std::size_t j = 0; j < n; ++j) update[j] += re * complex[j].real() - im * complex[j].imag();
     }
   }
-  std::fill(work_.begin(), work_.end(), 0.0);
-  for (int i = 0; i < s_; ++i) {
-    const double* F = stage(F_, i);
-    for (std::size_t j = 0; j < n; ++j) work_[j] -= method_->Tinv_real[i] * F[j];
+  std::fill_n(real, n, 0.0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double *F = residuals + i * n, inverse = system.Tinv_real[i];
+    for (std::size_t j = 0; j < n; ++j) real[j] -= inverse * F[j];
   }
   real_.solve(work_);
   double largest = 0.0;
-  for (int i = 0; i < s_; ++i) {
-    double *update = stage(complex_update_, i), *z = stage(Z_, i);
+  for (std::size_t i = 0; i < count; ++i) {
+    double *update = updates + i * n, *w = W.data() + i * n;
+    const double T = system.T_real[i];
     for (std::size_t j = 0; j < n; ++j) {
-      update[j] += method_->T_real[i] * work_[j];
-      z[j] += update[j];
+      update[j] += T * real[j];
+      w[j] += update[j];
     }
-    largest = std::max(largest, largest_ratio({update, n}, false, nullptr));
-  }
-  return largest;
-}
-
-double Radau::largest_ratio(std::span<const double> v, bool differentiated_only, int* worst) {
-  double largest = 0.0;
-  for (std::size_t j = 0; j < v.size(); ++j) {
-    if (differentiated_only && !differentiated_[j]) continue;
-    const double ratio = std::abs(v[j]) / tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
-    if (!(ratio <= largest)) {
-      largest = ratio;
-      if (worst) *worst = static_cast<int>(j);
-      if (std::isnan(ratio)) return std::numeric_limits<double>::infinity();
-    }
+    largest = std::max(largest, tolerances_.largest_ratio({update, n}, x_, nullptr));
   }
   return largest;
 }
@@ -157,7 +151,7 @@ Radau::Attempt Radau::newton(const StepEnd& end) {
   double eta = 1.0;
   for (iterations_ = 1; iterations_ <= std::max(most_iterations_, fixed_iterations_); ++iterations_) {
     if (!stage_residuals(end)) return Attempt::not_finite;
-    const double size = correct();
+    const double size = correct(*method_, Z_);
     ++statistics_.iterations;
     if (!std::isfinite(size)) return Attempt::not_finite;
     if (fixed_iterations_ > 0) {
@@ -178,7 +172,9 @@ Radau::Attempt Radau::newton(const StepEnd& end) {
       if (predicted > newton_tolerance_) {
         const double excess = std::clamp(predicted / newton_tolerance_, 1e-4, 20.0);
         shrink_ = 0.8 * fast_power(excess, -1.0 / (4.0 + most_iterations_ - 1 - iterations_));
-        if (iterations_ < most_iterations_) return Attempt::no_convergence;
+        // (where the equations move the first correction is that of the predicted higher derivatives, and no guide)
+        const bool early = at_middle_ && iterations_ == 2 && contraction_ < 0.5;
+        if (iterations_ < most_iterations_ && !early) return Attempt::no_convergence;
       }
     }
     if (size == 0.0 || eta * size <= newton_tolerance_) return Attempt::good;
@@ -192,7 +188,7 @@ double Radau::estimate(double h, bool retry) {
   const std::size_t n = x_.size();
   std::copy(xp_.begin(), xp_.end(), yp_.begin());
   for (int i = 0; i < s_; ++i) {
-    const double w = method_->error[i] / h;
+    const double w = collocation_->error[i] / h;
     const double* z = stage(Z_, i);
     for (std::size_t j = 0; j < n; ++j) yp_[j] += w * z[j];
   }
@@ -200,13 +196,13 @@ double Radau::estimate(double h, bool retry) {
   multiply_add(structure_->derivative_pattern, Fxp_, yp_, 1.0, err_);
   std::copy(err_.begin(), err_.end(), y_.begin());  // the right-hand side is needed again
   real_.solve(err_);
-  double ratio = largest_ratio(err_, true, &worst_);
+  double ratio = tolerances_.largest_ratio(err_, x_, differentiated_.data(), &worst_);
   if (ratio <= 1.0 || !retry) return ratio;
   for (std::size_t j = 0; j < n; ++j) work_[j] = x_[j] + err_[j];
   if (!residual(t_, work_, xp_, err_)) return ratio;
   for (std::size_t j = 0; j < n; ++j) err_[j] = y_[j] - err_[j];
   real_.solve(err_);
-  return largest_ratio(err_, true, &worst_);
+  return tolerances_.largest_ratio(err_, x_, differentiated_.data(), &worst_);
 }
 
 }  // namespace saltus

@@ -42,20 +42,24 @@ class Radau final : public Stepper {
   void predict(double h);
   Attempt newton(const StepEnd& end);
   bool stage_residuals(const StepEnd& end);
-  double correct();
+  double correct(const StageSystem& system, std::vector<double>& W);
   double estimate(double h, bool retry);
-  double largest_ratio(std::span<const double> v, bool differentiated_only, int* worst);
   bool residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F);
   double next_size(double size, bool rejected);
   void finish(const StepEnd& end);
   void accept(const StepEnd& end);
-  double dense_error(const StepEnd& end);
-  void quartic(const StepEnd& end);
+  double dense_error(double h);
+  bool solve_inside();
+  bool inner_residuals();
+  void add_inside();
+  void meet_slopes();
   void set_stages(int s);
+  int most_stages() const { return choice_.variable() ? 7 : choice_.stages(); }
   double* stage(std::vector<double>& v, int i) { return v.data() + static_cast<std::size_t>(i) * x_.size(); }
 
   RadauOrder choice_;
-  const Collocation* method_ = nullptr;
+  const Collocation* collocation_ = nullptr;
+  const StageSystem* method_ = nullptr;
   int s_ = 3;
   std::string name_;
   StepOptions options_;
@@ -70,14 +74,15 @@ class Radau final : public Stepper {
   ShiftedMatrix<double> real_;
   std::vector<ShiftedMatrix<Complex>> complex_;
   double factorised_for_ = 0.0;
+  bool inside_factorised_ = false;  // the matrices that only the dense output needs
   bool jacobian_current_ = false, jacobian_wanted_ = true;
   bool at_middle_ = false;  // where Jacobians are evaluated
 
   int direction_ = 1;
   std::vector<double> x_, xp_, x_old_, xp_old_, x_new_, xp_new_;
-  std::vector<double> Z_, F_, polynomial_, Fx_, Fxp_, y_, yp_, work_, err_;
+  std::vector<double> Z_, W_, F_, polynomial_, Fx_, Fxp_, y_, yp_, work_, err_;
   std::vector<Complex> complex_work_;
-  std::vector<double> complex_update_;  // sum over pairs of 2 Re(T dW), s n
+  std::vector<double> complex_update_;  // sum over pairs of 2 Re(T dW) at every stage
   double t_ = 0.0, t_old_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   double contraction_ = 1.0, shrink_ = 0.5;  // of the last Newton iteration; what to do with h when it failed
   double barred_ = std::numeric_limits<double>::infinity();  // a size at which Newton's method failed lately
@@ -85,10 +90,10 @@ class Radau final : public Stepper {
   int iterations_ = 0;
   double previous_error_ = 0.0, previous_size_ = 0.0;
   int polynomial_degree_ = 0;
-  bool has_polynomial_ = false, first_ = true, started_badly_ = false;
+  bool has_polynomial_ = false, first_ = true, guessed_ = true, started_badly_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
-  bool dense_ready_ = false;
+  bool dense_ready_ = false, start_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial
 };
 
 }  // namespace saltus

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,11 +29,32 @@ class Tolerances {
   /// The error that is allowed in variable j when it is of size `magnitude`.
   double scale(int j, double magnitude) const { return atol_[static_cast<std::size_t>(j)] + rtol_ * magnitude; }
   const double* atol() const { return atol_.data(); }
+  /// The largest |v_j| over what is allowed at x_j, over those variables for which `counts` is not zero (null: all),
+  /// and which it was (if worst is not null). Infinite if a value is not a number.
+  double largest_ratio(std::span<const double> v, std::span<const double> x, const char* counts,
+                       int* worst = nullptr) const {
+    double largest = 0.0;
+    for (std::size_t j = 0; j < v.size(); ++j) {
+      if (counts && !counts[j]) continue;
+      const double ratio = std::abs(v[j]) / scale(static_cast<int>(j), std::abs(x[j]));
+      if (ratio <= largest) continue;
+      largest = ratio;
+      if (worst) *worst = static_cast<int>(j);
+      if (std::isnan(ratio)) return std::numeric_limits<double>::infinity();
+    }
+    return largest;
+  }
 
  private:
   double rtol_ = 0.0;
   std::vector<double> atol_;
 };
+
+/// marks[j] := whether the derivative of variable j occurs.
+inline void mark_differentiated(const Structure& structure, std::vector<char>& marks) {
+  marks.resize(static_cast<std::size_t>(structure.variables));
+  for (std::size_t j = 0; j < marks.size(); ++j) marks[j] = structure.differentiated(static_cast<int>(j));
+}
 
 /// The first entry that is NaN or infinite, or -1. Integer arithmetic that vectorises: adding one to an exponent of all
 /// ones sets the sign bit.

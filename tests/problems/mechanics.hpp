@@ -28,6 +28,25 @@ inline Problem pendulum(std::vector<double> guess, double length = 1.0, double g
   return {"pendulum", r.system(), 0.0, std::move(guess), {2, 2, 3, 0, 0, 15}};
 }
 
+/// The pendulum without gravity, driven along its circle such that its speed is 0.5 + 0.4 cos wt: p' = v,
+/// v' = -lambda p + drive (-p_y, p_x), |p| = 1, all of which is known. Index 3.
+inline std::vector<double> driven_rotor_solution(double t, double w) {
+  const double angle = 0.5 * t + 0.4 / w * std::sin(w * t), speed = 0.5 + 0.4 * std::cos(w * t);
+  const double c = std::cos(angle), s = std::sin(angle);
+  return {c, s, -speed * s, speed * c, speed * speed};
+}
+inline Problem driven_rotor(double w) {
+  Recorder r;
+  const auto x = r.variables("px py vx vy lambda");
+  const Expr drive = -0.4 * w * sin(w * r.time());
+  r.equation(der(x[0]) - x[2], "kinematics x");
+  r.equation(der(x[1]) - x[3], "kinematics y");
+  r.equation(der(x[2]) + x[4] * x[0] + drive * x[1], "dynamics x");
+  r.equation(der(x[3]) + x[4] * x[1] - drive * x[0], "dynamics y");
+  r.equation(x[0] * x[0] + x[1] * x[1] - 1.0, "length");
+  return {"driven rotor", r.system(), 0.0, driven_rotor_solution(0.0, w), {2, 2, 3, 0, 0, 15}};
+}
+
 /// Closed form by Jacobi's elliptic functions: sin(theta/2) = k cd(sqrt(g) t, k^2), k = sin(pi/4).
 inline const std::vector<double> pendulum_reference{0.2750874625761, -0.9614192050991, -4.1755981009517,
                                                     -1.1947490545605, 28.2945672060672};

@@ -165,6 +165,22 @@ Problem implicit_index_1() {
   return problem;
 }
 
+Problem fast_index_1() {
+  Symbols s;
+  const auto v = s.variables(2);
+  const Expr x = v[0], y = v[1], sine = sin(4.0 * s.t), c = 4.0 * cos(4.0 * s.t);
+  const auto exact = [](double t) { return std::vector{std::sin(4.0 * t), 4.0 * std::cos(4.0 * t)}; };
+  Problem problem = make("fast index 1",
+                         {.time = s.t,
+                          .variables = v,
+                          .equations = {der(x) - y - 0.1 * (x * x - sine * sine),
+                                        y + 0.01 * y * y * y + x - c - 0.01 * c * c * c - sine}},
+                         5.0, exact(0.0), exact(5.0));
+  problem.exact = exact;
+  problem.xp0 = {4.0, 0.0};
+  return problem;
+}
+
 Problem heat(int n) {
   Symbols s;
   const auto u = s.variables(n + 2);

@@ -25,6 +25,9 @@ Problem transistor_amplifier();
 Problem index_1();
 /// x' + x'^3/10 = the same of cos(t) x, y = x x': x = exp(sin t). Fully implicit.
 Problem implicit_index_1();
+/// x' = y + (x^2 - sin^2 4t)/10, y + y^3/100 + x = the same of the solution x = sin 4t, y = 4 cos 4t. Fast, but hardly
+/// nonlinear: Newton's method bears the long steps of high orders.
+Problem fast_index_1();
 /// Heat equation on n cells with Dirichlet ends driven by algebraic equations; smooth start. Exact: e^{-lambda t} times
 /// the first eigenvector.
 Problem heat(int n);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "suites/stepper_suite.hpp"
+#include "suites/stiff_suite.hpp"
 
 namespace saltus::suite {
 namespace {
@@ -24,15 +25,15 @@ StepperCase rosenbrock_case(const char* name, const RosenbrockTableau& table, do
           .make = [&table](StepOptions options) { return make_rosenbrock(table, std::move(options)); },
           .order = order,
           .dense_order = dense_order,
-          .smooth_dense = false};
+          .smooth_dense = false,
+          .tests_all_variables = true};
 }
 
-StepperCase radau_case(const char* name, int order, double dense_order, bool smooth_dense) {
+StepperCase radau_case(const char* name, int order) {
   return {.name = name,
           .make = [order](StepOptions options) { return make_radau(std::move(options), {.order = order}); },
           .order = static_cast<double>(order),
-          .dense_order = dense_order,
-          .smooth_dense = smooth_dense,
+          .dense_order = order - 1.0,
           .make_for_order =
               [order](StepOptions options) {
                 return make_radau(std::move(options), {.order = order, .fixed_iterations = 15});
@@ -50,22 +51,22 @@ INSTANTIATE_TEST_SUITE_P(Explicit, StepperSuite,
                                            explicit_case("DormandPrince8", dormand_prince_8(), 8, 7)),
                          case_name);
 
-INSTANTIATE_TEST_SUITE_P(Rosenbrock, StepperSuite,
-                         ::testing::Values(rosenbrock_case("Rodas4", rodas_4(), 4, 3),
-                                           rosenbrock_case("Rodas5P", rodas_5p(), 5, 4)),
-                         case_name);
+const auto rosenbrock_cases =
+    ::testing::Values(rosenbrock_case("Rodas4", rodas_4(), 4, 3), rosenbrock_case("Rodas5P", rodas_5p(), 5, 4));
+INSTANTIATE_TEST_SUITE_P(Rosenbrock, StepperSuite, rosenbrock_cases, case_name);
+INSTANTIATE_TEST_SUITE_P(Rosenbrock, StiffSuite, rosenbrock_cases, case_name);
 
 /// The order varies with the problem; for the measurement it is fixed.
 StepperCase variable_radau_case() {
-  StepperCase radau = radau_case("Radau", 9, 5, false);
+  StepperCase radau = radau_case("Radau", 9);
   radau.make = [](StepOptions options) { return make_radau(std::move(options), {.order = 0}); };
   return radau;
 }
 
-INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite,
-                         ::testing::Values(radau_case("Radau5", 5, 4, true), radau_case("Radau9", 9, 5, false),
-                                           radau_case("Radau13", 13, 7, false), variable_radau_case()),
-                         case_name);
+const auto radau_cases = ::testing::Values(radau_case("Radau5", 5), radau_case("Radau9", 9), radau_case("Radau13", 13),
+                                           variable_radau_case());
+INSTANTIATE_TEST_SUITE_P(Radau, StepperSuite, radau_cases, case_name);
+INSTANTIATE_TEST_SUITE_P(Radau, StiffSuite, radau_cases, case_name);
 
 /// The order varies with the solution; for the measurement it is fixed. The first step is one of the starting method.
 StepperCase bdf_case() {
@@ -74,6 +75,7 @@ StepperCase bdf_case() {
           .order = 5,
           .dense_order = 4,
           .fewest_steps = 24,
+          .restart_steps = 3,  // order 4 first
           .smooth_dense = false,
           .make_for_order =
               [](StepOptions options) {
@@ -82,6 +84,7 @@ StepperCase bdf_case() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bdf, StepperSuite, ::testing::Values(bdf_case()), case_name);
+INSTANTIATE_TEST_SUITE_P(Bdf, StiffSuite, ::testing::Values(bdf_case()), case_name);
 
 /// The order is that of the tolerance in use; for the measurement it is fixed.
 StepperCase taylor_case(int order) {

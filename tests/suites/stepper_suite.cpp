@@ -116,6 +116,63 @@ double measured_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>
   return std::log2(errors[errors.size() - 3] / errors.back());
 }
 
+namespace {
+
+/// By the central difference of order 6.
+std::vector<double> slope(const std::function<std::vector<double>(double)>& x, double t) {
+  const double d = 2e-3;
+  std::vector<double> sum(x(t).size());
+  const double weights[] = {45.0, -9.0, 1.0};
+  for (int k = 1; k <= 3; ++k) {
+    const std::vector<double> before = x(t - k * d), after = x(t + k * d);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weights[k - 1] * (after[j] - before[j]) / (60.0 * d);
+  }
+  return sum;
+}
+
+}  // namespace
+
+KnownSolution known_solution(problem::Problem& problem) {
+  return {.t0 = problem.t0,
+          .t1 = problem.t1,
+          .exact = problem.exact,
+          .system_at = [&problem](double, std::span<const double>, std::span<const double>) -> System& {
+            return *problem.system;
+          }};
+}
+
+double measured_dense_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make,
+                            const KnownSolution& known, double floor, double longest) {
+  const int places = 12;
+  const auto error_inside = [&](double h) {
+    double largest = 0.0;
+    auto stepper = make(fixed_steps(h));
+    for (int place = 0; place < places; ++place) {
+      const double t0 = known.t0 + (known.t1 - known.t0) * place / places;
+      const std::vector<double> x0 = known.exact(t0);
+      std::vector<double> x(x0.size()), xp = slope(known.exact, t0);
+      stepper->start(known.system_at(t0, x0, xp), {.t = t0, .x = x0, .xp = xp});
+      EXPECT_TRUE(stepper->advance(t0 + 2.0 * h).ok());
+      const DensePolynomial& p = stepper->dense();
+      EXPECT_NEAR(p.t1(), t0 + h, 1e-14);
+      for (int i = 1; i < 16; ++i) {
+        const double t = t0 + h * i / 16.0;
+        p.evaluate(t, x);
+        largest = std::max(largest, distance(x, known.exact(t)));
+      }
+    }
+    return largest;
+  };
+  std::vector<double> errors;
+  for (double h = longest; h > 1e-5; h *= M_SQRT1_2) {
+    const double error = error_inside(h);
+    if (error < floor) break;
+    errors.push_back(error);
+  }
+  if (errors.size() < 3) return 0.0;
+  return std::log2(errors[errors.size() - 3] / errors.back());
+}
+
 TEST_P(StepperSuite, HasItsOrder) {
   const auto make = [](StepOptions options) { return GetParam().exact(std::move(options)); };
   for (auto& problem : {std::make_shared<problem::Problem>(GetParam().order < 9 ? problem::exponential_of_sine()
@@ -123,40 +180,22 @@ TEST_P(StepperSuite, HasItsOrder) {
                         std::make_shared<problem::Problem>(problem::kepler(0.1))}) {
     // rounding: 1e-16 times the amplification of the problem, times the root of the number of steps
     const bool scalar = problem->x0.size() < 4;
-    const double slope = measured_order(make, *problem, GetParam().order, scalar ? 2e-13 : 1e-12, GetParam().fewest_steps);
+    const double slope =
+        measured_order(make, *problem, GetParam().order, scalar ? 2e-13 : 1e-12, GetParam().fewest_steps);
     RecordProperty(scalar ? "order_scalar" : "order_kepler", std::to_string(slope));
     EXPECT_NEAR(slope, GetParam().order, 0.3) << problem->name;
   }
 }
 
 TEST_P(StepperSuite, HasDenseOutputOfItsOrder) {
-  // one step from exact values at many places of an orbit; the largest error inside the step falls like h^(q+1)
-  auto problem = problem::kepler();
-  const auto error_inside = [&](double h) {
-    double largest = 0.0;
-    auto stepper = GetParam().exact(fixed_steps(h));
-    std::vector<double> x(4), xp(4);
-    for (int place = 0; place < 12; ++place) {
-      const double t0 = 0.5 * place;
-      const auto x0 = problem.exact(t0);
-      problem.system->rhs(t0, x0, xp);
-      stepper->start(*problem.system, {.t = t0, .x = x0, .xp = xp});
-      EXPECT_TRUE(stepper->advance(t0 + 2.0 * h).ok());
-      const DensePolynomial& p = stepper->dense();
-      EXPECT_NEAR(p.t1(), t0 + h, 1e-14);
-      for (int i = 1; i < 16; ++i) {
-        const double t = t0 + h * i / 16.0;
-        p.evaluate(t, x);
-        largest = std::max(largest, distance(x, problem.exact(t)));
-      }
-    }
-    return largest;
-  };
-  double h = 0.4, coarse = error_inside(h);
-  while (coarse > 1e-8) coarse = error_inside(h *= 0.5);
-  const double fine = error_inside(h / 2.0);
-  ASSERT_GT(fine, 1e-14);
-  EXPECT_NEAR(std::log2(coarse / fine), GetParam().dense_order + 1.0, 0.3) << "errors " << coarse << ", " << fine;
+  // one step from exact values at many places of an orbit
+  auto problem = problem::kepler(0.1);
+  const double slope = measured_dense_order([](StepOptions o) { return GetParam().exact(std::move(o)); },
+                                            known_solution(problem), 5e-13);
+  RecordProperty("order", std::to_string(slope - 1.0));
+  // the error at the end of the step, of the method's own order, may be the larger one until rounding hides both
+  EXPECT_GT(slope, GetParam().dense_order + 1.0 - 0.3);
+  EXPECT_LT(slope, std::max(GetParam().dense_order, GetParam().order) + 1.0 + 0.3);
 }
 
 TEST_P(StepperSuite, DenseOutputMeetsBothEnds) {
@@ -206,6 +245,8 @@ TEST_P(StepperSuite, KeepsTheErrorProportionalToTheTolerance) {
   RecordProperty("most", std::to_string(most));
   EXPECT_LT(most, 30.0);
   EXPECT_GT(least, 1.0 / 30.0);
+  // of a method of order p that controls local errors: 10^(6/(p+1)), 10 for BDF, and the luck of cancelling errors
+  EXPECT_LT(most / least, 30.0);
 }
 
 TEST_P(StepperSuite, GoesOnAfterARestartAtFullOrder) {
@@ -232,8 +273,7 @@ TEST_P(StepperSuite, GoesOnAfterARestartAtFullOrder) {
     x.assign(again->x().begin(), again->x().end());
     step = again->next_step();
   }
-  // each restart may add the step that it cuts, and one that its error history would have spared
-  EXPECT_LE(again->statistics().steps, whole.steps + 2 * pieces);
+  EXPECT_LE(again->statistics().steps, whole.steps + GetParam().restart_steps * pieces);
   EXPECT_LT(distance(x, problem.x1), 3.0 * error + 1e-7);
 }
 

@@ -16,10 +16,12 @@ namespace saltus::suite {
 struct StepperCase {
   std::string name;
   std::function<std::unique_ptr<Stepper>(StepOptions)> make;
-  double order = 0;          ///< to be measured with fixed steps
-  double dense_order = 0;    ///< q: the polynomial's error within one step behaves like h^(q+1)
-  double fewest_steps = 6;   ///< to begin the measurement with
-  bool smooth_dense = true;  ///< the polynomial has the slopes of the solution at both ends
+  double order = 0;         ///< to be measured with fixed steps
+  double dense_order = 0;   ///< q: the polynomial's error within one step behaves like h^(q+1)
+  double fewest_steps = 6;  ///< to begin the measurement with
+  int restart_steps = 2;    ///< that a restart may add: the one that it cuts, and one that an error history would spare
+  bool smooth_dense = true;          ///< the polynomial has the slopes of the solution at both ends
+  bool tests_all_variables = false;  ///< the error test looks at algebraic variables, too
   /// For implicit methods: the same method with Newton iterations to the last digit, so that fixed steps show the
   /// order.
   std::function<std::unique_ptr<Stepper>(StepOptions)> make_for_order = {};
@@ -46,5 +48,19 @@ double error_at_end(Stepper& stepper, problem::Problem& problem);
 /// small from the beginning.
 double measured_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make, problem::Problem& problem,
                       double expected, double floor, double fewest = 6.0);
+
+/// A solution that is known everywhere, and the system at a point of it (reduced systems begin anew there).
+struct KnownSolution {
+  double t0 = 0.0, t1 = 1.0;
+  std::function<std::vector<double>(double)> exact;
+  std::function<System&(double t, std::span<const double> x, std::span<const double> xp)> system_at;
+};
+KnownSolution known_solution(problem::Problem& problem);
+
+/// The same for the dense output: the largest error inside one step of size h <= longest from exact values at a dozen
+/// places of the run, which behaves like h^(q+1) for a polynomial of order q. Slopes to start with are difference
+/// quotients.
+double measured_dense_order(const std::function<std::unique_ptr<Stepper>(StepOptions)>& make,
+                            const KnownSolution& known, double floor, double longest = 1.0);
 
 }  // namespace saltus::suite

@@ -21,9 +21,10 @@ struct RadauOptions {
 /// order than the method, the tolerance is rescaled inside so that the error of the result is proportional to what was
 /// asked for.
 ///
-/// Dense output: for order 5 a quartic with the exact slopes at both ends and one more collocation point (one
-/// evaluation and one solution with the factors that are there), of order 4 for differentiated variables; for orders 9
-/// and 13 the collocation polynomial, of order 5 and 7.
+/// Dense output: the polynomial of degree 2s-2 (s stages) through both ends of the step that satisfies the equations at
+/// 2s-3 points inside, of order 4, 8 or 12 for all variables; of explicit ODEs it has the slopes at both ends, too. It
+/// costs 2s-3 evaluations once or twice when it is first asked for after a step. Where the collocation polynomial, of
+/// order s, differs by less than a thousandth of the tolerance or the iteration does not converge, it is that one.
 ///
 /// `start` throws UsageError if the system is not square, or a DAE without xp.
 std::unique_ptr<Stepper> make_radau(StepOptions options, RadauOptions radau = {});

@@ -51,6 +51,7 @@ Entries entries_beside(System& system, double t, std::span<const double> X) {
   return entries_at(system, t, moved);
 }
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double noise_factor = 50.0;  // a value is noise if it changes by more than 1/50 of itself within some ulp
 
 template <class Visit>
@@ -73,12 +74,6 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
   drop_noise(e.Fx, beside.Fx);
   drop_noise(e.Fxp, beside.Fxp);
   drop_noise(e.forces, beside.forces);
-  std::vector<double> largest(static_cast<std::size_t>(m), 0.0);
-  const auto note = [&](int i, int, double v) {
-    if (std::isfinite(v)) largest[i] = std::max(largest[i], std::abs(v));
-  };
-  for_each(s.state_pattern, e.Fx, note);
-  for_each(s.derivative_pattern, e.Fxp, note);
 
   // Normal equations, small and well conditioned thanks to the regularisation. Entries that come out small are
   // repeatedly given less weight: they are small by accident of the point (a product with a value near zero), and say
@@ -92,13 +87,23 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
     const double deviation = std::min(deviation_in_bits, 0.0) / tolerance_in_bits;
     return first ? 1.0 : 1.0 / (1.0 + deviation * deviation);
   };
+  // Logarithms of the largest entries of the rows in the scaling of the pass before, without the rows' factors.
+  std::vector<double> largest(static_cast<std::size_t>(m));
+  const double ignored = rule.threshold > 0.0 ? std::log2(rule.threshold) : -infinity;
+  const auto note = [&](bool derivative) {
+    return [&, derivative](int i, int j, double v) {
+      if (std::isfinite(v) && v != 0.0)
+        largest[i] = std::max(largest[i], std::log2(std::abs(v)) + z[m + j] - (derivative ? z[m + n] : 0.0));
+    };
+  };
   const auto add = [&](bool derivative) {
     return [&, derivative](int i, int j, double v) {
-      if (!std::isfinite(v) || v == 0.0 || std::abs(v) <= rule.threshold * largest[i]) return;
+      if (!std::isfinite(v) || v == 0.0) return;
       const int place[] = {i, m + j, m + n};
       const double sign[] = {1.0, 1.0, derivative ? -1.0 : 0.0};
-      const double logarithm = std::log2(std::abs(v));
-      const double weight = weight_of(logarithm + z[i] + z[m + j] + sign[2] * z[m + n]);
+      const double logarithm = std::log2(std::abs(v)), in_row = logarithm + z[m + j] + sign[2] * z[m + n];
+      if (!first && in_row <= ignored + largest[i]) return;
+      const double weight = weight_of(in_row + z[i]);
       for (int p = 0; p < 3; ++p) {
         for (int q = 0; q < 3; ++q) A(place[p], place[q]) += weight * sign[p] * sign[q];
         b[place[p]] -= weight * sign[p] * logarithm;
@@ -126,6 +131,9 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
   for (int pass = 0; pass < 8; ++pass, first = false) {
     A.reset(size, size);
     b.assign(static_cast<std::size_t>(size), 0.0);
+    std::ranges::fill(largest, -infinity);
+    for_each(s.state_pattern, e.Fx, note(false));
+    for_each(s.derivative_pattern, e.Fxp, note(true));
     for_each(s.state_pattern, e.Fx, add(false));
     for_each(s.derivative_pattern, e.Fxp, add(true));
     for (int k = 0; k < size; ++k) A(k, k) += by_sizes ? regularisation : of_sizes;

@@ -288,43 +288,12 @@ void examine_neighbours(System& system, double t, const CharacteristicOptions& o
   if (differs) result.status = AnalysisStatus::singular_point;
 }
 
-// Whether the columns of the array have sizes so much alike that an entry of 1e-14 of its row means nothing.
-bool in_ordinary_units(const CharacteristicValues& result) {
-  constexpr double wide = 1e8;
-  double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;
-  for (const double scale : result.variable_scale)
-    for (const double size : {scale, scale / result.time_scale}) {
-      smallest = std::min(smallest, size);
-      largest = std::max(largest, size);
-    }
-  return largest <= wide * smallest;
-}
-
-// Rank decisions alone, with and without the smallest entries. In ordinary units these are accidents of the point; in
-// others they may be all that there is. Where it matters and the answers differ, none of them is clear.
+// Rank decisions alone.
 void decide_by_ranks(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
                      CharacteristicValues& result) {
-  const auto attempt = [&](const ScalingRule& rule) {
-    CharacteristicValues found = result;
-    PointAnalysis(system, result.structure, options, rule).run(t, x, found);
-    if (options.neighbours && found.status != AnalysisStatus::undecided)
-      examine_neighbours(system, t, options, rule, found);
-    return found;
-  };
-  CharacteristicValues without = attempt(ordinary_units);
-  const bool ordinary = in_ordinary_units(without), clear = without.status == AnalysisStatus::clear;
-  const auto ignored_nothing = [&] {
-    const ArrayScaling all = scale_array(system, t, without.X, all_entries);
-    return all.variable == without.variable_scale && all.time == without.time_scale;
-  };
-  if (ordinary && (!clear || ignored_nothing())) {
-    result = std::move(without);
-    return;
-  }
-  CharacteristicValues with = attempt(any_units);
-  const bool agree = with.numbers == without.numbers;
-  result = std::move(ordinary ? without : with);
-  if (result.status == AnalysisStatus::clear && !agree) result.status = AnalysisStatus::grey;
+  PointAnalysis(system, result.structure, options, sized).run(t, x, result);
+  if (options.neighbours && result.status != AnalysisStatus::undecided)
+    examine_neighbours(system, t, options, sized, result);
 }
 
 // The analysis of systems whose structure has a certificate at a consistent point near the guess: differential and

@@ -199,6 +199,19 @@ class Iteration {
   std::vector<int> free_;
 };
 
+// Values that the iteration moved to within its errors of zero become zero, and it has to show that they are something
+// else. Left as they are they would be taken for the sizes of their variables, and entries that contain them for small
+// units. Corrections are as wrong as the weights of the preference differ.
+bool remove_noise(std::span<const double> column, std::span<const double> guess, double noise, std::span<double> X) {
+  bool found = false;
+  for (std::size_t k = 0; k < X.size(); ++k)
+    if (X[k] != guess[k] && X[k] != 0.0 && std::abs(X[k]) <= noise * std::max(column[k], std::abs(guess[k]))) {
+      X[k] = 0.0;
+      found = true;
+    }
+  return found;
+}
+
 }  // namespace
 
 ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, double t, int level, std::span<double> X,
@@ -213,6 +226,17 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
     Iteration iteration(array, scaling, t, level, X, options);
     if (options.presolve) iteration.run(true, 6, attempt);
     if (attempt.finite) iteration.run(false, options.iterations, attempt);
+    if (attempt.finite && attempt.converged) {
+      const std::vector<double> found(X.begin(), X.end()), column = column_factors(scaling, level);
+      const double spread = options.preference.empty() ? 1.0 : std::ranges::min(options.preference);
+      if (remove_noise(column, guess, std::min(1e-13 / spread, 1e-7), X)) {
+        ArrayNewtonResult again;
+        iteration.run(true, 5, again);
+        if (!(again.finite && again.residual <= attempt.residual + 1e-13 * (1.0 + attempt.reference)))
+          std::ranges::copy(found, X.begin());
+      }
+      remove_noise(column, guess, 1e-13, X);
+    }
     if (attempt.finite && options.conditions) iteration.report(attempt);
     const bool solved = attempt.finite && attempt.converged && attempt.residual <= 1e-8 * (1.0 + attempt.reference);
     // keep the first attempt unless the second one is better in kind

@@ -18,7 +18,7 @@ namespace saltus {
 namespace {
 
 double power_of_two(double exponent) {
-  return std::exp2(std::round(std::clamp(exponent, -500.0, 500.0)));
+  return std::exp2(std::clamp(exponent, -500.0, 500.0));
 }
 
 struct Entries {
@@ -51,14 +51,47 @@ Entries entries_beside(System& system, double t, std::span<const double> X) {
   return entries_at(system, t, moved);
 }
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double noise_factor = 50.0;  // a value is noise if it changes by more than 1/50 of itself within some ulp
-
 template <class Visit>
 void for_each(const SparsePattern& p, std::span<const double> values, Visit visit) {
   for (int j = 0; j < p.columns; ++j)
     for (int k = p.start[j]; k < p.start[j + 1]; ++k) visit(p.row[k], j, values[k]);
 }
+
+// A second derivative of equation `row` with respect to `column` and `other`.
+struct SecondDerivative {
+  int row, column, other;
+  double value;
+};
+
+// From Taylor coefficients of F_x along x + s step e_k. The step is so small that what is linear in it is at least 2^-600
+// and what is quadratic (F_x' depends on x, and x' = step e_k) below that, for derivatives between 2^-200 and 2^200. Where
+// F_x depends on t nothing is seen of it.
+std::vector<SecondDerivative> second_derivatives(System& system, double t, std::span<const double> x) {
+  std::vector<SecondDerivative> found;
+  const Structure& s = system.structure();
+  if (s.linear || !s.taylor) return found;
+  constexpr double step = 0x1p-400, smallest = 0x1p-600;
+  const auto n = static_cast<std::size_t>(s.variables), entries = s.state_pattern.row.size();
+  std::vector<double> X(3 * n, 0.0), F(2 * static_cast<std::size_t>(s.equations)), Fx(2 * entries),
+      Fxp(2 * s.derivative_pattern.row.size());
+  std::ranges::copy(x, X.begin());
+  system.taylor_jacobian(t, 1, X, F, Fx, Fxp);
+  const std::vector<double> still(Fx.begin() + static_cast<std::ptrdiff_t>(entries), Fx.end());
+  for (int k = 0; k < s.variables; ++k) {
+    if (s.state_pattern.start[k] == s.state_pattern.start[k + 1]) continue;
+    X[n + static_cast<std::size_t>(k)] = step;
+    system.taylor_jacobian(t, 1, X, F, Fx, Fxp);
+    X[n + static_cast<std::size_t>(k)] = 0.0;
+    for_each(s.state_pattern, still, [&, place = entries](int i, int j, double before) mutable {
+      const double value = Fx[place++];
+      if (before == 0.0 && std::isfinite(value) && std::abs(value) > smallest) found.push_back({i, j, k, value / step});
+    });
+  }
+  return found;
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double noise_factor = 50.0;  // a value is noise if it changes by more than 1/50 of itself within some ulp
 
 }  // namespace
 
@@ -78,8 +111,10 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
   // Normal equations, small and well conditioned thanks to the regularisation. Entries that come out small are
   // repeatedly given less weight: they are small by accident of the point (a product with a value near zero), and say
   // nothing about units.
-  constexpr double of_sizes = 1e-4, regularisation = 1e-8, tolerance_in_bits = 5.0;
+  constexpr double of_sizes = 1e-4, of_second_derivatives = 1e-6, regularisation = 1e-10, tolerance_in_bits = 5.0;
   const bool by_sizes = rule.sizes == SizesFrom::values;
+  const std::vector<SecondDerivative> second =
+      by_sizes ? second_derivatives(system, t, X.first(static_cast<std::size_t>(n))) : std::vector<SecondDerivative>{};
   Matrix A;
   std::vector<double> b, z(static_cast<std::size_t>(size), 0.0);
   bool first = true;
@@ -127,6 +162,15 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
     A(i, i) += weight;
     b[i] -= weight * logarithm;
   };
+  const auto add_second = [&](const SecondDerivative& d) {
+    const int place[] = {d.row, m + d.column, m + d.other};
+    const double logarithm = std::log2(std::abs(d.value));
+    const double weight = of_second_derivatives * weight_of(logarithm + z[place[0]] + z[place[1]] + z[place[2]]);
+    for (const int p : place) {
+      for (const int q : place) A(p, q) += weight;
+      b[p] -= weight * logarithm;
+    }
+  };
   DenseLu lu;
   for (int pass = 0; pass < 8; ++pass, first = false) {
     A.reset(size, size);
@@ -137,6 +181,7 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
     for_each(s.state_pattern, e.Fx, add(false));
     for_each(s.derivative_pattern, e.Fxp, add(true));
     for (int k = 0; k < size; ++k) A(k, k) += by_sizes ? regularisation : of_sizes;
+    for (const SecondDerivative& d : second) add_second(d);
     for (int i = 0; i < m && by_sizes; ++i) add_force(i, e.forces[i]);
     for (int j = 0; j < n; ++j) {
       if (!by_sizes) {

@@ -74,7 +74,7 @@ class Iteration {
         result.corrections.push_back(length);
         ++result.iterations;
       }
-      const double relative = relative_length(step, damping);
+      const double relative = relative_length(step);  // not of a damped step: that is short because it failed
       result.converged = polished || relative <= options_.tolerance;
       polished |= relative <= 1e-15 || (hold_state && result.converged);
     }
@@ -179,10 +179,10 @@ class Iteration {
   }
 
   // Component by component: one large component must not hide the error of another.
-  double relative_length(std::span<const double> step, double damping) const {
+  double relative_length(std::span<const double> step) const {
     double largest = 0.0;
     for (std::size_t k = 0; k < free_.size(); ++k)
-      largest = std::max(largest, damping * std::abs(step[k]) / (1.0 + std::abs(X_[free_[k]] / column_[free_[k]])));
+      largest = std::max(largest, std::abs(step[k]) / (1.0 + std::abs(X_[free_[k]] / column_[free_[k]])));
     return largest;
   }
 
@@ -219,14 +219,14 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
   const std::vector<double> guess(X.begin(), X.end());
   std::vector<double> best;
   ArrayNewtonResult result;
-  for (const ScalingRule& rule : {ScalingRule{cautious.threshold, options.scaling.sizes}, options.scaling}) {
+  for (const ScalingRule& rule : {cautious(options.scaling), options.scaling}) {
     std::ranges::copy(guess, X.begin());
     scaling = scale_array(array.system(), t, X, rule);
     ArrayNewtonResult attempt;
     Iteration iteration(array, scaling, t, level, X, options);
     if (options.presolve) iteration.run(true, 6, attempt);
     if (attempt.finite) iteration.run(false, options.iterations, attempt);
-    if (attempt.finite && attempt.converged) {
+    if (attempt.finite && attempt.converged && rule.unit_free) {
       const std::vector<double> found(X.begin(), X.end()), column = column_factors(scaling, level);
       const double spread = options.preference.empty() ? 1.0 : std::ranges::min(options.preference);
       if (remove_noise(column, guess, std::min(1e-13 / spread, 1e-7), X)) {

@@ -18,7 +18,7 @@ namespace saltus {
 namespace {
 
 double power_of_two(double exponent) {
-  return std::exp2(std::clamp(exponent, -500.0, 500.0));
+  return std::exp2(std::round(std::clamp(exponent, -500.0, 500.0)));
 }
 
 struct Entries {
@@ -36,19 +36,8 @@ Entries entries_at(System& system, double t, std::span<const double> X) {
   return e;
 }
 
-// Entries at a point some ulp away; the signs come from a fixed sequence.
 Entries entries_beside(System& system, double t, std::span<const double> X) {
-  constexpr double ulps = 4.0 * std::numeric_limits<double>::epsilon();
-  const auto n = static_cast<std::size_t>(system.structure().variables);
-  std::vector<double> moved(X.begin(), X.begin() + static_cast<std::ptrdiff_t>(2 * n));
-  std::uint64_t bits = 0x9e3779b97f4a7c15ULL;
-  for (double& value : moved) {
-    bits ^= bits << 13;
-    bits ^= bits >> 7;
-    bits ^= bits << 17;
-    value *= bits & 1U ? 1.0 + ulps : 1.0 - ulps;
-  }
-  return entries_at(system, t, moved);
+  return entries_at(system, t, some_ulps_beside(X.first(2 * static_cast<std::size_t>(system.structure().variables))));
 }
 
 template <class Visit>
@@ -95,14 +84,20 @@ constexpr double noise_factor = 50.0;  // a value is noise if it changes by more
 
 }  // namespace
 
+ScalingRule cautious(ScalingRule rule) {
+  rule.threshold = 1e-6;
+  if (rule.unit_free) rule.noise_factor = 1e9;
+  return rule;
+}
+
 ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule) {
   const Structure& s = system.structure();
   const int m = s.equations, n = s.variables, size = m + n + 1;
   Entries e = entries_at(system, t, X);
   const Entries beside = entries_beside(system, t, X);
-  const auto drop_noise = [](std::vector<double>& values, const std::vector<double>& other) {
+  const auto drop_noise = [&rule](std::vector<double>& values, const std::vector<double>& other) {
     for (std::size_t k = 0; k < values.size(); ++k)
-      if (std::abs(values[k]) < noise_factor * std::abs(values[k] - other[k])) values[k] = 0.0;
+      if (std::abs(values[k]) < rule.noise_factor * std::abs(values[k] - other[k])) values[k] = 0.0;
   };
   drop_noise(e.Fx, beside.Fx);
   drop_noise(e.Fxp, beside.Fxp);
@@ -114,7 +109,7 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
   constexpr double of_sizes = 1e-4, of_second_derivatives = 1e-6, regularisation = 1e-10, tolerance_in_bits = 5.0;
   const bool by_sizes = rule.sizes == SizesFrom::values;
   const std::vector<SecondDerivative> second =
-      by_sizes ? second_derivatives(system, t, X.first(static_cast<std::size_t>(n))) : std::vector<SecondDerivative>{};
+      rule.unit_free ? second_derivatives(system, t, X.first(static_cast<std::size_t>(n))) : std::vector<SecondDerivative>{};
   Matrix A;
   std::vector<double> b, z(static_cast<std::size_t>(size), 0.0);
   bool first = true;
@@ -196,9 +191,14 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
     lu.solve(b);
     z = b;
   }
+  // Powers of two respect nominal values that are nearly right; where nothing shall depend on units, rounding may not
+  // either: corrections of minimum norm would lead elsewhere.
+  const auto factor = [&rule](double exponent) {
+    return rule.unit_free ? std::exp2(std::clamp(exponent, -500.0, 500.0)) : power_of_two(exponent);
+  };
   ArrayScaling scaling;
-  for (int j = 0; j < n; ++j) scaling.variable.push_back(power_of_two(z[m + j]));
-  scaling.time = power_of_two(z[m + n]);
+  for (int j = 0; j < n; ++j) scaling.variable.push_back(factor(z[m + j]));
+  scaling.time = factor(z[m + n]);
   scale_equations(system, t, X, scaling);
   return scaling;
 }
@@ -229,6 +229,19 @@ void scale_equations(System& system, double t, std::span<const double> X, ArrayS
   if (largest == 0.0) largest = 1.0;
   scaling.equation.assign(m, 1.0);
   for (std::size_t i = 0; i < m; ++i) scaling.equation[i] = power_of_two(-std::log2(noise(i) ? largest : size[i]));
+}
+
+std::vector<double> some_ulps_beside(std::span<const double> X) {
+  constexpr double ulps = 4.0 * std::numeric_limits<double>::epsilon();
+  std::vector<double> moved(X.begin(), X.end());
+  std::uint64_t bits = 0x9e3779b97f4a7c15ULL;
+  for (double& value : moved) {
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
+    value *= bits & 1U ? 1.0 + ulps : 1.0 - ulps;
+  }
+  return moved;
 }
 
 std::vector<double> row_factors(const ArrayScaling& scaling, int level) {

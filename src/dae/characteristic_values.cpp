@@ -62,11 +62,6 @@ class PointAnalysis {
   void run(double t, std::span<const double> x, CharacteristicValues& result) {
     t_ = t;
     X_.assign(x.begin(), x.end());
-    if (project_ && newton_.scaling.threshold == 0.0) {
-      std::vector<double> guess = X_;
-      guess.resize(2 * guess.size(), 0.0);
-      scaling_at_guess_ = scale_array(array_.system(), t, guess, newton_.scaling);
-    }
     int corank = 0, candidate = -1;
     bool grey = false;
     for (int k = 0; k <= options_.max_level + 1; ++k) {
@@ -182,21 +177,8 @@ class PointAnalysis {
     if (!newton.finite) return false;
     // contradictory equations have no solution set; the nearest point is as good as any
     solved_ = newton.residual <= 1e-8 * (1.0 + newton.reference);
-    doubtful_ = (!newton.converged && !solved_) || scales_ran_away();
+    doubtful_ = !newton.converged && !solved_;
     return true;
-  }
-
-  // Entries that are tiny by accident of the point (a product with a value near zero) look like bad units, and make any
-  // matrix look regular or singular. The sign of it is that scales at the point have little to do with those at the
-  // guess.
-  bool scales_ran_away() {
-    constexpr double far = 1e8;
-    const auto differ = [](double a, double b) { return a > far * b || b > far * a; };
-    if (scaling_at_guess_.variable.empty()) return false;
-    bool away = differ(scaling_.time, scaling_at_guess_.time);
-    for (std::size_t j = 0; j < scaling_.variable.size(); ++j)
-      away |= differ(scaling_.variable[j], scaling_at_guess_.variable[j]);
-    return away;
   }
 
   void accept(int k, const LevelResult& level, CharacteristicValues& result) {
@@ -221,7 +203,7 @@ class PointAnalysis {
   DerivativeArray array_;
   const CharacteristicOptions& options_;
   ArrayNewtonOptions newton_;
-  ArrayScaling scaling_, scaling_at_guess_;
+  ArrayScaling scaling_;
   int n_, m_;
   double t_ = 0.0;
   bool project_ = true, doubtful_ = false, solved_ = true;
@@ -291,9 +273,9 @@ void examine_neighbours(System& system, double t, const CharacteristicOptions& o
 // Rank decisions alone.
 void decide_by_ranks(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
                      CharacteristicValues& result) {
-  PointAnalysis(system, result.structure, options, sized).run(t, x, result);
+  PointAnalysis(system, result.structure, options, any_units).run(t, x, result);
   if (options.neighbours && result.status != AnalysisStatus::undecided)
-    examine_neighbours(system, t, options, sized, result);
+    examine_neighbours(system, t, options, any_units, result);
 }
 
 // The analysis of systems whose structure has a certificate at a consistent point near the guess: differential and

@@ -199,19 +199,6 @@ class Iteration {
   std::vector<int> free_;
 };
 
-// Values that the iteration moved to within its errors of zero become zero, and it has to show that they are something
-// else. Left as they are they would be taken for the sizes of their variables, and entries that contain them for small
-// units. Corrections are as wrong as the weights of the preference differ.
-bool remove_noise(std::span<const double> column, std::span<const double> guess, double noise, std::span<double> X) {
-  bool found = false;
-  for (std::size_t k = 0; k < X.size(); ++k)
-    if (X[k] != guess[k] && X[k] != 0.0 && std::abs(X[k]) <= noise * std::max(column[k], std::abs(guess[k]))) {
-      X[k] = 0.0;
-      found = true;
-    }
-  return found;
-}
-
 }  // namespace
 
 ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, double t, int level, std::span<double> X,
@@ -227,6 +214,7 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
     if (options.presolve) iteration.run(true, 6, attempt);
     if (attempt.finite) iteration.run(false, options.iterations, attempt);
     if (attempt.finite && attempt.converged && rule.unit_free) {
+      // corrections are as wrong as the weights of the preference differ, so the array has to be solved again without
       const std::vector<double> found(X.begin(), X.end()), column = column_factors(scaling, level);
       const double spread = options.preference.empty() ? 1.0 : std::ranges::min(options.preference);
       if (remove_noise(column, guess, std::min(1e-13 / spread, 1e-7), X)) {

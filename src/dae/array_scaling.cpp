@@ -244,6 +244,17 @@ std::vector<double> some_ulps_beside(std::span<const double> X) {
   return moved;
 }
 
+bool remove_noise(std::span<const double> column, std::span<const double> guess, double noise, std::span<double> X) {
+  bool found = false;
+  for (std::size_t k = 0; k < X.size(); ++k) {
+    const double before = k < guess.size() ? guess[k] : 0.0;
+    if (X[k] == before || X[k] == 0.0 || std::abs(X[k]) > noise * std::max(column[k], std::abs(before))) continue;
+    X[k] = 0.0;
+    found = true;
+  }
+  return found;
+}
+
 std::vector<double> row_factors(const ArrayScaling& scaling, int level) {
   std::vector<double> factors;
   factors.reserve(scaling.equation.size() * static_cast<std::size_t>(level + 1));

@@ -46,6 +46,11 @@ void scale_equations(System& system, double t, std::span<const double> X, ArrayS
 /// X with every value changed by 4 ulp, with signs from a fixed sequence: what changes much there is rounding noise.
 std::vector<double> some_ulps_beside(std::span<const double> X);
 
+/// Values that an iteration moved from `guess` (missing ones: 0) to within `noise` times its column factors of zero become
+/// zero. Left as they are they would be taken for the sizes of their variables, and entries that contain them for small
+/// units. Returns whether there were any.
+bool remove_noise(std::span<const double> column, std::span<const double> guess, double noise, std::span<double> X);
+
 /// Row factors of the array, rows(level) values, and column factors, columns(level) values.
 std::vector<double> row_factors(const ArrayScaling& scaling, int level);
 std::vector<double> column_factors(const ArrayScaling& scaling, int level);

@@ -295,8 +295,9 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   X.resize(static_cast<std::size_t>(array.level() + 2) * n, 0.0);
   StructuredOptions solve;
   solve.preference = correction_preference(s, structure);
+  ArrayScaling scaling;
   if (dense) {
-    const ArrayScaling scaling = scale_array(system, t, X, any_units);
+    scaling = scale_array(system, t, X, any_units);
     solve.scale = scaling.variable;
     solve.time_scale = scaling.time;
   } else {
@@ -339,6 +340,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   }
   X.resize(static_cast<std::size_t>(bound + 3) * n, 0.0);
   if (!array.extend(t, bound + 1, X)) return false;
+  remove_noise(column_factors(scaling, bound + 1), x, 1e-13, X);
   CharacteristicValues found;
   const CharacteristicNumbers& c = found.numbers;
   if (PointAnalysis(system, structure, options, sized).run_at(t, X, found) &&

@@ -25,6 +25,7 @@ class Iteration {
   // `hold_state`: x_[0] stays, and pivots below 1e-6 do not count, so that tiny ones cannot create huge derivatives.
   void run(bool hold_state, int iterations, ArrayNewtonResult& result) {
     choose_free(hold_state);
+    rounding_ = 1e-15;
     // with x_[0] held the extra conditions could only be met by derivatives that the equations do not have
     extra_ = hold_state || !options_.conditions ? 0 : options_.conditions->count();
     f_.resize(array_rows_ + static_cast<std::size_t>(extra_));
@@ -59,6 +60,7 @@ class Iteration {
             column_[free_[q]] *= weight;
           }
         solver = LeastSquares(active);
+        rounding_ = 1e-15 / std::ranges::min(options_.preference);
       }
       solver.truncate(rank);
       std::vector<double> step = solver.solve(f_);  // to be subtracted
@@ -169,7 +171,7 @@ class Iteration {
       if (finite) {
         for (std::size_t i = 0; i < trial_f_.size(); ++i) trial_f_[i] *= row_[i];
         result.residual = norm(trial_f_);
-        if (norm(solver.solve(trial_f_)) <= (1.0 - damping / 4.0) * length + 1e-15) return damping;
+        if (norm(solver.solve(trial_f_)) <= (1.0 - damping / 4.0) * length + rounding_) return damping;
       }
       if (halving == 12) {
         result.finite = finite;
@@ -194,6 +196,7 @@ class Iteration {
   const ArrayNewtonOptions& options_;
   std::size_t n_, array_rows_;
   int extra_ = 0;  // rows of extra conditions
+  double rounding_ = 1e-15;  // of lengths of corrections, which weigh rounding errors as the preference does
   Matrix J_;
   std::vector<double> f_, trial_f_, row_, column_, hx_, hxp_;
   std::vector<int> free_;

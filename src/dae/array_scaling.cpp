@@ -21,14 +21,9 @@ double power_of_two(double exponent) {
   return std::exp2(std::round(std::clamp(exponent, -500.0, 500.0)));
 }
 
-struct Entries {
-  std::vector<double> Fx, Fxp;
-  std::vector<double> forces;  // F without derivatives: what drives the system
-};
-
-Entries entries_at(System& system, double t, std::span<const double> X) {
+PointEntries entries_at(System& system, double t, std::span<const double> X) {
   const Structure& s = system.structure();
-  Entries e{std::vector<double>(s.state_pattern.row.size()), std::vector<double>(s.derivative_pattern.row.size()),
+  PointEntries e{std::vector<double>(s.state_pattern.row.size()), std::vector<double>(s.derivative_pattern.row.size()),
             std::vector<double>(static_cast<std::size_t>(s.equations))};
   const auto n = static_cast<std::size_t>(s.variables);
   system.jacobian(t, X.first(n), X.subspan(n, n), e.Fx, e.Fxp);
@@ -36,7 +31,7 @@ Entries entries_at(System& system, double t, std::span<const double> X) {
   return e;
 }
 
-Entries entries_beside(System& system, double t, std::span<const double> X) {
+PointEntries entries_beside(System& system, double t, std::span<const double> X) {
   return entries_at(system, t, some_ulps_beside(X.first(2 * static_cast<std::size_t>(system.structure().variables))));
 }
 
@@ -45,12 +40,6 @@ void for_each(const SparsePattern& p, std::span<const double> values, Visit visi
   for (int j = 0; j < p.columns; ++j)
     for (int k = p.start[j]; k < p.start[j + 1]; ++k) visit(p.row[k], j, values[k]);
 }
-
-// A second derivative of equation `row` with respect to `column` and `other`.
-struct SecondDerivative {
-  int row, column, other;
-  double value;
-};
 
 // From Taylor coefficients of F_x along x + s step e_k. The step is so small that what is linear in it is at least 2^-600
 // and what is quadratic (F_x' depends on x, and x' = step e_k) below that, for derivatives between 2^-200 and 2^200. Where
@@ -90,11 +79,41 @@ ScalingRule cautious(ScalingRule rule) {
   return rule;
 }
 
-ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule) {
-  const Structure& s = system.structure();
+namespace {
+
+// Row factors for given factors of variables and time.
+void scale_rows(const Structure& s, const PointEntries& at, const PointEntries& beside, ArrayScaling& scaling) {
+  const auto m = static_cast<std::size_t>(s.equations);
+  std::vector<double> size(m, 0.0), change(m, 0.0);
+  const auto note = [&](const SparsePattern& p, const std::vector<double>& v, const std::vector<double>& w,
+                        double factor) {
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
+        const double scale = scaling.variable[j] * factor;
+        size[p.row[k]] = std::max(size[p.row[k]], std::abs(v[k]) * scale);
+        change[p.row[k]] = std::max(change[p.row[k]], std::abs(v[k] - w[k]) * scale);
+      }
+  };
+  note(s.state_pattern, at.Fx, beside.Fx, 1.0);
+  note(s.derivative_pattern, at.Fxp, beside.Fxp, 1.0 / scaling.time);
+  double largest = 0.0;
+  const auto noise = [&](std::size_t i) {
+    return !(size[i] > 0.0) || !std::isfinite(size[i]) || size[i] < noise_factor * change[i];
+  };
+  for (std::size_t i = 0; i < m; ++i)
+    if (!noise(i)) largest = std::max(largest, size[i]);
+  if (largest == 0.0) largest = 1.0;
+  scaling.equation.assign(m, 1.0);
+  for (std::size_t i = 0; i < m; ++i) scaling.equation[i] = power_of_two(-std::log2(noise(i) ? largest : size[i]));
+}
+
+}  // namespace
+
+ArrayScaling scale_entries(const Structure& s, const PointEntries& at, const PointEntries& beside,
+                           std::span<const double> X, std::span<const double> nominal,
+                           std::span<const SecondDerivative> second, const ScalingRule& rule) {
   const int m = s.equations, n = s.variables, size = m + n + 1;
-  Entries e = entries_at(system, t, X);
-  const Entries beside = entries_beside(system, t, X);
+  PointEntries e = at;
   const auto drop_noise = [&rule](std::vector<double>& values, const std::vector<double>& other) {
     for (std::size_t k = 0; k < values.size(); ++k)
       if (std::abs(values[k]) < rule.noise_factor * std::abs(values[k] - other[k])) values[k] = 0.0;
@@ -108,8 +127,6 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
   // nothing about units.
   constexpr double of_sizes = 1e-4, of_second_derivatives = 1e-6, regularisation = 1e-10, tolerance_in_bits = 5.0;
   const bool by_sizes = rule.sizes == SizesFrom::values;
-  const std::vector<SecondDerivative> second =
-      rule.unit_free ? second_derivatives(system, t, X.first(static_cast<std::size_t>(n))) : std::vector<SecondDerivative>{};
   Matrix A;
   std::vector<double> b, z(static_cast<std::size_t>(size), 0.0);
   bool first = true;
@@ -180,10 +197,10 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
     for (int i = 0; i < m && by_sizes; ++i) add_force(i, e.forces[i]);
     for (int j = 0; j < n; ++j) {
       if (!by_sizes) {
-        b[m + j] += of_sizes * std::log2(std::max(std::abs(system.nominal(j)), 1e-300));
+        b[m + j] += of_sizes * std::log2(std::max(std::abs(nominal[j]), 1e-300));
         continue;
       }
-      add_size(j, 0, system.nominal(j) != 1.0 ? system.nominal(j) : X[j]);
+      add_size(j, 0, nominal[j] != 1.0 ? nominal[j] : X[j]);
       for (std::size_t k = static_cast<std::size_t>(n + j); k < X.size(); k += static_cast<std::size_t>(n))
         add_size(j, static_cast<int>(k) / n, X[k]);
     }
@@ -199,36 +216,22 @@ ArrayScaling scale_array(System& system, double t, std::span<const double> X, co
   ArrayScaling scaling;
   for (int j = 0; j < n; ++j) scaling.variable.push_back(factor(z[m + j]));
   scaling.time = factor(z[m + n]);
-  scale_equations(system, t, X, scaling);
+  scale_rows(s, at, beside, scaling);
   return scaling;
 }
 
+ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule) {
+  const auto n = static_cast<std::size_t>(system.structure().variables);
+  std::vector<double> nominal(n);
+  for (std::size_t j = 0; j < n; ++j) nominal[j] = system.nominal(static_cast<int>(j));
+  const std::vector<SecondDerivative> second =
+      rule.unit_free ? second_derivatives(system, t, X.first(n)) : std::vector<SecondDerivative>{};
+  return scale_entries(system.structure(), entries_at(system, t, X), entries_beside(system, t, X), X, nominal, second,
+                       rule);
+}
+
 void scale_equations(System& system, double t, std::span<const double> X, ArrayScaling& scaling) {
-  const Structure& s = system.structure();
-  const auto m = static_cast<std::size_t>(s.equations);
-  const Entries at = entries_at(system, t, X);
-  const Entries beside = entries_beside(system, t, X);
-  std::vector<double> size(m, 0.0), change(m, 0.0);
-  const auto note = [&](const SparsePattern& p, const std::vector<double>& v, const std::vector<double>& w,
-                        double factor) {
-    for (int j = 0; j < p.columns; ++j)
-      for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
-        const double scale = scaling.variable[j] * factor;
-        size[p.row[k]] = std::max(size[p.row[k]], std::abs(v[k]) * scale);
-        change[p.row[k]] = std::max(change[p.row[k]], std::abs(v[k] - w[k]) * scale);
-      }
-  };
-  note(s.state_pattern, at.Fx, beside.Fx, 1.0);
-  note(s.derivative_pattern, at.Fxp, beside.Fxp, 1.0 / scaling.time);
-  double largest = 0.0;
-  const auto noise = [&](std::size_t i) {
-    return !(size[i] > 0.0) || !std::isfinite(size[i]) || size[i] < noise_factor * change[i];
-  };
-  for (std::size_t i = 0; i < m; ++i)
-    if (!noise(i)) largest = std::max(largest, size[i]);
-  if (largest == 0.0) largest = 1.0;
-  scaling.equation.assign(m, 1.0);
-  for (std::size_t i = 0; i < m; ++i) scaling.equation[i] = power_of_two(-std::log2(noise(i) ? largest : size[i]));
+  scale_rows(system.structure(), entries_at(system, t, X), entries_beside(system, t, X), scaling);
 }
 
 std::vector<double> some_ulps_beside(std::span<const double> X) {

@@ -35,6 +35,23 @@ ScalingRule cautious(ScalingRule rule);
 inline constexpr ScalingRule ordinary_units{}, sized{1e-14, SizesFrom::values},
     any_units{1e-14, SizesFrom::values, true};
 
+/// What a scaling is made of, at one point.
+struct PointEntries {
+  std::vector<double> Fx, Fxp;
+  std::vector<double> forces;  ///< F without derivatives: what drives the system
+};
+
+/// A second derivative of equation `row` with respect to `column` and `other`.
+struct SecondDerivative {
+  int row, column, other;
+  double value;
+};
+
+/// The scaling from entries at X and some ulp beside it, for systems that are parts of others.
+ArrayScaling scale_entries(const Structure& s, const PointEntries& at, const PointEntries& beside,
+                           std::span<const double> X, std::span<const double> nominal,
+                           std::span<const SecondDerivative> second, const ScalingRule& rule);
+
 /// Variables and time by Curtis and Reid's least squares on the logarithms of the entries of F_x and F_x' at
 /// X = (x_[0], x_[1], …), then the equations (see scale_equations).
 ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule = ordinary_units);

@@ -44,7 +44,7 @@ LeftNullSpace left_null_space(const Matrix& M, int dimension, double reference, 
 
 // Entries that change by more than 1/50 of themselves when X changes by some ulp are rounding errors of terms that cancel
 // each other, and are zero. Returns how much the others change, all together.
-double remove_noise(Matrix& J, const Matrix& beside) {
+double clear_noise(Matrix& J, const Matrix& beside) {
   constexpr double noise_factor = 50.0;
   double sum = 0.0;
   for (int j = 0; j < J.columns(); ++j)
@@ -60,21 +60,10 @@ double remove_noise(Matrix& J, const Matrix& beside) {
 
 }  // namespace
 
-LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, double t, int level,
-                          std::span<const double> X, std::optional<KnownRanks> known) {
-  const Structure& s = array.system().structure();
-  const int m = s.equations, n = s.variables;
+LevelResult decide_level(Matrix J, Matrix beside, int m, int n, std::optional<KnownRanks> known) {
   LevelResult result;
-  Matrix J, beside;
-  std::vector<double> f(static_cast<std::size_t>(array.rows(level)));
-  array.evaluate(t, level, some_ulps_beside(X), f, beside);
-  array.evaluate(t, level, X, f, J);
-  const std::vector<double> row = row_factors(scaling, level), column = column_factors(scaling, level);
-  apply_factors(J, row, column);
-  apply_factors(beside, row, column);
-  const double noise = remove_noise(J, beside);
-  result.finite = std::ranges::all_of(f, [](double v) { return std::isfinite(v); }) && std::isfinite(frobenius_norm(J)) &&
-                  std::isfinite(noise);
+  const double noise = clear_noise(J, beside);
+  result.finite = std::isfinite(frobenius_norm(J)) && std::isfinite(noise);
   if (!result.finite) return result;
   const double reference = norm2(J);
   result.reference = reference;
@@ -102,6 +91,24 @@ LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, d
   found.d = known ? known->d : found.differential.rank;
   result.Z1 = columns(differential.U, 0, found.d);
   return result;
+}
+
+LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, double t, int level,
+                          std::span<const double> X, std::optional<KnownRanks> known) {
+  const Structure& s = array.system().structure();
+  Matrix J, beside;
+  std::vector<double> f(static_cast<std::size_t>(array.rows(level)));
+  array.evaluate(t, level, some_ulps_beside(X), f, beside);
+  array.evaluate(t, level, X, f, J);
+  const std::vector<double> row = row_factors(scaling, level), column = column_factors(scaling, level);
+  apply_factors(J, row, column);
+  apply_factors(beside, row, column);
+  if (!std::ranges::all_of(f, [](double v) { return std::isfinite(v); })) {
+    LevelResult result;
+    result.finite = false;
+    return result;
+  }
+  return decide_level(std::move(J), std::move(beside), s.equations, s.variables, known);
 }
 
 }  // namespace saltus

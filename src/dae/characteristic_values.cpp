@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dae/array_newton.hpp"
+#include "dae/block_analysis.hpp"
 #include "dae/index_one.hpp"
 #include "dae/level_analysis.hpp"
 #include "dae/preference.hpp"
@@ -369,8 +370,10 @@ CharacteristicValues characteristic_values(System& system, double t, std::span<c
   CharacteristicValues result;
   result.structure = analyse_structure(s);
   if (options.use_structure && analyse_certified(system, t, x, options, result)) return result;
-  if (s.variables > options.dense_limit) return result;
-  decide_by_ranks(system, t, x, options, result);
+  if (s.variables > options.dense_limit)
+    analyse_blocks(system, t, x, options, result);
+  else
+    decide_by_ranks(system, t, x, options, result);
   return result;
 }
 

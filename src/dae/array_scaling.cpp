@@ -79,9 +79,6 @@ ScalingRule cautious(ScalingRule rule) {
   return rule;
 }
 
-namespace {
-
-// Row factors for given factors of variables and time.
 void scale_rows(const Structure& s, const PointEntries& at, const PointEntries& beside, ArrayScaling& scaling) {
   const auto m = static_cast<std::size_t>(s.equations);
   std::vector<double> size(m, 0.0), change(m, 0.0);
@@ -106,8 +103,6 @@ void scale_rows(const Structure& s, const PointEntries& at, const PointEntries& 
   scaling.equation.assign(m, 1.0);
   for (std::size_t i = 0; i < m; ++i) scaling.equation[i] = power_of_two(-std::log2(noise(i) ? largest : size[i]));
 }
-
-}  // namespace
 
 ArrayScaling scale_entries(const Structure& s, const PointEntries& at, const PointEntries& beside,
                            std::span<const double> X, std::span<const double> nominal,

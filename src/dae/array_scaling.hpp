@@ -52,6 +52,9 @@ ArrayScaling scale_entries(const Structure& s, const PointEntries& at, const Poi
                            std::span<const double> X, std::span<const double> nominal,
                            std::span<const SecondDerivative> second, const ScalingRule& rule);
 
+/// Its row factors alone, for given factors of variables and time.
+void scale_rows(const Structure& s, const PointEntries& at, const PointEntries& beside, ArrayScaling& scaling);
+
 /// Variables and time by Curtis and Reid's least squares on the logarithms of the entries of F_x and F_x' at
 /// X = (x_[0], x_[1], …), then the equations (see scale_equations).
 ArrayScaling scale_array(System& system, double t, std::span<const double> X, const ScalingRule& rule = ordinary_units);

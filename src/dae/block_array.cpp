@@ -185,7 +185,8 @@ bool BlockArray::iterate(std::size_t first, std::size_t last, double t, std::spa
     for (std::size_t b = first; b < last; ++b) {
       const Block& block = blocks_[b];
       const std::size_t n = block.variables.size();
-      const ArrayScaling scale = scaling(block, cautious(any_units));
+      ArrayScaling& scale = scalings_[b];
+      scale_rows(block.structure, entries(block, at_), entries(block, beside_), scale);
       std::vector<double> row = row_factors(scale, level_), column = column_factors(scale, level_);
       Matrix J = assemble(block, at_);
       apply_factors(J, row, column);
@@ -282,26 +283,58 @@ bool BlockArray::project(double t, int level, std::span<double> X, const std::ve
     }
     std::size_t end = b;
     while (end < blocks_.size() && !blocks_[end].large) ++end;
-    iterate(b, end, t, X, fixed, true, 6);
-    if (!iterate(b, end, t, X, fixed, false, 30)) return false;
+    const std::vector<double> guess(X.begin(), X.end());
+    if (!iterate_with(cautious(any_units), b, end, t, X, fixed)) {
+      std::ranges::copy(guess, X.begin());
+      if (!iterate_with(any_units, b, end, t, X, fixed)) return false;
+    }
     b = end;
   }
-  return solved(t, X);
+  return true;
+}
+
+// The scales of variables and time stay as they are at the guess.
+bool BlockArray::iterate_with(const ScalingRule& rule, std::size_t first, std::size_t last, double t,
+                              std::span<double> X, const std::vector<char>& fixed) {
+  const std::vector<double> guess(X.begin(), X.end());
+  evaluate(t, level_, X);
+  if (!finite_) return false;
+  scalings_.resize(blocks_.size());
+  for (std::size_t b = first; b < last; ++b) scalings_[b] = scaling(blocks_[b], rule);
+  iterate(first, last, t, X, fixed, true, 6);
+  if (!iterate(first, last, t, X, fixed, false, 30)) return false;
+  evaluate(t, level_, X);
+  if (!finite_ || !within_rounding(first, last, at_.F)) return false;
+  // noise of corrections, which are as wrong as the weights of the preference differ; see array_newton.cpp
+  const std::vector<double> found(X.begin(), X.end());
+  std::vector<double> size(X.size(), 0.0);
+  for (std::size_t b = first; b < last; ++b) {
+    const std::vector<double> column = column_factors(scalings_[b], level_);
+    const std::size_t n = blocks_[b].variables.size();
+    for (std::size_t k = 0; k < column.size(); ++k)
+      size[k / n * n_ + static_cast<std::size_t>(blocks_[b].variables[k % n])] = column[k];
+  }
+  if (remove_noise(size, guess, std::min(1e-13 / std::ranges::min(preference_), 1e-7), X)) {
+    iterate(first, last, t, X, fixed, true, 6);
+    std::vector<double> F(at_.F.size());
+    system_.taylor(t, level_, X, F);
+    if (!within_rounding(first, last, F)) std::ranges::copy(found, X.begin());
+  }
+  remove_noise(size, guess, 1e-13, X);
+  return true;
 }
 
 // Contradictory equations have a least-squares solution that is none.
-bool BlockArray::solved(double t, std::span<const double> X) {
-  evaluate(t, level_, X);
+bool BlockArray::within_rounding(std::size_t first, std::size_t last, std::span<const double> F) const {
   const auto m_all = static_cast<std::size_t>(s_.equations);
-  for (const Block& block : blocks_) {
-    if (block.large) continue;
-    const std::vector<double> row = row_factors(scaling(block, any_units), level_);
-    const std::size_t m = block.equations.size();
+  for (std::size_t b = first; b < last; ++b) {
+    const std::vector<double> row = row_factors(scalings_[b], level_);
+    const std::vector<int>& equations = blocks_[b].equations;
+    const std::size_t m = equations.size();
     for (std::size_t k = 0; k < row.size(); ++k)
-      if (!(std::abs(at_.F[k / m * m_all + static_cast<std::size_t>(block.equations[k % m])]) * row[k] <= 1e-8))
-        return false;
+      if (!(std::abs(F[k / m * m_all + static_cast<std::size_t>(equations[k % m])]) * row[k] <= 1e-11)) return false;
   }
-  return finite_;
+  return true;
 }
 
 StructuralCertificate BlockArray::certificate(const Block& block, double t, std::span<const double> X) {

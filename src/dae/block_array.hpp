@@ -62,9 +62,11 @@ class BlockArray {
   Matrix assemble(const Block& block, const Values& values) const;
   PointEntries entries(const Block& block, const Values& values) const;
   bool solve_large(Block& block, double t, std::span<double> X, const std::vector<char>& fixed);
-  bool solved(double t, std::span<const double> X);
   bool iterate(std::size_t first, std::size_t last, double t, std::span<double> X, const std::vector<char>& fixed,
                bool hold_state, int limit);
+  bool iterate_with(const ScalingRule& rule, std::size_t first, std::size_t last, double t, std::span<double> X,
+                    const std::vector<char>& fixed);
+  bool within_rounding(std::size_t first, std::size_t last, std::span<const double> F) const;
   double solve_steps(std::size_t first, std::size_t last, std::span<const double> F, const std::vector<Step>& steps,
                      std::vector<double>& correction) const;
 
@@ -73,6 +75,7 @@ class BlockArray {
   std::size_t n_;
   std::vector<double> preference_, nominal_;
   std::vector<Block> blocks_;
+  std::vector<ArrayScaling> scalings_;  // of the iteration, by block
   int level_ = 0, iterations_ = 0;
   bool finite_ = false;
   Values at_, beside_;

@@ -2,10 +2,10 @@
 // functions of time. If all blocks are regular (u = v = 0), so is the whole: each block has its own free initial values
 // whatever the functions are, so d and a add up. Large blocks need a certificate; small ones are decided by ranks.
 //
-// How often must a block be differentiated? Its own constraints need mu_k of its derivatives. They contain derivatives of
-// earlier variables w up to the order mu_k (one more where w' occurs), and to eliminate w_[q] takes the earlier block at
-// the level q - 1 + nu_w, where nu_w is the level at which its array determines w_[1]. Going from later blocks to earlier
-// ones this gives a bound of mu, exact where it is the largest mu_k.
+// How often must a block be differentiated? Its own constraints need mu_k of its derivatives. They contain derivatives
+// w_[q] of earlier variables, which the array of the earlier block determines at the level q - 1 + nu_w, nu_w being that
+// for w_[1]; what determines w_[q] contains derivatives of still earlier variables. Going from later blocks to earlier
+// ones this gives a bound of mu: what is needed, if each block is differentiated as a whole.
 #include "dae/block_analysis.hpp"
 
 #include <algorithm>
@@ -29,6 +29,8 @@ struct BlockValues {
   int candidate = -1;              // a level that satisfies the hypothesis and waits for the next one
   int corank = 0;                  // of the level before
   std::vector<int> slope_level;    // the level that determines x_[1], by variable; -1: not yet
+  std::vector<int> constraint_order;  // the highest derivative of each input that the constraints contain; -1: none
+  std::vector<int> slope_order;       // and that the expression for x_[1] contains, by variable and input
   std::vector<int> free_components;  // of the system
   LevelAnalysis last;
 
@@ -111,6 +113,14 @@ class BlockAnalysis {
     values.d = offsets.degrees_of_freedom;
     values.a = block.structure.variables - values.d;
     for (const int order : offsets.variable_offset) values.slope_level.push_back(std::max(0, deepest + 1 - order));
+    values.constraint_order.assign(block.inputs.size(), -1);
+    for (const BlockArray::Coupling& c : block.couplings) {
+      const auto input = std::ranges::lower_bound(block.inputs, c.variable) - block.inputs.begin();
+      int& order = values.constraint_order[input];
+      order = std::max(order, offsets.equation_offset[c.row] + (c.derivative ? 1 : 0));
+    }
+    for (const int offset : offsets.variable_offset)
+      for (const int order : values.constraint_order) values.slope_order.push_back(std::max(-1, order + 1 - offset));
     for (int j = 0; j < block.structure.variables; ++j)
       if (deepest == 0 && offsets.variable_offset[j] > 0) values.free_components.push_back(block.variables[j]);
   }
@@ -121,7 +131,9 @@ class BlockAnalysis {
     const Matrix J = array_.jacobian(block, scaling, false);
     LevelResult found = decide_level(J, array_.jacobian(block, scaling, true), m, n);
     if (!found.finite) return false;
-    note_slopes(columns(J, n, J.columns() - n), found, level, n, values);
+    const Matrix C = array_.input_jacobian(block, scaling);
+    const int inputs = static_cast<int>(block.inputs.size());
+    note_slopes(columns(J, n, J.columns() - n), C, found, level, n, inputs, values);
     const int vanishing = found.analysis.v;
     found.analysis.v -= values.corank;
     values.corank = vanishing;
@@ -134,6 +146,7 @@ class BlockAnalysis {
       values.mu = values.candidate;
     }
     values.candidate = values.confirmed ? values.candidate : satisfied ? level : -1;
+    if (!values.confirmed) values.constraint_order = highest_orders(transpose_times(found.Z2, C), inputs);
     values.last = now;
     values.d = now.d;
     values.a = now.a;
@@ -145,16 +158,32 @@ class BlockAnalysis {
     return true;
   }
 
+  // The highest q for which some row contains x_[q] of an input.
+  static std::vector<int> highest_orders(const Matrix& rows, int inputs) {
+    std::vector<int> order(static_cast<std::size_t>(inputs), -1);
+    for (int c = 0; c < rows.columns(); ++c)
+      for (const double value : rows.column(c))
+        if (std::abs(value) > 1e-9) order[c % inputs] = c / inputs;
+    return order;
+  }
+
   // x_[1] of a variable is determined if no null vector of the derivative columns moves it.
-  static void note_slopes(const Matrix& M, const LevelResult& found, int level, int n, BlockValues& values) {
+  static void note_slopes(const Matrix& M, const Matrix& C, const LevelResult& found, int level, int n, int inputs,
+                          BlockValues& values) {
     values.slope_level.resize(static_cast<std::size_t>(n), -1);
+    values.slope_order.resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(inputs), -1);
+    if (std::ranges::find(values.slope_level, -1) == values.slope_level.end()) return;
     const Svd decomposition = svd(M);
+    const int rank = found.analysis.derivatives.rank;
+    const Matrix inverse = pseudo_inverse(decomposition, rank);
     for (int j = 0; j < n; ++j) {
       if (values.slope_level[j] >= 0) continue;
       double moved = 0.0;
-      for (int k = found.analysis.derivatives.rank; k < M.columns(); ++k)
-        moved = std::max(moved, std::abs(decomposition.V(j, k)));
-      if (moved <= 1e-8) values.slope_level[j] = level;
+      for (int k = rank; k < M.columns(); ++k) moved = std::max(moved, std::abs(decomposition.V(j, k)));
+      if (moved > 1e-8) continue;
+      values.slope_level[j] = level;
+      const std::vector<int> order = highest_orders(rows(inverse, j, 1) * C, inputs);
+      std::ranges::copy(order, values.slope_order.begin() + static_cast<std::ptrdiff_t>(j) * inputs);
     }
   }
 
@@ -172,24 +201,27 @@ class BlockAnalysis {
 
   // How often all equations together have to be differentiated, at most.
   int propagate() const {
-    std::vector<int> level(values_.size()), block_of(n_), own(n_);
-    for (std::size_t b = 0; b < values_.size(); ++b) {
-      level[b] = values_[b].mu;
-      const auto& variables = array_.blocks()[b].variables;
-      for (std::size_t j = 0; j < variables.size(); ++j) {
-        block_of[variables[j]] = static_cast<int>(b);
-        own[variables[j]] = static_cast<int>(j);
-      }
-    }
+    std::vector<int> demand(n_, 0);  // derivatives of this order are needed, by variable
+    int most = 0;
     for (std::size_t b = values_.size(); b-- > 0;) {
-      if (values_[b].a == 0) continue;  // nothing but differential equations: they may contain anything
-      for (const BlockArray::Coupling& c : array_.blocks()[b].couplings) {
-        const int order = level[b] + (c.derivative ? 1 : 0), earlier = block_of[c.variable];
-        const int slope = values_[earlier].slope_level[own[c.variable]];
-        if (order > 0) level[earlier] = std::max(level[earlier], order - 1 + std::max(slope, 0));
+      const BlockArray::Block& block = array_.blocks()[b];
+      const BlockValues& values = values_[b];
+      most = std::max(most, values.mu);
+      for (std::size_t k = 0; k < block.inputs.size(); ++k) {
+        int& order = demand[block.inputs[k]];
+        if (values.a > 0) order = std::max(order, values.constraint_order[k]);
+      }
+      for (std::size_t j = 0; j < block.variables.size(); ++j) {
+        const int order = demand[block.variables[j]];
+        if (order == 0) continue;
+        most = std::max(most, order - 1 + std::max(values.slope_level[j], 0));
+        for (std::size_t k = 0; k < block.inputs.size(); ++k) {
+          const int of_slope = values.slope_order[j * block.inputs.size() + k];
+          if (of_slope >= 0) demand[block.inputs[k]] = std::max(demand[block.inputs[k]], of_slope + order - 1);
+        }
       }
     }
-    return level.empty() ? 0 : *std::ranges::max_element(level);
+    return most;
   }
 
   CharacteristicNumbers collect(CharacteristicValues& result) const {

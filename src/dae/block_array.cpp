@@ -62,6 +62,11 @@ BlockArray::BlockArray(System& system, const StructuralAnalysis& structure, int 
   };
   couple(s_.state_pattern, false);
   couple(s_.derivative_pattern, true);
+  for (Block& block : blocks_) {
+    for (const Coupling& c : block.couplings) block.inputs.push_back(c.variable);
+    std::ranges::sort(block.inputs);
+    block.inputs.erase(std::unique(block.inputs.begin(), block.inputs.end()), block.inputs.end());
+  }
 }
 
 void BlockArray::evaluate_at(double t, std::span<const double> X, Values& values) {
@@ -122,6 +127,33 @@ Matrix BlockArray::jacobian(const Block& block, const ArrayScaling& scaling, boo
   Matrix J = assemble(block, beside ? beside_ : at_);
   apply_factors(J, row_factors(scaling, level_), column_factors(scaling, level_));
   return J;
+}
+
+Matrix BlockArray::input_jacobian(const Block& block, const ArrayScaling& scaling) const {
+  const int m = block.structure.equations, count = static_cast<int>(block.inputs.size());
+  Matrix C((level_ + 1) * m, (level_ + 2) * count);
+  const std::vector<double> row = row_factors(scaling, level_);
+  for (const Coupling& c : block.couplings) {
+    const std::size_t entries = (c.derivative ? s_.derivative_pattern : s_.state_pattern).row.size();
+    const std::vector<double>& values = c.derivative ? at_.Fxp : at_.Fx;
+    const int shift = c.derivative ? 1 : 0;
+    const auto input =
+        static_cast<int>(std::ranges::lower_bound(block.inputs, c.variable) - block.inputs.begin());
+    for (int q = shift; q <= level_ + 1; ++q)
+      for (int l = std::max(0, q - shift); l <= level_ && l - q + shift <= level_; ++l) {
+        const double value = values[static_cast<std::size_t>(l - q + shift) * entries + static_cast<std::size_t>(c.place)];
+        C(l * m + c.row, q * count + input) +=
+            (c.derivative ? q : 1) * value * row[l * m + c.row] * std::pow(scaling.time, -q);
+      }
+  }
+  for (int k = 0; k < count; ++k) {
+    double largest = 0.0;
+    for (int q = 0; q <= level_ + 1; ++q)
+      for (const double value : C.column(q * count + k)) largest = std::max(largest, std::abs(value));
+    for (int q = 0; q <= level_ + 1 && largest > 0.0; ++q)
+      for (double& value : C.column(q * count + k)) value /= largest;
+  }
+  return C;
 }
 
 struct BlockArray::Step {

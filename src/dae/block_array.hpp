@@ -28,6 +28,7 @@ class BlockArray {
     Structure structure;
     std::vector<int> state_place, derivative_place;  // of its entries among those of the system
     std::vector<Coupling> couplings;
+    std::vector<int> inputs;           // the variables in them, each once, in ascending order
     std::unique_ptr<SubSystem> large;  // only if it is too large for dense decompositions
     StructuralAnalysis offsets;        // of a large block
   };
@@ -49,6 +50,10 @@ class BlockArray {
   ArrayScaling scaling(const Block& block, const ScalingRule& rule) const;
   /// The scaled array of a block at X, or beside it.
   Matrix jacobian(const Block& block, const ArrayScaling& scaling, bool beside) const;
+
+  /// Derivatives of the block's rows with respect to x_[q] of input k, in column q * inputs + k, rows scaled, columns
+  /// such that the largest entry of each input is 1.
+  Matrix input_jacobian(const Block& block, const ArrayScaling& scaling) const;
 
   /// The certificate of a large block at X.
   StructuralCertificate certificate(const Block& block, double t, std::span<const double> X);

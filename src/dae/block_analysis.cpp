@@ -21,8 +21,6 @@
 namespace saltus {
 namespace {
 
-constexpr int largest_dense_block = 100;
-
 struct BlockValues {
   int mu = 0, d = 0, a = 0;
   bool confirmed = false, grey = false;
@@ -64,13 +62,13 @@ class BlockAnalysis {
     values_.assign(array_.blocks().size(), {});
     for (int level = 0;; ++level) {
       const int bound = all_confirmed() ? propagate() : level;
-      if (all_confirmed() && (s_.linear || level > bound)) break;
-      if (level > options_.max_level + 1) {
+      if (bound > options_.max_level + (all_confirmed() ? 0 : 1)) {
         result.reason = all_confirmed()
                             ? fmt::format("its blocks need up to {} differentiations together", bound)
-                            : fmt::format("block {} is not regular up to level {}", names(first_open()), level - 1);
+                            : fmt::format("the block {} is not regular up to level {}", names(first_open()), level - 1);
         return false;
       }
+      if (all_confirmed() && (s_.linear || level > bound)) break;
       X_.resize(static_cast<std::size_t>(level + 2) * n_, 0.0);
       if (!s_.linear && !array_.project(t, level, X_)) {
         result.reason = fmt::format("no consistent point was found at level {}", level);

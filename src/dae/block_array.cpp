@@ -364,7 +364,7 @@ bool BlockArray::within_rounding(std::size_t first, std::size_t last, std::span<
     const std::vector<int>& equations = blocks_[b].equations;
     const std::size_t m = equations.size();
     for (std::size_t k = 0; k < row.size(); ++k)
-      if (!(std::abs(F[k / m * m_all + static_cast<std::size_t>(equations[k % m])]) * row[k] <= 1e-11)) return false;
+      if (!(std::abs(F[k / m * m_all + static_cast<std::size_t>(equations[k % m])]) * row[k] <= 1e-8)) return false;
   }
   return true;
 }

@@ -15,6 +15,9 @@
 
 namespace saltus {
 
+/// Blocks up to this size are treated densely.
+inline constexpr int largest_dense_block = 100;
+
 class BlockArray {
  public:
   /// A place where a block contains a variable of an earlier one.

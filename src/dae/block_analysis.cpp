@@ -306,11 +306,6 @@ class BlockAnalysis {
 
 void analyse_blocks(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
                     CharacteristicValues& result) {
-  if (result.structure.singular()) {
-    result.reason = fmt::format("there are too many or too few equations for {} variables, more than {}",
-                                system.structure().variables, options.dense_limit);
-    return;
-  }
   if (!system.structure().taylor) {
     result.reason = "the system has no Taylor coefficients";
     return;

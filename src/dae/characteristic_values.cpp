@@ -14,6 +14,7 @@
 #include "dae/index_one.hpp"
 #include "dae/level_analysis.hpp"
 #include "dae/preference.hpp"
+#include "dae/redundant_analysis.hpp"
 #include "dae/structured_array.hpp"
 
 namespace saltus {
@@ -370,7 +371,9 @@ CharacteristicValues characteristic_values(System& system, double t, std::span<c
   CharacteristicValues result;
   result.structure = analyse_structure(s);
   if (options.use_structure && analyse_certified(system, t, x, options, result)) return result;
-  if (s.variables > options.dense_limit)
+  if (s.variables > options.dense_limit && result.structure.singular())
+    analyse_redundant(system, t, x, options, result);
+  else if (s.variables > options.dense_limit)
     analyse_blocks(system, t, x, options, result);
   else
     decide_by_ranks(system, t, x, options, result);

@@ -2,10 +2,13 @@
 // (1972), with the unit of time as one more unknown:
 //   min  sum over F_x (log|a_ij| + rho_i + gamma_j)^2 + sum over F_x' (log|e_ij| + rho_i + gamma_j - eta)^2
 //        + 1e-4 (sum over coefficients (gamma_j - q eta - log|x_[q]_j|)^2 + sum over F(t, x, 0) (log|F_i| + rho_i)^2)
-//        + 1e-8 (|rho|^2 + |gamma|^2 + eta^2)
-// The first line does not change when all units do: it leaves the factors free where any choice gives the same matrix
-// (all variables of a connected part in another unit). There the rest decides, if it shall be the sizes of the values;
-// otherwise 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2) does.
+//        + 1e-6 sum over F_xx (log|h_ijk| + rho_i + gamma_j + gamma_k)^2
+//        + 1e-10 (|rho|^2 + |gamma|^2 + eta^2)
+// Other units add constants to rho, gamma and eta in all lines but the last, so the scaled matrix does not depend on units.
+// The first line leaves the factors free where any choice gives the same matrix (all variables of a connected part in
+// another unit, or a variable whose entries vanish at the point). There the sizes of values and forces decide, then second
+// derivatives; otherwise 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2) does. Which entries are ignored is decided in the
+// scaling of the pass before, never in the units given.
 #include "dae/array_scaling.hpp"
 
 #include <saltus/linalg/lu.hpp>

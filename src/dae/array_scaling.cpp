@@ -7,8 +7,8 @@
 // Other units add constants to rho, gamma and eta in all lines but the last, so the scaled matrix does not depend on units.
 // The first line leaves the factors free where any choice gives the same matrix (all variables of a connected part in
 // another unit, or a variable whose entries vanish at the point). There the sizes of values and forces decide, then second
-// derivatives; otherwise 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2) does. Which entries are ignored is decided in the
-// scaling of the pass before, never in the units given.
+// derivatives; otherwise 1e-4 (|rho|^2 + |gamma - log nominal|^2 + eta^2) does. Which entries are ignored must not depend on
+// units either, where nothing shall.
 #include "dae/array_scaling.hpp"
 
 #include <saltus/linalg/lu.hpp>
@@ -132,13 +132,16 @@ ArrayScaling scale_entries(const Structure& s, const PointEntries& at, const Poi
     const double deviation = std::min(deviation_in_bits, 0.0) / tolerance_in_bits;
     return first ? 1.0 : 1.0 / (1.0 + deviation * deviation);
   };
-  // Logarithms of the largest entries of the rows in the scaling of the pass before, without the rows' factors.
+  // Entries are compared with the largest of their row in the scaling of the pass before, or in the units given.
+  const auto shift = [&](int j, bool derivative) {
+    return rule.unit_free ? z[m + j] - (derivative ? z[m + n] : 0.0) : 0.0;
+  };
   std::vector<double> largest(static_cast<std::size_t>(m));
   const double ignored = rule.threshold > 0.0 ? std::log2(rule.threshold) : -infinity;
   const auto note = [&](bool derivative) {
     return [&, derivative](int i, int j, double v) {
       if (std::isfinite(v) && v != 0.0)
-        largest[i] = std::max(largest[i], std::log2(std::abs(v)) + z[m + j] - (derivative ? z[m + n] : 0.0));
+        largest[i] = std::max(largest[i], std::log2(std::abs(v)) + shift(j, derivative));
     };
   };
   const auto add = [&](bool derivative) {
@@ -147,7 +150,8 @@ ArrayScaling scale_entries(const Structure& s, const PointEntries& at, const Poi
       const int place[] = {i, m + j, m + n};
       const double sign[] = {1.0, 1.0, derivative ? -1.0 : 0.0};
       const double logarithm = std::log2(std::abs(v)), in_row = logarithm + z[m + j] + sign[2] * z[m + n];
-      if (!first && in_row <= ignored + largest[i]) return;
+      const bool compare = !rule.unit_free || !first;
+      if (compare && logarithm + shift(j, derivative) <= ignored + largest[i]) return;
       const double weight = weight_of(in_row + z[i]);
       for (int p = 0; p < 3; ++p) {
         for (int q = 0; q < 3; ++q) A(place[p], place[q]) += weight * sign[p] * sign[q];

@@ -19,8 +19,8 @@ struct ArrayScaling {
 /// 0). Start values say less about the size of a variable than its unit does, unless the units are bad.
 enum class SizesFrom { nominal_values, values };
 
-/// Entries below `threshold` times the largest of their row, in the scaling, are ignored: they may be there by accident
-/// of the point only, and must not be scaled up then. So are entries in which terms cancel each other, which is what a
+/// Entries below `threshold` times the largest of their row are ignored (as they are given, or as they come out scaled if
+/// `unit_free`): they may be there by accident of the point only, and must not be scaled up then. So are entries in which terms cancel each other, which is what a
 /// change by more than 1/`noise_factor` of themselves within 4 ulp says. Off the solution set one has to be cautious.
 /// `unit_free`: the result changes with the units exactly as it should, up to rounding; otherwise factors are powers of
 /// two.

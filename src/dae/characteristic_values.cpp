@@ -78,6 +78,13 @@ class PointAnalysis {
       LevelResult level = analyse_level(array_, scaling_, t, k, X_);
       if (!level.finite) return;
       grey |= level.grey();
+      if (!solved_ && level.analysis.v == 0) {
+        // An array of full rank has a solution. Contradictory equations are nearly satisfied far away, where a factor that
+        // should be zero is small and another one large; scaled there, they look regular.
+        result.status = AnalysisStatus::undecided;
+        result.reason = "no consistent point was found near the guess";
+        return;
+      }
       const int vanishing = level.analysis.v;
       level.analysis.v -= corank;
       corank = vanishing;

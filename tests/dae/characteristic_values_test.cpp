@@ -55,6 +55,20 @@ TEST(CharacteristicValues, SayThatAPointIsSingular) {
   EXPECT_FALSE(c.certificate.valid);
 }
 
+TEST(CharacteristicValues, OfAContradictionAreNotThoseOfItsLimitAtInfinity) {
+  // x = 0 and w x = 1 are nearly satisfied by a small x and a large w, where both look determined
+  problems::Recorder r;
+  const auto x = r.variables("x w");
+  r.equation(x[0]);
+  r.equation(x[0] * x[1] - 1.0);
+  const auto system = r.system();
+  for (const double start : {0.0, 1e-12, 0.5}) {
+    const CharacteristicValues c = characteristic_values(*system, 0.0, std::vector{start, 0.5});
+    const bool regular = c->u == 0 && c->v == 0;
+    EXPECT_FALSE(c.status == AnalysisStatus::clear && regular) << start << ": " << to_string(c.numbers);
+  }
+}
+
 TEST(CharacteristicValues, WinOverAWrongStructuralIndex) {
   for (const Problem& p : {problems::rotating_block(4), problems::robot_arm()}) {
     const CharacteristicValues c = characteristic_values(*p.system, p.t, p.guess);

@@ -25,6 +25,7 @@ class Iteration {
   // `hold_state`: x_[0] stays, and pivots below 1e-6 do not count, so that tiny ones cannot create huge derivatives.
   void run(bool hold_state, int iterations, ArrayNewtonResult& result) {
     choose_free(hold_state);
+    rounding_ = 1e-15;
     // with x_[0] held the extra conditions could only be met by derivatives that the equations do not have
     extra_ = hold_state || !options_.conditions ? 0 : options_.conditions->count();
     f_.resize(array_rows_ + static_cast<std::size_t>(extra_));
@@ -59,6 +60,7 @@ class Iteration {
             column_[free_[q]] *= weight;
           }
         solver = LeastSquares(active);
+        rounding_ = 1e-15 / std::ranges::min(options_.preference);
       }
       solver.truncate(rank);
       std::vector<double> step = solver.solve(f_);  // to be subtracted
@@ -74,7 +76,7 @@ class Iteration {
         result.corrections.push_back(length);
         ++result.iterations;
       }
-      const double relative = relative_length(step, damping);
+      const double relative = relative_length(step);  // not of a damped step: that is short because it failed
       result.converged = polished || relative <= options_.tolerance;
       polished |= relative <= 1e-15 || (hold_state && result.converged);
     }
@@ -169,7 +171,7 @@ class Iteration {
       if (finite) {
         for (std::size_t i = 0; i < trial_f_.size(); ++i) trial_f_[i] *= row_[i];
         result.residual = norm(trial_f_);
-        if (norm(solver.solve(trial_f_)) <= (1.0 - damping / 4.0) * length + 1e-15) return damping;
+        if (norm(solver.solve(trial_f_)) <= (1.0 - damping / 4.0) * length + rounding_) return damping;
       }
       if (halving == 12) {
         result.finite = finite;
@@ -179,10 +181,10 @@ class Iteration {
   }
 
   // Component by component: one large component must not hide the error of another.
-  double relative_length(std::span<const double> step, double damping) const {
+  double relative_length(std::span<const double> step) const {
     double largest = 0.0;
     for (std::size_t k = 0; k < free_.size(); ++k)
-      largest = std::max(largest, damping * std::abs(step[k]) / (1.0 + std::abs(X_[free_[k]] / column_[free_[k]])));
+      largest = std::max(largest, std::abs(step[k]) / (1.0 + std::abs(X_[free_[k]] / column_[free_[k]])));
     return largest;
   }
 
@@ -194,6 +196,7 @@ class Iteration {
   const ArrayNewtonOptions& options_;
   std::size_t n_, array_rows_;
   int extra_ = 0;  // rows of extra conditions
+  double rounding_ = 1e-15;  // of lengths of corrections, which weigh rounding errors as the preference does
   Matrix J_;
   std::vector<double> f_, trial_f_, row_, column_, hx_, hxp_;
   std::vector<int> free_;
@@ -206,13 +209,25 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
   const std::vector<double> guess(X.begin(), X.end());
   std::vector<double> best;
   ArrayNewtonResult result;
-  for (const ScalingRule& rule : {ScalingRule{cautious.threshold, options.scaling.sizes}, options.scaling}) {
+  for (const ScalingRule& rule : {cautious(options.scaling), options.scaling}) {
     std::ranges::copy(guess, X.begin());
     scaling = scale_array(array.system(), t, X, rule);
     ArrayNewtonResult attempt;
     Iteration iteration(array, scaling, t, level, X, options);
     if (options.presolve) iteration.run(true, 6, attempt);
     if (attempt.finite) iteration.run(false, options.iterations, attempt);
+    if (attempt.finite && attempt.converged && rule.unit_free) {
+      // corrections are as wrong as the weights of the preference differ, so the array has to be solved again without
+      const std::vector<double> found(X.begin(), X.end()), column = column_factors(scaling, level);
+      const double spread = options.preference.empty() ? 1.0 : std::ranges::min(options.preference);
+      if (remove_noise(column, guess, std::min(1e-13 / spread, 1e-7), X)) {
+        ArrayNewtonResult again;
+        iteration.run(true, 5, again);
+        if (!(again.finite && again.residual <= attempt.residual + 1e-13 * (1.0 + attempt.reference)))
+          std::ranges::copy(found, X.begin());
+      }
+      remove_noise(column, guess, 1e-13, X);
+    }
     if (attempt.finite && options.conditions) iteration.report(attempt);
     const bool solved = attempt.finite && attempt.converged && attempt.residual <= 1e-8 * (1.0 + attempt.reference);
     // keep the first attempt unless the second one is better in kind

@@ -10,9 +10,11 @@
 #include <fmt/format.h>
 
 #include "dae/array_newton.hpp"
+#include "dae/block_analysis.hpp"
 #include "dae/index_one.hpp"
 #include "dae/level_analysis.hpp"
 #include "dae/preference.hpp"
+#include "dae/redundant_analysis.hpp"
 #include "dae/structured_array.hpp"
 
 namespace saltus {
@@ -62,11 +64,6 @@ class PointAnalysis {
   void run(double t, std::span<const double> x, CharacteristicValues& result) {
     t_ = t;
     X_.assign(x.begin(), x.end());
-    if (project_ && newton_.scaling.threshold == 0.0) {
-      std::vector<double> guess = X_;
-      guess.resize(2 * guess.size(), 0.0);
-      scaling_at_guess_ = scale_array(array_.system(), t, guess, newton_.scaling);
-    }
     int corank = 0, candidate = -1;
     bool grey = false;
     for (int k = 0; k <= options_.max_level + 1; ++k) {
@@ -81,6 +78,13 @@ class PointAnalysis {
       LevelResult level = analyse_level(array_, scaling_, t, k, X_);
       if (!level.finite) return;
       grey |= level.grey();
+      if (!solved_ && level.analysis.v == 0) {
+        // An array of full rank has a solution. Contradictory equations are nearly satisfied far away, where a factor that
+        // should be zero is small and another one large; scaled there, they look regular.
+        result.status = AnalysisStatus::undecided;
+        result.reason = "no consistent point was found near the guess";
+        return;
+      }
       const int vanishing = level.analysis.v;
       level.analysis.v -= corank;
       corank = vanishing;
@@ -182,21 +186,8 @@ class PointAnalysis {
     if (!newton.finite) return false;
     // contradictory equations have no solution set; the nearest point is as good as any
     solved_ = newton.residual <= 1e-8 * (1.0 + newton.reference);
-    doubtful_ = (!newton.converged && !solved_) || scales_ran_away();
+    doubtful_ = !newton.converged && !solved_;
     return true;
-  }
-
-  // Entries that are tiny by accident of the point (a product with a value near zero) look like bad units, and make any
-  // matrix look regular or singular. The sign of it is that scales at the point have little to do with those at the
-  // guess.
-  bool scales_ran_away() {
-    constexpr double far = 1e8;
-    const auto differ = [](double a, double b) { return a > far * b || b > far * a; };
-    if (scaling_at_guess_.variable.empty()) return false;
-    bool away = differ(scaling_.time, scaling_at_guess_.time);
-    for (std::size_t j = 0; j < scaling_.variable.size(); ++j)
-      away |= differ(scaling_.variable[j], scaling_at_guess_.variable[j]);
-    return away;
   }
 
   void accept(int k, const LevelResult& level, CharacteristicValues& result) {
@@ -221,7 +212,7 @@ class PointAnalysis {
   DerivativeArray array_;
   const CharacteristicOptions& options_;
   ArrayNewtonOptions newton_;
-  ArrayScaling scaling_, scaling_at_guess_;
+  ArrayScaling scaling_;
   int n_, m_;
   double t_ = 0.0;
   bool project_ = true, doubtful_ = false, solved_ = true;
@@ -288,43 +279,12 @@ void examine_neighbours(System& system, double t, const CharacteristicOptions& o
   if (differs) result.status = AnalysisStatus::singular_point;
 }
 
-// Whether the columns of the array have sizes so much alike that an entry of 1e-14 of its row means nothing.
-bool in_ordinary_units(const CharacteristicValues& result) {
-  constexpr double wide = 1e8;
-  double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;
-  for (const double scale : result.variable_scale)
-    for (const double size : {scale, scale / result.time_scale}) {
-      smallest = std::min(smallest, size);
-      largest = std::max(largest, size);
-    }
-  return largest <= wide * smallest;
-}
-
-// Rank decisions alone, with and without the smallest entries. In ordinary units these are accidents of the point; in
-// others they may be all that there is. Where it matters and the answers differ, none of them is clear.
+// Rank decisions alone.
 void decide_by_ranks(System& system, double t, std::span<const double> x, const CharacteristicOptions& options,
                      CharacteristicValues& result) {
-  const auto attempt = [&](const ScalingRule& rule) {
-    CharacteristicValues found = result;
-    PointAnalysis(system, result.structure, options, rule).run(t, x, found);
-    if (options.neighbours && found.status != AnalysisStatus::undecided)
-      examine_neighbours(system, t, options, rule, found);
-    return found;
-  };
-  CharacteristicValues without = attempt(ordinary_units);
-  const bool ordinary = in_ordinary_units(without), clear = without.status == AnalysisStatus::clear;
-  const auto ignored_nothing = [&] {
-    const ArrayScaling all = scale_array(system, t, without.X, all_entries);
-    return all.variable == without.variable_scale && all.time == without.time_scale;
-  };
-  if (ordinary && (!clear || ignored_nothing())) {
-    result = std::move(without);
-    return;
-  }
-  CharacteristicValues with = attempt(any_units);
-  const bool agree = with.numbers == without.numbers;
-  result = std::move(ordinary ? without : with);
-  if (result.status == AnalysisStatus::clear && !agree) result.status = AnalysisStatus::grey;
+  PointAnalysis(system, result.structure, options, any_units).run(t, x, result);
+  if (options.neighbours && result.status != AnalysisStatus::undecided)
+    examine_neighbours(system, t, options, any_units, result);
 }
 
 // The analysis of systems whose structure has a certificate at a consistent point near the guess: differential and
@@ -344,8 +304,9 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   X.resize(static_cast<std::size_t>(array.level() + 2) * n, 0.0);
   StructuredOptions solve;
   solve.preference = correction_preference(s, structure);
+  ArrayScaling scaling;
   if (dense) {
-    const ArrayScaling scaling = scale_array(system, t, X, any_units);
+    scaling = scale_array(system, t, X, any_units);
     solve.scale = scaling.variable;
     solve.time_scale = scaling.time;
   } else {
@@ -388,6 +349,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   }
   X.resize(static_cast<std::size_t>(bound + 3) * n, 0.0);
   if (!array.extend(t, bound + 1, X)) return false;
+  remove_noise(column_factors(scaling, bound + 1), x, 1e-13, X);
   CharacteristicValues found;
   const CharacteristicNumbers& c = found.numbers;
   if (PointAnalysis(system, structure, options, sized).run_at(t, X, found) &&
@@ -416,8 +378,12 @@ CharacteristicValues characteristic_values(System& system, double t, std::span<c
   CharacteristicValues result;
   result.structure = analyse_structure(s);
   if (options.use_structure && analyse_certified(system, t, x, options, result)) return result;
-  if (s.variables > options.dense_limit) return result;
-  decide_by_ranks(system, t, x, options, result);
+  if (s.variables > options.dense_limit && result.structure.singular())
+    analyse_redundant(system, t, x, options, result);
+  else if (s.variables > options.dense_limit)
+    analyse_blocks(system, t, x, options, result);
+  else
+    decide_by_ranks(system, t, x, options, result);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "dae/array_newton.hpp"
+#include "dae/block_array.hpp"
 #include "dae/component_choice.hpp"
 #include "dae/index_one.hpp"
 #include "dae/preference.hpp"
@@ -85,6 +86,8 @@ class Initialiser {
     if (options_.conditions || options_.hold != Hold::differential || (!held.empty() && !large_index_one())) return;
     if (dense_) {
       held = choose_components(values_.T2, s_, values_.structure);
+    } else if (by_blocks()) {
+      held = values_.free_components;
     } else if (large_index_one()) {
       // no hidden constraints: the differentiated variables can be chosen freely, and the fixed ones among them are
       // held anyway
@@ -102,6 +105,7 @@ class Initialiser {
            (values_.structure.equation_offset.empty() ||
             *std::ranges::max_element(values_.structure.equation_offset) == 0);
   }
+  bool by_blocks() const { return !dense_ && !certified() && values_.status != AnalysisStatus::undecided; }
   bool certified() const { return values_.certificate.valid && !values_.structure.singular(); }
 
   std::vector<char> mask(const std::vector<int>& held) const {
@@ -116,6 +120,9 @@ class Initialiser {
       // derivatives of the analysed point first (near the guess they are nearly right), then from zero
       solve_structured(held, true);
       if (!result_.ok()) solve_structured(held, false);
+    } else if (by_blocks()) {
+      solve_blocks(held, true);
+      if (!result_.ok()) solve_blocks(held, false);
     } else if (dense_ || s_.variables <= dense_limit) {
       solve_dense(held);
     } else {
@@ -177,6 +184,20 @@ class Initialiser {
     else
       result_.status = InitialisationStatus::no_solution;
     if (answer.converged && s_.taylor) array.extend(t_, level_, result_.X);
+  }
+
+  // One level above mu, where the array determines all of x'.
+  void solve_blocks(const std::vector<int>& held, bool warm) {
+    BlockArray array(system_, values_.structure, largest_dense_block);
+    level_ = values_->mu + 1;
+    result_.X.assign(guess_.begin(), guess_.end());
+    result_.X.resize(static_cast<std::size_t>(level_ + 2) * n_, 0.0);
+    if (warm)
+      for (std::size_t k = n_; k < std::min(result_.X.size(), values_.X.size()); ++k) result_.X[k] = values_.X[k];
+    const bool solved = array.project(t_, level_, result_.X, mask(held));
+    result_.iterations = array.iterations();
+    result_.status = solved ? InitialisationStatus::converged : InitialisationStatus::no_solution;
+    result_.all_slopes = solved;
   }
 
   void solve_dense(const std::vector<int>& held) {

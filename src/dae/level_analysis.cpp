@@ -18,11 +18,12 @@ struct LeftNullSpace {
 };
 
 // QR with column pivoting is several times cheaper and gives the same decisions; the SVD has the last word in doubt.
-LeftNullSpace left_null_space(const Matrix& M, int dimension, double reference, std::optional<int> rank) {
+LeftNullSpace left_null_space(const Matrix& M, int dimension, double reference, double noise,
+                             std::optional<int> rank) {
   constexpr int small = 100;
   const auto split = [&](const Matrix& orthogonal, std::span<const double> values) {
     LeftNullSpace result;
-    result.decision = rank_gap(values, dimension, reference);
+    result.decision = rank_gap(values, dimension, reference, noise);
     if (rank && *rank != result.decision.rank) {
       result.decision.rank = *rank;
       result.decision.status = RankStatus::grey;
@@ -41,19 +42,28 @@ LeftNullSpace left_null_space(const Matrix& M, int dimension, double reference, 
   return split(decomposition.U, decomposition.s);
 }
 
+// Entries that change by more than 1/50 of themselves when X changes by some ulp are rounding errors of terms that cancel
+// each other, and are zero. Returns how much the others change, all together.
+double clear_noise(Matrix& J, const Matrix& beside) {
+  constexpr double noise_factor = 50.0;
+  double sum = 0.0;
+  for (int j = 0; j < J.columns(); ++j)
+    for (int i = 0; i < J.rows(); ++i) {
+      const double change = std::abs(J(i, j) - beside(i, j));
+      if (std::abs(J(i, j)) < noise_factor * change)
+        J(i, j) = 0.0;
+      else
+        sum += change * change;
+    }
+  return std::sqrt(sum);
+}
+
 }  // namespace
 
-LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, double t, int level,
-                          std::span<const double> X, std::optional<KnownRanks> known) {
-  const Structure& s = array.system().structure();
-  const int m = s.equations, n = s.variables;
+LevelResult decide_level(Matrix J, Matrix beside, int m, int n, std::optional<KnownRanks> known) {
   LevelResult result;
-  Matrix J;
-  std::vector<double> f(static_cast<std::size_t>(array.rows(level)));
-  array.evaluate(t, level, X, f, J);
-  const std::vector<double> row = row_factors(scaling, level), column = column_factors(scaling, level);
-  apply_factors(J, row, column);
-  result.finite = std::ranges::all_of(f, [](double v) { return std::isfinite(v); }) && std::isfinite(frobenius_norm(J));
+  const double noise = clear_noise(J, beside);
+  result.finite = std::isfinite(frobenius_norm(J)) && std::isfinite(noise);
   if (!result.finite) return result;
   const double reference = norm2(J);
   result.reference = reference;
@@ -61,27 +71,44 @@ LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, d
   LevelAnalysis& found = result.analysis;
 
   const auto rank_of_derivatives = known ? std::optional(J.rows() - known->a) : std::nullopt;
-  LeftNullSpace null = left_null_space(columns(J, n, J.columns() - n), dimension, reference, rank_of_derivatives);
+  LeftNullSpace null = left_null_space(columns(J, n, J.columns() - n), dimension, reference, noise,
+                                       rank_of_derivatives);
   found.derivatives = null.decision;
 
   const Svd constraints = svd(transpose_times(null.basis, columns(J, 0, n)));
-  found.algebraic = rank_gap(constraints.s, dimension, reference);
+  found.algebraic = rank_gap(constraints.s, dimension, reference, noise);
   found.a = known ? known->a : found.algebraic.rank;
   result.Z2 = null.basis * columns(constraints.U, 0, found.a);
   result.T2 = columns(constraints.V, found.a, n - found.a);
   found.r = found.derivatives.rank + found.a;
   found.v = J.rows() - found.r;
 
-  Matrix E(m, n);  // F_x', scaled as the first derivatives in the array are
-  const SparsePattern& p = s.derivative_pattern;
-  const auto values = array.derivative_coefficients();
+  Matrix E(m, n);  // F_x'
   for (int j = 0; j < n; ++j)
-    for (int k = p.start[j]; k < p.start[j + 1]; ++k) E(p.row[k], j) = values[k] * (row[p.row[k]] * column[n + j]);
+    for (int i = 0; i < m; ++i) E(i, j) = J(i, n + j);
   const Svd differential = svd(E * result.T2);
-  found.differential = rank_gap(differential.s, dimension, reference);
+  found.differential = rank_gap(differential.s, dimension, reference, noise);
   found.d = known ? known->d : found.differential.rank;
   result.Z1 = columns(differential.U, 0, found.d);
   return result;
+}
+
+LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, double t, int level,
+                          std::span<const double> X, std::optional<KnownRanks> known) {
+  const Structure& s = array.system().structure();
+  Matrix J, beside;
+  std::vector<double> f(static_cast<std::size_t>(array.rows(level)));
+  array.evaluate(t, level, some_ulps_beside(X), f, beside);
+  array.evaluate(t, level, X, f, J);
+  const std::vector<double> row = row_factors(scaling, level), column = column_factors(scaling, level);
+  apply_factors(J, row, column);
+  apply_factors(beside, row, column);
+  if (!std::ranges::all_of(f, [](double v) { return std::isfinite(v); })) {
+    LevelResult result;
+    result.finite = false;
+    return result;
+  }
+  return decide_level(std::move(J), std::move(beside), s.equations, s.variables, known);
 }
 
 }  // namespace saltus

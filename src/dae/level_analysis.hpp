@@ -29,6 +29,11 @@ struct LevelResult {
   }
 };
 
+/// Decides the ranks of a scaled array J of m equations and n variables; `beside` is the same some ulp away, in the same
+/// scaling.
+LevelResult decide_level(Matrix J, Matrix beside, int m, int n, std::optional<KnownRanks> known = {});
+
+/// Evaluates and scales the array at X, and decides.
 LevelResult analyse_level(DerivativeArray& array, const ArrayScaling& scaling, double t, int level,
                           std::span<const double> X, std::optional<KnownRanks> known = {});
 

@@ -1,7 +1,7 @@
 // P. Kunkel, V. Mehrmann, Differential-Algebraic Equations, EMS 2006, section 6.2, and their code GENDA; here y is
 // eliminated inside the residual, so that integrators see n equations only. What decides between no and thousands of
-// convergence failures: y starts from the Taylor polynomial of the last refresh (its undetermined part must not wander
-// from step to step), is solved for with x fixed before the residual is formed, and the projectors belong to the point
+// convergence failures: y starts from the Taylor polynomial of the last refresh (without its undetermined part, which
+// would wander from step to step), is solved for with x fixed before the residual is formed, and the projectors belong to the point
 // at which the Jacobian was asked for.
 #include <saltus/dae/reduced_system.hpp>
 #include <saltus/linalg/decomposition.hpp>
@@ -280,6 +280,7 @@ bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const
     supports_.resize(1);
     Matrix null;
     const double kept = decompose(M, supports_.front().inverse, &null);
+    if (leaves_choice()) derivative_part_ = M;
     Matrix T2;
     margin_ = std::min(1.0, kept / reference);
     margin_ = std::min(margin_, find_constraints(null, N, T2) / reference);
@@ -302,10 +303,24 @@ bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const
   if (!has_anchor_) std::ranges::copy(x, anchor_.begin());
   has_anchor_ = true;
   if (!columns_.empty() && solve_derivatives(t, x, xp)) {
+    const std::vector<double> solved = X_;
+    if (leaves_choice()) {
+      remove_undetermined();
+      if (!iterate_derivatives(t, supports_.front().inverse)) X_ = solved;
+    }
     supports_.front().X = X_;
     supports_.front().t = t;
   }
   return true;
+}
+
+// The part of y that the array leaves open becomes zero. Extrapolated from step to step with the rest, it would grow
+// without bound.
+void ReducedSystem::remove_undetermined() {
+  std::vector<double> y(columns_.size());
+  for (std::size_t k = 0; k < y.size(); ++k) y[k] = X_[columns_[k]] / column_scale_[columns_[k]];
+  const std::vector<double> determined = times(supports_.front().inverse, times(derivative_part_, y));
+  for (std::size_t k = 0; k < y.size(); ++k) X_[columns_[k]] = determined[k] * column_scale_[columns_[k]];
 }
 
 void ReducedSystem::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {

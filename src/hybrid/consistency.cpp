@@ -81,7 +81,8 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
   if (analysis.values.status == AnalysisStatus::undecided) {
-    const std::string guilty = describe_singularity(analysis.values.structure, system);
+    std::string guilty = describe_singularity(analysis.values.structure, system);
+    if (guilty.empty()) guilty = analysis.values.reason;
     ++undecided_[&system.structure()];
     analyses_.erase(&system.structure());
     return {StatusCode::singular_mode,
@@ -108,6 +109,12 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     all_slopes = result.all_slopes;
   }
   if (needs_reduction(system.structure(), numbers)) {
+    if (analysis.values.T2.rows() != system.structure().variables)
+      return {StatusCode::initialisation_failed,
+              fmt::format("this mode has hidden constraints ({}) and {} variables; so large a mode can be analysed and made consistent, but not "
+                          "integrated: reduce its index by hand, or use a coarser model",
+                          to_string(numbers), system.structure().variables),
+              {}};
     if (!analysis.reduced) analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
     analysis.reduced->restart(t, series);
   }

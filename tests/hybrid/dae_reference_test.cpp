@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "problems/circuits.hpp"
+#include "problems/large_without_certificate.hpp"
 #include "problems/mechanics.hpp"
 #include "problems/seven_body.hpp"
 #include "problems/single_mode.hpp"
@@ -93,6 +94,39 @@ TEST(DaeReference, TheSevenBodyMechanismReachesItsEndPoint) {
   // ten thousand times the tolerance is at least a hundred times the error, although the order changes with the tolerance
   EXPECT_LT(errors[2], 0.01 * errors[0]);
   EXPECT_LT(distance(plain.final(), problems::seven_body_reference), 2e-6);  // multipliers, as far as they are published
+}
+
+// Modes that are too large for dense analysis and have no certificate are decided block by block; without hidden
+// constraints they are integrated as they are.
+TEST(DaeReference, ALargeModeWithSingularMassIsSolved) {
+  const double tolerance = 1e-7, start = 0.2, stop = 1.2;
+  for (const Method method : {Method::radau5, Method::bdf}) {
+    const Trajectory run =
+        simulate(std::make_shared<SingleMode>(problems::heat_rod_between_cells(300)),
+                 {.start = start, .stop = stop, .rtol = tolerance, .atol = tolerance, .method = method});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    // q' = cos t - 2 q, and p = sin t - 2 q; errors are damped, so those of all steps together stay below a tolerance
+    // for each
+    const std::vector<double> x0 = run.at(start), x1 = run.final();
+    const double constant = (x0[1] - problems::heat_rod_cell(start, 0.0)) / std::exp(-2.0 * start);
+    const double allowed = tolerance * static_cast<double>(run.statistics().steps);
+    EXPECT_NEAR(x1[1], problems::heat_rod_cell(stop, constant), allowed) << to_string(method);
+    EXPECT_NEAR(x1[0], std::sin(stop) - 2.0 * x1[1], allowed) << to_string(method);
+  }
+}
+
+TEST(DaeReference, ALargeModeWithHiddenConstraintsSaysThatItCannotBeIntegrated) {
+  const Trajectory run = simulate(
+      std::make_shared<SingleMode>(problems::heat_rod_between_cells(300, problems::Cell::hidden_constraint)), {.stop = 1.0});
+  EXPECT_EQ(run.status().code, StatusCode::initialisation_failed);
+  EXPECT_NE(run.status().message.find("mu=1"), std::string::npos) << run.status().message;
+}
+
+TEST(DaeReference, ALargeModeThatIsNotDecidedSaysWhy) {
+  const Trajectory run = simulate(
+      std::make_shared<SingleMode>(problems::chain_of_cells(600, problems::Cell::differentiating)), {.stop = 1.0});
+  EXPECT_EQ(run.status().code, StatusCode::singular_mode);
+  EXPECT_NE(run.status().message.find("600 differentiations"), std::string::npos) << run.status().message;
 }
 
 }  // namespace

@@ -56,8 +56,9 @@ struct CharacteristicOptions {
   /// Where the structural analysis has a certificate at a consistent point, its numbers d and a are right (and u = v =
   /// 0); rank decisions then only find mu, and where they are doubtful or disagree mu is the structural bound.
   bool use_structure = true;
-  int dense_limit = 500;  ///< largest number of variables for which dense rank decisions are made; beyond it only a
-                          ///< certificate decides
+  /// Largest number of variables for which dense rank decisions are made on the whole array. Beyond it a certificate
+  /// decides, or rank decisions on the blocks of the block triangular form.
+  int dense_limit = 500;
 };
 
 /// The result at one point.
@@ -65,6 +66,7 @@ struct CharacteristicValues {
   CharacteristicNumbers numbers;
   AnalysisStatus status = AnalysisStatus::undecided;
   bool decided_by_structure = false;  ///< the rank decisions were doubtful or failed, the certified structure decided
+  std::string reason;                 ///< why nothing was decided, where more can be said than the status does
   double kept = 1.0;                  ///< smallest singular value that counted / norm of the array, over all decisions
   double dropped = 0.0;               ///< largest one that did not count / norm of the array
   std::vector<LevelAnalysis> levels;
@@ -83,6 +85,9 @@ struct CharacteristicValues {
   Matrix Z2;  ///< (mu+1) m x a: combinations of the array that are constraints on x alone
   Matrix T2;  ///< n x (n - a): directions that satisfy the linearised constraints
   Matrix Z1;  ///< m x d: combinations of the equations that are the differential part
+
+  /// Large modes that were decided block by block have no projectors; these components can be prescribed.
+  std::vector<int> free_components;
 
   const CharacteristicNumbers* operator->() const { return &numbers; }
 };

@@ -84,6 +84,8 @@ class ReducedSystem final : public System {
   double decompose(const Matrix& M, Matrix& inverse, Matrix* null) const;
   double find_constraints(const Matrix& null, const Matrix& N, Matrix& T2);
   double find_differential_part(const Matrix& ET2, const Matrix& T2);
+  bool leaves_choice() const { return rank_ < static_cast<int>(columns_.size()); }
+  void remove_undetermined();
   void gather(std::span<const double> all);
 
   System* system_;
@@ -95,6 +97,7 @@ class ReducedSystem final : public System {
   std::vector<int> rows_, columns_;               // the part of the array that is used; columns of y only
   std::vector<double> row_scale_, column_scale_;  // of all rows and columns of the array
   Matrix Z1_, Z2_, T_;  // in scaled coordinates
+  Matrix derivative_part_;  // of the array at the last refresh, if it leaves a part of y open
   std::vector<double> anchor_;    // x at the last restart; points in between are guesses of an integrator
   bool has_anchor_ = false;
   std::vector<double> X_;  // current coefficients

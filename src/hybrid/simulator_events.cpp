@@ -233,8 +233,10 @@ bool Simulator::Impl::without_consequences() const {
   if (controller.transition.terminate || controller.transition.any_reset() || methods.per_mode() || t == options.stop ||
       !hybrid->same_equations(mode_before, mode) || !std::equal(x.begin(), x.end(), state_before.begin(), state_before.end()))
     return false;
-  // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial
-  return t == stepper->t() ? std::equal(x.begin(), x.end(), stepper->x().begin(), stepper->x().end()) : reached(stepper->t(), t);
+  // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
+  // except near the end of a step that was made for the event
+  return t == stepper->t() ? std::equal(x.begin(), x.end(), stepper->x().begin(), stepper->x().end())
+                           : methods.dense_is_accurate(*stepper) && reached(stepper->t(), t);
 }
 
 void Simulator::Impl::go_on() {

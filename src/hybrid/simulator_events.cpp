@@ -236,7 +236,7 @@ bool Simulator::Impl::without_consequences() const {
   // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
   // except near the end of a step that was made for the event
   return t == stepper->t() ? std::equal(x.begin(), x.end(), stepper->x().begin(), stepper->x().end())
-                           : methods.dense_is_accurate(*stepper) && reached(stepper->t(), t);
+                           : methods.dense_is_accurate(*stepper, *system) && reached(stepper->t(), t);
 }
 
 void Simulator::Impl::go_on() {

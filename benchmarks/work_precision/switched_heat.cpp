@@ -176,7 +176,8 @@ void run_ours(const std::string& method, int unknowns, double rtol) {
   const Trajectory& result = simulator.trajectory();
   report(method, unknowns, rtol, seconds, static_cast<long>(result.events().size()), result.statistics().steps,
          result.events().empty() ? 0.0 : result.events().back().t,
-         result.statistics().method + " " + result.status().message);
+         fmt::format("{}; {} rejected, {} evaluations, {} factorisations {}", result.statistics().method, result.statistics().rejected,
+                     result.statistics().evaluations, result.statistics().factorisations, result.status().message));
 }
 
 #ifdef WITH_SUNDIALS

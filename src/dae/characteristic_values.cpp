@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include <fmt/format.h>
@@ -298,10 +299,11 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   if (structure.singular() || n == 0) return false;
   const int deepest = *std::ranges::max_element(structure.equation_offset);
   if (deepest > 0 && !s.taylor) return false;
-  StructuredArray array(system, structure);
   const bool dense = s.variables <= options.dense_limit;
+  std::optional<StructuredArray> array;  // large modes without hidden constraints mostly do without it
+  if (dense || deepest > 0) array.emplace(system, structure);
   std::vector<double> X(x.begin(), x.end());
-  X.resize(static_cast<std::size_t>(array.level() + 2) * n, 0.0);
+  X.resize(static_cast<std::size_t>((array ? array->level() : 0) + 2) * n, 0.0);
   StructuredOptions solve;
   solve.preference = correction_preference(s, structure);
   ArrayScaling scaling;
@@ -316,13 +318,15 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
       for (int offset : structure.variable_offset) solve.fixed.push_back(offset > 0);
   }
   StructuredResult point;
-  if (!dense && deepest == 0)
-    point.converged = point.finite =
-        solve_index_one(system, structure, t, std::span(X).first(2 * n), solve.scale, solve.time_scale).solved;
+  if (!dense && deepest == 0) {
+    result.index_one = std::make_shared<IndexOneSolver>(s, structure);
+    point.converged = point.finite = result.index_one->solve(system, t, X, solve.scale, solve.time_scale).solved;
+  }
   if (!point.converged) {
+    if (!array) array.emplace(system, structure);
     std::ranges::copy(x, X.begin());
     std::fill(X.begin() + static_cast<std::ptrdiff_t>(n), X.end(), 0.0);
-    point = array.solve(t, X, solve);
+    point = array->solve(t, X, solve);
   }
   if (dense && !point.converged) {
     // another metric: the sizes of the guess itself
@@ -330,7 +334,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
       if (x[j] != 0.0) solve.scale[j] = std::abs(x[j]);
     std::ranges::fill(X, 0.0);
     std::ranges::copy(x, X.begin());
-    point = array.solve(t, X, solve);
+    point = array->solve(t, X, solve);
   }
   if (!point.converged || !point.finite || point.singular) return false;
   result.certificate = certify(system, structure, t, std::span(X).first(n), std::span(X).subspan(n, n));
@@ -348,7 +352,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     return bound > 0 || PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, result);
   }
   X.resize(static_cast<std::size_t>(bound + 3) * n, 0.0);
-  if (!array.extend(t, bound + 1, X)) return false;
+  if (!array->extend(t, bound + 1, X)) return false;
   remove_noise(column_factors(scaling, bound + 1), x, 1e-13, X);
   CharacteristicValues found;
   const CharacteristicNumbers& c = found.numbers;

@@ -76,12 +76,12 @@ void fill_result(System& system, std::span<const double> x_before, const Charact
 
 Jump least_squares_jump(System& system, double t, std::span<const double> x_before, const CharacteristicValues& values,
                         Hold hold) {
-  const Initialisation found = initialise(system, t, x_before, values, {.hold = hold});
+  Initialisation found = initialise(system, t, x_before, values, {.hold = hold});
   Jump result;
   result.status = found.status;
   result.rule = hold == Hold::fixed_only ? JumpRule::least_squares : JumpRule::impulsive;
-  result.X = found.X;
-  result.message = found.message;
+  result.X = std::move(found.X);
+  result.message = std::move(found.message);
   result.all_slopes = found.all_slopes;
   fill_result(system, x_before, values, result);
   return result;

@@ -345,6 +345,8 @@ SystemJacobian::SystemJacobian(const Structure& structure, const StructuralAnaly
     }
     pattern_.start[j + 1] = pattern_.nonzeros();
   }
+  pattern_.row.shrink_to_fit();
+  source_.shrink_to_fit();
 }
 
 void SystemJacobian::assemble(std::span<const double> Fx, std::span<const double> Fxp, std::span<double> values) const {

@@ -91,21 +91,21 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   std::vector<double> series;
   bool all_slopes = false;
   if (cause == Cause::mode_change) {
-    const Jump result = jump(system, t, x, analysis.values);
+    Jump result = jump(system, t, x, analysis.values);
     if (!result.ok()) return {StatusCode::initialisation_failed, result.message, {}};
-    x = result.x;
-    xp = result.xp;
-    series = result.X;
+    x = std::move(result.x);
+    xp = std::move(result.xp);
+    series = std::move(result.X);
     all_slopes = result.all_slopes;
   } else {
-    const Initialisation result =
+    Initialisation result =
         initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
     const bool acceptable = result.ok() || result.status == InitialisationStatus::inconsistent_least_squares;
     if (!acceptable) return describe(result, system);
     remark_ = result.message;
-    x = result.x;
-    xp = result.xp;
-    series = result.X;
+    x = std::move(result.x);
+    xp = std::move(result.xp);
+    series = std::move(result.X);
     all_slopes = result.all_slopes;
   }
   if (needs_reduction(system.structure(), numbers)) {
@@ -129,7 +129,7 @@ void Consistency::polish(System& system, double t, std::span<double> x, std::spa
   if (!result.ok()) return;
   std::copy(result.x.begin(), result.x.end(), x.begin());
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
-  find_algebraic_slopes(system, t, values_at(it->second, system, t, x), x, xp);
+  if (!result.all_slopes) find_algebraic_slopes(system, t, values_at(it->second, system, t, x), x, xp);
 }
 
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {

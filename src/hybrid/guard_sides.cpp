@@ -46,8 +46,9 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   if (!on_surface || all_decided()) return;
   if (system.structure().taylor && system.structure().explicit_ode) {
     if (!use_slopes(system, t, x, xp, direction, twin)) use_taylor(system, t, x, direction, twin);
-  } else if (!use_series(system, consistency, t, x, direction))
+  } else if (!use_linear_slopes(system, xp, direction) && !use_series(system, consistency, t, x, direction)) {
     use_difference(system, t, x, xp, direction, scale);
+  }
 }
 
 bool GuardSides::all_decided() const {
@@ -159,6 +160,22 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
     choose_sides(last, t, direction, twin.empty() ? std::span<const double>() : twin_series_);
     if (all_decided()) return;
   }
+}
+
+// The slopes of linear guards in a mode that is not explicit, whose x' has the accuracy of its iteration. Returns whether they decided all.
+bool GuardSides::use_linear_slopes(System& system, std::span<const double> xp, int direction) {
+  for (const LinearGuard& guard : all_linear(system)) {
+    const auto k = static_cast<std::size_t>(guard.guard);
+    if (side_[k] != 0) continue;
+    double size = std::abs(guard.time);
+    for (std::size_t i = 0; i < guard.variables.size(); ++i)
+      size += std::abs(guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])]);
+    const double slope = slope_of(guard, xp);
+    if (!(std::abs(slope) > 4.0 * series_accuracy * size + std::numeric_limits<double>::min())) continue;
+    side_[k] = slope * direction > 0.0 ? +1 : -1;
+    multiplicity_[k] = 1;
+  }
+  return all_decided();
 }
 
 // The same with the coefficients of a mode that is not explicit. They come from iterations, whose accuracy decides.

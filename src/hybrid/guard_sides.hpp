@@ -54,6 +54,7 @@ class GuardSides {
   bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                   std::span<const double> twin);
   void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
+  bool use_linear_slopes(System& system, std::span<const double> xp, int direction);
   bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction);
   void choose_sides(int last, double t, int direction, std::span<const double> twin_series);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);

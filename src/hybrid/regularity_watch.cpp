@@ -18,8 +18,9 @@ constexpr double vanished = 1e-9;
 // Up to this size modes without certificate get decompositions of their own, wherever they are needed; larger ones have
 // the margin that comes with the Jacobians of the integrator, if they are reduced.
 constexpr int largest_dense_watch = 30;
-// Large modes are looked at now and then only: a factorisation per step would be felt.
+// Large modes are looked at now and then only: a factorisation per step would be felt. Very large ones give the memory back in between.
 constexpr int large_mode = 200, large_mode_interval = 10;
+constexpr int very_large_mode = 10000, very_large_mode_interval = 50;
 
 double power_of_two_near(double value) {
   return value > 0.0 && std::isfinite(value) ? std::exp2(std::round(std::log2(value))) : 1.0;
@@ -46,18 +47,13 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
     auto jacobian = std::make_unique<SystemJacobian>(s, values->structure);
     if (!lu_.analyse(jacobian->pattern())) return;
     jacobian_ = std::move(jacobian);
-    Fx_.resize(s.state_pattern.row.size());
-    Fxp_.resize(s.derivative_pattern.row.size());
-    entries_.resize(jacobian_->pattern().row.size());
   } else if (s.variables <= largest_dense_watch && values->T2.rows() == s.variables) {
     own_ = std::make_unique<ReducedSystem>(system, *values);
   } else if (!reduced) {
     return;
   }
   system_ = &system;
-  x_.resize(x.size());
-  xp_.resize(x.size());
-  interval_ = s.variables > large_mode ? large_mode_interval : 1;
+  interval_ = s.variables > very_large_mode ? very_large_mode_interval : s.variables > large_mode ? large_mode_interval : 1;
   if (same_mode && interval_ > 1) {  // what is known about a large mode stays: the count of steps goes on
     last_.sign = 0;                  // but the state may have jumped across a singularity
     last_time_ = t;
@@ -81,6 +77,10 @@ RegularityWatch::Reading RegularityWatch::read(double t, std::span<const double>
 // The margin is the distance 1 / |A^-1| from singularity, in the scaling of the first point.
 RegularityWatch::Reading RegularityWatch::read_jacobian(double t, std::span<const double> x,
                                                         std::span<const double> xp) {
+  const Structure& s = system_->structure();
+  Fx_.resize(s.state_pattern.row.size());
+  Fxp_.resize(s.derivative_pattern.row.size());
+  entries_.resize(jacobian_->pattern().row.size());
   system_->jacobian(t, x, xp, Fx_, Fxp_);
   jacobian_->assemble(Fx_, Fxp_, entries_);
   if (row_scale_.empty()) scale_jacobian();
@@ -94,8 +94,13 @@ RegularityWatch::Reading RegularityWatch::read_jacobian(double t, std::span<cons
     }
     largest = std::max(largest, sum);
   }
-  if (!lu_.factorise(entries_)) return {0.0, 0};
-  return {lu_.reciprocal_condition() * largest, lu_.determinant_sign()};
+  Reading reading{0.0, 0};
+  if (lu_.factorise(entries_)) reading = {lu_.reciprocal_condition() * largest, lu_.determinant_sign()};
+  if (s.variables > very_large_mode) {
+    lu_.release_factors();
+    for (auto* list : {&Fx_, &Fxp_, &entries_}) std::vector<double>().swap(*list);
+  }
+  return reading;
 }
 
 void RegularityWatch::scale_jacobian() {
@@ -113,9 +118,14 @@ void RegularityWatch::scale_jacobian() {
 }
 
 RegularityWatch::Reading RegularityWatch::read_at(const DensePolynomial& dense, double t) {
+  x_.resize(static_cast<std::size_t>(dense.variables));
+  xp_.resize(x_.size());
   dense.evaluate(t, x_);
   dense.derivative(t, xp_);
-  return read(t, x_, xp_);
+  const Reading reading = read(t, x_, xp_);
+  if (dense.variables > very_large_mode)
+    for (auto* list : {&x_, &xp_}) std::vector<double>().swap(*list);
+  return reading;
 }
 
 Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
@@ -144,6 +154,7 @@ Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
   time_ = crossed ? locate(dense, end) : lowest;
   // between two neighbouring numbers lies no point at which the values could be seen to differ: the margin decides
   const bool singular = (crossed ? read_at(dense, time_).margin : now.margin) < vanished * first_margin_;
+  x_.resize(static_cast<std::size_t>(dense.variables));
   dense.evaluate(time_, x_);
   return compare(time_, x_, singular);
 }

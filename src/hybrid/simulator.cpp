@@ -167,7 +167,7 @@ void Simulator::Impl::begin_segment() {
 }
 
 void Simulator::Impl::observe(std::vector<double>& values) const {
-  values.resize(result.variables_.size());
+  values.resize(hybrid->observed().size());
   hybrid->observe(mode, t, x, xp, values);
 }
 
@@ -259,14 +259,7 @@ void Simulator::Impl::take_step(double end) {
   if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved});
   t = end;
   result.t_end_ = t;
-  if (end == stepper->t()) {
-    std::copy(stepper->x().begin(), stepper->x().end(), x.begin());
-    std::copy(stepper->xp().begin(), stepper->xp().end(), xp.begin());
-    if (system->structure().explicit_ode && !stepper->xp_is_rhs()) find_derivatives();
-  } else {
-    stepper->dense().evaluate(end, x);
-    find_derivatives();
-  }
+  state_at(end, x, xp);
   if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
 }
 

@@ -22,22 +22,26 @@ void Simulator::Impl::polish(double when, std::vector<double>& values, std::vect
 
 void Simulator::Impl::approach_event() {
   in_rest = false;
-  double target = located.t_after;
   const int guard = located.guards.front();
-  std::vector<double> g(watch.size()), there(x.size()), slope(x.size());
+  std::vector<double> g(watch.size());
+  x_then.resize(x.size());
+  xp_then.resize(x.size());
+  double target = located.t_after, found = target, last_correction = 0.0;
   double overshoot = 4.0;  // in units of the last place: the new side is wanted, and the ends of steps have rounding errors
   for (int iteration = 0; iteration < 5; ++iteration, overshoot *= 4.0) {
-    start_stepper(std::abs(target - t));
-    for (const double begin = t; stepper->t() != target;) {
-      if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
-      const StepOutcome outcome = stepper->advance(target);
-      if (!outcome.ok()) return report_failure(outcome);
+    if (iteration == 0 || !near_the_end(target)) {
+      start_stepper(std::abs(target - t));
+      for (const double begin = t; stepper->t() != target;) {
+        if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
+        const StepOutcome outcome = stepper->advance(target);
+        if (!outcome.ok()) return report_failure(outcome);
+      }
     }
-    std::copy(stepper->x().begin(), stepper->x().end(), there.begin());
-    std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
-    polish(target, there, slope);
-    system->guards(target, there, slope, g);
-    slopes.find(*system, target, there, slope, std::abs(target - t), static_cast<int>(watch.size()), guard_slopes);
+    found = target;
+    state_at(target, x_then, xp_then);
+    polish(target, x_then, xp_then);
+    system->guards(target, x_then, xp_then, g);
+    slopes.find(*system, target, x_then, xp_then, std::abs(target - t), static_cast<int>(watch.size()), guard_slopes);
     const double correction = -g[guard] / guard_slopes[guard];
     const double unit = eps * std::max(std::abs(target), std::abs(t));
     const bool beyond = watch[guard].side * g[guard] < 0.0;
@@ -45,12 +49,47 @@ void Simulator::Impl::approach_event() {
     const double next = target + correction + direction * overshoot * unit;
     if (!reached(next, t) || next == t) break;
     target = next;
+    // the next correction would be smaller by about the same factor: nothing that could be seen
+    const double size = std::abs(correction);
+    if (iteration > 0 && near_the_end(target) && size < last_correction && size * (size / last_correction) <= 4.0 * unit) {
+      found = target;
+      break;
+    }
+    last_correction = size;
   }
-  located.t_before = located.t_after = stepper->t();
-  event_at(stepper->t(), true);
+  located.t_before = located.t_after = found;
+  event_at(found, true, true);
 }
 
-void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_guard) {
+bool Simulator::Impl::near_the_end(double when) {
+  constexpr double near = 1e-3;  // relative to the step: the error inside it has fallen by as much
+  return std::abs(when - stepper->t()) <= near * std::abs(stepper->dense().h);
+}
+
+// Near the end the change since then is added to the end itself, by Simpson's rule: rounding errors of the coefficients, which may be
+// large and of different signs, do not count there.
+void Simulator::Impl::state_at(double when, std::span<double> state, std::span<double> slope) {
+  const double end = stepper->t();
+  const bool explicit_ode = system->structure().explicit_ode;
+  if (when == end) {  // most often, and without dense output, which may cost evaluations
+    std::copy(stepper->x().begin(), stepper->x().end(), state.begin());
+    std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
+    if (!explicit_ode || stepper->xp_is_rhs()) return;
+  } else if (near_the_end(when)) {
+    std::copy(stepper->x().begin(), stepper->x().end(), state.begin());
+    const double sixth = (when - end) / 6.0;
+    for (const auto& [place, weight] : {std::pair{end, sixth}, {0.5 * (end + when), 4.0 * sixth}, {when, sixth}}) {
+      stepper->dense().derivative(place, slope);
+      for (std::size_t j = 0; j < state.size(); ++j) state[j] += weight * slope[j];
+    }
+  } else {
+    stepper->dense().evaluate(when, state);
+    if (!explicit_ode) stepper->dense().derivative(when, slope);
+  }
+  if (explicit_ode) system->rhs(when, state, slope);
+}
+
+void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_step) {
   const auto count = static_cast<std::size_t>(system->structure().guards);
   const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
   if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
@@ -58,12 +97,12 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
   noise.resize(count);
   std::vector<double>& earlier = g_then;
   earlier.resize(count);
+  x_then.resize(x.size());
+  xp_then.resize(x.size());
   if (const auto linear = all_linear(*system); !linear.empty() && system->structure().explicit_ode) {
     for (const LinearGuard& guard : linear)
       noise[static_cast<std::size_t>(guard.guard)] = 4.0 * std::abs(slope_of(guard, xp) * (t_after - t_before));
   } else {
-    x_then.resize(x.size());
-    xp_then.resize(x.size());
     const auto guards_at = [&](double when, std::span<double> g) {
       stepper->dense().evaluate(when, x_then);
       if (system->structure().guards_read_xp) stepper->dense().derivative(when, xp_then);
@@ -75,8 +114,9 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
   }
   for (double& value : noise)
     if (!std::isfinite(value)) value = 0.0;
-  if (by_guard && t_after == stepper->t()) {  // the event was reached by a step of its own: what is left of its guards is noise
-    system->guards(t_after, stepper->x(), stepper->xp(), earlier);
+  if (own_step) {  // what is left of the guards of the event is noise
+    state_at(t_after, x_then, xp_then);
+    system->guards(t_after, x_then, xp_then, earlier);
     for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(earlier[k]));
   }
   noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
@@ -91,11 +131,11 @@ void Simulator::Impl::project_event_state() {
     controller.twin.clear();
 }
 
-void Simulator::Impl::event_at(double when, bool by_guard) {
+void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
-  measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard);
+  measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard && (approached || when == stepper->t()));
   polish(t, x, xp);
   if (by_guard) push_across(located.guards);
   project_event_state();
@@ -193,8 +233,10 @@ bool Simulator::Impl::without_consequences() const {
   if (controller.transition.terminate || controller.transition.any_reset() || methods.per_mode() || t == options.stop ||
       !hybrid->same_equations(mode_before, mode) || !std::equal(x.begin(), x.end(), state_before.begin(), state_before.end()))
     return false;
-  // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial
-  return t == stepper->t() ? std::equal(x.begin(), x.end(), stepper->x().begin(), stepper->x().end()) : reached(stepper->t(), t);
+  // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
+  // except near the end of a step that was made for the event
+  return t == stepper->t() ? std::equal(x.begin(), x.end(), stepper->x().begin(), stepper->x().end())
+                           : methods.dense_is_accurate(*stepper, *system) && reached(stepper->t(), t);
 }
 
 void Simulator::Impl::go_on() {
@@ -281,7 +323,7 @@ void Simulator::Impl::record_touch(const PendingTouch& touch) {
     system->rhs(touch.t, x_then, xp_then);
   else
     stepper->dense().derivative(touch.t, xp_then);
-  values_before.resize(result.variables_.size());
+  values_before.resize(hybrid->observed().size());
   hybrid->observe(mode, touch.t, x_then, xp_then, values_before);
   constexpr int direction_of_touch = 0;
   constexpr double slope_of_touch = 0.0;

@@ -126,12 +126,17 @@ struct Simulator::Impl {
   void approach_event();
   /// Moves values at this time onto all constraints of the mode.
   void polish(double when, std::vector<double>& values, std::vector<double>& slopes_there);
+  /// Whether the dense output of the last step is as good there as the end of the step.
+  bool near_the_end(double when);
+  /// x and x' in the last step, or just behind it.
+  void state_at(double when, std::span<double> state, std::span<double> slope);
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
-  /// of time), in the old mode, is noise.
-  void measure_bracket(double t_before, double t_after, bool by_guard);
+  /// of time), in the old mode, is noise. `own_step`: the event was reached by a step of its own.
+  void measure_bracket(double t_before, double t_after, bool own_step);
   /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
   void project_event_state();
-  void event_at(double when, bool by_guard);
+  /// `approached`: a step was made that ends here, or so near that its dense output is as good.
+  void event_at(double when, bool by_guard, bool approached = false);
   /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can: the event is there, where the
   /// tangent reaches the other side. False: no guard is about to change its side here.
   bool cross_edge();

@@ -53,7 +53,6 @@ std::string Event::describe() const {
 
 Trajectory::Trajectory(std::shared_ptr<HybridSystem> system, double t_start)
     : system_(std::move(system)),
-      variables_(system_->observed()),
       t_start_(t_start),
       t_end_(t_start),
       events_(std::make_unique<EventLog>()) {}
@@ -63,7 +62,6 @@ Trajectory& Trajectory::operator=(Trajectory&&) noexcept = default;
 Trajectory& Trajectory::operator=(const Trajectory& other) { return *this = Trajectory(other); }
 Trajectory::Trajectory(const Trajectory& other)
     : system_(other.system_),
-      variables_(other.variables_),
       t_start_(other.t_start_),
       t_end_(other.t_end_),
       initial_values_(other.initial_values_),
@@ -77,17 +75,17 @@ Trajectory::Trajectory(const Trajectory& other)
 const std::vector<Event>& Trajectory::events() const { return events_->read(*system_); }
 
 std::size_t Trajectory::index(const std::string& name) const {
-  for (std::size_t k = 0; k < variables_.size(); ++k)
-    if (variables_[k].name == name) return k;
+  for (std::size_t k = 0; k < variables().size(); ++k)
+    if (variables()[k].name == name) return k;
   std::vector<std::string> names;
-  for (const auto& v : variables_) names.push_back(v.name);
+  for (const auto& v : variables()) names.push_back(v.name);
   const std::string near = nearest_name(name, names);
   throw UsageError("there is no variable '" + name + "' in the result" +
                    (near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
 std::vector<double> Trajectory::values_in(const Segment& segment, const Step& step, double t) const {
-  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables)), xp(x.size()), values(variables_.size());
+  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables)), xp(x.size()), values(variables().size());
   step.polynomial.evaluate(t, x);
   System& system = system_->system(segment.mode);
   if (system.structure().explicit_ode)

@@ -37,8 +37,14 @@ SparsePattern unite(const SparsePattern& a, const SparsePattern& b, std::vector<
                     std::vector<int>* from_b) {
   if (a.rows != b.rows || a.columns != b.columns) throw UsageError("unite: the patterns have different shapes");
   SparsePattern u{a.rows, a.columns, std::vector<int>(a.start.size(), 0), {}};
-  if (from_a) from_a->clear();
-  if (from_b) from_b->clear();
+  u.row.reserve(a.row.size() + b.row.size());
+  const auto prepare = [](std::vector<int>* list, std::size_t size) {
+    if (!list) return;
+    list->clear();
+    list->reserve(size);
+  };
+  prepare(from_a, a.row.size());
+  prepare(from_b, b.row.size());
   for (int j = 0; j < a.columns; ++j) {
     int p = a.start[j], q = b.start[j];
     while (p < a.start[j + 1] || q < b.start[j + 1]) {

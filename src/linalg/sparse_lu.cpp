@@ -159,6 +159,13 @@ double BasicSparseLu<Scalar>::reciprocal_condition() const {
 }
 
 template <class Scalar>
+void BasicSparseLu<Scalar>::release_factors() {
+  state_->release_numeric();
+  std::vector<Scalar>().swap(state_->values);
+  state_->regular = false;
+}
+
+template <class Scalar>
 int BasicSparseLu<Scalar>::determinant_sign() const requires std::same_as<Scalar, double> {
   const State& s = *state_;
   if (!s.regular) return 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "linalg/band_order.hpp"
@@ -14,6 +15,20 @@ namespace {
 
 double size_of(double v) { return std::abs(v); }
 double size_of(const std::complex<double>& v) { return std::abs(v.real()) + std::abs(v.imag()); }
+
+/// Infinities and NaN make a product with zero NaN; lanes that the compiler can put side by side.
+bool all_finite(std::span<const double> values) {
+  constexpr std::size_t lanes = 4;
+  double sum[lanes] = {};
+  std::size_t k = 0;
+  for (; k + lanes <= values.size(); k += lanes)
+    for (std::size_t i = 0; i < lanes; ++i) sum[i] += 0.0 * values[k + i];
+  for (; k < values.size(); ++k) sum[0] += 0.0 * values[k];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
+}
+bool all_finite(std::span<const std::complex<double>> values) {
+  return all_finite({reinterpret_cast<const double*>(values.data()), 2 * values.size()});
+}
 
 /// A pivot must have this part of the largest entry of its row when it is chosen, and a tenth of that later.
 constexpr double dominant = 0.1;
@@ -49,7 +64,7 @@ void BasicStructuredLu<Scalar>::set_pattern(SparsePattern pattern, std::vector<c
   simple_ = std::move(simple);
   analysed_ = false;
   failures_ = 0;
-  pivots_.clear();
+  for (auto* list : {&pivot_row_, &pivot_column_, &pivot_value_}) list->clear();
   kind_ = MatrixKind::dense;
 }
 
@@ -58,26 +73,64 @@ std::string BasicStructuredLu<Scalar>::description() const {
   std::string text(to_string(kind_));
   if (kind_ == MatrixKind::banded)
     text += " (" + std::to_string(banded_.lower()) + " + " + std::to_string(banded_.upper()) + ")";
-  if (!pivots_.empty())
-    text += ", " + std::to_string(pivots_.size()) + " of " + std::to_string(pattern_.columns) + " eliminated";
+  if (eliminated() > 0)
+    text += ", " + std::to_string(eliminated()) + " of " + std::to_string(pattern_.columns) + " eliminated";
   return text;
+}
+
+template <class Scalar>
+void BasicStructuredLu<Scalar>::Rows::set_shape(std::span<const int> counts) {
+  const auto rows = static_cast<std::int64_t>(counts.size());
+  const std::int64_t entries = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const int longest = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+  width = 2 * longest * rows <= 3 * entries ? longest : -1;
+  start.clear();
+  if (width < 0) {
+    start.reserve(counts.size() + 1);
+    start.push_back(0);
+    for (const int count : counts) start.push_back(start.back() + count);
+  }
+  const auto places = static_cast<std::size_t>(width < 0 ? entries : width * rows);
+  index.assign(places, 0);
+  value.assign(places, Scalar(0));
+}
+
+template <class Scalar>
+template <class Base, class Out>
+void BasicStructuredLu<Scalar>::Rows::subtract(std::size_t rows, const Scalar* x, Base base, Out out) const {
+  const int* const from = index.data();
+  const Scalar* const v = value.data();
+  if (width == 1) {
+    for (std::size_t i = 0; i < rows; ++i) out(i, base(i) - v[i] * x[from[i]]);
+  } else if (width == 2) {
+    for (std::size_t i = 0; i < rows; ++i)
+      out(i, base(i) - (v[2 * i] * x[from[2 * i]] + v[2 * i + 1] * x[from[2 * i + 1]]));
+  } else {
+    for (std::size_t i = 0; i < rows; ++i) {
+      Scalar sum = base(i);
+      for (std::size_t k = place(i, 0), end = place(i + 1, 0); k < end; ++k) sum -= v[k] * x[from[k]];
+      out(i, sum);
+    }
+  }
 }
 
 /// Pivots in order of the entries that they may bring; each bars the rows and columns that it touches.
 template <class Scalar>
-void BasicStructuredLu<Scalar>::choose_pivots(std::span<const Scalar> values) {
-  pivots_.clear();
+auto BasicStructuredLu<Scalar>::choose_pivots(std::span<const Scalar> values) const -> std::vector<Pivot> {
+  std::vector<Pivot> pivots;
   const auto n = static_cast<std::size_t>(pattern_.columns);
-  if (simple_.empty() || pattern_.columns < smallest_structured || failures_ > most_failures) return;
-  std::vector<int> row_count(n, 0);
+  if (simple_.empty() || pattern_.columns < smallest_structured || failures_ > most_failures) return pivots;
+  std::vector<int> row_start(n + 1, 0);
   std::vector<double> row_size(n, 0.0);
   for (std::size_t k = 0; k < values.size(); ++k) {
     const int i = pattern_.row[k];
-    ++row_count[i];
+    ++row_start[i + 1];
     row_size[i] = std::max(row_size[i], size_of(values[k]));
   }
+  std::partial_sum(row_start.begin(), row_start.end(), row_start.begin());
   struct Candidate {
-    int cost, row, column, value;
+    int cost;
+    Pivot pivot;
   };
   std::vector<Candidate> candidates;
   for (int j = 0; j < pattern_.columns; ++j) {
@@ -85,47 +138,64 @@ void BasicStructuredLu<Scalar>::choose_pivots(std::span<const Scalar> values) {
     for (int k = pattern_.start[j]; k < pattern_.start[j + 1]; ++k) {
       const int i = pattern_.row[k];
       if (!simple_[i] || !(size_of(values[k]) >= dominant * row_size[i]) || !(row_size[i] > 0.0)) continue;
-      const int others = row_count[i] - 1;
+      const int others = row_start[i + 1] - row_start[i] - 1;
       if (static_cast<double>(others) * others_below > others + others_below + 1) continue;
-      candidates.push_back({others * others_below, i, j, k});
+      candidates.push_back({others * others_below, {i, j, k}});
     }
   }
+  row_size = {};
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-  std::vector<int> row_start(n + 1, 0), by_row(values.size());  // places by rows
-  for (std::size_t i = 0; i < n; ++i) row_start[i + 1] = row_start[i] + row_count[i];
-  std::vector<int> next(row_start.begin(), row_start.end() - 1), column_of(values.size());
+  std::vector<int> columns(values.size()), next(row_start.begin(), row_start.end() - 1);  // by rows
   for (int j = 0; j < pattern_.columns; ++j)
-    for (int k = pattern_.start[j]; k < pattern_.start[j + 1]; ++k) {
-      by_row[next[pattern_.row[k]]++] = k;
-      column_of[k] = j;
-    }
+    for (int k = pattern_.start[j]; k < pattern_.start[j + 1]; ++k) columns[next[pattern_.row[k]]++] = j;
   std::vector<char> row_barred(n, 0), column_barred(n, 0);
-  row_parts_.clear();
-  column_parts_.clear();
-  for (const Candidate& c : candidates) {
-    if (row_barred[c.row] || column_barred[c.column]) continue;
-    Pivot p{c.row, c.column, c.value, static_cast<int>(row_parts_.size()), 0, static_cast<int>(column_parts_.size()), 0, 0};
-    for (int q = row_start[c.row]; q < row_start[c.row + 1]; ++q) {
-      column_barred[column_of[by_row[q]]] = 1;
-      if (by_row[q] != c.value) row_parts_.push_back({column_of[by_row[q]], by_row[q]});
-    }
-    for (int k = pattern_.start[c.column]; k < pattern_.start[c.column + 1]; ++k) {
-      row_barred[pattern_.row[k]] = 1;
-      if (k != c.value) column_parts_.push_back({pattern_.row[k], k});
-    }
-    p.row_end = static_cast<int>(row_parts_.size());
-    p.col_end = static_cast<int>(column_parts_.size());
-    pivots_.push_back(p);
+  for (const auto& [cost, p] : candidates) {
+    if (row_barred[p.row] || column_barred[p.column]) continue;
+    for (int q = row_start[p.row]; q < row_start[p.row + 1]; ++q) column_barred[columns[q]] = 1;
+    for (int k = pattern_.start[p.column]; k < pattern_.start[p.column + 1]; ++k) row_barred[pattern_.row[k]] = 1;
+    pivots.push_back(p);
   }
+  // in the order of the columns, in which memory is passed through best
+  std::sort(pivots.begin(), pivots.end(), [](const Pivot& a, const Pivot& b) { return a.column < b.column; });
+  return pivots;
+}
+
+/// The places of the other entries in the rows and columns of the pivots.
+template <class Scalar>
+void BasicStructuredLu<Scalar>::collect_parts(const std::vector<Pivot>& pivots) {
+  for (auto* list : {&pivot_row_, &pivot_column_, &pivot_value_, &row_value_, &column_value_}) list->clear();
+  std::vector<int> pivot_of_row(static_cast<std::size_t>(pattern_.rows), -1);
+  row_start_.assign(pivots.size() + 1, 0);
+  column_start_.assign(1, 0);
+  for (const Pivot& p : pivots) {
+    pivot_of_row[p.row] = static_cast<int>(pivot_row_.size());
+    pivot_row_.push_back(p.row);
+    pivot_column_.push_back(p.column);
+    pivot_value_.push_back(p.value);
+    for (int k = pattern_.start[p.column]; k < pattern_.start[p.column + 1]; ++k)
+      if (k != p.value) column_value_.push_back(k);
+    column_start_.push_back(static_cast<int>(column_value_.size()));
+  }
+  const auto for_each_in_row = [&](auto visit) {
+    for (int k = 0; k < pattern_.nonzeros(); ++k)
+      if (const int q = pivot_of_row[pattern_.row[k]]; q >= 0 && k != pivot_value_[q]) visit(q, k);
+  };
+  for_each_in_row([&](int q, int) { ++row_start_[q + 1]; });
+  std::partial_sum(row_start_.begin(), row_start_.end(), row_start_.begin());
+  row_value_.resize(static_cast<std::size_t>(row_start_.back()));
+  std::vector<int> next(row_start_.begin(), row_start_.end() - 1);
+  for_each_in_row([&](int q, int k) { row_value_[next[q]++] = k; });
 }
 
 template <class Scalar>
 void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
-  choose_pivots(values);
+  collect_parts(choose_pivots(values));
   const auto n = static_cast<std::size_t>(pattern_.columns);
+  const std::size_t pivots = pivot_row_.size();
   std::vector<int> row_place(n, 0), col_place(n, 0);  // in the remaining system, or -1
-  for (const Pivot& p : pivots_) row_place[p.row] = col_place[p.column] = -1;
+  for (const int i : pivot_row_) row_place[i] = -1;
+  for (const int j : pivot_column_) col_place[j] = -1;
   const auto number = [](std::vector<int>& place) {
     int count = 0;
     for (int& value : place)
@@ -136,22 +206,26 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
   rest_ = number(col_place);
   // what remains: the other entries, then the products
   std::vector<std::pair<int, int>> places;
+  std::vector<int> row_columns(row_value_.size());  // of the entries in row_value_
   target_.assign(values.size(), -1);
-  for (int j = 0; j < pattern_.columns; ++j)
-    for (int k = pattern_.start[j]; k < pattern_.start[j + 1]; ++k)
-      if (col_place[j] >= 0 && row_place[pattern_.row[k]] >= 0) {
+  {
+    std::vector<int> column_of(values.size());
+    for (int j = 0; j < pattern_.columns; ++j)
+      for (int k = pattern_.start[j]; k < pattern_.start[j + 1]; ++k) {
+        column_of[k] = j;
+        if (col_place[j] < 0 || row_place[pattern_.row[k]] < 0) continue;
         target_[k] = static_cast<int>(places.size());
         places.emplace_back(row_place[pattern_.row[k]], col_place[j]);
       }
-  const std::size_t kept = places.size();
-  for (Pivot& p : pivots_) {
-    p.fill_start = static_cast<int>(places.size() - kept);
-    for (int c = p.col_start; c < p.col_end; ++c)
-      for (int r = p.row_start; r < p.row_end; ++r)
-        places.emplace_back(row_place[column_parts_[c].position], col_place[row_parts_[r].position]);
+    for (std::size_t r = 0; r < row_value_.size(); ++r) row_columns[r] = column_of[row_value_[r]];
   }
+  const std::size_t kept = places.size();
+  for (std::size_t q = 0; q < pivots; ++q)
+    for (int c = column_start_[q]; c < column_start_[q + 1]; ++c)
+      for (int r = row_start_[q]; r < row_start_[q + 1]; ++r)
+        places.emplace_back(row_place[pattern_.row[column_value_[c]]], col_place[row_columns[r]]);
   std::vector<int> position;
-  const SparsePattern rest = make_pattern(rest_, rest_, places, &position);
+  SparsePattern rest = make_pattern(rest_, rest_, places, &position);
   const BandOrder order = choose_kind(rest);
   if (kind_ == MatrixKind::banded) {
     for (auto& [i, j] : places) i = order.row[i], j = order.column[j];
@@ -176,14 +250,29 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
     if (t >= 0) t = place(static_cast<std::size_t>(t));
   fill_.resize(places.size() - kept);
   for (std::size_t k = kept; k < places.size(); ++k) fill_[k - kept] = place(k);
-  for (Part& part : row_parts_) part.position = col_place[part.position];
-  for (Part& part : column_parts_) part.position = row_place[part.position];
-  inverse_.assign(pivots_.size(), Scalar(0));
-  row_values_.assign(row_parts_.size(), Scalar(0));
-  column_values_.assign(column_parts_.size(), Scalar(0));
-  direct_ = pivots_.empty() && kind_ != MatrixKind::banded;
+
+  std::vector<int> counts(pivots);
+  for (std::size_t q = 0; q < pivots; ++q) counts[q] = row_start_[q + 1] - row_start_[q];
+  row_parts_.set_shape(counts);
+  for (std::size_t q = 0; q < pivots; ++q)
+    for (int r = row_start_[q]; r < row_start_[q + 1]; ++r)
+      row_parts_.index[row_parts_.place(q, r - row_start_[q])] = col_place[row_columns[r]];
+  counts.assign(static_cast<std::size_t>(rest_), 0);
+  for (const int k : column_value_) ++counts[row_place[pattern_.row[k]]];
+  column_parts_.set_shape(counts);
+  column_slot_.resize(column_value_.size());
+  std::fill(counts.begin(), counts.end(), 0);
+  for (std::size_t q = 0; q < pivots; ++q)
+    for (int c = column_start_[q]; c < column_start_[q + 1]; ++c) {
+      const int row = row_place[pattern_.row[column_value_[c]]];
+      const std::size_t slot = column_parts_.place(static_cast<std::size_t>(row), counts[row]++);
+      column_slot_[c] = static_cast<int>(slot);
+      column_parts_.index[slot] = static_cast<int>(q);
+    }
+  inverse_.assign(pivots, Scalar(0));
+  direct_ = pivots == 0 && kind_ != MatrixKind::banded;
   work_.assign(direct_ ? 0 : static_cast<std::size_t>(rest_), Scalar(0));
-  saved_.assign(pivots_.size(), Scalar(0));
+  saved_.assign(pivots, Scalar(0));
   rest_row_.resize(work_.size());
   rest_col_.resize(work_.size());
   if (!direct_)
@@ -227,21 +316,19 @@ bool BasicStructuredLu<Scalar>::eliminate(std::span<const Scalar> values) {
   if (kind_ != MatrixKind::banded) std::fill(rest.begin(), rest.end(), Scalar(0));
   for (std::size_t k = 0; k < values.size(); ++k)
     if (target_[k] >= 0) rest[target_[k]] = values[k];
-  for (std::size_t q = 0; q < pivots_.size(); ++q) {
-    const Pivot& p = pivots_[q];
-    const Scalar pivot = values[p.value];
+  const int* fill = fill_.data();
+  for (std::size_t q = 0; q < pivot_row_.size(); ++q) {
+    const Scalar pivot = values[pivot_value_[q]];
+    const int row_begin = row_start_[q], row_end = row_start_[q + 1];
     double largest = 0.0;
-    for (int r = p.row_start; r < p.row_end; ++r) {
-      row_values_[r] = values[row_parts_[r].value];
-      largest = std::max(largest, size_of(row_values_[r]));
-    }
+    for (int r = row_begin; r < row_end; ++r) largest = std::max(largest, size_of(values[row_value_[r]]));
     if (!(size_of(pivot) > 0.1 * dominant * largest)) return false;
-    inverse_[q] = 1.0 / pivot;
-    int fill = p.fill_start;
-    for (int c = p.col_start; c < p.col_end; ++c) {
-      column_values_[c] = values[column_parts_[c].value];
-      const Scalar factor = column_values_[c] * inverse_[q];
-      for (int r = p.row_start; r < p.row_end; ++r) rest[fill_[fill++]] -= factor * row_values_[r];
+    const Scalar inverse = inverse_[q] = 1.0 / pivot;
+    Scalar* const row = row_parts_.value.data() + row_parts_.place(q, 0);  // divided by the pivot
+    for (int r = row_begin; r < row_end; ++r) row[r - row_begin] = inverse * values[row_value_[r]];
+    for (int c = column_start_[q]; c < column_start_[q + 1]; ++c) {
+      const Scalar factor = column_parts_.value[column_slot_[c]] = values[column_value_[c]];
+      for (int r = row_begin; r < row_end; ++r) rest[*fill++] -= factor * row[r - row_begin];
     }
   }
   return true;
@@ -250,8 +337,7 @@ bool BasicStructuredLu<Scalar>::eliminate(std::span<const Scalar> values) {
 template <class Scalar>
 bool BasicStructuredLu<Scalar>::factorise(std::span<const Scalar> values) {
   assert(static_cast<int>(values.size()) == pattern_.nonzeros());
-  for (const Scalar& value : values)
-    if (!std::isfinite(size_of(value))) return false;
+  if (!all_finite(values)) return false;
   if (!analysed_) analyse(values);
   if (!eliminate(values)) {
     ++failures_;
@@ -269,20 +355,15 @@ void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b) const {
     kind_ == MatrixKind::dense ? dense_.solve(v) : sparse_.solve(v);
   };
   if (direct_) return solve_rest(b);
-  for (std::size_t i = 0; i < work_.size(); ++i) work_[i] = b[rest_row_[i]];
-  for (std::size_t q = 0; q < pivots_.size(); ++q) {
-    const Pivot& p = pivots_[q];
-    saved_[q] = b[p.row] * inverse_[q];
-    for (int c = p.col_start; c < p.col_end; ++c) work_[column_parts_[c].position] -= column_values_[c] * saved_[q];
-  }
+  for (std::size_t q = 0; q < saved_.size(); ++q) saved_[q] = b[pivot_row_[q]] * inverse_[q];
+  column_parts_.subtract(
+      work_.size(), saved_.data(), [&](std::size_t i) { return b[rest_row_[i]]; },
+      [&](std::size_t i, const Scalar& value) { work_[i] = value; });
   solve_rest(work_);
   for (std::size_t j = 0; j < work_.size(); ++j) b[rest_col_[j]] = work_[j];
-  for (std::size_t q = 0; q < pivots_.size(); ++q) {
-    const Pivot& p = pivots_[q];
-    Scalar sum(0);
-    for (int r = p.row_start; r < p.row_end; ++r) sum += row_values_[r] * work_[row_parts_[r].position];
-    b[p.column] = saved_[q] - inverse_[q] * sum;
-  }
+  row_parts_.subtract(
+      saved_.size(), work_.data(), [&](std::size_t q) { return saved_[q]; },
+      [&](std::size_t q, const Scalar& value) { b[pivot_column_[q]] = value; });
 }
 
 template class BasicStructuredLu<double>;

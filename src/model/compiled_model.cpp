@@ -48,7 +48,7 @@ struct CompiledModel::Impl {
   std::string name;
   ProgramOptions options;
   std::vector<Expr> all_variables, variables, derivatives, parameters, discretes, locks;
-  std::vector<VariableInfo> all_info, info;
+  std::vector<VariableInfo> info, observed_info;  // of the variables that are kept, and of what the user sees
   std::vector<std::string> parameter_names;
   std::vector<double> parameter_values;
   std::vector<ModelData::Discrete> discrete_data;
@@ -132,16 +132,20 @@ struct CompiledModel::Impl {
 
   void take_declarations(const ModelData& m, const Elimination& elimination) {
     all_variables = m.variables;
-    all_info = m.variable_info;
+    observed_info = m.variable_info;
     discrete_data = m.discretes;
-    evaluate_start_values(m, all_info, discrete_data);
+    evaluate_start_values(m, observed_info, discrete_data);
     for (std::size_t k = 0; k < m.variables.size(); ++k) {
       observed_position.push_back(elimination.eliminated[k] ? -1 : static_cast<int>(variables.size()));
       if (elimination.eliminated[k]) continue;
       variables.push_back(m.variables[k]);
-      info.push_back(all_info[k]);
+      info.push_back(observed_info[k]);
       derivatives.push_back(der(m.variables[k]));
     }
+    for (const auto& q : discrete_data)
+      if (!q.hidden) observed_info.push_back({.name = q.name, .start = q.start, .where = q.where});
+    info.shrink_to_fit();
+    observed_info.shrink_to_fit();
     for (const auto& p : m.parameters) {
       parameters.push_back(p.symbol);
       parameter_values.push_back(p.value);
@@ -515,11 +519,8 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
 
 bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->run(input, transition); }
 
-std::vector<VariableInfo> CompiledModel::observed() const {
-  std::vector<VariableInfo> result = impl_->all_info;
-  for (const auto& q : impl_->discrete_data)
-    if (!q.hidden) result.push_back({.name = q.name, .start = q.start, .where = q.where});
-  return result;
+const std::vector<VariableInfo>& CompiledModel::observed() const {
+  return impl_->observed_info;
 }
 
 void CompiledModel::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,

@@ -1,53 +1,121 @@
-// Linear combinations of stages: what methods with many stages do most in large systems.
+// Linear combinations of stages: what methods with many stages do most in large systems. Their cost is the number of
+// times that the stages are read, so that all combinations of one moment are formed in one pass.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <span>
+#include <type_traits>
 
 namespace saltus {
 
-/// The same for a few variables: the compiler knows their number.
-template <std::size_t n>
-void add_small_combination(const double* u, const double* weights, int count, const double* base, double* sum) {
-  double s[n];
-  for (std::size_t j = 0; j < n; ++j) s[j] = base == nullptr ? 0.0 : base[j];
-  int i = 0;
-  for (; i + 4 <= count; i += 4, u += 4 * n)
-    for (std::size_t j = 0; j < n; ++j)
-      s[j] += (weights[i] * u[j] + weights[i + 1] * u[n + j]) +
-              (weights[i + 2] * u[2 * n + j] + weights[i + 3] * u[3 * n + j]);
-  for (; i < count; ++i, u += n)
-    for (std::size_t j = 0; j < n; ++j) s[j] += weights[i] * u[j];
-  for (std::size_t j = 0; j < n; ++j) sum[j] = s[j];
+/// Vectors of length n that stand behind each other.
+struct Stages {
+  const double* first;
+  std::size_t n;
+};
+
+/// A combination base + weights_0 u_0 + … and where it goes; a null base is zero.
+struct Combination {
+  const double* weights;
+  const double* base;
+  double* target;
+};
+
+namespace detail {
+
+/// What a sum begins with: itself, zero, or its base.
+enum class Begin { sum, zero, base };
+
+template <Begin How, int Count>
+void add_to_one(const double* v, std::size_t n, std::size_t length, const double* weights, const double* base,
+                double* __restrict target) {
+  double w[Count];
+  std::copy_n(weights, Count, w);
+  for (std::size_t j = 0; j < length; ++j) {
+    double sum = 0.0;
+    for (int k = 0; k < Count; ++k) sum += w[k] * v[static_cast<std::size_t>(k) * n + j];
+    target[j] = How == Begin::sum ? target[j] + sum : How == Begin::base ? base[j] + sum : sum;
+  }
 }
 
-/// sum = base + weights_0 u_0 + … for `count` vectors of length n that stand behind each other; a null base is zero, and
-/// base may be sum itself. In pieces that stay in the cache, four vectors at a time; always in the same order, so that
-/// the same input gives the same bits.
-inline void add_combination(const double* vectors, std::size_t n, const double* weights, int count, const double* base,
-                            std::span<double> sum) {
-  if (n == 2) return add_small_combination<2>(vectors, weights, count, base, sum.data());
-  if (n == 3) return add_small_combination<3>(vectors, weights, count, base, sum.data());
-  if (n == 4) return add_small_combination<4>(vectors, weights, count, base, sum.data());
-  constexpr std::size_t piece = 1024;
-  for (std::size_t first = 0; first < n; first += piece) {
-    const std::size_t length = std::min(piece, n - first);
-    double* const s = sum.data() + first;
-    if (base == nullptr)
-      std::fill(s, s + length, 0.0);
-    else if (base != sum.data())
-      std::copy_n(base + first, length, s);
-    const double* u = vectors + first;
-    int i = 0;
-    for (; i + 4 <= count; i += 4, u += 4 * n) {
-      const double a = weights[i], b = weights[i + 1], c = weights[i + 2], d = weights[i + 3];
-      const double *v = u + n, *w = v + n, *x = w + n;
-      for (std::size_t j = 0; j < length; ++j) s[j] += (a * u[j] + b * v[j]) + (c * w[j] + d * x[j]);
+/// The second sum has no base.
+template <Begin How, int Count>
+void add_to_two(const double* v, std::size_t n, std::size_t length, const double* weights, const double* other_weights,
+                const double* base, double* __restrict target, double* __restrict other_target) {
+  double w[Count], z[Count];
+  std::copy_n(weights, Count, w);
+  std::copy_n(other_weights, Count, z);
+  for (std::size_t j = 0; j < length; ++j) {
+    double sum = 0.0, other = 0.0;
+    for (int k = 0; k < Count; ++k) {
+      const double value = v[static_cast<std::size_t>(k) * n + j];
+      sum += w[k] * value;
+      other += z[k] * value;
     }
-    for (; i < count; ++i, u += n)
-      if (const double a = weights[i]; a != 0.0)
-        for (std::size_t j = 0; j < length; ++j) s[j] += a * u[j];
+    target[j] = How == Begin::sum ? target[j] + sum : How == Begin::base ? base[j] + sum : sum;
+    other_target[j] = How == Begin::sum ? other_target[j] + other : other;
+  }
+}
+
+/// Adds the `Count` vectors behind `from` to the sums.
+template <Begin How, int Count, std::size_t Targets>
+void add_vectors(Stages u, std::size_t first, std::size_t length, int from, const std::array<Combination, Targets>& sums) {
+  const double* const v = u.first + static_cast<std::size_t>(from) * u.n + first;
+  const double* const base = How == Begin::base ? sums[0].base + first : nullptr;
+  if constexpr (Targets == 1)
+    add_to_one<How, Count>(v, u.n, length, sums[0].weights + from, base, sums[0].target + first);
+  else
+    add_to_two<How, Count>(v, u.n, length, sums[0].weights + from, sums[1].weights + from, base, sums[0].target + first,
+                           sums[1].target + first);
+}
+
+/// The same for a few variables, whose number the compiler knows.
+template <std::size_t n>
+void combine_few(const double* u, int count, const Combination& sum) {
+  double s[n];
+  for (int k = 0; k < count; k += 4) {
+    const int end = std::min(k + 4, count);
+    for (std::size_t j = 0; j < n; ++j) {
+      double part = 0.0;
+      for (int i = k; i < end; ++i) part += sum.weights[i] * u[static_cast<std::size_t>(i) * n + j];
+      s[j] = k > 0 ? s[j] + part : sum.base ? sum.base[j] + part : part;
+    }
+  }
+  std::copy_n(s, n, sum.target);
+}
+
+}  // namespace detail
+
+/// One or two combinations of the first `count` stages; a second one has no base. In pieces that stay in the cache, four
+/// vectors at a time, summed up before they are added to the base, which is larger and would round every one of them;
+/// always in the same order, so that the same input gives the same bits.
+template <std::size_t Targets>
+void combine(Stages u, int count, const std::array<Combination, Targets>& sums) {
+  static_assert(Targets == 1 || Targets == 2);
+  using detail::Begin;
+  for (const Combination& sum : sums) {
+    if (u.n == 2) detail::combine_few<2>(u.first, count, sum);
+    if (u.n == 3) detail::combine_few<3>(u.first, count, sum);
+    if (u.n == 4) detail::combine_few<4>(u.first, count, sum);
+  }
+  if (u.n >= 2 && u.n <= 4) return;
+  constexpr std::size_t piece = 512;
+  for (std::size_t first = 0; first < u.n; first += piece) {
+    const std::size_t length = std::min(piece, u.n - first);
+    const auto add = [&]<int Count>(std::integral_constant<int, Count>, int from) {
+      if (from > 0)
+        detail::add_vectors<Begin::sum, Count>(u, first, length, from, sums);
+      else if (sums[0].base == nullptr)
+        detail::add_vectors<Begin::zero, Count>(u, first, length, from, sums);
+      else
+        detail::add_vectors<Begin::base, Count>(u, first, length, from, sums);
+    };
+    int k = 0;
+    for (; k + 4 <= count; k += 4) add(std::integral_constant<int, 4>(), k);
+    if (count - k == 3) add(std::integral_constant<int, 3>(), k);
+    if (count - k == 2) add(std::integral_constant<int, 2>(), k);
+    if (count - k == 1) add(std::integral_constant<int, 1>(), k);
   }
 }
 

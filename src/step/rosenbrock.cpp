@@ -1,11 +1,14 @@
 // Rosenbrock methods after E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.7 (ODEs) and
 // VI.4 (DAEs of index 1). With F(t, x, x') = E x' + F(t, x, 0) the book's M is E = F_x', its f is -F(t, x, 0), its J is
-// -F_x.
+// -F_x. A stage is kept with the opposite sign, v_i = -u_i: then its right-hand side is the residual itself,
+//   (E/(h gamma) + F_x) v_i = F(t + c_i h, x - sum_j a_ij v_j, sum_j C_ij/h v_j) + h d_i F_t,
+// and no product with E is needed.
 #include <saltus/step/rosenbrock.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "step/combination.hpp"
 #include "step/first_step.hpp"
@@ -38,12 +41,15 @@ class Rosenbrock final : public Stepper {
   enum class Attempt { good, inaccurate, not_finite, singular };
 
   Attempt attempt(const StepEnd& end);
-  bool evaluate(double t, std::span<const double> x, std::span<double> f);
+  bool evaluate(double t, std::span<const double> x, std::span<double> F);
+  bool evaluate_stage(double t, std::span<double> v);
   bool linearise();
   double* stage(int i) { return stages_.data() + static_cast<std::size_t>(i) * x0_.size(); }
-  double error_ratio();
-  void combine(const double* weights, int count, const double* base, std::span<double> sum);
+  Stages stages() const { return {stages_.data(), x0_.size()}; }
+  double error_ratio() const;
+  int worst() const;
   void end_slopes();
+  double dense_weight(int power, int stage) const;
 
   const RosenbrockTableau& tableau_;
   StepOptions options_;
@@ -55,11 +61,11 @@ class Rosenbrock final : public Stepper {
   double factorised_for_ = 0.0;  // h of the factors that are there, 0: none
 
   int direction_ = 1;
-  std::vector<double> x0_, x1_, xp_, zero_, y_, sum_, Fx_, Fxp_, Ft_, stages_;
-  std::vector<double> f0_, f1_;  // the book's f at both ends of the step
+  std::vector<double> x0_, x1_, xp_, y_, yp_, Fx_, Fxp_, Ft_, stages_;
+  std::vector<double> f0_, f1_;  // F(t, x, 0) at both ends of the step
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
-  int worst_ = -1, not_finite_at_ = -1;
-  bool started_badly_ = false, linearised_ = false;
+  int not_finite_at_ = -1;
+  bool started_badly_ = false, linearised_ = false, autonomous_ = false;
   DensePolynomial dense_;
   bool dense_ready_ = false;
 };
@@ -75,14 +81,14 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   system_ = &system;
   structure_ = &structure;
   const auto n = static_cast<std::size_t>(structure.variables);
-  for (auto* v : {&x0_, &x1_, &xp_, &zero_, &y_, &sum_, &Ft_, &f0_, &f1_}) v->resize(n);
-  std::fill(zero_.begin(), zero_.end(), 0.0);
+  for (auto* v : {&x0_, &x1_, &xp_, &y_, &yp_, &Ft_, &f0_, &f1_}) v->resize(n);
   Fx_.resize(structure.state_pattern.row.size());
   Fxp_.resize(structure.derivative_pattern.row.size());
   stages_.resize(n * static_cast<std::size_t>(tableau_.stages));
   dense_.degree = tableau_.dense_degree;
   dense_.variables = structure.variables;
-  dense_.c.assign(n * static_cast<std::size_t>(tableau_.dense_degree + 1), 0.0);
+  dense_.c.resize(n * static_cast<std::size_t>(tableau_.dense_degree + 1));
+  std::fill(dense_.c.begin() + static_cast<std::ptrdiff_t>(n), dense_.c.end(), 0.0);
 
   direction_ = point.direction;
   t_ = t0_ = point.t;
@@ -99,42 +105,55 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   started_badly_ = not_finite_at_ >= 0;
   if (!started_badly_) started_badly_ = !evaluate(t_, x1_, f1_);
   if (structure.explicit_ode)
-    std::copy(f1_.begin(), f1_.end(), xp_.begin());
+    std::transform(f1_.begin(), f1_.end(), xp_.begin(), std::negate<>());
   else
     std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
 }
 
-/// f = -F(t, x, 0), which for explicit modes is their right-hand side.
-bool Rosenbrock::evaluate(double t, std::span<const double> x, std::span<double> f) {
+/// F(t, x, 0).
+bool Rosenbrock::evaluate(double t, std::span<const double> x, std::span<double> F) {
   ++statistics_.evaluations;
   if (structure_->explicit_ode) {
-    system_->rhs(t, x, f);
+    system_->rhs(t, x, F);
+    for (double& value : F) value = -value;
   } else {
-    system_->residual(t, x, zero_, f);
-    for (double& value : f) value = -value;
+    std::fill(yp_.begin(), yp_.end(), 0.0);
+    system_->residual(t, x, yp_, F);
   }
-  not_finite_at_ = first_not_finite(f);
+  not_finite_at_ = first_not_finite(F);
   return not_finite_at_ < 0;
+}
+
+/// F(t, y_, yp_).
+bool Rosenbrock::evaluate_stage(double t, std::span<double> v) {
+  ++statistics_.evaluations;
+  if (structure_->explicit_ode) {
+    system_->rhs(t, y_, v);
+    for (std::size_t j = 0; j < v.size(); ++j) v[j] = yp_[j] - v[j];
+  } else {
+    system_->residual(t, y_, yp_, v);
+  }
+  not_finite_at_ = first_not_finite(v);
+  if (not_finite_at_ < 0) return true;
+  if (const int variable = first_not_finite(y_); variable >= 0) not_finite_at_ = variable;
+  return false;
 }
 
 /// Jacobian and time derivative at the current point; nothing to do if they cannot have changed.
 bool Rosenbrock::linearise() {
-  if (linearised_ && structure_->constant_jacobian) {
-    system_->time_derivative(t_, x0_, zero_, Ft_);
-    return first_not_finite(Ft_) < 0;
+  const bool known = linearised_ && structure_->constant_jacobian;
+  std::fill(yp_.begin(), yp_.end(), 0.0);
+  if (!known) {
+    system_->jacobian(t_, x0_, yp_, Fx_, Fxp_);
+    ++statistics_.jacobians;
+    linearised_ = true;
+    factorised_for_ = 0.0;
   }
-  system_->jacobian(t_, x0_, zero_, Fx_, Fxp_);
-  system_->time_derivative(t_, x0_, zero_, Ft_);
-  ++statistics_.jacobians;
-  linearised_ = true;
-  factorised_for_ = 0.0;
-  return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0 && first_not_finite(Ft_) < 0;
-}
-
-/// sum = base + the weighted stages; base may be null.
-void Rosenbrock::combine(const double* weights, int count, const double* base, std::span<double> sum) {
-  add_combination(stages_.data(), x0_.size(), weights, count, base, sum);
+  system_->time_derivative(t_, x0_, yp_, Ft_);
+  autonomous_ = std::all_of(Ft_.begin(), Ft_.end(), [](double value) { return value == 0.0; });
+  return (known || (first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0)) &&
+         (autonomous_ || first_not_finite(Ft_) < 0);
 }
 
 Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
@@ -147,39 +166,27 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
     factorised_for_ = h;
   }
   const int s = tableau_.stages;
+  std::array<double, 16> for_y{}, for_yp{};
   for (int i = 0; i < s; ++i) {
-    const std::span<double> u(stage(i), n);
-    const double* a = tableau_.a.data() + i * s;
+    const std::span<double> v(stage(i), n);
     if (i == 0) {
-      std::copy(f0_.begin(), f0_.end(), u.begin());
+      std::copy(f0_.begin(), f0_.end(), v.begin());
     } else {
-      if (i >= 2 && a[i - 1] == 1.0 &&
-          std::equal(a, a + i - 1, a - s)) {  // the stiffly accurate last rows: one more term
-        const double* previous = stage(i - 1);
-        for (std::size_t j = 0; j < n; ++j) y_[j] += previous[j];
-      } else {
-        combine(a, i, x0_.data(), y_);
+      const double* const a = tableau_.a.data() + i * s;
+      for (int j = 0; j < i; ++j) {
+        for_y[j] = -a[j];
+        for_yp[j] = tableau_.C[i * s + j] / h;
       }
-      if (first_not_finite(y_) >= 0) {
-        not_finite_at_ = first_not_finite(y_);
-        return Attempt::not_finite;
-      }
+      combine<2>(stages(), i, {{{for_y.data(), x0_.data(), y_.data()}, {for_yp.data(), nullptr, yp_.data()}}});
       const double c = tableau_.c[i];
-      if (!evaluate(c == 1.0 ? end.t : t_ + c * h, y_, u)) return Attempt::not_finite;
-      combine(tableau_.C.data() + i * s, i, nullptr, sum_);
-      if (structure_->explicit_ode) {  // E is the identity
-        const double ih = 1.0 / h;
-        for (std::size_t j = 0; j < n; ++j) u[j] += ih * sum_[j];
-      } else {
-        multiply_add(structure_->derivative_pattern, Fxp_, sum_, 1.0 / h, u);
-      }
+      if (!evaluate_stage(c == 1.0 ? end.t : t_ + c * h, v)) return Attempt::not_finite;
     }
-    if (const double hd = h * tableau_.d[i]; hd != 0.0)
-      for (std::size_t j = 0; j < n; ++j) u[j] -= hd * Ft_[j];
-    matrix_.solve(u);
+    if (const double hd = h * tableau_.d[i]; hd != 0.0 && !autonomous_)
+      for (std::size_t j = 0; j < n; ++j) v[j] += hd * Ft_[j];
+    matrix_.solve(v);
   }
   const double* last = stage(s - 1);
-  for (std::size_t j = 0; j < n; ++j) x1_[j] = y_[j] + last[j];
+  for (std::size_t j = 0; j < n; ++j) x1_[j] = y_[j] - last[j];
   not_finite_at_ = first_not_finite(x1_);
   if (not_finite_at_ >= 0) return Attempt::not_finite;
   error_ = error_ratio();
@@ -187,15 +194,34 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   return evaluate(end.t, x1_, f1_) ? Attempt::good : Attempt::not_finite;
 }
 
-double Rosenbrock::error_ratio() {
-  const double* last = stage(tableau_.stages - 1);
+/// In lanes that the compiler can put side by side; all values are finite.
+double Rosenbrock::error_ratio() const {
+  constexpr std::size_t lanes = 4;
+  const std::size_t n = x0_.size();
+  const double *last = stages_.data() + n * static_cast<std::size_t>(tableau_.stages - 1), *atol = tolerances_.atol();
+  const double rtol = tolerances_.rtol();
+  const auto ratio = [&](std::size_t j) {
+    return std::abs(last[j]) / (atol[j] + rtol * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
+  };
+  double largest[lanes] = {};
+  std::size_t j = 0;
+  for (; j + lanes <= n; j += lanes)
+    for (std::size_t k = 0; k < lanes; ++k) largest[k] = std::max(largest[k], ratio(j + k));
+  for (; j < n; ++j) largest[0] = std::max(largest[0], ratio(j));
+  return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
+}
+
+/// The variable whose error was largest.
+int Rosenbrock::worst() const {
+  const double* last = stages_.data() + x0_.size() * static_cast<std::size_t>(tableau_.stages - 1);
   double largest = -1.0;
+  int found = -1;
   for (std::size_t j = 0; j < x0_.size(); ++j) {
     const double ratio =
         std::abs(last[j]) / tolerances_.scale(static_cast<int>(j), std::max(std::abs(x0_[j]), std::abs(x1_[j])));
-    if (ratio > largest) largest = ratio, worst_ = static_cast<int>(j);
+    if (ratio > largest) largest = ratio, found = static_cast<int>(j);
   }
-  return std::max(largest, 0.0);
+  return found;
 }
 
 StepOutcome Rosenbrock::advance(double limit) {
@@ -230,7 +256,7 @@ StepOutcome Rosenbrock::advance(double limit) {
       h_done_ = end.h;
       dense_ready_ = false;
       if (structure_->explicit_ode)
-        std::copy(f1_.begin(), f1_.end(), xp_.begin());
+        std::transform(f1_.begin(), f1_.end(), xp_.begin(), std::negate<>());
       else
         end_slopes();
       ++statistics_.steps;
@@ -239,7 +265,7 @@ StepOutcome Rosenbrock::advance(double limit) {
     ++statistics_.rejected;
     rejected = true;
     if (h <= smallest || size <= smallest) {  // the end of the step is rounded: size may stay above
-      if (result == Attempt::inaccurate) return give_up(StepResult::step_too_small, worst_);
+      if (result == Attempt::inaccurate) return give_up(StepResult::step_too_small, worst());
       if (result == Attempt::singular) return give_up(StepResult::singular, -1);
       return give_up(StepResult::not_finite, not_finite_at_);
     }
@@ -249,16 +275,27 @@ StepOutcome Rosenbrock::advance(double limit) {
   }
 }
 
-/// The derivative of the dense output at the end of the step.
+/// The weight of v_j in coefficient `power` of the dense output, from 1 on: theta (1-theta) theta^k q_k =
+/// theta^(k+1) q_k - theta^(k+2) q_k, so that coefficient k + 1 is q_k - q_(k-1); the first contains x_1 - x_0 as well,
+/// the last row of a with a 1 behind it.
+double Rosenbrock::dense_weight(int power, int j) const {
+  const int s = tableau_.stages;
+  const auto q = [&](int k) {
+    return k < 0 || k > tableau_.dense_degree - 2 ? 0.0 : tableau_.dense[static_cast<std::size_t>(k * s + j)];
+  };
+  const double change = power > 1 ? 0.0 : j + 1 < s ? tableau_.a[static_cast<std::size_t>((s - 1) * s + j)] : 1.0;
+  return q(power - 2) - q(power - 1) - change;
+}
+
+/// The derivative of the dense output at the end of the step, from the stages at once.
 void Rosenbrock::end_slopes() {
-  dense();
-  const std::size_t n = xp_.size();
-  std::copy_n(dense_.c.begin() + static_cast<std::ptrdiff_t>(n), n, xp_.begin());
-  for (int k = 2; k <= dense_.degree; ++k) {
-    const double* c = dense_.c.data() + static_cast<std::size_t>(k) * n;
-    for (std::size_t j = 0; j < n; ++j) xp_[j] += k * c[j];
+  const int s = tableau_.stages;
+  std::array<double, 16> weights{};
+  for (int j = 0; j < s; ++j) {
+    for (int power = 1; power <= tableau_.dense_degree; ++power) weights[j] += power * dense_weight(power, j);
+    weights[j] /= h_done_;
   }
-  for (double& value : xp_) value /= h_done_;
+  combine<1>(stages(), s, {{{weights.data(), nullptr, xp_.data()}}});
 }
 
 const DensePolynomial& Rosenbrock::dense() {
@@ -267,18 +304,18 @@ const DensePolynomial& Rosenbrock::dense() {
   dense_.t0 = t0_;
   dense_.h = h_done_;
   const std::size_t n = x0_.size();
-  const int s = tableau_.stages, last = tableau_.dense_degree - 2;
+  const int s = tableau_.stages;
   double* c = dense_.c.data();
   std::copy(x0_.begin(), x0_.end(), c);
-  for (std::size_t j = 0; j < n; ++j) c[n + j] = x1_[j] - x0_[j];
-  // theta (1-theta) theta^k q_k = theta^(k+1) q_k - theta^(k+2) q_k: coefficient k + 1 is q_k - q_(k-1)
-  const auto q = [&](int k, int j) { return k < 0 || k > last ? 0.0 : tableau_.dense[static_cast<std::size_t>(k * s + j)]; };
-  std::array<double, 16> weights{};
-  for (int k = 0; k <= last + 1; ++k) {
-    for (int j = 0; j < s; ++j) weights[j] = q(k, j) - q(k - 1, j);
-    double* target = c + n * static_cast<std::size_t>(k + 1);
-    combine(weights.data(), s, k == 0 ? target : nullptr, {target, n});
-  }
+  std::array<std::array<double, 16>, 2> weights{};
+  const auto take = [&](int power, std::array<double, 16>& into) {
+    for (int j = 0; j < s; ++j) into[j] = dense_weight(power, j);
+    return Combination{into.data(), nullptr, c + n * static_cast<std::size_t>(power)};
+  };
+  int power = 1;
+  for (; power + 1 <= tableau_.dense_degree; power += 2)
+    combine<2>(stages(), s, {{take(power, weights[0]), take(power + 1, weights[1])}});
+  if (power == tableau_.dense_degree) combine<1>(stages(), s, {{take(power, weights[0])}});
   return dense_;
 }
 

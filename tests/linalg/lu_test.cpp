@@ -163,6 +163,23 @@ TEST(SparseLu, KnowsTheSignOfTheDeterminant) {
   }
 }
 
+TEST(SparseLu, FactorisesAgainAfterItsMemoryWasGivenBack) {
+  const SparsePattern pattern = make_pattern(3, 3, Pairs{{0, 0}, {1, 1}, {2, 2}, {0, 2}, {2, 0}});
+  SparseLu lu;
+  ASSERT_TRUE(lu.analyse(pattern));
+  for (const double scale : {1.0, 2.0}) {
+    std::vector<double> values = {2.0, 1.0, 4.0, 1.0, 3.0};  // columns: (2, 1), (4), (1, 3)
+    for (double& value : values) value *= scale;
+    ASSERT_TRUE(lu.factorise(values));
+    std::vector<double> b = {3.0 * scale, 4.0 * scale, 4.0 * scale};
+    lu.solve(b);
+    for (const double x : b) EXPECT_NEAR(x, 1.0, 1e-15);
+    EXPECT_EQ(lu.determinant_sign(), 1);
+    lu.release_factors();
+    EXPECT_EQ(lu.determinant_sign(), 0);
+  }
+}
+
 TEST(SparseLu, SaysThatAMatrixIsSingular) {
   SparseLu lu;
   EXPECT_THROW(lu.analyse(make_pattern(2, 3, Pairs{})), UsageError);

@@ -77,6 +77,29 @@ TYPED_TEST(Structured, BandedSolvesWithRowExchanges) {
   }
 }
 
+TYPED_TEST(Structured, TridiagonalMatricesOfAllSizesWithAndWithoutExchanges) {
+  // dominant: from both ends; with one small pivot anywhere: rows change places, and back again
+  for (int n = 1; n <= 12; ++n)
+    for (int small = -1; small < n; ++small) {
+      BasicBandedLu<TypeParam> lu;
+      lu.set_shape(n, 1, 1);
+      std::vector<TypeParam> x(static_cast<std::size_t>(n)), b(x.size());
+      for (auto& value : x) value = random_scalar<TypeParam>(this->generator);
+      lu.clear();
+      for (int i = 0; i < n; ++i)
+        for (int j = std::max(0, i - 1); j <= std::min(n - 1, i + 1); ++j) {
+          TypeParam value = random_scalar<TypeParam>(this->generator);
+          if (i == j) value = i == small && n > 1 ? TypeParam(1e-3) : value + 4.0;
+          lu.values()[lu.place(i, j)] = value;
+          b[i] += value * x[j];
+        }
+      ASSERT_TRUE(lu.factorise()) << n << ", " << small;
+      lu.solve(b);
+      // condition numbers: at most 4 + 2 over the pivots, whose smallest is 1/5 after its neighbours with |a_ij| >= 1e-2
+      for (int i = 0; i < n; ++i) EXPECT_LT(std::abs(b[i] - x[i]), 1e-11) << n << ", " << small << ", " << i;
+    }
+}
+
 TYPED_TEST(Structured, BandedSaysWhatIsSingularOrNotFinite) {
   BasicBandedLu<TypeParam> lu;
   lu.set_shape(3, 1, 1);
@@ -125,6 +148,39 @@ TYPED_TEST(Structured, EliminatesVariablesWithSimpleEquations) {
   EXPECT_EQ(lu.eliminated(), m);
   EXPECT_EQ(lu.kind(), MatrixKind::banded);
   EXPECT_EQ(lu.description(), "banded (1 + 1), 100 of 200 eliminated");
+}
+
+TYPED_TEST(Structured, EliminatesEquationsOfDifferentLengths) {
+  // z_i = a few of the y, from none to four, occurs in one or two equations for y: neither lists of one length nor of two
+  const int m = 60;
+  Pairs places;
+  std::vector<TypeParam> entries;
+  const auto put = [&](int i, int j, TypeParam value) {
+    places.emplace_back(i, j);
+    entries.push_back(value);
+  };
+  for (int i = 0; i < m; ++i) {
+    put(i, i, 6.0);
+    if (i > 0) put(i, i - 1, random_scalar<TypeParam>(this->generator));
+    if (i + 1 < m) put(i, i + 1, random_scalar<TypeParam>(this->generator));
+    put(i, m + i, random_scalar<TypeParam>(this->generator));
+    if (i % 3 == 0) put((i + 1) % m, m + i, random_scalar<TypeParam>(this->generator));
+    put(m + i, m + i, 1.0);
+    for (int k = 0; k < (i % 3 == 0 ? std::min(i % 5, 2) : i % 5); ++k)
+      put(m + i, (i + k) % m, 0.2 * random_scalar<TypeParam>(this->generator));
+  }
+  std::vector<int> position;
+  const SparsePattern pattern = make_pattern(2 * m, 2 * m, places, &position);
+  std::vector<TypeParam> values(pattern.row.size());
+  for (std::size_t k = 0; k < entries.size(); ++k) values[position[k]] = entries[k];
+  std::vector<char> simple(2 * m, 0);
+  std::fill(simple.begin() + m, simple.end(), 1);
+  BasicStructuredLu<TypeParam> lu;
+  lu.set_pattern(pattern, simple);
+  EXPECT_LT(this->error(pattern, values, lu), 1e-13);
+  EXPECT_GT(lu.eliminated(), m / 2);
+  for (auto& value : values) value *= 1.5;  // the same lists again
+  EXPECT_LT(this->error(pattern, values, lu), 1e-13);
 }
 
 TYPED_TEST(Structured, ChoosesOtherPivotsWhenValuesMakeThemVanish) {

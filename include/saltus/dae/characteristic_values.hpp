@@ -7,11 +7,14 @@
 #include <saltus/linalg/matrix.hpp>
 #include <saltus/linalg/rank.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace saltus {
+
+class IndexOneSolver;
 
 /// How sure the answer is.
 enum class AnalysisStatus {
@@ -85,6 +88,8 @@ struct CharacteristicValues {
   Matrix Z2;  ///< (mu+1) m x a: combinations of the array that are constraints on x alone
   Matrix T2;  ///< n x (n - a): directions that satisfy the linearised constraints
   Matrix Z1;  ///< m x d: combinations of the equations that are the differential part
+  /// What finds consistent values of a large mode without hidden constraints; kept for the next time, null for others.
+  std::shared_ptr<IndexOneSolver> index_one;
 
   /// Large modes that were decided block by block have no projectors; these components can be prescribed.
   std::vector<int> free_components;

@@ -122,7 +122,7 @@ class HybridSystem {
   virtual bool transition(const EventInput& input, Transition& transition) = 0;
 
   // --- what the user sees: all variables of the model, also those that the systems do not carry
-  virtual std::vector<VariableInfo> observed() const { return variables(); }
+  virtual const std::vector<VariableInfo>& observed() const { return variables(); }
   /// Values of the observed variables at a point of a mode.
   virtual void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp, std::span<double> values);
 };

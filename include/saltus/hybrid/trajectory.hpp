@@ -108,7 +108,7 @@ class Trajectory {
   const RunStatistics& statistics() const { return statistics_; }
   const std::vector<Chattering>& chattering() const { return chattering_; }
   /// Names and attributes of the variables, in the order of the values.
-  const std::vector<VariableInfo>& variables() const { return variables_; }
+  const std::vector<VariableInfo>& variables() const { return system_->observed(); }
   /// Position of a variable. Throws UsageError with the nearest name if there is none.
   std::size_t index(const std::string& name) const;
 
@@ -137,7 +137,6 @@ class Trajectory {
   std::vector<double> limit(double t, bool right) const;
 
   std::shared_ptr<HybridSystem> system_;
-  std::vector<VariableInfo> variables_;
   double t_start_, t_end_;
   std::vector<double> initial_values_, final_values_;
   std::vector<Segment> segments_;

@@ -41,8 +41,8 @@ class BasicDenseLu {
 using DenseLu = BasicDenseLu<double>;
 using ComplexDenseLu = BasicDenseLu<std::complex<double>>;
 
-/// Banded LU with partial pivoting, stored by rows. The matrix is written in place: `clear`, set values()[place(i, j)],
-/// `factorise`. Allocates in set_shape only.
+/// Banded LU with partial pivoting, stored by rows (tridiagonal matrices: by diagonals). The matrix is written in place:
+/// `clear`, set values()[place(i, j)], `factorise`. Allocates in set_shape only.
 template <class Scalar>
 class BasicBandedLu {
  public:
@@ -53,7 +53,7 @@ class BasicBandedLu {
   int upper() const { return upper_; }
   /// Where entry (i, j), -lower <= j - i <= upper, stands in values().
   std::size_t place(int i, int j) const {
-    return static_cast<std::size_t>(i) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(j - i + lower_);
+    return static_cast<std::size_t>(i) * row_stride_ + static_cast<std::size_t>(j - i + lower_) * column_stride_;
   }
   std::span<Scalar> values() { return values_; }
   void clear();
@@ -63,10 +63,13 @@ class BasicBandedLu {
   void solve(std::span<Scalar> b) const;
 
  private:
-  int n_ = 0, lower_ = 0, upper_ = 0, width_ = 1;
+  bool tridiagonal() const { return lower_ == 1 && upper_ == 1; }
+
+  int n_ = 0, lower_ = 0, upper_ = 0;
+  std::size_t row_stride_ = 1, column_stride_ = 1;
   std::vector<Scalar> values_;
   std::vector<int> pivot_;  // by how much the row exchanged with row k in step k lies below it
-  bool exchanged_ = false;
+  bool exchanged_ = false, from_both_ends_ = false;
 };
 
 using BandedLu = BasicBandedLu<double>;
@@ -97,6 +100,8 @@ class BasicSparseLu {
   void solve_transposed(std::span<Scalar> b) const;
   /// An estimate of 1 / (‖A‖₁ ‖A^{-1}‖₁) for the values last factorised; 0 if singular.
   double reciprocal_condition() const;
+  /// Gives the memory of the factors back; the ordering stays. The next factorisation chooses its pivots anew.
+  void release_factors();
   /// The sign of the determinant of the values last factorised: -1 or +1; 0 if singular.
   int determinant_sign() const requires std::same_as<Scalar, double>;
 

@@ -33,24 +33,34 @@ class BasicStructuredLu {
   bool analysed() const { return analysed_; }
   // --- what was decided; before the first factorisation: dense, nothing eliminated
   MatrixKind kind() const { return kind_; }
-  int eliminated() const { return static_cast<int>(pivots_.size()); }
+  int eliminated() const { return static_cast<int>(pivot_row_.size()); }
   /// For reports: "banded (1 + 1), 50000 of 100000 eliminated".
   std::string description() const;
 
  private:
-  struct Pivot {
-    int row, column, value;    // value: place in the pattern
-    int row_start, row_end;    // its other columns in row_parts_
-    int col_start, col_end;    // its other rows in column_parts_
-    int fill_start;            // products of both, in fill_
+  /// A sparse matrix by rows that is only multiplied; rows of nearly equal length are filled up with zeros and need no
+  /// beginnings.
+  struct Rows {
+    int width = 0;           // of every row, or -1: row i stands between start[i] and start[i + 1]
+    std::vector<int> start;  // empty if the width is known
+    std::vector<int> index;
+    std::vector<Scalar> value;
+
+    void set_shape(std::span<const int> counts);
+    std::size_t place(std::size_t row, int k) const {
+      return static_cast<std::size_t>(width < 0 ? start[row] : static_cast<int>(row) * width) + static_cast<std::size_t>(k);
+    }
+    /// out(i, base(i) - row i times x) for all rows.
+    template <class Base, class Out>
+    void subtract(std::size_t rows, const Scalar* x, Base base, Out out) const;
   };
-  struct Part {
-    int position;  // in the remaining system
-    int value;     // place in the pattern
+  struct Pivot {
+    int row, column, value;  // value: place in the pattern
   };
 
   void analyse(std::span<const Scalar> values);
-  void choose_pivots(std::span<const Scalar> values);
+  std::vector<Pivot> choose_pivots(std::span<const Scalar> values) const;
+  void collect_parts(const std::vector<Pivot>& pivots);
   BandOrder choose_kind(const SparsePattern& rest);
   bool eliminate(std::span<const Scalar> values);
 
@@ -59,12 +69,16 @@ class BasicStructuredLu {
   bool analysed_ = false;
   int failures_ = 0;  // analyses that later values have refuted
 
-  std::vector<Pivot> pivots_;
-  std::vector<Part> row_parts_, column_parts_;
+  // Pivot q stands in pivot_row_[q], pivot_column_[q]. Its other entries by places in the pattern; those of its row
+  // become rows of row_parts_, those of all columns are sorted by the rows of the remaining system into column_parts_.
+  std::vector<int> pivot_row_, pivot_column_, pivot_value_;
+  std::vector<int> row_start_, row_value_, column_start_, column_value_;
+  std::vector<int> column_slot_;           // where each of the latter stands in column_parts_
+  Rows row_parts_, column_parts_;          // in columns of the remaining system, and in pivots
   std::vector<int> fill_;                  // where products of the parts go
   std::vector<int> target_;                // where each entry goes, or -1
   std::vector<int> rest_row_, rest_col_;   // rows and columns of the remaining system, in its order
-  std::vector<Scalar> inverse_, row_values_, column_values_;
+  std::vector<Scalar> inverse_;
 
   MatrixKind kind_ = MatrixKind::dense;
   bool direct_ = true;  // nothing to permute or eliminate

@@ -32,7 +32,7 @@ class CompiledModel final : public HybridSystem {
   bool can_stay_on_surfaces(const Mode& mode) override;
   double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
   bool transition(const EventInput& input, Transition& transition) override;
-  std::vector<VariableInfo> observed() const override;
+  const std::vector<VariableInfo>& observed() const override;
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
 

@@ -23,8 +23,8 @@ enum class Backend {
 
 struct ProgramOptions {
   Backend backend = Backend::automatic;
-  /// Largest number of instructions for which `automatic` makes native code (beyond it, code outgrows the caches).
-  std::size_t native_limit = 50000;
+  /// Largest number of instructions for which `automatic` makes native code: it takes some ten bytes for each.
+  std::size_t native_limit = 1000000;
 };
 
 /// Memory for one evaluation at a time: one per thread. Made by Program::workspace, for that program and its copies only.

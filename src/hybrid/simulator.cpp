@@ -115,7 +115,7 @@ bool Simulator::Impl::enter_mode() {
     return false;
   }
   in_rest = false;
-  guard_step = &guard_steps.try_emplace(&system->structure(), std::numeric_limits<double>::infinity()).first->second;
+  known = &known_steps[&system->structure()];
   set_watch();
   return true;
 }
@@ -151,7 +151,9 @@ void Simulator::Impl::start_stepper(double step) {
 
 void Simulator::Impl::restart(double step) {
   in_rest = false;
-  start_stepper(std::min(step, *guard_step));
+  start_stepper(std::min({step, known->guards, known->first}));
+  first_step = true;
+  rejected_before = stepper->statistics().rejected;
   Consistency& consistency = controller.consistency();
   regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
   redundancy.begin(*system, consistency.values(*system), t, x);
@@ -180,13 +182,14 @@ std::vector<double> Simulator::Impl::observe() const {
 bool Simulator::Impl::advance() {
   double limit = reached(options.stop, next_time) ? next_time : options.stop;
   if (reached(limit, pause)) limit = pause;
-  if (reached(limit, t + direction * *guard_step)) limit = t + direction * *guard_step;
+  if (reached(limit, t + direction * known->guards)) limit = t + direction * known->guards;
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
   if (!outcome.ok()) {
     if (!outcome_of_series(outcome)) report_failure(outcome);
     return false;
   }
+  if (first_step) learn_first_step();
   if (methods.statistics().steps <= options.max_steps) return true;
   take_step(stepper->t());
   end({StatusCode::too_many_steps,
@@ -233,9 +236,18 @@ void Simulator::Impl::follow_guards() {
   const double fineness = locator.fineness(), h = std::abs(stepper->dense().h);
   const bool cheap = fineness > 8.0 && methods.dense_is_accurate(*stepper, *system);  // implicit steps cost more than a finer look
   if (cheap && stepper->error() < 0.01)
-    *guard_step = h * 8.0 / fineness;
-  else if (fineness <= 8.0 && h >= 0.9 * *guard_step)
-    *guard_step *= 1.1;
+    known->guards = h * 8.0 / fineness;
+  else if (fineness <= 8.0 && h >= 0.9 * known->guards)
+    known->guards *= 1.1;
+}
+
+void Simulator::Impl::learn_first_step() {
+  first_step = false;
+  const bool too_long = stepper->statistics().rejected > rejected_before;
+  if (too_long)
+    known->first = std::abs(stepper->t() - t);
+  else if (stepper->error() < 0.1)
+    known->first *= 1.5;
 }
 
 void Simulator::Impl::change_method() {

@@ -60,8 +60,15 @@ struct Simulator::Impl {
   bool touches_wanted = false;
   std::vector<int> time_guards;
   double next_time = 0.0;
-  std::unordered_map<const Structure*, double> guard_steps;  // by mode: the longest step that guards can be followed over
-  double* guard_step = nullptr;                              // of the present mode
+  /// What the steps of a mode have taught.
+  struct KnownSteps {
+    double guards = std::numeric_limits<double>::infinity();  // the longest that guards can be followed over
+    double first = std::numeric_limits<double>::infinity();   // the longest that is worth trying after an event
+  };
+  std::unordered_map<const Structure*, KnownSteps> known_steps;
+  KnownSteps* known = nullptr;        // of the present mode
+  bool first_step = false;            // the next step is the first after a restart
+  std::int64_t rejected_before = 0;   // it
   DensePolynomial rest;    // of a step that an event without consequences has interrupted
   bool in_rest = false;
   double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
@@ -110,6 +117,8 @@ struct Simulator::Impl {
   void find_derivatives();
   /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they limit it.
   void follow_guards();
+  /// The first step after an event is often too long in the same way each time, where the event begins something fast.
+  void learn_first_step();
   /// Guards are not finite in part of the step: try again with half of what was good.
   void shorten();
   /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.

@@ -60,7 +60,7 @@ StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std
 
 bool StageProgram::made_for(const RungeKuttaStages& method) const {
   const auto same = [](std::span<const double> a, const std::vector<double>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
   };
   return method.stages == stages_ && same(method.c, c_) && same(method.a, a_) && method.dense_degree == dense_degree_ &&
          same(method.dense, dense_);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace saltus {
 
@@ -198,6 +199,10 @@ bool Simulator::Impl::advance() {
 }
 
 void Simulator::Impl::step() {
+  if (in_rest && !reached(pause, stepper->t())) {  // somebody wants to stop earlier than the stepper has gone
+    in_rest = false;
+    start_stepper(stepper->next_step());
+  }
   if (!in_rest && !advance()) return;
   const bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
   if (!found && watching && locator.not_finite()) return shorten();
@@ -400,7 +405,7 @@ const Trajectory& Simulator::trajectory() const { return impl_->result; }
 
 Trajectory Simulator::take() {
   if (!impl_->over) impl_->end({StatusCode::cancelled, fmt::format("ended at t = {:.9g} on request", impl_->t), {}});
-  return std::move(impl_->result);
+  return std::exchange(impl_->result, Trajectory(impl_->hybrid, impl_->options.start));
 }
 
 }  // namespace saltus

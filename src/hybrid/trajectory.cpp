@@ -126,12 +126,15 @@ Trajectory::Samples Trajectory::sample(int intervals) const {
   Samples s;
   std::size_t event = 0;
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
+  // runs that keep no values at events have their steps, or nothing
+  const auto value_before = [&](const Event& e) { return e.before.empty() && !segments_.empty() ? before(e.t) : e.before; };
+  const auto value_after = [&](const Event& e) { return e.after.empty() && !segments_.empty() ? at(e.t) : e.after; };
   const auto add_events_before = [&](double t) {
     for (; event < events.size() && (events[event].t - t) * direction < 0.0; ++event) {
       if (events[event].t == t_start_) continue;
       s.t.insert(s.t.end(), 2, events[event].t);
-      s.values.push_back(events[event].before);
-      s.values.push_back(events[event].after);
+      s.values.push_back(value_before(events[event]));
+      s.values.push_back(value_after(events[event]));
     }
   };
   for (int k = 0; k <= intervals; ++k) {
@@ -139,7 +142,7 @@ Trajectory::Samples Trajectory::sample(int intervals) const {
     add_events_before(t);
     while (event < events.size() && events[event].t == t && k > 0) {  // both sides, once
       s.t.push_back(t);
-      s.values.push_back(events[event].before);
+      s.values.push_back(value_before(events[event]));
       ++event;
     }
     s.t.push_back(t);

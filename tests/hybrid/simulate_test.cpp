@@ -336,6 +336,43 @@ TEST(Simulate, TakesAMethodForEachMode) {
   EXPECT_NEAR(run.events().back().t, one.events().back().t, 1e-5);  // rtol 1e-6, a few events
 }
 
+TEST(Simulate, StopsWhereItIsAskedToAlsoWithinAStepThatAnEventHasInterrupted) {
+  Model m("section");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x);
+  m.when(x < 0.3).record();
+  Simulator s(std::make_shared<CompiledModel>(m), to(10.0, 1e-8));
+  while (s.trajectory().statistics().events == 0) ASSERT_TRUE(s.step());
+  EXPECT_NEAR(s.t(), std::acos(0.3), 1e-7);  // the step goes further
+  const double t = s.t() + 1e-4;
+  ASSERT_TRUE(s.advance_to(t));
+  EXPECT_EQ(s.t(), t);
+  EXPECT_NEAR(s.x()[0], std::cos(t), 1e-7);
+  s.run();
+  EXPECT_NEAR(s.x()[0], std::cos(10.0), 1e-6);
+}
+
+TEST(Simulate, CanBeAskedAfterItsResultWasTaken) {
+  Simulator s(std::make_shared<CompiledModel>(bouncing_ball()), to(2.0));
+  s.run();
+  EXPECT_EQ(s.take().events().size(), 1u);
+  EXPECT_TRUE(s.trajectory().events().empty());
+  EXPECT_FALSE(s.step());
+}
+
+TEST(Simulate, SamplesBothSidesOfEventsWhoseValuesWereNotKept) {
+  SimulateOptions o = to(2.0);
+  const auto kept = simulate(bouncing_ball(), o).sample(4);
+  o.keep_event_values = false;
+  const auto made = simulate(bouncing_ball(), o).sample(4);
+  ASSERT_EQ(made.values.size(), kept.values.size());
+  for (std::size_t k = 0; k < kept.values.size(); ++k) {
+    ASSERT_EQ(made.values[k].size(), kept.values[k].size()) << k;
+    for (std::size_t j = 0; j < kept.values[k].size(); ++j) EXPECT_NEAR(made.values[k][j], kept.values[k][j], 1e-9) << k;
+  }
+}
+
 TEST(Simulate, SaysWhenAMethodWasGivenForAModeThatItDidNotEnter) {
   Model m("decay");
   const Expr x = m.variable("x", 1.0);

@@ -250,7 +250,7 @@ struct RecordedSystem::Impl {
   // Larger modes gain little from it, and their code would outgrow the caches.
   StageEvaluator* stages(const RungeKuttaStages& method) {
     constexpr std::size_t limit = 2000;
-    if (!explicit_ode || method.stages < 3) return nullptr;
+    if (!explicit_ode || !common.taylor || method.stages < 3) return nullptr;  // external functions are not copied
     make(rhs_program, rhs_work, false, {&f});
     const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f.size();
     if (rhs_program.backend() != Backend::native || operations * static_cast<std::size_t>(method.stages) > limit) return nullptr;

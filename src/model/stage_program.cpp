@@ -1,44 +1,87 @@
 #include "model/stage_program.hpp"
 
-#include <saltus/expr/derivative.hpp>
-
 #include <array>
 #include <cstring>
-#include <string>
+#include <memory>
+#include <unordered_map>
 
 namespace saltus {
 
 namespace {
 
-std::vector<Expr> symbols(const std::shared_ptr<Graph>& graph, const std::string& name, std::size_t count) {
-  std::vector<Expr> result;
-  for (std::size_t j = 0; j < count; ++j) result.emplace_back(graph, graph->symbol(name + std::to_string(j), SymbolKind::parameter));
-  return result;
-}
+/// Expressions of one graph, made again in another one with something else in the place of their inputs.
+class Copy {
+ public:
+  Copy(std::shared_ptr<Graph> from, std::shared_ptr<Graph> to, std::span<const Expr> f, std::span<const NodeId> inputs)
+      : from_(std::move(from)), to_(std::move(to)) {
+    for (const Expr& e : f) roots_.push_back(e.in(*from_));
+    order_ = from_->reachable(roots_, inputs);
+  }
+
+  /// `known`: what takes the place of each input.
+  std::vector<Expr> with(std::unordered_map<NodeId, NodeId> known) const {
+    for (const NodeId id : order_) {
+      if (known.contains(id)) continue;
+      const Node& n = from_->node(id);
+      const int count = operand_count(n.op);
+      known.emplace(id, from_->is_constant(id) ? to_->constant(from_->constant_value(id))
+                                               : to_->make(n.op, known.at(n.a), count > 1 ? known.at(n.b) : no_node,
+                                                           count > 2 ? known.at(n.c) : no_node));
+    }
+    std::vector<Expr> result;
+    for (const NodeId root : roots_) result.emplace_back(to_, known.at(root));
+    return result;
+  }
+
+ private:
+  std::shared_ptr<Graph> from_, to_;
+  std::vector<NodeId> roots_, order_;
+};
 
 }  // namespace
 
+// In a graph of its own, which ends here: that of the model would grow with every system that is made from it.
 StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std::span<const Expr> variables, std::span<const Expr> f,
                            const std::vector<Expr>& data_symbols, const std::vector<Expr>& lock_symbols, const std::vector<double>& data,
                            const std::vector<double>& locks, const ProgramOptions& options)
-    : a_(method.a.begin(), method.a.end()), c_(method.c.begin(), method.c.end()), dense_(method.dense.begin(), method.dense.end()), stages_(method.stages), dense_degree_(method.dense_degree), data_(data), locks_(locks) {
+    : a_(method.a.begin(), method.a.end()),
+      c_(method.c.begin(), method.c.end()),
+      dense_(method.dense.begin(), method.dense.end()),
+      stages_(method.stages),
+      dense_degree_(method.dense_degree),
+      data_(data),
+      locks_(locks) {
   const std::size_t n = variables.size(), last = static_cast<std::size_t>(stages_) - 1, width = c_.size();
-  const auto graph = common_graph(variables);
-  const Expr h = symbols(graph, "step size ", 1).front(), end = symbols(graph, "end of step ", 1).front();
-  std::vector<std::vector<Expr>> k{symbols(graph, "first stage ", n)}, arguments;
+  const auto graph = std::make_shared<Graph>();
+  const auto symbols = [&graph](std::size_t count) {
+    std::vector<Expr> list;
+    while (list.size() < count) list.emplace_back(graph, graph->symbol("s", SymbolKind::parameter));
+    return list;
+  };
+  const Expr t = symbols(1).front(), h = symbols(1).front(), end = symbols(1).front();
+  const std::vector<Expr> x = symbols(n), parameters = symbols(data_symbols.size()), switches = symbols(lock_symbols.size());
+  const auto model = common_graph(variables);
+  std::unordered_map<NodeId, NodeId> fixed;  // during a step
+  for (std::size_t k = 0; k < parameters.size(); ++k) fixed.emplace(data_symbols[k].in(*model), parameters[k].id());
+  for (std::size_t k = 0; k < switches.size(); ++k) fixed.emplace(lock_symbols[k].in(*model), switches[k].id());
+  std::vector<NodeId> inputs{time.in(*model)};
+  for (const Expr& v : variables) inputs.push_back(v.in(*model));
+  for (const auto& [old_id, new_id] : fixed) inputs.push_back(old_id);
+  const Copy copy(model, graph, f, inputs);
+  std::vector<std::vector<Expr>> k{symbols(n)}, arguments;
   for (std::size_t i = 1; i <= last; ++i) {
-    std::vector<std::pair<Expr, Expr>> point;
-    for (const Expr& lock : lock_symbols) point.emplace_back(lock, lock);  // fixed during a step
-    point.emplace_back(time, c_[i] == 1.0 ? end : time + c_[i] * h);
+    auto point = fixed;
+    const Expr when = c_[i] == 1.0 ? end : t + c_[i] * h;
+    point.emplace(time.in(*model), when.in(*graph));
     std::vector<Expr>& argument = arguments.emplace_back();
     for (std::size_t j = 0; j < n; ++j) {
       Expr sum = 0.0;
       for (std::size_t l = 0; l < i; ++l)
         if (const double weight = a_[i * width + l]; weight != 0.0) sum = sum + weight * k[l][j];
-      argument.push_back(variables[j] + h * sum);
-      point.emplace_back(variables[j], argument.back());
+      argument.push_back(x[j] + h * sum);
+      point.emplace(variables[j].in(*model), argument.back().in(*graph));
     }
-    k.push_back(substitute(f, point));
+    k.push_back(copy.with(std::move(point)));
   }
   std::vector<std::vector<Expr>> outputs(k.begin() + 1, k.end());
   outputs.push_back(arguments[last - 2]);
@@ -52,8 +95,7 @@ StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std
       powers.push_back(h * sum);
     }
   outputs.push_back(std::move(powers));
-  program_ = Program(std::vector<std::vector<Expr>>{{time}, {variables.begin(), variables.end()}, {h}, {end}, k[0], data_symbols, lock_symbols},
-                     outputs, options);
+  program_ = Program(std::vector<std::vector<Expr>>{{t}, x, {h}, {end}, k[0], parameters, switches}, outputs, options);
   work_ = program_.workspace();
   out_.resize(outputs.size());
 }

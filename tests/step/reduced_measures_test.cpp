@@ -25,10 +25,10 @@ Problem swinging_pendulum() {
   return problems::pendulum({1.0, 0.0, 0.0, 0.0, 0.0});
 }
 
-// Passes everything on and notes with which coefficients the derivative array is evaluated.
-class ArrayWatch final : public System {
+// Passes everything on.
+class Watch : public System {
  public:
-  explicit ArrayWatch(System& inner) : inner_(inner) {}
+  explicit Watch(System& inner) : inner_(inner) {}
   const Structure& structure() const override { return inner_.structure(); }
   void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
     inner_.residual(t, x, xp, F);
@@ -38,42 +38,44 @@ class ArrayWatch final : public System {
     inner_.jacobian(t, x, xp, Fx, Fxp);
   }
   void taylor(double t, int level, std::span<const double> X, std::span<double> F) override {
-    if (first.empty()) first.assign(X.begin(), X.end());
     inner_.taylor(t, level, X, F);
-    for (const double value : X) largest = std::max(largest, std::abs(value));
   }
   void taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F, std::span<double> Fx,
                        std::span<double> Fxp) override {
     inner_.taylor_jacobian(t, level, X, F, Fx, Fxp);
   }
 
-  std::vector<double> first;  // coefficients of the first evaluation since it was cleared
-  double largest = 0.0;
-
  private:
   System& inner_;
 };
 
-// Passes everything on and notes where Jacobians are asked for.
-class WatchedSystem final : public System {
+// Notes with which coefficients the derivative array is evaluated.
+class ArrayWatch final : public Watch {
  public:
-  explicit WatchedSystem(System& inner) : inner_(inner) {}
-  const Structure& structure() const override { return inner_.structure(); }
-  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
-    inner_.residual(t, x, xp, F);
+  using Watch::Watch;
+  void taylor(double t, int level, std::span<const double> X, std::span<double> F) override {
+    if (first.empty()) first.assign(X.begin(), X.end());
+    Watch::taylor(t, level, X, F);
+    for (const double value : X) largest = std::max(largest, std::abs(value));
   }
+
+  std::vector<double> first;  // coefficients of the first evaluation since it was cleared
+  double largest = 0.0;
+};
+
+// Notes where Jacobians are asked for.
+class WatchedSystem final : public Watch {
+ public:
+  using Watch::Watch;
   void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                 std::span<double> Fxp) override {
     times.push_back(t);
     states.emplace_back(x.begin(), x.end());
-    inner_.jacobian(t, x, xp, Fx, Fxp);
+    Watch::jacobian(t, x, xp, Fx, Fxp);
   }
 
   std::vector<double> times;
   std::vector<std::vector<double>> states;
-
- private:
-  System& inner_;
 };
 
 struct Reduction {

@@ -2,7 +2,9 @@
 #include "event_locator_impl.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace saltus {
 namespace {
@@ -19,7 +21,8 @@ constexpr double widest_window = 1e-9;
 
 double EventLocator::Impl::unit_at(double t) const {
   const double largest = std::max(std::abs(composite.step().t0), std::abs(t));
-  return std::nextafter(largest, std::numeric_limits<double>::infinity()) - largest;
+  if (!std::isfinite(largest)) return std::numeric_limits<double>::quiet_NaN();
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(largest) + 1) - largest;  // the next number
 }
 
 double EventLocator::Impl::u_at(int k, double t) {

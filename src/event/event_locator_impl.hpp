@@ -76,6 +76,7 @@ struct EventLocator::Impl {
   void first_test();
   bool prepare(std::span<const LinearGuard> linear, bool& sampling);
   bool search_linear(const LinearGuard& guard);
+  bool monotonic_crossing(int k, std::span<const double> c, double guard_noise, double magnitude);
   void divide_start(int k, Bernstein& p, bool& divided) const;
   Verdict search_piece();
   void add_linear();

@@ -17,6 +17,8 @@ std::string surface_name(std::string relation) {
 
 template <class Value>
 void append(std::vector<Value>& pool, std::span<const Value> values) {
+  if (values.empty()) return;
+  if (values.size() == 1) return pool.push_back(values.front());
   pool.insert(pool.end(), values.begin(), values.end());
 }
 

@@ -57,37 +57,43 @@ bool GuardSides::all_decided() const {
   return true;
 }
 
-// How much the guards move when every argument moves by a few units in the last place, in a fixed pattern of signs.
+// How much guards move when every argument moves by a few units in the last place, and while time moves as far as it is known.
 void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
                                 std::span<const double> twin) {
   noise_.resize(g_.size());
+  rounding_.resize(g_.size());
   shifted_.resize(g_.size());
-  x_.assign(x.begin(), x.end());
-  xp_.assign(xp.begin(), xp.end());
-  std::fill(noise_.begin(), noise_.end(), 0.0);
-  const auto linear = all_linear(system);
-  for (const LinearGuard& guard : linear) {  // the largest of all patterns
-    double size = std::abs(guard.time * t);
-    for (std::size_t i = 0; i < guard.variables.size(); ++i)
-      size += std::abs(guard.coefficients[i] * x[static_cast<std::size_t>(guard.variables[i])]);
-    noise_[static_cast<std::size_t>(guard.guard)] = shift * size;
+  const double instant = 8.0 * eps * std::abs(t);  // some units in the last place of time
+  if (const auto linear = all_linear(system); !linear.empty()) {
+    for (const LinearGuard& guard : linear) {
+      double size = std::abs(guard.time * t);
+      for (std::size_t i = 0; i < guard.variables.size(); ++i)
+        size += std::abs(guard.coefficients[i] * x[static_cast<std::size_t>(guard.variables[i])]);
+      const auto k = static_cast<std::size_t>(guard.guard);
+      rounding_[k] = shift * size;
+      noise_[k] = std::max(rounding_[k], std::abs(slope_of(guard, xp)) * instant);
+      if (!std::isfinite(noise_[k])) noise_[k] = 0.0;
+    }
+  } else {
+    const auto raise = [&] {
+      for (std::size_t k = 0; k < g_.size(); ++k)
+        if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
+    };
+    std::fill(noise_.begin(), noise_.end(), 0.0);
+    x_.resize(x.size());
+    xp_.resize(xp.size());
+    for (const int pattern : {0x55555555, 0x33333333, -1}) {
+      const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
+      for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (1.0 + shift * sign(j));
+      for (std::size_t j = 0; j < xp.size(); ++j) xp_[j] = xp[j] * (1.0 + shift * sign(j + 1));
+      system.guards(t * (1.0 + shift * sign(x.size())), x_, xp_, shifted_);
+      raise();
+    }
+    rounding_ = noise_;
+    for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + instant * xp[j];
+    system.guards(t + instant, x_, xp, shifted_);
+    raise();
   }
-  for (const int pattern : {0x55555555, 0x33333333, -1}) {
-    if (!linear.empty()) break;
-    const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
-    for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (1.0 + shift * sign(j));
-    for (std::size_t j = 0; j < xp.size(); ++j) xp_[j] = xp[j] * (1.0 + shift * sign(j + 1));
-    system.guards(t * (1.0 + shift * sign(x.size())), x_, xp_, shifted_);
-    for (std::size_t k = 0; k < g_.size(); ++k)
-      if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
-  }
-  rounding_ = noise_;
-  // the time is known to some units in its last place: what the guard moves meanwhile
-  const double instant = 8.0 * eps * std::abs(t);
-  for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + instant * xp[j];
-  system.guards(t + instant, x_, xp, shifted_);
-  for (std::size_t k = 0; k < g_.size(); ++k)
-    if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
   if (!twin.empty()) {
     system.guards(t, twin, xp, shifted_);
     for (std::size_t k = 0; k < g_.size(); ++k)
@@ -104,17 +110,20 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
   const auto linear = all_linear(system);
   const auto expand = [&](double when, std::span<const double> point, std::span<const double> slope, std::vector<double>& series) {
     solution_.resize(2 * n);
-    std::copy(point.begin(), point.end(), solution_.begin());
-    const auto velocity = std::span(solution_).subspan(n);
-    if (slope.empty())
-      system.rhs(when, point, velocity);
-    else
-      std::copy(slope.begin(), slope.end(), velocity.begin());
     series.resize(2 * count);
-    for (const LinearGuard& guard : linear) series[count + static_cast<std::size_t>(guard.guard)] = slope_of(guard, velocity);
-    if (linear.empty()) system.guards_taylor(when, 1, solution_, series);
+    const auto velocity = std::span(solution_).subspan(n);
+    if (slope.empty()) {
+      system.rhs(when, point, velocity);
+      slope = velocity;
+    }
+    for (const LinearGuard& guard : linear) series[count + static_cast<std::size_t>(guard.guard)] = slope_of(guard, slope);
+    if (!linear.empty()) return;
+    std::copy(point.begin(), point.end(), solution_.begin());
+    if (slope.data() != velocity.data()) std::copy(slope.begin(), slope.end(), velocity.begin());
+    system.guards_taylor(when, 1, solution_, series);
   };
   expand(t, x, xp, series_);
+  x_.resize(n);
   for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
   expand(t * (1.0 + shift), x_, {}, shifted_);
   if (!twin.empty()) expand(t, twin, {}, twin_series_);
@@ -136,6 +145,7 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
                             std::span<const double> twin) {
   const std::size_t n = x.size(), count = g_.size();
   const auto linear = all_linear(system);
+  x_.resize(n);
   for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
   for (const int order : {low_order, taylor_order}) {  // mostly the second derivative decides
     const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
@@ -226,6 +236,7 @@ double GuardSides::speed(System& system, Consistency& consistency, double t, std
 void GuardSides::use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                                 double scale) {
   const double h = direction * std::max(1e-4 * scale, 1e-8 * std::max(1.0, std::abs(t)));
+  x_.resize(x.size());
   for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + h * xp[j];
   system.guards(t + h, x_, xp, shifted_);
   for (std::size_t k = 0; k < g_.size(); ++k) {

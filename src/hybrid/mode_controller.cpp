@@ -118,14 +118,27 @@ bool ModeController::sides_by_value(double t) {
   return changed;
 }
 
+/// The side on which a guard must be locked after look(); `now`: where it is.
+int ModeController::wanted_side(int guard, int now) const {
+  if (now == 0 || sides_.side(guard) == now) return now;
+  return sides_.side(guard) != 0 ? sides_.side(guard) : hybrid_.resting_side(transition.mode, guard);
+}
+
+/// Whether every guard is locked on the side to which the solution goes; after look().
+bool ModeController::sides_fit() const {
+  for (int k = 0; k < family_guards(); ++k) {
+    const int now = hybrid_.side(transition.mode, k);
+    if (wanted_side(k, now) != now) return false;
+  }
+  return true;
+}
+
 /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
 bool ModeController::adjust_sides(double t) {
   look(t);
   bool changed = false;
   for (int k = 0; k < family_guards(); ++k) {
-    const int now = hybrid_.side(transition.mode, k);
-    if (now == 0) continue;
-    const int wanted = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(transition.mode, k);
+    const int now = hybrid_.side(transition.mode, k), wanted = wanted_side(k, now);
     if (wanted == now) continue;
     hybrid_.set_side(transition.mode, k, wanted);
     note_firing(k, wanted);
@@ -145,6 +158,7 @@ bool ModeController::weights_admissible() const {
 /// Contacts whose force would have to pull open; after look(). A reset may have moved the state: it opens all of them.
 bool ModeController::release_contacts(bool all) {
   std::vector<int>& contacts = transition.mode.contacts;
+  if (contacts.empty()) return false;
   const int first = family_guards() + 2 * static_cast<int>(transition.mode.sliding.size());
   std::vector<int> kept;
   for (std::size_t c = 0; c < contacts.size(); ++c)
@@ -215,8 +229,8 @@ bool ModeController::as_looked_at() const {
   return view_current_ && transition.x == looked_x_ && hybrid_.same_equations(looked_mode_, transition.mode);
 }
 
-void ModeController::leave(int guard, double slope) {
-  left_ = transition.mode;
+void ModeController::leave(const Mode& from, int guard, double slope) {
+  left_ = &from;
   left_guard_ = guard;
   left_slope_ = slope;
 }
@@ -225,7 +239,7 @@ void ModeController::leave(int guard, double slope) {
 /// tell nothing new.
 bool ModeController::pushed_back() const {
   return left_guard_ >= 0 && sides_.multiplicity(left_guard_) == 1 &&
-         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && transition.mode == left_;
+         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && transition.mode == *left_;
 }
 
 bool ModeController::settle(const EventInput& input) {
@@ -262,11 +276,12 @@ bool ModeController::settle(const EventInput& input) {
       keep_twin(before);
     }
     look(t);
+    const bool admissible = weights_admissible();
+    if (admissible && transition.mode.contacts.empty() && sides_fit()) return check_uniqueness(input, reset);
     looked_mode_ = transition.mode;
     looked_x_ = transition.x;
     bool changed = adjust_sides(t);
     changed = release_contacts(false) || changed;
-    const bool admissible = weights_admissible();
     if (!changed && admissible) return check_uniqueness(input, reset);
     const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);
     const bool cycle = (round == 0 && pushed_back()) || std::find(seen_.begin(), seen_end, transition.mode) != seen_end;

@@ -32,8 +32,8 @@ class ModeController {
 
   /// Forgets what the last instant knew.
   void begin_instant();
-  /// The solution leaves transition.mode because this guard fires, with this slope there. Before fire().
-  void leave(int guard, double slope);
+  /// The solution leaves a mode because this guard fires, with this slope there. The mode must stay until settle() has returned.
+  void leave(const Mode& from, int guard, double slope);
   /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
   /// the family's guards) the surface is left.
   void fire(int guard);
@@ -68,6 +68,8 @@ class ModeController {
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
   void fit(const System& system, std::vector<double>& x) const;
+  int wanted_side(int guard, int now) const;
+  bool sides_fit() const;
   bool adjust_sides(double t);
   bool sides_by_value(double t);
   bool weights_admissible() const;
@@ -75,6 +77,7 @@ class ModeController {
   bool select_sides(double t, Cause cause);
   bool choose_regime(const EventInput& input);
   std::vector<int> active_surfaces();
+  bool slides_alone(int guard);
   /// A way to go on from a point on surfaces.
   struct Regime {
     Mode mode;
@@ -109,10 +112,16 @@ class ModeController {
   std::vector<Mode> seen_;  // at this instant; kept for its memory
   Mode looked_mode_;        // what the view of the sides belongs to
   std::vector<double> looked_x_;
-  Mode left_;               // where the event came from
+  const Mode* left_ = nullptr;  // where the event came from
   int left_guard_ = -1;      // by which guard; -1: not known, or by several
   double left_slope_ = 0.0;
-  Mode alone_;               // workspace
+  /// Whether a surface could be slid on by itself, in the mode that was asked about last.
+  struct Alone {
+    Mode mode;
+    bool possible = false;
+    bool known = false;
+  };
+  std::vector<Alone> alone_;  // by guard
   GuardSides trial_sides_;   // of a regime that is being tried
   mutable std::vector<double> twin_here_;
 };

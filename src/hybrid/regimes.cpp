@@ -273,12 +273,25 @@ std::vector<int> ModeController::active_surfaces() {
   for (int k = 0; k < family_guards(); ++k) {
     if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
     if (hybrid_.guards()[k].rule == SurfaceRule::crossing) continue;
-    alone_ = transition.mode;
-    alone_.sliding.assign(1, k);
-    if (hybrid_.can_stay_on_surfaces(alone_)) surfaces.push_back(k);
+    if (slides_alone(k)) surfaces.push_back(k);
   }
   std::sort(surfaces.begin(), surfaces.end());
   return surfaces;
+}
+
+bool ModeController::slides_alone(int guard) {
+  const Mode& mode = transition.mode;
+  alone_.resize(hybrid_.guards().size());
+  Alone& last = alone_[static_cast<std::size_t>(guard)];
+  // the answer is that of the last event, as a rule
+  if (!last.known || last.mode.automaton != mode.automaton || last.mode.discrete != mode.discrete || last.mode.locks != mode.locks ||
+      last.mode.contacts != mode.contacts) {
+    last.mode = mode;
+    last.mode.sliding.assign(1, guard);
+    last.possible = hybrid_.can_stay_on_surfaces(last.mode);
+    last.known = true;
+  }
+  return last.possible;
 }
 
 }  // namespace saltus

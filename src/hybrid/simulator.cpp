@@ -43,9 +43,11 @@ void Simulator::Impl::initialise() {
   if (!controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true}))
     return end(controller.failure());
   remark = controller.consistency().remark();
-  mode = transition.mode;
-  x = transition.x;
-  if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+  if (transition.terminate) {
+    mode = transition.mode;
+    x = transition.x;
+    return end({StatusCode::terminated, ended_by_model(), {}});
+  }
   if (!enter_mode()) return;
   result.initial_values_ = observe();
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
@@ -100,10 +102,10 @@ double Simulator::Impl::time_scale() const {
 
 bool Simulator::Impl::enter_mode() {
   Transition& transition = controller.transition;
-  transition.mode = mode;
-  transition.x = x;
+  mode = transition.mode;
   system = &controller.system();
   if (mode.on_surfaces() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
+    x = transition.x;
     end(controller.failure());
     return false;
   }

@@ -182,29 +182,34 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   observe(values_before);
   state_before = x;
   slope_before = xp;
-  mode_before = mode;
   controller.begin_instant();
   controller.time_scale = time_scale();
   slopes.find(*system, t, x, xp, controller.time_scale, controller.family_guards(), guard_slopes);
   Transition& transition = controller.transition;
-  transition.mode = mode;
+  std::swap(mode_before, mode);  // the mode that follows is the controller's
+  transition.mode = mode_before;
   transition.x = x;
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
-    controller.leave(located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
+    controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
   // weights of sliding modes last: firing them changes the numbering
   if (by_guard)
     for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
   if (by_time)
     for (const int k : time_guards) controller.fire(k);
-  if (!controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before})) return end(controller.failure());
-  mode = transition.mode;
+  if (!controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before})) {
+    mode = mode_before;
+    return end(controller.failure());
+  }
   const bool reset = transition.any_reset();
   if (reset && !controller.twin.empty()) {  // the other point is no longer near
     controller.twin.clear();
     controller.forget_view();
   }
-  x = transition.x;
   const bool goes_on = without_consequences();
+  if (goes_on || transition.terminate) {
+    mode = transition.mode;
+    x = transition.x;
+  }
   if (goes_on) {
     system = &controller.system();
     set_watch();
@@ -230,12 +235,13 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
 }
 
 bool Simulator::Impl::without_consequences() const {
-  if (controller.transition.terminate || controller.transition.any_reset() || methods.per_mode() || t == options.stop ||
-      !hybrid->same_equations(mode_before, mode) || !std::equal(x.begin(), x.end(), state_before.begin(), state_before.end()))
+  const Transition& transition = controller.transition;
+  if (transition.terminate || transition.any_reset() || methods.per_mode() || t == options.stop ||
+      !hybrid->same_equations(mode_before, transition.mode) || transition.x != state_before)
     return false;
   // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
   // except near the end of a step that was made for the event
-  return t == stepper->t() ? std::equal(x.begin(), x.end(), stepper->x().begin(), stepper->x().end())
+  return t == stepper->t() ? std::equal(state_before.begin(), state_before.end(), stepper->x().begin(), stepper->x().end())
                            : methods.dense_is_accurate(*stepper, *system) && reached(stepper->t(), t);
 }
 
@@ -379,8 +385,6 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
            {hybrid->guards()[guard].name}});
       return false;
     }
-    mode = controller.transition.mode;
-    x = controller.transition.x;
     if (!enter_mode()) return false;
     observe(values_after);
     find_weights();

@@ -92,7 +92,7 @@ struct Simulator::Impl {
   static std::string describe(const Chattering& episode);
   std::string ended_by_model() const;
   double time_scale() const;
-  /// The state is now `mode`, `x`: makes its system current, chooses a stepper and sets the watch on its guards.
+  /// What the controller has settled becomes the state: makes its system current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
   /// Sets the watch on the guards of the present mode.
   void set_watch();

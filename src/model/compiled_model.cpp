@@ -469,8 +469,9 @@ bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {
 int CompiledModel::side(const Mode& mode, int guard) const {
   const Impl& m = *impl_;
   if (!m.guard_active[mode.automaton][guard]) return 0;
-  for (const auto* surfaces : {&mode.sliding, &mode.contacts})
-    if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
+  if (mode.on_surfaces())
+    for (const auto* surfaces : {&mode.sliding, &mode.contacts})
+      if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
   const Impl::Guard& g = m.guards[guard];
   if (g.kind != Impl::GuardKind::relation) return +1;
   return mode.locks[g.locks.front()] != 0.0 ? +1 : -1;

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <saltus/dae/staged_series.hpp>
+
 #include "dae/array_newton.hpp"
 #include "dae/block_analysis.hpp"
 #include "dae/index_one.hpp"
@@ -299,7 +301,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   if (structure.singular() || n == 0) return false;
   const int deepest = *std::ranges::max_element(structure.equation_offset);
   if (deepest > 0 && !s.taylor) return false;
-  const bool dense = s.variables <= options.dense_limit;
+  const bool dense = s.variables <= std::min(options.dense_limit, options.certified_dense_limit);
   std::optional<StructuredArray> array;  // large modes without hidden constraints mostly do without it
   if (dense || deepest > 0) array.emplace(system, structure);
   std::vector<double> X(x.begin(), x.end());
@@ -321,6 +323,14 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   if (!dense && deepest == 0) {
     result.index_one = std::make_shared<IndexOneSolver>(s, structure);
     point.converged = point.finite = result.index_one->solve(system, t, X, solve.scale, solve.time_scale).solved;
+  }
+  if (!dense && deepest > 0) {  // keeps a point that is consistent, whatever its derivatives are
+    StagedSeries staged(s, structure, 1);
+    std::vector<double> stages(static_cast<std::size_t>(staged.coefficients()) * n, 0.0);
+    std::ranges::copy(x, stages.begin());
+    point.converged = point.finite =
+        staged.project(system, t, stages, solve.scale, solve.time_scale, 1e-9) == StagedSeries::Result::good && staged.extend(system, stages);
+    if (point.converged) std::copy_n(stages.begin(), std::min(stages.size(), X.size()), X.begin());
   }
   if (!point.converged) {
     if (!array) array.emplace(system, structure);

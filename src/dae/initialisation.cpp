@@ -4,11 +4,13 @@
 // behind the dense array, one level higher than the mode itself needs: there the array determines all of x', so that a
 // condition on the derivative of an algebraic variable restricts x.
 #include <saltus/dae/initialisation.hpp>
+#include <saltus/dae/staged_series.hpp>
 #include <saltus/linalg/decomposition.hpp>
 #include <saltus/linalg/rank.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -116,6 +118,7 @@ class Initialiser {
 
   void solve(const std::vector<int>& held) {
     if (large_index_one() && solve_large_index_one(held)) return;
+    if (!dense_ && certified() && solve_by_stages(held)) return;
     if (certified()) {
       // derivatives of the analysed point first (near the guess they are nearly right), then from zero
       solve_structured(held, true);
@@ -148,6 +151,27 @@ class Initialiser {
     if (!answer.solved) return false;
     result_.iterations = answer.iterations;
     result_.steps = std::move(answer.corrections);
+    result_.status = InitialisationStatus::converged;
+    result_.all_slopes = true;
+    return true;
+  }
+
+  // Large modes with hidden constraints: a consistent guess stays as it is, another one is moved in the directions of forces of
+  // constraint. That does not know what to hold: not solved if it moves such a variable.
+  bool solve_by_stages(const std::vector<int>& held) {
+    if (!s_.taylor) return false;
+    StagedSeries staged(s_, values_.structure, std::max(values_->mu, 1));
+    std::vector<double> X(static_cast<std::size_t>(staged.coefficients()) * n_, 0.0);
+    std::ranges::copy(guess_, X.begin());
+    const std::vector<double> sizes = typical_sizes();
+    if (staged.project(system_, t_, X, sizes, values_.time_scale, 1e-9) != StagedSeries::Result::good || !staged.extend(system_, X)) return false;
+    for (int j : held)
+      if (std::abs(X[j] - guess_[j]) > 1e-12 * (sizes[j] + std::abs(guess_[j]))) return false;
+    for (int j : held) X[j] = guess_[j];
+    level_ = std::max(values_->mu, 0);
+    X.resize(static_cast<std::size_t>(level_ + 2) * n_);
+    result_.X = std::move(X);
+    result_.iterations = staged.iterations();
     result_.status = InitialisationStatus::converged;
     result_.all_slopes = true;
     return true;
@@ -382,7 +406,17 @@ class Initialiser {
       result_.violations.push_back(violation(rows[k].equation, rows[k].order, rows[k].value));
   }
 
+  // Differentiated variables whose corrections are nothing but rounding errors keep their values: a zero must not get a sign.
+  void undo_rounding() {
+    const std::vector<double> sizes = typical_sizes();
+    constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
+    for (std::size_t j = 0; j < n_; ++j)
+      if (s_.differentiated(static_cast<int>(j)) && std::abs(result_.X[j] - guess_[j]) <= rounding * (sizes[j] + std::abs(guess_[j])))
+        result_.X[j] = guess_[j];
+  }
+
   void finish() {
+    undo_rounding();
     result_.x.assign(result_.X.begin(), result_.X.begin() + s_.variables);
     result_.xp.assign(result_.X.begin() + s_.variables, result_.X.begin() + 2 * s_.variables);
     for (std::size_t j = 0; j < n_; ++j) result_.correction.push_back(result_.x[j] - guess_[j]);

@@ -7,10 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace saltus {
 
 namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+constexpr int largest_reduction = 500;  // variables: its decompositions are dense
+// Corrections up to this size leave no question which components should stay: the choice would differ by their squares.
+constexpr double small_correction = 1e-7;
+constexpr int least_order = 5;  // of series, so that one set of stages serves all who ask
 
 Failure check_finite(const System& system, double t, std::span<const double> values, const char* what) {
   Failure failure;
@@ -88,6 +95,7 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
+  if (cause != Cause::start && find_by_stages(analysis, system, t, cause, x, xp)) return check_finite(system, t, x, "value");
   std::vector<double> series;
   bool all_slopes = false;
   if (cause == Cause::mode_change) {
@@ -108,23 +116,67 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     series = std::move(result.X);
     all_slopes = result.all_slopes;
   }
-  if (needs_reduction(system.structure(), numbers)) {
-    if (analysis.values.T2.rows() != system.structure().variables)
-      return {StatusCode::initialisation_failed,
-              fmt::format("this mode has hidden constraints ({}) and {} variables; so large a mode can be analysed and made consistent, but not "
-                          "integrated: reduce its index by hand, or use a coarser model",
-                          to_string(numbers), system.structure().variables),
-              {}};
-    if (!analysis.reduced) analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
-    analysis.reduced->restart(t, series);
+  if (saltus::needs_reduction(system.structure(), numbers)) {
+    analysis.t_found = t;
+    analysis.found = std::move(series);
+    if (analysis.reduced) analysis.reduced->restart(t, analysis.found);
   }
   if (!all_slopes) find_algebraic_slopes(system, t, values_at(analysis, system, t, x), x, xp);
   return check_finite(system, t, x, "value");
 }
 
+bool Consistency::project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp,
+                                    int order) {
+  const Structure& s = system.structure();
+  const CharacteristicValues& values = analysis.values;
+  // large modes without hidden constraints have a solver of their own, which needs less memory
+  if (!s.taylor || values.index_one || !values.certificate.valid || values.structure.singular()) return false;
+  if (!analysis.staged || analysis.staged->order() < order)
+    analysis.staged = std::make_unique<StagedSeries>(s, values.structure, std::max(order, least_order));
+  StagedSeries& staged = *analysis.staged;
+  const auto n = static_cast<std::size_t>(s.variables);
+  X_.assign(n * static_cast<std::size_t>(staged.coefficients()), 0.0);
+  std::copy(x.begin(), x.end(), X_.begin());
+  for (int j = 0; j < s.variables; ++j)
+    if (s.differentiated(j) && std::isfinite(xp[j])) X_[n + static_cast<std::size_t>(j)] = xp[j];
+  sizes_.resize(n);
+  for (std::size_t j = 0; j < n; ++j)
+    sizes_[j] = values.variable_scale.empty() ? std::abs(system.nominal(static_cast<int>(j))) : values.variable_scale[j];
+  if (staged.project(system, t, X_, sizes_, values.time_scale, small_correction) != StagedSeries::Result::good || !staged.extend(system, X_))
+    return false;
+  // a correction by rounding errors would give values a sign that have none
+  for (std::size_t j = 0; j < n; ++j)
+    if (s.differentiated(static_cast<int>(j)) && std::abs(X_[j] - x[j]) <= 4.0 * eps * (sizes_[j] + std::abs(x[j]))) X_[j] = x[j];
+  return true;
+}
+
+bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::vector<double>& x, std::vector<double>& xp) {
+  const Structure& s = system.structure();
+  const CharacteristicNumbers& numbers = analysis.values.numbers;
+  if (!project_by_stages(analysis, system, t, x, xp, std::max(numbers.mu, 1) + 1)) return false;
+  // impulses are the rule for changes of the mode, and large modes have no other way
+  const bool any_size = cause == Cause::mode_change && analysis.values.T2.rows() != s.variables;
+  if (!any_size)
+    for (std::size_t j = 0; j < x.size(); ++j)
+      if (s.differentiated(static_cast<int>(j)) && std::abs(X_[j] - x[j]) > small_correction * (sizes_[j] + std::abs(x[j]))) return false;
+  std::copy_n(X_.begin(), x.size(), x.begin());
+  std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
+  if (saltus::needs_reduction(s, numbers)) {
+    analysis.t_found = t;
+    analysis.found.assign(X_.begin(), X_.begin() + static_cast<std::ptrdiff_t>(x.size()) * (numbers.mu + 2));
+    if (analysis.reduced) analysis.reduced->restart(t, analysis.found);
+  }
+  return true;
+}
+
 void Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
   const auto it = analyses_.find(&system.structure());
   if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return;
+  if (project_by_stages(it->second, system, t, x, xp, 1)) {
+    std::copy_n(X_.begin(), x.size(), x.begin());
+    std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
+    return;
+  }
   const Initialisation result = initialise(system, t, x, values_at(it->second, system, t, x));
   if (!result.ok()) return;
   std::copy(result.x.begin(), result.x.end(), x.begin());
@@ -135,7 +187,15 @@ void Consistency::polish(System& system, double t, std::span<double> x, std::spa
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {
   static const CharacteristicValues none;
   const auto it = analyses_.find(&system.structure());
-  if (it == analyses_.end() && !system.structure().explicit_ode) return false;
+  const bool explicit_ode = system.structure().explicit_ode;
+  if (it == analyses_.end() && !explicit_ode) return false;
+  if (!explicit_ode) {
+    const std::vector<double> no_guess(x.size(), 0.0);
+    if (project_by_stages(it->second, system, t, x, no_guess, order + 1)) {
+      X.assign(X_.begin(), X_.begin() + static_cast<std::ptrdiff_t>(x.size()) * (order + 2));
+      return true;
+    }
+  }
   return solution_series(system, t, x, it == analyses_.end() ? none : values_at(it->second, system, t, x), order, X);
 }
 
@@ -167,16 +227,34 @@ void Consistency::find_algebraic_slopes(System& system, double t, const Characte
   }
 }
 
-System& Consistency::integrable(System& system) {
+bool Consistency::needs_reduction(const System& system) const {
   const auto it = analyses_.find(&system.structure());
-  return it == analyses_.end() || !it->second.reduced ? system : *it->second.reduced;
+  return it != analyses_.end() && saltus::needs_reduction(system.structure(), it->second.values.numbers);
+}
+
+bool Consistency::can_be_reduced(const System& system) { return system.structure().variables <= largest_reduction; }
+
+System& Consistency::integrable(System& system) {
+  if (!needs_reduction(system)) return system;
+  Analysis& analysis = analyses_.at(&system.structure());
+  if (!analysis.reduced) {
+    if (analysis.values.T2.rows() != system.structure().variables)  // the structure was enough so far
+      analysis.values = characteristic_values(system, analysis.t_found, std::span(analysis.found).first(static_cast<std::size_t>(system.structure().variables)),
+                                              {.dense_limit = largest_reduction, .certified_dense_limit = largest_reduction});
+    analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
+    analysis.reduced->restart(analysis.t_found, analysis.found);
+  }
+  return *analysis.reduced;
 }
 
 void Consistency::restart_reduced(System& system, double t, std::span<const double> x) {
   const auto it = analyses_.find(&system.structure());
-  if (it == analyses_.end() || !it->second.reduced) return;
+  if (it == analyses_.end() || !needs_reduction(system)) return;
   std::vector<double> X;
-  if (series(system, t, x, it->second.values->mu, X)) it->second.reduced->restart(t, X);
+  if (!series(system, t, x, it->second.values->mu, X)) return;
+  it->second.t_found = t;
+  it->second.found = std::move(X);
+  if (it->second.reduced) it->second.reduced->restart(t, it->second.found);
 }
 
 const ReducedSystem* Consistency::reduced(const System& system) const {

@@ -4,6 +4,7 @@
 #include <saltus/dae/characteristic_values.hpp>
 #include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/reduced_system.hpp>
+#include <saltus/dae/staged_series.hpp>
 #include <saltus/dae/system.hpp>
 
 #include <map>
@@ -37,7 +38,11 @@ class Consistency {
   /// What the user should know about the values that find() found last; "" if nothing.
   const std::string& remark() const { return remark_; }
 
-  /// What an integrator solves for this system: the system itself, or its reduced form. After find().
+  /// Whether an integrator that does not take hidden constraints needs the reduced form of this system. After find().
+  bool needs_reduction(const System& system) const;
+  /// Whether the reduced form can be made: it has dense decompositions.
+  static bool can_be_reduced(const System& system);
+  /// What such an integrator solves for this system: the system itself, or its reduced form, which is made when first asked for.
   System& integrable(System& system);
   /// Makes the reduced form, if there is one, begin at a point that another method has reached.
   void restart_reduced(System& system, double t, std::span<const double> x);
@@ -51,17 +56,26 @@ class Consistency {
  private:
   struct Analysis {
     CharacteristicValues values;
-    std::unique_ptr<ReducedSystem> reduced;  // null: not needed
+    std::unique_ptr<ReducedSystem> reduced;  // null: not needed so far
+    std::unique_ptr<StagedSeries> staged;    // null: not used so far, or there is no certificate
+    double t_found = 0.0;                    // where find() was last, and the Taylor coefficients there
+    std::vector<double> found;
     CharacteristicValues here;               // at the last point that was asked for
     double t_here = 0.0;
     std::vector<double> x_here;
   };
   Analysis& analyse(System& system, double t, std::span<const double> x);
+  /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
+  /// corrections have the directions of impulses. False: the structure is not certified, or it failed.
+  bool project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp, int order);
+  /// The same for find(), where the state satisfies the constraints already, up to a small error.
+  bool find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::vector<double>& x, std::vector<double>& xp);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
   void find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
                              std::span<double> xp);
 
   std::string remark_;
+  std::vector<double> X_, sizes_;  // of project_by_stages
   std::map<const Structure*, bool> possible_;
   std::map<const Structure*, int> undecided_;  // how often the analysis has failed
   std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure

@@ -35,7 +35,6 @@ std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
   }
 }
 
-constexpr int largest_series = 200;  // variables of a mode for which `automatic` takes the Taylor method
 constexpr const char* no_series = "the Taylor method cannot expand external functions; use method = auto";
 
 /// "" if the series of a differential-algebraic mode can be had.
@@ -78,7 +77,8 @@ Method MethodChoice::wanted_for(const std::string& mode) {
 }
 
 Method MethodChoice::kind_for(const Candidate& mode, Method wanted, std::string& problem) const {
-  const Structure& s = mode.integrable.structure();
+  const Structure& s = mode.system.structure();
+  const bool constant_mass = s.constant_mass && !mode.hidden_constraints;
   if (s.explicit_ode) {
     if (wanted == Method::taylor && !s.taylor) problem = no_series;
     if (wanted != Method::automatic) return wanted;
@@ -92,15 +92,20 @@ Method MethodChoice::kind_for(const Candidate& mode, Method wanted, std::string&
   if (is_explicit_method(wanted))
     problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
   const bool rosenbrock = wanted == Method::rodas4 || wanted == Method::rodas5p;
-  if (rosenbrock && !s.constant_mass)
+  if (rosenbrock && !constant_mass)
     problem = std::string(to_string(wanted)) +
               " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau";
-  if (wanted != Method::automatic) return wanted;
   // series keep hidden constraints without a reduction, whose decompositions cost 50 times as much as a step
-  if (s.moving && s.variables <= largest_series && !stiff_.contains(&mode.system.structure()) && why_not_taylor(mode).empty())
-    return Method::taylor;
+  const bool series = wanted == Method::automatic && mode.hidden_constraints && why_not_taylor(mode).empty();
+  if (series && (!mode.reducible || !stiff_.contains(&s))) return Method::taylor;
+  if (mode.hidden_constraints && !mode.reducible) {
+    problem = fmt::format("this mode has hidden constraints ({}) and {} variables; so large a mode can be integrated by the Taylor method only",
+                          to_string(mode.values->numbers), s.variables);
+    problem += series || why_not_taylor(mode).empty() ? "; use method = auto" : ", and " + why_not_taylor(mode);
+  }
+  if (wanted != Method::automatic) return wanted;
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
-  return s.constant_mass ? Method::rodas5p : Method::radau;
+  return constant_mass ? Method::rodas5p : Method::radau;
 }
 
 Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {

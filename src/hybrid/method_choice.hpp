@@ -23,7 +23,8 @@ class MethodChoice {
   /// What is known about a mode.
   struct Candidate {
     const System& system;                        ///< as written
-    const System& integrable;                    ///< without hidden constraints; the same where there are none
+    bool hidden_constraints = false;             ///< most methods need it reduced
+    bool reducible = true;                       ///< it can be
     const CharacteristicValues* values = nullptr;  ///< null: explicit
     std::string description;
   };

@@ -143,8 +143,10 @@ void Simulator::Impl::set_watch() {
 }
 
 Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
-  Consistency& consistency = controller.consistency();
-  return methods.choose({*system, consistency.integrable(*system), consistency.values(*system), methods.per_mode() ? hybrid->describe(mode) : ""}, problem);
+  const Consistency& consistency = controller.consistency();
+  return methods.choose({*system, consistency.needs_reduction(*system), Consistency::can_be_reduced(*system), consistency.values(*system),
+                         methods.per_mode() ? hybrid->describe(mode) : ""},
+                        problem);
 }
 
 void Simulator::Impl::start_stepper(double step) {

@@ -102,7 +102,12 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
     throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
   auto end = segments_.end();
   if (end != segments_.begin() && std::prev(end)->steps.empty()) --end;  // a run that failed right after an event
-  if (end == segments_.begin()) return initial_values_;
+  if (end == segments_.begin()) {  // no steps were made, or none were kept
+    if (t == t_end_ && (right || t_end_ != t_start_)) return final_values_;
+    if (t == t_start_) return initial_values_;
+    throw UsageError(fmt::format("the run kept no steps (keep_steps = false), so that only its ends at {} and {} are known, not t = {}",
+                                 t_start_, t_end_, t));
+  }
   // the last segment that begins at or before t (right limit), or strictly before it (left limit)
   const auto begins_later = [&](double value, const Segment& s) {
     const double d = (s.steps.front().polynomial.t0 - value) * direction;

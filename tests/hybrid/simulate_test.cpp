@@ -361,6 +361,18 @@ TEST(Simulate, CanBeAskedAfterItsResultWasTaken) {
   EXPECT_FALSE(s.step());
 }
 
+TEST(Simulate, WithoutStepsOnlyTheEndsAreKnown) {
+  Model m("decay");
+  const Expr x = m.variable("x", 1.0);
+  m.equation(der(x) == -x);
+  const Trajectory run = simulate(m, {.stop = 1.0, .rtol = 1e-9, .atol = 1e-9, .keep_steps = false});
+  EXPECT_EQ(run.at(0.0)[0], 1.0);
+  EXPECT_NEAR(run.at(1.0)[0], std::exp(-1.0), 1e-8);
+  EXPECT_NEAR(run.before(1.0)[0], std::exp(-1.0), 1e-8);
+  EXPECT_THROW(run.at(0.5), UsageError);
+  EXPECT_THROW(run.sample(10), UsageError);
+}
+
 TEST(Simulate, SamplesBothSidesOfEventsWhoseValuesWereNotKept) {
   SimulateOptions o = to(2.0);
   const auto kept = simulate(bouncing_ball(), o).sample(4);

@@ -62,6 +62,8 @@ struct CharacteristicOptions {
   /// Largest number of variables for which dense rank decisions are made on the whole array. Beyond it a certificate
   /// decides, or rank decisions on the blocks of the block triangular form.
   int dense_limit = 500;
+  /// The same where the structure has a certificate, which says all but the exact mu.
+  int certified_dense_limit = 100;
 };
 
 /// The result at one point.

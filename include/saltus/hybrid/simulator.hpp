@@ -49,7 +49,7 @@ struct SimulateOptions {
   int max_mode_changes = 100;  ///< at one instant
   bool stop_if_non_unique = false;  ///< where several continuations are possible; otherwise one is chosen and the event says so
   bool stop_if_chattering = false;  ///< where guards switch to and fro in short intervals; otherwise the result names them
-  bool keep_steps = true;      ///< keep dense output; without it the trajectory has its events and its end only
+  bool keep_steps = true;      ///< keep dense output; without it the trajectory has its events and its two ends only
   bool keep_event_values = true;  ///< keep the values of all variables before and after each event
   /// Called now and then; return false to end the run with what it has.
   std::function<bool(const Progress&)> progress = {};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <saltus/step/bdf.hpp>
+#include <saltus/step/dummy_derivatives.hpp>
 #include <saltus/step/explicit_runge_kutta.hpp>
 #include <saltus/step/radau.hpp>
 #include <saltus/step/rosenbrock.hpp>
@@ -18,7 +19,7 @@ bool is_explicit_method(Method m) {
   return m == Method::dopri5 || m == Method::tsit5 || m == Method::bs3 || m == Method::dop853 || m == Method::taylor;
 }
 
-std::unique_ptr<Stepper> make(Method method, const StepOptions& options) {
+std::unique_ptr<Stepper> make_stepper(Method method, const StepOptions& options) {
   switch (method) {
     case Method::tsit5: return make_explicit_runge_kutta(tsitouras_5(), options);
     case Method::bs3: return make_explicit_runge_kutta(bogacki_shampine_3(), options);
@@ -76,53 +77,65 @@ Method MethodChoice::wanted_for(const std::string& mode) {
   return wanted_;
 }
 
-Method MethodChoice::kind_for(const Candidate& mode, Method wanted, std::string& problem) const {
+MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted, std::string& problem) const {
   const Structure& s = mode.system.structure();
-  const bool constant_mass = s.constant_mass && !mode.hidden_constraints;
   if (s.explicit_ode) {
     if (wanted == Method::taylor && !s.taylor) problem = no_series;
-    if (wanted != Method::automatic) return wanted;
-    if (stiff_.contains(&s)) return options_.rtol < 1e-7 ? Method::radau : Method::rodas5p;
-    return options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5;
+    if (wanted != Method::automatic) return {wanted};
+    if (stiff_.contains(&s)) return {stiff_method()};
+    return {options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5};
   }
   if (wanted == Method::taylor) {
     problem = why_not_taylor(mode);
-    return wanted;
+    return {wanted};
   }
   if (is_explicit_method(wanted))
     problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
   const bool rosenbrock = wanted == Method::rodas4 || wanted == Method::rodas5p;
-  if (rosenbrock && !constant_mass)
-    problem = std::string(to_string(wanted)) +
-              " needs constant coefficients of the derivatives and no hidden constraints in every mode; use method = auto or radau";
-  // series keep hidden constraints without a reduction, whose decompositions cost 50 times as much as a step
-  const bool series = wanted == Method::automatic && mode.hidden_constraints && why_not_taylor(mode).empty();
-  if (series && (!mode.reducible || !stiff_.contains(&s))) return Method::taylor;
-  if (mode.hidden_constraints && !mode.reducible) {
-    problem = fmt::format("this mode has hidden constraints ({}) and {} variables; so large a mode can be integrated by the Taylor method only",
-                          to_string(mode.values->numbers), s.variables);
-    problem += series || why_not_taylor(mode).empty() ? "; use method = auto" : ", and " + why_not_taylor(mode);
+  const bool regular = mode.hidden_constraints && why_not_taylor(mode).empty();
+  if (regular && wanted == Method::automatic) {
+    // series keep hidden constraints as they are, and are much faster than implicit methods where nothing is stiff
+    if (!stiff_.contains(&s) || (!s.differentiable && !mode.reducible)) return {Method::taylor};
+    if (s.differentiable) return {stiff_method(), true};
   }
-  if (wanted != Method::automatic) return wanted;
+  // the reduced form is moving: no Rosenbrock method can follow it
+  if (regular && s.differentiable && (rosenbrock || !mode.reducible)) return {wanted, true};
+  if (rosenbrock && (!s.constant_mass || mode.hidden_constraints))
+    problem = std::string(to_string(wanted)) +
+              " needs constant coefficients of the derivatives, and equations that are regular by their structure where there are hidden "
+              "constraints; use method = auto or radau";
+  if (mode.hidden_constraints && !mode.reducible)
+    problem = fmt::format("this mode has hidden constraints ({}) and {} variables: so large a mode must be regular by its structure; {}",
+                          to_string(mode.values->numbers), s.variables, regular ? "use method = auto" : why_not_taylor(mode));
+  if (wanted != Method::automatic) return {wanted};
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
-  return constant_mass ? Method::rodas5p : Method::radau;
+  return {s.constant_mass && !mode.hidden_constraints ? Method::rodas5p : Method::radau};
+}
+
+Method MethodChoice::stiff_method() const { return options_.rtol < 1e-7 ? Method::radau : Method::rodas5p; }
+
+std::unique_ptr<Stepper> MethodChoice::make(const Choice& choice) const {
+  if (!choice.dummy_derivatives) return make_stepper(choice.method, options_);
+  return make_dummy_derivatives(options_, [method = choice.method](const StepOptions& options) { return make_stepper(method, options); });
 }
 
 Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
   problem.clear();
   const Method wanted = wanted_for(mode.description);
-  const Method method = kind_for(mode, wanted, problem);
+  const Choice choice = kind_for(mode, wanted, problem);
   if (!problem.empty()) return nullptr;
-  auto& stepper = steppers_[method];
+  auto& stepper = steppers_[choice];
   if (!stepper) {
-    stepper = make(method, options_);
-    reasons_[method] = wanted != Method::automatic          ? "asked for"
+    stepper = make(choice);
+    const Method method = choice.method;
+    reasons_[choice] = wanted != Method::automatic          ? "asked for"
                        : stiff_.contains(&mode.system.structure()) ? "stiff"
                        : method == Method::taylor            ? "hidden constraints, not stiff"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
                        : !mode.system.structure().explicit_ode ? "differential-algebraic equations"
                        : method == Method::dop853            ? "explicit equations, tight tolerance"
                                                              : "explicit equations";
+    if (choice.dummy_derivatives) reasons_[choice] += ", dummy derivatives";
   }
   return stepper.get();
 }
@@ -130,7 +143,7 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
 bool MethodChoice::dense_is_accurate(const Stepper& stepper, const System& system) const {
   return system.structure().explicit_ode &&
          std::any_of(steppers_.begin(), steppers_.end(),
-                     [&](const auto& entry) { return entry.second.get() == &stepper && is_explicit_method(entry.first); });
+                     [&](const auto& entry) { return entry.second.get() == &stepper && is_explicit_method(entry.first.method); });
 }
 
 bool MethodChoice::note_stiff(const System& system) {
@@ -139,7 +152,7 @@ bool MethodChoice::note_stiff(const System& system) {
 
 StepStatistics MethodChoice::statistics() const {
   StepStatistics sum;
-  for (const auto& [method, stepper] : steppers_) {
+  for (const auto& [choice, stepper] : steppers_) {
     const StepStatistics& s = stepper->statistics();
     sum.steps += s.steps;
     sum.rejected += s.rejected;
@@ -153,9 +166,9 @@ StepStatistics MethodChoice::statistics() const {
 
 std::string MethodChoice::description() const {
   std::string text;
-  for (const auto& [method, reason] : reasons_) {
-    const std::string algebra = steppers_.at(method)->linear_algebra();
-    text += (text.empty() ? "" : ", ") + std::string(to_string(method)) + " (" + reason +
+  for (const auto& [choice, reason] : reasons_) {
+    const std::string algebra = steppers_.at(choice)->linear_algebra();
+    text += (text.empty() ? "" : ", ") + std::string(to_string(choice.method)) + " (" + reason +
             (algebra.empty() ? "" : "; matrices " + algebra) + ")";
   }
   return text;

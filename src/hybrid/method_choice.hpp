@@ -5,6 +5,7 @@
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/step/stepper.hpp>
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <set>
@@ -44,14 +45,23 @@ class MethodChoice {
 
  private:
   Method wanted_for(const std::string& mode);
-  Method kind_for(const Candidate& mode, Method wanted, std::string& problem) const;
+  /// A method, and the form in which it gets a mode with hidden constraints.
+  struct Choice {
+    Method method;
+    bool dummy_derivatives = false;  ///< with dummy derivatives; otherwise reduced, or as it is
+    auto operator<=>(const Choice&) const = default;
+  };
+  Choice kind_for(const Candidate& mode, Method wanted, std::string& problem) const;
+  /// What is best for stiff modes.
+  Method stiff_method() const;
+  std::unique_ptr<Stepper> make(const Choice& choice) const;
 
   Method wanted_;
   std::map<std::string, Method> mode_methods_;
   std::set<std::string> not_entered_;
   StepOptions options_;
-  std::map<Method, std::unique_ptr<Stepper>> steppers_;
-  std::map<Method, std::string> reasons_;
+  std::map<Choice, std::unique_ptr<Stepper>> steppers_;
+  std::map<Choice, std::string> reasons_;
   std::set<const Structure*> stiff_;  // modes known to be stiff
 };
 

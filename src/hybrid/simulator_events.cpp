@@ -16,7 +16,7 @@ bool contains(const std::vector<int>& list, int value) { return std::find(list.b
 }  // namespace
 
 void Simulator::Impl::polish(double when, std::vector<double>& values, std::vector<double>& slopes_there) {
-  if (stepper->takes_hidden_constraints() && when == stepper->t()) return;  // they hold to rounding at the ends of its steps
+  if (stepper->keeps_constraints() && when == stepper->t()) return;
   controller.consistency().polish(*system, when, values, slopes_there);
 }
 

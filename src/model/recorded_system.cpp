@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <unordered_map>
 
+#include "model/differentiated_system.hpp"
 #include "model/linear_guards.hpp"
 #include "model/lock_structure.hpp"
 #include "model/projection.hpp"
@@ -76,6 +77,12 @@ struct RecordedSystem::Impl {
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
   std::vector<std::unique_ptr<StageProgram>> stage_programs;
+  struct Differentiated {
+    std::unique_ptr<System> system;
+    std::int64_t last_asked = 0;
+  };
+  std::map<std::pair<const LockedStructure*, std::vector<int>>, Differentiated> differentiated_systems;  // by structure and plan
+  std::int64_t times_asked = 0;
 
   Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
       : eq(std::move(equations)), options(opts), data(std::move(data_values)), locks(std::move(lock_values)) {
@@ -111,7 +118,7 @@ struct RecordedSystem::Impl {
     common.constant_jacobian = common.linear && !depends_on_kind(all, {SymbolKind::time});
     common.constant_mass =
         !depends_on_kind(jxp.values, {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time});
-    common.taylor = !uses_external();
+    common.taylor = common.differentiable = !uses_external();
     full_x.resize(jx.values.size());
     full_xp.resize(jxp.values.size());
     scaled.resize(eq.variables.size());
@@ -382,6 +389,29 @@ void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> 
   impl_->make(impl_->rhs_program, impl_->rhs_work, false, {&impl_->f});
   double* const out[] = {xp.data()};
   impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
+}
+
+System* RecordedSystem::differentiated(const DerivativePlan& plan) {
+  Impl& m = *impl_;
+  if (!m.common.differentiable) return nullptr;
+  std::vector<int> key;
+  for (const auto& part : {plan.equation_offset, plan.variable_offset, plan.states}) key.insert(key.end(), part.begin(), part.end());
+  constexpr std::size_t most = 64;
+  Impl::Differentiated& made = m.differentiated_systems[{m.current, std::move(key)}];
+  made.last_asked = ++m.times_asked;
+  if (made.system) return made.system.get();
+  if (m.differentiated_systems.size() > most)
+    m.differentiated_systems.erase(std::min_element(m.differentiated_systems.begin(), m.differentiated_systems.end(),
+                                                    [](const auto& a, const auto& b) { return a.second.last_asked < b.second.last_asked; }));
+  std::vector<char> fixed_data(m.data.size(), 0), fixed_locks(m.locks.size(), 0);  // those that decide the structure
+  for (const int k : m.structural_switches) {
+    if (k < static_cast<int>(m.locks.size()))
+      fixed_locks[static_cast<std::size_t>(k)] = 1;
+    else
+      fixed_data[static_cast<std::size_t>(m.discrete_data[static_cast<std::size_t>(k) - m.locks.size()])] = 1;
+  }
+  made.system = make_differentiated_system({m.eq, m.data, m.locks, fixed_data, fixed_locks, m.options}, plan);
+  return made.system.get();
 }
 
 StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) { return impl_->stages(method); }

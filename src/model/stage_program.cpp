@@ -5,40 +5,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "model/graph_copy.hpp"
+
 namespace saltus {
-
-namespace {
-
-/// Expressions of one graph, made again in another one with something else in the place of their inputs.
-class Copy {
- public:
-  Copy(std::shared_ptr<Graph> from, std::shared_ptr<Graph> to, std::span<const Expr> f, std::span<const NodeId> inputs)
-      : from_(std::move(from)), to_(std::move(to)) {
-    for (const Expr& e : f) roots_.push_back(e.in(*from_));
-    order_ = from_->reachable(roots_, inputs);
-  }
-
-  /// `known`: what takes the place of each input.
-  std::vector<Expr> with(std::unordered_map<NodeId, NodeId> known) const {
-    for (const NodeId id : order_) {
-      if (known.contains(id)) continue;
-      const Node& n = from_->node(id);
-      const int count = operand_count(n.op);
-      known.emplace(id, from_->is_constant(id) ? to_->constant(from_->constant_value(id))
-                                               : to_->make(n.op, known.at(n.a), count > 1 ? known.at(n.b) : no_node,
-                                                           count > 2 ? known.at(n.c) : no_node));
-    }
-    std::vector<Expr> result;
-    for (const NodeId root : roots_) result.emplace_back(to_, known.at(root));
-    return result;
-  }
-
- private:
-  std::shared_ptr<Graph> from_, to_;
-  std::vector<NodeId> roots_, order_;
-};
-
-}  // namespace
 
 // In a graph of its own, which ends here: that of the model would grow with every system that is made from it.
 StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std::span<const Expr> variables, std::span<const Expr> f,
@@ -67,7 +36,7 @@ StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std
   std::vector<NodeId> inputs{time.in(*model)};
   for (const Expr& v : variables) inputs.push_back(v.in(*model));
   for (const auto& [old_id, new_id] : fixed) inputs.push_back(old_id);
-  const Copy copy(model, graph, f, inputs);
+  const GraphCopy copy(model, graph, f, inputs);
   std::vector<std::vector<Expr>> k{symbols(n)}, arguments;
   for (std::size_t i = 1; i <= last; ++i) {
     auto point = fixed;

@@ -28,10 +28,9 @@ constexpr int more_for_dae = 6;
 // tolerance, costs a sixth more steps.
 constexpr double tolerance_of_daes = 0.1;
 // Where a series converges as fast as the solution changes, a step changes some variable by a tenth of itself. So many steps in
-// succession with less than this part mean that something else limits them: a fast component that has died out. The part is where an
-// implicit method, with few steps that cost 50 times as much, begins to win.
+// succession with less than this part mean that something else limits them: a fast component that has died out.
 constexpr int slow_steps_of_stiffness = 50;
-constexpr double slow_change = 1e-3;
+constexpr double slow_change = 1e-2;
 // A step that is smaller than the one before by this factor is suspected to begin near a branch point.
 constexpr double sudden = 1e-2;
 
@@ -56,6 +55,7 @@ class Taylor final : public Stepper {
   double error() const override { return error_; }
   bool stiff() const override { return slow_steps_ >= slow_steps_of_stiffness; }
   bool takes_hidden_constraints() const override { return true; }
+  bool keeps_constraints() const override { return true; }
   std::string linear_algebra() const override { return staged_ ? staged_->linear_algebra() : ""; }
 
  private:

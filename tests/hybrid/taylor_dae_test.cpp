@@ -88,7 +88,7 @@ TEST(TaylorDae, IsRefusedWhereTheStructureFails) {
   EXPECT_TRUE(other.status().ok()) << other.status().message;
 }
 
-TEST(TaylorDae, StiffModesAreHandedToRadau) {
+TEST(TaylorDae, StiffModesAreHandedToAnImplicitMethod) {
   // a point on a circle with a friction towards the angular speed 1 that is 1e6 times as fast as the motion: index 3
   Model m("stiff");
   const auto x = m.variable("x", 0.6, {.fixed = true}), y = m.variable("y", 0.8), u = m.variable("u", -0.8, {.fixed = true}),
@@ -101,7 +101,7 @@ TEST(TaylorDae, StiffModesAreHandedToRadau) {
   m.equation(x * x + y * y == 1.0);
   const Trajectory run = simulate(m, {.stop = 2.0, .rtol = 1e-6, .atol = 1e-6});
   ASSERT_TRUE(run.status().ok()) << run.status().message;
-  EXPECT_TRUE(uses(run, "taylor") && uses(run, "radau")) << run.statistics().method;
+  EXPECT_TRUE(uses(run, "taylor") && uses(run, "rodas5p (stiff, dummy derivatives")) << run.statistics().method;
   EXPECT_LT(run.statistics().steps, 2000);
   const double angle = std::atan2(0.8, 0.6) + 2.0;
   EXPECT_NEAR(run.at(2.0, "x"), std::cos(angle), 1e-4);

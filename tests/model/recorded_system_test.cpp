@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <saltus/dae/solution_series.hpp>
 #include <saltus/expr/derivative.hpp>
 #include <saltus/model/model.hpp>
 #include <saltus/model/recorded_system.hpp>
@@ -230,6 +231,63 @@ TEST(RecordedSystem, TwoDerivativesInOneEquationAreNotAnExplicitForm) {
   const std::vector<Expr> equations{der(x) - u, der(y) - v, der(v) - der(u) + 4.0, x + y - 1.0};
   RecordedSystem system({m.time(), {x, y, u, v}, equations});
   EXPECT_FALSE(system.structure().explicit_ode);
+}
+
+// A sliding bead on a rotating rod: x^2 + y^2 = 1 with a drag that a lock and a parameter decide, index 3.
+TEST_F(RecordedSystemTest, DifferentiatedEquationsHoldOnTheSolution) {
+  const Expr u{graph, graph->symbol("u", SymbolKind::variable)}, v{graph, graph->symbol("v", SymbolKind::variable)},
+      force{graph, graph->symbol("force", SymbolKind::variable)};
+  const BoolExpr fast = u > 0.5;
+  const Expr drag = p * if_else(fast, u, 2.0 * u) + 0.1 * sin(t);
+  RecordedSystem s({.time = t,
+                    .variables = {x, y, u, v, force},
+                    .equations = {der(x) - u, der(y) - v, der(u) + x * force + drag, der(v) + y * force + 9.81, x * x + y * y - 1.0},
+                    .data = {p},
+                    .locks = {fast.expr()}},
+                   {0.3}, {0.0});
+  const StructuralAnalysis analysis = analyse_structure(s.structure());
+  ASSERT_EQ(analysis.equation_offset, (std::vector{1, 1, 0, 0, 2}));
+  ASSERT_EQ(analysis.variable_offset, (std::vector{2, 2, 1, 1, 0}));
+  const std::vector<int> states{0, 2, 0, 0, 0};  // y and y'
+  System* extended = s.differentiated({analysis.equation_offset, analysis.variable_offset, states});
+  ASSERT_NE(extended, nullptr);
+  ASSERT_EQ(extended->structure().variables, 11);
+  ASSERT_EQ(extended->structure().equations, 11);
+  EXPECT_TRUE(extended->structure().constant_mass);
+  EXPECT_EQ(extended->variable_name(6), "der(der(x))");
+  const double when = 0.7;
+  for (const double lock : {0.0, 1.0})
+    for (const double parameter : {0.3, 0.8}) {
+      s.set_locks(std::vector{lock});
+      s.set_data(std::vector{parameter});
+      EXPECT_EQ(s.differentiated({analysis.equation_offset, analysis.variable_offset, states}), extended);
+      const std::vector<double> point{0.8, -0.6, 0.3, 0.4, 0.0};
+      const CharacteristicValues values = characteristic_values(s, when, point);
+      std::vector<double> X, F(11), Fx(extended->structure().state_pattern.row.size()), Fxp(extended->structure().derivative_pattern.row.size());
+      ASSERT_TRUE(solution_series(s, when, point, values, 3, X));
+      std::vector<double> Y(X.begin(), X.begin() + 5), Yp(X.begin() + 5, X.begin() + 10);
+      for (std::size_t j = 0; j < 5; ++j)
+        for (int order = 1; order <= analysis.variable_offset[j]; ++order) {
+          const double factorial = order == 2 ? 2.0 : 1.0;
+          Y.push_back(factorial * X[static_cast<std::size_t>(order) * 5 + j]);
+          Yp.push_back(factorial * (order + 1) * X[static_cast<std::size_t>(order + 1) * 5 + j]);
+        }
+      extended->residual(when, Y, Yp, F);
+      for (std::size_t i = 0; i < 11; ++i) EXPECT_NEAR(F[i], 0.0, 1e-11) << i << " " << lock << " " << parameter;
+      // the Jacobian, against difference quotients
+      extended->jacobian(when, Y, Yp, Fx, Fxp);
+      const SparsePattern& pattern = extended->structure().state_pattern;
+      for (int j = 0; j < 11; ++j) {
+        std::vector<double> more = Y, less = Y, F_more(11), F_less(11), column(11, 0.0);
+        const double h = 1e-6 * (1.0 + std::abs(Y[static_cast<std::size_t>(j)]));
+        more[static_cast<std::size_t>(j)] += h;
+        less[static_cast<std::size_t>(j)] -= h;
+        extended->residual(when, more, Yp, F_more);
+        extended->residual(when, less, Yp, F_less);
+        for (int k = pattern.start[j]; k < pattern.start[j + 1]; ++k) column[static_cast<std::size_t>(pattern.row[k])] = Fx[static_cast<std::size_t>(k)];
+        for (std::size_t i = 0; i < 11; ++i) EXPECT_NEAR(column[i], (F_more[i] - F_less[i]) / (2.0 * h), 1e-7) << i << " " << j;
+      }
+    }
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Structure {
   bool constant_jacobian = false;  ///< linear, and F_x, F_x' do not depend on t either
   bool constant_mass = false;  ///< F is affine in x' with a constant matrix F_x'
   bool taylor = false;        ///< the taylor functions are there
+  bool differentiable = false;  ///< differentiated() is there
   bool moving = false;  ///< every call of jacobian() fixes the equations anew (ReducedSystem): refresh them in every step
   bool guards_read_xp = true;  ///< false: guards() does not look at xp
   std::vector<int> guard_variables = {};  ///< the only ones whose values or derivatives the guards read; empty: not known
@@ -60,6 +61,13 @@ class StageEvaluator {
   /// but x itself, if the dense output is wanted. `end` is t + h, rounded as the caller likes.
   virtual void evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k,
                         std::span<double> x_before_last, std::span<double> x_end, std::span<double> dense) = 0;
+};
+
+/// How a system of higher index becomes one of index 1 (System::differentiated): offsets of equations and variables as in StructuralAnalysis,
+/// and how many of x_j, x_j', … are states.
+struct DerivativePlan {
+  std::span<const int> equation_offset, variable_offset;
+  std::span<const int> states;
 };
 
 /// Evaluations are not const: an implementation keeps its workspace, so one object serves one thread. Values that are not finite mean
@@ -118,6 +126,12 @@ class System {
   virtual bool correct_stages(std::span<const double> /*inverse*/, std::span<double> /*X*/) { return false; }
   /// Stages 1 to `last`, for consistent X: the coefficients up to `order` of all variables.
   virtual bool extend_stages(std::span<const double> /*inverse*/, int /*order*/, std::span<double> /*X*/) { return false; }
+
+  /// The system with dummy derivatives (S. E. Mattsson, G. Söderlind, SIAM J. Sci. Comput. 14 (1993) 677-692): its variables are x, then
+  /// the derivatives of x_1 up to order d_1 each, of x_2, …; its equations say that the states are what the next variables are the
+  /// derivatives of, and that equation i holds with all its derivatives up to order c_i. It is of index 1 if the plan is good, and its mass matrix is constant.
+  /// It lives as long as this system, or until many others have been asked for, and follows its data and locks while these leave the structure as it is. Null: not available.
+  virtual System* differentiated(const DerivativePlan& /*plan*/) { return nullptr; }
 
   // --- invariants
   /// Moves x by the smallest correction onto the surfaces that the mode keeps (those on which it slides). Returns whether x changed.

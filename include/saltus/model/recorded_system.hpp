@@ -71,6 +71,7 @@ class RecordedSystem final : public System {
   void settle_stage(int stage, std::span<const double> X) override;
   bool correct_stages(std::span<const double> inverse, std::span<double> X) override;
   bool extend_stages(std::span<const double> inverse, int order, std::span<double> X) override;
+  System* differentiated(const DerivativePlan& plan) override;
   bool project(double t, std::span<double> x) override;
   void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) override;
   void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) override;

@@ -100,6 +100,8 @@ class Stepper {
 
   /// Whether `start` takes systems with hidden constraints as they are written; others need them reduced (ReducedSystem).
   virtual bool takes_hidden_constraints() const { return false; }
+  /// Whether all constraints hold to rounding at the ends of the steps.
+  virtual bool keeps_constraints() const { return false; }
 
   /// How the linear systems of the last mode were solved: "banded (1 + 1), 500 of 1000 eliminated"; "" for explicit
   /// methods.

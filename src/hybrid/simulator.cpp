@@ -136,10 +136,29 @@ void Simulator::Impl::set_watch() {
     watch[k].noise = watch[k].known_root > 0 ? controller.sides().noise(guard) : 0.0;
     watching = watching || watch[k].side != 0;
   }
+  find_resting_guards();
   controller.bracket_noise.clear();
   controller.twin.clear();
   time_guards.clear();
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);
+}
+
+/// Guards that vanish here with all derivatives that were looked at stay zero up to the errors of the integration.
+void Simulator::Impl::find_resting_guards() {
+  const auto rests = [&](int k) { return watch[static_cast<std::size_t>(k)].side != 0 && controller.sides().side(k) == 0; };
+  bool any = false;
+  for (int k = 0; k < controller.family_guards() && !any; ++k) any = rests(k);
+  resting.clear();
+  if (!any || !system->structure().taylor) return;  // without series only the first derivative has been looked at
+  constexpr double enough = 1e3;  // tolerances: errors of many steps add up
+  const std::vector<double> noise =
+      GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+  resting.assign(static_cast<std::size_t>(controller.family_guards()), 0.0);
+  for (int k = 0; k < controller.family_guards(); ++k) {
+    if (!rests(k)) continue;
+    const auto place = static_cast<std::size_t>(k);
+    resting[place] = watch[place].noise = std::max(watch[place].noise, enough * noise[place]);
+  }
 }
 
 Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
@@ -234,6 +253,7 @@ void Simulator::Impl::step() {
     start_stepper(stepper->next_step());
   }
   for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
+  for (std::size_t k = 0; k < resting.size(); ++k) watch[k].noise = resting[k];
   if (t == options.stop)
     finish();
   else if (stepper->stiff() && methods.note_stiff(*system))

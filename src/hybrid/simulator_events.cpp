@@ -120,6 +120,7 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
     for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(earlier[k]));
   }
   noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
+  for (std::size_t k = 0; k < resting.size(); ++k) noise[k] = std::max(noise[k], resting[k]);
 }
 
 void Simulator::Impl::project_event_state() {

@@ -48,6 +48,9 @@ struct Simulator::Impl {
   ZenoWatch zeno;
   ChatterWatch chatter;
   std::vector<GuardWatch> watch;
+  /// By guard of the family: 0, or how far from zero its value may go without a meaning, because it vanishes identically in the mode (the
+  /// distance of two carts that are coupled). Empty: none does.
+  std::vector<double> resting;
   bool watching = false;
   LocatedEvent located;
   bool proved = true;  // of the last search
@@ -96,6 +99,7 @@ struct Simulator::Impl {
   bool enter_mode();
   /// Sets the watch on the guards of the present mode.
   void set_watch();
+  void find_resting_guards();
   Stepper* choose_stepper(std::string& problem);
   void start_stepper(double step);
   void restart(double step);

@@ -264,5 +264,63 @@ TEST_F(Clock, ATrueCycleOfDiscreteClausesEndsTheRun) {
   EXPECT_FALSE(run.status().message.empty());
 }
 
+// --- guards that vanish identically in a mode
+
+/// Two carts that stay together once they have met, until t = 3.3, if they part again.
+Model carts(bool part_again) {
+  Model m("carts");
+  const Expr x1 = m.variable("x1", 0.0, {.fixed = true}), x2 = m.variable("x2", 1.0, {.fixed = true}),
+             v1 = m.variable("v1", 1.3, {.fixed = true}), v2 = m.variable("v2", 0.1, {.fixed = true}), force = m.variable("force", 0.0);
+  const Expr coupled = m.discrete("coupled", 0.0);
+  m.equation(der(x1) == v1);
+  m.equation(der(x2) == v2);
+  m.equation(der(v1) == -force + sin(3.0 * m.time()));
+  m.equation(2.0 * der(v2) == force - 0.3 * v2 + 0.2 * cos(m.time()));
+  m.equation(if_else(coupled > 0.5, v1 - v2, force) == 0.0);
+  m.when(x1 > x2).assign(coupled, 1.0);
+  if (part_again) m.when(m.time() >= 3.3).assign(coupled, 0.0);
+  return m;
+}
+
+TEST(VanishingGuards, DoNotFireByErrorsOfTheIntegration) {
+  for (const Method method : {Method::automatic, Method::radau, Method::rodas5p, Method::bdf})
+    for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
+      const Trajectory run = simulate(carts(false), {.stop = 50.0, .rtol = tolerance, .atol = tolerance, .method = method});
+      ASSERT_TRUE(run.status().ok()) << run.status().message;
+      ASSERT_EQ(run.events().size(), 1u) << to_string(method) << " " << tolerance;
+      EXPECT_NEAR(run.at(50.0, "v1"), run.at(50.0, "v2"), 10.0 * tolerance);
+      EXPECT_NEAR(run.at(50.0, "x1"), run.at(50.0, "x2"), 1e3 * tolerance);
+    }
+  for (const Method method : {Method::automatic, Method::radau}) {  // the length of a rope once it is taut, kept by its derivative
+    Model m("rope");
+    const Expr x = m.variable("x", 0.5, {.fixed = true}), y = m.variable("y", 0.0, {.fixed = true}), u = m.variable("u", 0.3, {.fixed = true}),
+               v = m.variable("v", 0.0, {.fixed = true}), force = m.variable("force", 0.0), taut = m.discrete("taut", 0.0);
+    m.equation(der(x) == u);
+    m.equation(der(y) == v);
+    m.equation(der(u) == -force * x);
+    m.equation(der(v) == -force * y - 9.81);
+    m.equation(if_else(taut > 0.5, x * u + y * v, force) == 0.0);
+    m.when(x * x + y * y > 1.0).assign(taut, 1.0);
+    m.when(force < 0.0).assign(taut, 0.0);
+    const Trajectory run = simulate(m, {.stop = 10.0, .rtol = 1e-6, .atol = 1e-6, .method = method});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    EXPECT_EQ(run.events().size(), 1u) << to_string(method);
+  }
+}
+
+TEST(VanishingGuards, FireAgainInModesInWhichTheyDoNotVanish) {
+  const auto times = [](double tolerance) {
+    const Trajectory run = simulate(carts(true), {.stop = 20.0, .rtol = tolerance, .atol = tolerance});
+    EXPECT_TRUE(run.status().ok()) << run.status().message;
+    std::vector<double> list;
+    for (const Event& event : run.events()) list.push_back(event.t);
+    return list;
+  };
+  const std::vector<double> coarse = times(1e-6), fine = times(1e-10);
+  ASSERT_GE(fine.size(), 3u);  // they meet, part, and meet again
+  ASSERT_EQ(coarse.size(), fine.size());
+  for (std::size_t k = 0; k < fine.size(); ++k) EXPECT_NEAR(coarse[k], fine[k], 100.0 * 1e-6) << k;
+}
+
 }  // namespace
 }  // namespace saltus

@@ -253,6 +253,7 @@ bool ModeController::settle(const EventInput& input) {
   for (int round = 0; round < max_mode_changes_; ++round) {
     EventInput now = input;
     now.initial = input.initial && round == 0;
+    transition.unfinished = false;
     const bool acted = hybrid_.transition(now, transition);
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
@@ -277,10 +278,10 @@ bool ModeController::settle(const EventInput& input) {
     }
     look(t);
     const bool admissible = weights_admissible();
-    if (admissible && transition.mode.contacts.empty() && sides_fit()) return check_uniqueness(input, reset);
+    if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return check_uniqueness(input, reset);
     looked_mode_ = transition.mode;
     looked_x_ = transition.x;
-    bool changed = adjust_sides(t);
+    bool changed = adjust_sides(t) || transition.unfinished;
     changed = release_contacts(false) || changed;
     if (!changed && admissible) return check_uniqueness(input, reset);
     const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);

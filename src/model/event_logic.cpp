@@ -55,6 +55,10 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     definition_values.push_back(d.value);
     definition_target_.push_back(discrete_index_.at(d.discrete.id()));
   }
+  for (const Expr& lock : locks_of(definition_values)) {
+    const Expr function = switching_function(lock);
+    definitions_need_values_ = definitions_need_values_ || !symbols_of(std::span(&function, 1), SymbolKind::variable).empty();
+  }
   // the locks themselves, evaluated from their arguments: left out of the inputs
   std::vector<Expr> own_locks;
   for (const int k : setup_.discrete_locks) own_locks.push_back(setup_.locks[k]);
@@ -213,6 +217,17 @@ bool EventLogic::remember_pre(const Transition& transition) {
 }
 
 bool EventLogic::run(const EventInput& input, Transition& transition) {
+  if (definitions_need_values_) before_ = transition;
+  const bool acted = iterate(input, transition, false);
+  if (settles_ || !definitions_need_values_) return acted;
+  // Discrete equations that need values of the new mode may go round for ever with those of the old one.
+  std::swap(transition, before_);
+  return iterate(input, transition, true);
+}
+
+/// `step_by_step`: returns before pre() changes, so that values and sides are found in between.
+bool EventLogic::iterate(const EventInput& input, Transition& transition, bool step_by_step) {
+  settles_ = true;
   t_ = input.t;
   std::copy_n(transition.x.begin(), x_.size(), x_.begin());  // weights of surfaces may follow
   std::copy_n(input.xp_before.begin(), xp_.size(), xp_.begin());
@@ -238,7 +253,10 @@ bool EventLogic::run(const EventInput& input, Transition& transition) {
     changed = fire_clauses(transition) || changed;
     const bool moved = take_transitions(transition);
     std::copy_n(transition.x.begin(), x_.size(), x_.begin());
-    if (moved) return true;  // guards that mean something in the new mode only must be looked at first
+    if (moved) {  // guards that mean something in the new mode only must be looked at first
+      transition.unfinished = true;
+      return true;
+    }
     // values before the event stay until all that depends on them has settled: then edge(b) has been seen by everybody
     if (!changed && !remember_pre(transition)) {
       if (input.initial || input.terminal) {  // the phase is over: clauses that waited for it fall back without acting
@@ -250,7 +268,12 @@ bool EventLogic::run(const EventInput& input, Transition& transition) {
     }
     anything = true;
     if (transition.terminate) return true;
+    if (step_by_step && !changed) {
+      transition.unfinished = true;
+      return true;
+    }
   }
+  settles_ = false;
   transition.failed = true;
   transition.message = "the discrete equations do not settle within " + std::to_string(max_rounds) + " rounds at one instant";
   if (!transition.fired.empty()) {

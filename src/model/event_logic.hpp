@@ -49,6 +49,7 @@ class EventLogic {
     std::vector<Assignment> assignments;
   };
 
+  bool iterate(const EventInput& input, Transition& transition, bool step_by_step);
   void compile(ActionList& list) const;
   void evaluate(const Program& program, Workspace& work, std::vector<double>& out);
   void refresh_discrete_locks(Mode& mode);
@@ -72,6 +73,9 @@ class EventLogic {
   // current values, as the programs see them
   double t_ = 0.0;
   std::vector<double> x_, xp_, discrete_, locks_, pre_x_, pre_discrete_, phase_, truth_, values_;
+  bool definitions_need_values_ = false;  // of variables, which change with the mode
+  bool settles_ = true;                   // the last iteration
+  Transition before_;                     // what run() was given
 };
 
 }  // namespace saltus

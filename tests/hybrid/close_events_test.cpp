@@ -322,5 +322,45 @@ TEST(VanishingGuards, FireAgainInModesInWhichTheyDoNotVanish) {
   for (std::size_t k = 0; k < fine.size(); ++k) EXPECT_NEAR(coarse[k], fine[k], 100.0 * 1e-6) << k;
 }
 
+// --- discrete parts that go on in the new mode
+
+TEST(EventIteration, TakesTransitionsWhoseConditionsHoldAlready) {
+  Model m("modes");
+  const Expr x = m.variable("x", 0.0), ready = m.discrete("ready", 1.0);
+  ExplicitMode a = m.mode("a"), b = m.mode("b"), c = m.mode("c");
+  a.equation(der(x) == 1.0);
+  b.equation(der(x) == 2.0);
+  c.equation(der(x) == 3.0);
+  a.transition(x > 1.0).to(b);
+  b.transition(ready > 0.5).to(c);
+  const Trajectory run = simulate(m, {.stop = 2.0});
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_EQ(run.events()[0].actions, (std::vector<std::string>{"a -> b", "b -> c"}));
+  EXPECT_NEAR(run.at(2.0, "x"), 4.0, 1e-9);
+}
+
+TEST(EventIteration, DiscreteEquationsSeeTheValuesOfTheModeThatTheyChoose) {
+  // a rope that is taut as long as it pulls, and becomes so when it is straight
+  Model m("rope");
+  const Expr x = m.variable("x", 0.5, {.fixed = true}), y = m.variable("y", 0.0, {.fixed = true}), u = m.variable("u", 0.3, {.fixed = true}),
+             v = m.variable("v", 0.0, {.fixed = true}), force = m.variable("force", 0.0);
+  const BoolExpr taut = m.discrete("taut", false);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -force * x);
+  m.equation(der(v) == -force * y - 9.81);
+  m.equation(if_else(taut, x * u + y * v, force) == 0.0);
+  m.define(taut.expr(), if_else(m.pre(taut), (force > 0.0).expr(), (x * x + y * y > 1.0).expr()));
+  const Trajectory run = simulate(m, {.stop = 5.0, .rtol = 1e-8, .atol = 1e-8});
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 1u);
+  // free fall from (0.5, 0) with (0.3, 0) to the circle; then the swing never slackens
+  const double t = run.events()[0].t;
+  EXPECT_NEAR((0.5 + 0.3 * t) * (0.5 + 0.3 * t) + std::pow(0.5 * 9.81 * t * t, 2), 1.0, 1e-6);
+  EXPECT_NEAR(run.at(5.0, "x") * run.at(5.0, "x") + run.at(5.0, "y") * run.at(5.0, "y"), 1.0, 1e-5);
+  EXPECT_GT(run.at(5.0, "force"), 0.0);
+}
+
 }  // namespace
 }  // namespace saltus

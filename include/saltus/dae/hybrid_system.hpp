@@ -71,6 +71,7 @@ struct Transition {
   bool terminate = false;
   bool failed = false;        ///< an assertion is violated, or the discrete equations have no fixed point
   bool recorded = false;      ///< the model asked for the event to be recorded
+  bool unfinished = false;    ///< the discrete part must run again once values and sides of the new mode are known
   std::string message = {};   ///< why it ended, or what failed
   std::vector<std::string_view> fired = {};  ///< names of the clauses and transitions that acted; they must live as long as the system
 

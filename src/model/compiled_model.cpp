@@ -52,6 +52,7 @@ struct CompiledModel::Impl {
   std::vector<std::string> parameter_names;
   std::vector<double> parameter_values;
   std::vector<ModelData::Discrete> discrete_data;
+  bool stands_still = false;
   std::vector<int> observed_position;  // of each model variable: index of the kept variable, or -1
   std::vector<Guard> guards;
   std::vector<GuardInfo> guard_info;
@@ -101,6 +102,7 @@ struct CompiledModel::Impl {
       equation_names[mode].push_back(describe_equation(e));
     };
     for (std::size_t mode = 0; mode < mode_count; ++mode) {
+      if (stands_still) add(mode, {der(m.still) == 0.0, "", {}});
       for (std::size_t k = 0; k < m.equations.size(); ++k)
         if (!elimination.equation_used[k]) add(mode, m.equations[k]);
       if (!m.modes.empty())
@@ -141,6 +143,12 @@ struct CompiledModel::Impl {
       variables.push_back(m.variables[k]);
       info.push_back(observed_info[k]);
       derivatives.push_back(der(m.variables[k]));
+    }
+    stands_still = variables.empty();
+    if (stands_still) {  // systems have at least one variable; nobody sees this one
+      variables.push_back(m.still);
+      info.push_back({.name = m.still.name(), .fixed = true});
+      derivatives.push_back(der(m.still));
     }
     for (const auto& q : discrete_data)
       if (!q.hidden) observed_info.push_back({.name = q.name, .start = q.start, .where = q.where});
@@ -408,6 +416,7 @@ CompiledModel::~CompiledModel() = default;
 
 const std::string& CompiledModel::name() const { return impl_->name; }
 const std::vector<VariableInfo>& CompiledModel::variables() const { return impl_->info; }
+bool CompiledModel::stands_still() const { return impl_->stands_still; }
 const std::vector<GuardInfo>& CompiledModel::guards() const { return impl_->guard_info; }
 
 Mode CompiledModel::initial_mode() const {

@@ -36,6 +36,9 @@ class CompiledModel final : public HybridSystem {
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
 
+  /// Whether there is nothing to integrate: there are no variables, or all of them follow from discrete values and relations by explicit
+  /// equations. The systems then carry one variable of their own that stands still and is not observed.
+  bool stands_still() const;
   /// Parameters with the values that were compiled in.
   std::vector<std::pair<std::string, double>> parameters() const;
 

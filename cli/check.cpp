@@ -115,6 +115,7 @@ ExitCode print_modes(std::ostream& out, const std::shared_ptr<CompiledModel>& co
     std::pair<Mode, const Structure*> key(segment.mode, &compiled->system(segment.mode).structure());
     key.first.discrete.clear();
     key.first.conditions.clear();
+    for (const int guard : compiled->dormant(segment.mode)) compiled->set_side(key.first, guard, -1);
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
     seen.push_back(key);
     const DensePolynomial& p = segment.steps.front().polynomial;

@@ -39,7 +39,23 @@ std::vector<std::string> ModeController::guard_names(std::span<const int> guards
   return names;
 }
 
+/// Whether a guard meant something when the instant began. Others take their sides silently when they get a meaning.
+bool ModeController::took_part(int guard) const {
+  const auto on = [guard](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), guard); };
+  return hybrid_.side(*begun_, guard) != 0 || on(begun_->sliding) || on(begun_->contacts);
+}
+
+/// Whether it makes a difference that this guard alone has changed its side. It does not if nobody asks for it on the other side: `a and b`
+/// asks for a while a is false, although nothing happens when it becomes true as long as b is not.
+bool ModeController::matters(int guard, int to_side) {
+  if (hybrid_.side(transition.mode, guard) != 0) return true;
+  flipped_ = *begun_;
+  hybrid_.set_side(flipped_, guard, to_side);
+  return hybrid_.side(flipped_, guard) != 0;
+}
+
 void ModeController::note_firing(int guard, int to_side) {
+  if (!took_part(guard)) return;
   if (std::find(fired_.begin(), fired_.end(), guard) != fired_.end()) return;
   fired_.push_back(guard);
   fired_direction_.push_back(to_side);
@@ -62,10 +78,10 @@ void ModeController::fire(int guard) {
     note_firing(surface, side);
     return;
   }
-  const int to_side = -hybrid_.side(transition.mode, guard);
+  const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(transition.mode, guard, to_side);
-  note_firing(guard, to_side);
+  if (matters(guard, to_side)) note_firing(guard, to_side);
 }
 
 /// Weights that are unknowns follow the variables of the family; they start in the middle.
@@ -94,12 +110,53 @@ void ModeController::look(double t) {
   sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
 }
 
+/// Locks the dormant guards of transition.mode where they were seen. Returns whether one of them moved.
+bool ModeController::follow_dormant(const GuardSides& seen) {
+  bool moved = false;
+  for (const int k : hybrid_.dormant(transition.mode)) {
+    const int side = seen.side(k) != 0 ? seen.side(k) : hybrid_.resting_side(transition.mode, k);
+    moved = hybrid_.follow(transition.mode, k, seen.value(k), side) || moved;
+  }
+  return moved;
+}
+
+void ModeController::arrive(const Mode& from, double t, std::span<const double> derivatives) {
+  begun_ = &from;
+  const std::span<const int> dormant = hybrid_.dormant(transition.mode);
+  if (dormant.empty()) return;
+  watched_.clear();
+  for (int k = 0; k < system_->structure().guards; ++k)
+    if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
+  trial_sides_.ignore(watched_, {});
+  trial_sides_.look(*system_, consistency_, t, transition.x, derivatives, direction_, time_scale, bracket_noise, twin_of(transition.x));
+  if (!follow_dormant(trial_sides_)) return;
+  refreshed_ = transition.mode;
+  begun_ = &refreshed_;
+}
+
+bool ModeController::pass(double t, std::span<const double> derivatives) {
+  transition.reset.assign(transition.x.size(), 0);
+  transition.terminate = transition.failed = transition.recorded = false;
+  transition.message.clear();
+  transition.fired.clear();
+  xp.assign(derivatives.begin(), derivatives.end());
+  view_current_ = false;
+  const Structure* before = &system_->structure();
+  system_ = &hybrid_.system(transition.mode);
+  return &system_->structure() == before || find_values(t, Cause::mode_change);
+}
+
 bool ModeController::prepare(double t) {
+  begun_ = &transition.mode;
   for (int round = 0; round < max_mode_changes_; ++round) {
     // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
     if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
-    if (!adjust_sides(t)) break;  // a cycle is found and named by settle()
+    look(t);
+    const bool moved = follow_dormant(sides_);  // initial equations may ask for them
+    if (!adjust_sides(t) && !moved) break;  // a cycle is found and named by settle()
   }
+  refreshed_ = transition.mode;
+  begun_ = &refreshed_;
   begin_instant();
   return true;
 }
@@ -140,6 +197,7 @@ bool ModeController::adjust_sides(double t) {
   for (int k = 0; k < family_guards(); ++k) {
     const int now = hybrid_.side(transition.mode, k), wanted = wanted_side(k, now);
     if (wanted == now) continue;
+    if (!changed) follow_dormant(sides_);  // before they are awake
     hybrid_.set_side(transition.mode, k, wanted);
     note_firing(k, wanted);
     changed = true;

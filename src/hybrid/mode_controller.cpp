@@ -10,6 +10,8 @@ namespace saltus {
 namespace {
 // Values that differ by less than so many tolerances are the same point.
 constexpr double largest_shift = 100.0;
+// Combinations of switches that differ in so many are looked for at first.
+constexpr int few_flips = 2, flips_at_start = 4;
 }  // namespace
 
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
@@ -22,7 +24,7 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
 void ModeController::begin_instant() {
   fired_.clear();
   fired_direction_.clear();
-  left_by_weight_ = false;
+  left_by_weight_ = selected_ = false;
   left_guard_ = -1;
   failure_ = {};
   view_current_ = false;
@@ -148,16 +150,26 @@ bool ModeController::pass(double t, std::span<const double> derivatives) {
 
 bool ModeController::prepare(double t) {
   begun_ = &transition.mode;
+  // a mode that is not the right one may move fixed values by rounding errors, and give them a sign
+  const std::vector<double> start = transition.x;
+  const auto restore_fixed = [&] {
+    for (const int j : fixed_) transition.x[j] = start[static_cast<std::size_t>(j)];
+  };
   for (int round = 0; round < max_mode_changes_; ++round) {
+    restore_fixed();
+    if (round == 0 && leads_nowhere(t)) select_regular_sides(t, Cause::start, flips_at_start);
     // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
     if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
     look(t);
     const bool moved = follow_dormant(sides_);  // initial equations may ask for them
     if (!adjust_sides(t) && !moved) break;  // a cycle is found and named by settle()
   }
+  restore_fixed();
   refreshed_ = transition.mode;
   begun_ = &refreshed_;
+  const bool selected = selected_;
   begin_instant();
+  selected_ = selected;
   return true;
 }
 
@@ -323,6 +335,7 @@ bool ModeController::settle(const EventInput& input) {
     x_before_values_ = transition.x;
     const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
+    if (!reset && leads_nowhere(t) && select_regular_sides(t, cause, few_flips)) continue;
     if (round > 0 && !acted && as_looked_at()) {
       system_ = &hybrid_.system(transition.mode);
     } else if (!find_values(t, cause)) {
@@ -353,6 +366,11 @@ bool ModeController::settle(const EventInput& input) {
       transition.x = before;
       if (regimes_chosen++ > 3) return false;
       const Mode tried = transition.mode;
+      // one switch that takes over from another need not slide on the way
+      if (!reset && transition.mode.sliding.empty() && select_regular_sides(t, cause, few_flips)) {
+        seen = 0;
+        continue;
+      }
       if (!choose_regime(input)) {
         if (failure_.code != StatusCode::no_forward_solution) return false;
         const Failure reason = failure_;

@@ -12,6 +12,7 @@
 #include "hybrid/consistency.hpp"
 #include "hybrid/failure.hpp"
 #include "hybrid/guard_sides.hpp"
+#include "hybrid/trial_values.hpp"
 
 namespace saltus {
 
@@ -83,6 +84,11 @@ class ModeController {
   bool weights_admissible() const;
   bool release_contacts(bool all);
   bool select_sides(double t, Cause cause);
+  bool select_regular_sides(double t, Cause cause, int most_flips);
+  bool search_sides(double t, Cause cause, int most_flips, bool regular_only);
+  bool leads_nowhere(double t);
+  bool may_fit(std::span<const int> switches) const;
+  bool combination_fits(double t, Cause cause, std::span<const int> switches);
   bool choose_regime(const EventInput& input);
   std::vector<int> active_surfaces();
   bool slides_alone(int guard);
@@ -114,6 +120,7 @@ class ModeController {
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
   bool left_by_weight_ = false;
+  bool selected_ = false;  // a regular combination of switches was looked for and found
   Failure failure_;
   bool view_current_ = false;
   std::vector<double> x_before_values_;
@@ -134,6 +141,7 @@ class ModeController {
     bool known = false;
   };
   std::vector<Alone> alone_;  // by guard
+  TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried
   mutable std::vector<double> twin_here_;
 };

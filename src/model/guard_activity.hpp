@@ -8,6 +8,7 @@
 #include <saltus/dae/hybrid_system.hpp>
 #include <saltus/expr/expr.hpp>
 
+#include <compare>
 #include <span>
 #include <utility>
 #include <vector>

@@ -37,9 +37,11 @@ std::string variable_line(const VariableInfo& v) {
 }
 
 void print_declarations(std::ostream& out, const CompiledModel& compiled, const ModelData& data, std::size_t most) {
-  const auto& kept = compiled.variables();
   const std::size_t all = data.variables.size();
-  out << fmt::format("{} variables, {} of them computed from explicit equations:\n", all, all - kept.size());
+  if (all == 0)
+    out << "no continuous variables\n";
+  else
+    out << fmt::format("{} variables, {} of them computed from explicit equations:\n", all, compiled.stands_still() ? all : all - compiled.variables().size());
   print_list(out, all, most, [&](std::size_t k) { return variable_line(data.variable_info[k]); });
   std::vector<const ModelData::Discrete*> discretes;
   for (const auto& q : data.discretes)
@@ -58,10 +60,12 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
     return (data.equations[k].name.empty() ? to_string(data.equations[k].equation, 90) : data.equations[k].name) +
            place(data.equations[k].where);
   });
-  if (!data.clauses.empty()) {
-    out << fmt::format("{} clauses:\n", data.clauses.size());
-    print_list(out, data.clauses.size(), most,
-               [&](std::size_t k) { return data.clauses[k].name + place(data.clauses[k].where); });
+  std::vector<const ModelData::Clause*> clauses;
+  for (const auto& c : data.clauses)
+    if (!c.name.empty()) clauses.push_back(&c);  // those of samples have no name
+  if (!clauses.empty()) {
+    out << fmt::format("{} clauses:\n", clauses.size());
+    print_list(out, clauses.size(), most, [&](std::size_t k) { return clauses[k]->name + place(clauses[k]->where); });
   }
   const auto& guards = compiled.guards();
   out << fmt::format("{} guards:\n", guards.size());
@@ -75,6 +79,10 @@ void print_mode(std::ostream& out, CompiledModel& compiled, const Mode& mode, do
   out << (name.empty() ? "the mode" : "mode '" + name + "'") << fmt::format(" at t = {:.6g}\n", t);
   System& system = compiled.system(mode);
   const Structure& s = system.structure();
+  if (compiled.stands_still()) {
+    out << "  nothing to integrate\n";
+    return;
+  }
   if (s.explicit_ode) {
     out << fmt::format("  explicit ordinary differential equations, {} variables{}\n", s.variables, s.linear ? ", linear" : "");
     return;
@@ -107,6 +115,7 @@ ExitCode print_modes(std::ostream& out, const std::shared_ptr<CompiledModel>& co
     std::pair<Mode, const Structure*> key(segment.mode, &compiled->system(segment.mode).structure());
     key.first.discrete.clear();
     key.first.conditions.clear();
+    for (const int guard : compiled->dormant(segment.mode)) compiled->set_side(key.first, guard, -1);
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
     seen.push_back(key);
     const DensePolynomial& p = segment.steps.front().polynomial;

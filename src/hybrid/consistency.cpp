@@ -57,12 +57,20 @@ const CharacteristicValues& Consistency::values_at(Analysis& analysis, System& s
   return analysis.here.numbers == first.numbers ? analysis.here : first;
 }
 
-bool Consistency::possible(const System& system) {
+int Consistency::structural_index(const System& system) {
   const Structure& s = system.structure();
-  if (s.explicit_ode) return true;
-  const auto [it, fresh] = possible_.try_emplace(&s, false);
-  if (fresh) it->second = s.equations == s.variables && !analyse_structure(s).singular();
+  if (s.explicit_ode) return 0;
+  const auto [it, fresh] = structural_index_.try_emplace(&s, -1);
+  if (!fresh || s.equations != s.variables) return it->second;
+  if (const StructuralAnalysis analysis = analyse_structure(s); !analysis.singular()) it->second = analysis.index;
   return it->second;
+}
+
+bool Consistency::possible(const System& system) { return structural_index(system) >= 0; }
+
+bool Consistency::plain(const System& system) {
+  const int index = structural_index(system);
+  return index == 0 || index == 1;
 }
 
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,

@@ -32,6 +32,8 @@ class Consistency {
                std::vector<double>& x, std::vector<double>& xp);
   /// Whether the structure of the mode allows its equations to determine its variables; cheap, without values.
   bool possible(const System& system);
+  /// Whether the structure also promises that there are no hidden constraints.
+  bool plain(const System& system);
   /// Moves values of a mode that is being integrated onto its constraints, hidden ones included, and finds all derivatives. The differential
   /// components stay. Leaves everything as it is where that fails, and in explicit modes.
   void polish(System& system, double t, std::span<double> x, std::span<double> xp);
@@ -64,6 +66,7 @@ class Consistency {
     double t_here = 0.0;
     std::vector<double> x_here;
   };
+  int structural_index(const System& system);
   Analysis& analyse(System& system, double t, std::span<const double> x);
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
   /// corrections have the directions of impulses. False: the structure is not certified, or it failed.
@@ -76,7 +79,7 @@ class Consistency {
 
   std::string remark_;
   std::vector<double> X_, sizes_;  // of project_by_stages
-  std::map<const Structure*, bool> possible_;
+  std::map<const Structure*, int> structural_index_;  // -1: structurally singular
   std::map<const Structure*, int> undecided_;  // how often the analysis has failed
   std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure
 };

@@ -10,6 +10,8 @@ namespace saltus {
 namespace {
 // Values that differ by less than so many tolerances are the same point.
 constexpr double largest_shift = 100.0;
+// Combinations of switches that differ in so many are looked for at first.
+constexpr int few_flips = 2, flips_at_start = 4;
 }  // namespace
 
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
@@ -22,7 +24,7 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
 void ModeController::begin_instant() {
   fired_.clear();
   fired_direction_.clear();
-  left_by_weight_ = false;
+  left_by_weight_ = selected_ = false;
   left_guard_ = -1;
   failure_ = {};
   view_current_ = false;
@@ -39,7 +41,23 @@ std::vector<std::string> ModeController::guard_names(std::span<const int> guards
   return names;
 }
 
+/// Whether a guard meant something when the instant began. Others take their sides silently when they get a meaning.
+bool ModeController::took_part(int guard) const {
+  const auto on = [guard](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), guard); };
+  return hybrid_.side(*begun_, guard) != 0 || on(begun_->sliding) || on(begun_->contacts);
+}
+
+/// Whether it makes a difference that this guard alone has changed its side. It does not if nobody asks for it on the other side: `a and b`
+/// asks for a while a is false, although nothing happens when it becomes true as long as b is not.
+bool ModeController::matters(int guard, int to_side) {
+  if (hybrid_.side(transition.mode, guard) != 0) return true;
+  flipped_ = *begun_;
+  hybrid_.set_side(flipped_, guard, to_side);
+  return hybrid_.side(flipped_, guard) != 0;
+}
+
 void ModeController::note_firing(int guard, int to_side) {
+  if (!took_part(guard)) return;
   if (std::find(fired_.begin(), fired_.end(), guard) != fired_.end()) return;
   fired_.push_back(guard);
   fired_direction_.push_back(to_side);
@@ -62,10 +80,10 @@ void ModeController::fire(int guard) {
     note_firing(surface, side);
     return;
   }
-  const int to_side = -hybrid_.side(transition.mode, guard);
+  const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(transition.mode, guard, to_side);
-  note_firing(guard, to_side);
+  if (matters(guard, to_side)) note_firing(guard, to_side);
 }
 
 /// Weights that are unknowns follow the variables of the family; they start in the middle.
@@ -94,13 +112,64 @@ void ModeController::look(double t) {
   sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
 }
 
+/// Locks the dormant guards of transition.mode where they were seen. Returns whether one of them moved.
+bool ModeController::follow_dormant(const GuardSides& seen) {
+  bool moved = false;
+  for (const int k : hybrid_.dormant(transition.mode)) {
+    const int side = seen.side(k) != 0 ? seen.side(k) : hybrid_.resting_side(transition.mode, k);
+    moved = hybrid_.follow(transition.mode, k, seen.value(k), side) || moved;
+  }
+  return moved;
+}
+
+void ModeController::arrive(const Mode& from, double t, std::span<const double> derivatives) {
+  begun_ = &from;
+  const std::span<const int> dormant = hybrid_.dormant(transition.mode);
+  if (dormant.empty()) return;
+  watched_.clear();
+  for (int k = 0; k < system_->structure().guards; ++k)
+    if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
+  trial_sides_.ignore(watched_, {});
+  trial_sides_.look(*system_, consistency_, t, transition.x, derivatives, direction_, time_scale, bracket_noise, twin_of(transition.x));
+  if (!follow_dormant(trial_sides_)) return;
+  refreshed_ = transition.mode;
+  begun_ = &refreshed_;
+}
+
+bool ModeController::pass(double t, std::span<const double> derivatives) {
+  transition.reset.assign(transition.x.size(), 0);
+  transition.terminate = transition.failed = transition.recorded = false;
+  transition.message.clear();
+  transition.fired.clear();
+  xp.assign(derivatives.begin(), derivatives.end());
+  view_current_ = false;
+  const Structure* before = &system_->structure();
+  system_ = &hybrid_.system(transition.mode);
+  return &system_->structure() == before || find_values(t, Cause::mode_change);
+}
+
 bool ModeController::prepare(double t) {
+  begun_ = &transition.mode;
+  // a mode that is not the right one may move fixed values by rounding errors, and give them a sign
+  const std::vector<double> start = transition.x;
+  const auto restore_fixed = [&] {
+    for (const int j : fixed_) transition.x[j] = start[static_cast<std::size_t>(j)];
+  };
   for (int round = 0; round < max_mode_changes_; ++round) {
+    restore_fixed();
+    if (round == 0 && leads_nowhere(t)) select_regular_sides(t, Cause::start, flips_at_start);
     // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
     if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
-    if (!adjust_sides(t)) break;  // a cycle is found and named by settle()
+    look(t);
+    const bool moved = follow_dormant(sides_);  // initial equations may ask for them
+    if (!adjust_sides(t) && !moved) break;  // a cycle is found and named by settle()
   }
+  restore_fixed();
+  refreshed_ = transition.mode;
+  begun_ = &refreshed_;
+  const bool selected = selected_;
   begin_instant();
+  selected_ = selected;
   return true;
 }
 
@@ -140,6 +209,7 @@ bool ModeController::adjust_sides(double t) {
   for (int k = 0; k < family_guards(); ++k) {
     const int now = hybrid_.side(transition.mode, k), wanted = wanted_side(k, now);
     if (wanted == now) continue;
+    if (!changed) follow_dormant(sides_);  // before they are awake
     hybrid_.set_side(transition.mode, k, wanted);
     note_firing(k, wanted);
     changed = true;
@@ -266,6 +336,7 @@ bool ModeController::settle(const EventInput& input) {
     x_before_values_ = transition.x;
     const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
+    if (!reset && leads_nowhere(t) && select_regular_sides(t, cause, few_flips)) continue;
     if (round > 0 && !acted && as_looked_at()) {
       system_ = &hybrid_.system(transition.mode);
     } else if (!find_values(t, cause)) {
@@ -296,6 +367,11 @@ bool ModeController::settle(const EventInput& input) {
       transition.x = before;
       if (regimes_chosen++ > 3) return false;
       const Mode tried = transition.mode;
+      // one switch that takes over from another need not slide on the way
+      if (!reset && transition.mode.sliding.empty() && select_regular_sides(t, cause, few_flips)) {
+        seen = 0;
+        continue;
+      }
       if (!choose_regime(input)) {
         if (failure_.code != StatusCode::no_forward_solution) return false;
         const Failure reason = failure_;

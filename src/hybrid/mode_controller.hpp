@@ -12,6 +12,7 @@
 #include "hybrid/consistency.hpp"
 #include "hybrid/failure.hpp"
 #include "hybrid/guard_sides.hpp"
+#include "hybrid/trial_values.hpp"
 
 namespace saltus {
 
@@ -32,6 +33,9 @@ class ModeController {
 
   /// Forgets what the last instant knew.
   void begin_instant();
+  /// The event begins in this mode, at transition.x with these derivatives: guards that are dormant there are locked where the solution is. The
+  /// mode must stay until settle() has returned. Before fire().
+  void arrive(const Mode& from, double t, std::span<const double> derivatives);
   /// The solution leaves a mode because this guard fires, with this slope there. The mode must stay until settle() has returned.
   void leave(const Mode& from, int guard, double slope);
   /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
@@ -45,6 +49,8 @@ class ModeController {
   bool prepare(double t);
   /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
   bool settle(const EventInput& input);
+  /// No guard that fired matters: goes on from transition.x with these derivatives, instead of settle(). False: see failure().
+  bool pass(double t, std::span<const double> derivatives);
   const Failure& failure() const { return failure_; }
 
   // --- the outcome
@@ -68,6 +74,9 @@ class ModeController {
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
   void fit(const System& system, std::vector<double>& x) const;
+  bool took_part(int guard) const;
+  bool matters(int guard, int to_side);
+  bool follow_dormant(const GuardSides& seen);
   int wanted_side(int guard, int now) const;
   bool sides_fit() const;
   bool adjust_sides(double t);
@@ -75,6 +84,11 @@ class ModeController {
   bool weights_admissible() const;
   bool release_contacts(bool all);
   bool select_sides(double t, Cause cause);
+  bool select_regular_sides(double t, Cause cause, int most_flips);
+  bool search_sides(double t, Cause cause, int most_flips, bool regular_only);
+  bool leads_nowhere(double t);
+  bool may_fit(std::span<const int> switches) const;
+  bool combination_fits(double t, Cause cause, std::span<const int> switches);
   bool choose_regime(const EventInput& input);
   std::vector<int> active_surfaces();
   bool slides_alone(int guard);
@@ -106,12 +120,17 @@ class ModeController {
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
   bool left_by_weight_ = false;
+  bool selected_ = false;  // a regular combination of switches was looked for and found
   Failure failure_;
   bool view_current_ = false;
   std::vector<double> x_before_values_;
   std::vector<Mode> seen_;  // at this instant; kept for its memory
   Mode looked_mode_;        // what the view of the sides belongs to
   std::vector<double> looked_x_;
+  const Mode* begun_ = nullptr;  // the mode in which the instant began, with dormant guards as they lay then
+  Mode refreshed_;               // room for it
+  Mode flipped_;                 // workspace
+  std::vector<int> watched_;     // workspace
   const Mode* left_ = nullptr;  // where the event came from
   int left_guard_ = -1;      // by which guard; -1: not known, or by several
   double left_slope_ = 0.0;
@@ -122,6 +141,7 @@ class ModeController {
     bool known = false;
   };
   std::vector<Alone> alone_;  // by guard
+  TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried
   mutable std::vector<double> twin_here_;
 };

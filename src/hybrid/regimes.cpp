@@ -15,47 +15,98 @@ namespace {
 // so many (729).
 constexpr std::size_t few_surfaces = 3, most_surfaces = 6;
 // Combinations of up to so many switches are searched.
-constexpr std::size_t most_switches = 12;
+constexpr int most_switches = 12;
 }  // namespace
 
 /// Finds the sides of all guards together: those on which the values of the mode that they make lie. The guards of networks with ideal
 /// switches and diodes depend on each other through the equations, and flipping those that are wrong leads through combinations that
 /// short or cut the circuit. The nearest combination counts: all that differ from the present one in one guard are tried, then in two, ….
-bool ModeController::select_sides(double t, Cause cause) {
+/// Regular ones come first, whose values Newton's method finds: most of them turn out to be wrong by it. The others need an analysis each.
+bool ModeController::select_sides(double t, Cause cause) { return search_sides(t, cause, most_switches, false); }
+
+/// The same among regular combinations that differ in few switches: what is worth a try before anything else.
+bool ModeController::select_regular_sides(double t, Cause cause, int most_flips) {
+  const Structure& s = hybrid_.system(transition.mode).structure();
+  return !s.explicit_ode && !TrialValues::too_large(s) && search_sides(t, cause, most_flips, true);
+}
+
+bool ModeController::search_sides(double t, Cause cause, int most_flips, bool regular_only) {
   std::vector<int> switches;
   for (int k = 0; k < family_guards(); ++k)
     if (hybrid_.side(transition.mode, k) != 0 && !hybrid_.guards()[k].time_only) switches.push_back(k);
   const Failure reason = failure_;
-  if (switches.size() > most_switches) return false;
+  if (static_cast<int>(switches.size()) > most_switches) return false;
   const Mode start = transition.mode;
   const std::vector<double> before = transition.x;
-  std::vector<unsigned> order(std::size_t{1} << switches.size());
+  const bool by_conditions = cause == Cause::start && hybrid_.initial_conditions(start) != nullptr;  // they may move the state
+  std::vector<unsigned> order(std::size_t{1} << switches.size()), others;
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
-  for (const unsigned flips : order) {
-    if (flips == 0) continue;
-    transition.mode = start;
-    transition.x = before;
-    for (std::size_t i = 0; i < switches.size(); ++i)
-      if ((flips >> i) & 1u) hybrid_.set_side(transition.mode, switches[i], -hybrid_.side(start, switches[i]));
-    const Mode candidate = transition.mode;
-    if (!consistency_.possible(hybrid_.system(candidate)) || !find_values(t, cause)) continue;
-    look(t);
-    const bool fits = std::all_of(switches.begin(), switches.end(), [&](int k) {
-      const int side = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(candidate, k);
-      return side == hybrid_.side(candidate, k);
-    });
-    if (!fits) continue;
-    for (std::size_t i = 0; i < switches.size(); ++i)
-      if ((flips >> i) & 1u) note_firing(switches[i], hybrid_.side(candidate, switches[i]));
-    transition.x = before;
-    failure_ = {};
-    return true;
+  for (const bool regular : {true, false}) {
+    if (!regular && regular_only) break;
+    for (const unsigned flips : regular ? order : others) {
+      if (flips == 0 || std::popcount(flips) > most_flips) continue;
+      transition.mode = start;
+      transition.x = before;
+      for (std::size_t i = 0; i < switches.size(); ++i)
+        if ((flips >> i) & 1u) hybrid_.set_side(transition.mode, switches[i], -hybrid_.side(start, switches[i]));
+      System& system = hybrid_.system(transition.mode);
+      if (!consistency_.possible(system)) continue;
+      if (regular) {
+        fit(system, transition.x);
+        if (by_conditions || !trial_values_.find(system, t, transition.x, xp)) {
+          others.push_back(flips);
+          continue;
+        }
+        if (!may_fit(switches)) continue;
+      }
+      if (!combination_fits(t, cause, switches)) continue;
+      for (std::size_t i = 0; i < switches.size(); ++i)
+        if ((flips >> i) & 1u) note_firing(switches[i], -hybrid_.side(start, switches[i]));
+      transition.x = before;
+      failure_ = {};
+      selected_ = regular;
+      return true;
+    }
   }
   transition.mode = start;
   transition.x = before;
   failure_ = reason;
   return false;
+}
+
+/// Whether transition.mode is singular, by its structure or, where that promises a mode without hidden constraints, by its values: switches that
+/// short or cut a circuit. Such a mode may have solutions, but seldom those that are meant, and its analysis takes long.
+bool ModeController::leads_nowhere(double t) {
+  System& system = hybrid_.system(transition.mode);
+  const Structure& s = system.structure();
+  if (s.explicit_ode || s.variables != s.equations || TrialValues::too_large(s) || transition.mode.on_surfaces()) return false;
+  if (const CharacteristicValues* known = consistency_.values(system)) return (*known)->u > 0;
+  if (!consistency_.possible(system)) return true;
+  return consistency_.plain(system) && !trial_values_.find(system, t, transition.x, xp) && trial_values_.singular();
+}
+
+/// Whether no switch is clearly on the wrong side at the trial values of transition.mode.
+bool ModeController::may_fit(std::span<const int> switches) const {
+  return std::none_of(switches.begin(), switches.end(), [&](int k) {
+    return hybrid_.side(transition.mode, k) * trial_values_.guard(k) < -1e3 * trial_values_.noise(k);
+  });
+}
+
+/// Whether the values of transition.mode lie on its sides.
+bool ModeController::combination_fits(double t, Cause cause, std::span<const int> switches) {
+  const Mode candidate = transition.mode;
+  if (!find_values(t, cause)) return false;
+  // the values of a network have the rounding errors of all of it
+  if (trial_values_.find(*system_, t, transition.x, xp)) {
+    bracket_noise.resize(hybrid_.guards().size(), 0.0);
+    for (const int k : switches) bracket_noise[k] = std::max(bracket_noise[k], trial_values_.noise(k));
+  }
+  look(t);
+  return std::all_of(switches.begin(), switches.end(), [&](int k) {
+    const int side = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(candidate, k);
+    return side == hybrid_.side(candidate, k);
+  });
 }
 
 /// The solution stands on surfaces and no side was consistent by itself: a regime is chosen that leaves each of them to one of its sides or
@@ -103,7 +154,7 @@ bool ModeController::note_alternatives(double t, std::size_t count, const Mode& 
 
 /// A regime was found without looking at others. Where it began on surfaces without a transversal arrival others may be possible too.
 bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
-  if (left_by_weight_ || !transition.mode.sliding.empty()) return true;
+  if (left_by_weight_ || selected_ || !transition.mode.sliding.empty()) return true;
   int on_surface = 0;
   bool tangential = false;
   for (int k = 0; k < family_guards(); ++k) {

@@ -367,6 +367,7 @@ void Simulator::Impl::finish() {
   transition.terminate = transition.failed = transition.recorded = false;
   transition.message.clear();
   transition.fired.clear();
+  controller.arrive(mode, t, xp);
   const std::vector<double> before = x;
   hybrid->transition({.t = t, .x_before = before, .xp_before = xp, .terminal = true}, transition);
   if (!transition.fired.empty()) {

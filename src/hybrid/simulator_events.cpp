@@ -190,6 +190,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   std::swap(mode_before, mode);  // the mode that follows is the controller's
   transition.mode = mode_before;
   transition.x = x;
+  controller.arrive(mode_before, t, xp);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
     controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
   // weights of sliding modes last: firing them changes the numbering
@@ -197,7 +198,8 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
   if (by_time)
     for (const int k : time_guards) controller.fire(k);
-  if (!controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before})) {
+  const bool noticed = !controller.fired().empty();
+  if (!(noticed ? controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before}) : controller.pass(t, xp))) {
     mode = mode_before;
     return end(controller.failure());
   }
@@ -217,15 +219,15 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   } else if (!transition.terminate && !enter_mode()) {
     return;
   }
-  record_settled(by_time);
+  if (noticed) record_settled(by_time);
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
-  if (!by_time && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
+  if (noticed && !by_time && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
     const auto& episode = chatter.episodes().back();
     const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
     return end({StatusCode::chattering, describe(found), found.guards});
   }
-  if (too_close()) return;
+  if (noticed && too_close()) return;
   if (t == options.stop) return finish();
   // a time event may have been planned within the step that the stepper has already done
   if (goes_on && reached(next_time, stepper->t()))

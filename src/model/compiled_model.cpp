@@ -12,6 +12,7 @@
 
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
+#include "model/guard_activity.hpp"
 #include "model/initial_equations.hpp"
 #include "model/start_values.hpp"
 #include "model/surface_modes.hpp"
@@ -52,6 +53,7 @@ struct CompiledModel::Impl {
   std::vector<std::string> parameter_names;
   std::vector<double> parameter_values;
   std::vector<ModelData::Discrete> discrete_data;
+  bool stands_still = false;
   std::vector<int> observed_position;  // of each model variable: index of the kept variable, or -1
   std::vector<Guard> guards;
   std::vector<GuardInfo> guard_info;
@@ -59,7 +61,9 @@ struct CompiledModel::Impl {
     std::vector<int> discretes, locks;
   };
   std::vector<Switches> switches;  // by explicit mode: those that occur in its equations or in guards
-  std::vector<std::vector<char>> guard_active;  // by explicit mode and guard
+  std::vector<GuardActivity> activity;  // by explicit mode
+  std::vector<int> guard_of_lock;       // one of them; -1: none
+  std::vector<int> dormant;             // workspace
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
   std::vector<std::unique_ptr<RecordedSystem>> systems;
@@ -101,6 +105,7 @@ struct CompiledModel::Impl {
       equation_names[mode].push_back(describe_equation(e));
     };
     for (std::size_t mode = 0; mode < mode_count; ++mode) {
+      if (stands_still) add(mode, {der(m.still) == 0.0, "", {}});
       for (std::size_t k = 0; k < m.equations.size(); ++k)
         if (!elimination.equation_used[k]) add(mode, m.equations[k]);
       if (!m.modes.empty())
@@ -141,6 +146,12 @@ struct CompiledModel::Impl {
       variables.push_back(m.variables[k]);
       info.push_back(observed_info[k]);
       derivatives.push_back(der(m.variables[k]));
+    }
+    stands_still = variables.empty();
+    if (stands_still) {  // systems have at least one variable; nobody sees this one
+      variables.push_back(m.still);
+      info.push_back({.name = m.still.name(), .fixed = true});
+      derivatives.push_back(der(m.still));
     }
     for (const auto& q : discrete_data)
       if (!q.hidden) observed_info.push_back({.name = q.name, .start = q.start, .where = q.where});
@@ -235,12 +246,12 @@ struct CompiledModel::Impl {
       guards[it->second].weak = guards[it->second].weak || op == Op::nonnegative;
       guards_of_lock[k].push_back(it->second);
     }
+    for (const auto& list : guards_of_lock) guard_of_lock.push_back(list.empty() ? -1 : list.front());
     std::unordered_map<NodeId, int> lock_index;
     for (std::size_t k = 0; k < locks.size(); ++k) lock_index[locks[k].id()] = static_cast<int>(k);
-    guard_active.assign(equations.size(), std::vector<char>(guards.size(), 0));
-    for (std::size_t mode = 0; mode < equations.size(); ++mode)
-      for (const Expr& lock : locks_of(by_mode[mode]))
-        for (const int g : guards_of_lock[lock_index.at(lock.id())]) guard_active[mode][g] = 1;
+    std::vector<std::vector<int>> guard_locks;
+    for (const Guard& g : guards) guard_locks.push_back(g.locks);
+    for (const auto& roots : by_mode) activity.emplace_back(GuardActivity::Setup{roots, locks, discretes, setup.pre_discretes, guard_locks});
     locate_guards(setup, m, guards_of_lock, lock_index);
   }
 
@@ -387,6 +398,14 @@ struct CompiledModel::Impl {
     surface_modes = std::make_unique<SurfaceModes>(std::move(s));
   }
 
+  /// Whether a lock plays no part in either of two modes, and changes nothing in the structure of their system.
+  bool without_effect(int lock, const Mode& a, const Mode& b) const {
+    const std::vector<int>& structural = systems[a.automaton]->structural_locks();
+    if (guard_of_lock[lock] < 0 || std::binary_search(structural.begin(), structural.end(), lock)) return false;
+    const GuardActivity& which = activity[a.automaton];
+    return !which.active(guard_of_lock[lock], a) && !which.active(guard_of_lock[lock], b);
+  }
+
   Mode initial_mode() const {
     Mode mode;
     mode.automaton = static_cast<int>(start_mode);
@@ -408,6 +427,7 @@ CompiledModel::~CompiledModel() = default;
 
 const std::string& CompiledModel::name() const { return impl_->name; }
 const std::vector<VariableInfo>& CompiledModel::variables() const { return impl_->info; }
+bool CompiledModel::stands_still() const { return impl_->stands_still; }
 const std::vector<GuardInfo>& CompiledModel::guards() const { return impl_->guard_info; }
 
 Mode CompiledModel::initial_mode() const {
@@ -460,15 +480,13 @@ bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {
   const Impl& m = *impl_;
   if (a.automaton != b.automaton || a.on_surfaces() || b.on_surfaces()) return false;
   const auto& [discretes, locks] = m.switches[a.automaton];
-  const auto same = [](const std::vector<int>& places, const std::vector<double>& p, const std::vector<double>& q) {
-    return std::all_of(places.begin(), places.end(), [&](int k) { return p[k] == q[k]; });
-  };
-  return same(discretes, a.discrete, b.discrete) && same(locks, a.locks, b.locks);
+  return std::all_of(discretes.begin(), discretes.end(), [&](int k) { return a.discrete[k] == b.discrete[k]; }) &&
+         std::all_of(locks.begin(), locks.end(), [&](int k) { return a.locks[k] == b.locks[k] || m.without_effect(k, a, b); });
 }
 
 int CompiledModel::side(const Mode& mode, int guard) const {
   const Impl& m = *impl_;
-  if (!m.guard_active[mode.automaton][guard]) return 0;
+  if (!m.activity[mode.automaton].active(guard, mode)) return 0;
   if (mode.on_surfaces())
     for (const auto* surfaces : {&mode.sliding, &mode.contacts})
       if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
@@ -484,6 +502,27 @@ void CompiledModel::set_side(Mode& mode, int guard, int side) const {
   } else if (side < 0) {
     mode.locks[g.locks.front()] += g.kind == Impl::GuardKind::rounding_low ? -1.0 : +1.0;
   }
+}
+
+std::span<const int> CompiledModel::dormant(const Mode& mode) const {
+  Impl& m = *impl_;
+  m.dormant.clear();
+  for (const int k : m.activity[mode.automaton].changing()) {
+    const auto on = [k](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), k); };
+    if (!m.activity[mode.automaton].active(k, mode) && !on(mode.sliding) && !on(mode.contacts)) m.dormant.push_back(k);
+  }
+  return m.dormant;
+}
+
+bool CompiledModel::follow(Mode& mode, int guard, double value, int side) const {
+  const Impl::Guard& g = impl_->guards[guard];
+  double& lock = mode.locks[g.locks.front()];
+  const double before = lock;
+  if (g.kind == Impl::GuardKind::relation)
+    set_side(mode, guard, side);
+  else if (g.kind == Impl::GuardKind::rounding_low && std::isfinite(value))
+    lock += std::floor(value);  // both ends belong to the same lock
+  return lock != before;
 }
 
 int CompiledModel::resting_side(const Mode&, int guard) const {

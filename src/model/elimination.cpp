@@ -21,21 +21,34 @@ class Search {
     mark_forbidden();
     choose_definitions();
     order_definitions();
-    if (n_ > 0 && sorted_.size() == n_) sorted_.pop_back();  // a model without states keeps one variable to integrate
-    for (const int v : sorted_) {
-      result.eliminated[v] = 1;
-      result.equation_used[definition_[v]] = 1;
-    }
     // in order, so that each solution is free of eliminated variables before it is put into the next
     Rewrite rewrite(*model_.graph);
     for (const int v : sorted_) {
       result.solution[v] = Expr(model_.graph, rewrite(right_hand_side(v).in(*model_.graph)));
       rewrite.replace.emplace(model_.variables[v].id(), result.solution[v].id());
     }
+    // Without states one variable is kept, so that steps follow what moves with time; nothing need be kept where nothing moves.
+    if (n_ > 0 && sorted_.size() == n_ && moves(result.solution)) {
+      result.solution[sorted_.back()] = {};
+      sorted_.pop_back();
+    }
+    for (const int v : sorted_) {
+      result.eliminated[v] = 1;
+      result.equation_used[definition_[v]] = 1;
+    }
     return result;
   }
 
  private:
+  /// Whether one of the expressions changes between events: it contains time other than in a locked relation.
+  bool moves(const std::vector<Expr>& expressions) const {
+    std::vector<NodeId> ids, leaves;
+    for (const Expr& e : expressions) ids.push_back(e.in(*model_.graph));
+    for (const Expr& lock : locks_of(expressions)) leaves.push_back(lock.id());
+    const std::vector<NodeId> nodes = model_.graph->reachable(ids, leaves);
+    return std::find(nodes.begin(), nodes.end(), model_.time.id()) != nodes.end();
+  }
+
   // A variable that is differentiated, reset, fixed or seen through pre() must stay.
   void mark_forbidden() {
     forbidden_.assign(n_, 0);

@@ -45,6 +45,7 @@ void add_assign(ModelData& d, std::vector<ModelData::Action>& actions, const Exp
 Model::Model(std::string name) : data_(std::make_shared<ModelData>()) {
   data_->name = std::move(name);
   data_->time = Expr(data_->graph, data_->graph->symbol("time", SymbolKind::time));
+  data_->still = Expr(data_->graph, data_->graph->symbol("nothing", SymbolKind::variable));
   data_->initial_symbol = Expr(data_->graph, data_->graph->symbol("initial()", SymbolKind::discrete));
   data_->terminal_symbol = Expr(data_->graph, data_->graph->symbol("terminal()", SymbolKind::discrete));
 }

@@ -114,8 +114,8 @@ class ModeCheck {
 }  // namespace
 
 void validate(const ModelData& model, const Elimination& elimination) {
-  if (model.variables.empty())
-    throw ModelError("model '" + model.name + "' has no variables; declare at least one with variable()");
+  if (model.variables.empty() && model.discretes.empty() && model.clauses.empty() && model.assertions.empty() && model.modes.empty())
+    throw ModelError("model '" + model.name + "' is empty: it has neither variables nor clauses");
   for (const auto& t : model.transitions)
     if (!t.has_target)
       throw ModelError(t.where, "the transition from mode '" + model.modes[t.from].name + "' on '" + to_string(t.condition) +

@@ -57,5 +57,19 @@ end Clutch;
   EXPECT_NE(out.find("mu = 0: d = 1 differential, a = 1 algebraic"), std::string::npos) << out;
 }
 
+TEST(Check, AModelWithoutContinuousVariablesShowsWhatItHas) {
+  const std::string out = check(R"(model Counter
+  Integer n(start = 0, fixed = true);
+equation
+  when sample(0, 0.25) then n = pre(n) + 1; end when;
+end Counter;
+)",
+                                ExitCode::success);
+  EXPECT_NE(out.find("no continuous variables\n1 discrete variables:\n  n  start = 0\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("1 clauses:\n  when sample(0, 0.25)"), std::string::npos) << out;
+  EXPECT_NE(out.find("nothing to integrate"), std::string::npos) << out;
+  EXPECT_EQ(out.find("explicit ordinary"), std::string::npos) << out;
+}
+
 }  // namespace
 }  // namespace saltus::cli

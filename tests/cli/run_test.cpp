@@ -149,5 +149,29 @@ end Repel;
   EXPECT_EQ(nlohmann::json::parse(std::ifstream(json))["status"]["code"], "non_unique");
 }
 
+TEST_F(RunTest, AModelWithoutContinuousVariablesHasFilesAndPlots) {
+  const std::string csv = file("n.csv"), json = file("n.json"), plot = file("n.svg");
+  const std::string model = file("Counter.mo", R"(model Counter
+  Integer n(start = 0, fixed = true);
+  Boolean many;
+equation
+  when sample(0, 0.25) then n = pre(n) + 1; end when;
+  many = n > 3;
+end Counter;
+)");
+  ASSERT_EQ(run({model, "--csv", csv, "--json", json, "--plot", plot, "--intervals", "2"}), ExitCode::success) << err;
+  std::ifstream lines(csv);
+  std::stringstream text;
+  text << lines.rdbuf();
+  EXPECT_EQ(text.str(),
+            "time,n,many\n0,1,0\n0.25,1,0\n0.25,2,0\n0.5,2,0\n0.5,3,0\n0.75,3,0\n0.75,4,1\n1,4,1\n1,5,1\n");
+  const auto j = nlohmann::json::parse(std::ifstream(json));
+  EXPECT_EQ(j["final"]["values"].size(), 2u);
+  ASSERT_EQ(j["events"].size(), 5u);
+  EXPECT_EQ(j["events"][3]["t"], 0.75);
+  EXPECT_TRUE(std::filesystem::exists(plot));
+  EXPECT_EQ(out.find("nothing"), std::string::npos) << out;
+}
+
 }  // namespace
 }  // namespace saltus::cli

@@ -1,10 +1,14 @@
 // Networks of ideal diodes: which of them conduct is found from the equations, at the start and at every event.
 #include <gtest/gtest.h>
+#include <saltus/modelica/modelica.hpp>
 #include <saltus/saltus.hpp>
 
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <vector>
+
+#include "event/properties.hpp"
 
 namespace saltus {
 namespace {
@@ -78,6 +82,189 @@ TEST(Network, HalfWaveRectifierChargesItsCapacitor) {
     const double off = run.events()[k].t, on = run.events()[k + 1].t;
     EXPECT_NEAR(run.at(on, "u"), run.at(off, "u") * std::exp(-(on - off) / (load * C)), 1e-8) << k;
   }
+}
+
+// The same bridge from components, with a potential at every node and a current through every pin, and two of them side by side: twelve
+// diodes, of which four take over from four others at the same instant.
+constexpr const char* components = R"(connector Pin
+  Real v;
+  flow Real i;
+end Pin;
+partial model TwoPin
+  Pin p, n;
+  Real u, i;
+equation
+  u = p.v - n.v;
+  i = p.i;
+  0 = p.i + n.i;
+end TwoPin;
+model IdealDiode
+  extends TwoPin;
+  Real s;
+equation
+  i = if s > 0 then s else 0;
+  u = if s > 0 then 0 else s;
+end IdealDiode;
+model Resistor
+  extends TwoPin;
+  parameter Real R = 10;
+equation
+  u = R*i;
+end Resistor;
+model Inductor
+  extends TwoPin;
+  parameter Real L = 0.02;
+equation
+  L*der(i) = u;
+end Inductor;
+model Source
+  extends TwoPin;
+  parameter Real phase = 0;
+equation
+  u = 325*sin(314.1592653589793*time + 0.1 - phase);
+end Source;
+model Ground
+  Pin p;
+equation
+  p.v = 0;
+end Ground;
+model Bridge
+  Source s[3](phase = {0, 2.0943951023931953, 4.1887902047863905});
+  IdealDiode up[3], low[3];
+  Resistor r;
+  Inductor l(i(start = 0, fixed = true));
+  Ground g;
+equation
+  for k in 1:3 loop
+    connect(s[k].n, g.p);
+    connect(s[k].p, up[k].p);
+    connect(up[k].n, r.p);
+    connect(s[k].p, low[k].n);
+    connect(low[k].p, l.n);
+  end for;
+  connect(r.n, l.p);
+end Bridge;
+model TwoBridges
+  Bridge a, b;
+end TwoBridges;
+)";
+
+TEST(Network, BridgesFromComponentsFindTheirModes) {
+  constexpr double w = 314.1592653589793, V = 325.0, R = 10.0, L = 0.02, shift = 0.1, stop = 0.02;
+  for (const std::string model : {"Bridge", "TwoBridges"}) {
+    const ModelicaModel loaded = load_modelica(components, "components.mo", {.model_name = model});
+    const Trajectory run = simulate(loaded.model, {.stop = stop, .rtol = 1e-8, .atol = 1e-8});
+    ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+    ASSERT_EQ(run.events().size(), 6u) << model;
+    const double amplitude = std::sqrt(3.0) * V, Z = std::hypot(R, w * L), lag = std::atan2(w * L, R);
+    double i = 0.0, t = 0.0;
+    for (std::size_t k = 0; k <= 6; ++k) {
+      const double next = k < 6 ? (pi / 6 + static_cast<double>(k) * pi / 3 - shift) / w : stop;
+      if (k < 6) {
+        EXPECT_NEAR(run.events()[k].t, next, 1e-12) << k;
+        EXPECT_EQ(run.events()[k].guards.size(), model == "Bridge" ? 2u : 4u) << k;
+      }
+      // highest - lowest peaks in the middle between the instants at which two phases are equal
+      const auto steady = [&](double when) { return amplitude / Z * std::cos(w * when + shift - static_cast<double>(k) * pi / 3 - lag); };
+      i = steady(next) + (i - steady(t)) * std::exp(-R / L * (next - t));
+      t = next;
+      const std::vector<std::string> names = model == "Bridge" ? std::vector<std::string>{"l.i"} : std::vector<std::string>{"a.l.i", "b.l.i"};
+      for (const std::string& name : names) EXPECT_NEAR(run.at(t, name), i, 1e-6 * (1.0 + std::abs(i))) << k;
+    }
+  }
+}
+
+/// Solves A x = b by elimination with pivots; empty if A is singular.
+std::vector<double> solve(std::vector<std::vector<double>> A, std::vector<double> b) {
+  const std::size_t n = b.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t best = k;
+    for (std::size_t i = k + 1; i < n; ++i)
+      if (std::abs(A[i][k]) > std::abs(A[best][k])) best = i;
+    if (std::abs(A[best][k]) < 1e-12) return {};
+    std::swap(A[k], A[best]);
+    std::swap(b[k], b[best]);
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const double factor = A[i][k] / A[k][k];
+      for (std::size_t j = k; j < n; ++j) A[i][j] -= factor * A[k][j];
+      b[i] -= factor * b[k];
+    }
+  }
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t j = k + 1; j < n; ++j) b[k] -= A[k][j] * b[j];
+    b[k] /= A[k][k];
+  }
+  return b;
+}
+
+// Currents that swing flow into nodes with a resistance to the ground each, and diodes join the nodes to a tree: potentials and currents are
+// unique. The reference tries all combinations at each instant.
+TEST(Network, RandomTreesOfDiodesAgreeWithTheSearchOfAllCombinations) {
+  testing::check_property(60, [] {
+    const auto nodes = static_cast<std::size_t>(testing::number_in(2, 7)), diodes = nodes - 1;
+    std::vector<double> conductance, amplitude, frequency, phase;
+    for (std::size_t k = 0; k < nodes; ++k) {
+      conductance.push_back(testing::real_in(0.2, 3.0));
+      amplitude.push_back(testing::real_in(0.5, 3.0));
+      frequency.push_back(testing::real_in(0.5, 4.0));
+      phase.push_back(testing::real_in(0.0, 6.28));
+    }
+    std::vector<std::pair<std::size_t, std::size_t>> ends;  // from, to
+    for (std::size_t k = 0; k < diodes; ++k) {
+      std::size_t a = k + 1, b = static_cast<std::size_t>(testing::number_in(0, static_cast<std::int64_t>(k) + 1));
+      if (testing::number_in(0, 2) == 0) std::swap(a, b);
+      ends.emplace_back(a, b);
+    }
+    Model m("tree");
+    std::vector<Expr> v;
+    for (std::size_t k = 0; k < nodes; ++k) v.push_back(m.variable("v" + std::to_string(k)));
+    std::vector<Expr> balance;
+    for (std::size_t k = 0; k < nodes; ++k) balance.push_back(amplitude[k] * sin(frequency[k] * m.time() + phase[k]) - conductance[k] * v[k]);
+    for (std::size_t k = 0; k < diodes; ++k) {
+      const Diode d(m, "s" + std::to_string(k));
+      const auto [from, to] = ends[k];
+      m.equation(v[from] - v[to] == d.voltage);
+      balance[from] = balance[from] - d.current;
+      balance[to] = balance[to] + d.current;
+    }
+    for (const Expr& sum : balance) m.equation(sum == 0.0);
+    constexpr double stop = 5.0;
+    Simulator run(std::make_shared<CompiledModel>(m, ProgramOptions{.backend = Backend::interpreter}), {.stop = stop, .rtol = 1e-8, .atol = 1e-8});
+    for (int place = 1; place < 40; ++place) {
+      const double t = stop * place / 40.0;
+      run.advance_to(t);
+      RC_LOG() << run.status().message << '\n';
+      RC_ASSERT(run.status().ok());
+      std::vector<double> found;
+      for (unsigned conducting = 0; conducting < (1u << diodes) && found.empty(); ++conducting) {
+        const std::size_t n = nodes + diodes;
+        std::vector<std::vector<double>> A(n, std::vector<double>(n, 0.0));
+        std::vector<double> b(n, 0.0);
+        for (std::size_t k = 0; k < nodes; ++k) {
+          A[k][k] = conductance[k];
+          b[k] = amplitude[k] * std::sin(frequency[k] * t + phase[k]);
+        }
+        for (std::size_t k = 0; k < diodes; ++k) {
+          const auto [from, to] = ends[k];
+          A[from][nodes + k] += 1.0;
+          A[to][nodes + k] -= 1.0;
+          if ((conducting >> k) & 1u)
+            A[nodes + k][from] = 1.0, A[nodes + k][to] = -1.0;
+          else
+            A[nodes + k][nodes + k] = 1.0;
+        }
+        const std::vector<double> x = solve(A, b);
+        bool fits = !x.empty();
+        for (std::size_t k = 0; fits && k < diodes; ++k)
+          fits = (conducting >> k) & 1u ? x[nodes + k] >= -1e-12 : x[ends[k].first] - x[ends[k].second] <= 1e-12;
+        if (fits) found = x;
+      }
+      RC_ASSERT(!found.empty());
+      // the ends of steps satisfy the equations to the tolerance, and conductances are 0.2 at least
+      const std::vector<double> values = run.values();
+      for (std::size_t k = 0; k < nodes; ++k) RC_ASSERT(std::abs(values[k] - found[k]) < 1e-6);
+    }
+  });
 }
 
 }  // namespace

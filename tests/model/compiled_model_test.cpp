@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 #include <saltus/model/compiled_model.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace saltus {
 namespace {
@@ -193,6 +196,54 @@ TEST(Model, StartValuesOfParametersRefuseWhatIsNotKnownBeforeTheRun) {
   EXPECT_THROW(m.start(x, y), ModelError);
   EXPECT_THROW(m.start(x, m.time()), ModelError);
   EXPECT_THROW(m.start(p, p), ModelError);
+}
+
+TEST(CompiledModel, GuardsOfBranchesThatAreNotTakenAreDormant) {
+  Model m("nested");
+  const Expr x = m.variable("x"), v = m.variable("v"), y = m.variable("y");
+  m.equation(der(x) == 1.0);
+  m.equation(der(v) == 1.0);
+  m.equation(der(y) == if_else(x > 0.0, if_else(v > 0.0, Expr(1.0), floor(v)), Expr(3.0)));
+  const CompiledModel compiled(m);
+  const auto guard = [&](const std::string& name) {
+    for (std::size_t k = 0; k < compiled.guards().size(); ++k)
+      if (compiled.guards()[k].name == name) return static_cast<int>(k);
+    throw UsageError(name);
+  };
+  const int outer = guard("x > 0"), inner = guard("v > 0"), low = guard("v falls below an integer"), high = guard("v reaches an integer");
+  const auto sides = [&](const Mode& mode) {
+    return std::vector{compiled.side(mode, outer), compiled.side(mode, inner), compiled.side(mode, low), compiled.side(mode, high)};
+  };
+  const auto dormant = [&](const Mode& mode) {
+    const auto found = compiled.dormant(mode);
+    return std::vector<int>(found.begin(), found.end());
+  };
+  std::vector<int> all{inner, low, high}, rounding{low, high};
+  std::sort(all.begin(), all.end());
+  std::sort(rounding.begin(), rounding.end());
+  Mode mode = compiled.initial_mode();
+  EXPECT_EQ(sides(mode), (std::vector{-1, 0, 0, 0}));
+  EXPECT_EQ(dormant(mode), all);
+  EXPECT_TRUE(compiled.follow(mode, inner, 0.5, +1));
+  EXPECT_FALSE(compiled.follow(mode, inner, 0.5, +1));
+  compiled.set_side(mode, outer, +1);
+  EXPECT_EQ(sides(mode), (std::vector{+1, +1, 0, 0}));
+  EXPECT_EQ(dormant(mode), rounding);
+  EXPECT_TRUE(compiled.follow(mode, low, -3.5, -1));  // v - 0 = -3.5
+  EXPECT_FALSE(compiled.follow(mode, high, 4.5, +1));
+  compiled.set_side(mode, inner, -1);
+  EXPECT_EQ(sides(mode), (std::vector{+1, -1, +1, +1}));
+  EXPECT_TRUE(dormant(mode).empty());
+  EXPECT_NE(compiled.describe(mode).find("floor(v) = -4"), std::string::npos) << compiled.describe(mode);
+  // on the surface x = 0 both branches are at work
+  mode.sliding = {outer};
+  EXPECT_EQ(sides(mode), (std::vector{0, -1, +1, +1}));
+  // what differs in guards that nobody asks for changes nothing
+  Mode a = compiled.initial_mode(), b = a;
+  compiled.set_side(b, inner, +1);
+  EXPECT_TRUE(compiled.same_equations(a, b));
+  compiled.set_side(b, outer, +1);
+  EXPECT_FALSE(compiled.same_equations(a, b));
 }
 
 }  // namespace

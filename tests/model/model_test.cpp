@@ -106,7 +106,7 @@ TEST(Validation, ATransitionNeedsASuccessor) {
 }
 
 TEST(Validation, AnEmptyModelSaysSo) {
-  EXPECT_NE(error_of([&] { CompiledModel c(Model("nothing")); }).find("has no variables"), std::string::npos);
+  EXPECT_NE(error_of([&] { CompiledModel c(Model("nothing")); }).find("model 'nothing' is empty"), std::string::npos);
 }
 
 }  // namespace

@@ -100,11 +100,16 @@ class HybridSystem {
   /// unknowns), and its guards are followed by two for each surface on which it slides, the weight of the field on the positive side and
   /// one minus it, and by one for each contact, positive while the contact holds. The surface is left where one of them becomes negative.
   virtual System& system(const Mode& mode) = 0;
-  /// Whether the equations and guards of two modes are the same functions, and system() gives the same object for both: they differ in discrete values and sides of
-  /// guards alone. Integration then goes on through an event as if nothing had happened. Default: no.
+  /// Whether the equations and guards of two modes are the same functions (those that are watched in one of them), and system() gives the same object for both:
+  /// they differ in discrete values and sides of guards alone. Integration then goes on through an event as if nothing had happened. Default: no.
   virtual bool same_equations(const Mode& /*a*/, const Mode& /*b*/) const { return false; }
-  /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode.
+  /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode: it is not watched.
   virtual int side(const Mode& mode, int guard) const = 0;
+  /// Guards without a meaning in this mode that may get one when others change their sides: relations in branches that are not taken. At
+  /// every event they are locked where the solution is, before anybody can ask for them. Default: none. Valid until the next call.
+  virtual std::span<const int> dormant(const Mode& /*mode*/) const { return {}; }
+  /// Locks a dormant guard that has this value and goes to this side. Returns whether that is new.
+  virtual bool follow(Mode& mode, int guard, double value, int side) const;
   /// Locks a guard on a side. For a rounding, leaving its interval downwards or upwards moves to the next integer.
   virtual void set_side(Mode& mode, int guard, int side) const = 0;
   /// The side to take where a guard vanishes identically (x >= 0 is true on the surface, x > 0 is not).

@@ -28,6 +28,8 @@ class CompiledModel final : public HybridSystem {
   bool same_equations(const Mode& a, const Mode& b) const override;
   int side(const Mode& mode, int guard) const override;
   void set_side(Mode& mode, int guard, int side) const override;
+  std::span<const int> dormant(const Mode& mode) const override;
+  bool follow(Mode& mode, int guard, double value, int side) const override;
   int resting_side(const Mode& mode, int guard) const override;
   bool can_stay_on_surfaces(const Mode& mode) override;
   double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
@@ -36,6 +38,9 @@ class CompiledModel final : public HybridSystem {
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
 
+  /// Whether there is nothing to integrate: there are no variables, or all of them follow from discrete values and relations by explicit
+  /// equations. The systems then carry one variable of their own that stands still and is not observed.
+  bool stands_still() const;
   /// Parameters with the values that were compiled in.
   std::vector<std::pair<std::string, double>> parameters() const;
 

@@ -233,6 +233,7 @@ struct ModelData {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   std::unordered_map<std::string, Declared> names;
   Expr time;
+  Expr still;  ///< stands still: what systems integrate where the model has nothing to integrate
   std::vector<Expr> variables;
   std::vector<VariableInfo> variable_info;
   std::vector<Parameter> parameters;

@@ -31,8 +31,8 @@ void print_list(std::ostream& out, std::size_t count, std::size_t most, Line lin
 std::string place(const SourceLocation& where) { return where.known() ? "  (" + to_string(where) + ")" : ""; }
 
 std::string variable_line(const VariableInfo& v) {
-  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.unit.empty() ? "" : " ", v.unit, v.fixed ? ", fixed" : "");
-  if (!v.description.empty()) text += "  \"" + v.description + "\"";
+  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.unit->empty() ? "" : " ", *v.unit, v.fixed ? ", fixed" : "");
+  if (!v.description->empty()) text += "  \"" + *v.description + "\"";
   return text + place(v.where);
 }
 

@@ -82,11 +82,11 @@ std::string name_of_shading(const Trajectory& run) {
   return std::string(sliding ? "sliding" : "") + (sliding && contact ? ", " : "") + (contact ? "contact" : "");
 }
 
-std::string label(const VariableInfo& v) { return v.unit.empty() ? v.name : v.name + " [" + v.unit + "]"; }
+std::string label(const VariableInfo& v) { return v.unit->empty() ? v.name : v.name + " [" + *v.unit + "]"; }
 
 /// The names of a panel's curves and their unit, as far as there is room.
 std::string panel_label(const Trajectory& run, const std::vector<std::size_t>& columns) {
-  const std::string& unit = run.variables()[columns.front()].unit;
+  const std::string& unit = *run.variables()[columns.front()].unit;
   std::string text;
   for (const std::size_t c : columns) text += (text.empty() ? "" : ", ") + run.variables()[c].name;
   if (text.size() > 24) text.clear();
@@ -136,7 +136,7 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
     if (panel == panels.end()) panels.push_back({c});
     else panel->push_back(c);
     longest = std::max(longest, run.variables()[c].name.size());
-    units = units || !unit.empty();
+    units = units || !unit->empty();
   }
 
   std::string script = terminal(file, phase ? 2 : static_cast<int>(panels.size())) + "\n";

@@ -2,6 +2,7 @@
 // the first). Implement it by hand for foreign models; CompiledModel provides it for recorded ones.
 #pragma once
 
+#include <saltus/base/rare.hpp>
 #include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/system.hpp>
 
@@ -27,6 +28,7 @@ struct Mode {
   bool operator==(const Mode&) const = default;
 };
 
+/// Kept once for every variable of a model: what most of them do not have takes no room.
 struct VariableInfo {
   std::string name;
   double start = 0.0;
@@ -34,9 +36,9 @@ struct VariableInfo {
   double nominal = 1.0;
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  std::string unit = {};
-  std::string description = {};
-  SourceLocation where = {};
+  Rare<std::string> unit = {};
+  Rare<std::string> description = {};
+  Rare<SourceLocation> where = {};
 };
 
 /// What happens where both sides of a surface push towards it.

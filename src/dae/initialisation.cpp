@@ -147,7 +147,7 @@ class Initialiser {
     for (std::size_t k = n_; k < std::min(result_.X.size(), values_.X.size()); ++k) result_.X[k] = values_.X[k];
     const auto solver =
         values_.index_one ? values_.index_one : std::make_shared<IndexOneSolver>(s_, values_.structure);
-    IndexOneStart answer = solver->solve(system_, t_, result_.X, typical_sizes(), values_.time_scale);
+    IndexOneStart answer = solver->solve(system_, values_.structure, t_, result_.X, values_.variable_scale, values_.time_scale);
     if (!answer.solved) return false;
     result_.iterations = answer.iterations;
     result_.steps = std::move(answer.corrections);

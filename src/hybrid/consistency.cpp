@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
+#include <saltus/dae/sequential_jacobian.hpp>
 #include <saltus/dae/solution_series.hpp>
 
 #include <algorithm>
@@ -40,7 +41,14 @@ Failure describe(const Initialisation& result, const System& system) {
 
 Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x) {
   const auto [it, fresh] = analyses_.try_emplace(&system.structure());
-  if (fresh) it->second.values = characteristic_values(system, t, x);
+  if (!fresh) return it->second;
+  CharacteristicValues& values = it->second.values = characteristic_values(system, t, x);
+  // Large modes without hidden constraints: slopes that are found by a linear system need no guess, and the analysis has been made.
+  if (values.index_one && system.structure().constant_mass) std::vector<double>().swap(values.X);
+  if (values.index_one && !SequentialJacobian::order(system.structure(), values.structure).empty()) {
+    values.structure.blocks = {};
+    std::vector<int>().swap(values.structure.equation_offset);
+  }
   return it->second;
 }
 

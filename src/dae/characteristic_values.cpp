@@ -318,7 +318,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   StructuredResult point;
   if (!dense && deepest == 0) {
     result.index_one = std::make_shared<IndexOneSolver>(s, structure);
-    point.converged = point.finite = result.index_one->solve(system, structure, t, X, {}, solve.time_scale).solved;
+    point.converged = point.finite = result.index_one->solve(system, structure, t, std::span(X).first(n), std::span(X).subspan(n, n), {}, solve.time_scale).solved;
     // otherwise: with nothing to differentiate, the differentiated variables are free to choose
     for (int j = 0; !point.converged && j < s.variables; ++j) {
       solve.scale.push_back(std::abs(system.nominal(j)));

@@ -44,11 +44,10 @@ IndexOneSolver::IndexOneSolver(const Structure& structure, const StructuralAnaly
   factors_->lu.set_pattern(factors_->jacobian.pattern(), std::vector<char>(analysis.variable_offset.size(), 1));
 }
 
-IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& analysis, double t, std::span<double> X,
-                                    std::span<const double> scale, double time_scale) {
+IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& analysis, double t, std::span<double> x,
+                                    std::span<double> xp, std::span<const double> scale, double time_scale) {
   const Structure& s = system.structure();
   const auto n = static_cast<std::size_t>(s.variables);
-  const std::span<double> x = X.first(n), xp = X.subspan(n, n);
   const auto differential = [&](int j) { return analysis.variable_offset[j] > 0; };
   std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), b(n);
   // G z = b; take(j, z_j) for all variables
@@ -95,7 +94,7 @@ IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& an
   const bool regular = solve_for([&](int j, double slope) {
     if (!differential(j)) xp[j] = -slope;
   });
-  result.solved = regular && all_finite(X.first(2 * n));
+  result.solved = regular && all_finite(x) && all_finite(xp);
   return result;
 }
 

@@ -25,12 +25,12 @@ class IndexOneSolver {
   /// Whether equations are solved one after the other: nothing but the matching and the offsets of the variables is needed of the analysis.
   bool sequential() const { return !order_.empty(); }
 
-  /// Keeps the values of the differentiated variables in X = (x, x'), finds those of the others and all of x'. `scale`
+  /// Keeps the values of the differentiated variables in x, finds those of the others and all of x'. `scale`
   /// are typical sizes of x (one each; none: the nominal values), x' is measured by them over `time_scale`. Newton's
-  /// method without damping, from what X holds; not solved if it does not converge at once, or values are not finite.
+  /// method without damping, from what x and xp hold; not solved if it does not converge at once, or values are not finite.
   /// `system` must have the structure, and `analysis` be the one, that were given.
-  IndexOneStart solve(System& system, const StructuralAnalysis& analysis, double t, std::span<double> X,
-                      std::span<const double> scale, double time_scale);
+  IndexOneStart solve(System& system, const StructuralAnalysis& analysis, double t, std::span<double> x,
+                      std::span<double> xp, std::span<const double> scale, double time_scale);
 
  private:
   struct Factors {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
-#include <saltus/dae/sequential_jacobian.hpp>
 #include <saltus/dae/solution_series.hpp>
 
 #include <algorithm>
@@ -43,11 +42,10 @@ Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<
   const auto [it, fresh] = analyses_.try_emplace(&system.structure());
   if (!fresh) return it->second;
   CharacteristicValues& values = it->second.values = characteristic_values(system, t, x);
-  // Large modes without hidden constraints: slopes that are found by a linear system need no guess, and the analysis has been made.
-  if (values.index_one && system.structure().constant_mass) std::vector<double>().swap(values.X);
-  if (values.index_one && !SequentialJacobian::order(system.structure(), values.structure).empty()) {
+  // Large modes without hidden constraints: slopes that are found by a linear system need no guess, and nobody asks for the blocks.
+  if (values.index_one && values.certificate.valid) {
+    if (system.structure().constant_mass) std::vector<double>().swap(values.X);
     values.structure.blocks = {};
-    std::vector<int>().swap(values.structure.equation_offset);
   }
   return it->second;
 }
@@ -106,7 +104,9 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   if (cause != Cause::start && find_by_stages(analysis, system, t, cause, x, xp)) return check_finite(system, t, x, "value");
   std::vector<double> series;
   bool all_slopes = false;
-  if (cause == Cause::mode_change) {
+  if (cause != Cause::start && initialise_in_place(system, t, analysis.values, x, xp)) {
+    all_slopes = true;
+  } else if (cause == Cause::mode_change) {
     Jump result = jump(system, t, x, analysis.values);
     if (!result.ok()) return {StatusCode::initialisation_failed, result.message, {}};
     x = std::move(result.x);
@@ -180,7 +180,11 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, C
 void Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
   const auto it = analyses_.find(&system.structure());
   if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return;
-  if (project_by_stages(it->second, system, t, x, xp, 1)) {
+  if (it->second.values.index_one) {
+    const std::vector<double> slopes(xp.begin(), xp.end());
+    if (initialise_in_place(system, t, it->second.values, x, xp)) return;
+    std::copy(slopes.begin(), slopes.end(), xp.begin());
+  } else if (project_by_stages(it->second, system, t, x, xp, 1)) {
     std::copy_n(X_.begin(), x.size(), x.begin());
     std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
     return;

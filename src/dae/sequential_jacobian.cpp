@@ -56,9 +56,9 @@ double SequentialJacobian::inverse_norm(std::span<const float> row_scale, std::s
                                         std::vector<double>& workspace) const {
   const auto n = static_cast<std::size_t>(state_.pattern.columns);
   if (n == 0) return 0.0;
-  workspace.resize(3 * n);
-  const std::span<double> b = std::span(workspace).first(n), y = std::span(workspace).subspan(n, n),
-                          sign = std::span(workspace).subspan(2 * n, n);
+  workspace.resize(2 * n);
+  const std::span<double> b = std::span(workspace).first(n), y = std::span(workspace).subspan(n, n);
+  std::vector<bool> negative(n);
   const auto apply = [&] {  // y := A^-1 b; its norm
     double norm = 0.0;
     for (std::size_t i = 0; i < n; ++i) b[i] /= static_cast<double>(row_scale[i]);
@@ -70,16 +70,15 @@ double SequentialJacobian::inverse_norm(std::span<const float> row_scale, std::s
   };
   std::ranges::fill(b, 1.0 / static_cast<double>(n));
   double norm = apply();
-  std::ranges::fill(sign, 0.0);
   for (int round = 0; round < 5 && n > 1; ++round) {
-    bool same = true;
+    bool same = round > 0;
     for (std::size_t j = 0; j < n; ++j) {
-      const double now = y[j] < 0.0 ? -1.0 : 1.0;
-      same = same && now == sign[j];
-      sign[j] = now;
+      const bool now = y[j] < 0.0;
+      same = same && now == negative[j];
+      negative[j] = now;
+      y[j] = (now ? -1.0 : 1.0) / static_cast<double>(column_scale[j]);
     }
     if (same) break;
-    for (std::size_t j = 0; j < n; ++j) y[j] = sign[j] / static_cast<double>(column_scale[j]);
     solve_transposed(y, b);
     std::size_t largest = 0;
     double mean = 0.0;

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hybrid/large_modes.hpp"
+
 namespace saltus {
 
 namespace {
@@ -21,7 +23,7 @@ constexpr double vanished = 1e-9;
 constexpr int largest_dense_watch = 30;
 // Large modes are looked at now and then only: a factorisation per step would be felt. Very large ones give the memory back in between.
 constexpr int large_mode = 200, large_mode_interval = 10;
-constexpr int very_large_mode = 10000, very_large_mode_interval = 50;
+constexpr int very_large_mode_interval = 50;
 
 float inverse_power_of_two_near(double value) {
   constexpr double most = 100.0;
@@ -86,11 +88,10 @@ RegularityWatch::Reading RegularityWatch::read_jacobian(double t, std::span<cons
   Fx_.resize(s.state_pattern.row.size());
   Fxp_.resize(s.derivative_pattern.row.size());
   system_->jacobian(t, x, xp, Fx_, Fxp_);
+  give_back({&x_, &xp_});
   const Reading reading = !order_.empty() ? read_sequential() : read_factors();
-  if (s.variables > very_large_mode) {
-    lu_.release_factors();
-    for (auto* list : {&Fx_, &Fxp_, &entries_, &work_}) std::vector<double>().swap(*list);
-  }
+  if (s.variables > very_large_mode) lu_.release_factors();
+  give_back({&Fx_, &Fxp_, &entries_, &work_});
   return reading;
 }
 
@@ -98,7 +99,8 @@ RegularityWatch::Reading RegularityWatch::read_sequential() {
   const SequentialJacobian jacobian(system_->structure(), values_->structure, order_, Fx_, Fxp_);
   if (row_scale_.empty()) scale_jacobian([&](auto visit) { jacobian.for_each(visit); });
   const int sign = jacobian.determinant_sign();
-  return sign == 0 ? Reading{0.0, 0} : Reading{1.0 / jacobian.inverse_norm(row_scale_, column_scale_, work_), sign};
+  const double norm = sign == 0 ? 0.0 : jacobian.inverse_norm(row_scale_, column_scale_, work_);
+  return norm > 0.0 && std::isfinite(norm) ? Reading{1.0 / norm, sign} : Reading{0.0, 0};
 }
 
 RegularityWatch::Reading RegularityWatch::read_factors() {
@@ -143,8 +145,7 @@ RegularityWatch::Reading RegularityWatch::read_at(const DensePolynomial& dense, 
   dense.evaluate(t, x_);
   dense.derivative(t, xp_);
   const Reading reading = read(t, x_, xp_);
-  if (dense.variables > very_large_mode)
-    for (auto* list : {&x_, &xp_}) std::vector<double>().swap(*list);
+  give_back({&x_, &xp_});
   return reading;
 }
 

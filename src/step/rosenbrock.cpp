@@ -36,6 +36,9 @@ class Rosenbrock final : public Stepper {
   std::span<const double> x() const override { return x1_; }
   std::span<const double> xp() const override { return xp_; }
   const DensePolynomial& dense() override;
+  void forget_dense() override {
+    if (x0_.size() >= large) std::vector<double>().swap(dense_.c);
+  }
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
   std::string linear_algebra() const override { return matrix_.description(); }
@@ -56,6 +59,8 @@ class Rosenbrock final : public Stepper {
   double* stage(int i) { return dense_.c.data() + static_cast<std::size_t>(i) * x0_.size(); }
   Stages stages() const { return {dense_.c.data(), x0_.size()}; }
   double error_ratio() const;
+  template <class Atol>
+  double error_ratio(Atol atol) const;
   int worst() const;
   void end_slopes();
   void hold_still();
@@ -90,7 +95,7 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
     throw UsageError(tableau_.name +
                      ": F must be affine in x' with a constant matrix; choose a Radau method for this mode");
   check_start(tableau_.name, structure, point);
-  tolerances_.set(options_, structure.variables);
+  tolerances_.set(options_, structure.variables, structure.variables < static_cast<int>(large));
   matrix_.set_structure(structure);
   system_ = &system;
   structure_ = &structure;
@@ -244,12 +249,19 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
 
 /// In lanes that the compiler can put side by side; all values are finite.
 double Rosenbrock::error_ratio() const {
+  const double *atol = tolerances_.atol(), all = *atol;
+  return tolerances_.one_for_all() ? error_ratio([all](std::size_t) { return all; })
+                                   : error_ratio([atol](std::size_t j) { return atol[j]; });
+}
+
+template <class Atol>
+double Rosenbrock::error_ratio(Atol atol) const {
   constexpr std::size_t lanes = 4;
   const std::size_t n = x0_.size();
-  const double *last = dense_.c.data() + n * static_cast<std::size_t>(tableau_.stages - 1), *atol = tolerances_.atol();
+  const double *last = dense_.c.data() + n * static_cast<std::size_t>(tableau_.stages - 1);
   const double rtol = tolerances_.rtol();
   const auto ratio = [&](std::size_t j) {
-    return std::abs(last[j]) / (atol[j] + rtol * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
+    return std::abs(last[j]) / (atol(j) + rtol * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
   };
   double largest[lanes] = {};
   std::size_t j = 0;
@@ -349,6 +361,7 @@ void Rosenbrock::end_slopes() {
 
 /// Replaces the stages by the coefficients, piece by piece.
 const DensePolynomial& Rosenbrock::dense() {
+  if (dense_.c.empty()) hold_still();  // it has been given back
   if (dense_ready_) return dense_;
   dense_ready_ = true;
   dense_.t0 = t0_;

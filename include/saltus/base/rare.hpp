@@ -1,46 +1,43 @@
 // Rare: a member that few objects of many use. It takes the room of a pointer.
 #pragma once
 
-#include <concepts>
-#include <memory>
-#include <type_traits>
+#include <atomic>
 #include <utility>
 
 namespace saltus {
 
-/// A T that is mostly T(): that value is not stored at all. Made from what a T is made from, read by `*` and `->` or where a T is asked
-/// for.
+/// A T that is mostly T(): that value is not stored at all, and copies of another one share it. Read by `*` and `->`; to change it, assign a
+/// whole T.
 template <class T>
 class Rare {
  public:
   Rare() = default;
-  template <class U>
-    requires(std::convertible_to<U &&, T> && !std::same_as<std::remove_cvref_t<U>, Rare>)
-  Rare(U&& value) {
-    T whole = std::forward<U>(value);
-    if (!(whole == T())) value_ = std::make_unique<T>(std::move(whole));
+  Rare(T value) : shared_(value == T() ? nullptr : new Shared{std::move(value)}) {}
+  Rare(const Rare& other) : shared_(other.shared_) {
+    if (shared_) shared_->owners.fetch_add(1, std::memory_order_relaxed);
   }
-  Rare(const Rare& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
-  Rare(Rare&&) noexcept = default;
-  Rare& operator=(const Rare& other) { return *this = Rare(other); }
-  Rare& operator=(Rare&&) noexcept = default;
-  ~Rare() = default;
+  Rare(Rare&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
+  Rare& operator=(Rare other) noexcept {
+    std::swap(shared_, other.shared_);
+    return *this;
+  }
+  ~Rare() {
+    if (shared_ && shared_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared_;
+  }
 
   const T& operator*() const {
     static const T none{};
-    return value_ ? *value_ : none;
+    return shared_ ? shared_->value : none;
   }
   const T* operator->() const { return &**this; }
-  operator const T&() const { return **this; }
-  friend bool operator==(const Rare& a, const Rare& b) { return *a == *b; }
-  template <class U>
-    requires(!std::same_as<U, Rare>)
-  friend bool operator==(const Rare& a, const U& b) {
-    return *a == b;
-  }
+  bool operator==(const Rare& other) const { return **this == *other; }
 
  private:
-  std::unique_ptr<T> value_;
+  struct Shared {
+    T value;
+    std::atomic<int> owners = 1;
+  };
+  Shared* shared_ = nullptr;
 };
 
 }  // namespace saltus

@@ -28,17 +28,24 @@ struct Mode {
   bool operator==(const Mode&) const = default;
 };
 
-/// Kept once for every variable of a model: what most of them do not have takes no room.
+/// What only some variables have.
+struct VariableDetails {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  std::string unit = {};
+  std::string description = {};
+  SourceLocation where = {};
+
+  bool operator==(const VariableDetails&) const = default;
+};
+
+/// There are as many as a model has variables, which may be very many: details take room only where there are any.
 struct VariableInfo {
   std::string name;
   double start = 0.0;
   bool fixed = false;  ///< the start value must be kept by initialisation
   double nominal = 1.0;
-  double min = -std::numeric_limits<double>::infinity();
-  double max = std::numeric_limits<double>::infinity();
-  Rare<std::string> unit = {};
-  Rare<std::string> description = {};
-  Rare<SourceLocation> where = {};
+  Rare<VariableDetails> details = {};  ///< read by details->unit and so on
 };
 
 /// What happens where both sides of a surface push towards it.

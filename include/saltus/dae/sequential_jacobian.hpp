@@ -53,7 +53,7 @@ class SequentialJacobian {
   int determinant_sign() const;
 
   /// An estimate of the 1-norm of A^-1, A = diag(row_scale) G diag(column_scale), G regular (N. J. Higham, ACM Trans. Math. Softw. 14
-  /// (1988) 381-396, algorithm 4.1). The workspace gets three times as many values as there are variables.
+  /// (1988) 381-396, algorithm 4.1). The workspace gets two values for each variable.
   double inverse_norm(std::span<const float> row_scale, std::span<const float> column_scale, std::vector<double>& workspace) const;
 
  private:

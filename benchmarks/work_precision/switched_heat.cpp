@@ -42,7 +42,7 @@ class Rod final : public System {
     x.rows = x.columns = xp.rows = xp.columns = 2 * cells_;
     x.start.reserve(static_cast<std::size_t>(2 * cells_) + 1);
     xp.start.reserve(static_cast<std::size_t>(2 * cells_) + 1);
-    x.row.reserve(static_cast<std::size_t>(4 * cells_));
+    x.row.reserve(static_cast<std::size_t>(5 * cells_));
     xp.row.reserve(static_cast<std::size_t>(cells_));
     for (int i = 0; i < cells_; ++i) {
       x.row.push_back(2 * i + 1);

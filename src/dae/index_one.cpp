@@ -21,8 +21,8 @@ bool all_finite(std::span<const double> values) {
 
 /// Whether every residual is what rounding of its terms explains.
 bool only_rounding(const Structure& s, std::span<const double> residual, std::span<const double> Fx,
-                   std::span<const double> Fxp, std::span<const double> x, std::span<const double> xp) {
-  std::vector<double> terms(residual.size(), 0.0);
+                   std::span<const double> Fxp, std::span<const double> x, std::span<const double> xp, std::span<double> terms) {
+  std::ranges::fill(terms, 0.0);
   const auto add = [&](const SparsePattern& p, std::span<const double> entries, std::span<const double> values) {
     for (int j = 0; j < p.columns; ++j)
       for (int k = p.start[j]; k < p.start[j + 1]; ++k) terms[p.row[k]] += std::abs(entries[k] * values[j]);
@@ -49,7 +49,10 @@ IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& an
   const Structure& s = system.structure();
   const auto n = static_cast<std::size_t>(s.variables);
   const auto differential = [&](int j) { return analysis.variable_offset[j] > 0; };
-  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), b(n);
+  const std::size_t nx = s.state_pattern.row.size(), nxp = s.derivative_pattern.row.size();
+  std::vector<double> room(nx + nxp + 2 * n);
+  const std::span<double> Fx = std::span(room).first(nx), Fxp = std::span(room).subspan(nx, nxp),
+                          b = std::span(room).subspan(nx + nxp, n), terms = std::span(room).last(n);
   // G z = b; take(j, z_j) for all variables
   const auto solve_for = [&](auto take) {
     if (sequential()) return SequentialJacobian(s, analysis, order_, Fx, Fxp).solve(b, take);
@@ -69,7 +72,7 @@ IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& an
     system.residual(t, x, xp, b);
     system.jacobian(t, x, xp, Fx, Fxp);
     if (!all_finite(b)) return result;
-    last = only_rounding(s, b, Fx, Fxp, x, xp);
+    last = only_rounding(s, b, Fx, Fxp, x, xp, terms);
     double largest = 0.0;
     const bool regular = factorise() && solve_for([&](int j, double correction) {
       double& value = differential(j) ? xp[j] : x[j];

@@ -52,7 +52,7 @@ void SequentialJacobian::solve_transposed(std::span<const double> c, std::span<d
   }
 }
 
-double SequentialJacobian::inverse_norm(std::span<const float> row_scale, std::span<const float> column_scale,
+double SequentialJacobian::inverse_norm(std::span<const std::int8_t> rows, std::span<const std::int8_t> columns,
                                         std::vector<double>& workspace) const {
   const auto n = static_cast<std::size_t>(state_.pattern.columns);
   if (n == 0) return 0.0;
@@ -61,9 +61,9 @@ double SequentialJacobian::inverse_norm(std::span<const float> row_scale, std::s
   std::vector<bool> negative(n);
   const auto apply = [&] {  // y := A^-1 b; its norm
     double norm = 0.0;
-    for (std::size_t i = 0; i < n; ++i) b[i] /= static_cast<double>(row_scale[i]);
+    for (std::size_t i = 0; i < n; ++i) b[i] *= power_of_two(static_cast<std::int8_t>(-rows[i]));
     solve(b, [&](int j, double z) {
-      y[j] = z / static_cast<double>(column_scale[j]);
+      y[j] = z * power_of_two(static_cast<std::int8_t>(-columns[j]));
       norm += std::abs(y[j]);
     });
     return norm;
@@ -76,14 +76,14 @@ double SequentialJacobian::inverse_norm(std::span<const float> row_scale, std::s
       const bool now = y[j] < 0.0;
       same = same && now == negative[j];
       negative[j] = now;
-      y[j] = (now ? -1.0 : 1.0) / static_cast<double>(column_scale[j]);
+      y[j] = (now ? -1.0 : 1.0) * power_of_two(static_cast<std::int8_t>(-columns[j]));
     }
     if (same) break;
     solve_transposed(y, b);
     std::size_t largest = 0;
     double mean = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
-      b[i] /= static_cast<double>(row_scale[i]);
+      b[i] *= power_of_two(static_cast<std::int8_t>(-rows[i]));
       mean += b[i];
       if (std::abs(b[i]) > std::abs(b[largest])) largest = i;
     }

@@ -447,10 +447,10 @@ double reciprocal_condition(const SparsePattern& pattern, std::span<const double
 
 double reciprocal_condition(const SequentialJacobian& jacobian, std::size_t n) {
   if (jacobian.determinant_sign() == 0) return 0.0;
-  const std::vector<float> ones(n, 1.0F);
+  const std::vector<std::int8_t> unscaled(n, 0);
   std::vector<double> sums(n, 0.0), workspace;
   jacobian.for_each([&](int, int j, double value) { sums[j] += std::abs(value); });
-  const double result = 1.0 / (*std::ranges::max_element(sums) * jacobian.inverse_norm(ones, ones, workspace));
+  const double result = 1.0 / (*std::ranges::max_element(sums) * jacobian.inverse_norm(unscaled, unscaled, workspace));
   return std::isfinite(result) ? result : 0.0;
 }
 

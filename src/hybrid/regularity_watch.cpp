@@ -25,9 +25,10 @@ constexpr int largest_dense_watch = 30;
 constexpr int large_mode = 200, large_mode_interval = 10;
 constexpr int very_large_mode_interval = 50;
 
-float inverse_power_of_two_near(double value) {
-  constexpr double most = 100.0;
-  return value > 0.0 && std::isfinite(value) ? static_cast<float>(std::exp2(-std::clamp(std::round(std::log2(value)), -most, most))) : 1.0F;
+/// The exponent of the power of two that brings a value near 1.
+std::int8_t inverse_exponent(double value) {
+  constexpr double most = 120.0;
+  return value > 0.0 && std::isfinite(value) ? static_cast<std::int8_t>(-std::clamp(std::round(std::log2(value)), -most, most)) : std::int8_t{0};
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ RegularityWatch::Reading RegularityWatch::read_factors() {
   for (int j = 0; j < p.columns; ++j) {
     double sum = 0.0;
     for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
-      entries_[k] *= static_cast<double>(row_scale_[p.row[k]]) * static_cast<double>(column_scale_[j]);
+      entries_[k] *= power_of_two(row_scale_[p.row[k]]) * power_of_two(column_scale_[j]);
       sum += std::abs(entries_[k]);
     }
     largest = std::max(largest, sum);
@@ -128,14 +129,14 @@ template <class ForEach>
 void RegularityWatch::scale_jacobian(ForEach for_each) {
   const auto n = static_cast<std::size_t>(system_->structure().variables);
   std::vector<double> largest(n, 0.0);
-  const auto inverse = [&](std::vector<float>& scale) {
+  const auto inverse = [&](std::vector<std::int8_t>& scale) {
     scale.resize(n);
-    std::ranges::transform(largest, scale.begin(), inverse_power_of_two_near);
+    std::ranges::transform(largest, scale.begin(), inverse_exponent);
   };
   for_each([&](int i, int, double value) { largest[i] = std::max(largest[i], std::abs(value)); });
   inverse(row_scale_);
   std::ranges::fill(largest, 0.0);
-  for_each([&](int i, int j, double value) { largest[j] = std::max(largest[j], std::abs(value) * static_cast<double>(row_scale_[i])); });
+  for_each([&](int i, int j, double value) { largest[j] = std::max(largest[j], std::abs(value) * power_of_two(row_scale_[i])); });
   inverse(column_scale_);
 }
 

@@ -6,6 +6,7 @@
 #include <saltus/linalg/lu.hpp>
 #include <saltus/step/dense_polynomial.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -61,7 +62,7 @@ class RegularityWatch {
   std::unique_ptr<SystemJacobian> jacobian_;  // by factors
   SparseLu lu_;
   std::vector<double> Fx_, Fxp_, entries_, x_, xp_, work_;
-  std::vector<float> row_scale_, column_scale_;  // powers of two
+  std::vector<std::int8_t> row_scale_, column_scale_;  // exponents of powers of two
   Reading last_;
   double first_margin_ = 0.0, checked_margin_ = 0.0, time_ = 0.0;
   double last_time_ = 0.0, slope_ = 0.0;  // of the last reading, and how the margin changed up to there

@@ -272,10 +272,8 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
     });
   inverse_.assign(pivots, Scalar(0));
   direct_ = pivots == 0 && kind_ != MatrixKind::banded;
-  work_.assign(direct_ ? 0 : static_cast<std::size_t>(rest_), Scalar(0));
-  saved_.assign(pivots, Scalar(0));
-  rest_row_.resize(work_.size());
-  rest_col_.resize(work_.size());
+  rest_row_.resize(direct_ ? 0 : static_cast<std::size_t>(rest_));
+  rest_col_.resize(rest_row_.size());
   if (!direct_)
     for (std::size_t k = 0; k < n; ++k) {
       if (row_place[k] >= 0) rest_row_[row_place[k]] = static_cast<int>(k);
@@ -350,20 +348,25 @@ bool BasicStructuredLu<Scalar>::factorise(std::span<const Scalar> values) {
 }
 
 template <class Scalar>
-void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b) const {
+void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b, std::span<Scalar> workspace) const {
   const auto solve_rest = [this](std::span<Scalar> v) {
     if (kind_ == MatrixKind::banded) return banded_.solve(v);
     kind_ == MatrixKind::dense ? dense_.solve(v) : sparse_.solve(v);
   };
   if (direct_) return solve_rest(b);
-  for (std::size_t q = 0; q < saved_.size(); ++q) saved_[q] = b[pivot_row_[q]] * inverse_[q];
+  if (workspace.size() < b.size()) {
+    workspace_.resize(b.size());
+    workspace = workspace_;
+  }
+  const std::span<Scalar> work = workspace.first(rest_row_.size()), saved = workspace.subspan(work.size(), pivot_row_.size());
+  for (std::size_t q = 0; q < saved.size(); ++q) saved[q] = b[pivot_row_[q]] * inverse_[q];
   column_parts_.subtract(
-      work_.size(), saved_.data(), [&](std::size_t i) { return b[rest_row_[i]]; },
-      [&](std::size_t i, const Scalar& value) { work_[i] = value; });
-  solve_rest(work_);
-  for (std::size_t j = 0; j < work_.size(); ++j) b[rest_col_[j]] = work_[j];
+      work.size(), saved.data(), [&](std::size_t i) { return b[rest_row_[i]]; },
+      [&](std::size_t i, const Scalar& value) { work[i] = value; });
+  solve_rest(work);
+  for (std::size_t j = 0; j < work.size(); ++j) b[rest_col_[j]] = work[j];
   row_parts_.subtract(
-      saved_.size(), work_.data(), [&](std::size_t q) { return saved_[q]; },
+      saved.size(), work.data(), [&](std::size_t q) { return saved[q]; },
       [&](std::size_t q, const Scalar& value) { b[pivot_column_[q]] = value; });
 }
 

@@ -235,7 +235,7 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
     }
     if (const double hd = h * tableau_.d[i]; hd != 0.0 && !autonomous_)
       for (std::size_t j = 0; j < n; ++j) v[j] += hd * Ft_[j];
-    matrix_.solve(v);
+    matrix_.solve(v, yp_);
   }
   const double* last = stage(s - 1);
   for (std::size_t j = 0; j < n; ++j) x1_[j] = y_[j] - last[j];

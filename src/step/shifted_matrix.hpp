@@ -22,8 +22,8 @@ class ShiftedMatrix {
   /// workspace of entries() numbers, if given, saves memory: nothing is kept there.
   bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp, std::span<Scalar> workspace = {});
   std::size_t entries() const { return lu_.pattern().row.size(); }
-  /// b := (c F_x' + F_x)^{-1} b.
-  void solve(std::span<Scalar> b) const { lu_.solve(b); }
+  /// b := (c F_x' + F_x)^{-1} b. A workspace of n numbers, if given, saves memory, too.
+  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) const { lu_.solve(b, workspace); }
   bool analysed() const { return lu_.analysed(); }
   /// What was chosen with the first values: "banded (1 + 1)".
   std::string description() const { return lu_.description(); }

@@ -3,11 +3,18 @@
 
 #include <saltus/dae/structural_analysis.hpp>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace saltus {
+
+/// 2^exponent, for scale factors.
+inline double power_of_two(std::int8_t exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
 
 /// Without hidden constraints the system Jacobian G consists of columns of F_x' for differentiated variables and of F_x for the others;
 /// where it is triangular in some order of its equations, each with the variable that is matched to it, substitution solves G z = b. That
@@ -52,9 +59,9 @@ class SequentialJacobian {
   /// The sign of the product of the pivots, which is that of the determinant up to a sign that never changes; 0: singular or not finite.
   int determinant_sign() const;
 
-  /// An estimate of the 1-norm of A^-1, A = diag(row_scale) G diag(column_scale), G regular (N. J. Higham, ACM Trans. Math. Softw. 14
+  /// An estimate of the 1-norm of A^-1, A = diag(2^rows) G diag(2^columns), G regular (N. J. Higham, ACM Trans. Math. Softw. 14
   /// (1988) 381-396, algorithm 4.1). The workspace gets two values for each variable.
-  double inverse_norm(std::span<const float> row_scale, std::span<const float> column_scale, std::vector<double>& workspace) const;
+  double inverse_norm(std::span<const std::int8_t> rows, std::span<const std::int8_t> columns, std::vector<double>& workspace) const;
 
  private:
   struct Part {

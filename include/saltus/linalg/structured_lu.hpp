@@ -27,8 +27,8 @@ class BasicStructuredLu {
   const SparsePattern& pattern() const { return pattern_; }
   /// Factorises the matrix with these values at the places of the pattern; false if it is singular or not finite.
   bool factorise(std::span<const Scalar> values);
-  /// b := A^{-1} b.
-  void solve(std::span<Scalar> b) const;
+  /// b := A^{-1} b. A workspace of the size of b, if given, saves as much memory.
+  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) const;
 
   bool analysed() const { return analysed_; }
   // --- what was decided; before the first factorisation: dense, nothing eliminated
@@ -94,7 +94,7 @@ class BasicStructuredLu {
   BasicDenseLu<Scalar> dense_;
   BasicBandedLu<Scalar> banded_;
   BasicSparseLu<Scalar> sparse_;
-  mutable std::vector<Scalar> work_, saved_;
+  mutable std::vector<Scalar> workspace_;  // where none is given
 };
 
 using StructuredLu = BasicStructuredLu<double>;

@@ -19,20 +19,19 @@ bool all_finite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
 
-/// Whether every residual is what rounding of its terms explains.
-bool only_rounding(const Structure& s, std::span<const double> residual, std::span<const double> Fx,
-                   std::span<const double> Fxp, std::span<const double> x, std::span<const double> xp, std::span<double> terms) {
-  std::ranges::fill(terms, 0.0);
-  const auto add = [&](const SparsePattern& p, std::span<const double> entries, std::span<const double> values) {
-    for (int j = 0; j < p.columns; ++j)
-      for (int k = p.start[j]; k < p.start[j + 1]; ++k) terms[p.row[k]] += std::abs(entries[k] * values[j]);
-  };
-  add(s.state_pattern, Fx, x);
-  add(s.derivative_pattern, Fxp, xp);
+/// Whether every residual is what rounding of its terms explains. The residual is used up: to evaluate it once more costs less than the
+/// memory to keep it.
+bool only_rounding(const Structure& s, std::span<double> residual, std::span<const double> Fx, std::span<const double> Fxp,
+                   std::span<const double> x, std::span<const double> xp) {
   constexpr double rounding = 32.0 * std::numeric_limits<double>::epsilon();
-  for (std::size_t i = 0; i < residual.size(); ++i)
-    if (std::abs(residual[i]) > rounding * terms[i] + std::numeric_limits<double>::min()) return false;
-  return true;
+  for (double& r : residual) r = std::abs(r);
+  const auto subtract = [&](const SparsePattern& p, std::span<const double> entries, std::span<const double> values) {
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) residual[p.row[k]] -= rounding * std::abs(entries[k] * values[j]);
+  };
+  subtract(s.state_pattern, Fx, x);
+  subtract(s.derivative_pattern, Fxp, xp);
+  return std::ranges::all_of(residual, [](double r) { return r <= std::numeric_limits<double>::min(); });
 }
 
 }  // namespace
@@ -50,9 +49,8 @@ IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& an
   const auto n = static_cast<std::size_t>(s.variables);
   const auto differential = [&](int j) { return analysis.variable_offset[j] > 0; };
   const std::size_t nx = s.state_pattern.row.size(), nxp = s.derivative_pattern.row.size();
-  std::vector<double> room(nx + nxp + 2 * n);
-  const std::span<double> Fx = std::span(room).first(nx), Fxp = std::span(room).subspan(nx, nxp),
-                          b = std::span(room).subspan(nx + nxp, n), terms = std::span(room).last(n);
+  std::vector<double> room(nx + nxp + n);
+  const std::span<double> Fx = std::span(room).first(nx), Fxp = std::span(room).subspan(nx, nxp), b = std::span(room).last(n);
   // G z = b; take(j, z_j) for all variables
   const auto solve_for = [&](auto take) {
     if (sequential()) return SequentialJacobian(s, analysis, order_, Fx, Fxp).solve(b, take);
@@ -72,7 +70,8 @@ IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& an
     system.residual(t, x, xp, b);
     system.jacobian(t, x, xp, Fx, Fxp);
     if (!all_finite(b)) return result;
-    last = only_rounding(s, b, Fx, Fxp, x, xp, terms);
+    last = only_rounding(s, b, Fx, Fxp, x, xp);
+    system.residual(t, x, xp, b);
     double largest = 0.0;
     const bool regular = factorise() && solve_for([&](int j, double correction) {
       double& value = differential(j) ? xp[j] : x[j];

@@ -177,23 +177,21 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, C
   return true;
 }
 
-void Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
+bool Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
   const auto it = analyses_.find(&system.structure());
-  if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return;
-  if (it->second.values.index_one) {
-    const std::vector<double> slopes(xp.begin(), xp.end());
-    if (initialise_in_place(system, t, it->second.values, x, xp)) return;
-    std::copy(slopes.begin(), slopes.end(), xp.begin());
-  } else if (project_by_stages(it->second, system, t, x, xp, 1)) {
+  if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return true;
+  if (initialise_in_place(system, t, it->second.values, x, xp)) return true;
+  if (project_by_stages(it->second, system, t, x, xp, 1)) {
     std::copy_n(X_.begin(), x.size(), x.begin());
     std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
-    return;
+    return true;
   }
   const Initialisation result = initialise(system, t, x, values_at(it->second, system, t, x));
-  if (!result.ok()) return;
+  if (!result.ok()) return false;
   std::copy(result.x.begin(), result.x.end(), x.begin());
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
   if (!result.all_slopes) find_algebraic_slopes(system, t, values_at(it->second, system, t, x), x, xp);
+  return true;
 }
 
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {

@@ -19,7 +19,7 @@ bool contains(const std::vector<int>& list, int value) { return std::find(list.b
 
 void Simulator::Impl::polish(double when, std::vector<double>& values, std::vector<double>& slopes_there) {
   if (stepper->keeps_constraints() && when == stepper->t()) return;
-  controller.consistency().polish(*system, when, values, slopes_there);
+  if (!controller.consistency().polish(*system, when, values, slopes_there)) state_at(when, values, slopes_there);
 }
 
 void Simulator::Impl::approach_event() {

@@ -21,7 +21,7 @@ TEST(Flatten, VariablesKeepTheirAttributesAndTheirPlace) {
   EXPECT_EQ(x.nominal, 3.0);
   EXPECT_EQ(x.details->unit, "m");
   EXPECT_EQ(x.details->description, "the x");
-  EXPECT_EQ(to_string(x.where), "test.mo:2:8");
+  EXPECT_EQ(to_string(x.details->where), "test.mo:2:8");
   EXPECT_EQ(to_string(m.model.data().equations.at(0).where), "test.mo:4:3");
 }
 

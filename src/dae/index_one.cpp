@@ -16,7 +16,9 @@ constexpr int most_iterations = 10;
 constexpr double tolerance = 1e-13;
 
 bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+  double sum = 0.0;  // infinities and NaN make a product with zero NaN
+  for (const double v : values) sum += 0.0 * v;
+  return sum == 0.0;
 }
 
 /// Whether every residual is what rounding of its terms explains. The residual is used up: to evaluate it once more costs less than the
@@ -76,9 +78,11 @@ IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& an
     const bool regular = factorise() && solve_for([&](int j, double correction) {
       double& value = differential(j) ? xp[j] : x[j];
       value -= correction;
-      const double size = scale.empty() ? std::abs(system.nominal(j)) : scale[j], typical = differential(j) ? size / time_scale : size;
-      // comparisons with NaN are false: it must not get lost
-      if (const double ratio = std::abs(correction) / (typical + std::abs(value)); !(ratio <= largest)) largest = ratio;
+      // a NaN, with which comparisons are false, must not get lost
+      if (std::abs(correction) <= largest * std::abs(value)) return;
+      const double typical = scale.empty() ? std::abs(system.nominal(j)) : scale[j];
+      const double size = (differential(j) ? typical / time_scale : typical) + std::abs(value);
+      if (!(std::abs(correction) <= largest * size)) largest = std::abs(correction) / size;
     });
     if (!regular) return result;
     result.corrections.push_back(largest);

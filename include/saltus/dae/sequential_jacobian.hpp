@@ -49,9 +49,10 @@ class SequentialJacobian {
       const int j = analysis_.matched_variable[i];
       const double pivot = entry(i, j), z = b[i] / pivot;
       if (pivot == 0.0 || !std::isfinite(pivot)) return false;
+      take(j, z);
+      if (z == 0.0) continue;
       const Part& part = part_of(j);
       for (int p = part.pattern.start[j]; p < part.pattern.start[j + 1]; ++p) b[part.pattern.row[p]] -= part.values[p] * z;
-      take(j, z);
     }
     return true;
   }

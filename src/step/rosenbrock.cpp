@@ -64,6 +64,8 @@ class Rosenbrock final : public Stepper {
   int worst() const;
   void end_slopes();
   void hold_still();
+  /// For the stages, where the dense output was.
+  void make_room() { dense_.c.resize(x0_.size() * static_cast<std::size_t>(std::max(tableau_.stages, tableau_.dense_degree + 1))); }
   double dense_weight(int power, int stage) const;
 
   const RosenbrockTableau& tableau_;
@@ -103,7 +105,7 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   for (auto* v : {&x0_, &x1_, &xp_, &y_, &yp_, &f_}) v->resize(n);
   dense_.degree = tableau_.dense_degree;
   dense_.variables = structure.variables;
-  dense_.c.reserve(n * static_cast<std::size_t>(std::max(tableau_.stages, tableau_.dense_degree + 1)));
+  make_room();
   const std::size_t entries = structure.state_pattern.row.size() + structure.derivative_pattern.row.size();
   const bool fits = entries + matrix_.entries() <= n * static_cast<std::size_t>(tableau_.stages);
   borrows_room_ = n >= large && fits && !structure.constant_jacobian;
@@ -215,6 +217,7 @@ bool Rosenbrock::factorise(double h) {
 Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   const double h = end.h;
   const std::size_t n = x0_.size();
+  make_room();
   if (!factorise(h)) return Attempt::singular;
   if (!f_known_) f_known_ = evaluate(t_, x0_, f_);
   const int s = tableau_.stages;
@@ -249,8 +252,8 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
 
 /// In lanes that the compiler can put side by side; all values are finite.
 double Rosenbrock::error_ratio() const {
-  const double *atol = tolerances_.atol(), all = *atol;
-  return tolerances_.one_for_all() ? error_ratio([all](std::size_t) { return all; })
+  const double* const atol = tolerances_.atol();
+  return tolerances_.one_for_all() ? error_ratio([all = *atol](std::size_t) { return all; })
                                    : error_ratio([atol](std::size_t j) { return atol[j]; });
 }
 
@@ -258,7 +261,7 @@ template <class Atol>
 double Rosenbrock::error_ratio(Atol atol) const {
   constexpr std::size_t lanes = 4;
   const std::size_t n = x0_.size();
-  const double *last = dense_.c.data() + n * static_cast<std::size_t>(tableau_.stages - 1);
+  const double* last = dense_.c.data() + n * static_cast<std::size_t>(tableau_.stages - 1);
   const double rtol = tolerances_.rtol();
   const auto ratio = [&](std::size_t j) {
     return std::abs(last[j]) / (atol(j) + rtol * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
@@ -291,7 +294,7 @@ StepOutcome Rosenbrock::advance(double limit) {
   if (h_next_ == 0.0)
     h_next_ = first_step_from_slopes(t_, limit, options_.max_step, tolerances_, *structure_, x1_, xp_);
   x0_.swap(x1_);
-  dense_.c.resize(x0_.size() * static_cast<std::size_t>(std::max(tableau_.stages, tableau_.dense_degree + 1)));
+  make_room();
   const auto give_up = [this](StepResult result, int worst) {
     x0_.swap(x1_);
     hold_still();
@@ -361,7 +364,7 @@ void Rosenbrock::end_slopes() {
 
 /// Replaces the stages by the coefficients, piece by piece.
 const DensePolynomial& Rosenbrock::dense() {
-  if (dense_.c.empty()) hold_still();  // it has been given back
+  if (dense_.c.size() < x0_.size()) hold_still();  // it has been given back
   if (dense_ready_) return dense_;
   dense_ready_ = true;
   dense_.t0 = t0_;

@@ -31,9 +31,9 @@ void print_list(std::ostream& out, std::size_t count, std::size_t most, Line lin
 std::string place(const SourceLocation& where) { return where.known() ? "  (" + to_string(where) + ")" : ""; }
 
 std::string variable_line(const VariableInfo& v) {
-  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.unit.empty() ? "" : " ", v.unit, v.fixed ? ", fixed" : "");
-  if (!v.description.empty()) text += "  \"" + v.description + "\"";
-  return text + place(v.where);
+  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.details->unit.empty() ? "" : " ", v.details->unit, v.fixed ? ", fixed" : "");
+  if (!v.details->description.empty()) text += "  \"" + v.details->description + "\"";
+  return text + place(v.details->where);
 }
 
 void print_declarations(std::ostream& out, const CompiledModel& compiled, const ModelData& data, std::size_t most) {

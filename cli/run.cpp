@@ -128,7 +128,7 @@ void print_summary(std::ostream& out, const Trajectory& run) {
   constexpr std::size_t most = 12;
   for (std::size_t k = 0; k < std::min(final.size(), most); ++k)
     out << fmt::format("  {} = {:.12g}{}\n", run.variables()[k].name, final[k],
-                       run.variables()[k].unit.empty() ? "" : " " + run.variables()[k].unit);
+                       run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
   if (final.size() > most) out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
   out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {:.3g} s\n", s.method, s.steps, s.rejected,
                      s.evaluations, s.events, s.seconds);

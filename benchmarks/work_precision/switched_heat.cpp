@@ -40,6 +40,10 @@ class Rod final : public System {
     auto& x = structure_.state_pattern;
     auto& xp = structure_.derivative_pattern;
     x.rows = x.columns = xp.rows = xp.columns = 2 * cells_;
+    x.start.reserve(static_cast<std::size_t>(2 * cells_) + 1);
+    xp.start.reserve(static_cast<std::size_t>(2 * cells_) + 1);
+    x.row.reserve(static_cast<std::size_t>(5 * cells_));
+    xp.row.reserve(static_cast<std::size_t>(cells_));
     for (int i = 0; i < cells_; ++i) {
       x.row.push_back(2 * i + 1);
       x.start.push_back(x.nonzeros());

@@ -290,7 +290,9 @@ bool BlockArray::solve_large(Block& block, double t, std::span<double> X, const 
     only_differential &= !held[j] || block.offsets.variable_offset[j] > 0;
   }
   bool solved = array.level() == 0 && only_differential &&
-                IndexOneSolver(sub.structure(), block.offsets).solve(sub, t, start, scale, 1.0).solved;
+                IndexOneSolver(sub.structure(), block.offsets)
+                    .solve(sub, block.offsets, t, start.first(n), start.subspan(n, n), scale, 1.0)
+                    .solved;
   if (!solved) {
     StructuredOptions options;
     options.fixed = std::move(held);

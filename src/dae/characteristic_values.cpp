@@ -307,22 +307,23 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   std::vector<double> X(x.begin(), x.end());
   X.resize(static_cast<std::size_t>((array ? array->level() : 0) + 2) * n, 0.0);
   StructuredOptions solve;
-  solve.preference = correction_preference(s, structure);
   ArrayScaling scaling;
   if (dense) {
     scaling = scale_array(system, t, X, any_units);
     solve.scale = scaling.variable;
     solve.time_scale = scaling.time;
   } else {
-    for (int j = 0; j < s.variables; ++j) solve.scale.push_back(std::abs(system.nominal(j)));
-    // a cheap choice of what stays: with nothing to differentiate, the differentiated variables are free to choose
-    if (deepest == 0)
-      for (int offset : structure.variable_offset) solve.fixed.push_back(offset > 0);
+    for (int j = 0; deepest > 0 && j < s.variables; ++j) solve.scale.push_back(std::abs(system.nominal(j)));
   }
   StructuredResult point;
   if (!dense && deepest == 0) {
     result.index_one = std::make_shared<IndexOneSolver>(s, structure);
-    point.converged = point.finite = result.index_one->solve(system, t, X, solve.scale, solve.time_scale).solved;
+    point.converged = point.finite = result.index_one->solve(system, structure, t, std::span(X).first(n), std::span(X).subspan(n, n), {}, solve.time_scale).solved;
+    // otherwise: with nothing to differentiate, the differentiated variables are free to choose
+    for (int j = 0; !point.converged && j < s.variables; ++j) {
+      solve.scale.push_back(std::abs(system.nominal(j)));
+      solve.fixed.push_back(structure.variable_offset[j] > 0);
+    }
   }
   if (!dense && deepest > 0) {  // keeps a point that is consistent, whatever its derivatives are
     StagedSeries staged(s, structure, 1);
@@ -334,6 +335,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   }
   if (!point.converged) {
     if (!array) array.emplace(system, structure);
+    solve.preference = correction_preference(s, structure);
     std::ranges::copy(x, X.begin());
     std::fill(X.begin() + static_cast<std::ptrdiff_t>(n), X.end(), 0.0);
     point = array->solve(t, X, solve);
@@ -356,8 +358,11 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     result.numbers = from_structure;
     result.decided_by_structure = true;
     result.status = AnalysisStatus::clear;
+    if (!dense) {
+      result.X = std::move(X);
+      return true;
+    }
     result.X = X;
-    if (!dense) return true;
     X.resize(2 * n);
     return bound > 0 || PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, result);
   }

@@ -3,6 +3,8 @@
 // where z holds their second derivatives and, for the others, the x' that is looked for.
 #include "dae/index_one.hpp"
 
+#include <saltus/dae/sequential_jacobian.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,76 +16,91 @@ constexpr int most_iterations = 10;
 constexpr double tolerance = 1e-13;
 
 bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+  double sum = 0.0;  // infinities and NaN make a product with zero NaN
+  for (const double v : values) sum += 0.0 * v;
+  return sum == 0.0;
+}
+
+/// Whether every residual is what rounding of its terms explains. The residual is used up: to evaluate it once more costs less than the
+/// memory to keep it.
+bool only_rounding(const Structure& s, std::span<double> residual, std::span<const double> Fx, std::span<const double> Fxp,
+                   std::span<const double> x, std::span<const double> xp) {
+  constexpr double rounding = 32.0 * std::numeric_limits<double>::epsilon();
+  for (double& r : residual) r = std::abs(r);
+  const auto subtract = [&](const SparsePattern& p, std::span<const double> entries, std::span<const double> values) {
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) residual[p.row[k]] -= rounding * std::abs(entries[k] * values[j]);
+  };
+  subtract(s.state_pattern, Fx, x);
+  subtract(s.derivative_pattern, Fxp, xp);
+  return std::ranges::all_of(residual, [](double r) { return r <= std::numeric_limits<double>::min(); });
 }
 
 }  // namespace
 
 IndexOneSolver::IndexOneSolver(const Structure& structure, const StructuralAnalysis& analysis)
-    : differential_(analysis.variable_offset.size()), jacobian_(structure, analysis) {
-  const auto n = static_cast<std::size_t>(structure.variables);
-  for (std::size_t j = 0; j < n; ++j) differential_[j] = analysis.variable_offset[j] > 0;
-  lu_.set_pattern(jacobian_.pattern(), std::vector<char>(n, 1));
-  Fx_.resize(structure.state_pattern.row.size());
-  Fxp_.resize(structure.derivative_pattern.row.size());
-  entries_.resize(jacobian_.pattern().row.size());
-  b_.resize(n);
-  terms_.resize(n);
+    : order_(SequentialJacobian::order(structure, analysis)) {
+  if (sequential()) return;
+  factors_ = std::make_unique<Factors>(Factors{SystemJacobian(structure, analysis), {}});
+  factors_->lu.set_pattern(factors_->jacobian.pattern(), std::vector<char>(analysis.variable_offset.size(), 1));
 }
 
-/// Whether every residual in b_ is what rounding of its terms explains.
-bool IndexOneSolver::only_rounding(const Structure& s, std::span<const double> x, std::span<const double> xp) {
-  std::ranges::fill(terms_, 0.0);
-  const auto add = [&](const SparsePattern& p, std::span<const double> entries, std::span<const double> values) {
-    for (int j = 0; j < p.columns; ++j)
-      for (int k = p.start[j]; k < p.start[j + 1]; ++k) terms_[p.row[k]] += std::abs(entries[k] * values[j]);
-  };
-  add(s.state_pattern, Fx_, x);
-  add(s.derivative_pattern, Fxp_, xp);
-  constexpr double rounding = 32.0 * std::numeric_limits<double>::epsilon();
-  for (std::size_t i = 0; i < b_.size(); ++i)
-    if (std::abs(b_[i]) > rounding * terms_[i] + std::numeric_limits<double>::min()) return false;
-  return true;
-}
-
-IndexOneStart IndexOneSolver::solve(System& system, double t, std::span<double> X, std::span<const double> scale,
-                                    double time_scale) {
+IndexOneStart IndexOneSolver::solve(System& system, const StructuralAnalysis& analysis, double t, std::span<double> x,
+                                    std::span<double> xp, std::span<const double> scale, double time_scale) {
   const Structure& s = system.structure();
-  const std::size_t n = b_.size();
-  const std::span<double> x = X.first(n), xp = X.subspan(n, n);
+  const auto n = static_cast<std::size_t>(s.variables);
+  const auto differential = [&](int j) { return analysis.variable_offset[j] > 0; };
+  const std::size_t nx = s.state_pattern.row.size(), nxp = s.derivative_pattern.row.size();
+  std::vector<double> room(nx + nxp + n);
+  const std::span<double> Fx = std::span(room).first(nx), Fxp = std::span(room).subspan(nx, nxp), b = std::span(room).last(n);
+  // G z = b; take(j, z_j) for all variables
+  const auto solve_for = [&](auto take) {
+    if (sequential()) return SequentialJacobian(s, analysis, order_, Fx, Fxp).solve(b, take);
+    factors_->lu.solve(b);
+    for (int j = 0; j < s.variables; ++j) take(j, b[j]);
+    return true;
+  };
+  const auto factorise = [&] {
+    if (sequential()) return true;
+    std::vector<double> entries(factors_->jacobian.pattern().row.size());
+    factors_->jacobian.assemble(Fx, Fxp, entries);
+    return factors_->lu.factorise(entries);
+  };
   IndexOneStart result;
   double previous = std::numeric_limits<double>::infinity();
   for (bool last = false; !last; ++result.iterations) {
-    system.residual(t, x, xp, b_);
-    system.jacobian(t, x, xp, Fx_, Fxp_);
-    if (!all_finite(b_)) return result;
-    last = only_rounding(s, x, xp);
-    jacobian_.assemble(Fx_, Fxp_, entries_);
-    if (!lu_.factorise(entries_)) return result;
-    lu_.solve(b_);
+    system.residual(t, x, xp, b);
+    system.jacobian(t, x, xp, Fx, Fxp);
+    if (!all_finite(b)) return result;
+    last = only_rounding(s, b, Fx, Fxp, x, xp);
+    system.residual(t, x, xp, b);
     double largest = 0.0;
-    for (std::size_t j = 0; j < n; ++j) {
-      double& value = differential_[j] ? xp[j] : x[j];
-      value -= b_[j];
-      const double typical = differential_[j] ? scale[j] / time_scale : scale[j];
-      largest = std::max(largest, std::abs(b_[j]) / (typical + std::abs(value)));
-    }
+    const bool regular = factorise() && solve_for([&](int j, double correction) {
+      double& value = differential(j) ? xp[j] : x[j];
+      value -= correction;
+      // a NaN, with which comparisons are false, must not get lost
+      if (std::abs(correction) <= largest * std::abs(value)) return;
+      const double typical = scale.empty() ? std::abs(system.nominal(j)) : scale[j];
+      const double size = (differential(j) ? typical / time_scale : typical) + std::abs(value);
+      if (!(std::abs(correction) <= largest * size)) largest = std::abs(correction) / size;
+    });
+    if (!regular) return result;
     result.corrections.push_back(largest);
     if (!std::isfinite(largest)) return result;
     last = last || largest <= tolerance;
     if (!last && (largest > 0.5 * previous || result.iterations == most_iterations)) return result;
     previous = largest;
   }
-  system.time_derivative(t, x, xp, b_);
+  system.time_derivative(t, x, xp, b);
   for (int j = 0; j < s.variables; ++j) {
-    if (!differential_[j]) continue;
+    if (!differential(j)) continue;
     for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k)
-      b_[s.state_pattern.row[k]] += Fx_[k] * xp[j];
+      b[s.state_pattern.row[k]] += Fx[k] * xp[j];
   }
-  lu_.solve(b_);
-  for (std::size_t j = 0; j < n; ++j)
-    if (!differential_[j]) xp[j] = -b_[j];
-  result.solved = all_finite(X.first(2 * n));
+  const bool regular = solve_for([&](int j, double slope) {
+    if (!differential(j)) xp[j] = -slope;
+  });
+  result.solved = regular && all_finite(x) && all_finite(xp);
   return result;
 }
 

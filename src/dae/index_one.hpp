@@ -4,6 +4,7 @@
 #include <saltus/dae/structural_analysis.hpp>
 #include <saltus/linalg/structured_lu.hpp>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,25 +16,29 @@ struct IndexOneStart {
   std::vector<double> corrections;  ///< largest relative corrections
 };
 
-/// For a certified structure with equation offsets 0. Events of a large mode ask again and again: pattern, ordering and
-/// workspace are kept, and nothing of the size of the system is allocated after the first call.
+/// For a certified structure with equation offsets 0. Events of a large mode ask again and again: where linear systems
+/// need factors, pattern and ordering are kept. The rest of the workspace is given back in between.
 class IndexOneSolver {
  public:
   IndexOneSolver(const Structure& structure, const StructuralAnalysis& analysis);
 
-  /// Keeps the values of the differentiated variables in X = (x, x'), finds those of the others and all of x'. `scale`
-  /// are typical sizes of x (one each), x' is measured by them over `time_scale`. Newton's method without damping, from
-  /// what X holds; not solved if it does not converge at once, or values are not finite. `system` must have the
-  /// structure that was given.
-  IndexOneStart solve(System& system, double t, std::span<double> X, std::span<const double> scale, double time_scale);
+  /// Whether equations are solved one after the other: nothing but the matching and the offsets of the variables is needed of the analysis.
+  bool sequential() const { return !order_.empty(); }
+
+  /// Keeps the values of the differentiated variables in x, finds those of the others and all of x'. `scale`
+  /// are typical sizes of x (one each; none: the nominal values), x' is measured by them over `time_scale`. Newton's
+  /// method without damping, from what x and xp hold; not solved if it does not converge at once, or values are not finite.
+  /// `system` must have the structure, and `analysis` be the one, that were given.
+  IndexOneStart solve(System& system, const StructuralAnalysis& analysis, double t, std::span<double> x,
+                      std::span<double> xp, std::span<const double> scale, double time_scale);
 
  private:
-  bool only_rounding(const Structure& s, std::span<const double> x, std::span<const double> xp);
-
-  std::vector<char> differential_;  // by the offsets of the analysis
-  SystemJacobian jacobian_;
-  StructuredLu lu_;
-  std::vector<double> Fx_, Fxp_, entries_, b_, terms_;
+  struct Factors {
+    SystemJacobian jacobian;
+    StructuredLu lu;
+  };
+  std::vector<int> order_;            // in which the equations are solved one after the other; empty: with factors
+  std::unique_ptr<Factors> factors_;
 };
 
 }  // namespace saltus

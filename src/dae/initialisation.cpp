@@ -147,7 +147,8 @@ class Initialiser {
     for (std::size_t k = n_; k < std::min(result_.X.size(), values_.X.size()); ++k) result_.X[k] = values_.X[k];
     const auto solver =
         values_.index_one ? values_.index_one : std::make_shared<IndexOneSolver>(s_, values_.structure);
-    IndexOneStart answer = solver->solve(system_, t_, result_.X, typical_sizes(), values_.time_scale);
+    IndexOneStart answer = solver->solve(system_, values_.structure, t_, std::span(result_.X).first(n_),
+                                         std::span(result_.X).subspan(n_, n_), values_.variable_scale, values_.time_scale);
     if (!answer.solved) return false;
     result_.iterations = answer.iterations;
     result_.steps = std::move(answer.corrections);
@@ -526,6 +527,25 @@ Initialisation initialise(System& system, double t, std::span<const double> gues
   check_arguments(system.structure(), guess, options);
   if (system.structure().explicit_ode && !options.conditions) return initialise_ode(system, t, guess);
   return Initialiser(system, t, guess, values, options).run();
+}
+
+bool initialise_in_place(System& system, double t, const CharacteristicValues& values, std::span<double> x,
+                         std::span<double> xp) {
+  if (!values.index_one || !values.certificate.valid) return false;
+  const auto& d = values.structure.variable_offset;
+  std::vector<double> guess;
+  guess.reserve(static_cast<std::size_t>(std::ranges::count(d, 0)));
+  for (std::size_t j = 0; j < d.size(); ++j)
+    if (d[j] == 0) guess.push_back(x[j]);
+  const std::size_t n = x.size();
+  if (values.X.size() >= 2 * n)
+    std::copy_n(values.X.begin() + static_cast<std::ptrdiff_t>(n), n, xp.begin());
+  else
+    std::ranges::fill(xp, 0.0);
+  if (values.index_one->solve(system, values.structure, t, x, xp, values.variable_scale, values.time_scale).solved) return true;
+  for (std::size_t j = 0, k = 0; j < d.size(); ++j)
+    if (d[j] == 0) x[j] = guess[k++];
+  return false;
 }
 
 Initialisation initialise(System& system, double t, std::span<const double> guess,

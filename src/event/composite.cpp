@@ -10,18 +10,21 @@ void Composite::start(System& system, const DensePolynomial& step) {
   step_ = &step;
   guards_ = static_cast<std::size_t>(system.structure().guards);
   with_derivatives_ = system.structure().guards_read_xp;
-  x_.resize(static_cast<std::size_t>(step.variables));
-  xp_.resize(static_cast<std::size_t>(step.variables));
   const std::vector<int>& read = system.structure().guard_variables;
-  few_ = read.size() < x_.size() / 4 ? std::span<const int>(read) : std::span<const int>();
+  const std::size_t n = static_cast<std::size_t>(step.variables);
+  few_ = read.size() < n / 4 ? std::span<const int>(read) : std::span<const int>();
+  if (n_ == n && (all_ || !few_.empty())) return;
+  n_ = n;
+  all_ = few_.empty();
+  for (auto* values : {&x_, &xp_}) *values = all_ ? std::make_unique<double[]>(n) : std::make_unique_for_overwrite<double[]>(n);
 }
 
 void Composite::state(double s) {
   // Horner's scheme for the value and the derivative at once.
-  const std::size_t n = x_.size();
+  const std::size_t n = n_;
   const double* row = step_->c.data() + static_cast<std::size_t>(step_->degree) * n;
-  double* x = x_.data();
-  double* xp = xp_.data();
+  double* x = x_.get();
+  double* xp = xp_.get();
   if (!few_.empty()) {  // a large mode with guards on few variables
     for (const int j : few_) {
       double value = row[j], slope = 0.0;
@@ -60,19 +63,19 @@ void Composite::state(double s) {
 
 void Composite::at_fraction(double s, double* g) {
   state(s);
-  system_->guards(time(s), x_, xp_, {g, guards_});
+  system_->guards(time(s), x(), xp(), {g, guards_});
   ++evaluations;
 }
 
 void Composite::at_time(double t, double* g) {
   state(fraction(t));
-  system_->guards(t, x_, xp_, {g, guards_});
+  system_->guards(t, x(), xp(), {g, guards_});
   ++evaluations;
 }
 
 void Composite::sensitivity(double s, const double* base, std::vector<double>& result) {
   constexpr double shift = 0x1p-40;  // large against rounding, small against the curvature of any guard
-  const std::size_t n = x_.size();
+  const std::size_t n = n_;
   result.assign(guards_, 0.0);
   shifted_.resize(guards_);
   for (int pattern = 0; pattern < 2; ++pattern) {
@@ -88,7 +91,7 @@ void Composite::sensitivity(double s, const double* base, std::vector<double>& r
       return shift * (dice < 0.5 ? -size : size);
     };
     const double t = time(s) + next_shift() * std::max(std::abs(step_->t0), std::abs(step_->t1()));
-    for (std::size_t j = 0; j < n; ++j) {
+    const auto move = [&](std::size_t j) {
       double magnitude = 0.0, slope = 0.0;
       for (int k = 0; k <= step_->degree; ++k) {
         const double c = std::abs(step_->c[static_cast<std::size_t>(k) * n + j]);
@@ -97,8 +100,10 @@ void Composite::sensitivity(double s, const double* base, std::vector<double>& r
       }
       x_[j] += next_shift() * magnitude;
       xp_[j] += next_shift() * slope / std::abs(step_->h);
-    }
-    system_->guards(t, x_, xp_, shifted_);
+    };
+    for (const int j : few_) move(static_cast<std::size_t>(j));
+    for (std::size_t j = 0; few_.empty() && j < n; ++j) move(j);
+    system_->guards(t, x(), xp(), shifted_);
     ++evaluations;
     for (std::size_t k = 0; k < guards_; ++k) {
       const double moved = std::abs(shifted_[k] - base[k]) / shift;

@@ -5,6 +5,7 @@
 #include <saltus/step/dense_polynomial.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,11 +33,16 @@ class Composite {
 
  private:
   void state(double s);
+  std::span<const double> x() const { return {x_.get(), n_}; }
+  std::span<const double> xp() const { return {xp_.get(), n_}; }
 
   System* system_ = nullptr;
   const DensePolynomial* step_ = nullptr;
   std::size_t guards_ = 0;
-  std::vector<double> x_, xp_, shifted_;
+  std::size_t n_ = 0;
+  bool all_ = true;                   // values are initialised: where guards read few of many variables, most pages are never touched
+  std::unique_ptr<double[]> x_, xp_;
+  std::vector<double> shifted_;
   bool with_derivatives_ = true;
   std::span<const int> few_;  // the variables that the guards read, if these are few
 };

@@ -40,7 +40,13 @@ Failure describe(const Initialisation& result, const System& system) {
 
 Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x) {
   const auto [it, fresh] = analyses_.try_emplace(&system.structure());
-  if (fresh) it->second.values = characteristic_values(system, t, x);
+  if (!fresh) return it->second;
+  CharacteristicValues& values = it->second.values = characteristic_values(system, t, x);
+  // Large modes without hidden constraints: slopes that are found by a linear system need no guess, and nobody asks for the blocks.
+  if (values.index_one && values.certificate.valid) {
+    if (system.structure().constant_mass) std::vector<double>().swap(values.X);
+    values.structure.blocks = {};
+  }
   return it->second;
 }
 
@@ -106,7 +112,9 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   if (cause != Cause::start && find_by_stages(analysis, system, t, cause, x, xp)) return check_finite(system, t, x, "value");
   std::vector<double> series;
   bool all_slopes = false;
-  if (cause == Cause::mode_change) {
+  if (cause != Cause::start && initialise_in_place(system, t, analysis.values, x, xp)) {
+    all_slopes = true;
+  } else if (cause == Cause::mode_change) {
     Jump result = jump(system, t, x, analysis.values);
     if (!result.ok()) return {StatusCode::initialisation_failed, result.message, {}};
     x = std::move(result.x);
@@ -177,19 +185,21 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, C
   return true;
 }
 
-void Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
+bool Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
   const auto it = analyses_.find(&system.structure());
-  if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return;
+  if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return true;
+  if (initialise_in_place(system, t, it->second.values, x, xp)) return true;
   if (project_by_stages(it->second, system, t, x, xp, 1)) {
     std::copy_n(X_.begin(), x.size(), x.begin());
     std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
-    return;
+    return true;
   }
   const Initialisation result = initialise(system, t, x, values_at(it->second, system, t, x));
-  if (!result.ok()) return;
+  if (!result.ok()) return false;
   std::copy(result.x.begin(), result.x.end(), x.begin());
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
   if (!result.all_slopes) find_algebraic_slopes(system, t, values_at(it->second, system, t, x), x, xp);
+  return true;
 }
 
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {

@@ -35,8 +35,8 @@ class Consistency {
   /// Whether the structure also promises that there are no hidden constraints.
   bool plain(const System& system);
   /// Moves values of a mode that is being integrated onto its constraints, hidden ones included, and finds all derivatives. The differential
-  /// components stay. Leaves everything as it is where that fails, and in explicit modes.
-  void polish(System& system, double t, std::span<double> x, std::span<double> xp);
+  /// components stay. Explicit modes have nothing to move. False: no values were found, and x and xp mean nothing.
+  bool polish(System& system, double t, std::span<double> x, std::span<double> xp);
   /// What the user should know about the values that find() found last; "" if nothing.
   const std::string& remark() const { return remark_; }
 

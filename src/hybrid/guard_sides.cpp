@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "hybrid/large_modes.hpp"
+
 namespace saltus {
 
 namespace {
@@ -43,12 +45,13 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
     else
       on_surface = true;
   }
-  if (!on_surface || all_decided()) return;
+  if (!on_surface || all_decided()) return give_back({&x_, &xp_});
   if (system.structure().taylor && system.structure().explicit_ode) {
     if (!use_slopes(system, t, x, xp, direction, twin)) use_taylor(system, t, x, direction, twin);
   } else if (!use_linear_slopes(system, xp, direction) && !use_series(system, consistency, t, x, direction)) {
     use_difference(system, t, x, xp, direction, scale);
   }
+  give_back({&x_, &xp_, &solution_});
 }
 
 bool GuardSides::all_decided() const {
@@ -291,6 +294,7 @@ void GuardSlopes::find(System& system, double t, std::span<const double> x, std:
   system.guards(t + h, X_, xp, slopes);
   system.guards(t, x, xp, G_);
   for (std::size_t k = 0; k < count; ++k) slopes[k] = (slopes[k] - G_[k]) / h;
+  give_back({&X_});
 }
 
 }  // namespace saltus

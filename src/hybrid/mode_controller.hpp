@@ -12,6 +12,7 @@
 #include "hybrid/consistency.hpp"
 #include "hybrid/failure.hpp"
 #include "hybrid/guard_sides.hpp"
+#include "hybrid/large_modes.hpp"
 #include "hybrid/trial_values.hpp"
 
 namespace saltus {
@@ -66,6 +67,8 @@ class ModeController {
   bool find_values(double t, Cause cause);
   /// Looks at all guards of the current system at the current point, unless it has just done so.
   void look(double t);
+  /// The instant is over: very large modes give back what only the next one needs.
+  void end_instant() { give_back({&transition.x, &xp, &twin, &x_before_values_, &looked_x_, &twin_here_}); }
   /// What look() saw no longer holds: something about the point or its noise is different.
   void forget_view() { view_current_ = false; }
 

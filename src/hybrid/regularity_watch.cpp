@@ -3,9 +3,12 @@
 #include "hybrid/regularity_watch.hpp"
 
 #include <fmt/format.h>
+#include <saltus/dae/sequential_jacobian.hpp>
 
 #include <algorithm>
 #include <cmath>
+
+#include "hybrid/large_modes.hpp"
 
 namespace saltus {
 
@@ -20,10 +23,12 @@ constexpr double vanished = 1e-9;
 constexpr int largest_dense_watch = 30;
 // Large modes are looked at now and then only: a factorisation per step would be felt. Very large ones give the memory back in between.
 constexpr int large_mode = 200, large_mode_interval = 10;
-constexpr int very_large_mode = 10000, very_large_mode_interval = 50;
+constexpr int very_large_mode_interval = 50;
 
-double power_of_two_near(double value) {
-  return value > 0.0 && std::isfinite(value) ? std::exp2(std::round(std::log2(value))) : 1.0;
+/// The exponent of the power of two that brings a value near 1.
+std::int8_t inverse_exponent(double value) {
+  constexpr double most = 120.0;
+  return value > 0.0 && std::isfinite(value) ? static_cast<std::int8_t>(-std::clamp(std::round(std::log2(value)), -most, most)) : std::int8_t{0};
 }
 
 }  // namespace
@@ -35,14 +40,17 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
                             std::span<const double> x, std::span<const double> xp) {
   system_ = nullptr;
   if (!values || system.structure().constant_jacobian) return;
-  const bool same_mode = values == values_ && jacobian_ != nullptr;
+  const bool same_mode = values == values_ && (!order_.empty() || jacobian_);
   values_ = values;
   reduced_ = reduced;
   own_.reset();
-  if (!same_mode) jacobian_.reset();
   const Structure& s = system.structure();
-  if (same_mode) {
-    // pattern and ordering are there already
+  if (!same_mode) {
+    jacobian_.reset();
+    order_ = values->certificate.valid ? SequentialJacobian::order(s, values->structure) : std::vector<int>();
+  }
+  if (same_mode || !order_.empty()) {
+    // pattern and ordering are there already, or not needed
   } else if (values->certificate.valid && !values->structure.singular()) {
     auto jacobian = std::make_unique<SystemJacobian>(s, values->structure);
     if (!lu_.analyse(jacobian->pattern())) return;
@@ -69,7 +77,7 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
 }
 
 RegularityWatch::Reading RegularityWatch::read(double t, std::span<const double> x, std::span<const double> xp) {
-  if (jacobian_) return read_jacobian(t, x, xp);
+  if (!order_.empty() || jacobian_) return read_jacobian(t, x, xp);
   if (own_) return own_->refresh(t, x, xp) ? Reading{own_->margin(), 0} : Reading{0.0, 0};
   return {reduced_->margin(), 0};
 }
@@ -80,41 +88,56 @@ RegularityWatch::Reading RegularityWatch::read_jacobian(double t, std::span<cons
   const Structure& s = system_->structure();
   Fx_.resize(s.state_pattern.row.size());
   Fxp_.resize(s.derivative_pattern.row.size());
-  entries_.resize(jacobian_->pattern().row.size());
   system_->jacobian(t, x, xp, Fx_, Fxp_);
-  jacobian_->assemble(Fx_, Fxp_, entries_);
-  if (row_scale_.empty()) scale_jacobian();
+  give_back({&x_, &xp_});
+  const Reading reading = !order_.empty() ? read_sequential() : read_factors();
+  if (s.variables > very_large_mode) lu_.release_factors();
+  give_back({&Fx_, &Fxp_, &entries_, &work_});
+  return reading;
+}
+
+RegularityWatch::Reading RegularityWatch::read_sequential() {
+  const SequentialJacobian jacobian(system_->structure(), values_->structure, order_, Fx_, Fxp_);
+  if (row_scale_.empty()) scale_jacobian([&](auto visit) { jacobian.for_each(visit); });
+  const int sign = jacobian.determinant_sign();
+  const double norm = sign == 0 ? 0.0 : jacobian.inverse_norm(row_scale_, column_scale_, work_);
+  return norm > 0.0 && std::isfinite(norm) ? Reading{1.0 / norm, sign} : Reading{0.0, 0};
+}
+
+RegularityWatch::Reading RegularityWatch::read_factors() {
   const SparsePattern& p = jacobian_->pattern();
+  entries_.resize(p.row.size());
+  jacobian_->assemble(Fx_, Fxp_, entries_);
+  if (row_scale_.empty())
+    scale_jacobian([&](auto visit) {
+      for (int j = 0; j < p.columns; ++j)
+        for (int k = p.start[j]; k < p.start[j + 1]; ++k) visit(p.row[k], j, entries_[k]);
+    });
   double largest = 0.0;
   for (int j = 0; j < p.columns; ++j) {
     double sum = 0.0;
     for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
-      entries_[k] *= row_scale_[p.row[k]] * column_scale_[j];
+      entries_[k] *= power_of_two(row_scale_[p.row[k]]) * power_of_two(column_scale_[j]);
       sum += std::abs(entries_[k]);
     }
     largest = std::max(largest, sum);
   }
-  Reading reading{0.0, 0};
-  if (lu_.factorise(entries_)) reading = {lu_.reciprocal_condition() * largest, lu_.determinant_sign()};
-  if (s.variables > very_large_mode) {
-    lu_.release_factors();
-    for (auto* list : {&Fx_, &Fxp_, &entries_}) std::vector<double>().swap(*list);
-  }
-  return reading;
+  return lu_.factorise(entries_) ? Reading{lu_.reciprocal_condition() * largest, lu_.determinant_sign()} : Reading{0.0, 0};
 }
 
-void RegularityWatch::scale_jacobian() {
-  const SparsePattern& p = jacobian_->pattern();
-  row_scale_.assign(static_cast<std::size_t>(p.rows), 0.0);
-  column_scale_.assign(static_cast<std::size_t>(p.columns), 0.0);
-  for (std::size_t k = 0; k < entries_.size(); ++k)
-    row_scale_[p.row[k]] = std::max(row_scale_[p.row[k]], std::abs(entries_[k]));
-  for (double& r : row_scale_) r = 1.0 / power_of_two_near(r);
-  for (int j = 0; j < p.columns; ++j) {
-    for (int k = p.start[j]; k < p.start[j + 1]; ++k)
-      column_scale_[j] = std::max(column_scale_[j], std::abs(entries_[k]) * row_scale_[p.row[k]]);
-    column_scale_[j] = 1.0 / power_of_two_near(column_scale_[j]);
-  }
+template <class ForEach>
+void RegularityWatch::scale_jacobian(ForEach for_each) {
+  const auto n = static_cast<std::size_t>(system_->structure().variables);
+  std::vector<double> largest(n, 0.0);
+  const auto inverse = [&](std::vector<std::int8_t>& scale) {
+    scale.resize(n);
+    std::ranges::transform(largest, scale.begin(), inverse_exponent);
+  };
+  for_each([&](int i, int, double value) { largest[i] = std::max(largest[i], std::abs(value)); });
+  inverse(row_scale_);
+  std::ranges::fill(largest, 0.0);
+  for_each([&](int i, int j, double value) { largest[j] = std::max(largest[j], std::abs(value) * power_of_two(row_scale_[i])); });
+  inverse(column_scale_);
 }
 
 RegularityWatch::Reading RegularityWatch::read_at(const DensePolynomial& dense, double t) {
@@ -123,8 +146,7 @@ RegularityWatch::Reading RegularityWatch::read_at(const DensePolynomial& dense, 
   dense.evaluate(t, x_);
   dense.derivative(t, xp_);
   const Reading reading = read(t, x_, xp_);
-  if (dense.variables > very_large_mode)
-    for (auto* list : {&x_, &xp_}) std::vector<double>().swap(*list);
+  give_back({&x_, &xp_});
   return reading;
 }
 
@@ -139,7 +161,7 @@ Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
   // a singular value has no sign, nor has a determinant that vanishes twice, and long steps may lie on both sides: where it
   // is about to vanish, its smallest value on the way is looked for
   double lowest = end;
-  if ((own_ || (jacobian_ && interval_ == 1)) && before.margin + slope * length < 0.1 * before.margin) {
+  if ((own_ || ((!order_.empty() || jacobian_) && interval_ == 1)) && before.margin + slope * length < 0.1 * before.margin) {
     lowest = find_minimum(dense, end);
     const Reading there = read_at(dense, lowest);
     if (there.margin < now.margin)

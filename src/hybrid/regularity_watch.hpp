@@ -6,6 +6,7 @@
 #include <saltus/linalg/lu.hpp>
 #include <saltus/step/dense_polynomial.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,7 +45,10 @@ class RegularityWatch {
   };
   Reading read(double t, std::span<const double> x, std::span<const double> xp);
   Reading read_jacobian(double t, std::span<const double> x, std::span<const double> xp);
-  void scale_jacobian();
+  Reading read_sequential();
+  Reading read_factors();
+  template <class ForEach>
+  void scale_jacobian(ForEach for_each);
   Reading read_at(const DensePolynomial& dense, double t);
   double locate(const DensePolynomial& dense, double end);
   double find_minimum(const DensePolynomial& dense, double end);
@@ -54,9 +58,11 @@ class RegularityWatch {
   const CharacteristicValues* values_ = nullptr;
   const ReducedSystem* reduced_ = nullptr;
   std::unique_ptr<ReducedSystem> own_;  // for small modes without a certificate
-  std::unique_ptr<SystemJacobian> jacobian_;
+  std::vector<int> order_;                    // in which the system Jacobian is solved by substitution; empty:
+  std::unique_ptr<SystemJacobian> jacobian_;  // by factors
   SparseLu lu_;
-  std::vector<double> Fx_, Fxp_, entries_, row_scale_, column_scale_, x_, xp_;
+  std::vector<double> Fx_, Fxp_, entries_, x_, xp_, work_;
+  std::vector<std::int8_t> row_scale_, column_scale_;  // exponents of powers of two
   Reading last_;
   double first_margin_ = 0.0, checked_margin_ = 0.0, time_ = 0.0;
   double last_time_ = 0.0, slope_ = 0.0;  // of the last reading, and how the margin changed up to there

@@ -26,6 +26,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
   check_options(options, hybrid->variables().size());
   controller.stop_if_non_unique = options.stop_if_non_unique;
   controller.tolerance = std::max(options.rtol, options.atol);
+  x.reserve(hybrid->variables().size());
   for (const auto& v : hybrid->variables()) x.push_back(v.start);
   xp.assign(x.size(), 0.0);
   touches_wanted = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.record_touch; });
@@ -64,6 +65,7 @@ void Simulator::Impl::initialise() {
   }
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
+  controller.end_instant();
   restart(options.initial_step);
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hybrid/large_modes.hpp"
+
 namespace saltus {
 
 namespace {
@@ -17,7 +19,7 @@ bool contains(const std::vector<int>& list, int value) { return std::find(list.b
 
 void Simulator::Impl::polish(double when, std::vector<double>& values, std::vector<double>& slopes_there) {
   if (stepper->keeps_constraints() && when == stepper->t()) return;
-  controller.consistency().polish(*system, when, values, slopes_there);
+  if (!controller.consistency().polish(*system, when, values, slopes_there)) state_at(when, values, slopes_there);
 }
 
 void Simulator::Impl::approach_event() {
@@ -180,6 +182,8 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
 }
 
 void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size) {
+  give_back({&x_then, &xp_then});
+  stepper->forget_dense();
   observe(values_before);
   state_before = x;
   slope_before = xp;
@@ -229,6 +233,8 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   }
   if (noticed && too_close()) return;
   if (t == options.stop) return finish();
+  give_back({&state_before, &slope_before, &values_before, &values_after});
+  controller.end_instant();
   // a time event may have been planned within the step that the stepper has already done
   if (goes_on && reached(next_time, stepper->t()))
     go_on();

@@ -82,11 +82,11 @@ std::string name_of_shading(const Trajectory& run) {
   return std::string(sliding ? "sliding" : "") + (sliding && contact ? ", " : "") + (contact ? "contact" : "");
 }
 
-std::string label(const VariableInfo& v) { return v.unit.empty() ? v.name : v.name + " [" + v.unit + "]"; }
+std::string label(const VariableInfo& v) { return v.details->unit.empty() ? v.name : v.name + " [" + v.details->unit + "]"; }
 
 /// The names of a panel's curves and their unit, as far as there is room.
 std::string panel_label(const Trajectory& run, const std::vector<std::size_t>& columns) {
-  const std::string& unit = run.variables()[columns.front()].unit;
+  const std::string& unit = run.variables()[columns.front()].details->unit;
   std::string text;
   for (const std::size_t c : columns) text += (text.empty() ? "" : ", ") + run.variables()[c].name;
   if (text.size() > 24) text.clear();
@@ -109,7 +109,7 @@ std::string phase_plot(const Trajectory& run, const Trajectory::Samples& samples
   script += "EOD\n";
   fmt::format_to(out, "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(title),
                  quoted(label(run.variables()[x])), quoted(label(run.variables()[y])));
-  if (const auto& unit = run.variables()[x].unit; unit == "m" && unit == run.variables()[y].unit) script += "set size ratio -1\n";
+  if (const auto& unit = run.variables()[x].details->unit; unit == "m" && unit == run.variables()[y].details->unit) script += "set size ratio -1\n";
   const std::string shading = name_of_shading(run);
   fmt::format_to(out, "plot {0}$curve with lines lw 1.6 lc rgb '{1}' notitle, "
                       "$start with points pt 5 ps 0.9 lc rgb '{1}' title 'start'",
@@ -130,8 +130,8 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   std::size_t longest = std::max<std::size_t>(5, shading.size());  // letters of the longest name in the key, which has "event", too
   bool units = false;
   for (const std::size_t c : chosen) {
-    const auto& unit = run.variables()[c].unit;
-    const auto same = [&](const auto& panel) { return run.variables()[panel.front()].unit == unit; };
+    const std::string& unit = run.variables()[c].details->unit;
+    const auto same = [&](const auto& panel) { return run.variables()[panel.front()].details->unit == unit; };
     const auto panel = std::find_if(panels.begin(), panels.end(), same);
     if (panel == panels.end()) panels.push_back({c});
     else panel->push_back(c);

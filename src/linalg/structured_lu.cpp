@@ -161,21 +161,20 @@ auto BasicStructuredLu<Scalar>::choose_pivots(std::span<const Scalar> values) co
   return pivots;
 }
 
-/// The places of the other entries in the rows and columns of the pivots.
+/// The places of the other entries in the rows of the pivots.
 template <class Scalar>
 void BasicStructuredLu<Scalar>::collect_parts(const std::vector<Pivot>& pivots) {
-  for (auto* list : {&pivot_row_, &pivot_column_, &pivot_value_, &row_value_, &column_value_}) list->clear();
+  for (auto* list : {&pivot_row_, &pivot_column_, &pivot_value_}) {
+    list->clear();
+    list->reserve(pivots.size());
+  }
   std::vector<int> pivot_of_row(static_cast<std::size_t>(pattern_.rows), -1);
   row_start_.assign(pivots.size() + 1, 0);
-  column_start_.assign(1, 0);
   for (const Pivot& p : pivots) {
     pivot_of_row[p.row] = static_cast<int>(pivot_row_.size());
     pivot_row_.push_back(p.row);
     pivot_column_.push_back(p.column);
     pivot_value_.push_back(p.value);
-    for (int k = pattern_.start[p.column]; k < pattern_.start[p.column + 1]; ++k)
-      if (k != p.value) column_value_.push_back(k);
-    column_start_.push_back(static_cast<int>(column_value_.size()));
   }
   const auto for_each_in_row = [&](auto visit) {
     for (int k = 0; k < pattern_.nonzeros(); ++k)
@@ -221,9 +220,10 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
   }
   const std::size_t kept = places.size();
   for (std::size_t q = 0; q < pivots; ++q)
-    for (int c = column_start_[q]; c < column_start_[q + 1]; ++c)
+    for_each_in_column(q, [&](int k) {
       for (int r = row_start_[q]; r < row_start_[q + 1]; ++r)
-        places.emplace_back(row_place[pattern_.row[column_value_[c]]], col_place[row_columns[r]]);
+        places.emplace_back(row_place[pattern_.row[k]], col_place[row_columns[r]]);
+    });
   std::vector<int> position;
   SparsePattern rest = make_pattern(rest_, rest_, places, &position);
   const BandOrder order = choose_kind(rest);
@@ -258,23 +258,22 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
     for (int r = row_start_[q]; r < row_start_[q + 1]; ++r)
       row_parts_.index[row_parts_.place(q, r - row_start_[q])] = col_place[row_columns[r]];
   counts.assign(static_cast<std::size_t>(rest_), 0);
-  for (const int k : column_value_) ++counts[row_place[pattern_.row[k]]];
+  for (std::size_t q = 0; q < pivots; ++q) for_each_in_column(q, [&](int k) { ++counts[row_place[pattern_.row[k]]]; });
   column_parts_.set_shape(counts);
-  column_slot_.resize(column_value_.size());
+  column_slot_.clear();
+  column_slot_.reserve(static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), 0)));
   std::fill(counts.begin(), counts.end(), 0);
   for (std::size_t q = 0; q < pivots; ++q)
-    for (int c = column_start_[q]; c < column_start_[q + 1]; ++c) {
-      const int row = row_place[pattern_.row[column_value_[c]]];
+    for_each_in_column(q, [&](int k) {
+      const int row = row_place[pattern_.row[k]];
       const std::size_t slot = column_parts_.place(static_cast<std::size_t>(row), counts[row]++);
-      column_slot_[c] = static_cast<int>(slot);
+      column_slot_.push_back(static_cast<int>(slot));
       column_parts_.index[slot] = static_cast<int>(q);
-    }
+    });
   inverse_.assign(pivots, Scalar(0));
   direct_ = pivots == 0 && kind_ != MatrixKind::banded;
-  work_.assign(direct_ ? 0 : static_cast<std::size_t>(rest_), Scalar(0));
-  saved_.assign(pivots, Scalar(0));
-  rest_row_.resize(work_.size());
-  rest_col_.resize(work_.size());
+  rest_row_.resize(direct_ ? 0 : static_cast<std::size_t>(rest_));
+  rest_col_.resize(rest_row_.size());
   if (!direct_)
     for (std::size_t k = 0; k < n; ++k) {
       if (row_place[k] >= 0) rest_row_[row_place[k]] = static_cast<int>(k);
@@ -316,7 +315,7 @@ bool BasicStructuredLu<Scalar>::eliminate(std::span<const Scalar> values) {
   if (kind_ != MatrixKind::banded) std::fill(rest.begin(), rest.end(), Scalar(0));
   for (std::size_t k = 0; k < values.size(); ++k)
     if (target_[k] >= 0) rest[target_[k]] = values[k];
-  const int* fill = fill_.data();
+  const int *fill = fill_.data(), *slot = column_slot_.data();
   for (std::size_t q = 0; q < pivot_row_.size(); ++q) {
     const Scalar pivot = values[pivot_value_[q]];
     const int row_begin = row_start_[q], row_end = row_start_[q + 1];
@@ -326,10 +325,10 @@ bool BasicStructuredLu<Scalar>::eliminate(std::span<const Scalar> values) {
     const Scalar inverse = inverse_[q] = 1.0 / pivot;
     Scalar* const row = row_parts_.value.data() + row_parts_.place(q, 0);  // divided by the pivot
     for (int r = row_begin; r < row_end; ++r) row[r - row_begin] = inverse * values[row_value_[r]];
-    for (int c = column_start_[q]; c < column_start_[q + 1]; ++c) {
-      const Scalar factor = column_parts_.value[column_slot_[c]] = values[column_value_[c]];
+    for_each_in_column(q, [&](int k) {
+      const Scalar factor = column_parts_.value[*slot++] = values[k];
       for (int r = row_begin; r < row_end; ++r) rest[*fill++] -= factor * row[r - row_begin];
-    }
+    });
   }
   return true;
 }
@@ -349,20 +348,25 @@ bool BasicStructuredLu<Scalar>::factorise(std::span<const Scalar> values) {
 }
 
 template <class Scalar>
-void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b) const {
+void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b, std::span<Scalar> workspace) const {
   const auto solve_rest = [this](std::span<Scalar> v) {
     if (kind_ == MatrixKind::banded) return banded_.solve(v);
     kind_ == MatrixKind::dense ? dense_.solve(v) : sparse_.solve(v);
   };
   if (direct_) return solve_rest(b);
-  for (std::size_t q = 0; q < saved_.size(); ++q) saved_[q] = b[pivot_row_[q]] * inverse_[q];
+  if (workspace.size() < b.size()) {
+    workspace_.resize(b.size());
+    workspace = workspace_;
+  }
+  const std::span<Scalar> work = workspace.first(rest_row_.size()), saved = workspace.subspan(work.size(), pivot_row_.size());
+  for (std::size_t q = 0; q < saved.size(); ++q) saved[q] = b[pivot_row_[q]] * inverse_[q];
   column_parts_.subtract(
-      work_.size(), saved_.data(), [&](std::size_t i) { return b[rest_row_[i]]; },
-      [&](std::size_t i, const Scalar& value) { work_[i] = value; });
-  solve_rest(work_);
-  for (std::size_t j = 0; j < work_.size(); ++j) b[rest_col_[j]] = work_[j];
+      work.size(), saved.data(), [&](std::size_t i) { return b[rest_row_[i]]; },
+      [&](std::size_t i, const Scalar& value) { work[i] = value; });
+  solve_rest(work);
+  for (std::size_t j = 0; j < work.size(); ++j) b[rest_col_[j]] = work[j];
   row_parts_.subtract(
-      saved_.size(), work_.data(), [&](std::size_t q) { return saved_[q]; },
+      saved.size(), work.data(), [&](std::size_t q) { return saved[q]; },
       [&](std::size_t q, const Scalar& value) { b[pivot_column_[q]] = value; });
 }
 

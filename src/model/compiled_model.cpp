@@ -154,7 +154,7 @@ struct CompiledModel::Impl {
       derivatives.push_back(der(m.still));
     }
     for (const auto& q : discrete_data)
-      if (!q.hidden) observed_info.push_back({.name = q.name, .start = q.start, .where = q.where});
+      if (!q.hidden) observed_info.push_back({.name = q.name, .start = q.start, .details = VariableDetails{.where = q.where}});
     info.shrink_to_fit();
     observed_info.shrink_to_fit();
     for (const auto& p : m.parameters) {

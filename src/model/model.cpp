@@ -72,7 +72,7 @@ Expr Model::variable(const std::string& name, double start, VariableOptions o, c
   const Expr symbol = declare(*data_, name, SymbolKind::variable, data_->variables.size(), where);
   data_->variables.push_back(symbol);
   data_->variable_info.push_back(
-      {name, start, o.fixed, o.nominal, o.min, o.max, std::move(o.unit), std::move(o.description), where});
+      {name, start, o.fixed, o.nominal, VariableDetails{o.min, o.max, std::move(o.unit), std::move(o.description), where}});
   return symbol;
 }
 

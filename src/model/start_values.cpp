@@ -25,7 +25,7 @@ void evaluate_start_values(const ModelData& model, std::vector<VariableInfo>& va
   std::size_t k = 0;
   for (const auto& [name, value] : model.start_values) {
     const auto& [kind, index] = model.names.at(name);
-    const SourceLocation& where = kind == SymbolKind::variable ? variables[index].where : discretes[index].where;
+    const SourceLocation& where = kind == SymbolKind::variable ? variables[index].details->where : discretes[index].where;
     if (!std::isfinite(results[k]))
       throw ModelError(where, "the start value of '" + name + "', " + to_string(value) + ", is " + number_text(results[k]) +
                                   " for the present parameters");

@@ -76,7 +76,7 @@ class ModeCheck {
     for (const int i : analysis.overdetermined.equations)
       if (equations_[i]->where.known()) return equations_[i]->where;
     for (const int j : analysis.underdetermined.variables)
-      if (model_.variable_info[variables_[j]].where.known()) return model_.variable_info[variables_[j]].where;
+      if (const SourceLocation& where = model_.variable_info[variables_[j]].details->where; where.known()) return where;
     return {};
   }
 

@@ -9,10 +9,13 @@
 
 namespace saltus {
 
-/// Vectors of length n that stand behind each other.
+/// Vectors of length n that stand behind each other, each `stride` behind the one before.
 struct Stages {
   const double* first;
-  std::size_t n;
+  std::size_t n, stride;
+
+  Stages(const double* begin, std::size_t length) : Stages(begin, length, length) {}
+  Stages(const double* begin, std::size_t length, std::size_t distance) : first(begin), n(length), stride(distance) {}
 };
 
 /// A combination base + weights_0 u_0 + … and where it goes; a null base is zero.
@@ -28,20 +31,20 @@ namespace detail {
 enum class Begin { sum, zero, base };
 
 template <Begin How, int Count>
-void add_to_one(const double* v, std::size_t n, std::size_t length, const double* weights, const double* base,
+void add_to_one(const double* v, std::size_t stride, std::size_t length, const double* weights, const double* base,
                 double* __restrict target) {
   double w[Count];
   std::copy_n(weights, Count, w);
   for (std::size_t j = 0; j < length; ++j) {
     double sum = 0.0;
-    for (int k = 0; k < Count; ++k) sum += w[k] * v[static_cast<std::size_t>(k) * n + j];
+    for (int k = 0; k < Count; ++k) sum += w[k] * v[static_cast<std::size_t>(k) * stride + j];
     target[j] = How == Begin::sum ? target[j] + sum : How == Begin::base ? base[j] + sum : sum;
   }
 }
 
 /// The second sum has no base.
 template <Begin How, int Count>
-void add_to_two(const double* v, std::size_t n, std::size_t length, const double* weights, const double* other_weights,
+void add_to_two(const double* v, std::size_t stride, std::size_t length, const double* weights, const double* other_weights,
                 const double* base, double* __restrict target, double* __restrict other_target) {
   double w[Count], z[Count];
   std::copy_n(weights, Count, w);
@@ -49,7 +52,7 @@ void add_to_two(const double* v, std::size_t n, std::size_t length, const double
   for (std::size_t j = 0; j < length; ++j) {
     double sum = 0.0, other = 0.0;
     for (int k = 0; k < Count; ++k) {
-      const double value = v[static_cast<std::size_t>(k) * n + j];
+      const double value = v[static_cast<std::size_t>(k) * stride + j];
       sum += w[k] * value;
       other += z[k] * value;
     }
@@ -61,12 +64,12 @@ void add_to_two(const double* v, std::size_t n, std::size_t length, const double
 /// Adds the `Count` vectors behind `from` to the sums.
 template <Begin How, int Count, std::size_t Targets>
 void add_vectors(Stages u, std::size_t first, std::size_t length, int from, const std::array<Combination, Targets>& sums) {
-  const double* const v = u.first + static_cast<std::size_t>(from) * u.n + first;
+  const double* const v = u.first + static_cast<std::size_t>(from) * u.stride + first;
   const double* const base = How == Begin::base ? sums[0].base + first : nullptr;
   if constexpr (Targets == 1)
-    add_to_one<How, Count>(v, u.n, length, sums[0].weights + from, base, sums[0].target + first);
+    add_to_one<How, Count>(v, u.stride, length, sums[0].weights + from, base, sums[0].target + first);
   else
-    add_to_two<How, Count>(v, u.n, length, sums[0].weights + from, sums[1].weights + from, base, sums[0].target + first,
+    add_to_two<How, Count>(v, u.stride, length, sums[0].weights + from, sums[1].weights + from, base, sums[0].target + first,
                            sums[1].target + first);
 }
 
@@ -94,12 +97,14 @@ template <std::size_t Targets>
 void combine(Stages u, int count, const std::array<Combination, Targets>& sums) {
   static_assert(Targets == 1 || Targets == 2);
   using detail::Begin;
+  const bool few = u.n >= 2 && u.n <= 4 && u.stride == u.n;
   for (const Combination& sum : sums) {
+    if (!few) break;
     if (u.n == 2) detail::combine_few<2>(u.first, count, sum);
     if (u.n == 3) detail::combine_few<3>(u.first, count, sum);
     if (u.n == 4) detail::combine_few<4>(u.first, count, sum);
   }
-  if (u.n >= 2 && u.n <= 4) return;
+  if (few) return;
   constexpr std::size_t piece = 512;
   for (std::size_t first = 0; first < u.n; first += piece) {
     const std::size_t length = std::min(piece, u.n - first);

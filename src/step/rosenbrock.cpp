@@ -20,6 +20,9 @@
 namespace saltus {
 namespace {
 
+// From this size on memory counts more than the evaluation of a Jacobian now and then.
+constexpr std::size_t large = 1000;
+
 class Rosenbrock final : public Stepper {
  public:
   Rosenbrock(const RosenbrockTableau& tableau, StepOptions options)
@@ -33,6 +36,9 @@ class Rosenbrock final : public Stepper {
   std::span<const double> x() const override { return x1_; }
   std::span<const double> xp() const override { return xp_; }
   const DensePolynomial& dense() override;
+  void forget_dense() override {
+    if (x0_.size() >= large) std::vector<double>().swap(dense_.c);
+  }
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
   std::string linear_algebra() const override { return matrix_.description(); }
@@ -43,12 +49,23 @@ class Rosenbrock final : public Stepper {
   Attempt attempt(const StepEnd& end);
   bool evaluate(double t, std::span<const double> x, std::span<double> F);
   bool evaluate_stage(double t, std::span<double> v);
+  struct Jacobian {
+    std::span<double> Fx, Fxp, workspace;
+  };
+  Jacobian jacobian();
+  bool evaluate_jacobian();
   bool linearise();
-  double* stage(int i) { return stages_.data() + static_cast<std::size_t>(i) * x0_.size(); }
-  Stages stages() const { return {stages_.data(), x0_.size()}; }
+  bool factorise(double h);
+  double* stage(int i) { return dense_.c.data() + static_cast<std::size_t>(i) * x0_.size(); }
+  Stages stages() const { return {dense_.c.data(), x0_.size()}; }
   double error_ratio() const;
+  template <class Atol>
+  double error_ratio(Atol atol) const;
   int worst() const;
   void end_slopes();
+  void hold_still();
+  /// For the stages, where the dense output was.
+  void make_room() { dense_.c.resize(x0_.size() * static_cast<std::size_t>(std::max(tableau_.stages, tableau_.dense_degree + 1))); }
   double dense_weight(int power, int stage) const;
 
   const RosenbrockTableau& tableau_;
@@ -61,12 +78,16 @@ class Rosenbrock final : public Stepper {
   double factorised_for_ = 0.0;  // h of the factors that are there, 0: none
 
   int direction_ = 1;
-  std::vector<double> x0_, x1_, xp_, y_, yp_, Fx_, Fxp_, Ft_, stages_;
-  std::vector<double> f0_, f1_;  // F(t, x, 0) at both ends of the step
+  std::vector<double> x0_, x1_, xp_, y_, yp_;
+  std::vector<double> Ft_;        // where it is not zero
+  std::vector<double> f_;         // F(t, x, 0) at the beginning of the step that comes next,
+  bool f_known_ = false;          // unless an attempt has used the room
+  std::vector<double> Fx_, Fxp_;  // where they are kept; see jacobian()
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   int not_finite_at_ = -1;
   bool started_badly_ = false, linearised_ = false, autonomous_ = false;
-  DensePolynomial dense_;
+  bool borrows_room_ = false;  // of the stages, for the Jacobian
+  DensePolynomial dense_;  // its room is that of the stages, of which it is made: they are not needed beside each other
   bool dense_ready_ = false;
 };
 
@@ -76,39 +97,49 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
     throw UsageError(tableau_.name +
                      ": F must be affine in x' with a constant matrix; choose a Radau method for this mode");
   check_start(tableau_.name, structure, point);
-  tolerances_.set(options_, structure.variables);
+  tolerances_.set(options_, structure.variables, structure.variables < static_cast<int>(large));
   matrix_.set_structure(structure);
   system_ = &system;
   structure_ = &structure;
   const auto n = static_cast<std::size_t>(structure.variables);
-  for (auto* v : {&x0_, &x1_, &xp_, &y_, &yp_, &Ft_, &f0_, &f1_}) v->resize(n);
-  Fx_.resize(structure.state_pattern.row.size());
-  Fxp_.resize(structure.derivative_pattern.row.size());
-  stages_.resize(n * static_cast<std::size_t>(tableau_.stages));
+  for (auto* v : {&x0_, &x1_, &xp_, &y_, &yp_, &f_}) v->resize(n);
   dense_.degree = tableau_.dense_degree;
   dense_.variables = structure.variables;
-  dense_.c.resize(n * static_cast<std::size_t>(tableau_.dense_degree + 1));
-  std::fill(dense_.c.begin() + static_cast<std::ptrdiff_t>(n), dense_.c.end(), 0.0);
+  make_room();
+  const std::size_t entries = structure.state_pattern.row.size() + structure.derivative_pattern.row.size();
+  const bool fits = entries + matrix_.entries() <= n * static_cast<std::size_t>(tableau_.stages);
+  borrows_room_ = n >= large && fits && !structure.constant_jacobian;
+  Fx_.resize(borrows_room_ ? 0 : structure.state_pattern.row.size());
+  Fxp_.resize(borrows_room_ ? 0 : structure.derivative_pattern.row.size());
+  if (borrows_room_)
+    for (auto* v : {&Fx_, &Fxp_}) v->shrink_to_fit();
 
   direction_ = point.direction;
   t_ = t0_ = point.t;
   std::copy(point.x.begin(), point.x.end(), x1_.begin());
-  std::copy(x1_.begin(), x1_.end(), dense_.c.begin());
-  dense_.t0 = t_;
-  dense_.h = h_done_ = 0.0;
-  dense_ready_ = true;
+  hold_still();
   linearised_ = false;
   factorised_for_ = 0.0;
+  f_known_ = true;
   controller_.restart();
   error_ = 0.0;
   not_finite_at_ = first_not_finite(x1_);
   started_badly_ = not_finite_at_ >= 0;
-  if (!started_badly_) started_badly_ = !evaluate(t_, x1_, f1_);
+  if (!started_badly_) started_badly_ = !evaluate(t_, x1_, f_);
   if (structure.explicit_ode)
-    std::transform(f1_.begin(), f1_.end(), xp_.begin(), std::negate<>());
+    std::transform(f_.begin(), f_.end(), xp_.begin(), std::negate<>());
   else
     std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
+}
+
+/// The dense output before the first step and after one that has failed: a constant.
+void Rosenbrock::hold_still() {
+  dense_.c.assign(x1_.size() * static_cast<std::size_t>(tableau_.dense_degree + 1), 0.0);
+  std::copy(x1_.begin(), x1_.end(), dense_.c.begin());
+  dense_.t0 = t_;
+  dense_.h = h_done_ = 0.0;
+  dense_ready_ = true;
 }
 
 /// F(t, x, 0).
@@ -140,37 +171,61 @@ bool Rosenbrock::evaluate_stage(double t, std::span<double> v) {
   return false;
 }
 
+/// Where F_x and F_x' stand. Large systems have them in the room of the stages, and evaluate them again in the few steps that
+/// are repeated.
+Rosenbrock::Jacobian Rosenbrock::jacobian() {
+  if (!borrows_room_) return {Fx_, Fxp_, {}};
+  const std::size_t nx = structure_->state_pattern.row.size(), nxp = structure_->derivative_pattern.row.size();
+  const std::span<double> room(dense_.c);
+  return {room.first(nx), room.subspan(nx, nxp), room.subspan(nx + nxp, matrix_.entries())};
+}
+
+bool Rosenbrock::evaluate_jacobian() {
+  const Jacobian J = jacobian();
+  std::fill(yp_.begin(), yp_.end(), 0.0);
+  system_->jacobian(t_, x0_, yp_, J.Fx, J.Fxp);
+  ++statistics_.jacobians;
+  return first_not_finite(J.Fx) < 0 && first_not_finite(J.Fxp) < 0;
+}
+
 /// Jacobian and time derivative at the current point; nothing to do if they cannot have changed.
 bool Rosenbrock::linearise() {
-  const bool known = linearised_ && structure_->constant_jacobian;
-  std::fill(yp_.begin(), yp_.end(), 0.0);
-  if (!known) {
-    system_->jacobian(t_, x0_, yp_, Fx_, Fxp_);
-    ++statistics_.jacobians;
+  if (!linearised_ || !structure_->constant_jacobian) {
     linearised_ = true;
     factorised_for_ = 0.0;
+    if (!evaluate_jacobian()) return false;
   }
-  system_->time_derivative(t_, x0_, yp_, Ft_);
-  autonomous_ = std::all_of(Ft_.begin(), Ft_.end(), [](double value) { return value == 0.0; });
-  return (known || (first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0)) &&
-         (autonomous_ || first_not_finite(Ft_) < 0);
+  std::fill(yp_.begin(), yp_.end(), 0.0);
+  system_->time_derivative(t_, x0_, yp_, y_);
+  autonomous_ = std::all_of(y_.begin(), y_.end(), [](double value) { return value == 0.0; });
+  if (!autonomous_) Ft_ = y_;
+  return autonomous_ || first_not_finite(Ft_) < 0;
+}
+
+/// Factors for this step size; false: singular.
+bool Rosenbrock::factorise(double h) {
+  if (factorised_for_ == h) return true;
+  ++statistics_.factorisations;
+  if (borrows_room_ && !linearised_) evaluate_jacobian();
+  const Jacobian J = jacobian();
+  const bool regular = matrix_.factorise(1.0 / (h * tableau_.gamma), J.Fx, J.Fxp, J.workspace);
+  if (borrows_room_) linearised_ = false;
+  factorised_for_ = regular ? h : 0.0;
+  return regular;
 }
 
 Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   const double h = end.h;
   const std::size_t n = x0_.size();
-  if (factorised_for_ != h) {
-    ++statistics_.factorisations;
-    factorised_for_ = 0.0;
-    if (!matrix_.factorise(1.0 / (h * tableau_.gamma), Fx_, Fxp_)) return Attempt::singular;
-    factorised_for_ = h;
-  }
+  make_room();
+  if (!factorise(h)) return Attempt::singular;
+  if (!f_known_) f_known_ = evaluate(t_, x0_, f_);
   const int s = tableau_.stages;
   std::array<double, 16> for_y{}, for_yp{};
   for (int i = 0; i < s; ++i) {
     const std::span<double> v(stage(i), n);
     if (i == 0) {
-      std::copy(f0_.begin(), f0_.end(), v.begin());
+      std::copy(f_.begin(), f_.end(), v.begin());
     } else {
       const double* const a = tableau_.a.data() + i * s;
       for (int j = 0; j < i; ++j) {
@@ -183,7 +238,7 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
     }
     if (const double hd = h * tableau_.d[i]; hd != 0.0 && !autonomous_)
       for (std::size_t j = 0; j < n; ++j) v[j] += hd * Ft_[j];
-    matrix_.solve(v);
+    matrix_.solve(v, yp_);
   }
   const double* last = stage(s - 1);
   for (std::size_t j = 0; j < n; ++j) x1_[j] = y_[j] - last[j];
@@ -191,17 +246,25 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   if (not_finite_at_ >= 0) return Attempt::not_finite;
   error_ = error_ratio();
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
-  return evaluate(end.t, x1_, f1_) ? Attempt::good : Attempt::not_finite;
+  f_known_ = false;
+  return evaluate(end.t, x1_, f_) ? Attempt::good : Attempt::not_finite;
 }
 
 /// In lanes that the compiler can put side by side; all values are finite.
 double Rosenbrock::error_ratio() const {
+  const double* const atol = tolerances_.atol();
+  return tolerances_.one_for_all() ? error_ratio([all = *atol](std::size_t) { return all; })
+                                   : error_ratio([atol](std::size_t j) { return atol[j]; });
+}
+
+template <class Atol>
+double Rosenbrock::error_ratio(Atol atol) const {
   constexpr std::size_t lanes = 4;
   const std::size_t n = x0_.size();
-  const double *last = stages_.data() + n * static_cast<std::size_t>(tableau_.stages - 1), *atol = tolerances_.atol();
+  const double* last = dense_.c.data() + n * static_cast<std::size_t>(tableau_.stages - 1);
   const double rtol = tolerances_.rtol();
   const auto ratio = [&](std::size_t j) {
-    return std::abs(last[j]) / (atol[j] + rtol * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
+    return std::abs(last[j]) / (atol(j) + rtol * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
   };
   double largest[lanes] = {};
   std::size_t j = 0;
@@ -213,7 +276,7 @@ double Rosenbrock::error_ratio() const {
 
 /// The variable whose error was largest.
 int Rosenbrock::worst() const {
-  const double* last = stages_.data() + x0_.size() * static_cast<std::size_t>(tableau_.stages - 1);
+  const double* last = dense_.c.data() + x0_.size() * static_cast<std::size_t>(tableau_.stages - 1);
   double largest = -1.0;
   int found = -1;
   for (std::size_t j = 0; j < x0_.size(); ++j) {
@@ -231,10 +294,10 @@ StepOutcome Rosenbrock::advance(double limit) {
   if (h_next_ == 0.0)
     h_next_ = first_step_from_slopes(t_, limit, options_.max_step, tolerances_, *structure_, x1_, xp_);
   x0_.swap(x1_);
-  f0_.swap(f1_);
+  make_room();
   const auto give_up = [this](StepResult result, int worst) {
     x0_.swap(x1_);
-    f0_.swap(f1_);
+    hold_still();
     error_ = 0.0;
     return StepOutcome{result, worst};
   };
@@ -255,8 +318,9 @@ StepOutcome Rosenbrock::advance(double limit) {
       t_ = end.t;
       h_done_ = end.h;
       dense_ready_ = false;
+      f_known_ = true;
       if (structure_->explicit_ode)
-        std::transform(f1_.begin(), f1_.end(), xp_.begin(), std::negate<>());
+        std::transform(f_.begin(), f_.end(), xp_.begin(), std::negate<>());
       else
         end_slopes();
       ++statistics_.steps;
@@ -298,24 +362,32 @@ void Rosenbrock::end_slopes() {
   combine<1>(stages(), s, {{{weights.data(), nullptr, xp_.data()}}});
 }
 
+/// Replaces the stages by the coefficients, piece by piece.
 const DensePolynomial& Rosenbrock::dense() {
+  if (dense_.c.size() < x0_.size()) hold_still();  // it has been given back
   if (dense_ready_) return dense_;
   dense_ready_ = true;
   dense_.t0 = t0_;
   dense_.h = h_done_;
   const std::size_t n = x0_.size();
-  const int s = tableau_.stages;
-  double* c = dense_.c.data();
-  std::copy(x0_.begin(), x0_.end(), c);
-  std::array<std::array<double, 16>, 2> weights{};
-  const auto take = [&](int power, std::array<double, 16>& into) {
-    for (int j = 0; j < s; ++j) into[j] = dense_weight(power, j);
-    return Combination{into.data(), nullptr, c + n * static_cast<std::size_t>(power)};
-  };
-  int power = 1;
-  for (; power + 1 <= tableau_.dense_degree; power += 2)
-    combine<2>(stages(), s, {{take(power, weights[0]), take(power + 1, weights[1])}});
-  if (power == tableau_.dense_degree) combine<1>(stages(), s, {{take(power, weights[0])}});
+  const int s = tableau_.stages, degree = tableau_.dense_degree;
+  std::array<std::array<double, 16>, 8> weights{};
+  for (int power = 1; power <= degree; ++power)
+    for (int j = 0; j < s; ++j) weights[power][j] = dense_weight(power, j);
+  constexpr std::size_t piece = 256;
+  double c[8 * piece];
+  for (std::size_t first = 0; first < n; first += piece) {
+    const std::size_t length = std::min(piece, n - first);
+    const Stages u(dense_.c.data() + first, length, n);
+    const auto take = [&](int power) { return Combination{weights[power].data(), nullptr, c + static_cast<std::size_t>(power) * piece}; };
+    int power = 1;
+    for (; power + 1 <= degree; power += 2) combine<2>(u, s, {{take(power), take(power + 1)}});
+    if (power == degree) combine<1>(u, s, {{take(power)}});
+    std::copy_n(x0_.data() + first, length, dense_.c.data() + first);
+    for (power = 1; power <= degree; ++power)
+      std::copy_n(c + static_cast<std::size_t>(power) * piece, length, dense_.c.data() + static_cast<std::size_t>(power) * n + first);
+  }
+  dense_.c.resize(n * static_cast<std::size_t>(degree + 1));
   return dense_;
 }
 

@@ -7,12 +7,13 @@ namespace saltus {
 /// The patterns themselves are not kept: an entry is where its place in the union says.
 template <class Scalar>
 bool ShiftedMatrix<Scalar>::same_patterns(const Structure& structure) const {
-  if (structure.variables != n_ || structure.state_pattern.start != x_start_ ||
-      structure.derivative_pattern.start != xp_start_)
-    return false;
+  if (structure.variables != n_) return false;
   const auto same = [this](const SparsePattern& pattern, const std::vector<int>& from) {
-    for (std::size_t k = 0; k < from.size(); ++k)
-      if (lu_.pattern().row[from[k]] != pattern.row[k]) return false;
+    const SparsePattern& both = lu_.pattern();
+    if (pattern.row.size() != from.size()) return false;
+    for (int j = 0; j < n_; ++j)
+      for (int k = pattern.start[j]; k < pattern.start[j + 1]; ++k)
+        if (from[k] < both.start[j] || from[k] >= both.start[j + 1] || both.row[from[k]] != pattern.row[k]) return false;
     return true;
   };
   return same(structure.state_pattern, from_x_) && same(structure.derivative_pattern, from_xp_);
@@ -25,10 +26,9 @@ void ShiftedMatrix<Scalar>::set_structure(const Structure& structure) {
                      std::to_string(structure.equations) + " and " + std::to_string(structure.variables));
   if (same_patterns(structure)) return;
   n_ = structure.variables;
-  x_start_ = structure.state_pattern.start;
-  xp_start_ = structure.derivative_pattern.start;
   SparsePattern both = unite(structure.state_pattern, structure.derivative_pattern, &from_x_, &from_xp_);
-  values_.assign(both.row.size(), Scalar(0));
+  both.row.shrink_to_fit();
+  std::vector<Scalar>().swap(values_);
   // equations without derivatives may define variables
   std::vector<char> algebraic(static_cast<std::size_t>(n_), 1);
   for (const int i : structure.derivative_pattern.row) algebraic[i] = 0;
@@ -36,11 +36,14 @@ void ShiftedMatrix<Scalar>::set_structure(const Structure& structure) {
 }
 
 template <class Scalar>
-bool ShiftedMatrix<Scalar>::factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp) {
-  std::fill(values_.begin(), values_.end(), Scalar(0));
-  for (std::size_t k = 0; k < from_xp_.size(); ++k) values_[from_xp_[k]] = c * Fxp[k];
-  for (std::size_t k = 0; k < from_x_.size(); ++k) values_[from_x_[k]] += Fx[k];
-  return lu_.factorise(values_);
+bool ShiftedMatrix<Scalar>::factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp,
+                                      std::span<Scalar> workspace) {
+  if (workspace.empty()) values_.resize(entries());
+  const std::span<Scalar> values = workspace.empty() ? std::span<Scalar>(values_) : workspace;
+  std::fill(values.begin(), values.end(), Scalar(0));
+  for (std::size_t k = 0; k < from_xp_.size(); ++k) values[from_xp_[k]] = c * Fxp[k];
+  for (std::size_t k = 0; k < from_x_.size(); ++k) values[from_x_[k]] += Fx[k];
+  return lu_.factorise(values);
 }
 
 template class ShiftedMatrix<double>;

@@ -18,10 +18,12 @@ class ShiftedMatrix {
  public:
   /// Prepares for a mode. Cheap if the patterns are those of before. Throws UsageError if the system is not square.
   void set_structure(const Structure& structure);
-  /// Factorises c F_x' + F_x with values at the places of the two patterns; false if it is singular or not finite.
-  bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp);
-  /// b := (c F_x' + F_x)^{-1} b.
-  void solve(std::span<Scalar> b) const { lu_.solve(b); }
+  /// Factorises c F_x' + F_x with values at the places of the two patterns; false if it is singular or not finite. A
+  /// workspace of entries() numbers, if given, saves memory: nothing is kept there.
+  bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp, std::span<Scalar> workspace = {});
+  std::size_t entries() const { return lu_.pattern().row.size(); }
+  /// b := (c F_x' + F_x)^{-1} b. A workspace of n numbers, if given, saves memory, too.
+  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) const { lu_.solve(b, workspace); }
   bool analysed() const { return lu_.analysed(); }
   /// What was chosen with the first values: "banded (1 + 1)".
   std::string description() const { return lu_.description(); }
@@ -31,8 +33,7 @@ class ShiftedMatrix {
 
   int n_ = -1;
   std::vector<int> from_x_, from_xp_;  // places of the entries of F_x and F_x' in values_
-  std::vector<int> x_start_, xp_start_;
-  std::vector<Scalar> values_;
+  std::vector<Scalar> values_;  // where no workspace is given
   BasicStructuredLu<Scalar> lu_;
 };
 

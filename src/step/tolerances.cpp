@@ -6,7 +6,7 @@
 
 namespace saltus {
 
-void Tolerances::set(const StepOptions& options, int n) {
+void Tolerances::set(const StepOptions& options, int n, bool spread) {
   const std::size_t given = options.atol.size();
   const bool further = given < static_cast<std::size_t>(n) && options.further_atol > 0.0;
   if (given != 1 && given != static_cast<std::size_t>(n) && !further)
@@ -21,7 +21,7 @@ void Tolerances::set(const StepOptions& options, int n) {
   if (!(options.initial_step >= 0.0))
     throw UsageError("StepOptions::initial_step must be positive, or 0 for a choice by the method");
   rtol_ = options.rtol;
-  atol_.resize(static_cast<std::size_t>(n));
+  atol_.resize(spread || given > 1 ? static_cast<std::size_t>(n) : 1);
   // a variable that is exactly zero must not divide by zero when its atol is zero
   for (std::size_t j = 0; j < atol_.size(); ++j)
     atol_[j] = std::max(given == 1 ? options.atol[0] : j < given ? options.atol[j] : options.further_atol, 1e-290);

@@ -16,8 +16,9 @@ namespace saltus {
 /// Checks the options once and spreads them over n variables.
 class Tolerances {
  public:
-  /// Throws UsageError for options that make no sense for n variables.
-  void set(const StepOptions& options, int n);
+  /// Throws UsageError for options that make no sense for n variables. spread: atol() has n entries, even if one number
+  /// is given for all.
+  void set(const StepOptions& options, int n, bool spread = true);
 
   /// Makes rtol factor * rtol^power and atol follow in proportion (or by the same formula where rtol is zero): for
   /// methods whose error estimate is of much lower order than their result.
@@ -27,7 +28,8 @@ class Tolerances {
   /// A number that stands for the whole: rtol, or the largest atol where rtol is zero.
   double typical() const { return rtol_ > 0.0 ? rtol_ : *std::max_element(atol_.begin(), atol_.end()); }
   /// The error that is allowed in variable j when it is of size `magnitude`.
-  double scale(int j, double magnitude) const { return atol_[static_cast<std::size_t>(j)] + rtol_ * magnitude; }
+  double scale(int j, double magnitude) const { return atol_[one_for_all() ? 0 : static_cast<std::size_t>(j)] + rtol_ * magnitude; }
+  bool one_for_all() const { return atol_.size() == 1; }
   const double* atol() const { return atol_.data(); }
   /// The largest |v_j| over what is allowed at x_j, over those variables for which `counts` is not zero (null: all),
   /// and which it was (if worst is not null). Infinite if a value is not a number.

@@ -148,6 +148,11 @@ TYPED_TEST(Structured, EliminatesVariablesWithSimpleEquations) {
   EXPECT_EQ(lu.eliminated(), m);
   EXPECT_EQ(lu.kind(), MatrixKind::banded);
   EXPECT_EQ(lu.description(), "banded (1 + 1), 100 of 200 eliminated");
+  // in a workspace of the caller
+  std::vector<TypeParam> b(static_cast<std::size_t>(n), TypeParam(1)), same = b, workspace(b.size());
+  lu.solve(b);
+  lu.solve(same, workspace);
+  EXPECT_EQ(b, same);
 }
 
 TYPED_TEST(Structured, EliminatesEquationsOfDifferentLengths) {

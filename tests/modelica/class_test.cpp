@@ -69,8 +69,8 @@ TEST(Classes, PackagesHoldConstantsTypesAndClasses) {
       "model M\n  import P.Q;\n  import G = P.g;\n  import P.Q.{h};\n  Q.Inner part;\n  Real y = G + P.Q.h + h;\nend "
       "M;\n");
   EXPECT_EQ(start_of(m, "part.x"), 9.81);
-  EXPECT_EQ(m.model.data().variable_info[0].unit, "m");
-  EXPECT_EQ(m.model.data().variable_info[0].min, 0.0);
+  EXPECT_EQ(m.model.data().variable_info[0].details->unit, "m");
+  EXPECT_EQ(m.model.data().variable_info[0].details->min, 0.0);
   EXPECT_EQ(to_string(m.model.data().equations[0].equation), "y = 49.05");
 }
 
@@ -78,8 +78,8 @@ TEST(Classes, ConstantsAndUnitsOfTheStandardLibraryAreThere) {
   const auto m = load_text(
       "model M\n  import SI = Modelica.Units.SI;\n  import Modelica.Constants.pi;\n  SI.Voltage u = 2*pi;\n"
       "  Modelica.SIunits.Mass m = Modelica.Constants.g_n;\n  Real y = Modelica.Math.sin(pi/2);\nend M;\n");
-  EXPECT_EQ(m.model.data().variable_info[0].unit, "V");
-  EXPECT_EQ(m.model.data().variable_info[1].unit, "kg");
+  EXPECT_EQ(m.model.data().variable_info[0].details->unit, "V");
+  EXPECT_EQ(m.model.data().variable_info[1].details->unit, "kg");
   EXPECT_EQ(to_string(m.model.data().equations[1].equation), "m = 9.80665");
   EXPECT_EQ(to_string(m.model.data().equations[2].equation), "y = 1");
   // a package of that name in the text wins
@@ -101,7 +101,7 @@ TEST(Classes, ShortClassesCarryModificationsAndSizes) {
   EXPECT_EQ(m.model.data().parameters.at(0).value, 5.0);
   EXPECT_EQ(m.model.data().variables.size(), 7u);
   EXPECT_EQ(m.model.data().variable_info[6].name, "f[2,3]");
-  EXPECT_EQ(m.model.data().variable_info[6].unit, "N");
+  EXPECT_EQ(m.model.data().variable_info[6].details->unit, "N");
 }
 
 TEST(Classes, RecordsAreBoundAndComparedAsAWhole) {

@@ -16,12 +16,12 @@ TEST(Flatten, VariablesKeepTheirAttributesAndTheirPlace) {
   EXPECT_EQ(x.name, "x");
   EXPECT_EQ(x.start, 2.0);
   EXPECT_TRUE(x.fixed);
-  EXPECT_EQ(x.min, 0.0);
-  EXPECT_EQ(x.max, 5.0);
+  EXPECT_EQ(x.details->min, 0.0);
+  EXPECT_EQ(x.details->max, 5.0);
   EXPECT_EQ(x.nominal, 3.0);
-  EXPECT_EQ(x.unit, "m");
-  EXPECT_EQ(x.description, "the x");
-  EXPECT_EQ(to_string(x.where), "test.mo:2:8");
+  EXPECT_EQ(x.details->unit, "m");
+  EXPECT_EQ(x.details->description, "the x");
+  EXPECT_EQ(to_string(x.details->where), "test.mo:2:8");
   EXPECT_EQ(to_string(m.model.data().equations.at(0).where), "test.mo:4:3");
 }
 

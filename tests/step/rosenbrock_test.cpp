@@ -135,5 +135,91 @@ TEST(Rosenbrock, RefusesWhatItCannotDo) {
   EXPECT_THROW(stepper->start(*dae.system, {.x = dae.x0}), UsageError);
 }
 
+/// Many copies of a stiff equation with an algebraic variable: x' = -mu (z - cos t), 0 = z - x - x^3 / 10.
+class Copies final : public System {
+ public:
+  explicit Copies(int count) : count_(count) {
+    structure_.variables = structure_.equations = 2 * count;
+    structure_.constant_mass = true;
+    std::vector<std::pair<int, int>> x, xp;
+    for (int i = 0; i < count; ++i) {
+      x.insert(x.end(), {{2 * i + 1, 2 * i}, {2 * i, 2 * i + 1}, {2 * i + 1, 2 * i + 1}});
+      xp.emplace_back(2 * i, 2 * i);
+    }
+    structure_.state_pattern = make_pattern(2 * count, 2 * count, x);
+    structure_.derivative_pattern = make_pattern(2 * count, 2 * count, xp);
+  }
+  const Structure& structure() const override { return structure_; }
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+    for (int i = 0; i < count_; ++i) {
+      const double u = x[2 * i], z = x[2 * i + 1];
+      F[2 * i] = xp[2 * i] + 1e3 * (z - std::cos(t));
+      F[2 * i + 1] = z - u - 0.1 * u * u * u;
+    }
+  }
+  void jacobian(double, std::span<const double> x, std::span<const double>, std::span<double> Fx, std::span<double> Fxp) override {
+    ++jacobians;
+    for (int i = 0; i < count_; ++i) {
+      Fx[3 * i] = -1.0 - 0.3 * x[2 * i] * x[2 * i];
+      Fx[3 * i + 1] = 1e3;
+      Fx[3 * i + 2] = 1.0;
+      Fxp[i] = 1.0;
+    }
+  }
+  void time_derivative(double t, std::span<const double>, std::span<const double>, std::span<double> Ft) override {
+    for (int i = 0; i < count_; ++i) Ft[2 * i] = 1e3 * std::sin(t), Ft[2 * i + 1] = 0.0;
+  }
+
+  int jacobians = 0;
+
+ private:
+  int count_;
+  Structure structure_;
+};
+
+/// Large systems have their Jacobian in the room of the stages and one tolerance for all variables.
+TEST(Rosenbrock, ManyCopiesOfASystemMoveLikeOne) {
+  for (const RosenbrockTableau* tableau : {&rodas_4(), &rodas_5p()}) {
+    Copies one(10), many(700);  // the matrices of both are reduced and banded, or dense
+    StepOptions options;
+    options.rtol = 1e-6;
+    options.atol = {1e-6};
+    const auto a = make_rosenbrock(*tableau, options), b = make_rosenbrock(*tableau, options);
+    const auto start = [&](Stepper& stepper, System& system) {
+      Vector x(static_cast<std::size_t>(system.structure().variables)), xp(x.size());
+      for (std::size_t j = 0; j < x.size(); j += 2) {
+        x[j] = 2.0;
+        x[j + 1] = 2.8;
+        xp[j] = -1e3 * 1.8;
+        xp[j + 1] = (1.0 + 0.3 * 4.0) * xp[j];
+      }
+      stepper.start(system, {.t = 0.0, .x = x, .xp = xp, .step = 0.1});
+    };
+    start(*a, one);
+    start(*b, many);
+    for (int step = 0; step < 5000 && a->t() < 3.0; ++step) {
+      ASSERT_TRUE(a->advance(3.0).ok() && b->advance(3.0).ok());
+      // factors of different kinds round differently; steps follow the errors, which are far larger
+      ASSERT_NEAR(a->t(), b->t(), 1e-6 * a->t());
+      const DensePolynomial& p = a->dense();
+      const DensePolynomial& q = b->dense();
+      ASSERT_EQ(q.c.size(), q.variables * static_cast<std::size_t>(q.degree + 1));
+      for (const double theta : {0.0, 0.3, 1.0})
+        for (const int j : {0, 1, 1398, 1399}) {
+          const double there = p.t0 + theta * p.h;
+          ASSERT_NEAR(q.evaluate(there, j), p.evaluate(there, j % 2), 1e-8) << tableau->name << " t = " << there;
+        }
+      for (const int j : {0, 1399}) ASSERT_NEAR(b->xp()[j], a->xp()[j % 2], 1e-6 * (1.0 + std::abs(a->xp()[j % 2])));
+    }
+    EXPECT_EQ(a->t(), 3.0);
+    EXPECT_EQ(a->statistics().rejected, b->statistics().rejected);
+    EXPECT_GT(b->statistics().rejected, 0);  // the first step is too long
+    EXPECT_EQ(b->statistics().jacobians, many.jacobians);
+    EXPECT_EQ(many.jacobians, one.jacobians + b->statistics().rejected);
+    b->forget_dense();
+    EXPECT_EQ(b->dense().evaluate(3.0, 0), b->x()[0]);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -14,6 +14,7 @@ struct SourceLocation {
   int column = 0;
 
   bool known() const { return line > 0; }
+  bool operator==(const SourceLocation&) const = default;
 };
 
 /// "file:line:column", "file:line", or "" when unknown.

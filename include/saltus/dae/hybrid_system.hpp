@@ -2,6 +2,7 @@
 // the first). Implement it by hand for foreign models; CompiledModel provides it for recorded ones.
 #pragma once
 
+#include <saltus/base/rare.hpp>
 #include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/system.hpp>
 
@@ -27,16 +28,24 @@ struct Mode {
   bool operator==(const Mode&) const = default;
 };
 
-struct VariableInfo {
-  std::string name;
-  double start = 0.0;
-  bool fixed = false;  ///< the start value must be kept by initialisation
-  double nominal = 1.0;
+/// What only some variables have.
+struct VariableDetails {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::string unit = {};
   std::string description = {};
   SourceLocation where = {};
+
+  bool operator==(const VariableDetails&) const = default;
+};
+
+/// There are as many as a model has variables, which may be very many: details take room only where there are any.
+struct VariableInfo {
+  std::string name;
+  double start = 0.0;
+  bool fixed = false;  ///< the start value must be kept by initialisation
+  double nominal = 1.0;
+  Rare<VariableDetails> details = {};  ///< read by details->unit and so on
 };
 
 /// What happens where both sides of a surface push towards it.

@@ -79,4 +79,9 @@ Initialisation initialise(System& system, double t, std::span<const double> gues
 Initialisation initialise(System& system, double t, std::span<const double> guess, const CharacteristicValues& values,
                           const InitialisationOptions& options = {});
 
+/// The same for large modes without hidden constraints, in the place of the guess and in little more memory than the Jacobian: holds the
+/// differentiated variables, and finds the others and all of xp, exactly. False: not a mode of this kind, or no solution was found;
+/// then x is as before, and xp is not.
+bool initialise_in_place(System& system, double t, const CharacteristicValues& values, std::span<double> x, std::span<double> xp);
+
 }  // namespace saltus

@@ -27,8 +27,8 @@ class BasicStructuredLu {
   const SparsePattern& pattern() const { return pattern_; }
   /// Factorises the matrix with these values at the places of the pattern; false if it is singular or not finite.
   bool factorise(std::span<const Scalar> values);
-  /// b := A^{-1} b.
-  void solve(std::span<Scalar> b) const;
+  /// b := A^{-1} b. A workspace of the size of b, if given, saves as much memory.
+  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) const;
 
   bool analysed() const { return analysed_; }
   // --- what was decided; before the first factorisation: dense, nothing eliminated
@@ -58,6 +58,13 @@ class BasicStructuredLu {
     int row, column, value;  // value: place in the pattern
   };
 
+  /// visit(place) for the entries in the column of pivot q but itself.
+  template <class Visit>
+  void for_each_in_column(std::size_t q, Visit visit) const {
+    const int j = pivot_column_[q], pivot = pivot_value_[q];
+    for (int k = pattern_.start[j]; k < pattern_.start[j + 1]; ++k)
+      if (k != pivot) visit(k);
+  }
   void analyse(std::span<const Scalar> values);
   std::vector<Pivot> choose_pivots(std::span<const Scalar> values) const;
   void collect_parts(const std::vector<Pivot>& pivots);
@@ -69,10 +76,10 @@ class BasicStructuredLu {
   bool analysed_ = false;
   int failures_ = 0;  // analyses that later values have refuted
 
-  // Pivot q stands in pivot_row_[q], pivot_column_[q]. Its other entries by places in the pattern; those of its row
-  // become rows of row_parts_, those of all columns are sorted by the rows of the remaining system into column_parts_.
+  // Pivot q stands in pivot_row_[q], pivot_column_[q]. The other entries of its row, by places in the pattern, become
+  // rows of row_parts_; those of all columns are sorted by the rows of the remaining system into column_parts_.
   std::vector<int> pivot_row_, pivot_column_, pivot_value_;
-  std::vector<int> row_start_, row_value_, column_start_, column_value_;
+  std::vector<int> row_start_, row_value_;
   std::vector<int> column_slot_;           // where each of the latter stands in column_parts_
   Rows row_parts_, column_parts_;          // in columns of the remaining system, and in pivots
   std::vector<int> fill_;                  // where products of the parts go
@@ -87,7 +94,7 @@ class BasicStructuredLu {
   BasicDenseLu<Scalar> dense_;
   BasicBandedLu<Scalar> banded_;
   BasicSparseLu<Scalar> sparse_;
-  mutable std::vector<Scalar> work_, saved_;
+  mutable std::vector<Scalar> workspace_;  // where none is given
 };
 
 using StructuredLu = BasicStructuredLu<double>;

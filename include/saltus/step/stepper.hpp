@@ -91,6 +91,8 @@ class Stepper {
   /// The last accepted step as a polynomial (a constant before the first). May cost evaluations when first asked for
   /// after a step; ask before the next `advance`, even one that fails.
   virtual const DensePolynomial& dense() = 0;
+  /// Until the next step nobody will ask for dense(): gives memory of the size of the system back, where there is much.
+  virtual void forget_dense() {}
   /// The step size that the method would try next (positive).
   virtual double next_step() const = 0;
   /// Estimated local error of the last step over the tolerance, 1 at most.

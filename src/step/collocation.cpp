@@ -122,7 +122,7 @@ StageSystem stage_system(const Vector& c, const Dense& basis, const std::vector<
 }
 
 Collocation compute(int s) {
-  const Vector c = nodes(s);
+  const Vector c = nodes(s), m = inner_nodes(s);
   Collocation result;
   result.method = stage_system(c, Dense::Identity(s, s), {});
   // theta^(k+1) (1 - theta)
@@ -131,13 +131,19 @@ Collocation compute(int s) {
     vanishing(k, k) = 1;
     vanishing(k + 1, k) = -1;
   }
-  result.inside = stage_system(inner_nodes(s), vanishing, result.method.lambda);
+  result.inside = stage_system(m, vanishing, result.method.lambda);
 
+  Real farthest = 0;
   for (int i = 1; i < 1000; ++i) {
-    Real product = Real(i) / 1000;
-    const Real theta = product;
+    const Real theta = Real(i) / 1000;
+    Real product = theta;
     for (int k = 0; k < s; ++k) product *= 1 - theta / c(k);
     result.slope_bound = std::max(result.slope_bound, static_cast<double>(std::abs(product)));
+    Real distance = theta * (1 - theta);
+    for (Eigen::Index k = 0; k < m.size(); ++k) distance *= std::abs(theta - m(k));
+    if (distance <= farthest) continue;
+    farthest = distance;
+    result.look = static_cast<double>(theta);
   }
 
   // the embedded method: weight 1/gamma at theta = 0, exact for polynomials of degree s-1 (Hairer, Wanner II, (8.18));

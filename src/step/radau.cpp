@@ -55,6 +55,7 @@ void Radau::start(System& system, const StartPoint& point) {
   check_start(name_, structure, point);
   asked_.set(options_, structure.variables);
   structure_ = &structure;
+  watched_.set(system, options_);
   choice_.restart(asked_.typical(), structure.moving);
   set_stages(choice_.stages());
 
@@ -111,8 +112,14 @@ Radau::Attempt Radau::attempt(const StepEnd& end, bool retry) {
   error_ = estimate(end.h, retry);
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
   finish(end);
-  if (options_.control_dense) error_ = std::max(error_, dense_error(end.h));
-  return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
+  if (options_.control_dense && !watched_.any()) error_ = std::max(error_, slope_error(end.h));
+  if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  accept(end);
+  if (!watched_.any()) return Attempt::good;
+  error_ = std::max(error_, inside_error());
+  if (error_ <= 1.0) return Attempt::good;
+  take_back();
+  return Attempt::inaccurate;
 }
 
 double Radau::next_size(double size, bool accepted) {
@@ -142,7 +149,19 @@ void Radau::accept(const StepEnd& end) {
   h_done_ = end.h;
   has_polynomial_ = true;
   dense_ready_ = false;
+  start_slopes_ = first_ || structure_->explicit_ode;
   ++statistics_.steps;
+}
+
+/// The reverse, except for what only the dense output and the prediction use.
+void Radau::take_back() {
+  x_.swap(x_new_);
+  x_old_.swap(x_);
+  xp_.swap(xp_new_);
+  xp_old_.swap(xp_);
+  t_ = t_old_;
+  has_polynomial_ = false;
+  --statistics_.steps;
 }
 
 StepOutcome Radau::advance(double limit) {
@@ -169,8 +188,6 @@ StepOutcome Radau::advance(double limit) {
     if (result == Attempt::good) {
       double next = next_size(size, true);
       if (rejected) next = std::min(next, size);
-      accept(end);
-      start_slopes_ = first_ || structure_->explicit_ode;
       first_ = false;
       choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size, barred_for_ > 0);
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow

@@ -3,12 +3,18 @@
 // -F_x. A stage is kept with the opposite sign, v_i = -u_i: then its right-hand side is the residual itself,
 //   (E/(h gamma) + F_x) v_i = F(t + c_i h, x - sum_j a_ij v_j, sum_j C_ij/h v_j) + h d_i F_t,
 // and no product with E is needed.
+//
+// Dense output has the order of the table for variables of nonstiff equations only; it is one lower for algebraic
+// variables, and has no order for those of a fast relaxation. Where guards read the values (WatchedVariables), the
+// equations are asked inside the step: (E/(h gamma) + F_x) w = F(t, P, P') there is the error of the polynomial P in
+// algebraic and fast variables, and of the size of the error in others.
 #include <saltus/step/rosenbrock.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numbers>
 
 #include "step/combination.hpp"
 #include "step/first_step.hpp"
@@ -16,9 +22,13 @@
 #include "step/step_controller.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
+#include "step/watched_variables.hpp"
 
 namespace saltus {
 namespace {
+
+// One look inside a step may fall on a place where the error is small by chance.
+constexpr double well_below = 0.5;
 
 class Rosenbrock final : public Stepper {
  public:
@@ -49,11 +59,15 @@ class Rosenbrock final : public Stepper {
   double error_ratio() const;
   int worst() const;
   void end_slopes();
+  Attempt look_inside(const StepEnd& end);
+  bool defect(double t, double* ratio);
+  void fill_dense(double t0, double h);
   double dense_weight(int power, int stage) const;
 
   const RosenbrockTableau& tableau_;
   StepOptions options_;
   Tolerances tolerances_;
+  WatchedVariables watched_;
   StepController controller_;
   System* system_ = nullptr;
   const Structure* structure_ = nullptr;
@@ -64,10 +78,11 @@ class Rosenbrock final : public Stepper {
   std::vector<double> x0_, x1_, xp_, y_, yp_, Fx_, Fxp_, Ft_, stages_;
   std::vector<double> f0_, f1_;  // F(t, x, 0) at both ends of the step
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
-  int not_finite_at_ = -1;
+  int not_finite_at_ = -1, worst_inside_ = -1;
   bool started_badly_ = false, linearised_ = false, autonomous_ = false;
   DensePolynomial dense_;
   bool dense_ready_ = false;
+  bool corrected_ = false;  // dense_ is that of this attempt already, and better than the table's
 };
 
 void Rosenbrock::start(System& system, const StartPoint& point) {
@@ -77,6 +92,7 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
                      ": F must be affine in x' with a constant matrix; choose a Radau method for this mode");
   check_start(tableau_.name, structure, point);
   tolerances_.set(options_, structure.variables);
+  watched_.set(system, options_);
   matrix_.set_structure(structure);
   system_ = &system;
   structure_ = &structure;
@@ -190,8 +206,66 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   not_finite_at_ = first_not_finite(x1_);
   if (not_finite_at_ >= 0) return Attempt::not_finite;
   error_ = error_ratio();
+  worst_inside_ = -1;
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  corrected_ = false;
+  if (watched_.any())
+    if (const Attempt inside = look_inside(end); inside != Attempt::good) return inside;
   return evaluate(end.t, x1_, f1_) ? Attempt::good : Attempt::not_finite;
+}
+
+/// What the equations leave of the values y_ and slopes yp_ there, as a correction to be subtracted, in f1_; its size over the tolerance.
+bool Rosenbrock::defect(double t, double* ratio) {
+  if (!evaluate_stage(t, f1_)) return false;
+  matrix_.solve(f1_);
+  *ratio = watched_.largest_ratio(f1_, x1_, tolerances_, &worst_inside_);
+  return true;
+}
+
+/// One look is enough where the polynomial is good. Otherwise it is corrected at as many points as its degree leaves free, one after the
+/// other (Newton's interpolation), which gives algebraic and fast variables the order of the others, and looked at once more.
+/// Points and last look: the zeros of theta (1 - theta) U_(d-1), Chebyshev's polynomial of the second kind, and its largest extremum.
+Rosenbrock::Attempt Rosenbrock::look_inside(const StepEnd& end) {
+  const int d = tableau_.dense_degree, s = tableau_.stages;
+  const auto place = [&](int i) {
+    const double k = i == 0 ? d - 1 : i == d - 1 ? (d - 1) / 2 + 0.5 : i;
+    return 0.5 - 0.5 * std::cos(std::numbers::pi * k / d);
+  };
+  const double h = end.h;
+  double theta = place(0), ratio = 0.0;
+  std::array<double, 16> values{}, slopes{};
+  for (int j = 0; j < s; ++j) {
+    double power = 1.0;
+    for (int k = 1; k <= d; ++k, power *= theta) {
+      const double weight = dense_weight(k, j);
+      values[j] += weight * power * theta;
+      slopes[j] += weight * k * power / h;
+    }
+  }
+  combine<2>(stages(), s, {{{values.data(), x0_.data(), y_.data()}, {slopes.data(), nullptr, yp_.data()}}});
+  if (!defect(t_ + theta * h, &ratio)) return Attempt::not_finite;
+  if (ratio <= well_below) return Attempt::good;
+
+  fill_dense(t_, h);
+  const std::size_t n = x0_.size();
+  std::array<double, 16> basis = {0.0, 1.0, -1.0};  // theta (1 - theta), times theta - theta_i for all points so far
+  for (int i = 0; i + 1 < d; ++i) {
+    double there = 0.0;
+    for (int k = i + 2; k >= 1; --k) there = (there + basis[k]) * theta;
+    for (int k = 1; k <= i + 2; ++k) {
+      double* const c = dense_.c.data() + n * static_cast<std::size_t>(k);
+      const double weight = basis[k] / there;
+      for (std::size_t j = 0; j < n; ++j) c[j] -= weight * f1_[j];
+    }
+    for (int k = i + 3; k >= 1; --k) basis[k] = basis[k - 1] - theta * basis[k];
+    theta = place(i + 1);
+    dense_.evaluate(t_ + theta * h, y_);
+    dense_.derivative(t_ + theta * h, yp_);
+    if (!defect(t_ + theta * h, &ratio)) return Attempt::not_finite;
+  }
+  corrected_ = true;
+  error_ = std::max(error_, ratio);
+  return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
 }
 
 /// In lanes that the compiler can put side by side; all values are finite.
@@ -213,6 +287,7 @@ double Rosenbrock::error_ratio() const {
 
 /// The variable whose error was largest.
 int Rosenbrock::worst() const {
+  if (worst_inside_ >= 0) return worst_inside_;
   const double* last = stages_.data() + x0_.size() * static_cast<std::size_t>(tableau_.stages - 1);
   double largest = -1.0;
   int found = -1;
@@ -254,9 +329,11 @@ StepOutcome Rosenbrock::advance(double limit) {
       t0_ = t_;
       t_ = end.t;
       h_done_ = end.h;
-      dense_ready_ = false;
+      dense_ready_ = corrected_;
       if (structure_->explicit_ode)
         std::transform(f1_.begin(), f1_.end(), xp_.begin(), std::negate<>());
+      else if (corrected_)
+        dense_.derivative(t_, xp_);
       else
         end_slopes();
       ++statistics_.steps;
@@ -299,10 +376,14 @@ void Rosenbrock::end_slopes() {
 }
 
 const DensePolynomial& Rosenbrock::dense() {
-  if (dense_ready_) return dense_;
+  if (!dense_ready_) fill_dense(t0_, h_done_);
+  return dense_;
+}
+
+void Rosenbrock::fill_dense(double t0, double h) {
   dense_ready_ = true;
-  dense_.t0 = t0_;
-  dense_.h = h_done_;
+  dense_.t0 = t0;
+  dense_.h = h;
   const std::size_t n = x0_.size();
   const int s = tableau_.stages;
   double* c = dense_.c.data();
@@ -316,7 +397,6 @@ const DensePolynomial& Rosenbrock::dense() {
   for (; power + 1 <= tableau_.dense_degree; power += 2)
     combine<2>(stages(), s, {{take(power, weights[0]), take(power + 1, weights[1])}});
   if (power == tableau_.dense_degree) combine<1>(stages(), s, {{take(power, weights[0])}});
-  return dense_;
 }
 
 }  // namespace

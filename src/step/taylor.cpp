@@ -15,6 +15,7 @@
 #include "step/first_step.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
+#include "step/watched_variables.hpp"
 
 namespace saltus {
 namespace {
@@ -79,6 +80,7 @@ class Taylor final : public Stepper {
   int finite_ = 0;      // the coefficients up to this order are finite
   double usual_ = 0.0;  // the size of the steps before
   Tolerances tolerances_;
+  WatchedVariables watched_;
   System* system_ = nullptr;
   int direction_ = 1;
   std::vector<double> x_, xp_, X_, x_new_, xp_new_;
@@ -124,6 +126,7 @@ void Taylor::start(System& system, const StartPoint& point) {
   check_start(name(), structure, point);
   tolerances_.set(options_, structure.variables);
   if (!structure.explicit_ode) tolerances_.rescale(tolerance_of_daes, 1.0);
+  watched_.set(system, options_);
   system_ = &system;
   const auto n = static_cast<std::size_t>(structure.variables);
   for (auto* v : {&x_, &xp_, &x_new_, &xp_new_, &size_}) v->resize(n);
@@ -335,7 +338,7 @@ Taylor::Attempt Taylor::attempt_dae(const StepEnd& end) {
       note_error(j, h * (xp_new_[j] - X_new_[n + j]) / (degree_ + 1));
       note_error(j, moved);
     } else if (options_.control_dense) {
-      note_error(j, moved * dense_part_);
+      note_error(j, moved * (watched_.contains(static_cast<int>(j)) ? std::exp(2.0) : 1.0) * dense_part_);
     }
   }
   return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;

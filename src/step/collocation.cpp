@@ -133,18 +133,20 @@ Collocation compute(int s) {
   }
   result.inside = stage_system(m, vanishing, result.method.lambda);
 
-  Real farthest = 0;
-  for (int i = 1; i < 1000; ++i) {
+  std::vector<std::pair<Real, double>> farthest;  // from the nodes inside and both ends, and where
+  Real before = 0, distance = 0;
+  for (int i = 1; i <= 1000; ++i) {
     const Real theta = Real(i) / 1000;
-    Real product = theta;
-    for (int k = 0; k < s; ++k) product *= 1 - theta / c(k);
-    result.slope_bound = std::max(result.slope_bound, static_cast<double>(std::abs(product)));
-    Real distance = theta * (1 - theta);
-    for (Eigen::Index k = 0; k < m.size(); ++k) distance *= std::abs(theta - m(k));
-    if (distance <= farthest) continue;
-    farthest = distance;
-    result.look = static_cast<double>(theta);
+    Real bound = theta, next = theta * (1 - theta);
+    for (int k = 0; k < s; ++k) bound *= 1 - theta / c(k);
+    result.slope_bound = std::max(result.slope_bound, static_cast<double>(std::abs(bound)));
+    for (Eigen::Index k = 0; k < m.size(); ++k) next *= std::abs(theta - m(k));
+    if (distance > before && distance >= next) farthest.emplace_back(-distance, (i - 1) / 1000.0);
+    before = distance;
+    distance = next;
   }
+  std::ranges::sort(farthest);
+  result.looks = {farthest[0].second, farthest[1].second};
 
   // the embedded method: weight 1/gamma at theta = 0, exact for polynomials of degree s-1 (Hairer, Wanner II, (8.18));
   // in terms of Z, times gamma. Integrals of the Lagrange basis give A.

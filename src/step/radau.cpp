@@ -149,7 +149,8 @@ void Radau::accept(const StepEnd& end) {
   h_done_ = end.h;
   has_polynomial_ = true;
   dense_ready_ = false;
-  start_slopes_ = first_ || structure_->explicit_ode;
+  from_start_ = first_;
+  exact_slopes_ = first_ || structure_->explicit_ode;
   ++statistics_.steps;
 }
 

@@ -98,7 +98,8 @@ class Radau final : public Stepper {
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
   bool dense_ready_ = false, solved_inside_ = false;
-  bool start_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial
+  bool exact_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial
+  bool from_start_ = false;    // the last step was the first one
 };
 
 }  // namespace saltus

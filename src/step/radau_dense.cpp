@@ -111,7 +111,7 @@ bool Radau::solve_inside() {
 
 // Where the slopes at the ends are exact: at the start of a run (an event looks which way guards go from there), and at
 // all points of explicit systems. What this changes is of the order of the error, except where a fast variable makes a
-// large slope of a small error; there nothing is changed unless it is a start.
+// large slope of a small error; there nothing is changed unless a start would point elsewhere.
 void Radau::meet_slopes() {
   constexpr double little = 0.2, peak = 4.0 / 27.0;  // of the tolerance; of theta (1 - theta)^2
   const std::size_t n = x_.size();
@@ -127,7 +127,7 @@ void Radau::meet_slopes() {
     }
     if (std::max(std::abs(left), std::abs(right)) > most) {
       right = 0.0;
-      if (!from_start_) continue;
+      if (!from_start_ || std::abs(left) < 0.5 * std::abs(h_done_ * xp_old_[j])) continue;
     }
     // left theta (1 - theta)^2 - right theta^2 (1 - theta)
     c1[j] += left;

@@ -5,9 +5,9 @@
 // and no product with E is needed.
 //
 // Dense output has the order of the table for variables of nonstiff equations only; it is one lower for algebraic
-// variables, and has no order for those of a fast relaxation. Where guards read the values (WatchedVariables), the
-// equations are asked inside the step: (E/(h gamma) + F_x) w = F(t, P, P') there is the error of the polynomial P in
-// algebraic and fast variables, and of the size of the error in others.
+// variables, and has no order for those of a fast relaxation. Where guards read the values (WatchedVariables) or steps
+// are kept, the equations are asked inside the step: (E/(h gamma) + F_x) w = F(t, P, P') there is the error of the
+// polynomial P in algebraic and fast variables, and of the size of the error in others.
 #include <saltus/step/rosenbrock.hpp>
 
 #include <algorithm>
@@ -59,8 +59,7 @@ class Rosenbrock final : public Stepper {
   double error_ratio() const;
   int worst() const;
   void end_slopes();
-  Attempt look_inside(const StepEnd& end);
-  bool defect(double t, double* ratio);
+  bool correct_dense(std::span<double> w, double* ratio);
   void fill_dense(double t0, double h);
   double dense_weight(int power, int stage) const;
 
@@ -82,7 +81,6 @@ class Rosenbrock final : public Stepper {
   bool started_badly_ = false, linearised_ = false, autonomous_ = false;
   DensePolynomial dense_;
   bool dense_ready_ = false;
-  bool corrected_ = false;  // dense_ is that of this attempt already, and better than the table's
 };
 
 void Rosenbrock::start(System& system, const StartPoint& point) {
@@ -208,46 +206,38 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   error_ = error_ratio();
   worst_inside_ = -1;
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
-  corrected_ = false;
-  if (watched_.any())
-    if (const Attempt inside = look_inside(end); inside != Attempt::good) return inside;
+  if (watched_.any()) {
+    double inside = 0.0;
+    fill_dense(t_, h);
+    if (!correct_dense(f1_, &inside)) return Attempt::not_finite;
+    error_ = std::max(error_, inside);
+    if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  }
   return evaluate(end.t, x1_, f1_) ? Attempt::good : Attempt::not_finite;
 }
 
-/// What the equations leave of the values y_ and slopes yp_ there, as a correction to be subtracted, in f1_; its size over the tolerance.
-bool Rosenbrock::defect(double t, double* ratio) {
-  if (!evaluate_stage(t, f1_)) return false;
-  matrix_.solve(f1_);
-  *ratio = watched_.largest_ratio(f1_, x1_, tolerances_, &worst_inside_);
-  return true;
-}
-
-/// One look is enough where the polynomial is good. Otherwise it is corrected at as many points as its degree leaves free, one after the
-/// other (Newton's interpolation), which gives algebraic and fast variables the order of the others, and looked at once more.
-/// Points and last look: the zeros of theta (1 - theta) U_(d-1), Chebyshev's polynomial of the second kind, and its largest extremum.
-Rosenbrock::Attempt Rosenbrock::look_inside(const StepEnd& end) {
-  const int d = tableau_.dense_degree, s = tableau_.stages;
-  const auto place = [&](int i) {
-    const double k = i == 0 ? d - 1 : i == d - 1 ? (d - 1) / 2 + 0.5 : i;
-    return 0.5 - 0.5 * std::cos(std::numbers::pi * k / d);
+/// One look inside the step is enough where the polynomial is good. Otherwise it is corrected at as many points as its degree leaves free,
+/// one after the other (Newton's interpolation), which gives algebraic and fast variables the order of the others, and looked at once more:
+/// `ratio` is what is left in watched variables, over the tolerance, or 0 after one look. False if the equations cannot be evaluated there. The
+/// points and the last look are the zeros and the largest extremum of theta (1 - theta) U_(d-1), with Chebyshev's polynomial of the second kind.
+bool Rosenbrock::correct_dense(std::span<double> w, double* ratio) {
+  const int d = dense_.degree;
+  const std::size_t n = w.size();
+  double theta = 0.0;
+  const auto look = [&](int i) {  // w: what is to be subtracted from the values there
+    theta = 0.5 - 0.5 * std::cos(std::numbers::pi / d * (i == 0 ? d - 1 : i < d - 1 ? i : (d - 1) / 2 + 0.5));
+    const double t = dense_.t0 + theta * dense_.h;
+    dense_.evaluate(t, y_);
+    dense_.derivative(t, yp_);
+    if (!evaluate_stage(t, w)) return false;
+    matrix_.solve(w);
+    return true;
   };
-  const double h = end.h;
-  double theta = place(0), ratio = 0.0;
-  std::array<double, 16> values{}, slopes{};
-  for (int j = 0; j < s; ++j) {
-    double power = 1.0;
-    for (int k = 1; k <= d; ++k, power *= theta) {
-      const double weight = dense_weight(k, j);
-      values[j] += weight * power * theta;
-      slopes[j] += weight * k * power / h;
-    }
-  }
-  combine<2>(stages(), s, {{{values.data(), x0_.data(), y_.data()}, {slopes.data(), nullptr, yp_.data()}}});
-  if (!defect(t_ + theta * h, &ratio)) return Attempt::not_finite;
-  if (ratio <= well_below) return Attempt::good;
-
-  fill_dense(t_, h);
-  const std::size_t n = x0_.size();
+  if (!look(0)) return false;
+  *ratio = 0.0;
+  if ((options_.keep_dense ? tolerances_.largest_ratio(w, x1_, nullptr)
+                           : watched_.largest_ratio(w, x1_, tolerances_, &worst_inside_)) <= well_below)
+    return true;
   std::array<double, 16> basis = {0.0, 1.0, -1.0};  // theta (1 - theta), times theta - theta_i for all points so far
   for (int i = 0; i + 1 < d; ++i) {
     double there = 0.0;
@@ -255,17 +245,13 @@ Rosenbrock::Attempt Rosenbrock::look_inside(const StepEnd& end) {
     for (int k = 1; k <= i + 2; ++k) {
       double* const c = dense_.c.data() + n * static_cast<std::size_t>(k);
       const double weight = basis[k] / there;
-      for (std::size_t j = 0; j < n; ++j) c[j] -= weight * f1_[j];
+      for (std::size_t j = 0; j < n; ++j) c[j] -= weight * w[j];
     }
     for (int k = i + 3; k >= 1; --k) basis[k] = basis[k - 1] - theta * basis[k];
-    theta = place(i + 1);
-    dense_.evaluate(t_ + theta * h, y_);
-    dense_.derivative(t_ + theta * h, yp_);
-    if (!defect(t_ + theta * h, &ratio)) return Attempt::not_finite;
+    if (!look(i + 1)) return false;
   }
-  corrected_ = true;
-  error_ = std::max(error_, ratio);
-  return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
+  *ratio = watched_.largest_ratio(w, x1_, tolerances_, &worst_inside_);
+  return true;
 }
 
 /// In lanes that the compiler can put side by side; all values are finite.
@@ -329,10 +315,10 @@ StepOutcome Rosenbrock::advance(double limit) {
       t0_ = t_;
       t_ = end.t;
       h_done_ = end.h;
-      dense_ready_ = corrected_;
+      dense_ready_ = watched_.any();
       if (structure_->explicit_ode)
         std::transform(f1_.begin(), f1_.end(), xp_.begin(), std::negate<>());
-      else if (corrected_)
+      else if (dense_ready_)
         dense_.derivative(t_, xp_);
       else
         end_slopes();
@@ -376,7 +362,10 @@ void Rosenbrock::end_slopes() {
 }
 
 const DensePolynomial& Rosenbrock::dense() {
-  if (!dense_ready_) fill_dense(t0_, h_done_);
+  if (dense_ready_) return dense_;
+  fill_dense(t0_, h_done_);
+  double left = 0.0;  // (the time derivative is that of a step that is over)
+  if (options_.keep_dense && factorised_for_ == h_done_ && !correct_dense(Ft_, &left)) fill_dense(t0_, h_done_);
   return dense_;
 }
 

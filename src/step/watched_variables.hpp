@@ -18,13 +18,16 @@ class WatchedVariables {
   void set(System& system, const StepOptions& options) {
     const Structure& structure = system.structure();
     read_ = structure.guard_variables;
-    all_ = any_ = false;
+    all_ = any_ = algebraic_ = false;
     if (!options.control_dense || structure.guards == 0) return;
     any_ = !read_.empty() || !only_time(system);
     all_ = any_ && read_.empty();
+    for (int j = 0; j < structure.variables && !algebraic_; ++j) algebraic_ = contains(j) && !structure.differentiated(j);
   }
 
   bool any() const { return any_; }
+  /// Whether the derivative of one of them does not occur.
+  bool algebraic() const { return algebraic_; }
   bool contains(int j) const { return all_ || (any_ && std::ranges::binary_search(read_, j)); }
   /// As Tolerances::largest_ratio.
   double largest_ratio(std::span<const double> v, std::span<const double> x, const Tolerances& tolerances,
@@ -50,7 +53,7 @@ class WatchedVariables {
   }
 
   std::span<const int> read_;  // sorted
-  bool all_ = false, any_ = false;
+  bool all_ = false, any_ = false, algebraic_ = false;
 };
 
 }  // namespace saltus

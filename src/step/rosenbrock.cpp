@@ -59,6 +59,7 @@ class Rosenbrock final : public Stepper {
   double error_ratio() const;
   int worst() const;
   void end_slopes();
+  void evaluate_dense(double theta, double* x, double* xp) const;
   bool correct_dense(std::span<double> w, double* ratio);
   void fill_dense(double t0, double h);
   double dense_weight(int power, int stage) const;
@@ -216,6 +217,20 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   return evaluate(end.t, x1_, f1_) ? Attempt::good : Attempt::not_finite;
 }
 
+/// Values and slopes in one pass over the coefficients.
+void Rosenbrock::evaluate_dense(double theta, double* x, double* xp) const {
+  std::array<double, 16> values{}, slopes{};
+  double power = 1.0;
+  for (int k = 1; k <= dense_.degree; ++k) {
+    slopes[k - 1] = k * power / dense_.h;
+    power *= theta;
+    values[k - 1] = power;
+  }
+  const std::size_t n = x0_.size();
+  combine<2>({dense_.c.data() + n, n}, dense_.degree,
+             {{{values.data(), dense_.c.data(), x}, {slopes.data(), nullptr, xp}}});
+}
+
 /// One look inside the step is enough where the polynomial is good. Otherwise it is corrected at as many points as its degree leaves free,
 /// one after the other (Newton's interpolation), which gives algebraic and fast variables the order of the others, and looked at once more:
 /// `ratio` is what is left in watched variables, over the tolerance, or 0 after one look. False if the equations cannot be evaluated there. The
@@ -226,10 +241,8 @@ bool Rosenbrock::correct_dense(std::span<double> w, double* ratio) {
   double theta = 0.0;
   const auto look = [&](int i) {  // w: what is to be subtracted from the values there
     theta = 0.5 - 0.5 * std::cos(std::numbers::pi / d * (i == 0 ? d - 1 : i < d - 1 ? i : (d - 1) / 2 + 0.5));
-    const double t = dense_.t0 + theta * dense_.h;
-    dense_.evaluate(t, y_);
-    dense_.derivative(t, yp_);
-    if (!evaluate_stage(t, w)) return false;
+    evaluate_dense(theta, y_.data(), yp_.data());
+    if (!evaluate_stage(dense_.t0 + theta * dense_.h, w)) return false;
     matrix_.solve(w);
     return true;
   };
@@ -319,7 +332,7 @@ StepOutcome Rosenbrock::advance(double limit) {
       if (structure_->explicit_ode)
         std::transform(f1_.begin(), f1_.end(), xp_.begin(), std::negate<>());
       else if (dense_ready_)
-        dense_.derivative(t_, xp_);
+        evaluate_dense(1.0, y_.data(), xp_.data());
       else
         end_slopes();
       ++statistics_.steps;

@@ -109,8 +109,7 @@ void Bdf::start(System& system, const StartPoint& point) {
   mark_differentiated(structure, tested_);
   WatchedVariables watched;
   watched.set(system, options_);
-  for (int j = 0; j < structure.variables; ++j)
-    if (watched.contains(j)) tested_[static_cast<std::size_t>(j)] = 1;
+  watched.mark(tested_);
   any_tested_ = std::ranges::count(tested_, 1) > 0;
   dense_.c.assign(n * (BdfHistory::most + 1), 0.0);
   dense_.degree = 0;

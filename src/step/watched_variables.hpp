@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "step/tolerances.hpp"
 
@@ -22,13 +23,21 @@ class WatchedVariables {
     if (!options.control_dense || structure.guards == 0) return;
     any_ = !read_.empty() || !only_time(system);
     all_ = any_ && read_.empty();
-    for (int j = 0; j < structure.variables && !algebraic_; ++j) algebraic_ = contains(j) && !structure.differentiated(j);
+    const auto algebraic = [&](int j) { return !structure.differentiated(j); };
+    for (int j = 0; j < structure.variables && all_ && !algebraic_; ++j) algebraic_ = algebraic(j);
+    algebraic_ = algebraic_ || (any_ && std::ranges::any_of(read_, algebraic));
   }
 
   bool any() const { return any_; }
   /// Whether the derivative of one of them does not occur.
   bool algebraic() const { return algebraic_; }
-  bool contains(int j) const { return all_ || (any_ && std::ranges::binary_search(read_, j)); }
+  bool contains(int j) const { return all_ || (any_ && std::ranges::find(read_, j) != read_.end()); }
+  /// marks[j] := 1 for all of them.
+  void mark(std::vector<char>& marks) const {
+    if (all_) std::ranges::fill(marks, static_cast<char>(1));
+    if (any_)
+      for (const int j : read_) marks[static_cast<std::size_t>(j)] = 1;
+  }
   /// As Tolerances::largest_ratio.
   double largest_ratio(std::span<const double> v, std::span<const double> x, const Tolerances& tolerances,
                        int* worst) const {
@@ -52,7 +61,7 @@ class WatchedVariables {
            std::ranges::all_of(linear, [](const LinearGuard& guard) { return guard.variables.empty(); });
   }
 
-  std::span<const int> read_;  // sorted
+  std::span<const int> read_;  // empty: all, or none
   bool all_ = false, any_ = false, algebraic_ = false;
 };
 

@@ -64,6 +64,7 @@ MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
   options_.max_step = o.max_step;
   options_.initial_step = o.initial_step;
   options_.control_dense = dense_matters;
+  options_.keep_dense = o.keep_steps;
 }
 
 /// A description begins with the name of the explicit mode, if there is one.

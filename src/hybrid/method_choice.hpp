@@ -31,8 +31,9 @@ class MethodChoice {
   };
   /// The stepper for a mode. Null if the method that was asked for cannot solve it; then `problem` says why.
   Stepper* choose(const Candidate& mode, std::string& problem);
-  /// Whether values inside the steps of this stepper are as accurate as those at their ends; otherwise an event is reached by a step that
-  /// ends there. Constraints hold to rounding at the ends only.
+  /// Whether all values inside the steps of this stepper are as accurate as those at their ends, and their slopes; otherwise an event is reached
+  /// by a step that ends there. Implicit methods watch the variables that guards read only, their fast variables have no slopes inside, and
+  /// constraints hold to rounding at the ends only.
   bool dense_is_accurate(const Stepper& stepper, const System& system) const;
   /// An explicit method is limited by stability in this mode. Returns whether another one shall be chosen from now on.
   bool note_stiff(const System& system);

@@ -13,6 +13,7 @@
 #include "step/shifted_matrix.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
+#include "step/watched_variables.hpp"
 
 namespace saltus {
 namespace {
@@ -48,7 +49,7 @@ class Bdf final : public Stepper {
   Attempt newton(const StepEnd& end);
   void estimate();
   double size_of(std::span<const double> v, int* worst = nullptr) const {
-    return tolerances_.largest_ratio(v, x_, any_differentiated_ ? differentiated_.data() : nullptr, worst);
+    return tolerances_.largest_ratio(v, x_, any_tested_ ? tested_.data() : nullptr, worst);
   }
   double sum_size(int order);
   void choose_next(double size);
@@ -62,8 +63,8 @@ class Bdf final : public Stepper {
 
   System* system_ = nullptr;
   const Structure* structure_ = nullptr;
-  std::vector<char> differentiated_;
-  bool any_differentiated_ = false;
+  std::vector<char> tested_;  // variables of the error test
+  bool any_tested_ = false;
   BdfHistory history_;
   ShiftedMatrix<double> matrix_;
   double factorised_for_ = 0.0;  // leading coefficient of the factors that are there, 0: none
@@ -105,8 +106,11 @@ void Bdf::start(System& system, const StartPoint& point) {
     v->resize(n);
   Fx_.resize(structure.state_pattern.row.size());
   Fxp_.resize(structure.derivative_pattern.row.size());
-  mark_differentiated(structure, differentiated_);
-  any_differentiated_ = std::ranges::count(differentiated_, 1) > 0;
+  mark_differentiated(structure, tested_);
+  WatchedVariables watched;
+  watched.set(system, options_);
+  watched.mark(tested_);
+  any_tested_ = std::ranges::count(tested_, 1) > 0;
   dense_.c.assign(n * (BdfHistory::most + 1), 0.0);
   dense_.degree = 0;
   dense_.variables = structure.variables;

@@ -122,7 +122,7 @@ StageSystem stage_system(const Vector& c, const Dense& basis, const std::vector<
 }
 
 Collocation compute(int s) {
-  const Vector c = nodes(s);
+  const Vector c = nodes(s), m = inner_nodes(s);
   Collocation result;
   result.method = stage_system(c, Dense::Identity(s, s), {});
   // theta^(k+1) (1 - theta)
@@ -131,14 +131,22 @@ Collocation compute(int s) {
     vanishing(k, k) = 1;
     vanishing(k + 1, k) = -1;
   }
-  result.inside = stage_system(inner_nodes(s), vanishing, result.method.lambda);
+  result.inside = stage_system(m, vanishing, result.method.lambda);
 
-  for (int i = 1; i < 1000; ++i) {
-    Real product = Real(i) / 1000;
-    const Real theta = product;
-    for (int k = 0; k < s; ++k) product *= 1 - theta / c(k);
-    result.slope_bound = std::max(result.slope_bound, static_cast<double>(std::abs(product)));
+  std::vector<std::pair<Real, double>> farthest;  // from the nodes inside and both ends, and where
+  Real before = 0, distance = 0;
+  for (int i = 1; i <= 1000; ++i) {
+    const Real theta = Real(i) / 1000;
+    Real bound = theta, next = theta * (1 - theta);
+    for (int k = 0; k < s; ++k) bound *= 1 - theta / c(k);
+    result.slope_bound = std::max(result.slope_bound, static_cast<double>(std::abs(bound)));
+    for (Eigen::Index k = 0; k < m.size(); ++k) next *= std::abs(theta - m(k));
+    if (distance > before && distance >= next) farthest.emplace_back(-distance, (i - 1) / 1000.0);
+    before = distance;
+    distance = next;
   }
+  std::ranges::sort(farthest);
+  result.looks = {farthest[0].second, farthest[1].second};
 
   // the embedded method: weight 1/gamma at theta = 0, exact for polynomials of degree s-1 (Hairer, Wanner II, (8.18));
   // in terms of Z, times gamma. Integrals of the Lagrange basis give A.

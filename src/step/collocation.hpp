@@ -2,6 +2,7 @@
 // steps, computed once in extended precision.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Collocation {
   StageSystem inside;
   double slope_bound = 0.0;   ///< max over [0, 1] of |theta prod (1 - theta/c_i)|: what a wrong slope at 0 does to the
                               ///< method's polynomial
+  std::array<double, 2> looks = {};  ///< where the polynomial inside is farthest from its nodes: places to test it
   std::vector<double> error;  ///< s: of the estimate, see radau.cpp
 };
 

@@ -43,10 +43,12 @@ void Radau::set_stages(int s) {
   tolerances_.rescale(s == 3 ? 0.63 : s == 5 ? 0.38 : 0.55, (s + 1.0) / (2.0 * s - 1.0));
   const double tolerance = std::min(1.0, tolerances_.typical());
   newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(0.03, std::sqrt(tolerance)));
-  // constraints of a reduced mode shall hold far below the tolerance that was asked for
-  if (!structure_->explicit_ode && !structure_->constant_mass)
+  // constraints of a reduced mode shall hold far below the tolerance that was asked for, and algebraic variables that guards read below it:
+  // what moves them at an event counts as noise of the guards
+  const bool reduced = !structure_->explicit_ode && !structure_->constant_mass;
+  if (const double part = reduced ? 1e-4 : watched_.algebraic() ? 1e-2 : 1.0; part < 1.0)
     newton_tolerance_ = std::max(10.0 * eps / tolerance,
-                                 std::min(newton_tolerance_, 1e-4 * std::min(1.0, asked_.typical()) / tolerance));
+                                 std::min(newton_tolerance_, part * std::min(1.0, asked_.typical()) / tolerance));
   factorised_for_ = 0.0;
 }
 
@@ -55,6 +57,7 @@ void Radau::start(System& system, const StartPoint& point) {
   check_start(name_, structure, point);
   asked_.set(options_, structure.variables);
   structure_ = &structure;
+  watched_.set(system, options_);
   choice_.restart(asked_.typical(), structure.moving);
   set_stages(choice_.stages());
 
@@ -111,8 +114,14 @@ Radau::Attempt Radau::attempt(const StepEnd& end, bool retry) {
   error_ = estimate(end.h, retry);
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
   finish(end);
-  if (options_.control_dense) error_ = std::max(error_, dense_error(end.h));
-  return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;
+  if (options_.control_dense && !watched_.any()) error_ = std::max(error_, slope_error(end.h));
+  if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  accept(end);
+  if (!watched_.any()) return Attempt::good;
+  error_ = std::max(error_, inside_error());
+  if (error_ <= 1.0) return Attempt::good;
+  take_back();
+  return Attempt::inaccurate;
 }
 
 double Radau::next_size(double size, bool accepted) {
@@ -142,7 +151,20 @@ void Radau::accept(const StepEnd& end) {
   h_done_ = end.h;
   has_polynomial_ = true;
   dense_ready_ = false;
+  from_start_ = first_;
+  exact_slopes_ = first_ || structure_->explicit_ode;
   ++statistics_.steps;
+}
+
+/// The reverse, except for what only the dense output and the prediction use.
+void Radau::take_back() {
+  x_.swap(x_new_);
+  x_old_.swap(x_);
+  xp_.swap(xp_new_);
+  xp_old_.swap(xp_);
+  t_ = t_old_;
+  has_polynomial_ = false;
+  --statistics_.steps;
 }
 
 StepOutcome Radau::advance(double limit) {
@@ -169,8 +191,6 @@ StepOutcome Radau::advance(double limit) {
     if (result == Attempt::good) {
       double next = next_size(size, true);
       if (rejected) next = std::min(next, size);
-      accept(end);
-      start_slopes_ = first_ || structure_->explicit_ode;
       first_ = false;
       choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size, barred_for_ > 0);
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow

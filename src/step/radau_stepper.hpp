@@ -13,6 +13,7 @@
 #include "step/shifted_matrix.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
+#include "step/watched_variables.hpp"
 
 namespace saltus {
 
@@ -48,7 +49,9 @@ class Radau final : public Stepper {
   double next_size(double size, bool rejected);
   void finish(const StepEnd& end);
   void accept(const StepEnd& end);
-  double dense_error(double h);
+  void take_back();
+  double slope_error(double h);
+  double inside_error();
   bool solve_inside();
   bool inner_residuals();
   void add_inside();
@@ -65,6 +68,7 @@ class Radau final : public Stepper {
   StepOptions options_;
   int fixed_iterations_;
   Tolerances asked_, tolerances_;  // as given; rescaled for the order in use
+  WatchedVariables watched_;
   double newton_tolerance_ = 0.0;
   int most_iterations_ = 0;
 
@@ -93,7 +97,9 @@ class Radau final : public Stepper {
   bool has_polynomial_ = false, first_ = true, guessed_ = true, started_badly_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
-  bool dense_ready_ = false, start_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial
+  bool dense_ready_ = false, solved_inside_ = false;
+  bool exact_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial
+  bool from_start_ = false;    // the last step was the first one
 };
 
 }  // namespace saltus

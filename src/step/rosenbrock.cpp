@@ -3,12 +3,18 @@
 // -F_x. A stage is kept with the opposite sign, v_i = -u_i: then its right-hand side is the residual itself,
 //   (E/(h gamma) + F_x) v_i = F(t + c_i h, x - sum_j a_ij v_j, sum_j C_ij/h v_j) + h d_i F_t,
 // and no product with E is needed.
+//
+// Dense output has the order of the table for variables of nonstiff equations only; it is one lower for algebraic
+// variables, and has no order for those of a fast relaxation. Where guards read the values (WatchedVariables) or steps
+// are kept, the equations are asked inside the step: (E/(h gamma) + F_x) w = F(t, P, P') there is the error of the
+// polynomial P in algebraic and fast variables, and of the size of the error in others.
 #include <saltus/step/rosenbrock.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numbers>
 
 #include "step/combination.hpp"
 #include "step/first_step.hpp"
@@ -16,10 +22,13 @@
 #include "step/step_controller.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
+#include "step/watched_variables.hpp"
 
 namespace saltus {
 namespace {
 
+// One look inside a step may fall on a place where the error is small by chance.
+constexpr double well_below = 0.5;
 // From this size on memory counts more than the evaluation of a Jacobian now and then.
 constexpr std::size_t large = 1000;
 
@@ -63,14 +72,18 @@ class Rosenbrock final : public Stepper {
   double error_ratio(Atol atol) const;
   int worst() const;
   void end_slopes();
+  void evaluate_dense(double theta, double* x, double* xp) const;
+  bool correct_dense(double* ratio);
+  bool correct_dense(std::span<double> w, double* ratio);
+  void fill_dense(double t0, double h);
+  void make_room();
   void hold_still();
-  /// For the stages, where the dense output was.
-  void make_room() { dense_.c.resize(x0_.size() * static_cast<std::size_t>(std::max(tableau_.stages, tableau_.dense_degree + 1))); }
   double dense_weight(int power, int stage) const;
 
   const RosenbrockTableau& tableau_;
   StepOptions options_;
   Tolerances tolerances_;
+  WatchedVariables watched_;
   StepController controller_;
   System* system_ = nullptr;
   const Structure* structure_ = nullptr;
@@ -84,7 +97,7 @@ class Rosenbrock final : public Stepper {
   bool f_known_ = false;          // unless an attempt has used the room
   std::vector<double> Fx_, Fxp_;  // where they are kept; see jacobian()
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
-  int not_finite_at_ = -1;
+  int not_finite_at_ = -1, worst_inside_ = -1;
   bool started_badly_ = false, linearised_ = false, autonomous_ = false;
   bool borrows_room_ = false;  // of the stages, for the Jacobian
   DensePolynomial dense_;  // its room is that of the stages, of which it is made: they are not needed beside each other
@@ -98,6 +111,7 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
                      ": F must be affine in x' with a constant matrix; choose a Radau method for this mode");
   check_start(tableau_.name, structure, point);
   tolerances_.set(options_, structure.variables, structure.variables < static_cast<int>(large));
+  watched_.set(system, options_);
   matrix_.set_structure(structure);
   system_ = &system;
   structure_ = &structure;
@@ -214,6 +228,11 @@ bool Rosenbrock::factorise(double h) {
   return regular;
 }
 
+/// For the stages, which a dense output may have replaced.
+void Rosenbrock::make_room() {
+  dense_.c.resize(x0_.size() * static_cast<std::size_t>(std::max(tableau_.stages, tableau_.dense_degree + 2)));
+}
+
 Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   const double h = end.h;
   const std::size_t n = x0_.size();
@@ -245,9 +264,76 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   not_finite_at_ = first_not_finite(x1_);
   if (not_finite_at_ >= 0) return Attempt::not_finite;
   error_ = error_ratio();
+  worst_inside_ = -1;
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  if (watched_.any()) {
+    double inside = 0.0;
+    fill_dense(t_, h);
+    if (!correct_dense(&inside)) return Attempt::not_finite;
+    error_ = std::max(error_, inside);
+    if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  }
   f_known_ = false;
   return evaluate(end.t, x1_, f_) ? Attempt::good : Attempt::not_finite;
+}
+
+/// Values and slopes in one pass over the coefficients.
+void Rosenbrock::evaluate_dense(double theta, double* x, double* xp) const {
+  std::array<double, 16> values{}, slopes{};
+  double power = 1.0;
+  for (int k = 1; k <= dense_.degree; ++k) {
+    slopes[k - 1] = k * power / dense_.h;
+    power *= theta;
+    values[k - 1] = power;
+  }
+  const std::size_t n = x0_.size();
+  combine<2>({dense_.c.data() + n, n}, dense_.degree,
+             {{{values.data(), dense_.c.data(), x}, {slopes.data(), nullptr, xp}}});
+}
+
+/// One look inside the step is enough where the polynomial is good. Otherwise it is corrected at as many points as its degree leaves free,
+/// one after the other (Newton's interpolation), which gives algebraic and fast variables the order of the others, and looked at once more:
+/// `ratio` is what is left in watched variables, over the tolerance, or 0 after one look. False if the equations cannot be evaluated there. The
+/// points and the last look are the zeros and the largest extremum of theta (1 - theta) U_(d-1), with Chebyshev's polynomial of the second kind.
+bool Rosenbrock::correct_dense(double* ratio) {
+  const std::size_t n = x0_.size(), coefficients = dense_.c.size();
+  dense_.c.resize(coefficients + n);  // within the room of the stages
+  const std::span<double> w(dense_.c.data() + coefficients, n);
+  const bool evaluated = correct_dense(w, ratio);
+  dense_.c.resize(coefficients);
+  return evaluated;
+}
+
+bool Rosenbrock::correct_dense(std::span<double> w, double* ratio) {
+  const int d = dense_.degree;
+  const std::size_t n = w.size();
+  double theta = 0.0;
+  const auto look = [&](int i) {  // w: what is to be subtracted from the values there
+    theta = 0.5 - 0.5 * std::cos(std::numbers::pi / d * (i == 0 ? d - 1 : i < d - 1 ? i : (d - 1) / 2 + 0.5));
+    evaluate_dense(theta, y_.data(), yp_.data());
+    if (!evaluate_stage(dense_.t0 + theta * dense_.h, w)) return false;
+    matrix_.solve(w, yp_);
+    return true;
+  };
+  if (!look(0)) return false;
+  *ratio = 0.0;
+  if ((options_.keep_dense ? tolerances_.largest_ratio(w, x1_, nullptr)
+                           : watched_.largest_ratio(w, x1_, tolerances_, &worst_inside_)) <= well_below)
+    return true;
+  std::array<double, 16> basis = {0.0, 1.0, -1.0};  // theta (1 - theta), times theta - theta_i for all points so far
+  for (int i = 0; i + 1 < d; ++i) {
+    double there = 0.0;
+    for (int k = i + 2; k >= 1; --k) there = (there + basis[k]) * theta;
+    for (int k = 1; k <= i + 2; ++k) {
+      double* const c = dense_.c.data() + n * static_cast<std::size_t>(k);
+      const double weight = basis[k] / there;
+      for (std::size_t j = 0; j < n; ++j) c[j] -= weight * w[j];
+    }
+    for (int k = i + 3; k >= 1; --k) basis[k] = basis[k - 1] - theta * basis[k];
+    if (!look(i + 1)) return false;
+  }
+  *ratio = watched_.largest_ratio(w, x1_, tolerances_, &worst_inside_);
+  return true;
 }
 
 /// In lanes that the compiler can put side by side; all values are finite.
@@ -276,6 +362,7 @@ double Rosenbrock::error_ratio(Atol atol) const {
 
 /// The variable whose error was largest.
 int Rosenbrock::worst() const {
+  if (worst_inside_ >= 0) return worst_inside_;
   const double* last = dense_.c.data() + x0_.size() * static_cast<std::size_t>(tableau_.stages - 1);
   double largest = -1.0;
   int found = -1;
@@ -317,10 +404,12 @@ StepOutcome Rosenbrock::advance(double limit) {
       t0_ = t_;
       t_ = end.t;
       h_done_ = end.h;
-      dense_ready_ = false;
+      dense_ready_ = watched_.any();
       f_known_ = true;
       if (structure_->explicit_ode)
         std::transform(f_.begin(), f_.end(), xp_.begin(), std::negate<>());
+      else if (dense_ready_)
+        evaluate_dense(1.0, y_.data(), xp_.data());
       else
         end_slopes();
       ++statistics_.steps;
@@ -362,13 +451,20 @@ void Rosenbrock::end_slopes() {
   combine<1>(stages(), s, {{{weights.data(), nullptr, xp_.data()}}});
 }
 
-/// Replaces the stages by the coefficients, piece by piece.
 const DensePolynomial& Rosenbrock::dense() {
   if (dense_.c.size() < x0_.size()) hold_still();  // it has been given back
   if (dense_ready_) return dense_;
+  fill_dense(t0_, h_done_);
+  double left = 0.0;
+  if (options_.keep_dense && factorised_for_ == h_done_) correct_dense(&left);
+  return dense_;
+}
+
+/// Replaces the stages by the coefficients, piece by piece.
+void Rosenbrock::fill_dense(double t0, double h) {
   dense_ready_ = true;
-  dense_.t0 = t0_;
-  dense_.h = h_done_;
+  dense_.t0 = t0;
+  dense_.h = h;
   const std::size_t n = x0_.size();
   const int s = tableau_.stages, degree = tableau_.dense_degree;
   std::array<std::array<double, 16>, 8> weights{};
@@ -388,7 +484,6 @@ const DensePolynomial& Rosenbrock::dense() {
       std::copy_n(c + static_cast<std::size_t>(power) * piece, length, dense_.c.data() + static_cast<std::size_t>(power) * n + first);
   }
   dense_.c.resize(n * static_cast<std::size_t>(degree + 1));
-  return dense_;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "step/first_step.hpp"
 #include "step/step_limits.hpp"
 #include "step/tolerances.hpp"
+#include "step/watched_variables.hpp"
 
 namespace saltus {
 namespace {
@@ -79,6 +80,7 @@ class Taylor final : public Stepper {
   int finite_ = 0;      // the coefficients up to this order are finite
   double usual_ = 0.0;  // the size of the steps before
   Tolerances tolerances_;
+  WatchedVariables watched_;
   System* system_ = nullptr;
   int direction_ = 1;
   std::vector<double> x_, xp_, X_, x_new_, xp_new_;
@@ -97,6 +99,7 @@ class Taylor final : public Stepper {
   /// The polynomial has a term of order p + 1 that makes it meet the end of the step; of the error e there it leaves that of
   /// order p + 2, e r (s^(p+1) - s^(p+2)), where r = tol^(1/p) = exp(-2) is the ratio of terms; its maximum is e r exp(-1)/(p + 2).
   double dense_part_;
+  double watched_part_;  // the same where guards read the variable: r = 1, since its series may hardly converge
   double t_ = 0.0, t_old_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   bool first_ = true;
   Attempt start_ = Attempt::good;
@@ -115,6 +118,7 @@ void Taylor::choose_order(int more) {
     order_ = std::clamp(best, 6, 30 - more) + more;
   }
   dense_part_ = std::exp(-3.0) / (order_ + 2);
+  watched_part_ = std::exp(-1.0) / (order_ + 2);
 }
 
 void Taylor::start(System& system, const StartPoint& point) {
@@ -124,6 +128,7 @@ void Taylor::start(System& system, const StartPoint& point) {
   check_start(name(), structure, point);
   tolerances_.set(options_, structure.variables);
   if (!structure.explicit_ode) tolerances_.rescale(tolerance_of_daes, 1.0);
+  watched_.set(system, options_);
   system_ = &system;
   const auto n = static_cast<std::size_t>(structure.variables);
   for (auto* v : {&x_, &xp_, &x_new_, &xp_new_, &size_}) v->resize(n);
@@ -335,7 +340,7 @@ Taylor::Attempt Taylor::attempt_dae(const StepEnd& end) {
       note_error(j, h * (xp_new_[j] - X_new_[n + j]) / (degree_ + 1));
       note_error(j, moved);
     } else if (options_.control_dense) {
-      note_error(j, moved * dense_part_);
+      note_error(j, moved * (watched_.contains(static_cast<int>(j)) ? watched_part_ : dense_part_));
     }
   }
   return error_ <= 1.0 ? Attempt::good : Attempt::inaccurate;

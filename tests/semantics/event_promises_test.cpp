@@ -1,5 +1,5 @@
-// The promises of docs/developer/architecture.md about the values at an event, one group of tests per sentence: 1, 3, 5, 6, 8, 12 and 13.
-// promises_test.cpp has the others.
+// The promises of docs/developer/architecture.md about the values at an event, one group of tests per sentence: 1, 5, 6, 8, 12 and 13.
+// guard_accuracy_test.cpp has 3, promises_test.cpp the others.
 #include <gtest/gtest.h>
 #include <saltus/saltus.hpp>
 
@@ -75,72 +75,6 @@ TEST(Promise01, NoNanEntersAResultWhereAGuardEnds) {
   ASSERT_TRUE(run.status().ok()) << run.status().message;
   ASSERT_EQ(run.events().size(), 1u);
   EXPECT_NEAR(run.events()[0].t, 1.0 - 1e-4, 1e-11);
-}
-
-// --- 3. Guard values are under error control: the polynomial that is searched is as accurate as the states.
-
-TEST(Promise03, TheValuesThatAreSearchedAreAsAccurateAsTheStates) {
-  // between the ends of the steps, where the locator looks, for every method
-  for (const Method method : all_methods)
-    for (const double tolerance : {1e-5, 1e-8}) {
-      Model m("circle");
-      const Expr x = m.variable("x", 1.0), y = m.variable("y", 0.0);
-      m.equation(der(x) == -y);
-      m.equation(der(y) == x);
-      m.when(x * y > 0.6).record();  // never: x y <= 1/2
-      const Trajectory run = simulate(m, to(10.0, tolerance, method));
-      ASSERT_TRUE(run.events().empty());
-      double at_ends = tolerance, between = 0.0;
-      for (const auto& step : run.segments()[0].steps) {
-        const auto error = [&](double t) {
-          const auto value = run.at(t);
-          return std::abs(value[0] * value[1] - 0.5 * std::sin(2.0 * t));
-        };
-        at_ends = std::max(at_ends, error(step.t_end));
-        for (int i = 1; i < 16; ++i) between = std::max(between, error(step.polynomial.t0 + step.polynomial.h * i / 16.0));
-      }
-      // Radau of order 9 and 13 estimates the error between the ends by its leading term, which is not the only one in steps as long as theirs
-      const double factor = method == Method::radau9 || method == Method::radau13 ? 100.0 : 10.0;
-      EXPECT_LE(between, factor * at_ends) << to_string(method) << " " << tolerance;
-    }
-}
-
-TEST(Promise03, CrossingsInsideLongStepsAreAsAccurateAsTheStates) {
-  // the fast variable decides, the slow ones would allow long steps: stiff decay to a moving equilibrium
-  for (const Method method : {Method::rodas5p, Method::rodas4, Method::radau5, Method::radau9, Method::radau13}) {
-    Model m("stiff");
-    const Expr x = m.variable("x", 1.0), t = m.time();
-    m.equation(der(x) == -1e4 * (x - cos(t)) - sin(t));
-    m.when(x > 0.25).record();
-    const double tolerance = 1e-7;
-    const Trajectory run = simulate(m, to(20.0, tolerance, method));
-    ASSERT_EQ(run.events().size(), 6u) << to_string(method);
-    for (std::size_t k = 0; k < 6; ++k) {
-      const double turn = 2.0 * pi * static_cast<double>((k + 1) / 2), half = std::acos(0.25);
-      EXPECT_NEAR(run.events()[k].t, k % 2 == 0 ? turn + half : turn - half, 10.0 * tolerance) << to_string(method) << " " << k;
-    }
-  }
-}
-
-TEST(Promise03, AGuardOnAnAlgebraicVariableIsAsAccurateAsTheStates) {
-  // z is algebraic, z + z^3 = x: at z = 1, x = 2
-  for (const Method method : {Method::automatic, Method::radau5, Method::radau9, Method::rodas5p}) {
-    Model m("algebraic");
-    const Expr x = m.variable("x", 0.0, {.fixed = true}), v = m.variable("v", 3.0, {.fixed = true}), z = m.variable("z", 0.0);
-    m.equation(der(x) == v);
-    m.equation(der(v) == -x);
-    m.equation(z + z * z * z == x);
-    m.when(z > 1.0).record();
-    const double tolerance = 1e-8;
-    const Trajectory run = simulate(m, to(10.0, tolerance, method));
-    ASSERT_TRUE(run.status().ok()) << run.status().message;
-    std::vector<double> exact;  // 3 sin t = 2
-    for (int k = 0; k < 2; ++k)
-      for (const double phase : {std::asin(2.0 / 3.0), pi - std::asin(2.0 / 3.0)}) exact.push_back(phase + 2.0 * pi * k);
-    ASSERT_EQ(run.events().size(), exact.size()) << to_string(method);
-    // |x'| = sqrt 5 there; the error of the phase grows to 10 periods' worth of local errors
-    for (std::size_t k = 0; k < exact.size(); ++k) EXPECT_NEAR(run.events()[k].t, exact[k], 100.0 * tolerance) << to_string(method);
-  }
 }
 
 // --- 5. A zero that touches without crossing is reported if the guard asks for it, and is never taken for two crossings.

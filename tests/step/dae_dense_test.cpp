@@ -4,6 +4,7 @@
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/reduced_system.hpp>
 #include <saltus/step/radau.hpp>
+#include <saltus/step/rosenbrock.hpp>
 
 #include <cmath>
 #include <functional>
@@ -88,6 +89,67 @@ TEST(DaeDense, OfRadauHasItsOrderAtIndex3) {
     return std::vector{s, c, -s, 0.5 * (c - s)};
   };
   for (const int order : {5, 9, 13}) check_reduced(chain_of_index_3(), chain, order, "linear", 4.0);
+}
+
+/// The largest error inside one step of size h from exact values at a dozen places, at the tightest tolerance with which that step
+/// is made: there a polynomial that is worse than the ends of the step must be corrected.
+double error_inside(const RosenbrockTableau& table, problem::Problem& problem, double h) {
+  double largest = 0.0;
+  for (int place = 0; place < 12; ++place) {
+    const double t0 = problem.t0 + (problem.t1 - problem.t0) * place / 12.0;
+    const std::vector<double> x0 = problem.exact(t0);
+    const std::vector<double> before = problem.exact(t0 - 1e-5), after = problem.exact(t0 + 1e-5);
+    std::vector<double> x(x0.size()), xp(x0.size());
+    for (std::size_t j = 0; j < x.size(); ++j) xp[j] = (after[j] - before[j]) / 2e-5;
+    std::unique_ptr<Stepper> stepper;
+    for (double tolerance = 1e-15; !stepper || stepper->statistics().rejected > 0; tolerance *= 2.0) {
+      stepper = make_rosenbrock(
+          table, {.rtol = 0.0, .atol = {tolerance}, .max_step = h, .initial_step = h, .keep_dense = true});
+      stepper->start(*problem.system, {.t = t0, .x = x0, .xp = xp});
+      EXPECT_TRUE(stepper->advance(t0 + 2.0 * h).ok());
+    }
+    const DensePolynomial& p = stepper->dense();
+    for (int i = 1; i < 16; ++i) {
+      const double t = t0 + h * i / 16.0;
+      p.evaluate(t, x);
+      const std::vector<double> exact = problem.exact(t);
+      for (std::size_t j = 0; j < x.size(); ++j) largest = std::max(largest, std::abs(x[j] - exact[j]));
+    }
+  }
+  return largest;
+}
+
+TEST(DaeDense, OfRosenbrockMethodsHasItsOrderInAlgebraicVariables) {
+  auto index_1 = problem::index_1(), fast = problem::fast_index_1();
+  for (const RosenbrockTableau* table : {&rodas_4(), &rodas_5p()})
+    for (problem::Problem* problem : {&index_1, &fast}) {
+      // order q: h^(q+1); without corrections q is 2 and 3. Steps so short that the polynomial is worse than the error estimate, and
+      // so long that what is left is well above rounding.
+      const double coarse = error_inside(*table, *problem, 0.0035), fine = error_inside(*table, *problem, 0.00175);
+      const double order = std::log2(coarse / fine) - 1.0;
+      RecordProperty(table->name + "_" + problem->name, std::to_string(order));
+      EXPECT_GT(order, table->dense_degree - 0.3) << table->name << ", " << problem->name;
+      EXPECT_GT(fine, 1e-14);
+    }
+}
+
+TEST(DaeDense, OfStepsThatAreKeptChangesNothingElse) {
+  auto problem = problem::index_1();
+  for (const RosenbrockTableau* table : {&rodas_4(), &rodas_5p()}) {
+    std::vector<double> ends[2];
+    for (const bool keep : {false, true}) {
+      auto stepper = make_rosenbrock(*table, {.rtol = 1e-6, .atol = {1e-6}, .keep_dense = keep});
+      stepper->start(*problem.system, {.x = problem.x0, .xp = problem.xp0});
+      while (stepper->t() < problem.t1) {
+        ASSERT_TRUE(stepper->advance(problem.t1).ok());
+        const DensePolynomial& p = stepper->dense();
+        EXPECT_EQ(p.t1(), stepper->t());
+        EXPECT_NEAR(p.evaluate(stepper->t(), 1), stepper->x()[1], 1e-14 * stepper->x()[1]);  // it still meets the end
+        ends[keep].insert(ends[keep].end(), stepper->x().begin(), stepper->x().end());
+      }
+    }
+    EXPECT_EQ(ends[0], ends[1]);
+  }
 }
 
 }  // namespace

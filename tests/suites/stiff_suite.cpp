@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "problems/stiff_problems.hpp"
+#include "suites/count_allocations.hpp"
 
 namespace saltus::suite {
 
@@ -81,6 +82,59 @@ TEST_P(StiffSuite, TestsTheErrorOfDifferentiatedVariablesOnly) {
   // the iteration of the first is more accurate, for the sake of y; steps for y would be 1e6^(1/5) = 16 times as many
   EXPECT_LE(a->statistics().steps, 2 * b->statistics().steps);
   EXPECT_NEAR(a->x()[1], 1e6 * a->x()[0], 1e-7);
+}
+
+TEST_P(StiffSuite, HoldsTheToleranceInsideStepsWhereGuardsLook) {
+  // z + z^3 = x with x = 3 sin t, v = 3 cos t
+  auto graph = std::make_shared<Graph>();
+  const auto variable = [&](const char* name) { return Expr(graph, graph->symbol(name, SymbolKind::variable)); };
+  const Expr t(graph, graph->symbol("time", SymbolKind::time)), x = variable("x"), v = variable("v"), z = variable("z");
+  const auto system = [&](std::vector<Expr> guards) {
+    return RecordedSystem({.time = t,
+                           .variables = {x, v, z},
+                           .equations = {der(x) - v, der(v) + x, z + z * z * z - x},
+                           .guards = std::move(guards)});
+  };
+  RecordedSystem free = system({}), timed = system({t - 4.0}), guarded = system({z - 2.0});
+  const double tolerance = 1e-8, stop = 10.0;
+  struct Run {
+    std::vector<double> times;
+    double inside = 0.0;
+    bool allocates = false;
+  };
+  const auto run = [&](RecordedSystem& s, bool control) {
+    Run result;
+    result.times.reserve(100000);
+    auto stepper = GetParam().make({.rtol = tolerance, .atol = {tolerance}, .control_dense = control});
+    stepper->start(s, {.x = std::vector{0.0, 3.0, 0.0}, .xp = std::vector{3.0, 0.0, 3.0}});
+    std::int64_t before = 0;
+    bool ok = true;
+    while (ok && stepper->t() < stop) {
+      ok = stepper->advance(stop).ok();
+      const DensePolynomial& p = stepper->dense();
+      result.times.push_back(stepper->t());
+      if (result.times.size() == 2) before = allocations();
+      for (int i = 1; i < 16; ++i) {
+        const double time = p.t0 + p.h * i / 16.0, exact = 3.0 * std::sin(time);
+        double low = -2.0, high = 2.0;
+        while (high - low > 1e-15) {
+          const double middle = 0.5 * (low + high);
+          if (middle == low || middle == high) break;
+          (middle + middle * middle * middle < exact ? low : high) = middle;
+        }
+        result.inside = std::max(result.inside, std::abs(p.evaluate(time, 2) - low) / (1.0 + std::abs(low)));
+      }
+    }
+    EXPECT_TRUE(ok);
+    result.allocates = allocations() != before;
+    return result;
+  };
+  const Run plain = run(free, true), watched = run(guarded, true);
+  EXPECT_LT(watched.inside, 10.0 * tolerance);
+  EXPECT_FALSE(watched.allocates);
+  // nobody looks: the steps are those without guards
+  EXPECT_EQ(run(timed, true).times, plain.times);
+  EXPECT_EQ(run(guarded, false).times, run(free, false).times);
 }
 
 }  // namespace saltus::suite

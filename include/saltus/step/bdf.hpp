@@ -19,7 +19,8 @@ struct BdfOptions {
 /// order and step size. A start or restart makes one step of the Radau IIA method of order 5, whose dense output is the
 /// history for order 4 at once: there is no crawl from order 1 with tiny steps.
 ///
-/// Error test: the largest |err_j| / (atol_j + rtol |x_j|) over the variables whose derivatives occur. One Newton
+/// Error test: the largest |err_j| / (atol_j + rtol |x_j|) over the variables whose derivatives occur, and those that
+/// guards read (StepOptions::control_dense). One Newton
 /// iteration or two per step, with Jacobian and factors kept over many steps (modes that fix their equations with the
 /// Jacobian get a new one at the predicted point of every step). Dense output: the polynomial of the formula, of its
 /// order.

@@ -25,6 +25,8 @@ struct RadauOptions {
 /// 2s-3 points inside, of order 4, 8 or 12 for all variables; of explicit ODEs it has the slopes at both ends, too. It
 /// costs 2s-3 evaluations once or twice when it is first asked for after a step. Where the collocation polynomial, of
 /// order s, differs by less than a thousandth of the tolerance or the iteration does not converge, it is that one.
+/// Where guards read variables (StepOptions::control_dense) one or two evaluations more show whether these are within the
+/// tolerance inside the step, and the step is repeated if they are not.
 ///
 /// `start` throws UsageError if the system is not square, or a DAE without xp.
 std::unique_ptr<Stepper> make_radau(StepOptions options, RadauOptions radau = {});

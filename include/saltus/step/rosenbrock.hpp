@@ -42,6 +42,10 @@ const RosenbrockTableau& rodas_5p();
 /// rtol |x_j|) over all variables. `xp` is exact for explicit ODEs; for DAEs it is the slope of the dense output at the
 /// end of the step.
 ///
+/// Dense output has the order of the table for differentiated variables of nonstiff equations. Where guards read them
+/// (StepOptions::control_dense) or steps are kept (keep_dense) it is corrected to the same order for algebraic and fast
+/// ones, for one evaluation per step where it is good already, dense_degree otherwise.
+///
 /// `start` throws UsageError unless structure().constant_mass or explicit_ode; a DAE must be of index 1 with consistent
 /// x and xp given. Costs one evaluation.
 std::unique_ptr<Stepper> make_rosenbrock(const RosenbrockTableau& tableau, StepOptions options);

@@ -24,9 +24,13 @@ struct StepOptions {
   double further_atol = 0.0;          ///< for variables beyond those of a list (weights of surfaces); 0: there are none
   double max_step = std::numeric_limits<double>::infinity();
   double initial_step = 0.0;  ///< 0: chosen by the method
-  /// Keep the dense output accurate too where it could be much worse than the ends of the step (implicit methods in the
-  /// stiff limit take steps that no polynomial follows). For runs that look for events inside the steps.
+  /// For runs that look for events inside the steps: variables that guards read (Structure::guard_variables) are held to the
+  /// tolerance between the ends of the steps, too, with shorter steps where need be. Implicit methods in the stiff limit take
+  /// steps that no polynomial follows, and algebraic variables may bend where no differentiated one does.
   bool control_dense = false;
+  /// For runs that keep their steps: dense() gives all variables the order that it has for those of nonstiff equations,
+  /// whatever it costs. Steps stay as they are.
+  bool keep_dense = false;
 };
 
 /// Counters, summed over restarts.

@@ -161,6 +161,7 @@ bool Simulator::Impl::cross_edge() {
   }
   if (located.guards.empty()) return false;
   controller.bracket_noise.assign(hybrid->guards().size(), 0.0);
+  located.at_start = false;
   push_across(located.guards);
   if (options.keep_steps && !result.segments_.back().steps.empty()) result.segments_.back().steps.back().t_end = t;
   handle_event(true, t == next_time, stepper->next_step());
@@ -173,8 +174,15 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   for (double step = eps * std::max(std::abs(t), 1e-300); step <= unresolved_interval(); step *= 2.0) {
     system->guards(t, x, xp, g);
     if (std::all_of(guards.begin(), guards.end(),
-                    [&](int k) { return k >= controller.family_guards() || !(watch[k].side * g[k] >= 0.0); }))
+                    [&](int k) { return k >= controller.family_guards() || !(watch[k].side * g[k] >= 0.0); })) {
+      // what is left of them is the difference of two ways to the state here: they vanish at the event
+      for (const int k : guards)
+        if (k < controller.family_guards() && !located.at_start) {
+          double& noise = controller.bracket_noise[static_cast<std::size_t>(k)];
+          noise = std::max(noise, 4.0 * std::abs(g[static_cast<std::size_t>(k)]));
+        }
       return;
+    }
     t += direction * step;
     for (std::size_t j = 0; j < x.size(); ++j) x[j] += direction * step * xp[j];
     result.t_end_ = t;

@@ -15,10 +15,14 @@ namespace {
 /// The recorded system with dummy derivatives; takes over data and locks of the original before each evaluation.
 class DifferentiatedSystem final : public System {
  public:
-  DifferentiatedSystem(RecordedEquations equations, const std::vector<double>& data, const std::vector<double>& locks, const ProgramOptions& options)
-      : data_(data), locks_(locks), system_(std::move(equations), values(), {}, options) {}
+  DifferentiatedSystem(RecordedEquations equations, const DifferentiatedSource& source)
+      : data_(source.data), locks_(source.locks), system_(std::move(equations), values(), {}, source.options), structure_(system_.structure()) {
+    // integrators look after the variables that guards read; the guards themselves stay with the original
+    structure_.guards = source.structure.guards;
+    structure_.guard_variables = source.structure.guard_variables;
+  }
 
-  const Structure& structure() const override { return system_.structure(); }
+  const Structure& structure() const override { return structure_; }
   std::string variable_name(int j) const override { return system_.variable_name(j); }
   std::string equation_name(int i) const override { return system_.equation_name(i); }
   double nominal(int j) const override { return system_.nominal(j); }
@@ -50,6 +54,7 @@ class DifferentiatedSystem final : public System {
 
   const std::vector<double>&data_, &locks_;
   RecordedSystem system_;
+  Structure structure_;
 };
 
 /// x, der(x), der(der(x)), …
@@ -131,7 +136,7 @@ std::unique_ptr<System> make_differentiated_system(const DifferentiatedSource& s
     level = next.empty() ? next : directional_derivative(next, symbols, directions);
     which = std::move(next_which);
   }
-  return std::make_unique<DifferentiatedSystem>(std::move(made), source.data, source.locks, source.options);
+  return std::make_unique<DifferentiatedSystem>(std::move(made), source);
 }
 
 }  // namespace saltus

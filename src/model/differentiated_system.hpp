@@ -10,6 +10,7 @@ namespace saltus {
 
 /// What is differentiated. The values are referred to, and followed, except those that decide the structure.
 struct DifferentiatedSource {
+  const Structure& structure;
   const RecordedEquations& equations;
   const std::vector<double>&data, &locks;
   const std::vector<char>&fixed_data, &fixed_locks;

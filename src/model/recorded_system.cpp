@@ -410,7 +410,7 @@ System* RecordedSystem::differentiated(const DerivativePlan& plan) {
     else
       fixed_data[static_cast<std::size_t>(m.discrete_data[static_cast<std::size_t>(k) - m.locks.size()])] = 1;
   }
-  made.system = make_differentiated_system({m.eq, m.data, m.locks, fixed_data, fixed_locks, m.options}, plan);
+  made.system = make_differentiated_system({m.current->structure, m.eq, m.data, m.locks, fixed_data, fixed_locks, m.options}, plan);
   return made.system.get();
 }
 

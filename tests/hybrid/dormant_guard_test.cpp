@@ -70,7 +70,8 @@ TEST(DormantGuard, TheInnerConditionHasTheSideOfTheSolutionWhenItsBranchIsTaken)
 }
 
 TEST(DormantGuard, StepsAreThoseOfTheModelWithoutTheBranch) {
-  for (const Method method : all_methods) {
+  // implicit methods look after all variables that guards read inside their steps
+  for (const Method method : {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853, Method::taylor}) {
     Nested with, without;
     with.m.equation(der(with.y) == if_else(with.x > 0.0, if_else(with.v > 0.0, Expr(1.0), Expr(2.0)), with.v));
     without.m.equation(der(without.y) == if_else(without.x > 0.0, Expr(1.0), without.v));

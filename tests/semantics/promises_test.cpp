@@ -75,7 +75,7 @@ TEST(Promise02, TheEventsDoNotDependOnStepsOrMethods) {
 // --- 4. A guard that is zero at (re)start does not fire again, and is not missed either.
 
 TEST(Promise04, AnEventDoesNotFireTwice) {
-  rc::check("crossings of a random oscillation are counted once each", [] {
+  EXPECT_TRUE(rc::check("crossings of a random oscillation are counted once each", [] {
     const double w = *rc::gen::inRange(5, 60) / 10.0, c = *rc::gen::inRange(-90, 90) / 100.0;
     Model m("oscillation");
     const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);
@@ -90,7 +90,7 @@ TEST(Promise04, AnEventDoesNotFireTwice) {
       for (const double phase : {std::acos(c), 2.0 * pi - std::acos(c)})
         if ((phase + 2.0 * pi * k) / w <= 10.0) ++expected;
     RC_ASSERT(static_cast<int>(run.events().size()) == expected);
-  });
+  }));
 }
 
 TEST(Promise04, AStartOnASurfaceGoesToTheSideToWhichTheSolutionMoves) {
@@ -353,7 +353,7 @@ TEST(Promise13, BackwardsTheCrossingsAreTheSameInReverse) {
 
 // Piecewise linear systems with random coefficients against their closed forms.
 TEST(Exactness, RandomSwitchedRelaxationsHitTheirThresholdsInTime) {
-  rc::check("x' = a (b - x) between thresholds", [] {
+  EXPECT_TRUE(rc::check("x' = a (b - x) between thresholds", [] {
     const double low = 1.0, high = 2.0;
     const double up = *rc::gen::inRange(25, 60) / 10.0, down = -*rc::gen::inRange(0, 40) / 10.0;
     const double rate_up = *rc::gen::inRange(3, 40) / 10.0, rate_down = *rc::gen::inRange(3, 40) / 10.0;
@@ -371,7 +371,7 @@ TEST(Exactness, RandomSwitchedRelaxationsHitTheirThresholdsInTime) {
       RC_ASSERT(std::abs(run.events()[k].t - t) < 1e-7);
     }
     RC_ASSERT(t + (k % 2 == 0 ? rise : fall) > 8.0 - 1e-7);
-  });
+  }));
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
   for (const auto& v : hybrid->variables()) x.push_back(v.start);
   xp.assign(x.size(), 0.0);
   touches_wanted = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.record_touch; });
+  derived_variables = hybrid->observed().size() != hybrid->variables().size();
   mode = hybrid->initial_mode();
   initialise();
 }
@@ -240,6 +241,8 @@ void Simulator::Impl::step() {
     take_step(regularity.time());
     return end(std::move(change));
   }
+  // (an event may lie a rounding error behind a surface that they do not cross)
+  if (derived_variables && !found && !derived_are_finite(t1)) return end_where_derived_are_finite(t1);
   if (touches_wanted && watching) record_touches(found);
   const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
   if (found && (t1 - located.t_after) * direction > resolution) {
@@ -304,6 +307,31 @@ void Simulator::Impl::take_step(double end) {
   result.t_end_ = t;
   state_at(end, x, xp);
   if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
+}
+
+bool Simulator::Impl::derived_are_finite(double when) {
+  x_then.resize(x.size());
+  xp_then.resize(x.size());
+  state_at(when, x_then, xp_then);
+  values_after.resize(hybrid->observed().size());
+  hybrid->observe(mode, when, x_then, xp_then, values_after);
+  for (std::size_t k = 0; k < values_after.size(); ++k)
+    if (!std::isfinite(values_after[k])) {
+      not_finite_at = static_cast<int>(k);
+      return false;
+    }
+  return true;
+}
+
+void Simulator::Impl::end_where_derived_are_finite(double end_of_step) {
+  double good = t, bad = end_of_step;
+  for (int k = 0; k < 60 && std::abs(bad - good) > 4.0 * eps * std::max(std::abs(bad), std::abs(good)); ++k) {
+    const double middle = 0.5 * (good + bad);
+    (derived_are_finite(middle) ? good : bad) = middle;
+  }
+  const std::string name = hybrid->observed()[static_cast<std::size_t>(not_finite_at)].name;
+  if (good != t) take_step(good);
+  end({StatusCode::not_finite, fmt::format("'{}' cannot be evaluated beyond t = {:.12g}", name, t), {name}});
 }
 
 void Simulator::Impl::find_derivatives() {

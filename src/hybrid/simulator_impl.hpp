@@ -61,6 +61,8 @@ struct Simulator::Impl {
   };
   std::vector<PendingTouch> pending_touches;  // zeros at the end of the last step: the next one tells whether they touch or cross
   bool touches_wanted = false;
+  bool derived_variables = false;  // there are some that follow from those that are integrated
+  int not_finite_at = -1;          // one of them
   std::vector<int> time_guards;
   double next_time = 0.0;
   /// What the steps of a mode have taught.
@@ -118,6 +120,10 @@ struct Simulator::Impl {
   const DensePolynomial& current() { return in_rest ? rest : stepper->dense(); }
   /// Accepts the solution up to `end`.
   void take_step(double end);
+  /// Whether the variables that follow from others (they are not integrated) have values at a time within the last step.
+  bool derived_are_finite(double when);
+  /// They have none at `end`: the run ends at the last time at which they do.
+  void end_where_derived_are_finite(double end);
   void find_derivatives();
   /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they limit it.
   void follow_guards();

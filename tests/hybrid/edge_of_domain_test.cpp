@@ -79,5 +79,20 @@ TEST(EdgeOfDomain, WithoutASwitchTheRunEndsThere) {
   for (double t = 0.0; t <= run.t_end(); t += 0.01) EXPECT_TRUE(std::isfinite(run.at(t, "x"))) << t;
 }
 
+TEST(EdgeOfDomain, VariablesThatFollowFromOthersEndTheRunWhereTheyHaveNoValue) {
+  for (const Method method : {Method::automatic, Method::radau, Method::taylor}) {
+    Model m("root");
+    const Expr x = m.variable("x", 0.0), y = m.variable("y", 0.7);
+    m.equation(der(x) == 1.0);
+    m.equation(y == sqrt(0.5 - x));
+    const Trajectory run = simulate(m, {.stop = 2.0, .rtol = 1e-8, .atol = 1e-8, .method = method});
+    EXPECT_EQ(run.status().code, StatusCode::not_finite) << run.status().message;
+    EXPECT_NE(run.status().message.find("'y'"), std::string::npos) << run.status().message;
+    EXPECT_NEAR(run.t_end(), 0.5, 1e-9);
+    EXPECT_TRUE(std::isfinite(run.at(run.t_end(), "y")));  // what was found stays
+    EXPECT_NEAR(run.at(0.25, "y"), 0.5, 1e-8);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

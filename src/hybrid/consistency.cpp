@@ -252,17 +252,25 @@ bool Consistency::needs_reduction(const System& system) const {
 
 bool Consistency::can_be_reduced(const System& system) { return system.structure().variables <= largest_reduction; }
 
-System& Consistency::integrable(System& system) {
-  if (!needs_reduction(system)) return system;
+bool Consistency::reduce(System& system) {
+  if (!needs_reduction(system)) return true;
   Analysis& analysis = analyses_.at(&system.structure());
-  if (!analysis.reduced) {
-    if (analysis.values.T2.rows() != system.structure().variables)  // the structure was enough so far
-      analysis.values = characteristic_values(system, analysis.t_found, std::span(analysis.found).first(static_cast<std::size_t>(system.structure().variables)),
-                                              {.dense_limit = largest_reduction, .certified_dense_limit = largest_reduction});
-    analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
-    analysis.reduced->restart(analysis.t_found, analysis.found);
+  if (analysis.reduced) return true;
+  if (const auto n = static_cast<std::size_t>(system.structure().variables); analysis.values.T2.rows() != system.structure().variables) {
+    // the structure was enough so far
+    CharacteristicValues values = characteristic_values(system, analysis.t_found, std::span(analysis.found).first(n),
+                                                        {.dense_limit = largest_reduction, .certified_dense_limit = largest_reduction});
+    if (values.status == AnalysisStatus::undecided || values.T2.rows() != system.structure().variables) return false;
+    analysis.values = std::move(values);
   }
-  return *analysis.reduced;
+  analysis.reduced = std::make_unique<ReducedSystem>(system, analysis.values);
+  analysis.reduced->restart(analysis.t_found, analysis.found);
+  return true;
+}
+
+System& Consistency::integrable(System& system) {
+  const auto it = analyses_.find(&system.structure());
+  return it == analyses_.end() || !it->second.reduced ? system : *it->second.reduced;
 }
 
 void Consistency::restart_reduced(System& system, double t, std::span<const double> x) {

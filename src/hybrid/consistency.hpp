@@ -44,7 +44,9 @@ class Consistency {
   bool needs_reduction(const System& system) const;
   /// Whether the reduced form can be made: it has dense decompositions.
   static bool can_be_reduced(const System& system);
-  /// What such an integrator solves for this system: the system itself, or its reduced form, which is made when first asked for.
+  /// Makes the reduced form, if the system needs it. False: its ranks cannot be decided.
+  bool reduce(System& system);
+  /// What such an integrator solves for this system: the system itself, or its reduced form. After reduce().
   System& integrable(System& system);
   /// Makes the reduced form, if there is one, begin at a point that another method has reached.
   void restart_reduced(System& system, double t, std::span<const double> x);

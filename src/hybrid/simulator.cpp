@@ -165,10 +165,13 @@ void Simulator::Impl::find_resting_guards() {
 }
 
 Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
-  const Consistency& consistency = controller.consistency();
-  return methods.choose({*system, consistency.needs_reduction(*system), Consistency::can_be_reduced(*system), consistency.values(*system),
+  Consistency& consistency = controller.consistency();
+  Stepper* chosen = methods.choose({*system, consistency.needs_reduction(*system), Consistency::can_be_reduced(*system), consistency.values(*system),
                          methods.per_mode() ? hybrid->describe(mode) : ""},
                         problem);
+  if (!chosen || chosen->takes_hidden_constraints() || consistency.reduce(*system)) return chosen;
+  problem = fmt::format("{} needs this mode without hidden constraints, and its ranks cannot be decided at t = {:.9g}; use method = auto", chosen->name(), t);
+  return nullptr;
 }
 
 void Simulator::Impl::start_stepper(double step) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 
 namespace saltus {
 
@@ -88,7 +89,9 @@ void DummyDerivatives::analyse(const Structure& structure) {
 /// The error test knows the variables of the original system only.
 void DummyDerivatives::prepare_inner(int n) {
   if (n == tolerances_for_) return;
-  tolerances_for_ = n;
+  const std::size_t given = options_.atol.size();
+  if (given != 1 && given != static_cast<std::size_t>(n) && !(given < static_cast<std::size_t>(n) && options_.further_atol > 0.0))
+    throw UsageError("StepOptions::atol has " + std::to_string(given) + " entries: give one for all variables, or " + std::to_string(n) + ", one each");
   StepOptions options = options_;
   if (options.atol.size() == 1) options.atol.assign(static_cast<std::size_t>(n), options_.atol.front());
   if (options.further_atol > 0.0)
@@ -96,6 +99,7 @@ void DummyDerivatives::prepare_inner(int n) {
   options.further_atol = never_tested;
   before_ = statistics_;
   inner_ = make_(options);
+  tolerances_for_ = n;
 }
 
 void DummyDerivatives::start(System& system, const StartPoint& point) {

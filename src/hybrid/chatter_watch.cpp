@@ -18,11 +18,15 @@ bool ChatterWatch::note(double t, std::span<const int> guards) {
   current_.to = t;
   ++current_.events;
   if (current_.events < many) return false;
-  if (current_.events > many)
-    episodes_.back() = current_;
-  else
+  if (current_.events == many) {
     episodes_.push_back(current_);
-  return current_.events == many;
+    return true;
+  }
+  Episode& episode = episodes_.back();
+  episode.to = t;
+  episode.events = current_.events;
+  if (episode.guards.size() != together.size()) episode.guards = together;
+  return false;
 }
 
 }  // namespace saltus

@@ -21,9 +21,9 @@ constexpr int least_order = 5;  // of series, so that one set of stages serves a
 
 Failure check_finite(const System& system, double t, std::span<const double> values, const char* what) {
   Failure failure;
+  if (std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) return failure;
   for (std::size_t j = 0; j < values.size(); ++j)
     if (!std::isfinite(values[j])) failure.culprits.push_back(system.variable_name(static_cast<int>(j)));
-  if (failure.culprits.empty()) return failure;
   failure.code = StatusCode::not_finite;
   failure.message = fmt::format("the {} of '{}' cannot be evaluated at t = {:.9g}", what, failure.culprits.front(), t);
   return failure;
@@ -84,15 +84,18 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   xp.resize(x.size());
   remark_.clear();
   if (cause != Cause::start) conditions = nullptr;
+  const bool explicit_ode = system.structure().explicit_ode;
+  if (explicit_ode && !conditions) {
+    system.rhs(t, x, xp);
+    return check_finite(system, t, xp, "derivative");
+  }
   InitialisationOptions options{.conditions = conditions};
   if (cause == Cause::start) options.fixed.assign(fixed.begin(), fixed.end());
-  if (system.structure().explicit_ode) {
-    if (conditions) {
-      const Initialisation result = initialise(system, t, x, options);
-      if (!result.ok()) return describe(result, system);
-      remark_ = result.message;
-      x = result.x;
-    }
+  if (explicit_ode) {
+    const Initialisation result = initialise(system, t, x, options);
+    if (!result.ok()) return describe(result, system);
+    remark_ = result.message;
+    x = result.x;
     system.rhs(t, x, xp);
     return check_finite(system, t, xp, "derivative");
   }

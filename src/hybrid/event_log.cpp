@@ -17,9 +17,11 @@ std::string surface_name(std::string relation) {
 
 template <class Value>
 void append(std::vector<Value>& pool, std::span<const Value> values) {
-  if (values.empty()) return;
-  if (values.size() == 1) return pool.push_back(values.front());
-  pool.insert(pool.end(), values.begin(), values.end());
+  constexpr std::size_t few = 8;
+  if (values.size() > few)
+    pool.insert(pool.end(), values.begin(), values.end());
+  else
+    for (const Value& value : values) pool.push_back(value);
 }
 
 /// Takes `count` values of a pool from `place` on, and moves on.
@@ -58,15 +60,23 @@ EventLog::EventLog(const EventLog& other)
       oldest_(other.oldest_) {}
 
 bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
-  std::size_t number = stored.numbers, integer = stored.integers;
-  return stored.automaton == mode.automaton && std::ranges::equal(take(numbers_, number, stored.discrete), mode.discrete) &&
-         std::ranges::equal(take(numbers_, number, stored.locks), mode.locks) &&
-         std::ranges::equal(take(integers_, integer, stored.sliding), mode.sliding) &&
-         std::ranges::equal(take(integers_, integer, stored.contacts), mode.contacts);
+  if (stored.automaton != mode.automaton) return false;
+  const double* number = numbers_.data() + stored.numbers;
+  const int* integer = integers_.data() + stored.integers;
+  const auto next_are = [](auto*& place, std::uint32_t count, const auto& list) {
+    if (list.size() != count) return false;
+    for (const auto value : list)
+      if (*place++ != value) return false;
+    return true;
+  };
+  return next_are(number, stored.discrete, mode.discrete) && next_are(number, stored.locks, mode.locks) &&
+         next_are(integer, stored.sliding, mode.sliding) && next_are(integer, stored.contacts, mode.contacts);
 }
 
 std::int32_t EventLog::store(const Mode& mode) {
-  if (!entries_.empty() && equal(modes_[static_cast<std::size_t>(entries_.back().mode_after)], mode)) return entries_.back().mode_after;
+  if (!entries_.empty())  // as a rule it goes on, or to and fro
+    for (const std::int32_t id : {entries_.back().mode_after, entries_.back().mode_before})
+      if (equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
   const std::uint64_t hash = hash_of(mode);
   for (const std::int32_t id : recent_)
     if (id >= 0 && modes_[static_cast<std::size_t>(id)].hash == hash && equal(modes_[static_cast<std::size_t>(id)], mode)) return id;

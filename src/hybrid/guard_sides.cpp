@@ -29,127 +29,131 @@ double slope_of(const LinearGuard& guard, std::span<const double> xp) {
 
 void GuardSides::look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp,
                       int direction, double scale, std::span<const double> least_noise, std::span<const double> twin) {
-  const auto count = static_cast<std::size_t>(system.structure().guards);
+  const Structure& structure = system.structure();
+  const auto count = static_cast<std::size_t>(structure.guards);
   g_.resize(count);
-  side_.assign(count, 0);
-  multiplicity_.assign(count, 0);
-  slope_.assign(count, 0.0);
+  seen_.resize(count);
   if (count == 0) return;
   system.guards(t, x, xp, g_);
-  estimate_noise(system, t, x, xp, twin);
-  for (std::size_t k = 0; k < least_noise.size(); ++k) noise_[k] = std::max(noise_[k], least_noise[k]);
+  const Linear linear = all_linear(system);
+  estimate_noise(system, linear, t, x, xp, twin);
+  for (std::size_t k = 0; k < least_noise.size(); ++k) seen_[k].noise = std::max(seen_[k].noise, least_noise[k]);
   bool on_surface = false;
   for (std::size_t k = 0; k < count; ++k) {
-    if (std::abs(g_[k]) > noise_[k])
-      side_[k] = g_[k] > 0.0 ? +1 : -1;
-    else
-      on_surface = true;
+    Seen& guard = seen_[k];
+    guard.side = std::abs(g_[k]) > guard.noise ? (g_[k] > 0.0 ? +1 : -1) : 0;
+    guard.multiplicity = 0;
+    guard.slope = 0.0;
+    on_surface = on_surface || guard.side == 0;
   }
-  if (!on_surface || all_decided()) return give_back({&x_, &xp_});
-  if (system.structure().taylor && system.structure().explicit_ode) {
-    if (!use_slopes(system, t, x, xp, direction, twin)) use_taylor(system, t, x, direction, twin);
-  } else if (!use_linear_slopes(system, xp, direction) && !use_series(system, consistency, t, x, direction)) {
-    use_difference(system, t, x, xp, direction, scale);
+  if (on_surface && !all_decided()) {
+    if (structure.taylor && structure.explicit_ode) {
+      if (!use_slopes(system, linear, t, x, xp, direction, twin)) use_taylor(system, linear, t, x, direction, twin);
+    } else if (!use_linear_slopes(linear, xp, direction) && !use_series(system, consistency, t, x, direction)) {
+      use_difference(system, t, x, xp, direction, scale);
+    }
   }
-  give_back({&x_, &xp_, &solution_});
+  give_back(x.size(), x_, xp_, solution_);
 }
 
 bool GuardSides::all_decided() const {
-  for (std::size_t k = 0; k < side_.size(); ++k)
-    if (side_[k] == 0 && std::find(ignored_.begin(), ignored_.end(), static_cast<int>(k)) == ignored_.end()) return false;
+  for (std::size_t k = 0; k < seen_.size(); ++k)
+    if (seen_[k].side == 0 && std::find(ignored_.begin(), ignored_.end(), static_cast<int>(k)) == ignored_.end()) return false;
   return true;
 }
 
 // How much guards move when every argument moves by a few units in the last place, and while time moves as far as it is known.
-void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
+void GuardSides::estimate_noise(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
                                 std::span<const double> twin) {
-  noise_.resize(g_.size());
-  rounding_.resize(g_.size());
-  shifted_.resize(g_.size());
   const double instant = 8.0 * eps * std::abs(t);  // some units in the last place of time
-  if (const auto linear = all_linear(system); !linear.empty()) {
-    for (const LinearGuard& guard : linear) {
-      double size = std::abs(guard.time * t);
-      for (std::size_t i = 0; i < guard.variables.size(); ++i)
-        size += std::abs(guard.coefficients[i] * x[static_cast<std::size_t>(guard.variables[i])]);
-      const auto k = static_cast<std::size_t>(guard.guard);
-      rounding_[k] = shift * size;
-      noise_[k] = std::max(rounding_[k], std::abs(slope_of(guard, xp)) * instant);
-      if (!std::isfinite(noise_[k])) noise_[k] = 0.0;
+  for (const LinearGuard& guard : linear) {
+    double size = std::abs(guard.time * t), slope = guard.time;
+    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
+      const auto j = static_cast<std::size_t>(guard.variables[i]);
+      size += std::abs(guard.coefficients[i] * x[j]);
+      slope += guard.coefficients[i] * xp[j];
     }
-  } else {
-    const auto raise = [&] {
-      for (std::size_t k = 0; k < g_.size(); ++k)
-        if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
-    };
-    std::fill(noise_.begin(), noise_.end(), 0.0);
-    x_.resize(x.size());
-    xp_.resize(xp.size());
-    for (const int pattern : {0x55555555, 0x33333333, -1}) {
-      const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
-      for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (1.0 + shift * sign(j));
-      for (std::size_t j = 0; j < xp.size(); ++j) xp_[j] = xp[j] * (1.0 + shift * sign(j + 1));
-      system.guards(t * (1.0 + shift * sign(x.size())), x_, xp_, shifted_);
-      raise();
-    }
-    rounding_ = noise_;
-    for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + instant * xp[j];
-    system.guards(t + instant, x_, xp, shifted_);
-    raise();
+    Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
+    seen.rounding = shift * size;
+    seen.noise = std::max(seen.rounding, std::abs(slope) * instant);
+    if (!std::isfinite(seen.noise)) seen.noise = 0.0;
   }
+  if (linear.empty()) estimate_by_shifts(system, t, x, xp);
   if (!twin.empty()) {
+    shifted_.resize(g_.size());
     system.guards(t, twin, xp, shifted_);
     for (std::size_t k = 0; k < g_.size(); ++k)
-      if (std::isfinite(shifted_[k])) noise_[k] = std::max(noise_[k], std::abs(shifted_[k] - g_[k]));
+      if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
   }
-  for (double& noise : noise_) noise = 4.0 * noise + std::numeric_limits<double>::min();
+  for (Seen& seen : seen_) seen.noise = 4.0 * seen.noise + std::numeric_limits<double>::min();
+}
+
+void GuardSides::estimate_by_shifts(System& system, double t, std::span<const double> x, std::span<const double> xp) {
+  shifted_.resize(g_.size());
+  x_.resize(x.size());
+  xp_.resize(xp.size());
+  for (Seen& seen : seen_) seen.noise = 0.0;
+  const auto raise = [&] {
+    for (std::size_t k = 0; k < g_.size(); ++k)
+      if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
+  };
+  for (const int pattern : {0x55555555, 0x33333333, -1}) {
+    const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
+    for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (1.0 + shift * sign(j));
+    for (std::size_t j = 0; j < xp.size(); ++j) xp_[j] = xp[j] * (1.0 + shift * sign(j + 1));
+    system.guards(t * (1.0 + shift * sign(x.size())), x_, xp_, shifted_);
+    raise();
+  }
+  for (Seen& seen : seen_) seen.rounding = seen.noise;
+  const double instant = 8.0 * eps * std::abs(t);
+  for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + instant * xp[j];
+  system.guards(t + instant, x_, xp, shifted_);
+  raise();
+}
+
+std::span<const double> GuardSides::shifted(std::span<const double> x) {
+  x_.resize(x.size());
+  for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (j % 2 == 0 ? 1.0 + shift : 1.0 - shift);
+  return x_;
+}
+
+/// Time derivatives of the guards along the solution; no xp: it is evaluated.
+void GuardSides::find_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
+                             std::vector<double>& slopes) {
+  const std::size_t n = x.size(), count = g_.size();
+  solution_.resize(2 * n);
+  const auto velocity = std::span(solution_).subspan(n);
+  if (xp.empty())
+    system.rhs(t, x, velocity);
+  else if (linear.empty())
+    std::copy(xp.begin(), xp.end(), velocity.begin());
+  slopes.resize(2 * count);
+  for (const LinearGuard& guard : linear) slopes[static_cast<std::size_t>(guard.guard)] = slope_of(guard, xp.empty() ? velocity : xp);
+  if (!linear.empty()) return;
+  std::copy(x.begin(), x.end(), solution_.begin());
+  system.guards_taylor(t, 1, solution_, slopes);
+  std::copy_n(slopes.begin() + static_cast<std::ptrdiff_t>(count), count, slopes.begin());
 }
 
 // First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
 // larger than what rounding errors of the arguments make of them; see use_taylor.
-bool GuardSides::use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
+bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
                             std::span<const double> twin) {
-  const std::size_t n = x.size(), count = g_.size();
-  const auto linear = all_linear(system);
-  const auto expand = [&](double when, std::span<const double> point, std::span<const double> slope, std::vector<double>& series) {
-    solution_.resize(2 * n);
-    series.resize(2 * count);
-    const auto velocity = std::span(solution_).subspan(n);
-    if (slope.empty()) {
-      system.rhs(when, point, velocity);
-      slope = velocity;
-    }
-    for (const LinearGuard& guard : linear) series[count + static_cast<std::size_t>(guard.guard)] = slope_of(guard, slope);
-    if (!linear.empty()) return;
-    std::copy(point.begin(), point.end(), solution_.begin());
-    if (slope.data() != velocity.data()) std::copy(slope.begin(), slope.end(), velocity.begin());
-    system.guards_taylor(when, 1, solution_, series);
-  };
-  expand(t, x, xp, series_);
-  x_.resize(n);
-  for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
-  expand(t * (1.0 + shift), x_, {}, shifted_);
-  if (!twin.empty()) expand(t, twin, {}, twin_series_);
-  for (std::size_t k = 0; k < count; ++k) {
-    if (side_[k] != 0) continue;
-    const double slope = series_[count + k];
-    double noise = 4.0 * std::abs(shifted_[count + k] - slope) + std::numeric_limits<double>::min();
-    if (!twin.empty()) noise += 4.0 * std::abs(twin_series_[count + k] - slope);
-    if (std::abs(slope) > noise) {
-      side_[k] = slope * direction > 0.0 ? +1 : -1;
-      multiplicity_[k] = 1;
-      slope_[k] = slope;
-    }
+  find_slopes(system, linear, t, x, xp, series_);
+  find_slopes(system, linear, t * (1.0 + shift), shifted(x), {}, shifted_);
+  if (!twin.empty()) find_slopes(system, linear, t, twin, {}, twin_series_);
+  for (std::size_t k = 0; k < seen_.size(); ++k) {
+    if (seen_[k].side != 0) continue;
+    double noise = 4.0 * std::abs(shifted_[k] - series_[k]) + std::numeric_limits<double>::min();
+    if (!twin.empty()) noise += 4.0 * std::abs(twin_series_[k] - series_[k]);
+    if (std::abs(series_[k]) > noise) seen_[k].decide(series_[k], direction);
   }
   return all_decided();
 }
 
-void GuardSides::use_taylor(System& system, double t, std::span<const double> x, int direction,
+void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction,
                             std::span<const double> twin) {
   const std::size_t n = x.size(), count = g_.size();
-  const auto linear = all_linear(system);
-  x_.resize(n);
-  for (std::size_t j = 0; j < n; ++j) x_[j] = x[j] * (1.0 + shift * (j % 2 == 0 ? 1.0 : -1.0));
   for (const int order : {low_order, taylor_order}) {  // mostly the second derivative decides
     const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
       solution_.assign(n * static_cast<std::size_t>(order + 2), 0.0);
@@ -167,7 +171,7 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
     expand(t, x, series_);
     // A coefficient counts if it is larger than what rounding errors of its arguments make of it; its size compared with the
     // others says nothing: a ball that leaves the floor at 1e-9 m/s still leaves it.
-    expand(t * (1.0 + shift), x_, shifted_);
+    expand(t * (1.0 + shift), shifted(x), shifted_);
     if (!twin.empty()) expand(t, twin, twin_series_);
     const int last = order == taylor_order ? order : order - 1;  // the noise of a coefficient needs the next one
     choose_sides(last, t, direction, twin.empty() ? std::span<const double>() : twin_series_);
@@ -176,17 +180,15 @@ void GuardSides::use_taylor(System& system, double t, std::span<const double> x,
 }
 
 // The slopes of linear guards in a mode that is not explicit, whose x' has the accuracy of its iteration. Returns whether they decided all.
-bool GuardSides::use_linear_slopes(System& system, std::span<const double> xp, int direction) {
-  for (const LinearGuard& guard : all_linear(system)) {
-    const auto k = static_cast<std::size_t>(guard.guard);
-    if (side_[k] != 0) continue;
+bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, int direction) {
+  for (const LinearGuard& guard : linear) {
+    Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
+    if (seen.side != 0) continue;
     double size = std::abs(guard.time);
     for (std::size_t i = 0; i < guard.variables.size(); ++i)
       size += std::abs(guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])]);
     const double slope = slope_of(guard, xp);
-    if (!(std::abs(slope) > 4.0 * series_accuracy * size + std::numeric_limits<double>::min())) continue;
-    side_[k] = slope * direction > 0.0 ? +1 : -1;
-    multiplicity_[k] = 1;
+    if (std::abs(slope) > 4.0 * series_accuracy * size + std::numeric_limits<double>::min()) seen.decide(slope, direction);
   }
   return all_decided();
 }
@@ -209,8 +211,9 @@ void GuardSides::choose_sides(int last, double t, int direction, std::span<const
   const double instant = 8.0 * eps * std::abs(t);  // what happens within it has happened at t
   const std::size_t count = g_.size();
   for (std::size_t k = 0; k < count; ++k) {
-    if (side_[k] != 0) continue;
-    multiplicity_[k] = 2;
+    Seen& seen = seen_[k];
+    if (seen.side != 0) continue;
+    seen.multiplicity = 2;
     double sign = 1.0;
     for (int i = 1; i <= last; ++i) {
       sign *= direction;
@@ -219,9 +222,9 @@ void GuardSides::choose_sides(int last, double t, int direction, std::span<const
       if (place + count < series_.size()) noise += (i + 1) * std::abs(series_[place + count]) * instant;
       if (!twin_series.empty()) noise += 4.0 * std::abs(twin_series[place] - series_[place]);
       if (!(std::abs(series_[place]) > noise)) continue;
-      side_[k] = series_[place] * sign > 0.0 ? +1 : -1;
-      multiplicity_[k] = i;
-      slope_[k] = series_[count + k];
+      seen.side = series_[place] * sign > 0.0 ? +1 : -1;
+      seen.multiplicity = i;
+      seen.slope = series_[count + k];
       break;
     }
   }
@@ -256,13 +259,15 @@ void GuardSides::use_difference(System& system, double t, std::span<const double
                                 double scale) {
   const double h = direction * std::max(1e-4 * scale, 1e-8 * std::max(1.0, std::abs(t)));
   x_.resize(x.size());
+  shifted_.resize(g_.size());
   for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + h * xp[j];
   system.guards(t + h, x_, xp, shifted_);
   for (std::size_t k = 0; k < g_.size(); ++k) {
-    if (side_[k] != 0) continue;
+    Seen& seen = seen_[k];
+    if (seen.side != 0) continue;
     const double change = shifted_[k] - g_[k];  // of two neighbouring points: only rounding errors disturb it
-    if (std::abs(change) > 8.0 * rounding_[k]) side_[k] = change > 0.0 ? +1 : -1;
-    multiplicity_[k] = side_[k] != 0 ? 1 : 2;
+    if (std::abs(change) > 8.0 * seen.rounding) seen.side = change > 0.0 ? +1 : -1;
+    seen.multiplicity = seen.side != 0 ? 1 : 2;
   }
 }
 
@@ -294,7 +299,7 @@ void GuardSlopes::find(System& system, double t, std::span<const double> x, std:
   system.guards(t + h, X_, xp, slopes);
   system.guards(t, x, xp, G_);
   for (std::size_t k = 0; k < count; ++k) slopes[k] = (slopes[k] - G_[k]) / h;
-  give_back({&X_});
+  give_back(n, X_);
 }
 
 }  // namespace saltus

@@ -29,19 +29,20 @@ class GuardSides {
             double scale, std::span<const double> least_noise = {}, std::span<const double> twin = {});
   /// Guards that vanish in the mode because it stays on their surfaces: nobody asks for their sides. Before look().
   void ignore(std::span<const int> sliding, std::span<const int> contacts) {
-    ignored_.assign(sliding.begin(), sliding.end());
-    ignored_.insert(ignored_.end(), contacts.begin(), contacts.end());
+    ignored_.clear();
+    for (const auto surfaces : {sliding, contacts})
+      for (const int k : surfaces) ignored_.push_back(k);
   }
 
   /// Nothing has been looked at yet.
-  bool empty() const { return side_.empty(); }
-  int count() const { return static_cast<int>(side_.size()); }
+  bool empty() const { return seen_.empty(); }
+  int count() const { return static_cast<int>(seen_.size()); }
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
-  int side(int guard) const { return side_[guard]; }
+  int side(int guard) const { return seen_[guard].side; }
   /// Multiplicity of the zero at the point: 0 if the guard is not zero; 2 if it vanishes with all derivatives that were computed.
-  int multiplicity(int guard) const { return multiplicity_[guard]; }
+  int multiplicity(int guard) const { return seen_[guard].multiplicity; }
   /// Time derivative of a guard whose zero has the multiplicity 1; of others it means nothing.
-  double slope(int guard) const { return slope_[guard]; }
+  double slope(int guard) const { return seen_[guard].slope; }
   /// d/dt of a guard along the solution through a consistent x; NaN without Taylor coefficients.
   static double speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   double value(int guard) const { return g_[guard]; }
@@ -49,24 +50,42 @@ class GuardSides {
   static std::vector<double> uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp, double rtol,
                                          std::span<const double> atol);
   /// Below this the sign of the value means nothing.
-  double noise(int guard) const { return noise_[guard]; }
+  double noise(int guard) const { return seen_[guard].noise; }
 
  private:
-  void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp,
+  /// What is known about a guard at the point.
+  struct Seen {
+    double noise, rounding, slope;
+    int side, multiplicity;
+
+    void decide(double slope_here, int direction) {
+      side = slope_here * direction > 0.0 ? +1 : -1;
+      multiplicity = 1;
+      slope = slope_here;
+    }
+  };
+  using Linear = std::span<const LinearGuard>;  ///< of all guards, or empty
+
+  void estimate_noise(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
                       std::span<const double> twin);
-  bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
+  void estimate_by_shifts(System& system, double t, std::span<const double> x, std::span<const double> xp);
+  /// x with the rounding errors that its values may have.
+  std::span<const double> shifted(std::span<const double> x);
+  void find_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
+                   std::vector<double>& slopes);
+  bool use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
                   std::span<const double> twin);
-  void use_taylor(System& system, double t, std::span<const double> x, int direction, std::span<const double> twin);
-  bool use_linear_slopes(System& system, std::span<const double> xp, int direction);
+  void use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, std::span<const double> twin);
+  bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction);
   bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction);
   void choose_sides(int last, double t, int direction, std::span<const double> twin_series);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
-
-  std::vector<double> g_, noise_, rounding_, shifted_, series_, twin_series_, solution_, x_, xp_, slope_;
   bool all_decided() const;
 
+  std::vector<double> g_;
+  std::vector<Seen> seen_;
   std::vector<int> ignored_;
-  std::vector<int> side_, multiplicity_;
+  std::vector<double> shifted_, series_, twin_series_, solution_, x_, xp_;  // workspace
 };
 
 /// Time derivatives of the first `count` guards at a point, along the solution of the system. Without Taylor coefficients a difference

@@ -3,17 +3,16 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
 #include <vector>
 
 namespace saltus {
 
 inline constexpr int very_large_mode = 10000;
 
-/// Empties those of the lists that belong to a very large mode.
-inline void give_back(std::initializer_list<std::vector<double>*> lists) {
-  for (std::vector<double>* list : lists)
-    if (list->capacity() > static_cast<std::size_t>(very_large_mode)) std::vector<double>().swap(*list);
+/// Empties the lists if a mode with so many variables is very large.
+template <class... List>
+void give_back(std::size_t variables, List&... lists) {
+  if (variables > static_cast<std::size_t>(very_large_mode)) (List().swap(lists), ...);
 }
 
 }  // namespace saltus

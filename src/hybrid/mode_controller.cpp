@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hybrid/short_lists.hpp"
+
 namespace saltus {
 
 namespace {
@@ -15,7 +17,10 @@ constexpr int few_flips = 2, flips_at_start = 4;
 }  // namespace
 
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
-    : hybrid_(hybrid), direction_(direction), max_mode_changes_(max_mode_changes) {
+    : hybrid_(hybrid),
+      direction_(direction),
+      max_mode_changes_(max_mode_changes),
+      family_guards_(static_cast<int>(hybrid.guards().size())) {
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
@@ -26,8 +31,16 @@ void ModeController::begin_instant() {
   fired_direction_.clear();
   left_by_weight_ = selected_ = false;
   left_guard_ = -1;
-  failure_ = {};
+  if (failure_) failure_ = {};
   view_current_ = false;
+}
+
+void ModeController::forget_actions() {
+  transition.reset.resize(transition.x.size());
+  for (char& reset : transition.reset) reset = 0;
+  transition.terminate = transition.failed = transition.recorded = false;
+  transition.message.clear();
+  transition.fired.clear();
 }
 
 bool ModeController::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
@@ -51,7 +64,7 @@ bool ModeController::took_part(int guard) const {
 /// asks for a while a is false, although nothing happens when it becomes true as long as b is not.
 bool ModeController::matters(int guard, int to_side) {
   if (hybrid_.side(transition.mode, guard) != 0) return true;
-  flipped_ = *begun_;
+  copy(*begun_, flipped_);
   hybrid_.set_side(flipped_, guard, to_side);
   return hybrid_.side(flipped_, guard) != 0;
 }
@@ -101,12 +114,14 @@ bool ModeController::find_values(double t, Cause cause) {
   // what a clause has set at the start counts more than the initial equations
   const bool reset = transition.any_reset();
   ExtraConditions* conditions = cause == Cause::start && !reset ? hybrid_.initial_conditions(transition.mode) : nullptr;
-  failure_ = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
-  return !failure_;
+  if (failure_) failure_ = {};
+  Failure failure = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
+  if (!failure) return true;
+  failure_ = std::move(failure);
+  return false;
 }
 
-void ModeController::look(double t) {
-  if (view_current_) return;
+void ModeController::look_again(double t) {
   view_current_ = true;
   sides_.ignore(transition.mode.sliding, transition.mode.contacts);
   sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
@@ -132,16 +147,13 @@ void ModeController::arrive(const Mode& from, double t, std::span<const double> 
   trial_sides_.ignore(watched_, {});
   trial_sides_.look(*system_, consistency_, t, transition.x, derivatives, direction_, time_scale, bracket_noise, twin_of(transition.x));
   if (!follow_dormant(trial_sides_)) return;
-  refreshed_ = transition.mode;
+  copy(transition.mode, refreshed_);
   begun_ = &refreshed_;
 }
 
 bool ModeController::pass(double t, std::span<const double> derivatives) {
-  transition.reset.assign(transition.x.size(), 0);
-  transition.terminate = transition.failed = transition.recorded = false;
-  transition.message.clear();
-  transition.fired.clear();
-  xp.assign(derivatives.begin(), derivatives.end());
+  forget_actions();
+  copy(derivatives, xp);
   view_current_ = false;
   const Structure* before = &system_->structure();
   system_ = &hybrid_.system(transition.mode);
@@ -296,7 +308,7 @@ std::span<const double> ModeController::twin_of(std::span<const double> x) const
 
 /// The last round changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
 bool ModeController::as_looked_at() const {
-  return view_current_ && transition.x == looked_x_ && hybrid_.same_equations(looked_mode_, transition.mode);
+  return view_current_ && same(transition.x, looked_x_) && hybrid_.same_equations(looked_mode_, transition.mode);
 }
 
 void ModeController::leave(const Mode& from, int guard, double slope) {
@@ -309,14 +321,11 @@ void ModeController::leave(const Mode& from, int guard, double slope) {
 /// tell nothing new.
 bool ModeController::pushed_back() const {
   return left_guard_ >= 0 && sides_.multiplicity(left_guard_) == 1 &&
-         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && transition.mode == *left_;
+         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same(transition.mode, *left_);
 }
 
 bool ModeController::settle(const EventInput& input) {
-  transition.reset.assign(transition.x.size(), 0);
-  transition.terminate = transition.failed = transition.recorded = false;
-  transition.message.clear();
-  transition.fired.clear();
+  forget_actions();
   std::size_t seen = 0;
   int regimes_chosen = 0;
   const double t = input.t;
@@ -333,7 +342,7 @@ bool ModeController::settle(const EventInput& input) {
     if (transition.terminate) return true;
     const bool reset = transition.any_reset();
     if (reset && !transition.mode.contacts.empty()) release_contacts(true);
-    x_before_values_ = transition.x;
+    copy(transition.x, x_before_values_);
     const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
     if (!reset && leads_nowhere(t) && select_regular_sides(t, cause, few_flips)) continue;
@@ -350,13 +359,13 @@ bool ModeController::settle(const EventInput& input) {
     look(t);
     const bool admissible = weights_admissible();
     if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return check_uniqueness(input, reset);
-    looked_mode_ = transition.mode;
-    looked_x_ = transition.x;
+    copy(transition.mode, looked_mode_);
+    copy(transition.x, looked_x_);
     bool changed = adjust_sides(t) || transition.unfinished;
     changed = release_contacts(false) || changed;
     if (!changed && admissible) return check_uniqueness(input, reset);
     const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);
-    const bool cycle = (round == 0 && pushed_back()) || std::find(seen_.begin(), seen_end, transition.mode) != seen_end;
+    const bool cycle = (round == 0 && pushed_back()) || std::any_of(seen_.begin(), seen_end, [&](const Mode& mode) { return same(mode, transition.mode); });
     if (cycle && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
       const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
@@ -387,7 +396,7 @@ bool ModeController::settle(const EventInput& input) {
       continue;
     }
     if (seen == seen_.size()) seen_.emplace_back();
-    seen_[seen++] = transition.mode;
+    copy(transition.mode, seen_[seen++]);
     if (!reset) transition.x = before;  // values of a mode that was not the right one
   }
   return fail(StatusCode::too_many_mode_changes,

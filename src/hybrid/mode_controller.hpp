@@ -34,6 +34,8 @@ class ModeController {
 
   /// Forgets what the last instant knew.
   void begin_instant();
+  /// Nothing has acted so far, in `transition`.
+  void forget_actions();
   /// The event begins in this mode, at transition.x with these derivatives: guards that are dormant there are locked where the solution is. The
   /// mode must stay until settle() has returned. Before fire().
   void arrive(const Mode& from, double t, std::span<const double> derivatives);
@@ -61,18 +63,21 @@ class ModeController {
   const std::vector<int>& fired() const { return fired_; }
   const std::vector<int>& fired_direction() const { return fired_direction_; }
   std::vector<std::string> guard_names(std::span<const int> guards) const;
-  int family_guards() const { return static_cast<int>(hybrid_.guards().size()); }
+  int family_guards() const { return family_guards_; }
 
   /// Consistent values of transition.mode at transition.x, once more.
   bool find_values(double t, Cause cause);
   /// Looks at all guards of the current system at the current point, unless it has just done so.
-  void look(double t);
+  void look(double t) {
+    if (!view_current_) look_again(t);
+  }
   /// The instant is over: very large modes give back what only the next one needs.
-  void end_instant() { give_back({&transition.x, &xp, &twin, &x_before_values_, &looked_x_, &twin_here_}); }
+  void end_instant() { give_back(transition.x.size(), transition.x, xp, twin, x_before_values_, looked_x_, twin_here_); }
   /// What look() saw no longer holds: something about the point or its noise is different.
   void forget_view() { view_current_ = false; }
 
  private:
+  void look_again(double t);
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
@@ -93,7 +98,7 @@ class ModeController {
   bool may_fit(std::span<const int> switches) const;
   bool combination_fits(double t, Cause cause, std::span<const int> switches);
   bool choose_regime(const EventInput& input);
-  std::vector<int> active_surfaces();
+  std::span<const int> active_surfaces();
   bool slides_alone(int guard);
   /// A way to go on from a point on surfaces.
   struct Regime {
@@ -116,7 +121,7 @@ class ModeController {
   bool as_looked_at() const;
 
   HybridSystem& hybrid_;
-  int direction_, max_mode_changes_;
+  int direction_, max_mode_changes_, family_guards_;
   std::vector<int> fixed_;
   System* system_ = nullptr;
   Consistency consistency_;
@@ -144,6 +149,7 @@ class ModeController {
     bool known = false;
   };
   std::vector<Alone> alone_;  // by guard
+  std::vector<int> surfaces_;  // that are active
   TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried
   mutable std::vector<double> twin_here_;

@@ -14,6 +14,8 @@ class RedundancyWatch {
  public:
   /// Begins at a point of a mode. values: null for explicit modes, which have nothing to watch. Keeps references.
   void begin(System& system, const CharacteristicValues* values, double t, std::span<const double> x);
+  /// Whether there is anything to check.
+  bool watches() const { return system_ != nullptr; }
   /// After an accepted step: what to tell the user if there is a contradiction now and was none before, otherwise "".
   std::string check(double t, std::span<const double> x);
 

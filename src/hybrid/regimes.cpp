@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "hybrid/mode_controller.hpp"
+#include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
@@ -112,10 +113,10 @@ bool ModeController::combination_fits(double t, Cause cause, std::span<const int
 /// The solution stands on surfaces and no side was consistent by itself: a regime is chosen that leaves each of them to one of its sides or
 /// slides on it. It is feasible if the guards then really move to their sides and the weights of the sliding surfaces stay between 0 and 1.
 bool ModeController::choose_regime(const EventInput& input) {
-  const std::vector<int> surfaces = active_surfaces();
+  const std::span<const int> surfaces = active_surfaces();
   std::vector<Regime> feasible = feasible_regimes(input, surfaces);
   if (feasible.empty()) {
-    const auto names = guard_names(surfaces.empty() ? fired_ : surfaces);
+    const auto names = guard_names(surfaces.empty() ? std::span<const int>(fired_) : surfaces);
     std::string text = fmt::format("at t = {:.12g} no side of ", input.t);
     for (std::size_t k = 0; k < names.size(); ++k) text += (k ? ", " : "") + ("'" + names[k] + "'");
     text += surfaces.size() > most_surfaces ? " could be chosen: too many surfaces meet in this point"
@@ -163,7 +164,7 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
     tangential = tangential || sides_.multiplicity(k) > 1;
   }
   if (on_surface == 0 || !(input.initial || moved || tangential || on_surface > 1)) return true;
-  const std::vector<int> surfaces = active_surfaces();
+  const std::span<const int> surfaces = active_surfaces();
   if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
   const std::size_t count = all_regimes(input, surfaces).size();
   system_ = &hybrid_.system(transition.mode);  // the others have had their locks set
@@ -319,15 +320,15 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
 }
 
 /// Guards that are zero here and can be slid on, and those on which the mode slides now.
-std::vector<int> ModeController::active_surfaces() {
-  std::vector<int> surfaces = transition.mode.sliding;
+std::span<const int> ModeController::active_surfaces() {
+  copy(transition.mode.sliding, surfaces_);
   for (int k = 0; k < family_guards(); ++k) {
     if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
     if (hybrid_.guards()[k].rule == SurfaceRule::crossing) continue;
-    if (slides_alone(k)) surfaces.push_back(k);
+    if (slides_alone(k)) surfaces_.push_back(k);
   }
-  std::sort(surfaces.begin(), surfaces.end());
-  return surfaces;
+  std::sort(surfaces_.begin(), surfaces_.end());
+  return surfaces_;
 }
 
 bool ModeController::slides_alone(int guard) {
@@ -335,9 +336,9 @@ bool ModeController::slides_alone(int guard) {
   alone_.resize(hybrid_.guards().size());
   Alone& last = alone_[static_cast<std::size_t>(guard)];
   // the answer is that of the last event, as a rule
-  if (!last.known || last.mode.automaton != mode.automaton || last.mode.discrete != mode.discrete || last.mode.locks != mode.locks ||
-      last.mode.contacts != mode.contacts) {
-    last.mode = mode;
+  if (!last.known || last.mode.automaton != mode.automaton || !same(last.mode.discrete, mode.discrete) ||
+      !same(last.mode.locks, mode.locks) || !same(last.mode.contacts, mode.contacts)) {
+    copy(mode, last.mode);
     last.mode.sliding.assign(1, guard);
     last.possible = hybrid_.can_stay_on_surfaces(last.mode);
     last.known = true;

@@ -89,10 +89,10 @@ RegularityWatch::Reading RegularityWatch::read_jacobian(double t, std::span<cons
   Fx_.resize(s.state_pattern.row.size());
   Fxp_.resize(s.derivative_pattern.row.size());
   system_->jacobian(t, x, xp, Fx_, Fxp_);
-  give_back({&x_, &xp_});
+  give_back(x.size(), x_, xp_);
   const Reading reading = !order_.empty() ? read_sequential() : read_factors();
   if (s.variables > very_large_mode) lu_.release_factors();
-  give_back({&Fx_, &Fxp_, &entries_, &work_});
+  give_back(x.size(), Fx_, Fxp_, entries_, work_);
   return reading;
 }
 
@@ -146,7 +146,7 @@ RegularityWatch::Reading RegularityWatch::read_at(const DensePolynomial& dense, 
   dense.evaluate(t, x_);
   dense.derivative(t, xp_);
   const Reading reading = read(t, x_, xp_);
-  give_back({&x_, &xp_});
+  give_back(x_.size(), x_, xp_);
   return reading;
 }
 

@@ -30,6 +30,8 @@ class RegularityWatch {
   void begin(System& system, const CharacteristicValues* values, const ReducedSystem* reduced, double t,
              std::span<const double> x, std::span<const double> xp);
 
+  /// Whether there is anything to check.
+  bool watches() const { return system_ != nullptr; }
   /// After a step that is accepted from dense.t0 to `end`: a failure if the values have changed on the way; time() says
   /// where.
   Failure check(const DensePolynomial& dense, double end);

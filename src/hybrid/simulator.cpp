@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "hybrid/short_lists.hpp"
+
 namespace saltus {
 
 namespace {
@@ -105,61 +107,69 @@ double Simulator::Impl::time_scale() const {
 
 bool Simulator::Impl::enter_mode() {
   Transition& transition = controller.transition;
-  mode = transition.mode;
+  copy(transition.mode, mode);
   system = &controller.system();
   if (mode.on_surfaces() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
     x = transition.x;
     end(controller.failure());
     return false;
   }
-  x = transition.x;
-  xp = controller.xp;
-  std::string problem;
-  stepper = choose_stepper(problem);
-  if (!stepper) {
-    end({StatusCode::singular_mode, problem, {}});
-    return false;
+  copy(transition.x, x);
+  copy(controller.xp, xp);
+  known = &known_steps[&system->structure()];
+  if (known->stepper && !methods.per_mode()) {
+    use(known->stepper);
+  } else {
+    std::string problem;
+    Stepper* chosen = choose_stepper(problem);
+    if (!chosen) {
+      end({StatusCode::singular_mode, problem, {}});
+      return false;
+    }
+    use(chosen);
+    if (system->structure().explicit_ode) known->stepper = stepper;
   }
   in_rest = false;
-  known = &known_steps[&system->structure()];
   set_watch();
   return true;
 }
 
 void Simulator::Impl::set_watch() {
-  watch.assign(static_cast<std::size_t>(system->structure().guards), {});
+  watch.resize(static_cast<std::size_t>(system->structure().guards));
   if (!watch.empty()) controller.look(t);
+  const GuardSides& sides = controller.sides();
   watching = false;
+  bool any_rests = false;  // guards that vanish with all derivatives that were looked at
   for (std::size_t k = 0; k < watch.size(); ++k) {
     const int guard = static_cast<int>(k);
     const bool of_family = guard < controller.family_guards();
+    GuardWatch& w = watch[k];
+    w = {};
     if (of_family && hybrid->guards()[k].time_only) continue;
-    watch[k].side = of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
-    watch[k].known_root = static_cast<unsigned char>(controller.sides().multiplicity(guard));
-    watch[k].noise = watch[k].known_root > 0 ? controller.sides().noise(guard) : 0.0;
-    watching = watching || watch[k].side != 0;
+    w.side = of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
+    w.known_root = static_cast<unsigned char>(sides.multiplicity(guard));
+    w.noise = w.known_root > 0 ? sides.noise(guard) : 0.0;
+    watching = watching || w.side != 0;
+    any_rests = any_rests || (of_family && w.side != 0 && sides.side(guard) == 0);
   }
-  find_resting_guards();
+  resting.clear();
+  if (any_rests) find_resting_guards();
   controller.bracket_noise.clear();
   controller.twin.clear();
   time_guards.clear();
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);
 }
 
-/// Guards that vanish here with all derivatives that were looked at stay zero up to the errors of the integration.
+/// Guards that vanish here with all derivatives stay zero up to the errors of the integration.
 void Simulator::Impl::find_resting_guards() {
-  const auto rests = [&](int k) { return watch[static_cast<std::size_t>(k)].side != 0 && controller.sides().side(k) == 0; };
-  bool any = false;
-  for (int k = 0; k < controller.family_guards() && !any; ++k) any = rests(k);
-  resting.clear();
-  if (!any || !system->structure().taylor) return;  // without series only the first derivative has been looked at
+  if (!system->structure().taylor) return;  // only the first derivative has been looked at
   constexpr double enough = 1e3;  // tolerances: errors of many steps add up
   const std::vector<double> noise =
       GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
   resting.assign(static_cast<std::size_t>(controller.family_guards()), 0.0);
   for (int k = 0; k < controller.family_guards(); ++k) {
-    if (!rests(k)) continue;
     const auto place = static_cast<std::size_t>(k);
+    if (watch[place].side == 0 || controller.sides().side(k) != 0) continue;
     resting[place] = watch[place].noise = std::max(watch[place].noise, enough * noise[place]);
   }
 }
@@ -174,6 +184,11 @@ Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
   return nullptr;
 }
 
+void Simulator::Impl::use(Stepper* chosen) {
+  stepper = chosen;
+  dense_is_accurate = methods.dense_is_accurate(*stepper, *system);
+}
+
 void Simulator::Impl::start_stepper(double step) {
   stepper->start(stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
                  {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = system->structure().explicit_ode});
@@ -185,8 +200,9 @@ void Simulator::Impl::restart(double step) {
   first_step = true;
   rejected_before = stepper->statistics().rejected;
   Consistency& consistency = controller.consistency();
-  regularity.begin(*system, consistency.values(*system), consistency.reduced(*system), t, x, xp);
-  redundancy.begin(*system, consistency.values(*system), t, x);
+  const CharacteristicValues* values = consistency.values(*system);
+  regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
+  redundancy.begin(*system, values, t, x);
   ++result.statistics_.restarts;
   begin_segment();
 }
@@ -220,7 +236,7 @@ bool Simulator::Impl::advance() {
     return false;
   }
   if (first_step) learn_first_step();
-  if (methods.statistics().steps <= options.max_steps) return true;
+  if (methods.steps() <= options.max_steps) return true;
   take_step(stepper->t());
   end({StatusCode::too_many_steps,
        fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method", options.max_steps), {}});
@@ -240,17 +256,18 @@ void Simulator::Impl::step() {
   if (!proved) ++result.statistics_.unproved;
   shortened = 0.0;
   const double t1 = stepper->t();
-  if (Failure change = regularity.check(current(), found ? located.t_after : t1)) {
-    take_step(regularity.time());
-    return end(std::move(change));
-  }
+  if (regularity.watches())
+    if (Failure change = regularity.check(current(), found ? located.t_after : t1)) {
+      take_step(regularity.time());
+      return end(std::move(change));
+    }
   // (an event may lie a rounding error behind a surface that they do not cross)
   if (derived_variables && !found && !derived_are_finite(t1)) return end_where_derived_are_finite(t1);
   if (touches_wanted && watching) record_touches(found);
   const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
   if (found && (t1 - located.t_after) * direction > resolution) {
     const bool at_once = std::abs(located.t_after - t) <= 16.0 * resolution;  // no room for a step of its own
-    if (!at_once && !methods.dense_is_accurate(*stepper, *system)) return approach_event();
+    if (!at_once && !dense_is_accurate) return approach_event();
     return event_at(located.t_after, true);
   }
   if (found || t1 == next_time) return event_at(t1, found);
@@ -270,8 +287,10 @@ void Simulator::Impl::step() {
 }
 
 void Simulator::Impl::follow_guards() {
-  const double fineness = locator.fineness(), h = std::abs(stepper->dense().h);
-  const bool cheap = fineness > 8.0 && methods.dense_is_accurate(*stepper, *system);  // implicit steps cost more than a finer look
+  const double fineness = locator.fineness();
+  if (fineness <= 8.0 && known->guards == std::numeric_limits<double>::infinity()) return;
+  const double h = std::abs(stepper->dense().h);
+  const bool cheap = fineness > 8.0 && dense_is_accurate;  // implicit steps cost more than a finer look
   if (cheap && stepper->error() < 0.01)
     known->guards = h * 8.0 / fineness;
   else if (fineness <= 8.0 && h >= 0.9 * known->guards)
@@ -291,7 +310,8 @@ void Simulator::Impl::change_method() {
   std::string problem;
   Stepper* other = choose_stepper(problem);
   if (!other) return;
-  stepper = other;
+  use(other);
+  known->stepper = nullptr;
   controller.consistency().restart_reduced(*system, t, x);
   start_stepper(0.0);
 }
@@ -309,6 +329,7 @@ void Simulator::Impl::take_step(double end) {
   t = end;
   result.t_end_ = t;
   state_at(end, x, xp);
+  if (!redundancy.watches()) return;
   if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
 }
 
@@ -396,10 +417,7 @@ void Simulator::Impl::finish() {
   Transition& transition = controller.transition;
   transition.mode = mode;
   transition.x = x;
-  transition.reset.assign(x.size(), 0);
-  transition.terminate = transition.failed = transition.recorded = false;
-  transition.message.clear();
-  transition.fired.clear();
+  controller.forget_actions();
   controller.arrive(mode, t, xp);
   const std::vector<double> before = x;
   hybrid->transition({.t = t, .x_before = before, .xp_before = xp, .terminal = true}, transition);

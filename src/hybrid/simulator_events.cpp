@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "hybrid/large_modes.hpp"
+#include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
@@ -18,7 +19,7 @@ bool contains(const std::vector<int>& list, int value) { return std::find(list.b
 }  // namespace
 
 void Simulator::Impl::polish(double when, std::vector<double>& values, std::vector<double>& slopes_there) {
-  if (stepper->keeps_constraints() && when == stepper->t()) return;
+  if (system->structure().explicit_ode || (stepper->keeps_constraints() && when == stepper->t())) return;
   if (!controller.consistency().polish(*system, when, values, slopes_there)) state_at(when, values, slopes_there);
 }
 
@@ -97,29 +98,29 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
   if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
   std::vector<double>& noise = controller.bracket_noise;
   noise.resize(count);
-  std::vector<double>& earlier = g_then;
-  earlier.resize(count);
-  x_then.resize(x.size());
-  xp_then.resize(x.size());
   if (const auto linear = all_linear(*system); !linear.empty() && system->structure().explicit_ode) {
-    for (const LinearGuard& guard : linear)
-      noise[static_cast<std::size_t>(guard.guard)] = 4.0 * std::abs(slope_of(guard, xp) * (t_after - t_before));
+    for (const LinearGuard& guard : linear) noise[static_cast<std::size_t>(guard.guard)] = std::abs(slope_of(guard, xp) * (t_after - t_before));
   } else {
-    const auto guards_at = [&](double when, std::span<double> g) {
+    const auto guards_at = [&](double when, std::vector<double>& g) {
+      x_then.resize(x.size());
+      xp_then.resize(x.size());
+      g.resize(count);
       stepper->dense().evaluate(when, x_then);
       if (system->structure().guards_read_xp) stepper->dense().derivative(when, xp_then);
       system->guards(when, x_then, xp_then, g);
     };
-    guards_at(t_before, earlier);
+    guards_at(t_before, g_then);
     guards_at(t_after, noise);
-    for (std::size_t k = 0; k < count; ++k) noise[k] = 4.0 * std::abs(noise[k] - earlier[k]);
+    for (std::size_t k = 0; k < count; ++k) noise[k] = std::abs(noise[k] - g_then[k]);
   }
-  for (double& value : noise)
-    if (!std::isfinite(value)) value = 0.0;
+  for (double& value : noise) value = std::isfinite(value) ? 4.0 * value : 0.0;
   if (own_step) {  // what is left of the guards of the event is noise
+    x_then.resize(x.size());
+    xp_then.resize(x.size());
+    g_then.resize(count);
     state_at(t_after, x_then, xp_then);
-    system->guards(t_after, x_then, xp_then, earlier);
-    for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(earlier[k]));
+    system->guards(t_after, x_then, xp_then, g_then);
+    for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
   }
   noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
   for (std::size_t k = 0; k < resting.size(); ++k) noise[k] = std::max(noise[k], resting[k]);
@@ -190,18 +191,18 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
 }
 
 void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size) {
-  give_back({&x_then, &xp_then});
+  give_back(x.size(), x_then, xp_then);
   stepper->forget_dense();
   observe(values_before);
-  state_before = x;
-  slope_before = xp;
+  copy(x, state_before);
+  copy(xp, slope_before);
   controller.begin_instant();
   controller.time_scale = time_scale();
   slopes.find(*system, t, x, xp, controller.time_scale, controller.family_guards(), guard_slopes);
   Transition& transition = controller.transition;
   std::swap(mode_before, mode);  // the mode that follows is the controller's
-  transition.mode = mode_before;
-  transition.x = x;
+  copy(mode_before, transition.mode);
+  copy(x, transition.x);
   controller.arrive(mode_before, t, xp);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
     controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
@@ -222,8 +223,8 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   }
   const bool goes_on = without_consequences();
   if (goes_on || transition.terminate) {
-    mode = transition.mode;
-    x = transition.x;
+    copy(transition.mode, mode);
+    copy(transition.x, x);
   }
   if (goes_on) {
     system = &controller.system();
@@ -241,7 +242,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   }
   if (noticed && too_close()) return;
   if (t == options.stop) return finish();
-  give_back({&state_before, &slope_before, &values_before, &values_after});
+  give_back(x.size(), state_before, slope_before, values_before, values_after);
   controller.end_instant();
   // a time event may have been planned within the step that the stepper has already done
   if (goes_on && reached(next_time, stepper->t()))
@@ -254,12 +255,12 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
 bool Simulator::Impl::without_consequences() const {
   const Transition& transition = controller.transition;
   if (transition.terminate || transition.any_reset() || methods.per_mode() || t == options.stop ||
-      !hybrid->same_equations(mode_before, transition.mode) || transition.x != state_before)
+      !hybrid->same_equations(mode_before, transition.mode) || !same(transition.x, state_before))
     return false;
   // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
   // except near the end of a step that was made for the event
   return t == stepper->t() ? std::equal(state_before.begin(), state_before.end(), stepper->x().begin(), stepper->x().end())
-                           : methods.dense_is_accurate(*stepper, *system) && reached(stepper->t(), t);
+                           : dense_is_accurate && reached(stepper->t(), t);
 }
 
 void Simulator::Impl::go_on() {
@@ -380,12 +381,15 @@ void Simulator::Impl::record(const EventNote& note) {
   result.events_->add(without);
 }
 
-bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
-  double jump = 0.0;  // in tolerances
+bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) const {
   for (std::size_t j = 0; j < hybrid->variables().size(); ++j) {
     const double atol = options.atol_each.empty() ? options.atol : options.atol_each[j];
-    jump = std::max(jump, std::abs(x[j] - x_before[j]) / (atol + options.rtol * std::abs(x[j])));
+    if (std::abs(x[j] - x_before[j]) > atol + options.rtol * std::abs(x[j])) return true;
   }
+  return false;
+}
+
+bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
   for (const int guard : controller.fired()) {
     zeno.note(guard, t);
     if (!zeno.accumulates(guard)) continue;
@@ -393,7 +397,7 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
     const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
     const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
                             0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
-    if (jump > 1.0 && !unresolved) continue;
+    if (!unresolved && larger_than_tolerance(x_before)) continue;
     mode_before = mode;
     observe(values_before);
     if (!controller.rest_on(guard, t, x_before)) {

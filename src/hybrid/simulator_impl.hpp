@@ -42,6 +42,7 @@ struct Simulator::Impl {
   MethodChoice methods;
   ModeController controller;
   Stepper* stepper = nullptr;
+  bool dense_is_accurate = false;  // inside its steps
   EventLocator locator;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
@@ -69,6 +70,7 @@ struct Simulator::Impl {
   struct KnownSteps {
     double guards = std::numeric_limits<double>::infinity();  // the longest that guards can be followed over
     double first = std::numeric_limits<double>::infinity();   // the longest that is worth trying after an event
+    Stepper* stepper = nullptr;                               // that makes them, if the mode is explicit
   };
   std::unordered_map<const Structure*, KnownSteps> known_steps;
   KnownSteps* known = nullptr;        // of the present mode
@@ -103,6 +105,7 @@ struct Simulator::Impl {
   void set_watch();
   void find_resting_guards();
   Stepper* choose_stepper(std::string& problem);
+  void use(Stepper* chosen);
   void start_stepper(double step);
   void restart(double step);
   void begin_segment();
@@ -177,6 +180,8 @@ struct Simulator::Impl {
   /// The weights of the surfaces on which the present mode slides, in `weights`.
   void find_weights();
   void record(const EventNote& note);
+  /// Whether the jump from x_before to the present state is.
+  bool larger_than_tolerance(std::span<const double> x_before) const;
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);

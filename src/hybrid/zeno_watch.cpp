@@ -10,7 +10,9 @@ constexpr double shrinks = 0.999;  // by this factor at least
 }  // namespace
 
 void ZenoWatch::note(int guard, double t) {
-  Record& r = records_[guard];
+  const auto place = static_cast<std::size_t>(guard);
+  if (place >= records_.size()) records_.resize(place + 1);
+  Record& r = records_[place];
   const double interval = t - r.t;
   if (++r.hits > 2) r.shrunk = std::abs(interval) <= shrinks * std::abs(r.interval) ? r.shrunk + 1 : 0;
   r.interval_before = r.interval;
@@ -18,20 +20,12 @@ void ZenoWatch::note(int guard, double t) {
   r.t = t;
 }
 
-bool ZenoWatch::accumulates(int guard) const {
-  const auto it = records_.find(guard);
-  return it != records_.end() && it->second.shrunk >= enough;
-}
+bool ZenoWatch::accumulates(int guard) const { return records_[static_cast<std::size_t>(guard)].shrunk >= enough; }
 
-double ZenoWatch::interval(int guard) const {
-  const auto it = records_.find(guard);
-  return it == records_.end() ? INFINITY : std::abs(it->second.interval);
-}
+double ZenoWatch::interval(int guard) const { return std::abs(records_[static_cast<std::size_t>(guard)].interval); }
 
 double ZenoWatch::limit(int guard) const {
-  const auto it = records_.find(guard);
-  if (it == records_.end()) return NAN;
-  const Record& r = it->second;
+  const Record& r = records_[static_cast<std::size_t>(guard)];
   return r.t + r.interval * r.interval / (r.interval_before - r.interval);
 }
 

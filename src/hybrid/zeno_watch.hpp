@@ -1,7 +1,8 @@
 // Resets that accumulate: a ball that comes to rest bounces infinitely often in finite time.
 #pragma once
 
-#include <map>
+#include <cstddef>
+#include <vector>
 
 namespace saltus {
 
@@ -9,20 +10,22 @@ class ZenoWatch {
  public:
   /// The guard caused a reset at t.
   void note(int guard, double t);
+
+  // --- of a guard that was noted
   /// Whether the intervals between the last resets by this guard have shrunk, each time.
   bool accumulates(int guard) const;
   /// The last interval between two of them.
   double interval(int guard) const;
   /// Where they accumulate if the intervals go on to shrink as the last ones did (Aitken's extrapolation).
   double limit(int guard) const;
-  void forget(int guard) { records_.erase(guard); }
+  void forget(int guard) { records_[static_cast<std::size_t>(guard)] = {}; }
 
  private:
   struct Record {
     double t = 0.0, interval = 0.0, interval_before = 0.0;
     int hits = 0, shrunk = 0;
   };
-  std::map<int, Record> records_;
+  std::vector<Record> records_;  // by guard; those beyond the end have had no resets
 };
 
 }  // namespace saltus

@@ -1,0 +1,51 @@
+// Copies and comparisons of modes and states. An event makes dozens of them, most often of two or three numbers: what std::vector does to
+// be ready for any size would cost more than the rest of the event.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+template <class Value>
+void copy(std::span<const Value> from, std::vector<Value>& to) {
+  if (from.size() != to.size()) {
+    to.assign(from.begin(), from.end());
+    return;
+  }
+  for (std::size_t k = 0; k < from.size(); ++k) to[k] = from[k];
+}
+template <class Value>
+void copy(const std::vector<Value>& from, std::vector<Value>& to) {
+  copy(std::span<const Value>(from), to);
+}
+
+inline void copy(const Mode& from, Mode& to) {
+  to.automaton = from.automaton;
+  copy(from.discrete, to.discrete);
+  copy(from.locks, to.locks);
+  copy(from.conditions, to.conditions);
+  if (!from.on_surfaces() && !to.on_surfaces()) return;
+  copy(from.sliding, to.sliding);
+  copy(from.contacts, to.contacts);
+}
+
+template <class Value>
+bool same(const std::vector<Value>& a, const std::vector<Value>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (a[k] != b[k]) return false;
+  return true;
+}
+
+/// Whether two modes differ at most in the truth of their conditions, which counts at the next edge only.
+inline bool same_but_conditions(const Mode& a, const Mode& b) {
+  return a.automaton == b.automaton && same(a.discrete, b.discrete) && same(a.locks, b.locks) && same(a.sliding, b.sliding) &&
+         same(a.contacts, b.contacts);
+}
+inline bool same(const Mode& a, const Mode& b) { return same_but_conditions(a, b) && same(a.conditions, b.conditions); }
+
+}  // namespace saltus

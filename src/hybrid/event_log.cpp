@@ -17,11 +17,7 @@ std::string surface_name(std::string relation) {
 
 template <class Value>
 void append(std::vector<Value>& pool, std::span<const Value> values) {
-  constexpr std::size_t few = 8;
-  if (values.size() > few)
-    pool.insert(pool.end(), values.begin(), values.end());
-  else
-    for (const Value& value : values) pool.push_back(value);
+  for (const Value& value : values) pool.push_back(value);
 }
 
 /// Takes `count` values of a pool from `place` on, and moves on.
@@ -103,13 +99,20 @@ Mode EventLog::restore(const StoredMode& stored) const {
   return mode;
 }
 
-void EventLog::add(const EventNote& note) {
+void EventLog::add(const EventNote& note, bool with_values) {
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
   const std::int32_t before = store(*note.mode_before), after = store(*note.mode_after);
   entries_.push_back({note.t, note.jump, note.kind, note.cause, note.proved, before, after, numbers_.size(), integers_.size(),
                       actions_.size(), text_.size(), size(note.guards), size(note.slope_before), size(note.slope_after),
-                      size(note.before), size(note.after), size(note.weights), size(note.actions), size(note.message)});
-  for (const auto values : {note.slope_before, note.slope_after, note.before, note.after, note.weights}) append(numbers_, values);
+                      with_values ? size(note.before) : 0, with_values ? size(note.after) : 0, size(note.weights), size(note.actions),
+                      size(note.message)});
+  append(numbers_, note.slope_before);
+  append(numbers_, note.slope_after);
+  if (with_values) {
+    append(numbers_, note.before);
+    append(numbers_, note.after);
+  }
+  append(numbers_, note.weights);
   append(integers_, note.guards);
   append(integers_, note.directions);
   append(actions_, note.actions);

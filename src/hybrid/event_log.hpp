@@ -36,7 +36,8 @@ class EventLog {
   EventLog(const EventLog& other);
   EventLog& operator=(const EventLog&) = delete;
 
-  void add(const EventNote& note);
+  /// `with_values`: keeps the values before and after.
+  void add(const EventNote& note, bool with_values);
   std::size_t size() const { return entries_.size(); }
   /// All events so far, with the names that the system gives. May be called from several threads.
   const std::vector<Event>& read(const HybridSystem& system) const;

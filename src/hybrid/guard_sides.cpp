@@ -36,22 +36,28 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   if (count == 0) return;
   system.guards(t, x, xp, g_);
   const Linear linear = all_linear(system);
-  estimate_noise(system, linear, t, x, xp, twin);
-  for (std::size_t k = 0; k < least_noise.size(); ++k) seen_[k].noise = std::max(seen_[k].noise, least_noise[k]);
+  if (linear.empty())
+    estimate_noise(system, t, x, xp);
+  else
+    estimate_noise(linear, t, x, xp);
+  if (!twin.empty()) raise_noise(system, t, twin, xp);
   bool on_surface = false;
   for (std::size_t k = 0; k < count; ++k) {
     Seen& guard = seen_[k];
+    guard.noise = 4.0 * guard.noise + std::numeric_limits<double>::min();
+    if (k < least_noise.size()) guard.noise = std::max(guard.noise, least_noise[k]);
     guard.side = std::abs(g_[k]) > guard.noise ? (g_[k] > 0.0 ? +1 : -1) : 0;
     guard.multiplicity = 0;
     guard.slope = 0.0;
     on_surface = on_surface || guard.side == 0;
   }
-  if (on_surface && !all_decided()) {
-    if (structure.taylor && structure.explicit_ode) {
-      if (!use_slopes(system, linear, t, x, xp, direction, twin)) use_taylor(system, linear, t, x, direction, twin);
-    } else if (!use_linear_slopes(linear, xp, direction) && !use_series(system, consistency, t, x, direction)) {
-      use_difference(system, t, x, xp, direction, scale);
-    }
+  if (!on_surface || all_decided()) return give_back(x.size(), x_, xp_);
+  if (structure.taylor && structure.explicit_ode) {
+    const bool decided = !linear.empty() && twin.empty() ? use_slopes(system, linear, t, x, xp, direction)
+                                                         : use_slopes(system, t, x, xp, direction, twin);
+    if (!decided) use_taylor(system, linear, t, x, direction, twin);
+  } else if (!use_linear_slopes(linear, xp, direction) && !use_series(system, consistency, t, x, direction)) {
+    use_difference(system, t, x, xp, direction, scale);
   }
   give_back(x.size(), x_, xp_, solution_);
 }
@@ -63,8 +69,7 @@ bool GuardSides::all_decided() const {
 }
 
 // How much guards move when every argument moves by a few units in the last place, and while time moves as far as it is known.
-void GuardSides::estimate_noise(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
-                                std::span<const double> twin) {
+void GuardSides::estimate_noise(Linear linear, double t, std::span<const double> x, std::span<const double> xp) {
   const double instant = 8.0 * eps * std::abs(t);  // some units in the last place of time
   for (const LinearGuard& guard : linear) {
     double size = std::abs(guard.time * t), slope = guard.time;
@@ -78,37 +83,30 @@ void GuardSides::estimate_noise(System& system, Linear linear, double t, std::sp
     seen.noise = std::max(seen.rounding, std::abs(slope) * instant);
     if (!std::isfinite(seen.noise)) seen.noise = 0.0;
   }
-  if (linear.empty()) estimate_by_shifts(system, t, x, xp);
-  if (!twin.empty()) {
-    shifted_.resize(g_.size());
-    system.guards(t, twin, xp, shifted_);
-    for (std::size_t k = 0; k < g_.size(); ++k)
-      if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
-  }
-  for (Seen& seen : seen_) seen.noise = 4.0 * seen.noise + std::numeric_limits<double>::min();
 }
 
-void GuardSides::estimate_by_shifts(System& system, double t, std::span<const double> x, std::span<const double> xp) {
-  shifted_.resize(g_.size());
+void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp) {
   x_.resize(x.size());
   xp_.resize(xp.size());
   for (Seen& seen : seen_) seen.noise = 0.0;
-  const auto raise = [&] {
-    for (std::size_t k = 0; k < g_.size(); ++k)
-      if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
-  };
   for (const int pattern : {0x55555555, 0x33333333, -1}) {
     const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
     for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (1.0 + shift * sign(j));
     for (std::size_t j = 0; j < xp.size(); ++j) xp_[j] = xp[j] * (1.0 + shift * sign(j + 1));
-    system.guards(t * (1.0 + shift * sign(x.size())), x_, xp_, shifted_);
-    raise();
+    raise_noise(system, t * (1.0 + shift * sign(x.size())), x_, xp_);
   }
   for (Seen& seen : seen_) seen.rounding = seen.noise;
   const double instant = 8.0 * eps * std::abs(t);
   for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + instant * xp[j];
-  system.guards(t + instant, x_, xp, shifted_);
-  raise();
+  raise_noise(system, t + instant, x_, xp);
+}
+
+/// What guards are at this point beside the one that is looked at means nothing.
+void GuardSides::raise_noise(System& system, double t, std::span<const double> x, std::span<const double> xp) {
+  shifted_.resize(g_.size());
+  system.guards(t, x, xp, shifted_);
+  for (std::size_t k = 0; k < g_.size(); ++k)
+    if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
 }
 
 std::span<const double> GuardSides::shifted(std::span<const double> x) {
@@ -117,36 +115,52 @@ std::span<const double> GuardSides::shifted(std::span<const double> x) {
   return x_;
 }
 
-/// Time derivatives of the guards along the solution; no xp: it is evaluated.
-void GuardSides::find_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
-                             std::vector<double>& slopes) {
+// First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
+// larger than what rounding errors of the arguments make of them; see use_taylor.
+bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction) {
+  solution_.resize(x.size());  // the derivatives beside
+  system.rhs(t * (1.0 + shift), shifted(x), solution_);
+  bool all = true;
+  for (const LinearGuard& guard : linear) {
+    Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
+    if (seen.side != 0) continue;
+    double slope = guard.time, beside = guard.time;
+    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
+      const auto j = static_cast<std::size_t>(guard.variables[i]);
+      slope += guard.coefficients[i] * xp[j];
+      beside += guard.coefficients[i] * solution_[j];
+    }
+    if (std::abs(slope) > 4.0 * std::abs(beside - slope) + std::numeric_limits<double>::min())
+      seen.decide(slope, direction);
+    else
+      all = false;
+  }
+  return all || all_decided();
+}
+
+bool GuardSides::use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
+                            std::span<const double> twin) {
   const std::size_t n = x.size(), count = g_.size();
   solution_.resize(2 * n);
   const auto velocity = std::span(solution_).subspan(n);
-  if (xp.empty())
-    system.rhs(t, x, velocity);
-  else if (linear.empty())
-    std::copy(xp.begin(), xp.end(), velocity.begin());
-  slopes.resize(2 * count);
-  for (const LinearGuard& guard : linear) slopes[static_cast<std::size_t>(guard.guard)] = slope_of(guard, xp.empty() ? velocity : xp);
-  if (!linear.empty()) return;
-  std::copy(x.begin(), x.end(), solution_.begin());
-  system.guards_taylor(t, 1, solution_, slopes);
-  std::copy_n(slopes.begin() + static_cast<std::ptrdiff_t>(count), count, slopes.begin());
-}
-
-// First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
-// larger than what rounding errors of the arguments make of them; see use_taylor.
-bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
-                            std::span<const double> twin) {
-  find_slopes(system, linear, t, x, xp, series_);
-  find_slopes(system, linear, t * (1.0 + shift), shifted(x), {}, shifted_);
-  if (!twin.empty()) find_slopes(system, linear, t, twin, {}, twin_series_);
-  for (std::size_t k = 0; k < seen_.size(); ++k) {
+  const auto find_slopes = [&](double when, std::span<const double> point, std::vector<double>& series) {
+    std::copy(point.begin(), point.end(), solution_.begin());
+    if (point.data() == x.data())
+      std::copy(xp.begin(), xp.end(), velocity.begin());
+    else
+      system.rhs(when, point, velocity);
+    series.resize(2 * count);
+    system.guards_taylor(when, 1, solution_, series);
+  };
+  find_slopes(t, x, series_);
+  find_slopes(t * (1.0 + shift), shifted(x), shifted_);
+  if (!twin.empty()) find_slopes(t, twin, twin_series_);
+  for (std::size_t k = 0; k < count; ++k) {
     if (seen_[k].side != 0) continue;
-    double noise = 4.0 * std::abs(shifted_[k] - series_[k]) + std::numeric_limits<double>::min();
-    if (!twin.empty()) noise += 4.0 * std::abs(twin_series_[k] - series_[k]);
-    if (std::abs(series_[k]) > noise) seen_[k].decide(series_[k], direction);
+    const double slope = series_[count + k];
+    double noise = 4.0 * std::abs(shifted_[count + k] - slope) + std::numeric_limits<double>::min();
+    if (!twin.empty()) noise += 4.0 * std::abs(twin_series_[count + k] - slope);
+    if (std::abs(slope) > noise) seen_[k].decide(slope, direction);
   }
   return all_decided();
 }
@@ -275,14 +289,14 @@ void GuardSlopes::find(System& system, double t, std::span<const double> x, std:
                        std::vector<double>& slopes) {
   const std::size_t n = x.size(), count = static_cast<std::size_t>(system.structure().guards);
   slopes.resize(count);
-  if (count == 0) return;
-  int known = 0;
-  for (const LinearGuard& guard : system.linear_guards()) {
-    if (guard.guard >= wanted) continue;
+  int missing = wanted;
+  const auto linear = system.linear_guards();
+  exact_ = linear.size() == count;
+  for (const LinearGuard& guard : linear) {
     slopes[static_cast<std::size_t>(guard.guard)] = slope_of(guard, xp);
-    ++known;
+    if (guard.guard < wanted) --missing;
   }
-  if (known == wanted) return;
+  if (missing == 0) return;
   if (system.structure().taylor) {
     X_.assign(3 * n, 0.0);  // second derivatives, where guards contain derivatives, are not known
     std::copy(x.begin(), x.end(), X_.begin());

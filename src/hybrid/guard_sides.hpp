@@ -66,15 +66,14 @@ class GuardSides {
   };
   using Linear = std::span<const LinearGuard>;  ///< of all guards, or empty
 
-  void estimate_noise(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
-                      std::span<const double> twin);
-  void estimate_by_shifts(System& system, double t, std::span<const double> x, std::span<const double> xp);
+  void estimate_noise(Linear linear, double t, std::span<const double> x, std::span<const double> xp);
+  void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp);
+  void raise_noise(System& system, double t, std::span<const double> x, std::span<const double> xp);
   /// x with the rounding errors that its values may have.
   std::span<const double> shifted(std::span<const double> x);
-  void find_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp,
-                   std::vector<double>& slopes);
-  bool use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
+  bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                   std::span<const double> twin);
+  bool use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction);
   void use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, std::span<const double> twin);
   bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction);
   bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction);
@@ -94,8 +93,11 @@ class GuardSlopes {
  public:
   void find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale, int count,
             std::vector<double>& slopes);
+  /// Whether all guards of the system are linear: no other errors than those of xp.
+  bool exact() const { return exact_; }
 
  private:
+  bool exact_ = false;
   std::vector<double> X_, G_;
 };
 

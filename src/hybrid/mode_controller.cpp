@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hybrid/short_lists.hpp"
 
@@ -38,6 +39,7 @@ void ModeController::begin_instant() {
 void ModeController::forget_actions() {
   transition.reset.resize(transition.x.size());
   for (char& reset : transition.reset) reset = 0;
+  reset_ = false;
   transition.terminate = transition.failed = transition.recorded = false;
   transition.message.clear();
   transition.fired.clear();
@@ -70,7 +72,10 @@ bool ModeController::matters(int guard, int to_side) {
 }
 
 void ModeController::note_firing(int guard, int to_side) {
-  if (!took_part(guard)) return;
+  if (took_part(guard)) add_firing(guard, to_side);
+}
+
+void ModeController::add_firing(int guard, int to_side) {
   if (std::find(fired_.begin(), fired_.end(), guard) != fired_.end()) return;
   fired_.push_back(guard);
   fired_direction_.push_back(to_side);
@@ -96,7 +101,7 @@ void ModeController::fire(int guard) {
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(transition.mode, guard, to_side);
-  if (matters(guard, to_side)) note_firing(guard, to_side);
+  if (matters(guard, to_side)) add_firing(guard, to_side);
 }
 
 /// Weights that are unknowns follow the variables of the family; they start in the middle.
@@ -112,8 +117,8 @@ bool ModeController::find_values(double t, Cause cause) {
   fit(*system_, transition.x);
   view_current_ = false;
   // what a clause has set at the start counts more than the initial equations
-  const bool reset = transition.any_reset();
-  ExtraConditions* conditions = cause == Cause::start && !reset ? hybrid_.initial_conditions(transition.mode) : nullptr;
+  ExtraConditions* conditions =
+      cause == Cause::start && !transition.any_reset() ? hybrid_.initial_conditions(transition.mode) : nullptr;
   if (failure_) failure_ = {};
   Failure failure = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
   if (!failure) return true;
@@ -299,16 +304,12 @@ void ModeController::keep_twin(std::span<const double> before) {
 
 /// The twin as a point of the system in which x lies; empty if it has none there (algebraic variables have jumped).
 std::span<const double> ModeController::twin_of(std::span<const double> x) const {
+  if (twin.empty()) return {};
   const std::size_t family = hybrid_.variables().size();
-  if (twin.empty() || !near(std::span(twin).first(family), x.first(family))) return {};
+  if (!near(std::span(twin).first(family), x.first(family))) return {};
   twin_here_.assign(x.begin(), x.end());
   std::copy_n(twin.begin(), family, twin_here_.begin());
   return twin_here_;
-}
-
-/// The last round changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
-bool ModeController::as_looked_at() const {
-  return view_current_ && same(transition.x, looked_x_) && hybrid_.same_equations(looked_mode_, transition.mode);
 }
 
 void ModeController::leave(const Mode& from, int guard, double slope) {
@@ -321,17 +322,20 @@ void ModeController::leave(const Mode& from, int guard, double slope) {
 /// tell nothing new.
 bool ModeController::pushed_back() const {
   return left_guard_ >= 0 && sides_.multiplicity(left_guard_) == 1 &&
-         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same(transition.mode, *left_);
+         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same(transition.mode.conditions, left_->conditions) &&
+         same_but_conditions(transition.mode, *left_);
 }
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
   std::size_t seen = 0;
+  bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;
   const double t = input.t;
   for (int round = 0; round < max_mode_changes_; ++round) {
     EventInput now = input;
     now.initial = input.initial && round == 0;
+    const bool stayed = std::exchange(same_point, false);
     transition.unfinished = false;
     const bool acted = hybrid_.transition(now, transition);
     if (transition.failed) {
@@ -339,33 +343,36 @@ bool ModeController::settle(const EventInput& input) {
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
                   {transition.fired.begin(), transition.fired.end()});
     }
+    reset_ = transition.any_reset();
     if (transition.terminate) return true;
-    const bool reset = transition.any_reset();
+    const bool reset = reset_;
     if (reset && !transition.mode.contacts.empty()) release_contacts(true);
     copy(transition.x, x_before_values_);
     const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
     if (!reset && leads_nowhere(t) && select_regular_sides(t, cause, few_flips)) continue;
-    if (round > 0 && !acted && as_looked_at()) {
+    // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
+    if (!acted && stayed && view_current_ && hybrid_.same_equations(seen_[seen - 1], transition.mode)) {
       system_ = &hybrid_.system(transition.mode);
     } else if (!find_values(t, cause)) {
       // a combination of switches without a solution, on the way to one that has one
       transition.x = before;
       if (!select_sides(t, cause)) return false;
       continue;
-    } else {
+    } else if (input.initial || !system_->structure().explicit_ode) {  // otherwise they stay as they are
       keep_twin(before);
     }
     look(t);
     const bool admissible = weights_admissible();
     if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return check_uniqueness(input, reset);
-    copy(transition.mode, looked_mode_);
-    copy(transition.x, looked_x_);
+    const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);
+    const bool repeated = std::any_of(seen_.begin(), seen_end, [&](const Mode& mode) { return same(mode, transition.mode); });
+    if (seen == seen_.size()) seen_.emplace_back();
+    copy(transition.mode, seen_[seen++]);
     bool changed = adjust_sides(t) || transition.unfinished;
     changed = release_contacts(false) || changed;
     if (!changed && admissible) return check_uniqueness(input, reset);
-    const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);
-    const bool cycle = (round == 0 && pushed_back()) || std::any_of(seen_.begin(), seen_end, [&](const Mode& mode) { return same(mode, transition.mode); });
+    const bool cycle = repeated || (round == 0 && pushed_back());
     if (cycle && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
       const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
@@ -395,9 +402,8 @@ bool ModeController::settle(const EventInput& input) {
       seen = 0;
       continue;
     }
-    if (seen == seen_.size()) seen_.emplace_back();
-    copy(transition.mode, seen_[seen++]);
-    if (!reset) transition.x = before;  // values of a mode that was not the right one
+    same_point = reset || same(transition.x, before);
+    if (!reset) copy(before, transition.x);  // values of a mode that was not the right one
   }
   return fail(StatusCode::too_many_mode_changes,
               fmt::format("more than {} mode changes at t = {:.12g}; raise max_mode_changes if this is meant",

@@ -21,7 +21,7 @@ class ModeController {
  public:
   ModeController(HybridSystem& hybrid, int direction, int max_mode_changes);
 
-  /// The mode and values that are being settled; the result after settle().
+  /// The mode and values that are being settled; the result after settle(). In between they are the state of the run.
   Transition transition;
   std::vector<double> xp;  ///< derivatives that go with transition.x
 
@@ -60,6 +60,8 @@ class ModeController {
   System& system() { return *system_; }
   Consistency& consistency() { return consistency_; }
   const GuardSides& sides() const { return sides_; }
+  /// Whether the model has set variables.
+  bool reset() const { return reset_; }
   const std::vector<int>& fired() const { return fired_; }
   const std::vector<int>& fired_direction() const { return fired_direction_; }
   std::vector<std::string> guard_names(std::span<const int> guards) const;
@@ -72,7 +74,7 @@ class ModeController {
     if (!view_current_) look_again(t);
   }
   /// The instant is over: very large modes give back what only the next one needs.
-  void end_instant() { give_back(transition.x.size(), transition.x, xp, twin, x_before_values_, looked_x_, twin_here_); }
+  void end_instant() { give_back(transition.x.size(), twin, x_before_values_, twin_here_); }
   /// What look() saw no longer holds: something about the point or its noise is different.
   void forget_view() { view_current_ = false; }
 
@@ -117,8 +119,8 @@ class ModeController {
   bool note_alternatives(double t, std::size_t count, const Mode& taken);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   void note_firing(int guard, int to_side);
+  void add_firing(int guard, int to_side);
   bool pushed_back() const;
-  bool as_looked_at() const;
 
   HybridSystem& hybrid_;
   int direction_, max_mode_changes_, family_guards_;
@@ -128,13 +130,12 @@ class ModeController {
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
   bool left_by_weight_ = false;
+  bool reset_ = false;  // transition.any_reset()
   bool selected_ = false;  // a regular combination of switches was looked for and found
   Failure failure_;
   bool view_current_ = false;
   std::vector<double> x_before_values_;
-  std::vector<Mode> seen_;  // at this instant; kept for its memory
-  Mode looked_mode_;        // what the view of the sides belongs to
-  std::vector<double> looked_x_;
+  std::vector<Mode> seen_;  // at this instant, before sides were adjusted; kept for its memory
   const Mode* begun_ = nullptr;  // the mode in which the instant began, with dormant guards as they lay then
   Mode refreshed_;               // room for it
   Mode flipped_;                 // workspace

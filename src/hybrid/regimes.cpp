@@ -159,7 +159,7 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   int on_surface = 0;
   bool tangential = false;
   for (int k = 0; k < family_guards(); ++k) {
-    if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
+    if (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0) continue;
     ++on_surface;
     tangential = tangential || sides_.multiplicity(k) > 1;
   }
@@ -323,11 +323,11 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
 std::span<const int> ModeController::active_surfaces() {
   copy(transition.mode.sliding, surfaces_);
   for (int k = 0; k < family_guards(); ++k) {
-    if (hybrid_.side(transition.mode, k) == 0 || sides_.multiplicity(k) == 0) continue;
+    if (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0) continue;
     if (hybrid_.guards()[k].rule == SurfaceRule::crossing) continue;
     if (slides_alone(k)) surfaces_.push_back(k);
   }
-  std::sort(surfaces_.begin(), surfaces_.end());
+  if (surfaces_.size() > 1) std::sort(surfaces_.begin(), surfaces_.end());
   return surfaces_;
 }
 

@@ -20,10 +20,10 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       options(std::move(o)),
       result(hybrid, options.start),
       direction(options.stop >= options.start ? +1 : -1),
-      t(options.start),
-      pause(options.stop),
       methods(options, options.keep_steps || !hybrid->guards().empty()),
       controller(*hybrid, direction, options.max_mode_changes),
+      t(options.start),
+      pause(options.stop),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
   controller.stop_if_non_unique = options.stop_if_non_unique;
@@ -38,20 +38,18 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
 }
 
 void Simulator::Impl::initialise() {
-  Transition& transition = controller.transition;
-  transition.mode = mode;
-  transition.x = x;
+  const Transition& transition = controller.transition;
   controller.time_scale = time_scale();
-  if (!controller.prepare(t)) return end(controller.failure());
-  const std::vector<double> before = transition.x, before_xp = controller.xp;
-  if (!controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true}))
+  keep_state();
+  bool found = controller.prepare(t);
+  const std::vector<double> before = x, before_xp = xp;
+  found = found && controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true});
+  if (!found) {
+    restore_state();
     return end(controller.failure());
-  remark = controller.consistency().remark();
-  if (transition.terminate) {
-    mode = transition.mode;
-    x = transition.x;
-    return end({StatusCode::terminated, ended_by_model(), {}});
   }
+  remark = controller.consistency().remark();
+  if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
   result.initial_values_ = observe();
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
@@ -106,16 +104,11 @@ double Simulator::Impl::time_scale() const {
 }
 
 bool Simulator::Impl::enter_mode() {
-  Transition& transition = controller.transition;
-  copy(transition.mode, mode);
   system = &controller.system();
-  if (mode.on_surfaces() && system->project(t, transition.x) && !controller.find_values(t, Cause::mode_change)) {
-    x = transition.x;
+  if (mode.on_surfaces() && system->project(t, x) && !controller.find_values(t, Cause::mode_change)) {
     end(controller.failure());
     return false;
   }
-  copy(transition.x, x);
-  copy(controller.xp, xp);
   known = &known_steps[&system->structure()];
   if (known->stepper && !methods.per_mode()) {
     use(known->stepper);
@@ -182,6 +175,18 @@ Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
   if (!chosen || chosen->takes_hidden_constraints() || consistency.reduce(*system)) return chosen;
   problem = fmt::format("{} needs this mode without hidden constraints, and its ranks cannot be decided at t = {:.9g}; use method = auto", chosen->name(), t);
   return nullptr;
+}
+
+void Simulator::Impl::keep_state() {
+  copy(mode, mode_before);
+  copy(x, state_before);
+  copy(xp, slope_before);
+}
+
+void Simulator::Impl::restore_state() {
+  copy(mode_before, mode);
+  copy(state_before, x);
+  copy(slope_before, xp);
 }
 
 void Simulator::Impl::use(Stepper* chosen) {
@@ -414,18 +419,15 @@ void Simulator::Impl::report_structure(const StepOutcome& outcome, std::vector<s
 }
 
 void Simulator::Impl::finish() {
-  Transition& transition = controller.transition;
-  transition.mode = mode;
-  transition.x = x;
+  const Transition& transition = controller.transition;
   controller.forget_actions();
-  controller.arrive(mode, t, xp);
-  const std::vector<double> before = x;
-  hybrid->transition({.t = t, .x_before = before, .xp_before = xp, .terminal = true}, transition);
-  if (!transition.fired.empty()) {
-    observe(values_before);
-    mode_before = mode;
-    x = transition.x;
-    mode = transition.mode;
+  observe(values_before);
+  keep_state();
+  controller.arrive(mode_before, t, xp);
+  hybrid->transition({.t = t, .x_before = state_before, .xp_before = slope_before, .terminal = true}, controller.transition);
+  if (transition.fired.empty()) {
+    restore_state();
+  } else {
     observe(values_after);
     record({.t = t,
             .kind = EventKind::terminal,

@@ -98,8 +98,8 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
   if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
   std::vector<double>& noise = controller.bracket_noise;
   noise.resize(count);
-  if (const auto linear = all_linear(*system); !linear.empty() && system->structure().explicit_ode) {
-    for (const LinearGuard& guard : linear) noise[static_cast<std::size_t>(guard.guard)] = std::abs(slope_of(guard, xp) * (t_after - t_before));
+  if (system->structure().explicit_ode && slopes.exact()) {
+    for (std::size_t k = 0; k < count; ++k) noise[k] = std::abs(guard_slopes[k] * (t_after - t_before));
   } else {
     const auto guards_at = [&](double when, std::vector<double>& g) {
       x_then.resize(x.size());
@@ -126,19 +126,24 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
   for (std::size_t k = 0; k < resting.size(); ++k) noise[k] = std::max(noise[k], resting[k]);
 }
 
+void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), controller.family_guards(), guard_slopes); }
+
 void Simulator::Impl::project_event_state() {
   if (!mode.on_surfaces()) return;
   controller.twin = x;
-  if (system->project(t, x))
+  if (system->project(t, x)) {
     find_derivatives();
-  else
+    find_slopes();
+  } else {
     controller.twin.clear();
+  }
 }
 
 void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
+  find_slopes();
   measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard && (approached || when == stepper->t()));
   polish(t, x, xp);
   if (by_guard) push_across(located.guards);
@@ -163,6 +168,7 @@ bool Simulator::Impl::cross_edge() {
   if (located.guards.empty()) return false;
   controller.bracket_noise.assign(hybrid->guards().size(), 0.0);
   located.at_start = false;
+  find_slopes();
   push_across(located.guards);
   if (options.keep_steps && !result.segments_.back().steps.empty()) result.segments_.back().steps.back().t_end = t;
   handle_event(true, t == next_time, stepper->next_step());
@@ -194,15 +200,10 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   give_back(x.size(), x_then, xp_then);
   stepper->forget_dense();
   observe(values_before);
-  copy(x, state_before);
-  copy(xp, slope_before);
+  keep_state();
   controller.begin_instant();
   controller.time_scale = time_scale();
-  slopes.find(*system, t, x, xp, controller.time_scale, controller.family_guards(), guard_slopes);
-  Transition& transition = controller.transition;
-  std::swap(mode_before, mode);  // the mode that follows is the controller's
-  copy(mode_before, transition.mode);
-  copy(x, transition.x);
+  const Transition& transition = controller.transition;
   controller.arrive(mode_before, t, xp);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
     controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
@@ -213,20 +214,17 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     for (const int k : time_guards) controller.fire(k);
   const bool noticed = !controller.fired().empty();
   if (!(noticed ? controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before}) : controller.pass(t, xp))) {
-    mode = mode_before;
+    restore_state();
     return end(controller.failure());
   }
-  const bool reset = transition.any_reset();
+  const bool reset = controller.reset();
   if (reset && !controller.twin.empty()) {  // the other point is no longer near
     controller.twin.clear();
     controller.forget_view();
   }
   const bool goes_on = without_consequences();
-  if (goes_on || transition.terminate) {
-    copy(transition.mode, mode);
-    copy(transition.x, x);
-  }
   if (goes_on) {
+    copy(slope_before, xp);  // as the stepper has them
     system = &controller.system();
     set_watch();
   } else if (!transition.terminate && !enter_mode()) {
@@ -254,8 +252,8 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
 
 bool Simulator::Impl::without_consequences() const {
   const Transition& transition = controller.transition;
-  if (transition.terminate || transition.any_reset() || methods.per_mode() || t == options.stop ||
-      !hybrid->same_equations(mode_before, transition.mode) || !same(transition.x, state_before))
+  if (transition.terminate || controller.reset() || methods.per_mode() || t == options.stop ||
+      !hybrid->same_equations(mode_before, mode) || !same(x, state_before))
     return false;
   // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
   // except near the end of a step that was made for the event
@@ -282,13 +280,13 @@ void Simulator::Impl::record_settled(bool by_time) {
     std::erase_if(pending_touches, [k](const PendingTouch& touch) { return touch.guard == k; });
   }
   if (!fired.empty() && !transition.terminate) {
-    slopes.find(*system, t, x, xp, controller.time_scale, controller.family_guards(), guard_slopes);
+    find_slopes();
     for (const int k : fired) slopes_after.push_back(guard_slopes[static_cast<std::size_t>(k)]);
   }
   find_weights();
   record({.t = t,
           .kind = kind_of_settled(by_time),
-          .cause = jump == 0.0 ? JumpCause::none : transition.any_reset() ? JumpCause::reset : JumpCause::consistency,
+          .cause = jump == 0.0 ? JumpCause::none : controller.reset() ? JumpCause::reset : JumpCause::consistency,
           .jump = jump,
           .proved = proved,
           .mode_before = &mode_before,
@@ -311,7 +309,7 @@ EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
   };
   if (transition.terminate) return EventKind::terminal;
   if (mode.automaton != mode_before.automaton) return EventKind::transition;
-  if (transition.any_reset()) return EventKind::reset;
+  if (controller.reset()) return EventKind::reset;
   if (more(mode.sliding, mode_before.sliding)) return EventKind::slide_enter;
   if (more(mode_before.sliding, mode.sliding)) return EventKind::slide_exit;
   if (more(mode_before.contacts, mode.contacts)) return EventKind::release;
@@ -375,10 +373,7 @@ void Simulator::Impl::find_weights() {
 
 void Simulator::Impl::record(const EventNote& note) {
   ++result.statistics_.events;
-  if (options.keep_event_values) return result.events_->add(note);
-  EventNote without = note;
-  without.before = without.after = {};
-  result.events_->add(without);
+  result.events_->add(note, options.keep_event_values);
 }
 
 bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) const {

@@ -32,15 +32,16 @@ struct Simulator::Impl {
   bool over = false;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
-  // the state
-  double t;
-  double pause;  // where advance_to wants to stop
-  Mode mode;
-  std::vector<double> x, xp;
-  System* system = nullptr;
-
   MethodChoice methods;
   ModeController controller;
+
+  // the state: what the controller has settled last, moved on by the stepper
+  double t;
+  double pause;  // where advance_to wants to stop
+  Mode& mode = controller.transition.mode;
+  std::vector<double>&x = controller.transition.x, &xp = controller.xp;
+  System* system = nullptr;
+
   Stepper* stepper = nullptr;
   bool dense_is_accurate = false;  // inside its steps
   EventLocator locator;
@@ -99,7 +100,7 @@ struct Simulator::Impl {
   static std::string describe(const Chattering& episode);
   std::string ended_by_model() const;
   double time_scale() const;
-  /// What the controller has settled becomes the state: makes its system current, chooses a stepper and sets the watch on its guards.
+  /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
   /// Sets the watch on the guards of the present mode.
   void set_watch();
@@ -155,6 +156,8 @@ struct Simulator::Impl {
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
   /// of time), in the old mode, is noise. `own_step`: the event was reached by a step of its own.
   void measure_bracket(double t_before, double t_after, bool own_step);
+  /// Slopes of all guards at the present point, in guard_slopes.
+  void find_slopes();
   /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
   void project_event_state();
   /// `approached`: a step was made that ends here, or so near that its dense output is as good.
@@ -165,6 +168,9 @@ struct Simulator::Impl {
   /// The state lies on guards that fire, within rounding: moves it on along the solution, by units in the last place of time, until it is on
   /// the side that the new mode needs.
   void push_across(std::span<const int> guards);
+  /// Keeps the state in mode_before, state_before, slope_before; and goes back to it.
+  void keep_state();
+  void restore_state();
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "hybrid/short_lists.hpp"
+
 namespace saltus {
 
 namespace {
@@ -101,7 +103,8 @@ Mode EventLog::restore(const StoredMode& stored) const {
 
 void EventLog::add(const EventNote& note, bool with_values) {
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  const std::int32_t before = store(*note.mode_before), after = store(*note.mode_after);
+  const std::int32_t before = store(*note.mode_before);
+  const std::int32_t after = same_but_conditions(*note.mode_before, *note.mode_after) ? before : store(*note.mode_after);
   entries_.push_back({note.t, note.jump, note.kind, note.cause, note.proved, before, after, numbers_.size(), integers_.size(),
                       actions_.size(), text_.size(), size(note.guards), size(note.slope_before), size(note.slope_after),
                       with_values ? size(note.before) : 0, with_values ? size(note.after) : 0, size(note.weights), size(note.actions),

@@ -114,6 +114,10 @@ void ModeController::fit(const System& system, std::vector<double>& x) const {
 
 bool ModeController::find_values(double t, Cause cause) {
   system_ = &hybrid_.system(transition.mode);
+  return find_values_of_system(t, cause);
+}
+
+bool ModeController::find_values_of_system(double t, Cause cause) {
   fit(*system_, transition.x);
   view_current_ = false;
   // what a clause has set at the start counts more than the initial equations
@@ -174,7 +178,7 @@ bool ModeController::prepare(double t) {
   };
   for (int round = 0; round < max_mode_changes_; ++round) {
     restore_fixed();
-    if (round == 0 && leads_nowhere(t)) select_regular_sides(t, Cause::start, flips_at_start);
+    if (round == 0 && leads_nowhere(hybrid_.system(transition.mode), t)) select_regular_sides(t, Cause::start, flips_at_start);
     // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
     if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
     look(t);
@@ -350,17 +354,20 @@ bool ModeController::settle(const EventInput& input) {
     copy(transition.x, x_before_values_);
     const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
-    if (!reset && leads_nowhere(t) && select_regular_sides(t, cause, few_flips)) continue;
-    // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
-    if (!acted && stayed && view_current_ && hybrid_.same_equations(seen_[seen - 1], transition.mode)) {
+    system_ = &hybrid_.system(transition.mode);
+    if (!reset && leads_nowhere(*system_, t)) {
+      if (select_regular_sides(t, cause, few_flips)) continue;
       system_ = &hybrid_.system(transition.mode);
-    } else if (!find_values(t, cause)) {
-      // a combination of switches without a solution, on the way to one that has one
-      transition.x = before;
-      if (!select_sides(t, cause)) return false;
-      continue;
-    } else if (input.initial || !system_->structure().explicit_ode) {  // otherwise they stay as they are
-      keep_twin(before);
+    }
+    // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
+    if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[seen - 1], transition.mode)) {
+      if (!find_values_of_system(t, cause)) {
+        // a combination of switches without a solution, on the way to one that has one
+        transition.x = before;
+        if (!select_sides(t, cause)) return false;
+        continue;
+      }
+      if (input.initial || !system_->structure().explicit_ode) keep_twin(before);  // otherwise they stay as they are
     }
     look(t);
     const bool admissible = weights_admissible();

@@ -80,6 +80,7 @@ class ModeController {
 
  private:
   void look_again(double t);
+  bool find_values_of_system(double t, Cause cause);
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
@@ -96,7 +97,7 @@ class ModeController {
   bool select_sides(double t, Cause cause);
   bool select_regular_sides(double t, Cause cause, int most_flips);
   bool search_sides(double t, Cause cause, int most_flips, bool regular_only);
-  bool leads_nowhere(double t);
+  bool leads_nowhere(System& system, double t);
   bool may_fit(std::span<const int> switches) const;
   bool combination_fits(double t, Cause cause, std::span<const int> switches);
   bool choose_regime(const EventInput& input);

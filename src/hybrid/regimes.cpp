@@ -78,8 +78,7 @@ bool ModeController::search_sides(double t, Cause cause, int most_flips, bool re
 
 /// Whether transition.mode is singular, by its structure or, where that promises a mode without hidden constraints, by its values: switches that
 /// short or cut a circuit. Such a mode may have solutions, but seldom those that are meant, and its analysis takes long.
-bool ModeController::leads_nowhere(double t) {
-  System& system = hybrid_.system(transition.mode);
+bool ModeController::leads_nowhere(System& system, double t) {
   const Structure& s = system.structure();
   if (s.explicit_ode || s.variables != s.equations || TrialValues::too_large(s) || transition.mode.on_surfaces()) return false;
   if (const CharacteristicValues* known = consistency_.values(system)) return (*known)->u > 0;
@@ -333,7 +332,7 @@ std::span<const int> ModeController::active_surfaces() {
 
 bool ModeController::slides_alone(int guard) {
   const Mode& mode = transition.mode;
-  alone_.resize(hybrid_.guards().size());
+  alone_.resize(static_cast<std::size_t>(family_guards()));
   Alone& last = alone_[static_cast<std::size_t>(guard)];
   // the answer is that of the last event, as a rule
   if (!last.known || last.mode.automaton != mode.automaton || !same(last.mode.discrete, mode.discrete) ||

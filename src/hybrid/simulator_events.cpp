@@ -310,9 +310,11 @@ EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
   if (transition.terminate) return EventKind::terminal;
   if (mode.automaton != mode_before.automaton) return EventKind::transition;
   if (controller.reset()) return EventKind::reset;
-  if (more(mode.sliding, mode_before.sliding)) return EventKind::slide_enter;
-  if (more(mode_before.sliding, mode.sliding)) return EventKind::slide_exit;
-  if (more(mode_before.contacts, mode.contacts)) return EventKind::release;
+  if (mode.on_surfaces() || mode_before.on_surfaces()) {
+    if (more(mode.sliding, mode_before.sliding)) return EventKind::slide_enter;
+    if (more(mode_before.sliding, mode.sliding)) return EventKind::slide_exit;
+    if (more(mode_before.contacts, mode.contacts)) return EventKind::release;
+  }
   return transition.recorded ? EventKind::record : by_time ? EventKind::time : EventKind::crossing;
 }
 

@@ -14,6 +14,10 @@ constexpr int low_order = 3, taylor_order = 8;
 constexpr int series_order = 4;           // of modes that are not explicit, whose coefficients cost more
 constexpr double series_accuracy = 1e-11;  // relative, of such coefficients
 constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see the effect of rounding errors
+
+double slope_error(const GuardSides::Doubt& doubt, std::size_t guard) {
+  return guard < doubt.slope_error.size() ? doubt.slope_error[guard] : 0.0;
+}
 }  // namespace
 
 std::span<const LinearGuard> all_linear(System& system) {
@@ -28,7 +32,7 @@ double slope_of(const LinearGuard& guard, std::span<const double> xp) {
 }
 
 void GuardSides::look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp,
-                      int direction, double scale, std::span<const double> least_noise, std::span<const double> twin) {
+                      int direction, double scale, const Doubt& doubt) {
   const Structure& structure = system.structure();
   const auto count = static_cast<std::size_t>(structure.guards);
   g_.resize(count);
@@ -40,12 +44,12 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
     estimate_noise(system, t, x, xp);
   else
     estimate_noise(linear, t, x, xp);
-  if (!twin.empty()) raise_noise(system, t, twin, xp);
+  if (!doubt.twin.empty()) raise_noise(system, t, doubt.twin, xp);
   bool on_surface = false;
   for (std::size_t k = 0; k < count; ++k) {
     Seen& guard = seen_[k];
     guard.noise = 4.0 * guard.noise + std::numeric_limits<double>::min();
-    if (k < least_noise.size()) guard.noise = std::max(guard.noise, least_noise[k]);
+    if (k < doubt.noise.size()) guard.noise = std::max(guard.noise, doubt.noise[k]);
     guard.side = std::abs(g_[k]) > guard.noise ? (g_[k] > 0.0 ? +1 : -1) : 0;
     guard.multiplicity = 0;
     guard.slope = 0.0;
@@ -53,10 +57,10 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   }
   if (!on_surface || all_decided()) return give_back(x.size(), x_, xp_);
   if (structure.taylor && structure.explicit_ode) {
-    const bool decided = !linear.empty() && twin.empty() ? use_slopes(system, linear, t, x, xp, direction)
-                                                         : use_slopes(system, t, x, xp, direction, twin);
-    if (!decided) use_taylor(system, linear, t, x, direction, twin);
-  } else if (!use_linear_slopes(linear, xp, direction) && !use_series(system, consistency, t, x, direction)) {
+    const bool decided = !linear.empty() && doubt.twin.empty() ? use_slopes(system, linear, t, x, xp, direction, doubt)
+                                                               : use_slopes(system, t, x, xp, direction, doubt);
+    if (!decided) use_taylor(system, linear, t, x, direction, doubt);
+  } else if (!use_linear_slopes(linear, xp, direction, scale, doubt) && !use_series(system, consistency, t, x, direction, scale, doubt)) {
     use_difference(system, t, x, xp, direction, scale);
   }
   give_back(x.size(), x_, xp_, solution_);
@@ -117,14 +121,16 @@ std::span<const double> GuardSides::shifted(std::span<const double> x) {
 
 // First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
 // larger than what rounding errors of the arguments make of them; see use_taylor.
-bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction) {
+bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
+                            const Doubt& doubt) {
   solution_.resize(x.size());  // the derivatives beside
   system.rhs(t * (1.0 + shift), shifted(x), solution_);
   bool all = true;
   for (const LinearGuard& guard : linear) {
     Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
     if (seen.side != 0) continue;
-    double slope = guard.time, beside = guard.time;
+    const double error = slope_error(doubt, static_cast<std::size_t>(guard.guard));
+    double slope = guard.time + error, beside = guard.time + error;
     for (std::size_t i = 0; i < guard.variables.size(); ++i) {
       const auto j = static_cast<std::size_t>(guard.variables[i]);
       slope += guard.coefficients[i] * xp[j];
@@ -139,7 +145,7 @@ bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<c
 }
 
 bool GuardSides::use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
-                            std::span<const double> twin) {
+                            const Doubt& doubt) {
   const std::size_t n = x.size(), count = g_.size();
   solution_.resize(2 * n);
   const auto velocity = std::span(solution_).subspan(n);
@@ -154,19 +160,18 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
   };
   find_slopes(t, x, series_);
   find_slopes(t * (1.0 + shift), shifted(x), shifted_);
-  if (!twin.empty()) find_slopes(t, twin, twin_series_);
+  if (!doubt.twin.empty()) find_slopes(t, doubt.twin, twin_series_);
   for (std::size_t k = 0; k < count; ++k) {
     if (seen_[k].side != 0) continue;
-    const double slope = series_[count + k];
-    double noise = 4.0 * std::abs(shifted_[count + k] - slope) + std::numeric_limits<double>::min();
-    if (!twin.empty()) noise += 4.0 * std::abs(twin_series_[count + k] - slope);
+    double noise = 4.0 * std::abs(shifted_[count + k] - series_[count + k]) + std::numeric_limits<double>::min();
+    if (!doubt.twin.empty()) noise += 4.0 * std::abs(twin_series_[count + k] - series_[count + k]);
+    const double slope = series_[count + k] + slope_error(doubt, k);
     if (std::abs(slope) > noise) seen_[k].decide(slope, direction);
   }
   return all_decided();
 }
 
-void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction,
-                            std::span<const double> twin) {
+void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, const Doubt& doubt) {
   const std::size_t n = x.size(), count = g_.size();
   for (const int order : {low_order, taylor_order}) {  // mostly the second derivative decides
     const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
@@ -186,57 +191,69 @@ void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<c
     // A coefficient counts if it is larger than what rounding errors of its arguments make of it; its size compared with the
     // others says nothing: a ball that leaves the floor at 1e-9 m/s still leaves it.
     expand(t * (1.0 + shift), shifted(x), shifted_);
-    if (!twin.empty()) expand(t, twin, twin_series_);
+    if (!doubt.twin.empty()) expand(t, doubt.twin, twin_series_);
     const int last = order == taylor_order ? order : order - 1;  // the noise of a coefficient needs the next one
-    choose_sides(last, t, direction, twin.empty() ? std::span<const double>() : twin_series_);
+    choose_sides(last, t, direction, std::numeric_limits<double>::infinity(), doubt);
     if (all_decided()) return;
   }
 }
 
-// The slopes of linear guards in a mode that is not explicit, whose x' has the accuracy of its iteration. Returns whether they decided all.
-bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, int direction) {
+// The slopes of linear guards in a mode that is not explicit, whose x' has the accuracy of its iteration: relative to what it was made of,
+// which the guard does not show. A slope counts if it moves the guard by more than its noise. Returns whether they decided all.
+bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt) {
   for (const LinearGuard& guard : linear) {
     Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
     if (seen.side != 0) continue;
     double size = std::abs(guard.time);
     for (std::size_t i = 0; i < guard.variables.size(); ++i)
       size += std::abs(guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])]);
-    const double slope = slope_of(guard, xp);
-    if (std::abs(slope) > 4.0 * series_accuracy * size + std::numeric_limits<double>::min()) seen.decide(slope, direction);
+    const double slope = slope_of(guard, xp) + slope_error(doubt, static_cast<std::size_t>(guard.guard));
+    if (std::abs(slope) > 4.0 * series_accuracy * size + seen.noise / scale) seen.decide(slope, direction);
   }
   return all_decided();
 }
 
 // The same with the coefficients of a mode that is not explicit. They come from iterations, whose accuracy decides.
-bool GuardSides::use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction) {
+bool GuardSides::use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, double scale,
+                            const Doubt& doubt) {
   if (!consistency.series(system, t, x, series_order, solution_)) return false;
   const std::size_t count = g_.size();
   series_.resize(count * (series_order + 1));
   shifted_.resize(series_.size());
   system.guards_taylor(t, series_order, solution_, series_);
-  for (std::size_t j = 0; j < solution_.size(); ++j) solution_[j] *= 1.0 + series_accuracy * (j % 2 == 0 ? 1.0 : -1.0);
+  // errors of one pattern may cancel in a guard: of two, the one that it shows more clearly counts
+  const auto sign = [](std::size_t j, std::size_t period) { return j % period == 0 ? 1.0 : -1.0; };
+  for (std::size_t j = 0; j < solution_.size(); ++j) solution_[j] *= 1.0 + series_accuracy * sign(j, 2);
   system.guards_taylor(t * (1.0 + shift), series_order, solution_, shifted_);
-  choose_sides(series_order, t, direction, {});
+  for (std::size_t j = 0; j < solution_.size(); ++j) solution_[j] *= 1.0 + series_accuracy * (sign(j, 3) - sign(j, 2));
+  twin_series_.resize(series_.size());
+  system.guards_taylor(t * (1.0 - shift), series_order, solution_, twin_series_);
+  for (std::size_t k = 0; k < series_.size(); ++k)
+    if (std::abs(twin_series_[k] - series_[k]) > std::abs(shifted_[k] - series_[k])) shifted_[k] = twin_series_[k];
+  choose_sides(series_order, t, direction, scale, {.slope_error = doubt.slope_error});
   return true;
 }
 
-/// The first coefficient of each vanishing guard that rounding errors (shifted_), the resolution of time and the twin do not explain.
-void GuardSides::choose_sides(int last, double t, int direction, std::span<const double> twin_series) {
+/// The first coefficient of each vanishing guard that rounding errors (shifted_), the resolution of time and the twin do not explain, and that
+/// moves the guard by more than its noise in the time `scale`.
+void GuardSides::choose_sides(int last, double t, int direction, double scale, const Doubt& doubt) {
   const double instant = 8.0 * eps * std::abs(t);  // what happens within it has happened at t
   const std::size_t count = g_.size();
   for (std::size_t k = 0; k < count; ++k) {
     Seen& seen = seen_[k];
     if (seen.side != 0) continue;
     seen.multiplicity = 2;
-    double sign = 1.0;
+    double sign = 1.0, least = seen.noise;
     for (int i = 1; i <= last; ++i) {
       sign *= direction;
+      least /= scale;
       const std::size_t place = static_cast<std::size_t>(i) * count + k;
-      double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + std::numeric_limits<double>::min();
+      double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + least + std::numeric_limits<double>::min();
       if (place + count < series_.size()) noise += (i + 1) * std::abs(series_[place + count]) * instant;
-      if (!twin_series.empty()) noise += 4.0 * std::abs(twin_series[place] - series_[place]);
-      if (!(std::abs(series_[place]) > noise)) continue;
-      seen.side = series_[place] * sign > 0.0 ? +1 : -1;
+      if (!doubt.twin.empty()) noise += 4.0 * std::abs(twin_series_[place] - series_[place]);
+      const double coefficient = series_[place] + (i == 1 ? slope_error(doubt, k) : 0.0);
+      if (!(std::abs(coefficient) > noise)) continue;
+      seen.side = coefficient * sign > 0.0 ? +1 : -1;
       seen.multiplicity = i;
       seen.slope = series_[count + k];
       break;

@@ -20,13 +20,17 @@ double slope_of(const LinearGuard& guard, std::span<const double> xp);
 /// waiting times.
 class GuardSides {
  public:
+  /// What is not certain about a point. Empty lists: everything is.
+  struct Doubt {
+    std::span<const double> noise = {};        ///< by guard: at least so much; what an event's bracket leaves undecided
+    std::span<const double> slope_error = {};  ///< by guard: to be added to the slopes that the equations give
+    std::span<const double> twin = {};         ///< a second point that is as good as x: what differs between the two means nothing
+  };
   /// Evaluates all guards of the system at the point. `direction` is that of time; `scale` a time over which the solution changes
-  /// noticeably (the last step size), used where a system has no Taylor coefficients.
-  /// `least_noise`, if not empty, raises the noise of each guard: what an event's bracket leaves undecided. `twin`, if not empty, is a second
-  /// point that is as good as x (before it was moved onto a surface): what differs between the two means nothing.
-  /// `consistency` knows the solutions of modes that are not explicit.
+  /// noticeably (the last step size), used where a system has no Taylor coefficients. `consistency` knows the solutions of modes that are
+  /// not explicit.
   void look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp, int direction,
-            double scale, std::span<const double> least_noise = {}, std::span<const double> twin = {});
+            double scale, const Doubt& doubt);
   /// Guards that vanish in the mode because it stays on their surfaces: nobody asks for their sides. Before look().
   void ignore(std::span<const int> sliding, std::span<const int> contacts) {
     ignored_.clear();
@@ -71,13 +75,14 @@ class GuardSides {
   void raise_noise(System& system, double t, std::span<const double> x, std::span<const double> xp);
   /// x with the rounding errors that its values may have.
   std::span<const double> shifted(std::span<const double> x);
-  bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
-                  std::span<const double> twin);
-  bool use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction);
-  void use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, std::span<const double> twin);
-  bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction);
-  bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction);
-  void choose_sides(int last, double t, int direction, std::span<const double> twin_series);
+  bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, const Doubt& doubt);
+  bool use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
+                  const Doubt& doubt);
+  void use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, const Doubt& doubt);
+  bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt);
+  bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, double scale,
+                  const Doubt& doubt);
+  void choose_sides(int last, double t, int direction, double scale, const Doubt& doubt);
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
   bool all_decided() const;
 

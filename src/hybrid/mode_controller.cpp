@@ -133,7 +133,7 @@ bool ModeController::find_values_of_system(double t, Cause cause) {
 void ModeController::look_again(double t) {
   view_current_ = true;
   sides_.ignore(transition.mode.sliding, transition.mode.contacts);
-  sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, bracket_noise, twin_of(transition.x));
+  sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, doubt_at(transition.x));
 }
 
 /// Locks the dormant guards of transition.mode where they were seen. Returns whether one of them moved.
@@ -154,7 +154,7 @@ void ModeController::arrive(const Mode& from, double t, std::span<const double> 
   for (int k = 0; k < system_->structure().guards; ++k)
     if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
   trial_sides_.ignore(watched_, {});
-  trial_sides_.look(*system_, consistency_, t, transition.x, derivatives, direction_, time_scale, bracket_noise, twin_of(transition.x));
+  trial_sides_.look(*system_, consistency_, t, transition.x, derivatives, direction_, time_scale, doubt_at(transition.x));
   if (!follow_dormant(trial_sides_)) return;
   copy(transition.mode, refreshed_);
   begun_ = &refreshed_;
@@ -350,6 +350,7 @@ bool ModeController::settle(const EventInput& input) {
     reset_ = transition.any_reset();
     if (transition.terminate) return true;
     const bool reset = reset_;
+    if (reset) slope_error.clear();  // the state is another one, and exact
     if (reset && !transition.mode.contacts.empty()) release_contacts(true);
     copy(transition.x, x_before_values_);
     const std::vector<double>& before = x_before_values_;

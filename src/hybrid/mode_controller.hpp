@@ -27,6 +27,7 @@ class ModeController {
 
   // --- what an event knows
   std::vector<double> bracket_noise;  ///< by guard: how much it changes over the bracket of the event
+  std::vector<double> slope_error;    ///< by guard: what the slopes that the equations give lack; empty: nothing
   std::vector<double> twin;           ///< another point that is as good as transition.x, within the tolerance, or empty
   double tolerance = 1e-6;            ///< relative accuracy of values
   double time_scale = 1.0;            ///< a time over which the solution changes noticeably
@@ -84,6 +85,8 @@ class ModeController {
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
+  /// What is not certain about a point of the present instant.
+  GuardSides::Doubt doubt_at(std::span<const double> x) const { return {bracket_noise, slope_error, twin_of(x)}; }
   void fit(const System& system, std::vector<double>& x) const;
   bool took_part(int guard) const;
   bool matters(int guard, int to_side);

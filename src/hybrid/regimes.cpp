@@ -276,7 +276,7 @@ bool ModeController::goes_on(double t, System& system, std::vector<double>& x, G
   for (std::size_t j = 0; j < family; ++j)
     if (system.structure().differentiated(static_cast<int>(j)) && !near(std::span(x).subspan(j, 1), std::span(transition.x).subspan(j, 1)))
       return false;
-  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, bracket_noise, twin_of(x));
+  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt_at(x));
   return true;
 }
 

@@ -145,26 +145,42 @@ void Simulator::Impl::set_watch() {
     watching = watching || w.side != 0;
     any_rests = any_rests || (of_family && w.side != 0 && sides.side(guard) == 0);
   }
-  resting.clear();
-  if (any_rests) find_resting_guards();
+  bands.clear();
+  if (any_rests || !controller.slope_error.empty()) find_bands(any_rests);
   controller.bracket_noise.clear();
+  controller.slope_error.clear();
   controller.twin.clear();
   time_guards.clear();
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);
 }
 
-/// Guards that vanish here with all derivatives stay zero up to the errors of the integration.
-void Simulator::Impl::find_resting_guards() {
-  if (!system->structure().taylor) return;  // only the first derivative has been looked at
-  constexpr double enough = 1e3;  // tolerances: errors of many steps add up
-  const std::vector<double> noise =
+void Simulator::Impl::find_bands(bool resting) {
+  constexpr double errors_of_many_steps = 1e3, error_of_one = 1.0;  // in tolerances
+  resting = resting && system->structure().taylor;  // otherwise only the first derivative has been looked at
+  const std::vector<double>& denied = controller.slope_error;
+  if (!resting && denied.empty()) return;
+  const std::vector<double> tolerance =
       GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
-  resting.assign(static_cast<std::size_t>(controller.family_guards()), 0.0);
-  for (int k = 0; k < controller.family_guards(); ++k) {
-    const auto place = static_cast<std::size_t>(k);
-    if (watch[place].side == 0 || controller.sides().side(k) != 0) continue;
-    resting[place] = watch[place].noise = std::max(watch[place].noise, enough * noise[place]);
+  bands.assign(static_cast<std::size_t>(controller.family_guards()), {});
+  for (std::size_t k = 0; k < bands.size(); ++k) {
+    if (watch[k].side == 0) continue;
+    if (resting && controller.sides().side(static_cast<int>(k)) == 0)
+      bands[k] = {std::max(watch[k].noise, errors_of_many_steps * tolerance[k])};
+    else if (k < denied.size() && denied[k] != 0.0)
+      bands[k] = {std::max(watch[k].noise, error_of_one * tolerance[k]), true};
+    if (bands[k].width > 0.0) watch[k].noise = bands[k].width;
+    if (bands[k].until_left) watch[k].known_root = 0;
   }
+}
+
+void Simulator::Impl::keep_bands() {
+  if (std::any_of(bands.begin(), bands.end(), [](const Band& band) { return band.until_left; })) {
+    g_then.resize(watch.size());
+    system->guards(t, x, xp, g_then);
+    for (std::size_t k = 0; k < bands.size(); ++k)
+      if (bands[k].until_left && watch[k].side * g_then[k] > bands[k].width) bands[k] = {};
+  }
+  for (std::size_t k = 0; k < bands.size(); ++k) watch[k].noise = bands[k].width;
 }
 
 Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
@@ -276,14 +292,18 @@ void Simulator::Impl::step() {
     return event_at(located.t_after, true);
   }
   if (found || t1 == next_time) return event_at(t1, found);
-  take_step(t1);
+  accept_step(t1);
+}
+
+void Simulator::Impl::accept_step(double end) {
+  take_step(end);
   in_rest = false;
   if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there
     find_derivatives();
     start_stepper(stepper->next_step());
   }
   for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
-  for (std::size_t k = 0; k < resting.size(); ++k) watch[k].noise = resting[k];
+  if (!bands.empty()) keep_bands();
   if (t == options.stop)
     finish();
   else if (stepper->stiff() && methods.note_stiff(*system))

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
@@ -23,45 +24,69 @@ void Simulator::Impl::polish(double when, std::vector<double>& values, std::vect
   if (!controller.consistency().polish(*system, when, values, slopes_there)) state_at(when, values, slopes_there);
 }
 
+bool Simulator::Impl::step_to(double target) {
+  start_stepper(std::abs(target - t));
+  for (const double begin = t; stepper->t() != target;) {
+    if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
+    const StepOutcome outcome = stepper->advance(target);
+    if (outcome.ok()) continue;
+    report_failure(outcome);
+    return false;
+  }
+  return true;
+}
+
+// Newton's method at first, along the integrated solution: derivatives from stiff equations have the errors of the state, multiplied. Then
+// secants, between a place on the guard's side and one beyond it.
 void Simulator::Impl::approach_event() {
+  constexpr int most_steps = 4, most_places = 12;  // further places are those of the dense output
+  constexpr double overshoot = 8.0, enough = 32.0;  // in units of the last place: the new side is wanted, and rounding errors count
   in_rest = false;
   const int guard = located.guards.front();
-  std::vector<double> g(watch.size());
   x_then.resize(x.size());
   xp_then.resize(x.size());
-  double target = located.t_after, found = target, last_correction = 0.0;
-  double overshoot = 4.0;  // in units of the last place: the new side is wanted, and the ends of steps have rounding errors
-  for (int iteration = 0; iteration < 5; ++iteration, overshoot *= 4.0) {
-    if (iteration == 0 || !near_the_end(target)) {
-      start_stepper(std::abs(target - t));
-      for (const double begin = t; stepper->t() != target;) {
-        if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
-        const StepOutcome outcome = stepper->advance(target);
-        if (!outcome.ok()) return report_failure(outcome);
-      }
-    }
-    found = target;
-    state_at(target, x_then, xp_then);
-    polish(target, x_then, xp_then);
-    system->guards(target, x_then, xp_then, g);
-    slopes.find(*system, target, x_then, xp_then, std::abs(target - t), static_cast<int>(watch.size()), guard_slopes);
-    const double correction = -g[guard] / guard_slopes[guard];
-    const double unit = eps * std::max(std::abs(target), std::abs(t));
-    const bool beyond = watch[guard].side * g[guard] < 0.0;
-    if (!std::isfinite(correction) || (beyond && std::abs(correction) <= 16.0 * unit)) break;
-    const double next = target + correction + direction * overshoot * unit;
-    if (!reached(next, t) || next == t) break;
-    target = next;
-    // the next correction would be smaller by about the same factor: nothing that could be seen
-    const double size = std::abs(correction);
-    if (iteration > 0 && near_the_end(target) && size < last_correction && size * (size / last_correction) <= 4.0 * unit) {
-      found = target;
+  g_then.resize(watch.size());
+  struct Place {
+    double t, u;  // u: the guard times its side
+  };
+  std::optional<Place> last, inside, outside;  // of the present step
+  double target = located.t_after, last_size = 0.0;
+  bool found = false;
+  for (int steps = 0, places = 0; places < most_places && !found; ++places) {
+    if (places == 0 || (!near_the_end(target) && steps < most_steps)) {
+      if (!step_to(target)) return;
+      ++steps;
+      last = inside = outside = {};
+    } else if (!near_the_end(target) && reached(target, stepper->t())) {
       break;
     }
-    last_correction = size;
+    state_at(target, x_then, xp_then);
+    polish(target, x_then, xp_then);
+    system->guards(target, x_then, xp_then, g_then);
+    const double u = watch[guard].side * g_then[guard], unit = eps * std::max(std::abs(target), std::abs(t));
+    (u < 0.0 ? outside : inside) = {target, u};
+    double slope = last && std::abs(target - last->t) > enough * unit ? (u - last->u) / (target - last->t) : 0.0;
+    if (!(slope * direction < 0.0)) {
+      stepper->dense().derivative(target, xp_then);
+      slopes.find(*system, target, x_then, xp_then, std::abs(target - t), static_cast<int>(watch.size()), guard_slopes);
+      slope = watch[guard].side * guard_slopes[guard];
+    }
+    const double correction = -u / slope, size = std::abs(correction);
+    if (!std::isfinite(u) || !(slope * direction < 0.0)) break;
+    found = u < 0.0 && size <= enough * unit;
+    if (found) break;
+    double next = target + correction + direction * overshoot * unit;
+    if (inside && outside && !(reached(next, inside->t) && reached(outside->t, next))) next = 0.5 * (inside->t + outside->t);
+    if (!reached(next, t) || next == t || next == target) break;
+    // the next correction would be smaller by about the same factor: nothing that could be seen
+    found = last && near_the_end(next) && size < 0.1 * last_size && size * (size / last_size) <= 4.0 * unit;
+    last = {target, u};
+    last_size = size;
+    target = next;
   }
-  located.t_before = located.t_after = found;
-  event_at(found, true, true);
+  if (!found && !outside) return accept_step(stepper->t());  // near to a zero, but not across
+  located.t_before = located.t_after = found ? target : outside->t;
+  event_at(located.t_after, true, true);
 }
 
 bool Simulator::Impl::near_the_end(double when) {
@@ -123,10 +148,27 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
     for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
   }
   noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
-  for (std::size_t k = 0; k < resting.size(); ++k) noise[k] = std::max(noise[k], resting[k]);
+  for (std::size_t k = 0; k < bands.size(); ++k) noise[k] = std::max(noise[k], bands[k].width);
 }
 
 void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), controller.family_guards(), guard_slopes); }
+
+void Simulator::Impl::correct_slopes() {
+  controller.slope_error.clear();
+  const auto crosses = [&](int k, double slope) { return watch[k].side * slope * direction < 0.0; };
+  const auto denied = [&](int k) { return k < controller.family_guards() && !crosses(k, guard_slopes[k]); };
+  if (located.at_start || std::none_of(located.guards.begin(), located.guards.end(), denied)) return;
+  xp_then.resize(x.size());
+  stepper->dense().derivative(t, xp_then);
+  std::vector<double> integrated;
+  slopes.find(*system, t, x, xp_then, time_scale(), controller.family_guards(), integrated);
+  controller.slope_error.assign(hybrid->guards().size(), 0.0);
+  for (const int k : located.guards) {
+    if (!denied(k) || !crosses(k, integrated[k])) continue;
+    controller.slope_error[k] = integrated[k] - guard_slopes[k];
+    guard_slopes[k] = integrated[k];
+  }
+}
 
 void Simulator::Impl::project_event_state() {
   if (!mode.on_surfaces()) return;
@@ -146,7 +188,10 @@ void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   find_slopes();
   measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard && (approached || when == stepper->t()));
   polish(t, x, xp);
-  if (by_guard) push_across(located.guards);
+  if (by_guard) {
+    push_across(located.guards);
+    correct_slopes();
+  }
   project_event_state();
   handle_event(by_guard, by_time, step_size);
 }

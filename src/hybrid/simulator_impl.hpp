@@ -50,9 +50,13 @@ struct Simulator::Impl {
   ZenoWatch zeno;
   ChatterWatch chatter;
   std::vector<GuardWatch> watch;
-  /// By guard of the family: 0, or how far from zero its value may go without a meaning, because it vanishes identically in the mode (the
-  /// distance of two carts that are coupled). Empty: none does.
-  std::vector<double> resting;
+  /// How far from zero the value of a guard may go without a meaning: because it vanishes identically in the mode (the distance of two carts
+  /// that are coupled), or until it has left, because the equations deny that it does.
+  struct Band {
+    double width = 0.0;
+    bool until_left = false;
+  };
+  std::vector<Band> bands;  // by guard of the family; empty: none
   bool watching = false;
   LocatedEvent located;
   bool proved = true;  // of the last search
@@ -104,7 +108,10 @@ struct Simulator::Impl {
   bool enter_mode();
   /// Sets the watch on the guards of the present mode.
   void set_watch();
-  void find_resting_guards();
+  /// `resting`: there are guards that vanish with all their derivatives.
+  void find_bands(bool resting);
+  /// Ends bands that guards have left, and tells the watch about the others.
+  void keep_bands();
   Stepper* choose_stepper(std::string& problem);
   void use(Stepper* chosen);
   void start_stepper(double step);
@@ -124,6 +131,8 @@ struct Simulator::Impl {
   const DensePolynomial& current() { return in_rest ? rest : stepper->dense(); }
   /// Accepts the solution up to `end`.
   void take_step(double end);
+  /// The same for a step without events, and goes on from there.
+  void accept_step(double end);
   /// Whether the variables that follow from others (they are not integrated) have values at a time within the last step.
   bool derived_are_finite(double when);
   /// They have none at `end`: the run ends at the last time at which they do.
@@ -147,6 +156,8 @@ struct Simulator::Impl {
   /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
   /// and corrects its time by Newton's method on the guard.
   void approach_event();
+  /// Goes to a time by steps that end there, from the present one; the last one is not accepted yet. False: the run has ended.
+  bool step_to(double target);
   /// Moves values at this time onto all constraints of the mode.
   void polish(double when, std::vector<double>& values, std::vector<double>& slopes_there);
   /// Whether the dense output of the last step is as good there as the end of the step.
@@ -158,6 +169,9 @@ struct Simulator::Impl {
   void measure_bracket(double t_before, double t_after, bool own_step);
   /// Slopes of all guards at the present point, in guard_slopes.
   void find_slopes();
+  /// Where the equations deny that the guards of the event cross: stiff ones turn errors of the state, which are within the tolerance, into
+  /// large ones of its derivatives. The integrated solution tells the true slope.
+  void correct_slopes();
   /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
   void project_event_state();
   /// `approached`: a step was made that ends here, or so near that its dense output is as good.

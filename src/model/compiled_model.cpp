@@ -6,7 +6,9 @@
 #include <saltus/model/recorded_system.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -35,6 +37,13 @@ bool depends_on_state(const Expr& g) {
          !symbols_of(std::span(&g, 1), SymbolKind::derivative).empty();
 }
 
+/// Whether the values are the same, down to the sign of zero.
+bool same_bits(const std::vector<double>& a, const double* b) {
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (std::bit_cast<std::uint64_t>(a[k]) != std::bit_cast<std::uint64_t>(b[k])) return false;
+  return true;
+}
+
 }  // namespace
 
 struct CompiledModel::Impl {
@@ -54,19 +63,32 @@ struct CompiledModel::Impl {
   std::vector<double> parameter_values;
   std::vector<ModelData::Discrete> discrete_data;
   bool stands_still = false;
+  bool observes_states = false;  // and nothing else: observed values are the first of x
   std::vector<int> observed_position;  // of each model variable: index of the kept variable, or -1
   std::vector<Guard> guards;
   std::vector<GuardInfo> guard_info;
   struct Switches {
     std::vector<int> discretes, locks;
+    std::vector<int> dormant_locks;  // locks that change no structure, of guards that do not always matter
   };
   std::vector<Switches> switches;  // by explicit mode: those that occur in its equations or in guards
   std::vector<GuardActivity> activity;  // by explicit mode
   std::vector<int> guard_of_lock;       // one of them; -1: none
+  bool some_dormant = false;            // there are guards that matter in some modes only
   std::vector<int> dormant;             // workspace
+  // By explicit mode and guard: the relation that gives the side; or
+  static constexpr int rounding = -1;  // inside its interval
+  static constexpr int varies = -2;    // whether the guard matters depends on the mode
+  std::vector<std::vector<int>> side_lock;
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
-  std::vector<std::unique_ptr<RecordedSystem>> systems;
+  /// A system, and the discrete values and locks that it has now.
+  struct Current {
+    RecordedSystem* system;
+    const double *discrete, *locks;
+  };
+  std::vector<std::unique_ptr<RecordedSystem>> systems;  // by explicit mode
+  std::vector<Current> current;                          // the same
   std::unique_ptr<EventLogic> logic;
   std::unique_ptr<InitialEquations> initial_equations;  // null: none
   Program observe_program, time_program;
@@ -252,7 +274,43 @@ struct CompiledModel::Impl {
     std::vector<std::vector<int>> guard_locks;
     for (const Guard& g : guards) guard_locks.push_back(g.locks);
     for (const auto& roots : by_mode) activity.emplace_back(GuardActivity::Setup{roots, locks, discretes, setup.pre_discretes, guard_locks});
+    tabulate_sides();
     locate_guards(setup, m, guards_of_lock, lock_index);
+  }
+
+  void tabulate_sides() {
+    for (const GuardActivity& which : activity) {
+      some_dormant = some_dormant || !which.changing().empty();
+      std::vector<int>& table = side_lock.emplace_back();
+      for (std::size_t k = 0; k < guards.size(); ++k) {
+        const int lock = guards[k].kind == GuardKind::relation ? guards[k].locks.front() : rounding;
+        table.push_back(which.always(static_cast<int>(k)) ? lock : varies);
+      }
+    }
+  }
+
+  int side(const Mode& mode, int guard) const {
+    const int lock = side_lock[mode.automaton][guard];
+    if (lock == varies || mode.on_surfaces()) return varying_side(mode, guard);
+    return lock == rounding || mode.locks[lock] != 0.0 ? +1 : -1;
+  }
+
+  [[gnu::noinline]] int varying_side(const Mode& mode, int guard) const {
+    if (!activity[mode.automaton].active(guard, mode)) return 0;
+    for (const auto* surfaces : {&mode.sliding, &mode.contacts})
+      if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
+    const Guard& g = guards[guard];
+    return g.kind != GuardKind::relation || mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
+  }
+
+  [[gnu::noinline]] std::span<const int> find_dormant(const Mode& mode) {
+    dormant.clear();
+    const GuardActivity& which = activity[mode.automaton];
+    for (const int k : which.changing()) {
+      const auto on = [k](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), k); };
+      if (!which.active(k, mode) && !on(mode.sliding) && !on(mode.contacts)) dormant.push_back(k);
+    }
+    return dormant;
   }
 
   /// Guards take the source line of the first clause, transition or equation in which they occur.
@@ -290,6 +348,16 @@ struct CompiledModel::Impl {
           RecordedEquations{m.time, variables, std::move(equations[mode]), data_symbols, locks, functions,
                             std::move(names[mode]), nominal},
           data, first.locks, options));
+    for (const auto& system : systems) current.push_back(current_values(*system));
+  }
+
+  Current current_values(RecordedSystem& system) const {
+    return {&system, system.data().data() + parameters.size(), system.locks().data()};
+  }
+
+  void set_discrete(RecordedSystem& system, const Mode& mode) {
+    std::copy(mode.discrete.begin(), mode.discrete.end(), data.begin() + static_cast<std::ptrdiff_t>(parameters.size()));
+    system.set_data(data);
   }
 
   void find_switches(const RecordedSystem& system) {
@@ -304,13 +372,21 @@ struct CompiledModel::Impl {
         if (ids.contains(all[k].id())) result.push_back(static_cast<int>(k));
       return result;
     };
-    switches.push_back({places(discretes, symbols_of(expressions, SymbolKind::discrete)), places(locks, locks_of(expressions))});
+    Switches& found = switches.emplace_back();
+    found.discretes = places(discretes, symbols_of(expressions, SymbolKind::discrete));
+    const std::vector<int>& structural = system.structural_locks();
+    for (const int k : places(locks, locks_of(expressions))) {
+      const bool always = guard_of_lock[k] < 0 || std::binary_search(structural.begin(), structural.end(), k) ||
+                          activity[switches.size() - 1].always(guard_of_lock[k]);
+      (always ? found.locks : found.dormant_locks).push_back(k);
+    }
   }
 
   void compile_observation() {
     observe_program = Program(observe_inputs(), Groups{solutions}, options);
     observe_work = observe_program.workspace();
     observed_values.resize(solutions.size());
+    observes_states = observed_info.size() == observed_position.size() && solutions.empty();
   }
 
   // In the initial equations initial() holds and pre(q) is q.
@@ -398,12 +474,12 @@ struct CompiledModel::Impl {
     surface_modes = std::make_unique<SurfaceModes>(std::move(s));
   }
 
-  /// Whether a lock plays no part in either of two modes, and changes nothing in the structure of their system.
-  bool without_effect(int lock, const Mode& a, const Mode& b) const {
-    const std::vector<int>& structural = systems[a.automaton]->structural_locks();
-    if (guard_of_lock[lock] < 0 || std::binary_search(structural.begin(), structural.end(), lock)) return false;
+  /// Whether those of the locks are the same that play a part in one of two modes.
+  bool same_where_it_matters(const std::vector<int>& some_locks, const Mode& a, const Mode& b) const {
     const GuardActivity& which = activity[a.automaton];
-    return !which.active(guard_of_lock[lock], a) && !which.active(guard_of_lock[lock], b);
+    return std::all_of(some_locks.begin(), some_locks.end(), [&](int k) {
+      return a.locks[k] == b.locks[k] || (!which.active(guard_of_lock[k], a) && !which.active(guard_of_lock[k], b));
+    });
   }
 
   Mode initial_mode() const {
@@ -466,34 +542,23 @@ std::string CompiledModel::describe(const Mode& mode) const {
 
 System& CompiledModel::system(const Mode& mode) {
   Impl& m = *impl_;
-  RecordedSystem& s = mode.on_surfaces() ? *m.surface_modes->get(mode).system : *m.systems[mode.automaton];
-  const auto discrete = m.data.begin() + static_cast<std::ptrdiff_t>(m.parameters.size());
-  if (!std::equal(mode.discrete.begin(), mode.discrete.end(), s.data().begin() + static_cast<std::ptrdiff_t>(m.parameters.size()))) {
-    std::copy(mode.discrete.begin(), mode.discrete.end(), discrete);
-    s.set_data(m.data);
-  }
-  s.set_locks(mode.locks);
-  return s;
+  const Impl::Current now = mode.on_surfaces() ? m.current_values(*m.surface_modes->get(mode).system) : m.current[mode.automaton];
+  if (!same_bits(mode.discrete, now.discrete)) m.set_discrete(*now.system, mode);
+  if (!same_bits(mode.locks, now.locks)) now.system->set_locks(mode.locks);
+  return *now.system;
 }
 
 bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {
-  const Impl& m = *impl_;
   if (a.automaton != b.automaton || a.on_surfaces() || b.on_surfaces()) return false;
-  const auto& [discretes, locks] = m.switches[a.automaton];
-  return std::all_of(discretes.begin(), discretes.end(), [&](int k) { return a.discrete[k] == b.discrete[k]; }) &&
-         std::all_of(locks.begin(), locks.end(), [&](int k) { return a.locks[k] == b.locks[k] || m.without_effect(k, a, b); });
+  const Impl::Switches& switches = impl_->switches[a.automaton];
+  for (const int k : switches.discretes)
+    if (a.discrete[k] != b.discrete[k]) return false;
+  for (const int k : switches.locks)
+    if (a.locks[k] != b.locks[k]) return false;
+  return switches.dormant_locks.empty() || impl_->same_where_it_matters(switches.dormant_locks, a, b);
 }
 
-int CompiledModel::side(const Mode& mode, int guard) const {
-  const Impl& m = *impl_;
-  if (!m.activity[mode.automaton].active(guard, mode)) return 0;
-  if (mode.on_surfaces())
-    for (const auto* surfaces : {&mode.sliding, &mode.contacts})
-      if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
-  const Impl::Guard& g = m.guards[guard];
-  if (g.kind != Impl::GuardKind::relation) return +1;
-  return mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
-}
+int CompiledModel::side(const Mode& mode, int guard) const { return impl_->side(mode, guard); }
 
 void CompiledModel::set_side(Mode& mode, int guard, int side) const {
   const Impl::Guard& g = impl_->guards[guard];
@@ -505,13 +570,7 @@ void CompiledModel::set_side(Mode& mode, int guard, int side) const {
 }
 
 std::span<const int> CompiledModel::dormant(const Mode& mode) const {
-  Impl& m = *impl_;
-  m.dormant.clear();
-  for (const int k : m.activity[mode.automaton].changing()) {
-    const auto on = [k](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), k); };
-    if (!m.activity[mode.automaton].active(k, mode) && !on(mode.sliding) && !on(mode.contacts)) m.dormant.push_back(k);
-  }
-  return m.dormant;
+  return impl_->some_dormant ? impl_->find_dormant(mode) : std::span<const int>{};
 }
 
 bool CompiledModel::follow(Mode& mode, int guard, double value, int side) const {
@@ -543,7 +602,7 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
   m.time_program(in, out, m.time_work);
   const std::size_t count = m.time_guards.size();
   for (std::size_t k = 0; k < count; ++k) {
-    const int s = side(mode, m.time_guards[k]);
+    const int s = m.side(mode, m.time_guards[k]);
     const double slope = m.time_values[count + k];
     // only a guard that moves towards zero from its side can leave it
     if (s == 0 || slope == 0.0 || slope * direction * s > 0.0) continue;
@@ -566,6 +625,10 @@ const std::vector<VariableInfo>& CompiledModel::observed() const {
 void CompiledModel::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                             std::span<double> values) {
   Impl& m = *impl_;
+  if (m.observes_states) {
+    for (std::size_t k = 0; k < m.observed_position.size(); ++k) values[k] = x[k];
+    return;
+  }
   if (!m.observed_values.empty()) {
     const double* in[] = {&t, x.data(), xp.data(), m.parameter_values.data(), mode.discrete.data(), mode.locks.data()};
     double* const out[] = {m.observed_values.data()};

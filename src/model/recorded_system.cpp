@@ -3,8 +3,10 @@
 #include <saltus/model/recorded_system.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <unordered_map>
 
 #include "model/differentiated_system.hpp"
@@ -22,6 +24,10 @@ namespace {
 
 bool depends_on_kind(std::span<const Expr> f, std::initializer_list<SymbolKind> kinds) {
   return std::any_of(kinds.begin(), kinds.end(), [&](SymbolKind kind) { return !symbols_of(f, kind).empty(); });
+}
+
+[[noreturn]] void refuse_values(const char* function) {
+  throw UsageError(std::string("RecordedSystem::") + function + ": wrong number of values");
 }
 
 /// A Jacobian as the programs compute it: all places that can be non-zero for some locks, by columns.
@@ -50,6 +56,8 @@ struct RecordedSystem::Impl {
   std::vector<Expr> xp;
   ProgramOptions options;
   std::vector<double> data, locks;
+  double time = 0.0;
+  std::array<const double*, 5> program_inputs{};  // time, x, x', data, locks
   bool explicit_ode = false;
   std::vector<Expr> f;             // right-hand sides if explicit
   std::vector<Expr> coefficients;  // of the derivatives, where they depend on data
@@ -76,6 +84,7 @@ struct RecordedSystem::Impl {
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
+  std::optional<std::span<const LinearGuard>> linear_now;  // for these data and locks, once asked for
   std::vector<std::unique_ptr<StageProgram>> stage_programs;
   struct Differentiated {
     std::unique_ptr<System> system;
@@ -122,6 +131,7 @@ struct RecordedSystem::Impl {
     full_x.resize(jx.values.size());
     full_xp.resize(jxp.values.size());
     scaled.resize(eq.variables.size());
+    program_inputs = {&time, nullptr, nullptr, data.data(), locks.data()};
     select_structure();
   }
 
@@ -290,8 +300,30 @@ struct RecordedSystem::Impl {
 
   void run(const Program& program, Workspace& work, double t, std::span<const double> x, const double* derivative,
            std::span<double* const> out) {
-    const double* in[] = {&t, x.data(), derivative, data.data(), locks.data()};
-    program(in, out, work);
+    time = t;
+    program_inputs[1] = x.data();
+    program_inputs[2] = derivative;
+    program(program_inputs, out, work);
+  }
+
+  // The first calls of what is called most often, apart from all the others.
+  [[gnu::noinline]] void first_rhs(RecordedSystem& self, double t, std::span<const double> x, std::span<double> derivative) {
+    if (!explicit_ode) return self.System::rhs(t, x, derivative);
+    make(rhs_program, rhs_work, false, {&f});
+    self.rhs(t, x, derivative);
+  }
+
+  [[gnu::noinline]] void first_guards(RecordedSystem& self, double t, std::span<const double> x, std::span<const double> derivative,
+                                      std::span<double> g) {
+    if (eq.guards.empty()) return;
+    make(guard_program, guard_work, !explicit_ode, {&eq.guards});
+    self.guards(t, x, derivative, g);
+  }
+
+  /// Data or locks have changed.
+  void forget() {
+    if (staged) staged->forget();
+    if (!linear_guards || linear_guards->change()) linear_now.reset();
   }
 
   void make(TaylorProgram& program, TaylorWorkspace& work, bool with_derivatives, Outputs outputs) {
@@ -325,6 +357,13 @@ struct RecordedSystem::Impl {
     return it->second;
   }
 
+  [[gnu::noinline]] void find_linear_guards() {
+    linear_now.emplace();
+    if (eq.guards.empty() || !common.taylor) return;  // no derivatives of external functions
+    if (!linear_guards) linear_guards = std::make_unique<LinearGuards>(eq.time, eq.variables, eq.guards, eq.data, eq.locks, options);
+    linear_now = linear_guards->at(data, locks);
+  }
+
   /// Coefficient k of x and x' from X = (x_[0], x_[1], …).
   void set_state(TaylorWorkspace& work, int k, std::span<const double> X, bool with_derivatives) {
     const std::size_t n = eq.variables.size();
@@ -343,9 +382,9 @@ RecordedSystem::RecordedSystem(RecordedSystem&&) noexcept = default;
 RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 
 void RecordedSystem::set_data(std::span<const double> data) {
-  if (data.size() != impl_->data.size()) throw UsageError("RecordedSystem::set_data: wrong number of values");
-  if (impl_->staged) impl_->staged->forget();
+  if (data.size() != impl_->data.size()) refuse_values("set_data");
   std::copy(data.begin(), data.end(), impl_->data.begin());
+  impl_->forget();
   if (impl_->discrete_decides()) impl_->select_structure();
   if (!impl_->coefficients.empty() && !impl_->coefficients_nonzero())
     throw UsageError("a parameter makes the coefficient of a derivative zero, which changes the index of the system: "
@@ -353,11 +392,11 @@ void RecordedSystem::set_data(std::span<const double> data) {
 }
 
 void RecordedSystem::set_locks(std::span<const double> locks) {
-  if (locks.size() != impl_->locks.size()) throw UsageError("RecordedSystem::set_locks: wrong number of values");
+  if (locks.size() != impl_->locks.size()) refuse_values("set_locks");
   bool structural = false;
-  if (impl_->staged) impl_->staged->forget();
   for (const int k : impl_->structural_locks) structural = structural || locks[k] != impl_->locks[k];
-  std::copy(locks.begin(), locks.end(), impl_->locks.begin());
+  for (std::size_t k = 0; k < locks.size(); ++k) impl_->locks[k] = locks[k];
+  impl_->forget();
   if (structural) impl_->select_structure();
 }
 
@@ -385,8 +424,7 @@ void RecordedSystem::residual(double t, std::span<const double> x, std::span<con
 }
 
 void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
-  if (!impl_->explicit_ode) return System::rhs(t, x, xp);
-  impl_->make(impl_->rhs_program, impl_->rhs_work, false, {&impl_->f});
+  if (impl_->rhs_program.empty()) return impl_->first_rhs(*this, t, x, xp);
   double* const out[] = {xp.data()};
   impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
 }
@@ -524,19 +562,14 @@ bool RecordedSystem::project(double t, std::span<double> x) {
 }
 
 void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
-  Impl& m = *impl_;
-  if (m.eq.guards.empty()) return;
-  m.make(m.guard_program, m.guard_work, !m.explicit_ode, {&m.eq.guards});
+  if (impl_->guard_program.empty()) return impl_->first_guards(*this, t, x, xp, g);
   double* const out[] = {g.data()};
-  m.run(m.guard_program, m.guard_work, t, x, xp.data(), out);
+  impl_->run(impl_->guard_program, impl_->guard_work, t, x, xp.data(), out);
 }
 
 std::span<const LinearGuard> RecordedSystem::linear_guards() {
-  Impl& m = *impl_;
-  if (m.eq.guards.empty() || !m.common.taylor) return {};  // no derivatives of external functions
-  if (!m.linear_guards)
-    m.linear_guards = std::make_unique<LinearGuards>(m.eq.time, m.eq.variables, m.eq.guards, m.eq.data, m.eq.locks, m.options);
-  return m.linear_guards->at(m.data, m.locks);
+  if (!impl_->linear_now) impl_->find_linear_guards();
+  return *impl_->linear_now;
 }
 
 void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {

@@ -62,7 +62,7 @@ class EventLogic {
     double value;
   };
 
-  bool run_with_values(const EventInput& input, Transition& transition);
+  [[gnu::noinline]] bool run_with_values(const EventInput& input, Transition& transition);
   bool iterate(const EventInput& input, Transition& transition, bool step_by_step);
   void compile(ActionList& list) const;
   void evaluate(Evaluation& evaluation) {

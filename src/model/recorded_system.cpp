@@ -357,11 +357,11 @@ struct RecordedSystem::Impl {
     return it->second;
   }
 
-  [[gnu::noinline]] void find_linear_guards() {
-    linear_now.emplace();
-    if (eq.guards.empty() || !common.taylor) return;  // no derivatives of external functions
+  [[gnu::noinline]] std::span<const LinearGuard> find_linear_guards() {
+    if (eq.guards.empty() || !common.taylor) return {};  // no derivatives of external functions
     if (!linear_guards) linear_guards = std::make_unique<LinearGuards>(eq.time, eq.variables, eq.guards, eq.data, eq.locks, options);
     linear_now = linear_guards->at(data, locks);
+    return *linear_now;
   }
 
   /// Coefficient k of x and x' from X = (x_[0], x_[1], …).
@@ -568,8 +568,7 @@ void RecordedSystem::guards(double t, std::span<const double> x, std::span<const
 }
 
 std::span<const LinearGuard> RecordedSystem::linear_guards() {
-  if (!impl_->linear_now) impl_->find_linear_guards();
-  return *impl_->linear_now;
+  return impl_->linear_now ? *impl_->linear_now : impl_->find_linear_guards();
 }
 
 void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {

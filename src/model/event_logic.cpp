@@ -238,8 +238,10 @@ bool EventLogic::remember_pre(const Mode& mode) {
 }
 
 bool EventLogic::run(const EventInput& input, Transition& transition) {
-  if (transition.reset.size() != transition.x.size()) fit_resets(transition);
-  if (nothing_discrete_) return false;
+  if (nothing_discrete_) {
+    if (transition.reset.size() != transition.x.size()) fit_resets(transition);
+    return false;
+  }
   return definitions_need_values_ ? run_with_values(input, transition) : iterate(input, transition, false);
 }
 
@@ -265,6 +267,7 @@ bool EventLogic::iterate(const EventInput& input, Transition& transition, bool s
   for (std::size_t k = 0; k < pre_x_.size(); ++k) pre_x_[k] = input.x_before[pre_variable_index_[k]];
   if (!pre_discrete_.empty()) remember_pre(mode);
   resets_.clear();
+  if (transition.reset.size() != transition.x.size()) fit_resets(transition);
   if (input.initial) {
     if (!setup_.discrete_locks.empty()) refresh_discrete_locks(mode);
     start_conditions(mode);

@@ -46,7 +46,8 @@ struct CompiledModel::Impl {
   std::vector<ModelData::Discrete> discrete_data;
   bool stands_still = false;
   bool observes_states = false;  // and nothing else: observed values are the first of x
-  std::vector<int> observed_position;  // of each model variable: index of the kept variable, or -1
+  std::vector<int> observed_position;   // of each model variable: index of the kept variable, or -1
+  std::vector<int> observed_discretes;  // which of the discrete variables are not hidden
   ModelGuards guards;
   TimeGuards time_guards;
   struct Switches {
@@ -148,8 +149,12 @@ struct CompiledModel::Impl {
       info.push_back({.name = m.still.name(), .fixed = true});
       derivatives.push_back(der(m.still));
     }
-    for (const auto& q : discrete_data)
-      if (!q.hidden) observed_info.push_back({.name = q.name, .start = q.start, .details = VariableDetails{.where = q.where}});
+    for (std::size_t k = 0; k < discrete_data.size(); ++k) {
+      const ModelData::Discrete& q = discrete_data[k];
+      if (q.hidden) continue;
+      observed_discretes.push_back(static_cast<int>(k));
+      observed_info.push_back({.name = q.name, .start = q.start, .details = VariableDetails{.where = q.where}});
+    }
     info.shrink_to_fit();
     observed_info.shrink_to_fit();
     for (const auto& p : m.parameters) {
@@ -249,7 +254,7 @@ struct CompiledModel::Impl {
     observe_program = Program(observe_inputs(), Groups{solutions}, options);
     observe_work = observe_program.workspace();
     observed_values.resize(solutions.size());
-    observes_states = observed_info.size() == observed_position.size() && solutions.empty();
+    observes_states = observed_discretes.empty() && solutions.empty();
   }
 
   // In the initial equations initial() holds and pre(q) is q.
@@ -314,8 +319,7 @@ struct CompiledModel::Impl {
     }
     std::size_t next = 0, place = 0;
     for (const int position : observed_position) values[place++] = position >= 0 ? x[position] : observed_values[next++];
-    for (std::size_t k = 0; k < discrete_data.size(); ++k)
-      if (!discrete_data[k].hidden) values[place++] = mode.discrete[k];
+    for (const int k : observed_discretes) values[place++] = mode.discrete[k];
   }
 
   Mode initial_mode() const {
@@ -357,8 +361,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
   const Impl& m = *impl_;
   std::vector<std::string> parts;
   if (!m.mode_names[mode.automaton].empty()) parts.push_back(m.mode_names[mode.automaton]);
-  for (std::size_t k = 0; k < m.discrete_data.size(); ++k)
-    if (!m.discrete_data[k].hidden) parts.push_back(m.discrete_data[k].name + " = " + number_text(mode.discrete[k]));
+  for (const int k : m.observed_discretes) parts.push_back(m.discrete_data[k].name + " = " + number_text(mode.discrete[k]));
   for (std::size_t k = 0; k < m.guards.guards().size(); ++k) {
     if (m.guards.info()[k].time_only || side(mode, static_cast<int>(k)) == 0) continue;
     const ModelGuards::Guard& guard = m.guards.guards()[k];

@@ -71,11 +71,11 @@ class EventLogic {
   }
   void refresh_discrete_locks(Mode& mode);
   void start_conditions(Mode& mode);
-  void apply(ActionList& actions, Transition& transition);
-  bool find_edges(Mode& mode);
+  inline void apply(ActionList& actions, Transition& transition);
+  inline bool find_edges(Mode& mode);
   bool fire_clauses(Transition& transition);
   bool take_transitions(Transition& transition);
-  void take_resets(Transition& transition);
+  inline void take_resets(Transition& transition);
   bool update_definitions(Mode& mode);
   void check_assertions(Transition& transition);
   /// Takes the discrete values as those before the next iteration. Returns whether one of them is new.

@@ -60,8 +60,7 @@ ExplicitForm::ExplicitForm(RecordedEquations& eq, const std::vector<Expr>& deriv
   eq.guards = substitute(eq.guards, with);
 }
 
-bool ExplicitForm::possible(const RecordedEquations& eq, std::span<const double> data) const {
-  if (coefficients_.empty()) return true;
+bool ExplicitForm::coefficients_nonzero(const RecordedEquations& eq, std::span<const double> data) const {
   using Groups = std::vector<std::vector<Expr>>;
   const Program p(Groups{eq.data}, Groups{coefficients_}, {.backend = Backend::interpreter});
   Workspace w = p.workspace();

@@ -18,9 +18,13 @@ class ExplicitForm {
   bool found() const { return found_; }
   const std::vector<Expr>& right_hand_sides() const { return f_; }
   /// Whether it is there for other data too: no coefficient of a derivative vanishes.
-  bool possible(const RecordedEquations& eq, std::span<const double> data) const;
+  bool possible(const RecordedEquations& eq, std::span<const double> data) const {
+    return coefficients_.empty() || coefficients_nonzero(eq, data);
+  }
 
  private:
+  bool coefficients_nonzero(const RecordedEquations& eq, std::span<const double> data) const;
+
   bool found_ = false;
   std::vector<Expr> f_;
   std::vector<Expr> coefficients_;  // of the derivatives, where they depend on data

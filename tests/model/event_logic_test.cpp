@@ -205,6 +205,39 @@ TEST(CompiledModel, SidesFollowDiscreteValuesAndExplicitModes) {
   EXPECT_EQ(sides(), (std::vector{0, +1, +1}));
 }
 
+TEST(CompiledModel, EquationsAreTheSameWhereNothingThatTheyAskForDiffers) {
+  Model m("m");
+  const Expr x = m.variable("x"), y = m.variable("y"), q = m.discrete("q", 1.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == if_else(x > 0.0, if_else(y > 1.0, Expr(1.0), Expr(2.0)), Expr(3.0)) + q);
+  m.equation(der(y) == if_else(x > 0.0, if_else(y > 2.0, x, Expr(0.0)), Expr(3.0)));  // decides where the Jacobian vanishes
+  m.when(x > 4.0).assign(n, m.pre(n) + 1.0);
+  const CompiledModel c(m);
+  const int outer = guard_named(c, "x > 0"), inner = guard_named(c, "y > 1"), structural = guard_named(c, "y > 2"),
+            condition = guard_named(c, "x > 4");
+  const auto same = [&](bool in_branch, int changed) {
+    Mode a = c.initial_mode();
+    c.set_side(a, outer, in_branch ? +1 : -1);
+    Mode b = a;
+    c.set_side(b, changed, c.side(a, changed) > 0 ? -1 : +1);
+    return c.same_equations(a, b) && c.same_equations(b, a);
+  };
+  EXPECT_FALSE(same(true, outer));
+  EXPECT_FALSE(same(false, outer));
+  EXPECT_FALSE(same(true, inner));
+  EXPECT_TRUE(same(false, inner));  // in a branch that is not taken
+  EXPECT_FALSE(same(false, structural));
+  EXPECT_TRUE(same(true, condition));  // asked for by a clause, not by the equations
+  const Mode a = c.initial_mode();
+  Mode b = a;
+  b.discrete[1] = 7.0;  // n
+  EXPECT_TRUE(c.same_equations(a, b));
+  b.discrete[0] = 7.0;  // q
+  EXPECT_FALSE(c.same_equations(a, b));
+  b = a;
+  b.sliding = {outer};
+  EXPECT_FALSE(c.same_equations(a, b));
+}
+
 TEST(CompiledModel, ObservedAreStatesThenDiscreteVariables) {
   const auto observed = [](bool with_discrete, bool with_output) {
     Model m("m");

@@ -6,9 +6,7 @@
 #include <saltus/model/recorded_system.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,6 +14,7 @@
 #include "model/event_logic.hpp"
 #include "model/initial_equations.hpp"
 #include "model/model_guards.hpp"
+#include "model/same_bits.hpp"
 #include "model/start_values.hpp"
 #include "model/surface_modes.hpp"
 #include "model/time_guards.hpp"
@@ -26,13 +25,6 @@ namespace saltus {
 namespace {
 
 using Groups = std::vector<std::vector<Expr>>;
-
-/// Whether the values are the same, down to the sign of zero.
-bool same_bits(const std::vector<double>& a, const double* b) {
-  for (std::size_t k = 0; k < a.size(); ++k)
-    if (std::bit_cast<std::uint64_t>(a[k]) != std::bit_cast<std::uint64_t>(b[k])) return false;
-  return true;
-}
 
 }  // namespace
 
@@ -57,13 +49,7 @@ struct CompiledModel::Impl {
   std::vector<Switches> switches;  // by explicit mode: those that occur in its equations or in guards
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
-  /// A system, and the discrete values and locks that it has now.
-  struct Current {
-    RecordedSystem* system;
-    const double *discrete, *locks;
-  };
   std::vector<std::unique_ptr<RecordedSystem>> systems;  // by explicit mode
-  std::vector<Current> current;                          // the same
   std::unique_ptr<EventLogic> logic;
   std::unique_ptr<InitialEquations> initial_equations;  // null: none
   Program observe_program;
@@ -216,15 +202,11 @@ struct CompiledModel::Impl {
           RecordedEquations{m.time, variables, std::move(equations[mode]), data_symbols, guards.locks(), functions,
                             std::move(names[mode]), nominal},
           data, first.locks, options));
-    for (const auto& system : systems) current.push_back(current_values(*system));
   }
 
-  Current current_values(RecordedSystem& system) const {
-    return {&system, system.data().data() + parameters.size(), system.locks().data()};
-  }
-
-  void set_discrete(RecordedSystem& system, const Mode& mode) {
-    std::copy(mode.discrete.begin(), mode.discrete.end(), data.begin() + static_cast<std::ptrdiff_t>(parameters.size()));
+  void set_discrete(RecordedSystem& system, const std::vector<double>& values) {
+    if (same_bits(values, system.data().last(values.size()))) return;
+    std::copy(values.begin(), values.end(), data.end() - static_cast<std::ptrdiff_t>(values.size()));
     system.set_data(data);
   }
 
@@ -383,10 +365,10 @@ std::string CompiledModel::describe(const Mode& mode) const {
 
 System& CompiledModel::system(const Mode& mode) {
   Impl& m = *impl_;
-  const Impl::Current now = mode.on_surfaces() ? m.current_values(*m.surface_modes->get(mode).system) : m.current[mode.automaton];
-  if (!same_bits(mode.discrete, now.discrete)) m.set_discrete(*now.system, mode);
-  if (!same_bits(mode.locks, now.locks)) now.system->set_locks(mode.locks);
-  return *now.system;
+  RecordedSystem& s = mode.on_surfaces() ? *m.surface_modes->get(mode).system : *m.systems[mode.automaton];
+  if (!mode.discrete.empty()) m.set_discrete(s, mode.discrete);
+  s.set_locks(mode.locks);
+  return s;
 }
 
 bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {

@@ -14,6 +14,7 @@
 #include "model/linear_guards.hpp"
 #include "model/locked_jacobians.hpp"
 #include "model/projection.hpp"
+#include "model/same_bits.hpp"
 #include "model/stage_program.hpp"
 #include "model/staged_solution.hpp"
 
@@ -266,11 +267,13 @@ void RecordedSystem::set_data(std::span<const double> data) {
 
 void RecordedSystem::set_locks(std::span<const double> locks) {
   if (locks.size() != impl_->locks.size()) refuse_values("set_locks");
+  Impl& m = *impl_;
+  if (same_bits(locks, m.locks)) return;
   bool structural = false;
-  for (const int k : impl_->jacobians.structural_locks()) structural = structural || locks[k] != impl_->locks[k];
-  for (std::size_t k = 0; k < locks.size(); ++k) impl_->locks[k] = locks[k];
-  impl_->forget();
-  if (structural) impl_->select_structure();
+  for (const int k : m.jacobians.structural_locks()) structural = structural || locks[k] != m.locks[k];
+  for (std::size_t k = 0; k < locks.size(); ++k) m.locks[k] = locks[k];
+  m.forget();
+  if (structural) m.select_structure();
 }
 
 std::span<const double> RecordedSystem::data() const { return impl_->data; }

@@ -4,8 +4,8 @@
 #include <saltus/expr/print.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <unordered_map>
+#include <cstdint>
+#include <numeric>
 
 namespace saltus {
 
@@ -32,7 +32,27 @@ std::unordered_map<NodeId, int> index_of(std::span<const Expr> symbols) {
   return index;
 }
 
+enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes, phases };
+
+/// Whether a program looks at inputs of the group.
+bool reads(const Tape& tape, Group group) {
+  const std::uint32_t first = std::accumulate(tape.input_sizes.begin(), tape.input_sizes.begin() + group, tape.first_input());
+  const auto inside = [&](std::uint32_t slot) { return slot >= first && slot < first + tape.input_sizes[group]; };
+  const auto any = [&](const std::vector<std::uint32_t>& slots) { return std::any_of(slots.begin(), slots.end(), inside); };
+  return std::any_of(tape.outputs.begin(), tape.outputs.end(), any) ||
+         std::any_of(tape.calls.begin(), tape.calls.end(), [&](const CallSite& call) { return any(call.arguments); }) ||
+         std::any_of(tape.code.begin(), tape.code.end(), [&](const Instruction& i) {
+           const std::uint32_t operands[] = {i.a, i.b, i.c};
+           return std::any_of(operands, operands + operand_count(i.op), inside);
+         });
+}
+
+[[gnu::noinline]] void fit_resets(Transition& transition) { transition.reset.resize(transition.x.size(), 0); }
+
 }  // namespace
+
+EventLogic::Evaluation::Evaluation(const Groups& inputs, const std::vector<Expr>& outputs, const ProgramOptions& options)
+    : program(inputs, Groups{outputs}, options), work(program.workspace()), values(outputs.size()) {}
 
 EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     : setup_(std::move(setup)),
@@ -40,7 +60,7 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
       variable_index_(index_of(setup_.variables)),
       discrete_index_(index_of(setup_.discretes)) {
   const Groups in = input_groups(setup_);
-  std::vector<Expr> clause_conditions, transition_conditions, assertion_conditions, definition_values, relation_arguments;
+  std::vector<Expr> clause_conditions, transition_conditions, assertion_conditions, definition_values;
   for (const auto& c : setup_.clauses) {
     clause_conditions.push_back(c.condition.expr());
     clause_actions_.emplace_back().source = &c.actions;
@@ -62,25 +82,23 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
   // the locks themselves, evaluated from their arguments: left out of the inputs
   std::vector<Expr> own_locks;
   for (const int k : setup_.discrete_locks) own_locks.push_back(setup_.locks[k]);
-  const auto compile_group = [&](Program& program, Workspace& work, const Groups& inputs, const std::vector<Expr>& outputs) {
-    program = Program(inputs, Groups{outputs}, options);
-    work = program.workspace();
-  };
-  compile_group(conditions_, conditions_work_, in, clause_conditions);
-  compile_group(transition_conditions_, transition_work_, in, transition_conditions);
-  compile_group(assertions_, assertions_work_, in, assertion_conditions);
-  compile_group(definitions_, definitions_work_, in, definition_values);
+  conditions_ = Evaluation(in, clause_conditions, options);
+  transition_conditions_ = Evaluation(in, transition_conditions, options);
+  assertions_ = Evaluation(in, assertion_conditions, options);
+  definitions_ = Evaluation(in, definition_values, options);
   Groups without_locks = in;
-  without_locks[5].clear();
-  compile_group(discrete_relations_, relations_work_, without_locks, own_locks);
+  without_locks[locks].clear();
+  discrete_relations_ = Evaluation(without_locks, own_locks, options);
 
   for (const auto& [symbol, before] : setup_.pre_variables) pre_variable_index_.push_back(variable_index_.at(symbol.id()));
   for (const auto& [symbol, before] : setup_.pre_discretes) pre_discrete_index_.push_back(discrete_index_.at(symbol.id()));
-  x_.resize(setup_.variables.size());
-  xp_.resize(setup_.variables.size());
   pre_x_.resize(setup_.pre_variables.size());
   pre_discrete_.resize(setup_.pre_discretes.size());
-  phase_.assign(2, 0.0);
+  const bool only_clauses = setup_.transitions.empty() && setup_.definitions.empty() && setup_.discrete_locks.empty();
+  nothing_discrete_ = only_clauses && setup_.clauses.empty() && setup_.assertions.empty();
+  const Tape& tape = conditions_.program.tape();
+  settles_at_once_ = only_clauses && setup_.pre_discretes.empty() && !reads(tape, variables) && !reads(tape, discretes);
+  inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, nullptr, pre_x_.data(), pre_discrete_.data(), phase_.data()};
 }
 
 // The right-hand sides of one clause. A later one sees the discrete values that earlier ones assigned; this is done by
@@ -102,42 +120,30 @@ void EventLogic::compile(ActionList& list) const {
     }
     list.assignments.push_back(std::move(assignment));
   }
-  list.program = Program(input_groups(setup_), Groups{values}, options_);
-  list.work = list.program.workspace();
-}
-
-void EventLogic::evaluate(const Program& program, Workspace& work, std::vector<double>& out) {
-  out.resize(program.tape().outputs[0].size());
-  if (out.empty()) return;
-  const double* in[] = {&t_,           x_.data(),     xp_.data(),           setup_.parameter_values.data(), discrete_.data(),
-                        locks_.data(), pre_x_.data(), pre_discrete_.data(), phase_.data()};
-  double* const outs[] = {out.data()};
-  program(in, outs, work);
+  list.right_hand_sides = Evaluation(input_groups(setup_), values, options_);
 }
 
 void EventLogic::refresh_discrete_locks(Mode& mode) {
-  if (setup_.discrete_locks.empty()) return;
-  evaluate(discrete_relations_, relations_work_, values_);
-  for (std::size_t k = 0; k < setup_.discrete_locks.size(); ++k)
-    mode.locks[setup_.discrete_locks[k]] = locks_[setup_.discrete_locks[k]] = values_[k];
+  evaluate(discrete_relations_);
+  for (std::size_t k = 0; k < setup_.discrete_locks.size(); ++k) mode.locks[setup_.discrete_locks[k]] = discrete_relations_.values[k];
 }
 
-bool EventLogic::apply(ActionList& actions, Transition& transition) {
-  if (actions.program.empty()) compile(actions);
-  evaluate(actions.program, actions.work, values_);
-  std::size_t next = 0;
-  bool changed = false;
+/// Conditions that hold from the start have no edge, except those that ask for initial().
+void EventLogic::start_conditions(Mode& mode) {
+  evaluate(conditions_);
+  mode.conditions = conditions_.values;
+  for (std::size_t k = 0; k < setup_.clauses.size(); ++k)
+    if (setup_.clauses[k].at_start) mode.conditions[k] = 0.0;
+}
+
+void EventLogic::apply(ActionList& actions, Transition& transition) {
+  if (actions.right_hand_sides.program.empty()) compile(actions);
+  evaluate(actions.right_hand_sides);
+  const double* value = actions.right_hand_sides.values.data();
   for (const Assignment& a : actions.assignments) {
     switch (a.kind) {
-      case ModelData::Action::Kind::reset:
-        changed = changed || transition.x[a.target] != values_[next];
-        transition.x[a.target] = values_[next++];  // x_ keeps the value before this round
-        transition.reset[a.target] = 1;
-        break;
-      case ModelData::Action::Kind::assign:
-        changed = changed || discrete_[a.target] != values_[next];
-        transition.mode.discrete[a.target] = discrete_[a.target] = values_[next++];
-        break;
+      case ModelData::Action::Kind::reset: resets_.push_back({a.target, *value++}); break;
+      case ModelData::Action::Kind::assign: transition.mode.discrete[a.target] = *value++; break;
       case ModelData::Action::Kind::terminate:
         transition.terminate = true;
         transition.message = a.message;
@@ -145,23 +151,33 @@ bool EventLogic::apply(ActionList& actions, Transition& transition) {
       case ModelData::Action::Kind::record: transition.recorded = true; break;
     }
   }
-  return changed;
 }
 
+/// Evaluates the conditions: afterwards their values say which clauses have their edge now. Returns whether one has.
+bool EventLogic::find_edges(Mode& mode) {
+  evaluate(conditions_);
+  bool any = false;
+  for (std::size_t k = 0; k < conditions_.values.size(); ++k) {
+    const double truth = conditions_.values[k];
+    const bool edge = truth != 0.0 && mode.conditions[k] == 0.0;
+    mode.conditions[k] = truth;
+    conditions_.values[k] = edge ? 1.0 : 0.0;
+    any = any || edge;
+  }
+  return any;
+}
+
+/// Returns whether a clause with an edge acts; an `elsewhen` leaves it to those before it.
 bool EventLogic::fire_clauses(Transition& transition) {
-  if (setup_.clauses.empty()) return false;
-  evaluate(conditions_, conditions_work_, truth_);
-  std::vector<double>& before = transition.mode.conditions;
+  const std::vector<double>& edges = conditions_.values;
   bool acted = false;
-  for (std::size_t k = 0; k < setup_.clauses.size(); ++k) {
-    const bool edge = truth_[k] != 0.0 && before[k] == 0.0;
-    before[k] = truth_[k];
-    truth_[k] = edge ? 1.0 : 0.0;  // from here on: whether the clause has its edge now
-    if (!edge) continue;
+  for (std::size_t k = 0; k < edges.size(); ++k) {
+    if (edges[k] == 0.0) continue;
+    const ModelData::Clause& clause = setup_.clauses[k];
     bool preceded = false;
-    for (int p = setup_.clauses[k].after; p >= 0; p = setup_.clauses[p].after) preceded = preceded || truth_[p] != 0.0;
+    for (int p = clause.after; p >= 0; p = setup_.clauses[p].after) preceded = preceded || edges[p] != 0.0;
     if (preceded) continue;
-    if (!setup_.clauses[k].name.empty()) transition.fired.push_back(setup_.clauses[k].name);
+    if (!clause.name.empty()) transition.fired.push_back(clause.name);
     apply(clause_actions_[k], transition);
     acted = true;
   }
@@ -169,11 +185,10 @@ bool EventLogic::fire_clauses(Transition& transition) {
 }
 
 bool EventLogic::take_transitions(Transition& transition) {
-  if (setup_.transitions.empty()) return false;
-  evaluate(transition_conditions_, transition_work_, truth_);
+  evaluate(transition_conditions_);
   for (std::size_t k = 0; k < setup_.transitions.size(); ++k) {
     const auto& rule = setup_.transitions[k];
-    if (static_cast<int>(rule.from) != transition.mode.automaton || truth_[k] == 0.0) continue;
+    if (static_cast<int>(rule.from) != transition.mode.automaton || transition_conditions_.values[k] == 0.0) continue;
     apply(transition_actions_[k], transition);
     transition.mode.automaton = static_cast<int>(rule.to);
     transition.fired.push_back(transition_names_[k]);
@@ -182,23 +197,29 @@ bool EventLogic::take_transitions(Transition& transition) {
   return false;
 }
 
-bool EventLogic::update_definitions(Transition& transition) {
-  if (setup_.definitions.empty()) return false;
-  evaluate(definitions_, definitions_work_, values_);
+void EventLogic::take_resets(Transition& transition) {
+  for (const Reset& r : resets_) {
+    transition.x[r.variable] = r.value;
+    transition.reset[r.variable] = 1;
+  }
+  resets_.clear();
+}
+
+bool EventLogic::update_definitions(Mode& mode) {
+  evaluate(definitions_);
   bool changed = false;
-  for (std::size_t k = 0; k < setup_.definitions.size(); ++k) {
-    double& value = transition.mode.discrete[definition_target_[k]];
-    changed = changed || value != values_[k];
-    value = discrete_[definition_target_[k]] = values_[k];
+  for (std::size_t k = 0; k < definition_target_.size(); ++k) {
+    double& value = mode.discrete[definition_target_[k]];
+    changed = changed || value != definitions_.values[k];
+    value = definitions_.values[k];
   }
   return changed;
 }
 
 void EventLogic::check_assertions(Transition& transition) {
-  if (setup_.assertions.empty()) return;
-  evaluate(assertions_, assertions_work_, values_);
+  evaluate(assertions_);
   for (std::size_t k = 0; k < setup_.assertions.size(); ++k)
-    if (values_[k] == 0.0) {
+    if (assertions_.values[k] == 0.0) {
       transition.failed = true;
       transition.message = "assertion violated: " + setup_.assertions[k].message + " (" +
                            to_string(setup_.assertions[k].condition) + ")";
@@ -206,10 +227,10 @@ void EventLogic::check_assertions(Transition& transition) {
     }
 }
 
-bool EventLogic::remember_pre(const Transition& transition) {
+bool EventLogic::remember_pre(const Mode& mode) {
   bool changed = false;
-  for (std::size_t k = 0; k < pre_discrete_index_.size(); ++k) {
-    const double value = transition.mode.discrete[pre_discrete_index_[k]];
+  for (std::size_t k = 0; k < pre_discrete_.size(); ++k) {
+    const double value = mode.discrete[pre_discrete_index_[k]];
     changed = changed || pre_discrete_[k] != value;
     pre_discrete_[k] = value;
   }
@@ -217,71 +238,84 @@ bool EventLogic::remember_pre(const Transition& transition) {
 }
 
 bool EventLogic::run(const EventInput& input, Transition& transition) {
-  if (definitions_need_values_) before_ = transition;
+  if (nothing_discrete_) {
+    if (transition.reset.size() != transition.x.size()) fit_resets(transition);
+    return false;
+  }
+  return definitions_need_values_ ? run_with_values(input, transition) : iterate(input, transition, false);
+}
+
+/// Discrete equations that need values of the new mode may go round for ever with those of the old one.
+bool EventLogic::run_with_values(const EventInput& input, Transition& transition) {
+  before_ = transition;
+  settles_ = true;
   const bool acted = iterate(input, transition, false);
-  if (settles_ || !definitions_need_values_) return acted;
-  // Discrete equations that need values of the new mode may go round for ever with those of the old one.
+  if (settles_) return acted;
   std::swap(transition, before_);
   return iterate(input, transition, true);
 }
 
 /// `step_by_step`: returns before pre() changes, so that values and sides are found in between.
 bool EventLogic::iterate(const EventInput& input, Transition& transition, bool step_by_step) {
-  settles_ = true;
+  Mode& mode = transition.mode;
   t_ = input.t;
-  std::copy_n(transition.x.begin(), x_.size(), x_.begin());  // weights of surfaces may follow
-  std::copy_n(input.xp_before.begin(), xp_.size(), xp_.begin());
-  discrete_ = transition.mode.discrete;
-  locks_ = transition.mode.locks;
-  for (std::size_t k = 0; k < pre_variable_index_.size(); ++k) pre_x_[k] = input.x_before[pre_variable_index_[k]];
-  remember_pre(transition);
   phase_ = {0.0, 0.0};
-  transition.reset.resize(transition.x.size(), 0);
-  refresh_discrete_locks(transition.mode);
-  if (input.initial) {  // conditions that hold from the start have no edge, except those that ask for initial()
-    evaluate(conditions_, conditions_work_, transition.mode.conditions);
-    for (std::size_t k = 0; k < setup_.clauses.size(); ++k)
-      if (setup_.clauses[k].at_start) transition.mode.conditions[k] = 0.0;
+  inputs_[variables] = transition.x.data();
+  inputs_[derivatives] = input.xp_before.data();
+  inputs_[discretes] = mode.discrete.data();
+  inputs_[locks] = mode.locks.data();
+  for (std::size_t k = 0; k < pre_x_.size(); ++k) pre_x_[k] = input.x_before[pre_variable_index_[k]];
+  if (!pre_discrete_.empty()) remember_pre(mode);
+  resets_.clear();
+  if (transition.reset.size() != transition.x.size()) fit_resets(transition);
+  if (input.initial) {
+    if (!setup_.discrete_locks.empty()) refresh_discrete_locks(mode);
+    start_conditions(mode);
     phase_[0] = 1.0;
   }
   if (input.terminal) phase_[1] = 1.0;
 
   bool anything = false;
-  for (int round = 0; round < max_rounds; ++round) {
-    refresh_discrete_locks(transition.mode);
-    bool changed = update_definitions(transition);
-    changed = fire_clauses(transition) || changed;
-    const bool moved = take_transitions(transition);
-    std::copy_n(transition.x.begin(), x_.size(), x_.begin());
+  for (int round = 0; round < max_rounds; ++round) {  // few models have all of these
+    if (!setup_.discrete_locks.empty()) refresh_discrete_locks(mode);
+    bool changed = !setup_.definitions.empty() && update_definitions(mode);
+    if (!setup_.clauses.empty() && find_edges(mode)) changed = fire_clauses(transition) || changed;
+    const bool moved = !setup_.transitions.empty() && take_transitions(transition);
+    if (!resets_.empty()) take_resets(transition);
     if (moved) {  // guards that mean something in the new mode only must be looked at first
       transition.unfinished = true;
       return true;
     }
     // values before the event stay until all that depends on them has settled: then edge(b) has been seen by everybody
-    if (!changed && !remember_pre(transition)) {
+    const bool goes_on = changed || (!pre_discrete_.empty() && remember_pre(mode));
+    anything = anything || goes_on;
+    if (goes_on && transition.terminate) return true;
+    if (!goes_on || settles_at_once_) {
       if (input.initial || input.terminal) {  // the phase is over: clauses that waited for it fall back without acting
         phase_ = {0.0, 0.0};
-        evaluate(conditions_, conditions_work_, transition.mode.conditions);
+        evaluate(conditions_);
+        mode.conditions = conditions_.values;
       }
-      check_assertions(transition);
+      if (!setup_.assertions.empty()) check_assertions(transition);
       return anything;
     }
-    anything = true;
-    if (transition.terminate) return true;
     if (step_by_step && !changed) {
       transition.unfinished = true;
       return true;
     }
   }
+  report_cycle(transition);
+  return true;
+}
+
+void EventLogic::report_cycle(Transition& transition) {
   settles_ = false;
   transition.failed = true;
   transition.message = "the discrete equations do not settle within " + std::to_string(max_rounds) + " rounds at one instant";
-  if (!transition.fired.empty()) {
-    transition.message += "; the last to act were:";
-    const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
-    for (std::size_t k = first; k < transition.fired.size(); ++k) transition.message.append(" '").append(transition.fired[k]).append("'");
-  }
-  return true;
+  if (transition.fired.empty()) return;
+  transition.message += "; the last to act were:";
+  const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
+  for (std::size_t k = first; k < transition.fired.size(); ++k) transition.message.append(" '").append(transition.fired[k]).append("'");
 }
 
 }  // namespace saltus

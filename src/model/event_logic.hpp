@@ -5,6 +5,7 @@
 #include <saltus/model/model.hpp>
 #include <saltus/program/program.hpp>
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -37,6 +38,15 @@ class EventLogic {
   std::size_t clause_count() const { return setup_.clauses.size(); }
 
  private:
+  /// A program with its memory, and the values that it gave last.
+  struct Evaluation {
+    Program program;
+    Workspace work;
+    std::vector<double> values;
+
+    Evaluation() = default;
+    Evaluation(const std::vector<std::vector<Expr>>& inputs, const std::vector<Expr>& outputs, const ProgramOptions& options);
+  };
   struct Assignment {
     ModelData::Action::Kind kind;
     int target;  // index of the variable or discrete variable
@@ -44,37 +54,52 @@ class EventLogic {
   };
   struct ActionList {
     const std::vector<ModelData::Action>* source = nullptr;
-    Program program;  // made when the clause first acts
-    Workspace work;
+    Evaluation right_hand_sides;  // made when the clause first acts
     std::vector<Assignment> assignments;
   };
+  struct Reset {
+    int variable;
+    double value;
+  };
 
+  [[gnu::noinline]] bool run_with_values(const EventInput& input, Transition& transition);
   bool iterate(const EventInput& input, Transition& transition, bool step_by_step);
   void compile(ActionList& list) const;
-  void evaluate(const Program& program, Workspace& work, std::vector<double>& out);
+  void evaluate(Evaluation& evaluation) {
+    double* const out[] = {evaluation.values.data()};
+    evaluation.program(inputs_, out, evaluation.work);
+  }
   void refresh_discrete_locks(Mode& mode);
-  bool apply(ActionList& actions, Transition& transition);
+  void start_conditions(Mode& mode);
+  inline void apply(ActionList& actions, Transition& transition);
+  inline bool find_edges(Mode& mode);
   bool fire_clauses(Transition& transition);
   bool take_transitions(Transition& transition);
-  bool update_definitions(Transition& transition);
+  inline void take_resets(Transition& transition);
+  bool update_definitions(Mode& mode);
   void check_assertions(Transition& transition);
   /// Takes the discrete values as those before the next iteration. Returns whether one of them is new.
-  bool remember_pre(const Transition& transition);
+  bool remember_pre(const Mode& mode);
+  void report_cycle(Transition& transition);
 
   Setup setup_;
   ProgramOptions options_;
   std::unordered_map<NodeId, int> variable_index_, discrete_index_;
-  Program conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_;
-  Workspace conditions_work_, transition_work_, assertions_work_, definitions_work_, relations_work_;
+  Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_;
   std::vector<ActionList> clause_actions_, transition_actions_;
   std::vector<std::string> transition_names_;
   std::vector<int> definition_target_;
   std::vector<int> pre_variable_index_, pre_discrete_index_;
-  // current values, as the programs see them
+  // What the programs see. Variables, discrete values and locks are the transition's own; resets wait for the end of the round.
+  std::array<const double*, 9> inputs_{};
   double t_ = 0.0;
-  std::vector<double> x_, xp_, discrete_, locks_, pre_x_, pre_discrete_, phase_, truth_, values_;
+  std::array<double, 2> phase_{};  // initial(), terminal()
+  std::vector<double> pre_x_, pre_discrete_;
+  std::vector<Reset> resets_;             // of this round
+  bool nothing_discrete_ = false;         // events are the business of guards alone
+  bool settles_at_once_ = false;          // nothing that a round changes is looked at in the next one
   bool definitions_need_values_ = false;  // of variables, which change with the mode
-  bool settles_ = true;                   // the last iteration
+  bool settles_ = true;                   // the last iteration; looked at if definitions need values
   Transition before_;                     // what run() was given
 };
 

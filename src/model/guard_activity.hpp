@@ -27,6 +27,11 @@ class GuardActivity {
 
   /// Whether the guard can influence anything in the mode.
   bool active(int guard, const Mode& mode) const { return asked(region_of_guard_[static_cast<std::size_t>(guard)], mode); }
+  /// Whether it can in every mode.
+  bool always(int guard) const {
+    const int region = region_of_guard_[static_cast<std::size_t>(guard)];
+    return region == everywhere || region == too_deep;
+  }
   /// Guards that matter for some values of locks and discrete variables only, increasing.
   const std::vector<int>& changing() const { return changing_; }
 

@@ -17,6 +17,8 @@ class LinearGuards {
   LinearGuards(const Expr& time, std::span<const Expr> variables, std::span<const Expr> guards, const std::vector<Expr>& data,
                const std::vector<Expr>& locks, const ProgramOptions& options);
 
+  /// Whether coefficients depend on data or locks.
+  bool change() const { return !places_.empty(); }
   /// Their coefficients for these values.
   std::span<const LinearGuard> at(std::span<const double> data, std::span<const double> locks);
 

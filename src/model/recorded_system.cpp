@@ -3,14 +3,18 @@
 #include <saltus/model/recorded_system.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <unordered_map>
 
 #include "model/differentiated_system.hpp"
+#include "model/explicit_form.hpp"
 #include "model/linear_guards.hpp"
-#include "model/lock_structure.hpp"
+#include "model/locked_jacobians.hpp"
 #include "model/projection.hpp"
+#include "model/same_bits.hpp"
 #include "model/stage_program.hpp"
 #include "model/staged_solution.hpp"
 
@@ -24,42 +28,22 @@ bool depends_on_kind(std::span<const Expr> f, std::initializer_list<SymbolKind> 
   return std::any_of(kinds.begin(), kinds.end(), [&](SymbolKind kind) { return !symbols_of(f, kind).empty(); });
 }
 
-/// A Jacobian as the programs compute it: all places that can be non-zero for some locks, by columns.
-struct JacobianEntries {
-  std::vector<std::pair<int, int>> places;
-  std::vector<Expr> values;
-
-  JacobianEntries() = default;
-  explicit JacobianEntries(SparseExprMatrix m) {
-    m.sort_by_columns();
-    places = m.places();
-    values = m.values();
-  }
-};
+[[noreturn]] void refuse_values(const char* function) {
+  throw UsageError(std::string("RecordedSystem::") + function + ": wrong number of values");
+}
 
 }  // namespace
 
 struct RecordedSystem::Impl {
-  /// What depends on the structural locks.
-  struct LockedStructure {
-    Structure structure;
-    std::vector<int> keep_x, keep_xp;  // entries of the full Jacobians that remain
-  };
-
   RecordedEquations eq;
   std::vector<Expr> xp;
   ProgramOptions options;
   std::vector<double> data, locks;
-  bool explicit_ode = false;
-  std::vector<Expr> f;             // right-hand sides if explicit
-  std::vector<Expr> coefficients;  // of the derivatives, where they depend on data
-  JacobianEntries jx, jxp;
-  LockStructure zeros_x, zeros_xp;
-  std::vector<int> discrete_data;           // places in eq.data of discrete variables, which can decide the structure as locks do
-  std::vector<int> structural_switches;     // places in switch_values()
-  std::vector<int> structural_locks;        // those of them that are locks
-  std::map<std::vector<double>, LockedStructure> structures;
-  const LockedStructure* current = nullptr;
+  double time = 0.0;
+  std::array<const double*, 5> program_inputs{};  // time, x, x', data, locks
+  ExplicitForm explicit_form;
+  LockedJacobians jacobians;
+  const LockedJacobians::Locked* current = nullptr;
   Structure common;  // flags that do not depend on locks
 
   // Programs are made when first needed: an explicit method never asks for a Jacobian.
@@ -76,12 +60,13 @@ struct RecordedSystem::Impl {
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
+  std::optional<std::span<const LinearGuard>> linear_now;  // for these data and locks, once asked for
   std::vector<std::unique_ptr<StageProgram>> stage_programs;
   struct Differentiated {
     std::unique_ptr<System> system;
     std::int64_t last_asked = 0;
   };
-  std::map<std::pair<const LockedStructure*, std::vector<int>>, Differentiated> differentiated_systems;  // by structure and plan
+  std::map<std::pair<const LockedJacobians::Locked*, std::vector<int>>, Differentiated> differentiated_systems;  // by structure and plan
   std::int64_t times_asked = 0;
 
   Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
@@ -91,37 +76,25 @@ struct RecordedSystem::Impl {
     if (!graph) throw UsageError("RecordedSystem: there are no variables");
     if (!eq.time.is_symbol()) eq.time = Expr(graph, graph->symbol("time", SymbolKind::time));
     for (const Expr& x : eq.variables) xp.push_back(der(x));
-    find_explicit_form();
-    jx = JacobianEntries(saltus::jacobian(eq.equations, eq.variables));
-    jxp = JacobianEntries(saltus::jacobian(eq.equations, xp));
-    std::vector<Expr> switches = eq.locks;
-    for (std::size_t k = 0; k < eq.data.size(); ++k)
-      if (depends_on_kind({&eq.data[k], 1}, {SymbolKind::discrete})) {
-        discrete_data.push_back(static_cast<int>(k));
-        switches.push_back(eq.data[k]);
-      }
-    zeros_x = LockStructure(jx.values, switches);
-    zeros_xp = LockStructure(jxp.values, switches);
-    std::set_union(zeros_x.structural_locks().begin(), zeros_x.structural_locks().end(), zeros_xp.structural_locks().begin(),
-                   zeros_xp.structural_locks().end(), std::back_inserter(structural_switches));
-    for (const int k : structural_switches)
-      if (k < static_cast<int>(eq.locks.size())) structural_locks.push_back(k);
+    explicit_form = ExplicitForm(eq, xp, data);
+    jacobians = LockedJacobians(eq, xp);
     common.variables = static_cast<int>(eq.variables.size());
     common.equations = static_cast<int>(eq.equations.size());
     common.guards = static_cast<int>(eq.guards.size());
-    common.explicit_ode = explicit_ode;
-    common.guards_read_xp = !explicit_ode && depends_on_kind(eq.guards, {SymbolKind::derivative});
+    common.explicit_ode = explicit_form.found();
+    common.guards_read_xp = !common.explicit_ode && depends_on_kind(eq.guards, {SymbolKind::derivative});
     find_guard_variables();
-    std::vector<Expr> all = jx.values;
-    all.insert(all.end(), jxp.values.begin(), jxp.values.end());
+    std::vector<Expr> all = jacobians.Fx();
+    all.insert(all.end(), jacobians.Fxp().begin(), jacobians.Fxp().end());
     common.linear = !depends_on_kind(all, {SymbolKind::variable, SymbolKind::derivative});
     common.constant_jacobian = common.linear && !depends_on_kind(all, {SymbolKind::time});
     common.constant_mass =
-        !depends_on_kind(jxp.values, {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time});
+        !depends_on_kind(jacobians.Fxp(), {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time});
     common.taylor = common.differentiable = !uses_external();
-    full_x.resize(jx.values.size());
-    full_xp.resize(jxp.values.size());
+    full_x.resize(jacobians.Fx().size());
+    full_xp.resize(jacobians.Fxp().size());
     scaled.resize(eq.variables.size());
+    program_inputs = {&time, nullptr, nullptr, data.data(), locks.data()};
     select_structure();
   }
 
@@ -162,108 +135,19 @@ struct RecordedSystem::Impl {
     return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return graph->node(id).op == Op::external; });
   }
 
-  // If every equation determines one derivative, c x_j' = rest with c constant or a function of data, the system is put into the
-  // form 0 = x_j' - rest/c, in the order of the variables.
-  void find_explicit_form() {
-    const std::size_t n = eq.variables.size();
-    if (eq.equations.size() != n) return;
-    const SparseExprMatrix m = saltus::jacobian(eq.equations, xp);
-    if (m.entries.size() != n) return;
-    std::vector<int> equation_of(n, -1);
-    std::vector<char> taken(n, 0);
-    std::vector<Expr> coefficient(n);
-    for (const auto& entry : m.entries) {
-      const bool fixed = !depends_on_kind(std::span(&entry.value, 1),
-                                          {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time}) &&
-                         locks_of(std::span(&entry.value, 1)).empty();
-      if (!fixed || equation_of[entry.column] >= 0 || taken[entry.row]) return;
-      equation_of[entry.column] = entry.row;
-      taken[entry.row] = 1;
-      coefficient[entry.column] = entry.value;
-    }
-    for (const Expr& c : coefficient)
-      if (!c.is_constant()) coefficients.push_back(c);
-    if (!coefficients_nonzero()) {
-      coefficients.clear();
-      return;
-    }
-    std::vector<std::pair<Expr, Expr>> without, with;
-    for (const Expr& lock : eq.locks) {  // locks stay as they are, also those with derivatives inside
-      without.emplace_back(lock, lock);
-      with.emplace_back(lock, lock);
-    }
-    for (const Expr& d : xp) without.emplace_back(d, Expr(0.0));
-    const std::vector<Expr> rest = substitute(eq.equations, without);
-    std::vector<std::string> names;
-    for (std::size_t j = 0; j < n; ++j) {
-      f.push_back(-rest[equation_of[j]] / coefficient[j]);
-      if (!eq.equation_names.empty()) names.push_back(eq.equation_names[equation_of[j]]);
-    }
-    explicit_ode = true;
-    eq.equation_names = names;
-    for (std::size_t j = 0; j < n; ++j) {
-      eq.equations[j] = xp[j] - f[j];
-      with.emplace_back(xp[j], f[j]);
-    }
-    eq.guards = substitute(eq.guards, with);
-  }
-
-  bool coefficients_nonzero() const {
-    if (coefficients.empty()) return true;
-    const Program p(Groups{eq.data}, Groups{coefficients}, {.backend = Backend::interpreter});
-    Workspace w = p.workspace();
-    std::vector<double> values(coefficients.size());
-    const double* in[] = {data.data()};
-    double* const out[] = {values.data()};
-    p(in, out, w);
-    return std::all_of(values.begin(), values.end(), [](double v) { return v != 0.0 && std::isfinite(v); });
-  }
-
-  /// The values of the locks, then those of the discrete variables.
-  std::vector<double> switch_values() const {
-    std::vector<double> values = locks;
-    for (const int k : discrete_data) values.push_back(data[static_cast<std::size_t>(k)]);
-    return values;
-  }
-
-  bool discrete_decides() const {
-    return !structural_switches.empty() && structural_switches.back() >= static_cast<int>(locks.size());
-  }
-
-  void select_structure() {
-    const std::vector<double> values = switch_values();
-    std::vector<double> key;
-    for (const int k : structural_switches) key.push_back(values[static_cast<std::size_t>(k)]);
-    const auto [it, fresh] = structures.try_emplace(std::move(key));
-    current = &it->second;
-    if (!fresh) return;
-    LockedStructure& s = it->second;
-    s.structure = common;
-    const auto reduce = [&](const JacobianEntries& entries, const LockStructure& zeros, SparsePattern& pattern,
-                            std::vector<int>& keep) {
-      const std::vector<char> vanishing = zeros.vanishing(values);
-      std::vector<std::pair<int, int>> places;
-      for (std::size_t k = 0; k < entries.values.size(); ++k)
-        if (vanishing.empty() || !vanishing[k]) {
-          keep.push_back(static_cast<int>(k));
-          places.push_back(entries.places[k]);
-        }
-      pattern = make_pattern(common.equations, common.variables, places);
-    };
-    reduce(jx, zeros_x, s.structure.state_pattern, s.keep_x);
-    reduce(jxp, zeros_xp, s.structure.derivative_pattern, s.keep_xp);
-  }
+  void select_structure() { current = &jacobians.select(common, data, locks); }
+  const std::vector<Expr>& f() const { return explicit_form.right_hand_sides(); }
 
   // Larger modes gain little from it, and their code would outgrow the caches.
   StageEvaluator* stages(const RungeKuttaStages& method) {
     constexpr std::size_t limit = 2000;
-    if (!explicit_ode || !common.taylor || method.stages < 3) return nullptr;  // external functions are not copied
-    make(rhs_program, rhs_work, false, {&f});
-    const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f.size();
+    if (!common.explicit_ode || !common.taylor || method.stages < 3) return nullptr;  // external functions are not copied
+    make(rhs_program, rhs_work, false, {&f()});
+    const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f().size();
     if (rhs_program.backend() != Backend::native || operations * static_cast<std::size_t>(method.stages) > limit) return nullptr;
     for (const auto& made : stage_programs)
       if (made->made_for(method)) return made.get();
-    stage_programs.push_back(std::make_unique<StageProgram>(method, eq.time, eq.variables, f, eq.data, eq.locks, data, locks, options));
+    stage_programs.push_back(std::make_unique<StageProgram>(method, eq.time, eq.variables, f(), eq.data, eq.locks, data, locks, options));
     return stage_programs.back().get();
   }
 
@@ -290,8 +174,30 @@ struct RecordedSystem::Impl {
 
   void run(const Program& program, Workspace& work, double t, std::span<const double> x, const double* derivative,
            std::span<double* const> out) {
-    const double* in[] = {&t, x.data(), derivative, data.data(), locks.data()};
-    program(in, out, work);
+    time = t;
+    program_inputs[1] = x.data();
+    program_inputs[2] = derivative;
+    program(program_inputs, out, work);
+  }
+
+  // The first calls of what is called most often, apart from all the others.
+  [[gnu::noinline]] void first_rhs(RecordedSystem& self, double t, std::span<const double> x, std::span<double> derivative) {
+    if (!common.explicit_ode) return self.System::rhs(t, x, derivative);
+    make(rhs_program, rhs_work, false, {&f()});
+    self.rhs(t, x, derivative);
+  }
+
+  [[gnu::noinline]] void first_guards(RecordedSystem& self, double t, std::span<const double> x, std::span<const double> derivative,
+                                      std::span<double> g) {
+    if (eq.guards.empty()) return;
+    make(guard_program, guard_work, !common.explicit_ode, {&eq.guards});
+    self.guards(t, x, derivative, g);
+  }
+
+  /// Data or locks have changed.
+  void forget() {
+    if (staged) staged->forget();
+    if (!linear_guards || linear_guards->change()) linear_now.reset();
   }
 
   void make(TaylorProgram& program, TaylorWorkspace& work, bool with_derivatives, Outputs outputs) {
@@ -314,15 +220,22 @@ struct RecordedSystem::Impl {
   SolutionProgram& solution_program(int order) {
     const auto [it, fresh] = solution_programs.try_emplace(order);
     constexpr std::size_t limit = 5000;
-    make(rhs_series, rhs_taylor, false, {&f});
-    make(rhs_program, rhs_work, false, {&f});
+    make(rhs_series, rhs_taylor, false, {&f()});
+    make(rhs_program, rhs_work, false, {&f()});
     if (!fresh || rhs_program.backend() != Backend::native || rhs_series.operations(order) > limit) return it->second;
-    const auto series = solution_taylor_expressions(eq.time, eq.variables, f, order);
+    const auto series = solution_taylor_expressions(eq.time, eq.variables, f(), order);
     std::vector<Expr> coefficients_in_order;
     for (std::size_t k = 1; k <= static_cast<std::size_t>(order); ++k)
       for (const auto& row : series) coefficients_in_order.push_back(row[k]);
     make(it->second.program, it->second.work, false, {&coefficients_in_order});
     return it->second;
+  }
+
+  [[gnu::noinline]] std::span<const LinearGuard> find_linear_guards() {
+    if (eq.guards.empty() || !common.taylor) return {};  // no derivatives of external functions
+    if (!linear_guards) linear_guards = std::make_unique<LinearGuards>(eq.time, eq.variables, eq.guards, eq.data, eq.locks, options);
+    linear_now = linear_guards->at(data, locks);
+    return *linear_now;
   }
 
   /// Coefficient k of x and x' from X = (x_[0], x_[1], …).
@@ -343,29 +256,31 @@ RecordedSystem::RecordedSystem(RecordedSystem&&) noexcept = default;
 RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 
 void RecordedSystem::set_data(std::span<const double> data) {
-  if (data.size() != impl_->data.size()) throw UsageError("RecordedSystem::set_data: wrong number of values");
-  if (impl_->staged) impl_->staged->forget();
+  if (data.size() != impl_->data.size()) refuse_values("set_data");
   std::copy(data.begin(), data.end(), impl_->data.begin());
-  if (impl_->discrete_decides()) impl_->select_structure();
-  if (!impl_->coefficients.empty() && !impl_->coefficients_nonzero())
+  impl_->forget();
+  if (impl_->jacobians.discrete_decides()) impl_->select_structure();
+  if (!impl_->explicit_form.possible(impl_->eq, impl_->data))
     throw UsageError("a parameter makes the coefficient of a derivative zero, which changes the index of the system: "
                      "give this value when the system is built");
 }
 
 void RecordedSystem::set_locks(std::span<const double> locks) {
-  if (locks.size() != impl_->locks.size()) throw UsageError("RecordedSystem::set_locks: wrong number of values");
+  if (locks.size() != impl_->locks.size()) refuse_values("set_locks");
+  Impl& m = *impl_;
+  if (same_bits(locks, m.locks)) return;
   bool structural = false;
-  if (impl_->staged) impl_->staged->forget();
-  for (const int k : impl_->structural_locks) structural = structural || locks[k] != impl_->locks[k];
-  std::copy(locks.begin(), locks.end(), impl_->locks.begin());
-  if (structural) impl_->select_structure();
+  for (const int k : m.jacobians.structural_locks()) structural = structural || locks[k] != m.locks[k];
+  for (std::size_t k = 0; k < locks.size(); ++k) m.locks[k] = locks[k];
+  m.forget();
+  if (structural) m.select_structure();
 }
 
 std::span<const double> RecordedSystem::data() const { return impl_->data; }
 std::span<const double> RecordedSystem::locks() const { return impl_->locks; }
-const std::vector<int>& RecordedSystem::structural_locks() const { return impl_->structural_locks; }
+const std::vector<int>& RecordedSystem::structural_locks() const { return impl_->jacobians.structural_locks(); }
 const RecordedEquations& RecordedSystem::equations() const { return impl_->eq; }
-const std::vector<Expr>& RecordedSystem::right_hand_sides() const { return impl_->f; }
+const std::vector<Expr>& RecordedSystem::right_hand_sides() const { return impl_->f(); }
 const Program& RecordedSystem::residual_program() const {
   impl_->make(impl_->residual_program, impl_->residual_work, true, {&impl_->eq.equations});
   return impl_->residual_program;
@@ -385,8 +300,7 @@ void RecordedSystem::residual(double t, std::span<const double> x, std::span<con
 }
 
 void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
-  if (!impl_->explicit_ode) return System::rhs(t, x, xp);
-  impl_->make(impl_->rhs_program, impl_->rhs_work, false, {&impl_->f});
+  if (impl_->rhs_program.empty()) return impl_->first_rhs(*this, t, x, xp);
   double* const out[] = {xp.data()};
   impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
 }
@@ -404,12 +318,7 @@ System* RecordedSystem::differentiated(const DerivativePlan& plan) {
     m.differentiated_systems.erase(std::min_element(m.differentiated_systems.begin(), m.differentiated_systems.end(),
                                                     [](const auto& a, const auto& b) { return a.second.last_asked < b.second.last_asked; }));
   std::vector<char> fixed_data(m.data.size(), 0), fixed_locks(m.locks.size(), 0);  // those that decide the structure
-  for (const int k : m.structural_switches) {
-    if (k < static_cast<int>(m.locks.size()))
-      fixed_locks[static_cast<std::size_t>(k)] = 1;
-    else
-      fixed_data[static_cast<std::size_t>(m.discrete_data[static_cast<std::size_t>(k) - m.locks.size()])] = 1;
-  }
+  m.jacobians.mark_structural(fixed_data, fixed_locks);
   made.system = make_differentiated_system({m.current->structure, m.eq, m.data, m.locks, fixed_data, fixed_locks, m.options}, plan);
   return made.system.get();
 }
@@ -419,7 +328,7 @@ StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) { return 
 void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                               std::span<double> Fxp) {
   Impl& m = *impl_;
-  m.make(m.jacobian_program, m.jacobian_work, true, {&m.jx.values, &m.jxp.values});
+  m.make(m.jacobian_program, m.jacobian_work, true, {&m.jacobians.Fx(), &m.jacobians.Fxp()});
   double* const out[] = {m.full_x.data(), m.full_xp.data()};
   m.run(m.jacobian_program, m.jacobian_work, t, x, xp.data(), out);
   for (std::size_t k = 0; k < m.current->keep_x.size(); ++k) Fx[k] = m.full_x[m.current->keep_x[k]];
@@ -454,7 +363,7 @@ void RecordedSystem::taylor_jacobian(double t, int level, std::span<const double
                                      std::span<double> Fx, std::span<double> Fxp) {
   Impl& m = *impl_;
   if (!m.common.taylor) return System::taylor_jacobian(t, level, X, F, Fx, Fxp);
-  m.make(m.jacobian_series, m.jacobian_taylor, true, {&m.eq.equations, &m.jx.values, &m.jxp.values});
+  m.make(m.jacobian_series, m.jacobian_taylor, true, {&m.eq.equations, &m.jacobians.Fx(), &m.jacobians.Fxp()});
   const std::size_t rows = m.eq.equations.size();
   const auto &keep_x = m.current->keep_x, &keep_xp = m.current->keep_xp;
   m.start(m.jacobian_taylor, t, level);
@@ -472,7 +381,7 @@ void RecordedSystem::taylor_jacobian(double t, int level, std::span<const double
 
 void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
   Impl& m = *impl_;
-  if (!m.common.taylor || !m.explicit_ode) return System::solution_taylor(t, order, X);
+  if (!m.common.taylor || !m.common.explicit_ode) return System::solution_taylor(t, order, X);
   const std::size_t n = m.eq.variables.size();
   if (auto& recorded = m.solution_program(order); !recorded.program.empty()) {
     double* const out[] = {X.data() + n};
@@ -524,30 +433,24 @@ bool RecordedSystem::project(double t, std::span<double> x) {
 }
 
 void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
-  Impl& m = *impl_;
-  if (m.eq.guards.empty()) return;
-  m.make(m.guard_program, m.guard_work, !m.explicit_ode, {&m.eq.guards});
+  if (impl_->guard_program.empty()) return impl_->first_guards(*this, t, x, xp, g);
   double* const out[] = {g.data()};
-  m.run(m.guard_program, m.guard_work, t, x, xp.data(), out);
+  impl_->run(impl_->guard_program, impl_->guard_work, t, x, xp.data(), out);
 }
 
 std::span<const LinearGuard> RecordedSystem::linear_guards() {
-  Impl& m = *impl_;
-  if (m.eq.guards.empty() || !m.common.taylor) return {};  // no derivatives of external functions
-  if (!m.linear_guards)
-    m.linear_guards = std::make_unique<LinearGuards>(m.eq.time, m.eq.variables, m.eq.guards, m.eq.data, m.eq.locks, m.options);
-  return m.linear_guards->at(m.data, m.locks);
+  return impl_->linear_now ? *impl_->linear_now : impl_->find_linear_guards();
 }
 
 void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {
   Impl& m = *impl_;
   if (m.eq.guards.empty()) return;
   if (!m.common.taylor) return System::guards_taylor(t, order, X, G);
-  m.make(m.guard_series, m.guard_taylor, !m.explicit_ode, {&m.eq.guards});
+  m.make(m.guard_series, m.guard_taylor, !m.common.explicit_ode, {&m.eq.guards});
   const std::size_t count = m.eq.guards.size();
   m.start(m.guard_taylor, t, order);
   for (int k = 0; k <= order; ++k) {
-    m.set_state(m.guard_taylor, k, X, !m.explicit_ode);
+    m.set_state(m.guard_taylor, k, X, !m.common.explicit_ode);
     m.guard_taylor.advance(k);
     m.guard_taylor.get(0, k, G.subspan(static_cast<std::size_t>(k) * count, count));
   }

@@ -114,8 +114,6 @@ void run(const Tape& tape, T* const frame) {
   static_assert(sizeof labels / sizeof labels[0] == opcode_count);
   const Instruction* i = tape.code.data();
   const Instruction* const end = i + tape.code.size();
-  const std::uint32_t scratch = tape.first_temporary() + tape.temporaries;
-
   if (i == end) return;
   goto* labels[static_cast<int>(i->op)];
   // Each instruction ends with its own jump, so that the branch predictor learns which follows which.
@@ -175,7 +173,7 @@ l_not:
   SALTUS_NEXT;
 l_select: frame[i->result] = O::select(frame[i->a], frame[i->b], frame[i->c]); SALTUS_NEXT;
 l_external:
-  call_with_frame<Isa>(tape.calls[i->a], frame, scratch);
+  call_with_frame<Isa>(tape.calls[i->a], frame, tape.first_temporary() + tape.temporaries);
   SALTUS_NEXT;
 #undef SALTUS_UNARY
 #undef SALTUS_NEXT

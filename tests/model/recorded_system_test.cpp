@@ -93,6 +93,48 @@ TEST_F(RecordedSystemTest, KnowsWhichVariablesItsGuardsRead) {
   EXPECT_EQ(s.structure().guard_variables, (std::vector{0, 2}));
 }
 
+TEST_F(RecordedSystemTest, LinearGuardsFollowDataAndLocks) {
+  const Expr lock = (x > 1.0).expr();
+  RecordedSystem s({.time = t, .variables = {x, y}, .equations = {der(x) - y, der(y) + x}, .data = {p}, .locks = {lock},
+                    .guards = {p * x + 3.0 * t - 2.0, x * y, y - lock}},
+                   {4.0}, {0.0});
+  const auto check = [&](double data, double locked) {
+    for (int again = 0; again < 2; ++again) {
+      const auto linear = s.linear_guards();
+      ASSERT_EQ(linear.size(), 2u);  // x y is not
+      EXPECT_EQ(linear[0].guard, 0);
+      EXPECT_EQ(linear[0].constant, -2.0);
+      EXPECT_EQ(linear[0].time, 3.0);
+      EXPECT_EQ(linear[0].coefficients, std::vector{data});
+      EXPECT_EQ(linear[1].guard, 2);
+      EXPECT_EQ(linear[1].constant, -locked);
+    }
+  };
+  check(4.0, 0.0);
+  s.set_data(std::vector{5.0});
+  check(5.0, 0.0);
+  s.set_locks(std::vector{1.0});
+  check(5.0, 1.0);
+  s.set_locks(std::vector{1.0});
+  RecordedSystem moved = std::move(s);
+  s = std::move(moved);
+  check(5.0, 1.0);
+  s.set_locks(std::vector{0.0});
+  s.set_data(std::vector{-1.0});
+  check(-1.0, 0.0);
+  EXPECT_THROW(s.set_locks(std::vector{0.0, 1.0}), UsageError);
+  EXPECT_THROW(s.set_data(std::vector<double>{}), UsageError);
+  check(-1.0, 0.0);
+}
+
+TEST_F(RecordedSystemTest, OnlyExplicitSystemsHaveRightHandSides) {
+  RecordedSystem s({.time = t, .variables = {x, y}, .equations = {der(x) - y, y - x}});
+  double xp[2];
+  for (int again = 0; again < 2; ++again) EXPECT_THROW(s.rhs(0.0, std::vector{1.0, 2.0}, xp), UsageError);
+  EXPECT_TRUE(s.linear_guards().empty());
+  s.guards(0.0, std::vector{1.0, 2.0}, std::vector{0.0, 0.0}, {});
+}
+
 TEST_F(RecordedSystemTest, AZeroCoefficientMeansNoExplicitForm) {
   RecordedSystem s({.time = t, .variables = {x}, .equations = {p * der(x) - x}, .data = {p}}, {0.0});
   EXPECT_FALSE(s.structure().explicit_ode);

@@ -1,0 +1,74 @@
+#include "model/explicit_form.hpp"
+
+#include <saltus/expr/derivative.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+namespace {
+
+/// Whether nothing but data occurs in an expression.
+bool is_fixed(const Expr& e) {
+  const std::span<const Expr> one(&e, 1);
+  for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time})
+    if (!symbols_of(one, kind).empty()) return false;
+  return locks_of(one).empty();
+}
+
+}  // namespace
+
+ExplicitForm::ExplicitForm(RecordedEquations& eq, const std::vector<Expr>& derivatives, std::span<const double> data) {
+  const std::size_t n = eq.variables.size();
+  if (eq.equations.size() != n) return;
+  const SparseExprMatrix m = jacobian(eq.equations, derivatives);
+  if (m.entries.size() != n) return;
+  std::vector<int> equation_of(n, -1);
+  std::vector<char> taken(n, 0);
+  std::vector<Expr> coefficient(n);
+  for (const auto& entry : m.entries) {
+    if (!is_fixed(entry.value) || equation_of[entry.column] >= 0 || taken[entry.row]) return;
+    equation_of[entry.column] = entry.row;
+    taken[entry.row] = 1;
+    coefficient[entry.column] = entry.value;
+  }
+  for (const Expr& c : coefficient)
+    if (!c.is_constant()) coefficients_.push_back(c);
+  if (!possible(eq, data)) {
+    coefficients_.clear();
+    return;
+  }
+  std::vector<std::pair<Expr, Expr>> without, with;
+  for (const Expr& lock : eq.locks) {  // locks stay as they are, also those with derivatives inside
+    without.emplace_back(lock, lock);
+    with.emplace_back(lock, lock);
+  }
+  for (const Expr& d : derivatives) without.emplace_back(d, Expr(0.0));
+  const std::vector<Expr> rest = substitute(eq.equations, without);
+  std::vector<std::string> names;
+  for (std::size_t j = 0; j < n; ++j) {
+    f_.push_back(-rest[equation_of[j]] / coefficient[j]);
+    if (!eq.equation_names.empty()) names.push_back(eq.equation_names[equation_of[j]]);
+  }
+  found_ = true;
+  eq.equation_names = names;
+  for (std::size_t j = 0; j < n; ++j) {
+    eq.equations[j] = derivatives[j] - f_[j];
+    with.emplace_back(derivatives[j], f_[j]);
+  }
+  eq.guards = substitute(eq.guards, with);
+}
+
+bool ExplicitForm::coefficients_nonzero(const RecordedEquations& eq, std::span<const double> data) const {
+  using Groups = std::vector<std::vector<Expr>>;
+  const Program p(Groups{eq.data}, Groups{coefficients_}, {.backend = Backend::interpreter});
+  Workspace w = p.workspace();
+  std::vector<double> values(coefficients_.size());
+  const double* in[] = {data.data()};
+  double* const out[] = {values.data()};
+  p(in, out, w);
+  return std::all_of(values.begin(), values.end(), [](double v) { return v != 0.0 && std::isfinite(v); });
+}
+
+}  // namespace saltus

@@ -1,0 +1,180 @@
+#include "model/model_guards.hpp"
+
+#include <saltus/expr/derivative.hpp>
+#include <saltus/expr/print.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+
+namespace {
+
+bool is_continuous(const Expr& g) {
+  for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative})
+    if (!symbols_of(std::span(&g, 1), kind).empty()) return true;
+  return false;
+}
+
+}  // namespace
+
+ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& equations,
+                         const std::vector<Expr>& outputs) {
+  std::vector<Expr> shared;
+  for (const auto& c : logic.clauses) shared.push_back(c.condition.expr());
+  for (const auto& d : logic.definitions) shared.push_back(d.value);
+  for (const auto& a : logic.assertions) shared.push_back(a.condition.expr());
+  shared.insert(shared.end(), outputs.begin(), outputs.end());
+  std::vector<std::vector<Expr>> by_mode(equations.size(), shared);
+  for (std::size_t mode = 0; mode < equations.size(); ++mode) {
+    by_mode[mode].insert(by_mode[mode].end(), equations[mode].begin(), equations[mode].end());
+    if (!model.modes.empty())
+      for (const std::size_t t : model.modes[mode].transitions) by_mode[mode].push_back(logic.transitions[t].condition.expr());
+  }
+  std::vector<Expr> everything;
+  for (const auto& list : by_mode) everything.insert(everything.end(), list.begin(), list.end());
+  locks_ = locks_of(everything);
+  const GuardsOfLocks guards_of_lock = find_guards(model);
+  find_activity(logic, by_mode);
+  locate(model, logic, guards_of_lock);
+}
+
+ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model) {
+  std::unordered_map<NodeId, int> guard_of_function;
+  GuardsOfLocks guards_of_lock(locks_.size());
+  for (std::size_t k = 0; k < locks_.size(); ++k) {
+    const Expr g = switching_function(locks_[k]);
+    if (!is_continuous(g)) continue;
+    const Op op = model.graph->node(locks_[k].id()).op;
+    if (op == Op::floor) {
+      for (const Kind kind : {Kind::rounding_low, Kind::rounding_high}) {
+        guards_of_lock[k].push_back(static_cast<int>(guards_.size()));
+        const bool low = kind == Kind::rounding_low;
+        guards_.push_back({kind, low ? g - locks_[k] : locks_[k] + 1.0 - g, {static_cast<int>(k)}, true});
+        info_.push_back({to_string(g) + (low ? " falls below an integer" : " reaches an integer"), {}, false});
+      }
+      continue;
+    }
+    const auto [it, fresh] = guard_of_function.emplace(g.id(), static_cast<int>(guards_.size()));
+    if (fresh) {
+      guards_.push_back({Kind::relation, g, {}, false});
+      const auto named = std::find_if(model.guard_names.begin(), model.guard_names.end(),
+                                      [&](const auto& given) { return given.first.same(locks_[k]); });
+      info_.push_back({named != model.guard_names.end() ? named->second : to_string(BoolExpr(locks_[k])), {}, false});
+    }
+    guards_[it->second].locks.push_back(static_cast<int>(k));
+    guards_[it->second].weak = guards_[it->second].weak || op == Op::nonnegative;
+    guards_of_lock[k].push_back(it->second);
+  }
+  for (const auto& list : guards_of_lock) guard_of_lock_.push_back(list.empty() ? -1 : list.front());
+  return guards_of_lock;
+}
+
+void ModelGuards::find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked) {
+  std::vector<std::vector<int>> guard_locks;
+  for (const Guard& g : guards_) guard_locks.push_back(g.locks);
+  for (const auto& roots : asked) {
+    const GuardActivity& which =
+        activity_.emplace_back(GuardActivity::Setup{roots, locks_, logic.discretes, logic.pre_discretes, guard_locks});
+    some_dormant_ = some_dormant_ || !which.changing().empty();
+    std::vector<int>& table = side_lock_.emplace_back();
+    for (std::size_t k = 0; k < guards_.size(); ++k) {
+      const int lock = guards_[k].kind == Kind::relation ? guards_[k].locks.front() : rounding;
+      table.push_back(which.always(static_cast<int>(k)) ? lock : varies);
+    }
+  }
+}
+
+/// Guards take the source line of the first clause, transition or equation in which they occur.
+void ModelGuards::locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock) {
+  std::unordered_map<NodeId, int> lock_index;
+  for (std::size_t k = 0; k < locks_.size(); ++k) lock_index[locks_[k].id()] = static_cast<int>(k);
+  const auto locate = [&](const Expr& e, const SourceLocation& where) {
+    if (!where.known()) return;
+    for (const Expr& lock : locks_of(std::span(&e, 1)))
+      if (const auto it = lock_index.find(lock.id()); it != lock_index.end())
+        for (const int g : guards_of_lock[it->second])
+          if (!info_[g].where.known()) info_[g].where = where;
+  };
+  for (const auto& c : logic.clauses) locate(c.condition.expr(), c.where);
+  for (const auto& c : logic.clauses)
+    if (c.touches)
+      for (const Expr& lock : locks_of(std::span(&c.condition.expr(), 1)))
+        for (const int g : guards_of_lock[lock_index.at(lock.id())]) info_[g].record_touch = true;
+  for (const auto& t : logic.transitions) locate(t.condition.expr(), t.where);
+  for (const auto& e : model.equations) locate(e.equation.residual(), e.where);
+  for (const auto& mode : model.modes)
+    for (const auto& e : mode.equations) locate(e.equation.residual(), e.where);
+}
+
+void ModelGuards::set_rules(const ModelData& model, Rewrite& continuous) {
+  for (const auto& surface : model.surfaces) {
+    const Expr relation(model.graph, continuous(surface.relation.expr().in(*model.graph)));
+    bool found = false;
+    for (const Expr& lock : locks_of(std::span(&relation, 1)))
+      for (std::size_t k = 0; k < guards_.size(); ++k)
+        if (guards_[k].function.same(switching_function(lock))) {
+          info_[k].rule = surface.rule;
+          found = true;
+        }
+    if (!found)
+      throw ModelError(surface.where, "no equation or condition depends on the surface of '" + to_string(surface.relation) + "'");
+  }
+}
+
+bool ModelGuards::always_matters(int automaton, int lock) const {
+  return is_discrete(lock) || activity_[automaton].always(guard_of_lock_[lock]);
+}
+
+bool ModelGuards::same_where_it_matters(std::span<const int> locks, const Mode& a, const Mode& b) const {
+  const GuardActivity& which = activity_[a.automaton];
+  return std::all_of(locks.begin(), locks.end(), [&](int k) {
+    return a.locks[k] == b.locks[k] || (!which.active(guard_of_lock_[k], a) && !which.active(guard_of_lock_[k], b));
+  });
+}
+
+int ModelGuards::varying_side(const Mode& mode, int guard) const {
+  if (!activity_[mode.automaton].active(guard, mode)) return 0;
+  for (const auto* surfaces : {&mode.sliding, &mode.contacts})
+    if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
+  const Guard& g = guards_[guard];
+  return g.kind != Kind::relation || mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
+}
+
+void ModelGuards::set_side(Mode& mode, int guard, int side) const {
+  const Guard& g = guards_[guard];
+  if (g.kind == Kind::relation) {
+    for (const int lock : g.locks) mode.locks[lock] = side > 0 ? 1.0 : 0.0;
+  } else if (side < 0) {
+    mode.locks[g.locks.front()] += g.kind == Kind::rounding_low ? -1.0 : +1.0;
+  }
+}
+
+bool ModelGuards::follow(Mode& mode, int guard, double value, int side) const {
+  const Guard& g = guards_[guard];
+  double& lock = mode.locks[g.locks.front()];
+  const double before = lock;
+  if (g.kind == Kind::relation)
+    set_side(mode, guard, side);
+  else if (g.kind == Kind::rounding_low && std::isfinite(value))
+    lock += std::floor(value);  // both ends belong to the same lock
+  return lock != before;
+}
+
+int ModelGuards::resting_side(int guard) const {
+  // x = k exactly belongs to the integer k: the lower end is inside, the upper end is not
+  if (guards_[guard].kind == Kind::rounding_high) return -1;
+  return guards_[guard].weak ? +1 : -1;
+}
+
+std::span<const int> ModelGuards::find_dormant(const Mode& mode) {
+  dormant_.clear();
+  const GuardActivity& which = activity_[mode.automaton];
+  for (const int k : which.changing()) {
+    const auto on = [k](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), k); };
+    if (!which.active(k, mode) && !on(mode.sliding) && !on(mode.contacts)) dormant_.push_back(k);
+  }
+  return dormant_;
+}
+
+}  // namespace saltus

@@ -1,0 +1,78 @@
+// The relations and roundings of a compiled model: as locks, which the programs read, and as guards, which are watched.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/expr/rewrite.hpp>
+#include <saltus/model/model.hpp>
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "model/event_logic.hpp"
+#include "model/guard_activity.hpp"
+
+namespace saltus {
+
+class ModelGuards {
+ public:
+  enum class Kind { relation, rounding_low, rounding_high };
+  struct Guard {
+    Kind kind;
+    Expr function;
+    std::vector<int> locks;  ///< relations on this function, or the one rounding
+    bool weak = false;       ///< some relation is >=
+  };
+
+  ModelGuards() = default;
+  /// Finds the locks in the equations of each explicit mode, in what the logic asks for, and in what is computed for the user: a relation
+  /// makes events even if nothing but an output depends on it.
+  ModelGuards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& equations,
+              const std::vector<Expr>& outputs);
+  /// Rules of surfaces that the model gives; `continuous` makes its relations those of the equations.
+  void set_rules(const ModelData& model, Rewrite& continuous);
+
+  const std::vector<Expr>& locks() const { return locks_; }
+  const std::vector<Guard>& guards() const { return guards_; }
+  const std::vector<GuardInfo>& info() const { return info_; }
+  void mark_time_only(int guard) { info_[static_cast<std::size_t>(guard)].time_only = true; }
+  /// Whether a lock depends on discrete values alone: no guard stands behind it.
+  bool is_discrete(int lock) const { return guard_of_lock_[static_cast<std::size_t>(lock)] < 0; }
+  /// Whether a lock can play a part in whatever happens in the explicit mode.
+  bool always_matters(int automaton, int lock) const;
+  /// Whether two discrete states of one explicit mode agree in those of the locks that play a part in one of them.
+  bool same_where_it_matters(std::span<const int> locks, const Mode& a, const Mode& b) const;
+
+  // --- as HybridSystem has them
+  int side(const Mode& mode, int guard) const {
+    const int lock = side_lock_[static_cast<std::size_t>(mode.automaton)][static_cast<std::size_t>(guard)];
+    if (lock == varies || mode.on_surfaces()) return varying_side(mode, guard);
+    return lock == rounding || mode.locks[static_cast<std::size_t>(lock)] != 0.0 ? +1 : -1;
+  }
+  void set_side(Mode& mode, int guard, int side) const;
+  bool follow(Mode& mode, int guard, double value, int side) const;
+  int resting_side(int guard) const;
+  std::span<const int> dormant(const Mode& mode) { return some_dormant_ ? find_dormant(mode) : std::span<const int>{}; }
+
+ private:
+  using GuardsOfLocks = std::vector<std::vector<int>>;
+  GuardsOfLocks find_guards(const ModelData& model);
+  void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
+  void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
+  int varying_side(const Mode& mode, int guard) const;
+  std::span<const int> find_dormant(const Mode& mode);
+
+  std::vector<Expr> locks_;
+  std::vector<Guard> guards_;
+  std::vector<GuardInfo> info_;
+  std::vector<int> guard_of_lock_;       // one of them; -1: none
+  std::vector<GuardActivity> activity_;  // by explicit mode
+  bool some_dormant_ = false;            // there are guards that matter in some modes only
+  std::vector<int> dormant_;             // workspace
+  // By explicit mode and guard: the relation that gives the side; or
+  static constexpr int rounding = -1;  // inside its interval
+  static constexpr int varies = -2;    // whether the guard matters depends on the mode
+  std::vector<std::vector<int>> side_lock_;
+};
+
+}  // namespace saltus

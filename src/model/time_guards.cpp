@@ -1,0 +1,64 @@
+#include "model/time_guards.hpp"
+
+#include <saltus/expr/derivative.hpp>
+
+#include <limits>
+
+namespace saltus {
+
+namespace {
+
+bool depends_on(const Expr& e, std::initializer_list<SymbolKind> kinds) {
+  for (const SymbolKind kind : kinds)
+    if (!symbols_of(std::span(&e, 1), kind).empty()) return true;
+  return false;
+}
+
+}  // namespace
+
+TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> guards, const std::vector<Expr>& parameters,
+                       const std::vector<Expr>& discretes, const std::vector<Expr>& locks, std::vector<double> parameter_values,
+                       const ProgramOptions& options)
+    : parameters_(std::move(parameter_values)) {
+  std::vector<Expr> outputs, slopes;
+  std::vector<std::pair<Expr, Expr>> zero{{time, Expr(0.0)}};
+  for (const Expr& lock : locks) zero.emplace_back(lock, lock);  // locks stay as they are
+  for (std::size_t k = 0; k < guards.size(); ++k) {
+    const Expr& g = guards[k].function;
+    if (depends_on(g, {SymbolKind::variable, SymbolKind::derivative})) continue;
+    const Expr slope = derivative(g, time);
+    if (depends_on(slope, {SymbolKind::time})) continue;
+    guards_.push_back(static_cast<int>(k));
+    outputs.push_back(substitute(std::span(&g, 1), zero).front());
+    slopes.push_back(slope);
+  }
+  outputs.insert(outputs.end(), slopes.begin(), slopes.end());
+  using Groups = std::vector<std::vector<Expr>>;
+  program_ = Program(Groups{parameters, discretes, locks}, Groups{outputs}, options);
+  work_ = program_.workspace();
+  values_.resize(outputs.size());
+}
+
+double TimeGuards::next(const ModelGuards& sides, const Mode& mode, double t, int direction, std::vector<int>& fired) {
+  double next = direction > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  if (guards_.empty()) return next;
+  const double* in[] = {parameters_.data(), mode.discrete.data(), mode.locks.data()};
+  double* const out[] = {values_.data()};
+  program_(in, out, work_);
+  const std::size_t count = guards_.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const int s = sides.side(mode, guards_[k]);
+    const double slope = values_[count + k];
+    // only a guard that moves towards zero from its side can leave it
+    if (s == 0 || slope == 0.0 || slope * direction * s > 0.0) continue;
+    const double when = -values_[k] / slope;
+    if (!(direction > 0 ? when > t : when < t)) continue;
+    if (when != next && (direction > 0 ? when > next : when < next)) continue;
+    if (when != next) fired.clear();
+    next = when;
+    fired.push_back(guards_[k]);
+  }
+  return next;
+}
+
+}  // namespace saltus

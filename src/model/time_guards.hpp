@@ -1,0 +1,32 @@
+// Guards a(data) t + b(data): when they change their sides is known in advance.
+#pragma once
+
+#include <saltus/program/program.hpp>
+
+#include <span>
+#include <vector>
+
+#include "model/model_guards.hpp"
+
+namespace saltus {
+
+class TimeGuards {
+ public:
+  TimeGuards() = default;
+  TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> guards, const std::vector<Expr>& parameters,
+             const std::vector<Expr>& discretes, const std::vector<Expr>& locks, std::vector<double> parameter_values,
+             const ProgramOptions& options);
+
+  const std::vector<int>& guards() const { return guards_; }
+  /// See HybridSystem::next_time_event.
+  double next(const ModelGuards& sides, const Mode& mode, double t, int direction, std::vector<int>& fired);
+
+ private:
+  std::vector<int> guards_;
+  Program program_;
+  Workspace work_;
+  std::vector<double> parameters_;
+  std::vector<double> values_;  // b of each guard, then a
+};
+
+}  // namespace saltus

@@ -1,0 +1,262 @@
+// What a compiled model does when it is asked again and again: nothing that is kept from one call may be seen in the next.
+#include <gtest/gtest.h>
+#include <saltus/model/compiled_model.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace saltus {
+namespace {
+
+int guard_named(const CompiledModel& c, const std::string& name) {
+  for (std::size_t k = 0; k < c.guards().size(); ++k)
+    if (c.guards()[k].name == name) return static_cast<int>(k);
+  throw UsageError(name);
+}
+
+/// One run of the discrete part after the other, by hand.
+struct Hand {
+  CompiledModel& model;
+  std::vector<double> before, xp;
+  Transition now;
+
+  Hand(CompiledModel& m, std::vector<double> x, const std::vector<int>& sides) : model(m), before(x), xp(x.size(), 0.0) {
+    now.mode = m.initial_mode();
+    now.x = std::move(x);
+    for (std::size_t k = 0; k < sides.size(); ++k) m.set_side(now.mode, static_cast<int>(k), sides[k]);
+    m.transition({.t = 0.0, .x_before = before, .xp_before = xp, .initial = true}, now);
+  }
+  bool at(double t) {
+    before = now.x;
+    now.reset.assign(now.x.size(), 0);
+    return model.transition({.t = t, .x_before = before, .xp_before = xp}, now);
+  }
+  bool side(int guard, int side, double t) {
+    model.set_side(now.mode, guard, side);
+    return at(t);
+  }
+};
+
+TEST(EventLogic, AClauseActsOnEachEdgeOfItsCondition) {
+  Model m("ball");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -0.5 * v);
+  CompiledModel c(m);
+  Hand ball(c, {0.0, -4.0}, {+1});
+  EXPECT_FALSE(ball.at(0.5));  // nothing has happened
+  for (const double after : {2.0, -1.0, 0.5}) {
+    EXPECT_TRUE(ball.side(0, -1, 1.0));
+    EXPECT_EQ(ball.now.x, (std::vector{0.0, after}));
+    EXPECT_EQ(ball.now.reset, (std::vector<char>{0, 1}));
+    EXPECT_FALSE(ball.at(1.0));             // the condition still holds
+    EXPECT_FALSE(ball.side(0, +1, 1.0));  // it falls
+    EXPECT_EQ(ball.now.x, (std::vector{0.0, after}));
+    EXPECT_EQ(ball.now.reset, (std::vector<char>{0, 0}));
+  }
+}
+
+TEST(EventLogic, ResetsAreSeenFromTheNextRoundOn) {
+  Model m("rounds");
+  const Expr x = m.variable("x", 5.0), y = m.variable("y", 0.0), z = m.variable("z", 0.0), q = m.discrete("q", 0.0);
+  for (const Expr& e : {x, y, z}) m.equation(der(e) == 0.0);
+  m.when(m.time() > 1.0).reset(x, 7.0).assign(q, 1.0);
+  m.when(m.time() > 1.0).reset(x, x + 1.0).reset(z, x);             // the same round: x is still 5, and the later reset of x wins
+  m.when(BoolExpr(q)).reset(y, x + 100.0 * m.pre(x) + 1000.0 * z);  // the next round, with pre(x) from before the event
+  CompiledModel c(m);
+  Hand hand(c, {5.0, 0.0, 0.0}, {-1});
+  EXPECT_TRUE(hand.side(0, +1, 1.0));
+  EXPECT_EQ(hand.now.x, (std::vector{6.0, 6.0 + 500.0 + 5000.0, 5.0}));
+  EXPECT_EQ(hand.now.fired.size(), 3u);
+}
+
+TEST(EventLogic, AChangeOfModeSeesTheValuesBeforeTheRound) {
+  Model m("modes");
+  const Expr x = m.variable("x", 3.0), y = m.variable("y", 0.0);
+  m.equation(der(y) == 0.0);
+  const ExplicitMode first = m.mode("first"), second = m.mode("second");
+  ExplicitMode(first).equation(der(x) == 0.0);
+  ExplicitMode(second).equation(der(x) == 1.0);
+  m.when(m.time() > 1.0).reset(x, -1.0);
+  ExplicitMode(first).transition(m.time() > 1.0).to(second).reset(y, x);
+  ExplicitMode(second).transition(m.time() > 5.0).to(first);
+  CompiledModel c(m);
+  Hand hand(c, {3.0, 0.0}, {-1, -1});
+  EXPECT_TRUE(hand.side(guard_named(c, "time > 1"), +1, 1.0));
+  EXPECT_EQ(hand.now.x, (std::vector{-1.0, 3.0}));
+  EXPECT_EQ(hand.now.mode.automaton, 1);
+  EXPECT_TRUE(hand.now.unfinished);
+}
+
+TEST(EventLogic, AnEndIsReportedByTheRoundThatAsksForIt) {
+  Model m("end");
+  const Expr x = m.variable("x", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(x > 1.0).reset(x, 0.5).terminate("far enough");
+  m.assertion(x < 10.0, "not too far");
+  CompiledModel c(m);
+  Hand hand(c, {1.0}, {-1, -1});
+  EXPECT_TRUE(hand.side(guard_named(c, "x > 1"), +1, 1.0));
+  EXPECT_TRUE(hand.now.terminate);
+  EXPECT_FALSE(hand.now.failed);
+  EXPECT_EQ(hand.now.message, "far enough");
+  EXPECT_EQ(hand.now.x, std::vector{0.5});
+}
+
+TEST(EventLogic, AssertionsAreCheckedAfterTheActions) {
+  Model m("checked");
+  const Expr x = m.variable("x", 0.0), q = m.discrete("q", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(x > 1.0).assign(q, q + 2.0);
+  m.assertion(!BoolExpr(q), "q stays zero");
+  CompiledModel c(m);
+  Hand hand(c, {1.0}, {-1});
+  EXPECT_FALSE(hand.at(0.5));
+  EXPECT_FALSE(hand.now.failed);
+  EXPECT_TRUE(hand.side(0, +1, 1.0));
+  EXPECT_TRUE(hand.now.failed);
+  EXPECT_NE(hand.now.message.find("q stays zero"), std::string::npos) << hand.now.message;
+}
+
+TEST(EventLogic, TwoRunsOfOneModelDoNotSeeEachOther) {
+  Model m("counter");
+  const Expr x = m.variable("x", 1.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == n);
+  m.when(x < 0.0).assign(n, m.pre(n) + 1.0).reset(x, m.pre(x) + n);
+  CompiledModel c(m);
+  Hand a(c, {1.0}, {+1}), b(c, {100.0}, {+1});
+  for (int k = 1; k <= 3; ++k) {
+    EXPECT_TRUE(a.side(0, -1, k));
+    EXPECT_FALSE(b.at(k));
+    EXPECT_FALSE(a.side(0, +1, k));
+  }
+  EXPECT_EQ(a.now.mode.discrete, std::vector{3.0});
+  EXPECT_EQ(a.now.x, std::vector{1.0 + 1.0 + 2.0 + 3.0});
+  EXPECT_EQ(b.now.mode.discrete, std::vector{0.0});
+  EXPECT_EQ(b.now.x, std::vector{100.0});
+  EXPECT_TRUE(b.side(0, -1, 4.0));
+  EXPECT_EQ(b.now.x, std::vector{101.0});
+}
+
+TEST(CompiledModel, SystemsFollowTheModeWhoeverAskedBefore) {
+  Model m("m");
+  const Expr x = m.variable("x", 1.0), u = m.discrete("u", 2.0), p = m.parameter("p", 3.0);
+  m.equation(der(x) == if_else(x > p * u, 1.0 / u, -1.0 / u));
+  CompiledModel c(m);
+  Mode above = c.initial_mode(), below = above;
+  c.set_side(above, 0, +1);
+  c.set_side(below, 0, -1);
+  below.discrete[0] = 4.0;
+  const std::vector<double> point{1.0};
+  const auto check = [&](const Mode& mode, double slope) {
+    System& s = c.system(mode);
+    double xp[1], g[1];
+    s.rhs(0.0, point, xp);
+    EXPECT_EQ(xp[0], slope);
+    s.guards(0.0, point, {xp, 1}, g);
+    EXPECT_EQ(g[0], 1.0 - 3.0 * mode.discrete[0]);
+    ASSERT_EQ(s.linear_guards().size(), 1u);
+    EXPECT_EQ(s.linear_guards()[0].constant, -3.0 * mode.discrete[0]);
+  };
+  for (int k = 0; k < 2; ++k) {
+    check(above, 0.5);
+    check(below, -0.25);
+    check(below, -0.25);
+  }
+  above.discrete[0] = 0.0;  // by hand, also to the other zero
+  check(above, INFINITY);
+  above.discrete[0] = -0.0;
+  check(above, -INFINITY);
+  c.set_side(above, 0, -1);
+  check(above, INFINITY);
+}
+
+TEST(CompiledModel, SidesFollowDiscreteValuesAndExplicitModes) {
+  Model m("m");
+  const Expr x = m.variable("x"), y = m.variable("y"), q = m.discrete("q", 0.0);
+  m.equation(der(y) == if_else(BoolExpr(q), if_else(x > 1.0, Expr(1.0), Expr(2.0)), Expr(3.0)) + floor(y));
+  const ExplicitMode first = m.mode("first"), second = m.mode("second");
+  ExplicitMode(first).equation(der(x) == if_else(x > 2.0, Expr(1.0), Expr(2.0)));
+  ExplicitMode(second).equation(der(x) == 1.0);
+  ExplicitMode(first).transition(m.time() > 1.0).to(second);
+  ExplicitMode(second).transition(m.time() < 0.0).to(first);
+  const CompiledModel c(m);
+  const int inner = guard_named(c, "x > 1"), own = guard_named(c, "x > 2"), low = guard_named(c, "y falls below an integer");
+  Mode mode = c.initial_mode();
+  c.set_side(mode, inner, +1);
+  const auto sides = [&] { return std::vector{c.side(mode, inner), c.side(mode, own), c.side(mode, low)}; };
+  EXPECT_EQ(sides(), (std::vector{0, -1, +1}));
+  EXPECT_EQ(c.dormant(mode).size(), 1u);
+  mode.discrete[0] = 1.0;
+  EXPECT_EQ(sides(), (std::vector{+1, -1, +1}));
+  EXPECT_TRUE(c.dormant(mode).empty());
+  c.set_side(mode, own, +1);
+  c.set_side(mode, low, -1);  // to the integer below: inside again
+  EXPECT_EQ(sides(), (std::vector{+1, +1, +1}));
+  mode.automaton = 1;
+  EXPECT_EQ(sides(), (std::vector{+1, 0, +1}));
+  mode.automaton = 0;
+  mode.sliding = {own};
+  EXPECT_EQ(sides(), (std::vector{+1, 0, +1}));
+  mode.sliding.clear();
+  mode.contacts = {inner};
+  EXPECT_EQ(sides(), (std::vector{0, +1, +1}));
+}
+
+TEST(CompiledModel, EquationsAreTheSameWhereNothingThatTheyAskForDiffers) {
+  Model m("m");
+  const Expr x = m.variable("x"), y = m.variable("y"), q = m.discrete("q", 1.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == if_else(x > 0.0, if_else(y > 1.0, Expr(1.0), Expr(2.0)), Expr(3.0)) + q);
+  m.equation(der(y) == if_else(x > 0.0, if_else(y > 2.0, x, Expr(0.0)), Expr(3.0)));  // decides where the Jacobian vanishes
+  m.when(x > 4.0).assign(n, m.pre(n) + 1.0);
+  const CompiledModel c(m);
+  const int outer = guard_named(c, "x > 0"), inner = guard_named(c, "y > 1"), structural = guard_named(c, "y > 2"),
+            condition = guard_named(c, "x > 4");
+  const auto same = [&](bool in_branch, int changed) {
+    Mode a = c.initial_mode();
+    c.set_side(a, outer, in_branch ? +1 : -1);
+    Mode b = a;
+    c.set_side(b, changed, c.side(a, changed) > 0 ? -1 : +1);
+    return c.same_equations(a, b) && c.same_equations(b, a);
+  };
+  EXPECT_FALSE(same(true, outer));
+  EXPECT_FALSE(same(false, outer));
+  EXPECT_FALSE(same(true, inner));
+  EXPECT_TRUE(same(false, inner));  // in a branch that is not taken
+  EXPECT_FALSE(same(false, structural));
+  EXPECT_TRUE(same(true, condition));  // asked for by a clause, not by the equations
+  const Mode a = c.initial_mode();
+  Mode b = a;
+  b.discrete[1] = 7.0;  // n
+  EXPECT_TRUE(c.same_equations(a, b));
+  b.discrete[0] = 7.0;  // q
+  EXPECT_FALSE(c.same_equations(a, b));
+  b = a;
+  b.sliding = {outer};
+  EXPECT_FALSE(c.same_equations(a, b));
+}
+
+TEST(CompiledModel, ObservedAreStatesThenDiscreteVariables) {
+  const auto observed = [](bool with_discrete, bool with_output) {
+    Model m("m");
+    const Expr x = m.variable("x", 1.0), y = with_output ? m.variable("y") : x, z = m.variable("z", 3.0);
+    m.equation(der(x) == 0.0);
+    if (with_output) m.equation(y == 10.0 * x);
+    m.equation(der(z) == 0.0);
+    if (with_discrete) m.discrete("q", 4.0);
+    m.when(m.sample(0.0, 1.0)).record();  // its own discrete variables are hidden
+    CompiledModel c(m);
+    std::vector<double> values(c.observed().size());
+    c.observe(c.initial_mode(), 0.0, std::vector{5.0, 6.0}, std::vector{0.0, 0.0}, values);
+    return values;
+  };
+  EXPECT_EQ(observed(false, false), (std::vector{5.0, 6.0}));
+  EXPECT_EQ(observed(true, false), (std::vector{5.0, 6.0, 4.0}));
+  EXPECT_EQ(observed(false, true), (std::vector{5.0, 50.0, 6.0}));
+  EXPECT_EQ(observed(true, true), (std::vector{5.0, 50.0, 6.0, 4.0}));
+}
+
+}  // namespace
+}  // namespace saltus

@@ -21,44 +21,23 @@ void EventLocator::Impl::make_room(std::size_t count) {
   linear_candidates.reserve(guards);
 }
 
-// The usual case: all guards that are watched are linear, and their polynomials do not come near to zero.
-bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given,
-                                       std::span<const LinearGuard> linear) {
-  if (linear.empty() || step.degree > Bernstein::max_degree) return false;
-  std::size_t watched = 0;
-  for (const GuardWatch& w : given) watched += w.side != 0 ? 1 : 0;
-  const auto n = static_cast<std::size_t>(step.variables);
-  for (const LinearGuard& guard : linear) {
-    if (static_cast<std::size_t>(guard.guard) >= given.size() || guard.variables.size() != guard.coefficients.size()) return false;
-    const double side = given[static_cast<std::size_t>(guard.guard)].side;
-    if (side == 0.0) continue;
-    double start = guard.constant + guard.time * step.t0, moved = std::abs(guard.time * step.h);
-    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
-      const auto j = static_cast<std::size_t>(guard.variables[i]);
-      if (j >= n) return false;
-      const double* x = step.c.data() + j;
-      const double coefficient = guard.coefficients[i];
-      start += coefficient * *x;
-      double reach = 0.0;
-      for (int d = 1; d <= step.degree; ++d) reach += std::abs(x[static_cast<std::size_t>(d) * n]);
-      moved += std::abs(coefficient) * reach;
-    }
-    if (!(side * start * (1.0 - 1e-12) > moved)) return false;
-    --watched;
+namespace {
+
+[[noreturn, gnu::cold]] void refuse_sizes(const Structure& structure, int variables, std::size_t watched) {
+  if (static_cast<int>(watched) != structure.guards) {
+    throw UsageError("EventLocator: give one GuardWatch for each of the " + std::to_string(structure.guards) +
+                     " guards of the system (side 0 for those not watched), not " + std::to_string(watched));
   }
-  return watched == 0;
+  throw UsageError("EventLocator: the step has " + std::to_string(variables) + " variables, the system " +
+                   std::to_string(structure.variables) + "; give the dense output of a step of this system");
 }
+
+}  // namespace
 
 void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
   const Structure& structure = system.structure();
-  if (static_cast<int>(given.size()) != structure.guards) {
-    throw UsageError("EventLocator: give one GuardWatch for each of the " + std::to_string(structure.guards) +
-                     " guards of the system (side 0 for those not watched), not " + std::to_string(given.size()));
-  }
-  if (step.variables != structure.variables) {
-    throw UsageError("EventLocator: the step has " + std::to_string(step.variables) + " variables, the system " +
-                     std::to_string(structure.variables) + "; give the dense output of a step of this system");
-  }
+  if (static_cast<int>(given.size()) != structure.guards || step.variables != structure.variables)
+    refuse_sizes(structure, step.variables, given.size());
   composite.start(system, step);
   watch = given;
   if (guards != given.size()) make_room(given.size());
@@ -111,49 +90,15 @@ void EventLocator::Impl::shorten_to_finite() {
   sampled = 0;
 }
 
-// Searches the linear guards; `sampling` says whether any others are watched. False: a linear guard has no values.
-bool EventLocator::Impl::prepare(std::span<const LinearGuard> linear, bool& sampling) {
-  for (std::size_t k = 0; k < guards; ++k) sides[k] = watch[k].side;
-  const DensePolynomial& step = composite.step();
-  bool finite = true;
-  if (step.degree <= Bernstein::max_degree) {
-    for (const LinearGuard& guard : linear) {
-      const auto fits = [&](int j) { return j >= 0 && j < step.variables; };
-      if (guard.guard < 0 || guard.guard >= static_cast<int>(guards) ||
-          guard.variables.size() != guard.coefficients.size() ||
-          !std::all_of(guard.variables.begin(), guard.variables.end(), fits)) {
-        throw UsageError(
-            "EventLocator: a LinearGuard needs the number of a guard of the system, variables of the system, and one "
-            "coefficient for each of them");
-      }
-      if (sides[static_cast<std::size_t>(guard.guard)] == 0.0) continue;
-      sides[static_cast<std::size_t>(guard.guard)] = 0.0;
-      finite = search_linear(guard) && finite;
-    }
-  }
-  std::swap(candidates, linear_candidates);
-  sampling = std::any_of(sides.begin(), sides.end(), [](double side) { return side != 0.0; });
-  return finite;
-}
-
 bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                                   std::span<const LinearGuard> linear, LocatedEvent& event) {
   ++statistics.steps;
-  evaluations_before = composite.evaluations;
-  if (far_from_zero(step, given, linear)) {
-    touches.clear();
-    proved = true;
-    not_finite = false;
-    finite_until = step.t1();
-    fineness = 0.0;
-    return false;
-  }
   begin(system, step, given);
   if (guards == 0 || step.h == 0.0) return false;
   piece = {0.0, 1.0, 0};
   sampled = 0;
   bool sampling = false;
-  if (!prepare(linear, sampling)) {
+  if (!search_linear(linear, sampling)) {
     not_finite = true;
     finite_until = step.t0;
     return false;
@@ -165,17 +110,18 @@ bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, s
   }
   resume = 1.0;
   if (suspects.empty()) {
-    std::swap(candidates, linear_candidates);
     if (candidates.empty()) return false;
-    if (settle(event)) return true;
+    if (choose(event)) return true;
     if (!go_on()) return false;
+  } else {
+    std::swap(candidates, linear_candidates);
   }
   std::array<Piece, 64> stack;
   int top = 0;
   for (;;) {
     switch (search_piece()) {
       case Verdict::found:
-        if (settle(event)) return true;
+        if (choose(event)) return true;
         if (go_on()) continue;
         break;
       case Verdict::nothing:
@@ -212,15 +158,6 @@ bool EventLocator::Impl::go_on() {
   std::erase_if(linear_candidates, [&](const Candidate& c) {
     return std::find(suspects.begin(), suspects.end(), c.guard) != suspects.end();
   });
-  return true;
-}
-
-// Makes an event of the candidates, if one of them holds.
-bool EventLocator::Impl::settle(LocatedEvent& event) {
-  if (!choose(event)) return false;
-  event.proved = proved;
-  ++statistics.events;
-  std::erase_if(touches, [&](const GuardTouch& x) { return ahead(x.t_low, event.t_after); });
   return true;
 }
 

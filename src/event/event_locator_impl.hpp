@@ -1,5 +1,5 @@
-// The state and the parts of the search that event_locator.cpp (the walk over a step), event_search.cpp (roots of each
-// guard) and event_choice.cpp (from roots to the event) share.
+// The state and the parts of the search that event_locator.cpp (the walk over a step), event_linear.cpp (roots of linear
+// guards), event_search.cpp (roots of the others) and event_choice.cpp (from roots to the event) share.
 #pragma once
 
 #include "bracket.hpp"
@@ -25,14 +25,15 @@ struct Piece {
 
 /// A place at which a guard seems to leave its side. u is the guard times its side.
 struct Candidate {
-  int guard;
-  double low, guess, high;  // fractions of the step: u >= 0 at low (or low is the start), u < 0 at high
-  double blur;              // how far the zero may be from the guess, as a fraction of the step
-  double noise_blur;        // the part of it that noise of the guard makes
-  bool at_start;
-  bool trust_low;       // a divided-out zero: u >= 0 at low is known although the value may not show it
-  bool may_vanish;      // within noise at the end of the step: an event only if the other side is reached
-  bool closer = false;  // comes from a closer look
+  int guard = 0;
+  double low = 0.0, guess = 0.0, high = 1.0;  // fractions of the step: u >= 0 at low (or low is the start), u < 0 at high
+  double blur = 0.0;                          // how far the zero may be from the guess, as a fraction of the step
+  double noise_blur = 0.0;                    // the part of it that noise of the guard makes
+  double slope = 0.0;                         // |du/ds| at the guess; 0: not known
+  bool at_start = false;
+  bool trust_low = false;   // a divided-out zero: u >= 0 at low is known although the value may not show it
+  bool may_vanish = false;  // within noise at the end of the step: an event only if the other side is reached
+  bool closer = false;      // comes from a closer look
 };
 
 enum class Verdict { nothing, found, split, not_finite };
@@ -70,13 +71,12 @@ struct EventLocator::Impl {
   bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                 std::span<const LinearGuard> linear, LocatedEvent& event);
   void make_room(std::size_t count);
-  static bool far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear);
   void begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given);
   void sample(int N);
   void first_test();
-  bool prepare(std::span<const LinearGuard> linear, bool& sampling);
-  bool search_linear(const LinearGuard& guard);
-  bool monotonic_crossing(int k, std::span<const double> c, double guard_noise, double magnitude);
+  bool search_linear(std::span<const LinearGuard> linear, bool& sampling);
+  bool crossing_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
+  void roots_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
   void divide_start(int k, Bernstein& p, bool& divided) const;
   Verdict search_piece();
   void add_linear();
@@ -93,11 +93,12 @@ struct EventLocator::Impl {
   bool walk_forward(const Candidate& c, Bracket& bracket, double stride);
   bool refine(Candidate& c, Bracket& bracket);
   bool refine_first(Bracket& bracket);
+  void give_up(Candidate c);
   double window_of(const Bracket& bracket) const;
   /// Whether time a comes after time b as the integration runs.
   bool ahead(double a, double b) const { return direction * (a - b) > 0.0; }
   bool choose(LocatedEvent& event);
-  bool settle(LocatedEvent& event);
+  void join_others(Bracket& best, LocatedEvent& event);
   bool go_on();
   double u_at(int k, double t);
   /// One unit in the last place of the larger of |t0| and |t|.

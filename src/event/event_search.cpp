@@ -159,93 +159,11 @@ Verdict EventLocator::Impl::search_guard(int k) {
   return Verdict::split;
 }
 
-// The usual crossing: p(s) = sum_k c_k s^k falls all the way from one side of zero to the other, beyond the noise on both. Its coefficients
-// show that, and its only root needs no isolation. A known simple zero at the start is divided out first. False: nothing is known.
-bool EventLocator::Impl::monotonic_crossing(int k, std::span<const double> c, double guard_noise, double magnitude) {
-  const int known = watch[k].known_root;
-  if (known > 1) return false;
-  double level = guard_noise + static_cast<double>(c.size()) * eps * magnitude;  // of the sums below
-  if (known == 1) {
-    const double n = static_cast<double>(c.size()) - 1.0;
-    c = c.subspan(1);
-    level *= 2.0 * n * n;  // as in Bernstein::deflate_start
-  }
-  const int degree = static_cast<int>(c.size()) - 1;
-  if (degree < 1) return false;
-  double bend = 0.0, end = c[0];
-  for (int d = 1; d <= degree; ++d) {
-    end += c[static_cast<std::size_t>(d)];
-    if (d > 1) bend += d * std::abs(c[static_cast<std::size_t>(d)]);
-  }
-  const double least_slope = -c[1] - bend;  // p' <= -least_slope
-  if (!(c[0] > level && end < -level && least_slope > 1e-3 * std::abs(c[1]))) return false;
-  double low = 0.0, high = 1.0, s = c[0] / (c[0] - end), slope = c[1];
-  for (int iteration = 0; iteration < 60; ++iteration) {
-    double value = c[static_cast<std::size_t>(degree)];
-    slope = 0.0;
-    for (int d = degree; d-- > 0;) {
-      slope = slope * s + value;
-      value = value * s + c[static_cast<std::size_t>(d)];
-    }
-    (value > 0.0 ? low : high) = s;
-    double next = s - value / slope;
-    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-    const double moved = std::abs(next - s);
-    s = next;
-    if (moved <= 2.0 * eps || std::abs(value) <= 0.25 * eps * std::abs(c[0])) break;
-  }
-  ++statistics.suspects;
-  const double blur = std::min(1.0, guard_noise / std::abs(known == 1 ? s * slope : slope));  // by the slope of the guard itself
-  candidates.push_back({k, 0.0, s, 1.0, blur, blur, false, known == 1, false});
-  return true;
-}
-
-// A linear guard over the whole step; false: it has no values.
-bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
-  rough = false;
-  const DensePolynomial& step = composite.step();
-  const int k = guard.guard;
-  const double side = watch[k].side;
-  const std::size_t terms = guard.variables.size();
-  std::array<double, Bernstein::max_degree + 1> c;
-  c[0] = guard.constant + guard.time * step.t0;
-  c[1] = guard.time * step.h;
-  for (int d = 2; d <= step.degree; ++d) c[static_cast<std::size_t>(d)] = 0.0;
-  for (std::size_t i = 0; i < terms; ++i) {
-    const double* x = step.c.data() + guard.variables[i];
-    for (int d = 0; d <= step.degree; ++d, x += step.variables)
-      c[static_cast<std::size_t>(d)] += guard.coefficients[i] * *x;
-  }
-  const int degree = std::max(step.degree, 1);
-  double moved = 0.0;
-  for (int d = 1; d <= degree; ++d) moved += std::abs(c[static_cast<std::size_t>(d)]);
-  if (!std::isfinite(c[0] + moved)) return false;
-  if (side * c[0] * (1.0 - 1e-12) > moved) return true;
-  double magnitude = std::abs(guard.constant) + std::abs(guard.time) * std::max(std::abs(step.t0), std::abs(step.t1()));
-  for (std::size_t i = 0; i < terms; ++i) {
-    const double* x = step.c.data() + guard.variables[i];
-    for (int d = 0; d <= step.degree; ++d, x += step.variables) magnitude += std::abs(guard.coefficients[i] * *x);
-  }
-  for (int d = 0; d <= degree; ++d) c[static_cast<std::size_t>(d)] *= side;
-  const double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * magnitude;
-  if (monotonic_crossing(k, {c.data(), static_cast<std::size_t>(degree) + 1}, guard_noise, magnitude)) return true;
-  Bernstein p = Bernstein::from_monomial({c.data(), static_cast<std::size_t>(degree) + 1}, guard_noise);
-  double least = p.b[0];
-  for (int i = 1; i <= degree; ++i) least = std::min(least, p.b[static_cast<std::size_t>(i)]);
-  if (least > 16.0 * eps * magnitude) return true;
-  ++statistics.suspects;
-  bool divided = false;
-  const double last = p.b[static_cast<std::size_t>(p.degree)];
-  divide_start(k, p, divided);
-  take_roots(k, p, divided, last);
-  return true;
-}
-
 // The place where p, fitted on a piece, leaves its side.
 Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) {
   const double width = where.high - where.low;
   const auto place = [&](double s) { return s == 1.0 ? where.high : where.low + width * s; };
-  Candidate c{k, place(cell.low), 0.0, place(cell.high), 0.0, 0.0, false, false, false};
+  Candidate c{.guard = k, .low = place(cell.low), .high = place(cell.high)};
   if (cell.kind == RootKind::simple) {
     double slope = 0.0;
     c.guess = place(root_in(p, cell, slope));
@@ -322,7 +240,7 @@ bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
   };
   const bool first = piece.low == 0.0;
   if (roots.first_sign < 0 && roots.count == 0) {
-    candidates.push_back({k, piece.low, piece.low, piece.high, 0.0, 0.0, first, divided, false});
+    candidates.push_back({.guard = k, .low = piece.low, .guess = piece.low, .high = piece.high, .at_start = first, .trust_low = divided});
     return true;
   }
   bool clear = true;
@@ -337,7 +255,8 @@ bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
     }
     if (cell.kind == RootKind::zero_at_end) {
       if (piece.high == last_fraction && last_value <= 0.0) {
-        candidates.push_back({k, place(cell.low), piece.high, piece.high, 0.0, 0.0, false, divided, true});
+        candidates.push_back(
+            {.guard = k, .low = place(cell.low), .guess = piece.high, .high = piece.high, .trust_low = divided, .may_vanish = true});
       } else {
         touch(cell, RootKind::zero_at_end);
       }

@@ -1,0 +1,156 @@
+// Linear guards: their polynomial over the step follows from that of the solution, so that nothing has to be sampled. Nearly always
+// its coefficients alone show that it stays away from zero, or that it falls through zero once.
+#include "event_locator_impl.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltus {
+namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+
+void check(const LinearGuard& guard, std::size_t guards, int variables) {
+  const auto fits = [&](int j) { return j >= 0 && j < variables; };
+  if (guard.guard < 0 || static_cast<std::size_t>(guard.guard) >= guards || guard.variables.size() != guard.coefficients.size() ||
+      !std::all_of(guard.variables.begin(), guard.variables.end(), fits)) {
+    throw UsageError(
+        "EventLocator: a LinearGuard needs the number of a guard of the system, variables of the system, and one "
+        "coefficient for each of them");
+  }
+}
+
+/// A linear guard along the step, times its side: u(s) = sum_d c_d s^d.
+struct Line {
+  int degree;
+  std::array<double, Bernstein::max_degree + 1> c;
+  double moved;      // bounds |u(s) - u(0)|
+  double magnitude;  // bounds what enters the guard, before anything cancels
+};
+
+Line line_of(const LinearGuard& guard, double side, const DensePolynomial& step) {
+  const std::size_t terms = guard.variables.size();
+  const int* const variables = guard.variables.data();
+  const double* const coefficients = guard.coefficients.data();
+  double magnitude = std::abs(guard.constant) + std::abs(guard.time) * std::max(std::abs(step.t0), std::abs(step.t1()));
+  const double* x = step.c.data();
+  const auto next = [&](double sum) {  // the next coefficient, from the next row of the step
+    for (std::size_t i = 0; i < terms; ++i) {
+      const double term = coefficients[i] * x[variables[i]];
+      sum += term;
+      magnitude += std::abs(term);
+    }
+    x += step.variables;
+    return side * sum;
+  };
+  Line line;
+  line.degree = std::max(step.degree, 1);
+  line.c[0] = next(guard.constant + guard.time * step.t0);
+  line.c[1] = step.degree > 0 ? next(guard.time * step.h) : side * guard.time * step.h;
+  double moved = std::abs(line.c[1]);
+  for (int d = 2; d <= step.degree; ++d) moved += std::abs(line.c[static_cast<std::size_t>(d)] = next(0.0));
+  line.moved = moved;
+  line.magnitude = magnitude;
+  return line;
+}
+
+/// The usual crossing: u falls all the way from one side of zero to the other, beyond `level` on both. Its coefficients show that, and
+/// its only root needs no isolation. Finds the root and the slope there; false: nothing is known.
+bool falls_through_zero(const double* c, int degree, double level, double& s, double& slope) {
+  if (degree < 1 || !(c[0] > level)) return false;
+  double bend = 0.0, end = c[0] + c[1];
+  for (int d = 2; d <= degree; ++d) {
+    end += c[d];
+    bend += d * std::abs(c[d]);
+  }
+  const double least_slope = -c[1] - bend;  // u' <= -least_slope
+  if (!(end < -level && least_slope > 1e-3 * std::abs(c[1]))) return false;
+  // Newton's method. The error after a move is at most max|u''| / (2 min|u'|) times the square of the move.
+  const double growth = (degree - 1) * bend / (2.0 * least_slope);
+  double low = 0.0, high = 1.0;
+  s = c[0] / (c[0] - end);
+  for (int iteration = 0; iteration < 60; ++iteration) {
+    double value = c[degree];
+    slope = 0.0;
+    for (int d = degree; d-- > 0;) {
+      slope = slope * s + value;
+      value = value * s + c[d];
+    }
+    if (value > 0.0) {
+      low = s;
+    } else {
+      high = s;
+    }
+    const double move = value / slope;
+    s -= move;
+    if (!(s >= low && s <= high)) {
+      s = 0.5 * (low + high);
+    } else if (growth * move * move <= eps) {
+      break;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// `sampling` says whether any other guards are watched. False: a linear guard has no values.
+bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool& sampling) {
+  const DensePolynomial& step = composite.step();
+  std::size_t others = 0;
+  for (std::size_t k = 0; k < guards; ++k) {
+    sides[k] = watch[k].side;
+    others += watch[k].side != 0 ? 1 : 0;
+  }
+  bool finite = true;
+  if (step.degree > Bernstein::max_degree) linear = {};
+  for (const LinearGuard& guard : linear) {
+    check(guard, guards, step.variables);
+    double& side = sides[static_cast<std::size_t>(guard.guard)];
+    if (side == 0.0) continue;
+    const Line line = line_of(guard, side, step);
+    side = 0.0;
+    --others;
+    finite = finite && std::isfinite(line.c[0] + line.moved);
+    if (line.c[0] * (1.0 - 1e-12) > line.moved || !finite) continue;  // far from zero, or nothing to be found
+    const int k = guard.guard;
+    const double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * line.magnitude;
+    if (!crossing_of_line(k, {line.c.data(), static_cast<std::size_t>(line.degree) + 1}, guard_noise, line.magnitude))
+      roots_of_line(k, {line.c.data(), static_cast<std::size_t>(line.degree) + 1}, guard_noise, line.magnitude);
+  }
+  sampling = others > 0;
+  return finite;
+}
+
+// The usual crossing, after a known simple zero at the start was divided out. False: roots_of_line has to look.
+inline bool EventLocator::Impl::crossing_of_line(int k, std::span<const double> c, double guard_noise, double magnitude) {
+  const int known = watch[k].known_root, degree = static_cast<int>(c.size()) - 1 - known;
+  double level = guard_noise + static_cast<double>(c.size()) * eps * magnitude;  // of the sums that are compared with it
+  if (known == 1) level *= 2.0 * (degree + 1) * (degree + 1);                    // as in Bernstein::deflate_start
+  double s, slope;
+  if (known > 1 || !falls_through_zero(c.data() + known, degree, level, s, slope)) return false;
+  if (known == 1) {  // back to the guard itself: what it is at the start moves its other zero
+    slope *= s;
+    const double shift = c[0] / slope;
+    if (std::abs(shift) < 0.25 * s) s = std::min(s - shift, 1.0);
+  }
+  ++statistics.suspects;
+  const double blur = std::min(1.0, guard_noise / std::abs(slope));
+  candidates.push_back({.guard = k, .guess = s, .blur = blur, .noise_blur = blur, .slope = std::abs(slope), .trust_low = known == 1});
+  return true;
+}
+
+// Anything else: all roots.
+void EventLocator::Impl::roots_of_line(int k, std::span<const double> c, double guard_noise, double magnitude) {
+  Bernstein p = Bernstein::from_monomial(c, guard_noise);
+  const double least = *std::min_element(p.b.begin(), p.b.begin() + c.size());
+  if (least > 16.0 * eps * magnitude) return;
+  ++statistics.suspects;
+  bool divided = false;
+  const double last = p.b[static_cast<std::size_t>(p.degree)];
+  rough = false;
+  divide_start(k, p, divided);
+  take_roots(k, p, divided, last);
+}
+
+}  // namespace saltus

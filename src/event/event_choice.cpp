@@ -2,9 +2,7 @@
 #include "event_locator_impl.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
 namespace saltus {
 namespace {
@@ -18,12 +16,6 @@ constexpr double longest_plateau = 1024.0;
 constexpr double widest_window = 1e-9;
 
 }  // namespace
-
-double EventLocator::Impl::unit_at(double t) const {
-  const double largest = std::max(std::abs(composite.step().t0), std::abs(t));
-  if (!std::isfinite(largest)) return std::numeric_limits<double>::quiet_NaN();
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(largest) + 1) - largest;  // the next number
-}
 
 inline double EventLocator::Impl::u_at(int k, double t) {
   composite.at_time(t, probe_row.data());

@@ -10,14 +10,10 @@ namespace {
 
 constexpr double eps = std::numeric_limits<double>::epsilon();
 
-void check(const LinearGuard& guard, std::size_t guards, int variables) {
-  const auto fits = [&](int j) { return j >= 0 && j < variables; };
-  if (guard.guard < 0 || static_cast<std::size_t>(guard.guard) >= guards || guard.variables.size() != guard.coefficients.size() ||
-      !std::all_of(guard.variables.begin(), guard.variables.end(), fits)) {
-    throw UsageError(
-        "EventLocator: a LinearGuard needs the number of a guard of the system, variables of the system, and one "
-        "coefficient for each of them");
-  }
+bool fits(const LinearGuard& guard, std::size_t guards, int variables) {
+  for (const int j : guard.variables)
+    if (j < 0 || j >= variables) return false;
+  return guard.guard >= 0 && static_cast<std::size_t>(guard.guard) < guards && guard.variables.size() == guard.coefficients.size();
 }
 
 /// A linear guard along the step, times its side: u(s) = sum_d c_d s^d.
@@ -105,7 +101,11 @@ bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool
   bool finite = true;
   if (step.degree > Bernstein::max_degree) linear = {};
   for (const LinearGuard& guard : linear) {
-    check(guard, guards, step.variables);
+    if (!fits(guard, guards, step.variables)) {
+      throw UsageError(
+          "EventLocator: a LinearGuard needs the number of a guard of the system, variables of the system, and one "
+          "coefficient for each of them");
+    }
     double& side = sides[static_cast<std::size_t>(guard.guard)];
     if (side == 0.0) continue;
     const Line line = line_of(guard, side, step);

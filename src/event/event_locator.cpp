@@ -34,7 +34,7 @@ namespace {
 
 }  // namespace
 
-void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
+inline void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
   const Structure& structure = system.structure();
   if (static_cast<int>(given.size()) != structure.guards || step.variables != structure.variables)
     refuse_sizes(structure, step.variables, given.size());
@@ -51,7 +51,7 @@ void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std:
   last_fraction = 1.0;
   finite_until = step.t1();
   fineness = 0.0;
-  direction = step.h < 0.0 ? -1.0 : 1.0;
+  direction = std::copysign(1.0, step.h);
   unit = unit_at(step.t1());
   evaluations_before = composite.evaluations;
 }
@@ -172,9 +172,7 @@ EventLocator& EventLocator::operator=(EventLocator&&) noexcept = default;
 
 bool EventLocator::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch,
                             LocatedEvent& event, std::span<const LinearGuard> linear) {
-  const bool found = impl_->earliest(system, step, watch, linear, event);
-  impl_->statistics.evaluations += impl_->composite.evaluations - impl_->evaluations_before;
-  return found;
+  return impl_->earliest(system, step, watch, linear, event);
 }
 
 std::span<const GuardTouch> EventLocator::touches() const {
@@ -193,6 +191,7 @@ double EventLocator::fineness() const {
   return impl_->fineness;
 }
 const EventStatistics& EventLocator::statistics() const {
+  impl_->statistics.evaluations = impl_->composite.evaluations;
   return impl_->statistics;
 }
 

@@ -8,7 +8,11 @@
 
 #include <saltus/event/event_locator.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -101,8 +105,11 @@ struct EventLocator::Impl {
   void join_others(Bracket& best, LocatedEvent& event);
   bool go_on();
   double u_at(int k, double t);
-  /// One unit in the last place of the larger of |t0| and |t|.
-  double unit_at(double t) const;
+  /// One unit in the last place of the larger of |t0| and |t|; NaN if that is not finite.
+  double unit_at(double t) const {
+    const double largest = std::max(std::abs(composite.step().t0), std::abs(t));
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(largest) + 1) - largest;  // the next number
+  }
   bool exhausted() const { return composite.evaluations - evaluations_before > options.max_evaluations; }
 };
 

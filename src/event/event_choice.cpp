@@ -132,8 +132,13 @@ void EventLocator::Impl::give_up(Candidate c) {
     touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::even});
 }
 
+// How far noise of the guard itself may move the zero, as a fraction of the step. Few events need it, so that it is estimated here.
+double EventLocator::Impl::noise_blur_of(const Candidate& c) {
+  return c.fit_noise > 0.0 ? c.blur * std::min(1.0, noise_of(c.guard, c.magnitude) / c.fit_noise) : c.noise_blur;
+}
+
 // How far from the winner's bracket others count as simultaneous; 0 if no other may be near.
-double EventLocator::Impl::window_of(const Bracket& bracket) const {
+double EventLocator::Impl::window_of(const Bracket& bracket) {
   const Candidate& winner = candidates.back();
   const double length = std::abs(composite.step().h), same = options.simultaneous * unit;
   const double s = composite.fraction(bracket.t_out) + winner.blur + 8.0 * same / length;
@@ -141,7 +146,7 @@ double EventLocator::Impl::window_of(const Bracket& bracket) const {
   for (std::size_t i = 0; i + 1 < candidates.size(); ++i) {
     const Candidate& c = candidates[i];
     if (c.guess - c.blur > s) continue;
-    window = std::max(window, same + length * std::min(c.noise_blur + winner.noise_blur, widest_window));
+    window = std::max(window, same + length * std::min(noise_blur_of(c) + noise_blur_of(winner), widest_window));
   }
   return window;
 }

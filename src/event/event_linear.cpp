@@ -50,21 +50,32 @@ Line line_of(const LinearGuard& guard, double side, const DensePolynomial& step)
   return line;
 }
 
-/// The usual crossing: u falls all the way from one side of zero to the other, beyond `level` on both. Its coefficients show that, and
-/// its only root needs no isolation. Finds the root and the slope there; false: nothing is known.
-bool falls_through_zero(const double* c, int degree, double level, double& s, double& slope) {
+/// A zero of u, with the slope there.
+struct Zero {
+  double s, slope;
+};
+
+/// The zero of u(s) = sum_d c_d s^d if u falls from above `level` to below -`level` and does nothing else between that could be an event:
+/// it falls everywhere, or its coefficients change their sign once. In the second case those of u - level and u + level do, too, and by
+/// Descartes' rule each of them and u has one root. Coefficients below `negligible` may have either sign; `level` must allow for them.
+/// False: nothing is known.
+bool falls_once(const double* c, int degree, double level, double negligible, Zero& zero) {
   if (degree < 1 || !(c[0] > level)) return false;
   double bend = 0.0, end = c[0] + c[1];
   for (int d = 2; d <= degree; ++d) {
     end += c[d];
     bend += d * std::abs(c[d]);
   }
-  const double least_slope = -c[1] - bend;  // u' <= -least_slope
-  if (!(end < -level && least_slope > 1e-3 * std::abs(c[1]))) return false;
-  // Newton's method. The error after a move is at most max|u''| / (2 min|u'|) times the square of the move.
-  const double growth = (degree - 1) * bend / (2.0 * least_slope);
-  double low = 0.0, high = 1.0;
-  s = c[0] / (c[0] - end);
+  if (!(end < -level)) return false;
+  if (!(-0.999 * c[1] > bend)) {  // u' < 0 is not certain
+    int d = 1;
+    while (d <= degree && c[d] >= -negligible) ++d;
+    while (d <= degree && c[d] <= negligible) ++d;
+    if (d <= degree) return false;
+  }
+  // Newton's method within a bracket. The error after a move is about |u'' / (2 u')| times its square, and |u''| <= (degree - 1) bend.
+  const double curvature = 0.5 * (degree - 1) * bend;
+  double low = 0.0, high = 1.0, s = c[0] / (c[0] - end), slope = c[1];
   for (int iteration = 0; iteration < 60; ++iteration) {
     double value = c[degree];
     slope = 0.0;
@@ -72,19 +83,16 @@ bool falls_through_zero(const double* c, int degree, double level, double& s, do
       slope = slope * s + value;
       value = value * s + c[d];
     }
-    if (value > 0.0) {
-      low = s;
-    } else {
-      high = s;
-    }
+    (value > 0.0 ? low : high) = s;
     const double move = value / slope;
     s -= move;
     if (!(s >= low && s <= high)) {
       s = 0.5 * (low + high);
-    } else if (growth * move * move <= eps) {
+    } else if (curvature * move * move <= -eps * slope) {
       break;
     }
   }
+  zero = {s, slope};
   return true;
 }
 
@@ -122,21 +130,23 @@ bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool
   return finite;
 }
 
-// The usual crossing, after a known simple zero at the start was divided out. False: roots_of_line has to look.
+// The usual crossing, after a known simple zero at the start was divided out: its coefficients show that it is the only one, and it needs
+// no isolation. False: roots_of_line has to look.
 inline bool EventLocator::Impl::crossing_of_line(int k, std::span<const double> c, double guard_noise, double magnitude) {
   const int known = watch[k].known_root, degree = static_cast<int>(c.size()) - 1 - known;
-  double level = guard_noise + static_cast<double>(c.size()) * eps * magnitude;  // of the sums that are compared with it
-  if (known == 1) level *= 2.0 * (degree + 1) * (degree + 1);                    // as in Bernstein::deflate_start
-  double s, slope;
-  if (known > 1 || !falls_through_zero(c.data() + known, degree, level, s, slope)) return false;
+  const double negligible = eps * magnitude;
+  double level = guard_noise + 2.0 * static_cast<double>(c.size()) * negligible;  // the sums of coefficients are rounded
+  if (known == 1) level *= 2.0 * (degree + 1) * (degree + 1);                     // as in Bernstein::deflate_start
+  Zero zero;
+  if (known > 1 || !falls_once(c.data() + known, degree, level, negligible, zero)) return false;
   if (known == 1) {  // back to the guard itself: what it is at the start moves its other zero
-    slope *= s;
-    const double shift = c[0] / slope;
-    if (std::abs(shift) < 0.25 * s) s = std::min(s - shift, 1.0);
+    zero.slope *= zero.s;
+    const double shift = c[0] / zero.slope;
+    if (std::abs(shift) < 0.25 * zero.s) zero.s = std::min(zero.s - shift, 1.0);
   }
   ++statistics.suspects;
-  const double blur = std::min(1.0, guard_noise / std::abs(slope));
-  candidates.push_back({.guard = k, .guess = s, .blur = blur, .noise_blur = blur, .slope = std::abs(slope), .trust_low = known == 1});
+  const double slope = std::abs(zero.slope), blur = std::min(1.0, guard_noise / slope);
+  candidates.push_back({.guard = k, .guess = zero.s, .blur = blur, .noise_blur = blur, .slope = slope, .trust_low = known == 1});
   return true;
 }
 
@@ -146,10 +156,10 @@ void EventLocator::Impl::roots_of_line(int k, std::span<const double> c, double 
   const double least = *std::min_element(p.b.begin(), p.b.begin() + c.size());
   if (least > 16.0 * eps * magnitude) return;
   ++statistics.suspects;
-  bool divided = false;
   const double last = p.b[static_cast<std::size_t>(p.degree)];
   rough = false;
-  divide_start(k, p, divided);
+  const int divided = divide_start(k, p);
+  isolate_roots(p, roots, true);
   take_roots(k, p, divided, last);
 }
 

@@ -32,7 +32,8 @@ struct Candidate {
   int guard = 0;
   double low = 0.0, guess = 0.0, high = 1.0;  // fractions of the step: u >= 0 at low (or low is the start), u < 0 at high
   double blur = 0.0;                          // how far the zero may be from the guess, as a fraction of the step
-  double noise_blur = 0.0;                    // the part of it that noise of the guard makes
+  double noise_blur = 0.0;                    // the part of it that noise of the guard makes (see noise_blur_of)
+  double fit_noise = 0.0, magnitude = 0.0;    // of a rough fit, whose noise_blur is still to be found: what made the blur, and the largest |u|
   double slope = 0.0;                         // |du/ds| at the guess; 0: not known
   bool at_start = false;
   bool trust_low = false;   // a divided-out zero: u >= 0 at low is known although the value may not show it
@@ -81,16 +82,17 @@ struct EventLocator::Impl {
   bool search_linear(std::span<const LinearGuard> linear, bool& sampling);
   bool crossing_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
   void roots_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
-  void divide_start(int k, Bernstein& p, bool& divided) const;
+  int divide_start(int k, Bernstein& p) const;
   Verdict search_piece();
   void add_linear();
   Verdict search_guard(int k);
-  bool stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted);
-  Verdict series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u);
+  bool stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted, int& divided);
+  Verdict series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided);
+  Verdict fit_series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided);
   void estimate_noise();
   double noise_of(int k, double magnitude);
-  bool take_roots(int k, const Bernstein& p, bool divided, double last_value);
-  Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where);
+  bool take_roots(int k, const Bernstein& p, int divided, double last_value);
+  Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where, int divided);
   Closer look_closer(int k, double& low, double& high);
   void shorten_to_finite();
   void walk_back(Candidate& c, Bracket& bracket, double stride);
@@ -98,7 +100,8 @@ struct EventLocator::Impl {
   bool refine(Candidate& c, Bracket& bracket);
   bool refine_first(Bracket& bracket);
   void give_up(Candidate c);
-  double window_of(const Bracket& bracket) const;
+  double noise_blur_of(const Candidate& c);
+  double window_of(const Bracket& bracket);
   /// Whether time a comes after time b as the integration runs.
   bool ahead(double a, double b) const { return direction * (a - b) > 0.0; }
   bool choose(LocatedEvent& event);

@@ -80,23 +80,31 @@ double EventLocator::Impl::noise_of(int k, double magnitude) {
 
 // A series that falls but has not reached the noise: if every root stands out clearly from what the points between may hide
 // (as in the first test, the upper half of the coefficients bounds it), the fit is good enough, for the event itself is refined
-// on the guard.
-bool EventLocator::Impl::stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted) {
+// on the guard. The fit is divided and its roots are isolated then.
+bool EventLocator::Impl::stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted, int& divided) {
   fitted.p = Bernstein::from_chebyshev({a, static_cast<std::size_t>(N) + 1}, 2.0 * upper_half + 1e-13 * magnitude);
   if (watch[k].known_root == 0 && std::abs(fitted.p.b[0]) <= 2.0 * fitted.p.noise) return false;  // a zero at the start needs all digits
-  Bernstein p = fitted.p;
-  bool divided = false;
-  if (piece.low == 0.0) divide_start(k, p, divided);
-  isolate_roots(p, roots, true);
+  divided = piece.low == 0.0 ? divide_start(k, fitted.p) : 0;
+  isolate_roots(fitted.p, roots, true);
   return roots.complete && roots.first_sign > 0 &&
          std::all_of(roots.begin(), roots.end(), [](const RootCell& cell) { return cell.kind == RootKind::simple; });
 }
 
-// Fits guard k on the present piece. u: the values used, times the side.
-Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u) {
+// Fits guard k on the present piece and isolates the roots. u: the values used, times the side; divided: how often a zero at the start was
+// divided out.
+Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided) {
+  rough = false;
+  const Verdict verdict = fit_series(k, fitted, u, divided);
+  if (verdict == Verdict::found && !rough) {
+    divided = piece.low == 0.0 ? divide_start(k, fitted.p) : 0;
+    isolate_roots(fitted.p, roots, true);
+  }
+  return verdict;
+}
+
+Verdict EventLocator::Impl::fit_series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided) {
   std::array<double, finest_grid + 1> a;
   const double side = watch[k].side;
-  rough = false;
   for (int N = coarse_grid;; N *= 2) {
     if (sampled < N) sample(N);
     const int stride = finest_grid / N;
@@ -113,7 +121,7 @@ Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest
     for (int i = 1; i <= N; ++i) (i <= N / 2 ? rest : tail) += std::abs(a[static_cast<std::size_t>(i)]);
     const double last = std::abs(a[static_cast<std::size_t>(N) - 1]) + std::abs(a[static_cast<std::size_t>(N)]);
     if (least_value(a[0], rest, tail, last) > 0.0) return Verdict::nothing;
-    if (N <= Bernstein::max_degree && last <= 1e-3 * rest && stands_out(k, N, a.data(), tail, magnitude, fitted)) {
+    if (N <= Bernstein::max_degree && last <= 1e-3 * rest && stands_out(k, N, a.data(), tail, magnitude, fitted, divided)) {
       fitted.resolved = rough = true;
       return Verdict::found;
     }
@@ -132,26 +140,27 @@ Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest
   return Verdict::found;
 }
 
-// A zero at the start of the step, known or within the noise, is divided out.
-void EventLocator::Impl::divide_start(int k, Bernstein& p, bool& divided) const {
-  if (p.magnitude() <= p.noise) return;
+// A zero at the start of the step, known or within the noise, is divided out; returns how often.
+int EventLocator::Impl::divide_start(int k, Bernstein& p) const {
+  int divided = 0;
+  if (p.magnitude() <= p.noise) return divided;
   const int known = watch[k].known_root;
   for (int i = 0; i < (known > 0 ? known : 2) && p.degree > 0; ++i) {
     if (known == 0 && std::abs(p.b[0]) > p.noise + p.degree * eps * p.magnitude()) break;
     p.deflate_start();
-    divided = true;
+    ++divided;
   }
+  return divided;
 }
 
 Verdict EventLocator::Impl::search_guard(int k) {
   Fit fitted;
   std::array<double, finest_grid + 1> u;
-  const Verdict verdict = series(k, fitted, u);
+  int divided = 0;
+  const Verdict verdict = series(k, fitted, u, divided);
   if (verdict != Verdict::found) return verdict;
   const std::size_t known_candidates = candidates.size();
-  bool divided = false;
-  if (piece.low == 0.0) divide_start(k, fitted.p, divided);
-  const bool assumed = divided && watch[k].known_root == 0;
+  const bool assumed = divided > 0 && watch[k].known_root == 0;
   if ((take_roots(k, fitted.p, divided, u[finest_grid]) && !assumed) || fitted.resolved) return Verdict::nothing;
   // Below resolution, but of this fit, not of the guard.
   if (piece.depth == options.max_depth || exhausted()) return Verdict::nothing;
@@ -160,15 +169,22 @@ Verdict EventLocator::Impl::search_guard(int k) {
 }
 
 // The place where p, fitted on a piece, leaves its side.
-Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) {
+Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where, int divided) {
   const double width = where.high - where.low;
   const auto place = [&](double s) { return s == 1.0 ? where.high : where.low + width * s; };
-  Candidate c{.guard = k, .low = place(cell.low), .high = place(cell.high)};
+  Candidate c{.guard = k, .low = place(cell.low), .high = place(cell.high), .trust_low = divided > 0};
   if (cell.kind == RootKind::simple) {
     double slope = 0.0;
-    c.guess = place(root_in(p, cell, slope));
+    const double s = root_in(p, cell, slope);
+    c.guess = place(s);
     c.blur = std::min(c.high - c.low, width * p.noise / std::max(std::abs(slope), std::numeric_limits<double>::min()));
-    c.noise_blur = rough ? c.blur * std::min(1.0, noise_of(k, p.magnitude()) / p.noise) : c.blur;
+    c.noise_blur = c.blur;
+    if (rough) {
+      c.fit_noise = p.noise;
+      c.magnitude = p.magnitude();
+    }
+    for (int i = 0; i < divided; ++i) slope *= s;  // of the guard itself
+    c.slope = std::abs(slope) / width;
   } else {
     c.guess = 0.5 * (c.low + c.high);
     c.blur = 0.5 * (c.high - c.low);
@@ -209,7 +225,7 @@ Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
   if (closer_roots.first_sign <= 0 || !closer_roots.complete) return Closer::undecided;
   for (const RootCell& cell : closer_roots) {
     if (cell.after < 0) {
-      candidates.push_back(crossing(k, fitted.p, cell, {left, right, 0}));
+      candidates.push_back(crossing(k, fitted.p, cell, {left, right, 0}, 0));
       candidates.back().closer = true;
       return Closer::crossing;
     }
@@ -221,10 +237,9 @@ Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
   return Closer::nothing;
 }
 
-// Turns the roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
+// Turns the isolated roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
 // are below the resolution of p.
-bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, double last_value) {
-  isolate_roots(p, roots, true);
+bool EventLocator::Impl::take_roots(int k, const Bernstein& p, int divided, double last_value) {
   if (!roots.complete) proved = false;
   const double width = piece.high - piece.low;
   const auto place = [&](double s) { return s == 1.0 ? piece.high : piece.low + width * s; };
@@ -240,23 +255,21 @@ bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
   };
   const bool first = piece.low == 0.0;
   if (roots.first_sign < 0 && roots.count == 0) {
-    candidates.push_back({.guard = k, .low = piece.low, .guess = piece.low, .high = piece.high, .at_start = first, .trust_low = divided});
+    candidates.push_back({.guard = k, .low = piece.low, .guess = piece.low, .high = piece.high, .at_start = first, .trust_low = divided > 0});
     return true;
   }
   bool clear = true;
   for (const RootCell& cell : roots) {
     clear = clear && cell.kind == RootKind::simple;
     if (cell.after < 0) {
-      Candidate c = crossing(k, p, cell, piece);
-      c.at_start = first && cell.before == 0;
-      c.trust_low = divided;
-      candidates.push_back(c);
+      candidates.push_back(crossing(k, p, cell, piece, divided));
+      candidates.back().at_start = first && cell.before == 0;
       break;
     }
     if (cell.kind == RootKind::zero_at_end) {
       if (piece.high == last_fraction && last_value <= 0.0) {
         candidates.push_back(
-            {.guard = k, .low = place(cell.low), .guess = piece.high, .high = piece.high, .trust_low = divided, .may_vanish = true});
+            {.guard = k, .low = place(cell.low), .guess = piece.high, .high = piece.high, .trust_low = divided > 0, .may_vanish = true});
       } else {
         touch(cell, RootKind::zero_at_end);
       }

@@ -318,7 +318,8 @@ double root_in(const Bernstein& p, const RootCell& cell, double& slope) {
   const double enough = 0.25 * p.noise + eps * p.magnitude();
   double low = cell.low, high = cell.high;
   const bool falling = cell.before > 0;
-  double s = 0.5 * (low + high);
+  const double first = p.b[0], last = p.b[static_cast<std::size_t>(n)];
+  double s = low == 0.0 && high == 1.0 && first != last ? first / (first - last) : 0.5 * (low + high);
   double previous = high - low;
   for (int iteration = 0; iteration < 100; ++iteration) {
     const double v = evaluate(s);

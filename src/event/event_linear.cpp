@@ -98,6 +98,36 @@ bool falls_once(const double* c, int degree, double level, double negligible, Ze
 
 }  // namespace
 
+// The usual case: all guards that are watched are linear, and their polynomials do not come near to zero.
+bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear) {
+  if (linear.empty() || step.degree > Bernstein::max_degree) return false;
+  std::size_t watched = 0;
+  for (const GuardWatch& w : given) {
+    if (w.known_root != 0) return false;
+    watched += w.side != 0 ? 1 : 0;
+  }
+  const auto n = static_cast<std::size_t>(step.variables), last_row = static_cast<std::size_t>(step.degree) * n;
+  for (const LinearGuard& guard : linear) {
+    if (static_cast<std::size_t>(guard.guard) >= given.size() || guard.variables.size() != guard.coefficients.size()) return false;
+    const double side = given[static_cast<std::size_t>(guard.guard)].side;
+    if (side == 0.0) continue;
+    double start = guard.constant + guard.time * step.t0, moved = std::abs(guard.time * step.h);
+    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
+      const auto j = static_cast<std::size_t>(guard.variables[i]);
+      if (j >= n) return false;
+      const double* x = step.c.data() + j;
+      start += guard.coefficients[i] * *x;
+      double reach = 0.0;
+      for (const double* const last = x + last_row; x != last;) reach += std::abs(*(x += n));
+      moved += std::abs(guard.coefficients[i]) * reach;
+    }
+    start *= side;
+    if (!(start * (1.0 - 1e-12) > moved && start <= std::numeric_limits<double>::max())) return false;
+    --watched;
+  }
+  return watched == 0;
+}
+
 // `sampling` says whether any other guards are watched. False: a linear guard has no values.
 bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool& sampling) {
   const DensePolynomial& step = composite.step();

@@ -9,16 +9,11 @@
 namespace saltus {
 
 void EventLocator::Impl::make_room(std::size_t count) {
-  guards = count;
-  rows.resize((finest_grid + 1) * guards);
-  sides.resize(guards);
-  margins.resize(guards);
-  probe_row.resize(guards);
-  noise.resize(guards);
-  closer_row.resize(guards);
-  suspects.reserve(guards);
-  candidates.reserve(guards);
-  linear_candidates.reserve(guards);
+  rows.resize((finest_grid + 1) * count);
+  for (std::vector<double>* row : {&sides, &margins, &probe_row, &noise, &closer_row}) row->resize(count);
+  suspects.reserve(count);
+  candidates.reserve(count);
+  linear_candidates.reserve(count);
 }
 
 namespace {
@@ -34,26 +29,37 @@ namespace {
 
 }  // namespace
 
-inline void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
+bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
+                                  std::span<const LinearGuard> linear, LocatedEvent& event) {
   const Structure& structure = system.structure();
   if (static_cast<int>(given.size()) != structure.guards || step.variables != structure.variables)
     refuse_sizes(structure, step.variables, given.size());
+  ++statistics.steps;
+  touches.clear();
+  proved = true;
+  not_finite = false;
+  finite_until = step.t1();
+  fineness = 0.0;
+  if (given.empty() || step.h == 0.0 || far_from_zero(step, given, linear)) return false;
+  begin(system, step, given);
+  return search(linear, event);
+}
+
+void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
   composite.start(system, step);
   watch = given;
-  if (guards != given.size()) make_room(given.size());
+  guards = given.size();
+  if (guards > sides.size()) make_room(guards);
   linear_candidates.clear();
-  touches.clear();
   candidates.clear();
   suspects.clear();
   noise_known = false;
-  proved = true;
-  not_finite = false;
-  last_fraction = 1.0;
-  finite_until = step.t1();
-  fineness = 0.0;
+  last_fraction = resume = 1.0;
   direction = std::copysign(1.0, step.h);
   unit = unit_at(step.t1());
   evaluations_before = composite.evaluations;
+  piece = {0.0, 1.0, 0};
+  sampled = 0;
 }
 
 // Ends the search before the first point of the present piece at which a suspect is not finite.
@@ -90,17 +96,11 @@ void EventLocator::Impl::shorten_to_finite() {
   sampled = 0;
 }
 
-bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
-                                  std::span<const LinearGuard> linear, LocatedEvent& event) {
-  ++statistics.steps;
-  begin(system, step, given);
-  if (guards == 0 || step.h == 0.0) return false;
-  piece = {0.0, 1.0, 0};
-  sampled = 0;
+bool EventLocator::Impl::search(std::span<const LinearGuard> linear, LocatedEvent& event) {
   bool sampling = false;
   if (!search_linear(linear, sampling)) {
     not_finite = true;
-    finite_until = step.t0;
+    finite_until = composite.step().t0;
     return false;
   }
   if (sampling) {
@@ -108,7 +108,6 @@ bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, s
     first_test();
     statistics.suspects += static_cast<std::int64_t>(suspects.size());
   }
-  resume = 1.0;
   if (suspects.empty()) {
     if (candidates.empty()) return false;
     if (choose(event)) return true;

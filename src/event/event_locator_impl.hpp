@@ -77,8 +77,10 @@ struct EventLocator::Impl {
                 std::span<const LinearGuard> linear, LocatedEvent& event);
   void make_room(std::size_t count);
   void begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given);
+  bool search(std::span<const LinearGuard> linear, LocatedEvent& event);
   void sample(int N);
   void first_test();
+  static bool far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear);
   bool search_linear(std::span<const LinearGuard> linear, bool& sampling);
   bool crossing_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
   void roots_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);

@@ -41,24 +41,13 @@ inline double least_value(double a0, double lower_half, double upper_half, doubl
 
 // margins[k] > 0 proves that guard k stays on its side if it is of degree 8 or less in time. NaN clears nothing.
 void EventLocator::Impl::first_test() {
-  constexpr double c1 = 0.92387953251128675613, c2 = 0.70710678118654752440,
-                   c3 = 0.38268343236508977173;  // cos(i pi/8)
-  const double* row[9];
-  for (int j = 0; j < 9; ++j) row[j] = rows.data() + static_cast<std::size_t>(4 * j) * guards;
   for (std::size_t k = 0; k < guards; ++k) {
-    const double e0 = 0.5 * (row[8][k] + row[0][k]), e1 = row[7][k] + row[1][k], e2 = row[6][k] + row[2][k],
-                 e3 = row[5][k] + row[3][k], e4 = row[4][k];
-    const double o0 = 0.5 * (row[8][k] - row[0][k]), o1 = row[7][k] - row[1][k], o2 = row[6][k] - row[2][k],
-                 o3 = row[5][k] - row[3][k];
-    // four times the coefficients
-    const double a0 = 0.5 * (e0 + e1 + e2 + e3 + e4), a8 = 0.5 * (e0 - e1 + e2 - e3 + e4);
-    const double a2 = e0 - e4 + c2 * (e1 - e3), a6 = e0 - e4 - c2 * (e1 - e3), a4 = e0 + e4 - e2;
-    const double p = o0 + c2 * o2, m = o0 - c2 * o2;
-    const double a1 = p + c1 * o1 + c3 * o3, a7 = p - c1 * o1 - c3 * o3;
-    const double a3 = m + c3 * o1 - c1 * o3, a5 = m - c3 * o1 + c1 * o3;
-    const double last = std::abs(a7) + std::abs(a8);
-    margins[k] = least_value(sides[k] * a0, std::abs(a1) + std::abs(a2) + std::abs(a3) + std::abs(a4),
-                             std::abs(a5) + std::abs(a6) + last, last);
+    double u[9], a[9];
+    for (std::size_t j = 0; j < 9; ++j) u[j] = rows[4 * j * guards + k];
+    chebyshev_coefficients_8(u, a);
+    const double last = std::abs(a[7]) + std::abs(a[8]);
+    margins[k] = least_value(sides[k] * a[0], std::abs(a[1]) + std::abs(a[2]) + std::abs(a[3]) + std::abs(a[4]),
+                             std::abs(a[5]) + std::abs(a[6]) + last, last);
   }
   for (std::size_t k = 0; k < guards; ++k) {
     if (sides[k] != 0.0 && !(margins[k] > 0.0)) suspects.push_back(static_cast<int>(k));

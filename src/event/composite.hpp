@@ -71,7 +71,7 @@ class Composite {
   std::unique_ptr<double[]> x_, xp_;
   std::vector<double> shifted_;
   bool with_derivatives_ = true;
-  std::span<const int> few_;  // the variables that the guards read, if these are few
+  std::span<const int> few_;  // the variables that the guards read, if these are half of all or fewer
 };
 
 }  // namespace saltus

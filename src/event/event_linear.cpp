@@ -117,7 +117,7 @@ bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<co
       if (j >= n) return false;
       const double* x = step.c.data() + j;
       start += guard.coefficients[i] * *x;
-      double reach = 0.0;
+      double reach = 0.0;  // (a loop over degrees, known to be 16 at most, would be unrolled at length)
       for (const double* const last = x + last_row; x != last;) reach += std::abs(*(x += n));
       moved += std::abs(guard.coefficients[i]) * reach;
     }
@@ -152,9 +152,9 @@ bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool
     finite = finite && std::isfinite(line.c[0] + line.moved);
     if (line.c[0] * (1.0 - 1e-12) > line.moved || !finite) continue;  // far from zero, or nothing to be found
     const int k = guard.guard;
+    const std::span<const double> c(line.c.data(), static_cast<std::size_t>(line.degree) + 1);
     const double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * line.magnitude;
-    if (!crossing_of_line(k, {line.c.data(), static_cast<std::size_t>(line.degree) + 1}, guard_noise, line.magnitude))
-      roots_of_line(k, {line.c.data(), static_cast<std::size_t>(line.degree) + 1}, guard_noise, line.magnitude);
+    if (!crossing_of_line(k, c, guard_noise, line.magnitude)) roots_of_line(k, c, guard_noise, line.magnitude);
   }
   sampling = others > 0;
   return finite;

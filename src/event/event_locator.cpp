@@ -7,15 +7,6 @@
 #include <string>
 
 namespace saltus {
-
-void EventLocator::Impl::make_room(std::size_t count) {
-  rows.resize((finest_grid + 1) * count);
-  for (std::vector<double>* row : {&sides, &margins, &probe_row, &noise, &closer_row}) row->resize(count);
-  suspects.reserve(count);
-  candidates.reserve(count);
-  linear_candidates.reserve(count);
-}
-
 namespace {
 
 [[noreturn, gnu::cold]] void refuse_sizes(const Structure& structure, int variables, std::size_t watched) {
@@ -28,6 +19,31 @@ namespace {
 }
 
 }  // namespace
+
+void EventLocator::Impl::make_room(std::size_t count) {
+  rows.resize((finest_grid + 1) * count);
+  for (std::vector<double>* row : {&sides, &margins, &probe_row, &noise, &closer_row}) row->resize(count);
+  suspects.reserve(count);
+  candidates.reserve(count);
+  linear_candidates.reserve(count);
+}
+
+inline void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
+  composite.start(system, step);
+  watch = given;
+  guards = given.size();
+  if (guards > sides.size()) make_room(guards);
+  linear_candidates.clear();
+  candidates.clear();
+  suspects.clear();
+  noise_known = false;
+  last_fraction = resume = 1.0;
+  direction = std::copysign(1.0, step.h);
+  unit = unit_at(step.t1());
+  evaluations_before = composite.evaluations;
+  piece = {0.0, 1.0, 0};
+  sampled = 0;
+}
 
 bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                                   std::span<const LinearGuard> linear, LocatedEvent& event) {
@@ -43,23 +59,6 @@ bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, s
   if (given.empty() || step.h == 0.0 || far_from_zero(step, given, linear)) return false;
   begin(system, step, given);
   return search(linear, event);
-}
-
-void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
-  composite.start(system, step);
-  watch = given;
-  guards = given.size();
-  if (guards > sides.size()) make_room(guards);
-  linear_candidates.clear();
-  candidates.clear();
-  suspects.clear();
-  noise_known = false;
-  last_fraction = resume = 1.0;
-  direction = std::copysign(1.0, step.h);
-  unit = unit_at(step.t1());
-  evaluations_before = composite.evaluations;
-  piece = {0.0, 1.0, 0};
-  sampled = 0;
 }
 
 // Ends the search before the first point of the present piece at which a suspect is not finite.
@@ -96,6 +95,7 @@ void EventLocator::Impl::shorten_to_finite() {
   sampled = 0;
 }
 
+// Linear guards first; the others are sampled on the whole step, and on its parts where a suspect is not resolved.
 bool EventLocator::Impl::search(std::span<const LinearGuard> linear, LocatedEvent& event) {
   bool sampling = false;
   if (!search_linear(linear, sampling)) {

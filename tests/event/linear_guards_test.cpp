@@ -298,6 +298,9 @@ TEST(LinearGuards, AResidualAtAKnownZeroMovesTheOtherZero) {
     ASSERT_TRUE(locator.earliest(system, step_of(0.0, 1.0, {residual, 0.5, -1.0}), {&watch, 1}, event, system.forms()));
     EXPECT_NEAR(event.t_after, 0.25 + std::sqrt(0.0625 + residual), 4.0 * eps) << residual;
     EXPECT_FALSE(event.at_start);
+    if (std::abs(residual) < 1e-8) {  // the square of the shift is below rounding
+      EXPECT_LE(system.calls, 3) << residual;
+    }
   }
 }
 

@@ -28,7 +28,7 @@ struct Tables {
   // s^k = sum_i monomial[n][k][i] B_i^n(s)
   double monomial[max_degree + 1][max_degree + 1][max_degree + 1] = {};
 
-  Tables() {
+  constexpr Tables() {
     for (int n = 0; n <= 2 * max_degree; ++n) {
       binomial[n][0] = binomial[n][n] = 1.0;
       for (int k = 1; k < n; ++k) binomial[n][k] = binomial[n - 1][k - 1] + binomial[n - 1][k];
@@ -50,10 +50,7 @@ struct Tables {
   }
 };
 
-const Tables& tables() {
-  static const Tables made;
-  return made;
-}
+constexpr Tables tables;
 
 Bernstein combine(std::span<const double> c, double noise,
                   const double (&basis)[max_degree + 1][max_degree + 1][max_degree + 1]) {
@@ -179,12 +176,12 @@ class Collector {
 
 Bernstein Bernstein::from_monomial(std::span<const double> c, double noise) {
   check_degree(c);
-  return combine(c, noise, tables().monomial);
+  return combine(c, noise, tables.monomial);
 }
 
 Bernstein Bernstein::from_chebyshev(std::span<const double> a, double noise) {
   check_degree(a);
-  return combine(a, noise, tables().chebyshev);
+  return combine(a, noise, tables.chebyshev);
 }
 
 double Bernstein::value(double s) const {
@@ -300,7 +297,7 @@ double root_in(const Bernstein& p, const RootCell& cell, double& slope) {
   // Horner's scheme in w = s/(1-s) or its inverse, whichever is at most 1: p(s) = (1-s)^n sum_i C(n,i) b_i w^i, without
   // cancellation beyond that of p.
   const int n = p.degree;
-  const auto& binomial = tables().binomial;
+  const auto& binomial = tables.binomial;
   Coefficients value_terms, slope_terms;
   for (int i = 0; i <= n; ++i) value_terms[i] = binomial[n][i] * p.b[i];
   for (int i = 0; i < n; ++i) slope_terms[i] = n * binomial[n - 1][i] * (p.b[i + 1] - p.b[i]);
@@ -321,7 +318,8 @@ double root_in(const Bernstein& p, const RootCell& cell, double& slope) {
   const double enough = 0.25 * p.noise + eps * p.magnitude();
   double low = cell.low, high = cell.high;
   const bool falling = cell.before > 0;
-  double s = 0.5 * (low + high);
+  const double first = p.b[0], last = p.b[static_cast<std::size_t>(n)];
+  double s = low == 0.0 && high == 1.0 && first != last ? first / (first - last) : 0.5 * (low + high);
   double previous = high - low;
   for (int iteration = 0; iteration < 100; ++iteration) {
     const double v = evaluate(s);

@@ -46,6 +46,13 @@ double grid_point(int j) {
 }
 
 void chebyshev_coefficients(int N, const double* u, int stride, double* a) {
+  if (N == 8) {
+    double values[9], coefficients[9];
+    for (int j = 0; j <= 8; ++j) values[j] = u[j * stride];
+    chebyshev_coefficients_8(values, coefficients);
+    std::copy(coefficients, coefficients + 9, a);
+    return;
+  }
   // y_j = value at cos(j pi / N). Folding even and odd parts halves the work:
   // a_k = (2/N) sum'' y_j cos(k j pi / N), where '' halves the first and the last term, and a_0, a_N are halved.
   std::array<double, finest_grid / 2 + 1> even, odd;

@@ -5,27 +5,19 @@
 
 namespace saltus {
 
-void Composite::start(System& system, const DensePolynomial& step) {
-  system_ = &system;
-  step_ = &step;
-  guards_ = static_cast<std::size_t>(system.structure().guards);
-  with_derivatives_ = system.structure().guards_read_xp;
-  const std::vector<int>& read = system.structure().guard_variables;
-  const std::size_t n = static_cast<std::size_t>(step.variables);
-  few_ = read.size() < n / 4 ? std::span<const int>(read) : std::span<const int>();
-  if (n_ == n && (all_ || !few_.empty())) return;
+void Composite::make_room(std::size_t n) {
   n_ = n;
   all_ = few_.empty();
   for (auto* values : {&x_, &xp_}) *values = all_ ? std::make_unique<double[]>(n) : std::make_unique_for_overwrite<double[]>(n);
 }
 
-void Composite::state(double s) {
+void Composite::values_and_derivatives(double s) {
   // Horner's scheme for the value and the derivative at once.
   const std::size_t n = n_;
   const double* row = step_->c.data() + static_cast<std::size_t>(step_->degree) * n;
   double* x = x_.get();
   double* xp = xp_.get();
-  if (!few_.empty()) {  // a large mode with guards on few variables
+  if (!few_.empty()) {
     for (const int j : few_) {
       double value = row[j], slope = 0.0;
       for (int k = step_->degree; k-- > 0;) {
@@ -34,15 +26,6 @@ void Composite::state(double s) {
       }
       x[j] = value;
       xp[j] = slope / step_->h;
-    }
-    return;
-  }
-  if (!with_derivatives_) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const double* c = row + j;
-      double value = *c;
-      for (int k = step_->degree; k-- > 0;) value = value * s + *(c -= n);
-      x[j] = value;
     }
     return;
   }
@@ -59,18 +42,6 @@ void Composite::state(double s) {
   }
   const double h = step_->h;
   for (std::size_t j = 0; j < n; ++j) xp[j] /= h;
-}
-
-void Composite::at_fraction(double s, double* g) {
-  state(s);
-  system_->guards(time(s), x(), xp(), {g, guards_});
-  ++evaluations;
-}
-
-void Composite::at_time(double t, double* g) {
-  state(fraction(t));
-  system_->guards(t, x(), xp(), {g, guards_});
-  ++evaluations;
 }
 
 void Composite::sensitivity(double s, const double* base, std::vector<double>& result) {
@@ -99,11 +70,12 @@ void Composite::sensitivity(double s, const double* base, std::vector<double>& r
         slope += k * c;
       }
       x_[j] += next_shift() * magnitude;
-      xp_[j] += next_shift() * slope / std::abs(step_->h);
+      const double turned = next_shift() * slope / std::abs(step_->h);
+      if (with_derivatives_) xp_[j] += turned;
     };
     for (const int j : few_) move(static_cast<std::size_t>(j));
     for (std::size_t j = 0; few_.empty() && j < n; ++j) move(j);
-    system_->guards(t, x(), xp(), shifted_);
+    system_->guards(t, {x_.get(), n}, {xp_.get(), n}, shifted_);
     ++evaluations;
     for (std::size_t k = 0; k < guards_; ++k) {
       const double moved = std::abs(shifted_[k] - base[k]) / shift;

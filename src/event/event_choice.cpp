@@ -2,9 +2,7 @@
 #include "event_locator_impl.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
 namespace saltus {
 namespace {
@@ -19,19 +17,13 @@ constexpr double widest_window = 1e-9;
 
 }  // namespace
 
-double EventLocator::Impl::unit_at(double t) const {
-  const double largest = std::max(std::abs(composite.step().t0), std::abs(t));
-  if (!std::isfinite(largest)) return std::numeric_limits<double>::quiet_NaN();
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(largest) + 1) - largest;  // the next number
-}
-
-double EventLocator::Impl::u_at(int k, double t) {
+inline double EventLocator::Impl::u_at(int k, double t) {
   composite.at_time(t, probe_row.data());
   return watch[k].side * probe_row[static_cast<std::size_t>(k)];
 }
 
 // The bracket has its outer end; backwards to the first point that is on the guard's side.
-void EventLocator::Impl::walk_back(Candidate& c, Bracket& bracket, double stride) {
+inline void EventLocator::Impl::walk_back(Candidate& c, Bracket& bracket, double stride) {
   const double t_start = composite.step().t0, t_low = composite.time(c.low);
   for (;; stride *= 4.0) {
     if (bracket.t_out == t_start) {  // out from the beginning
@@ -58,12 +50,14 @@ void EventLocator::Impl::walk_back(Candidate& c, Bracket& bracket, double stride
 }
 
 // The bracket has its inner end; forwards to the first point that is not. False: there is none.
-bool EventLocator::Impl::walk_forward(const Candidate& c, Bracket& bracket, double stride) {
-  double t_limit = composite.time(c.high), t_end = t_limit + direction * beyond_end * unit_at(t_limit);
-  if (not_finite && ahead(t_end, finite_until)) t_end = finite_until;
+inline bool EventLocator::Impl::walk_forward(const Candidate& c, Bracket& bracket, double stride) {
+  double t_limit = composite.time(c.high);
   for (;; stride *= 4.0) {
     if (!ahead(t_limit, bracket.t_in)) {
       // The fit promised the other side here; rounding may have moved it a little.
+      double t_end = composite.time(c.high);
+      t_end += direction * beyond_end * unit_at(t_end);
+      if (not_finite && ahead(t_end, finite_until)) t_end = finite_until;
       if (!ahead(t_end, bracket.t_in)) return false;
       t_limit = t_end;
       stride = unit;
@@ -82,8 +76,10 @@ bool EventLocator::Impl::walk_forward(const Candidate& c, Bracket& bracket, doub
 bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
   const double t = composite.time(c.guess);
   unit = unit_at(t);  // a step may be so long that a unit at its end is coarse
-  const double stride = std::max(unit, std::abs(composite.step().h) * c.blur);
   const double value = u_at(c.guard, t);
+  // By the slope the zero lies |value| / slope away; half a unit more leads to the next number behind it.
+  const double length = std::abs(composite.step().h);
+  const double stride = std::max(unit, c.slope > 0.0 ? length * std::abs(value) / c.slope + 0.5 * unit : length * c.blur);
   if (value < 0.0) {
     bracket.t_out = t;
     bracket.u_out = value;
@@ -94,7 +90,7 @@ bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
     if (!walk_forward(c, bracket, stride)) return false;
   }
   unit = unit_at(bracket.t_out);
-  shrink([&](double time) { return u_at(c.guard, time); }, bracket, unit);
+  if (bracket.width() > 1.5 * unit) shrink([&](double time) { return u_at(c.guard, time); }, bracket, unit);
   // A zero exactly on a representable time belongs to neither side.
   for (double back = unit; bracket.u_in == 0.0 && back <= longest_plateau * unit; back *= 2.0) {
     const double earlier = bracket.t_in - direction * back;
@@ -109,31 +105,40 @@ bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
 }
 
 // Refines candidates in the order of the earliest time that they may have until one holds; it goes to the back.
-bool EventLocator::Impl::refine_first(Bracket& bracket) {
+inline bool EventLocator::Impl::refine_first(Bracket& bracket) {
+  const auto earlier = [](const Candidate& x, const Candidate& y) { return x.guess - x.blur < y.guess - y.blur; };
   while (!candidates.empty()) {
-    const auto earlier = [](const Candidate& x, const Candidate& y) { return x.guess - x.blur < y.guess - y.blur; };
-    std::swap(*std::min_element(candidates.begin(), candidates.end(), earlier), candidates.back());
-    Candidate c = candidates.back();
+    if (candidates.size() > 1) std::swap(*std::min_element(candidates.begin(), candidates.end(), earlier), candidates.back());
     if (refine(candidates.back(), bracket)) return true;
+    const Candidate c = candidates.back();
     candidates.pop_back();
-    if (c.may_vanish) {
-      touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::zero_at_end});
-      continue;
-    }
-    // The fit promised a crossing and the guard does not keep it: a touch, as a rule, that the fit saw a little too
-    // low.
-    resume = std::min(resume, c.high);
-    if (std::find(suspects.begin(), suspects.end(), c.guard) == suspects.end()) suspects.push_back(c.guard);
-    const Closer closer = c.closer ? Closer::undecided : look_closer(c.guard, c.low, c.high);
-    if (closer == Closer::undecided) proved = false;
-    if (closer == Closer::undecided || closer == Closer::touch)
-      touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::even});
+    give_up(c);
   }
   return false;
 }
 
+// The fit promised a crossing and the guard does not keep it.
+void EventLocator::Impl::give_up(Candidate c) {
+  if (c.may_vanish) {
+    touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::zero_at_end});
+    return;
+  }
+  // A touch, as a rule, that the fit saw a little too low.
+  resume = std::min(resume, c.high);
+  if (std::find(suspects.begin(), suspects.end(), c.guard) == suspects.end()) suspects.push_back(c.guard);
+  const Closer closer = c.closer ? Closer::undecided : look_closer(c.guard, c.low, c.high);
+  if (closer == Closer::undecided) proved = false;
+  if (closer == Closer::undecided || closer == Closer::touch)
+    touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::even});
+}
+
+// How far noise of the guard itself may move the zero, as a fraction of the step. Few events need it, so that it is estimated here.
+double EventLocator::Impl::noise_blur_of(const Candidate& c) {
+  return c.fit_noise > 0.0 ? c.blur * std::min(1.0, noise_of(c.guard, c.magnitude) / c.fit_noise) : c.noise_blur;
+}
+
 // How far from the winner's bracket others count as simultaneous; 0 if no other may be near.
-double EventLocator::Impl::window_of(const Bracket& bracket) const {
+double EventLocator::Impl::window_of(const Bracket& bracket) {
   const Candidate& winner = candidates.back();
   const double length = std::abs(composite.step().h), same = options.simultaneous * unit;
   const double s = composite.fraction(bracket.t_out) + winner.blur + 8.0 * same / length;
@@ -141,15 +146,13 @@ double EventLocator::Impl::window_of(const Bracket& bracket) const {
   for (std::size_t i = 0; i + 1 < candidates.size(); ++i) {
     const Candidate& c = candidates[i];
     if (c.guess - c.blur > s) continue;
-    window = std::max(window, same + length * std::min(c.noise_blur + winner.noise_blur, widest_window));
+    window = std::max(window, same + length * std::min(noise_blur_of(c) + noise_blur_of(winner), widest_window));
   }
   return window;
 }
 
-// The earliest of the candidates, with those that fire together with it.
-bool EventLocator::Impl::choose(LocatedEvent& event) {
-  Bracket best;
-  if (!refine_first(best)) return false;
+// The winner is the last candidate. Those that leave their sides with it join; one that does so earlier takes its place.
+void EventLocator::Impl::join_others(Bracket& best, LocatedEvent& event) {
   const std::size_t others = candidates.size() - 1;
   const auto out = [&](const Candidate& c) {
     return watch[c.guard].side * probe_row[static_cast<std::size_t>(c.guard)] < 0.0;
@@ -171,24 +174,36 @@ bool EventLocator::Impl::choose(LocatedEvent& event) {
     best = bracket;
     std::swap(*earlier, candidates.back());
   }
+  event.guards[0] = candidates.back().guard;
+  if (window == 0.0) return;
+  const double t_later = best.t_out + direction * window;
+  composite.at_time(t_later, probe_row.data());
+  for (std::size_t i = 0; i < others; ++i) {
+    if (out(candidates[i])) event.guards.push_back(candidates[i].guard);
+  }
+  if (event.guards.size() > 1) {
+    best.t_in = t_window;
+    best.t_out = t_later;
+  }
+  std::sort(event.guards.begin(), event.guards.end());
+}
+
+// Makes an event of the earliest of the candidates that holds, with those that fire together with it.
+bool EventLocator::Impl::choose(LocatedEvent& event) {
+  Bracket best;
+  if (!refine_first(best)) return false;
+  event.guards.resize(1);
+  event.guards[0] = candidates.back().guard;
+  if (candidates.size() > 1) join_others(best, event);
   event.t_before = best.t_in;
   event.t_after = best.t_out;
   event.at_start = candidates.back().at_start;
-  event.guards.assign(1, candidates.back().guard);
-  if (window > 0.0) {
-    const double t_later = best.t_out + direction * window;
-    composite.at_time(t_later, probe_row.data());
-    for (std::size_t i = 0; i < others; ++i) {
-      if (out(candidates[i])) event.guards.push_back(candidates[i].guard);
-    }
-    if (event.guards.size() > 1) {
-      event.t_before = t_window;
-      event.t_after = t_later;
-    }
-    std::sort(event.guards.begin(), event.guards.end());
-  }
-  event.directions.clear();
-  for (const int k : event.guards) event.directions.push_back(static_cast<signed char>(-watch[k].side));
+  event.directions.resize(event.guards.size());
+  for (std::size_t i = 0; i < event.guards.size(); ++i)
+    event.directions[i] = static_cast<signed char>(-watch[event.guards[i]].side);
+  event.proved = proved;
+  ++statistics.events;
+  if (!touches.empty()) std::erase_if(touches, [&](const GuardTouch& x) { return ahead(x.t_low, event.t_after); });
   return true;
 }
 

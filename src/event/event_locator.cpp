@@ -7,74 +7,58 @@
 #include <string>
 
 namespace saltus {
+namespace {
+
+[[noreturn, gnu::cold]] void refuse_sizes(const Structure& structure, int variables, std::size_t watched) {
+  if (static_cast<int>(watched) != structure.guards) {
+    throw UsageError("EventLocator: give one GuardWatch for each of the " + std::to_string(structure.guards) +
+                     " guards of the system (side 0 for those not watched), not " + std::to_string(watched));
+  }
+  throw UsageError("EventLocator: the step has " + std::to_string(variables) + " variables, the system " +
+                   std::to_string(structure.variables) + "; give the dense output of a step of this system");
+}
+
+}  // namespace
 
 void EventLocator::Impl::make_room(std::size_t count) {
-  guards = count;
-  rows.resize((finest_grid + 1) * guards);
-  sides.resize(guards);
-  margins.resize(guards);
-  probe_row.resize(guards);
-  noise.resize(guards);
-  closer_row.resize(guards);
-  suspects.reserve(guards);
-  candidates.reserve(guards);
-  linear_candidates.reserve(guards);
+  rows.resize((finest_grid + 1) * count);
+  for (std::vector<double>* row : {&sides, &margins, &probe_row, &noise, &closer_row}) row->resize(count);
+  suspects.reserve(count);
+  candidates.reserve(count);
+  linear_candidates.reserve(count);
 }
 
-// The usual case: all guards that are watched are linear, and their polynomials do not come near to zero.
-bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given,
-                                       std::span<const LinearGuard> linear) {
-  if (linear.empty() || step.degree > Bernstein::max_degree) return false;
-  std::size_t watched = 0;
-  for (const GuardWatch& w : given) watched += w.side != 0 ? 1 : 0;
-  const auto n = static_cast<std::size_t>(step.variables);
-  for (const LinearGuard& guard : linear) {
-    if (static_cast<std::size_t>(guard.guard) >= given.size() || guard.variables.size() != guard.coefficients.size()) return false;
-    const double side = given[static_cast<std::size_t>(guard.guard)].side;
-    if (side == 0.0) continue;
-    double start = guard.constant + guard.time * step.t0, moved = std::abs(guard.time * step.h);
-    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
-      const auto j = static_cast<std::size_t>(guard.variables[i]);
-      if (j >= n) return false;
-      const double* x = step.c.data() + j;
-      const double coefficient = guard.coefficients[i];
-      start += coefficient * *x;
-      double reach = 0.0;
-      for (int d = 1; d <= step.degree; ++d) reach += std::abs(x[static_cast<std::size_t>(d) * n]);
-      moved += std::abs(coefficient) * reach;
-    }
-    if (!(side * start * (1.0 - 1e-12) > moved)) return false;
-    --watched;
-  }
-  return watched == 0;
-}
-
-void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
-  const Structure& structure = system.structure();
-  if (static_cast<int>(given.size()) != structure.guards) {
-    throw UsageError("EventLocator: give one GuardWatch for each of the " + std::to_string(structure.guards) +
-                     " guards of the system (side 0 for those not watched), not " + std::to_string(given.size()));
-  }
-  if (step.variables != structure.variables) {
-    throw UsageError("EventLocator: the step has " + std::to_string(step.variables) + " variables, the system " +
-                     std::to_string(structure.variables) + "; give the dense output of a step of this system");
-  }
+inline void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
   composite.start(system, step);
   watch = given;
-  if (guards != given.size()) make_room(given.size());
+  guards = given.size();
+  if (guards > sides.size()) make_room(guards);
   linear_candidates.clear();
-  touches.clear();
   candidates.clear();
   suspects.clear();
   noise_known = false;
-  proved = true;
-  not_finite = false;
-  last_fraction = 1.0;
-  finite_until = step.t1();
-  fineness = 0.0;
-  direction = step.h < 0.0 ? -1.0 : 1.0;
+  last_fraction = resume = 1.0;
+  direction = std::copysign(1.0, step.h);
   unit = unit_at(step.t1());
   evaluations_before = composite.evaluations;
+  piece = {0.0, 1.0, 0};
+  sampled = 0;
+}
+
+bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
+                                  std::span<const LinearGuard> linear, LocatedEvent& event) {
+  const Structure& structure = system.structure();
+  if (static_cast<int>(given.size()) != structure.guards || step.variables != structure.variables)
+    refuse_sizes(structure, step.variables, given.size());
+  ++statistics.steps;
+  touches.clear();
+  proved = true;
+  not_finite = false;
+  finite_until = step.t1();
+  fineness = 0.0;
+  if (given.empty() || step.h == 0.0 || far_from_zero(step, given, linear)) return false;
+  begin(system, step, given);
+  return search(linear, event);
 }
 
 // Ends the search before the first point of the present piece at which a suspect is not finite.
@@ -111,51 +95,12 @@ void EventLocator::Impl::shorten_to_finite() {
   sampled = 0;
 }
 
-// Searches the linear guards; `sampling` says whether any others are watched. False: a linear guard has no values.
-bool EventLocator::Impl::prepare(std::span<const LinearGuard> linear, bool& sampling) {
-  for (std::size_t k = 0; k < guards; ++k) sides[k] = watch[k].side;
-  const DensePolynomial& step = composite.step();
-  bool finite = true;
-  if (step.degree <= Bernstein::max_degree) {
-    for (const LinearGuard& guard : linear) {
-      const auto fits = [&](int j) { return j >= 0 && j < step.variables; };
-      if (guard.guard < 0 || guard.guard >= static_cast<int>(guards) ||
-          guard.variables.size() != guard.coefficients.size() ||
-          !std::all_of(guard.variables.begin(), guard.variables.end(), fits)) {
-        throw UsageError(
-            "EventLocator: a LinearGuard needs the number of a guard of the system, variables of the system, and one "
-            "coefficient for each of them");
-      }
-      if (sides[static_cast<std::size_t>(guard.guard)] == 0.0) continue;
-      sides[static_cast<std::size_t>(guard.guard)] = 0.0;
-      finite = search_linear(guard) && finite;
-    }
-  }
-  std::swap(candidates, linear_candidates);
-  sampling = std::any_of(sides.begin(), sides.end(), [](double side) { return side != 0.0; });
-  return finite;
-}
-
-bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
-                                  std::span<const LinearGuard> linear, LocatedEvent& event) {
-  ++statistics.steps;
-  evaluations_before = composite.evaluations;
-  if (far_from_zero(step, given, linear)) {
-    touches.clear();
-    proved = true;
-    not_finite = false;
-    finite_until = step.t1();
-    fineness = 0.0;
-    return false;
-  }
-  begin(system, step, given);
-  if (guards == 0 || step.h == 0.0) return false;
-  piece = {0.0, 1.0, 0};
-  sampled = 0;
+// Linear guards first; the others are sampled on the whole step, and on its parts where a suspect is not resolved.
+bool EventLocator::Impl::search(std::span<const LinearGuard> linear, LocatedEvent& event) {
   bool sampling = false;
-  if (!prepare(linear, sampling)) {
+  if (!search_linear(linear, sampling)) {
     not_finite = true;
-    finite_until = step.t0;
+    finite_until = composite.step().t0;
     return false;
   }
   if (sampling) {
@@ -163,19 +108,19 @@ bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, s
     first_test();
     statistics.suspects += static_cast<std::int64_t>(suspects.size());
   }
-  resume = 1.0;
   if (suspects.empty()) {
-    std::swap(candidates, linear_candidates);
     if (candidates.empty()) return false;
-    if (settle(event)) return true;
+    if (choose(event)) return true;
     if (!go_on()) return false;
+  } else {
+    std::swap(candidates, linear_candidates);
   }
   std::array<Piece, 64> stack;
   int top = 0;
   for (;;) {
     switch (search_piece()) {
       case Verdict::found:
-        if (settle(event)) return true;
+        if (choose(event)) return true;
         if (go_on()) continue;
         break;
       case Verdict::nothing:
@@ -215,15 +160,6 @@ bool EventLocator::Impl::go_on() {
   return true;
 }
 
-// Makes an event of the candidates, if one of them holds.
-bool EventLocator::Impl::settle(LocatedEvent& event) {
-  if (!choose(event)) return false;
-  event.proved = proved;
-  ++statistics.events;
-  std::erase_if(touches, [&](const GuardTouch& x) { return ahead(x.t_low, event.t_after); });
-  return true;
-}
-
 EventLocator::EventLocator(EventOptions options) : impl_(std::make_unique<Impl>()) {
   if (options.max_depth < 0 || options.max_depth > 60)
     throw UsageError("EventOptions: max_depth must be between 0 and 60");
@@ -235,9 +171,7 @@ EventLocator& EventLocator::operator=(EventLocator&&) noexcept = default;
 
 bool EventLocator::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch,
                             LocatedEvent& event, std::span<const LinearGuard> linear) {
-  const bool found = impl_->earliest(system, step, watch, linear, event);
-  impl_->statistics.evaluations += impl_->composite.evaluations - impl_->evaluations_before;
-  return found;
+  return impl_->earliest(system, step, watch, linear, event);
 }
 
 std::span<const GuardTouch> EventLocator::touches() const {
@@ -256,6 +190,7 @@ double EventLocator::fineness() const {
   return impl_->fineness;
 }
 const EventStatistics& EventLocator::statistics() const {
+  impl_->statistics.evaluations = impl_->composite.evaluations;
   return impl_->statistics;
 }
 

@@ -1,5 +1,5 @@
-// The state and the parts of the search that event_locator.cpp (the walk over a step), event_search.cpp (roots of each
-// guard) and event_choice.cpp (from roots to the event) share.
+// The state and the parts of the search that event_locator.cpp (the walk over a step), event_linear.cpp (roots of linear
+// guards), event_search.cpp (roots of the others) and event_choice.cpp (from roots to the event) share.
 #pragma once
 
 #include "bracket.hpp"
@@ -8,7 +8,11 @@
 
 #include <saltus/event/event_locator.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -25,14 +29,16 @@ struct Piece {
 
 /// A place at which a guard seems to leave its side. u is the guard times its side.
 struct Candidate {
-  int guard;
-  double low, guess, high;  // fractions of the step: u >= 0 at low (or low is the start), u < 0 at high
-  double blur;              // how far the zero may be from the guess, as a fraction of the step
-  double noise_blur;        // the part of it that noise of the guard makes
-  bool at_start;
-  bool trust_low;       // a divided-out zero: u >= 0 at low is known although the value may not show it
-  bool may_vanish;      // within noise at the end of the step: an event only if the other side is reached
-  bool closer = false;  // comes from a closer look
+  int guard = 0;
+  double low = 0.0, guess = 0.0, high = 1.0;  // fractions of the step: u >= 0 at low (or low is the start), u < 0 at high
+  double blur = 0.0;                          // how far the zero may be from the guess, as a fraction of the step
+  double noise_blur = 0.0;                    // the part of it that noise of the guard makes (see noise_blur_of)
+  double fit_noise = 0.0, magnitude = 0.0;    // of a rough fit, whose noise_blur is still to be found: what made the blur, and the largest |u|
+  double slope = 0.0;                         // |du/ds| at the guess; 0: not known
+  bool at_start = false;
+  bool trust_low = false;   // a divided-out zero: u >= 0 at low is known although the value may not show it
+  bool may_vanish = false;  // within noise at the end of the step: an event only if the other side is reached
+  bool closer = false;      // comes from a closer look
 };
 
 enum class Verdict { nothing, found, split, not_finite };
@@ -70,38 +76,45 @@ struct EventLocator::Impl {
   bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                 std::span<const LinearGuard> linear, LocatedEvent& event);
   void make_room(std::size_t count);
-  static bool far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear);
   void begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given);
+  bool search(std::span<const LinearGuard> linear, LocatedEvent& event);
   void sample(int N);
   void first_test();
-  bool prepare(std::span<const LinearGuard> linear, bool& sampling);
-  bool search_linear(const LinearGuard& guard);
-  bool monotonic_crossing(int k, std::span<const double> c, double guard_noise, double magnitude);
-  void divide_start(int k, Bernstein& p, bool& divided) const;
+  static bool far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear);
+  bool search_linear(std::span<const LinearGuard> linear, bool& sampling);
+  bool crossing_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
+  void roots_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
+  int divide_start(int k, Bernstein& p) const;
   Verdict search_piece();
   void add_linear();
   Verdict search_guard(int k);
-  bool stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted);
-  Verdict series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u);
+  bool stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted, int& divided);
+  Verdict series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided);
+  Verdict fit_series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided);
   void estimate_noise();
   double noise_of(int k, double magnitude);
-  bool take_roots(int k, const Bernstein& p, bool divided, double last_value);
-  Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where);
+  bool take_roots(int k, const Bernstein& p, int divided, double last_value);
+  Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where, int divided);
   Closer look_closer(int k, double& low, double& high);
   void shorten_to_finite();
   void walk_back(Candidate& c, Bracket& bracket, double stride);
   bool walk_forward(const Candidate& c, Bracket& bracket, double stride);
   bool refine(Candidate& c, Bracket& bracket);
   bool refine_first(Bracket& bracket);
-  double window_of(const Bracket& bracket) const;
+  void give_up(Candidate c);
+  double noise_blur_of(const Candidate& c);
+  double window_of(const Bracket& bracket);
   /// Whether time a comes after time b as the integration runs.
   bool ahead(double a, double b) const { return direction * (a - b) > 0.0; }
   bool choose(LocatedEvent& event);
-  bool settle(LocatedEvent& event);
+  void join_others(Bracket& best, LocatedEvent& event);
   bool go_on();
   double u_at(int k, double t);
-  /// One unit in the last place of the larger of |t0| and |t|.
-  double unit_at(double t) const;
+  /// One unit in the last place of the larger of |t0| and |t|; NaN if that is not finite.
+  double unit_at(double t) const {
+    const double largest = std::max(std::abs(composite.step().t0), std::abs(t));
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(largest) + 1) - largest;  // the next number
+  }
   bool exhausted() const { return composite.evaluations - evaluations_before > options.max_evaluations; }
 };
 

@@ -41,24 +41,13 @@ inline double least_value(double a0, double lower_half, double upper_half, doubl
 
 // margins[k] > 0 proves that guard k stays on its side if it is of degree 8 or less in time. NaN clears nothing.
 void EventLocator::Impl::first_test() {
-  constexpr double c1 = 0.92387953251128675613, c2 = 0.70710678118654752440,
-                   c3 = 0.38268343236508977173;  // cos(i pi/8)
-  const double* row[9];
-  for (int j = 0; j < 9; ++j) row[j] = rows.data() + static_cast<std::size_t>(4 * j) * guards;
   for (std::size_t k = 0; k < guards; ++k) {
-    const double e0 = 0.5 * (row[8][k] + row[0][k]), e1 = row[7][k] + row[1][k], e2 = row[6][k] + row[2][k],
-                 e3 = row[5][k] + row[3][k], e4 = row[4][k];
-    const double o0 = 0.5 * (row[8][k] - row[0][k]), o1 = row[7][k] - row[1][k], o2 = row[6][k] - row[2][k],
-                 o3 = row[5][k] - row[3][k];
-    // four times the coefficients
-    const double a0 = 0.5 * (e0 + e1 + e2 + e3 + e4), a8 = 0.5 * (e0 - e1 + e2 - e3 + e4);
-    const double a2 = e0 - e4 + c2 * (e1 - e3), a6 = e0 - e4 - c2 * (e1 - e3), a4 = e0 + e4 - e2;
-    const double p = o0 + c2 * o2, m = o0 - c2 * o2;
-    const double a1 = p + c1 * o1 + c3 * o3, a7 = p - c1 * o1 - c3 * o3;
-    const double a3 = m + c3 * o1 - c1 * o3, a5 = m - c3 * o1 + c1 * o3;
-    const double last = std::abs(a7) + std::abs(a8);
-    margins[k] = least_value(sides[k] * a0, std::abs(a1) + std::abs(a2) + std::abs(a3) + std::abs(a4),
-                             std::abs(a5) + std::abs(a6) + last, last);
+    double u[9], a[9];
+    for (std::size_t j = 0; j < 9; ++j) u[j] = rows[4 * j * guards + k];
+    chebyshev_coefficients_8(u, a);
+    const double last = std::abs(a[7]) + std::abs(a[8]);
+    margins[k] = least_value(sides[k] * a[0], std::abs(a[1]) + std::abs(a[2]) + std::abs(a[3]) + std::abs(a[4]),
+                             std::abs(a[5]) + std::abs(a[6]) + last, last);
   }
   for (std::size_t k = 0; k < guards; ++k) {
     if (sides[k] != 0.0 && !(margins[k] > 0.0)) suspects.push_back(static_cast<int>(k));
@@ -80,23 +69,31 @@ double EventLocator::Impl::noise_of(int k, double magnitude) {
 
 // A series that falls but has not reached the noise: if every root stands out clearly from what the points between may hide
 // (as in the first test, the upper half of the coefficients bounds it), the fit is good enough, for the event itself is refined
-// on the guard.
-bool EventLocator::Impl::stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted) {
+// on the guard. The fit is divided and its roots are isolated then.
+bool EventLocator::Impl::stands_out(int k, int N, const double* a, double upper_half, double magnitude, Fit& fitted, int& divided) {
   fitted.p = Bernstein::from_chebyshev({a, static_cast<std::size_t>(N) + 1}, 2.0 * upper_half + 1e-13 * magnitude);
   if (watch[k].known_root == 0 && std::abs(fitted.p.b[0]) <= 2.0 * fitted.p.noise) return false;  // a zero at the start needs all digits
-  Bernstein p = fitted.p;
-  bool divided = false;
-  if (piece.low == 0.0) divide_start(k, p, divided);
-  isolate_roots(p, roots, true);
+  divided = piece.low == 0.0 ? divide_start(k, fitted.p) : 0;
+  isolate_roots(fitted.p, roots, true);
   return roots.complete && roots.first_sign > 0 &&
          std::all_of(roots.begin(), roots.end(), [](const RootCell& cell) { return cell.kind == RootKind::simple; });
 }
 
-// Fits guard k on the present piece. u: the values used, times the side.
-Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u) {
+// Fits guard k on the present piece and isolates the roots. u: the values used, times the side; divided: how often a zero at the start was
+// divided out.
+Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided) {
+  rough = false;
+  const Verdict verdict = fit_series(k, fitted, u, divided);
+  if (verdict == Verdict::found && !rough) {
+    divided = piece.low == 0.0 ? divide_start(k, fitted.p) : 0;
+    isolate_roots(fitted.p, roots, true);
+  }
+  return verdict;
+}
+
+Verdict EventLocator::Impl::fit_series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided) {
   std::array<double, finest_grid + 1> a;
   const double side = watch[k].side;
-  rough = false;
   for (int N = coarse_grid;; N *= 2) {
     if (sampled < N) sample(N);
     const int stride = finest_grid / N;
@@ -113,7 +110,7 @@ Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest
     for (int i = 1; i <= N; ++i) (i <= N / 2 ? rest : tail) += std::abs(a[static_cast<std::size_t>(i)]);
     const double last = std::abs(a[static_cast<std::size_t>(N) - 1]) + std::abs(a[static_cast<std::size_t>(N)]);
     if (least_value(a[0], rest, tail, last) > 0.0) return Verdict::nothing;
-    if (N <= Bernstein::max_degree && last <= 1e-3 * rest && stands_out(k, N, a.data(), tail, magnitude, fitted)) {
+    if (N <= Bernstein::max_degree && last <= 1e-3 * rest && stands_out(k, N, a.data(), tail, magnitude, fitted, divided)) {
       fitted.resolved = rough = true;
       return Verdict::found;
     }
@@ -132,26 +129,27 @@ Verdict EventLocator::Impl::series(int k, Fit& fitted, std::array<double, finest
   return Verdict::found;
 }
 
-// A zero at the start of the step, known or within the noise, is divided out.
-void EventLocator::Impl::divide_start(int k, Bernstein& p, bool& divided) const {
-  if (p.magnitude() <= p.noise) return;
+// A zero at the start of the step, known or within the noise, is divided out; returns how often.
+int EventLocator::Impl::divide_start(int k, Bernstein& p) const {
+  int divided = 0;
+  if (p.magnitude() <= p.noise) return divided;
   const int known = watch[k].known_root;
   for (int i = 0; i < (known > 0 ? known : 2) && p.degree > 0; ++i) {
     if (known == 0 && std::abs(p.b[0]) > p.noise + p.degree * eps * p.magnitude()) break;
     p.deflate_start();
-    divided = true;
+    ++divided;
   }
+  return divided;
 }
 
 Verdict EventLocator::Impl::search_guard(int k) {
   Fit fitted;
   std::array<double, finest_grid + 1> u;
-  const Verdict verdict = series(k, fitted, u);
+  int divided = 0;
+  const Verdict verdict = series(k, fitted, u, divided);
   if (verdict != Verdict::found) return verdict;
   const std::size_t known_candidates = candidates.size();
-  bool divided = false;
-  if (piece.low == 0.0) divide_start(k, fitted.p, divided);
-  const bool assumed = divided && watch[k].known_root == 0;
+  const bool assumed = divided > 0 && watch[k].known_root == 0;
   if ((take_roots(k, fitted.p, divided, u[finest_grid]) && !assumed) || fitted.resolved) return Verdict::nothing;
   // Below resolution, but of this fit, not of the guard.
   if (piece.depth == options.max_depth || exhausted()) return Verdict::nothing;
@@ -159,98 +157,23 @@ Verdict EventLocator::Impl::search_guard(int k) {
   return Verdict::split;
 }
 
-// The usual crossing: p(s) = sum_k c_k s^k falls all the way from one side of zero to the other, beyond the noise on both. Its coefficients
-// show that, and its only root needs no isolation. A known simple zero at the start is divided out first. False: nothing is known.
-bool EventLocator::Impl::monotonic_crossing(int k, std::span<const double> c, double guard_noise, double magnitude) {
-  const int known = watch[k].known_root;
-  if (known > 1) return false;
-  double level = guard_noise + static_cast<double>(c.size()) * eps * magnitude;  // of the sums below
-  if (known == 1) {
-    const double n = static_cast<double>(c.size()) - 1.0;
-    c = c.subspan(1);
-    level *= 2.0 * n * n;  // as in Bernstein::deflate_start
-  }
-  const int degree = static_cast<int>(c.size()) - 1;
-  if (degree < 1) return false;
-  double bend = 0.0, end = c[0];
-  for (int d = 1; d <= degree; ++d) {
-    end += c[static_cast<std::size_t>(d)];
-    if (d > 1) bend += d * std::abs(c[static_cast<std::size_t>(d)]);
-  }
-  const double least_slope = -c[1] - bend;  // p' <= -least_slope
-  if (!(c[0] > level && end < -level && least_slope > 1e-3 * std::abs(c[1]))) return false;
-  double low = 0.0, high = 1.0, s = c[0] / (c[0] - end), slope = c[1];
-  for (int iteration = 0; iteration < 60; ++iteration) {
-    double value = c[static_cast<std::size_t>(degree)];
-    slope = 0.0;
-    for (int d = degree; d-- > 0;) {
-      slope = slope * s + value;
-      value = value * s + c[static_cast<std::size_t>(d)];
-    }
-    (value > 0.0 ? low : high) = s;
-    double next = s - value / slope;
-    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-    const double moved = std::abs(next - s);
-    s = next;
-    if (moved <= 2.0 * eps || std::abs(value) <= 0.25 * eps * std::abs(c[0])) break;
-  }
-  ++statistics.suspects;
-  const double blur = std::min(1.0, guard_noise / std::abs(known == 1 ? s * slope : slope));  // by the slope of the guard itself
-  candidates.push_back({k, 0.0, s, 1.0, blur, blur, false, known == 1, false});
-  return true;
-}
-
-// A linear guard over the whole step; false: it has no values.
-bool EventLocator::Impl::search_linear(const LinearGuard& guard) {
-  rough = false;
-  const DensePolynomial& step = composite.step();
-  const int k = guard.guard;
-  const double side = watch[k].side;
-  const std::size_t terms = guard.variables.size();
-  std::array<double, Bernstein::max_degree + 1> c;
-  c[0] = guard.constant + guard.time * step.t0;
-  c[1] = guard.time * step.h;
-  for (int d = 2; d <= step.degree; ++d) c[static_cast<std::size_t>(d)] = 0.0;
-  for (std::size_t i = 0; i < terms; ++i) {
-    const double* x = step.c.data() + guard.variables[i];
-    for (int d = 0; d <= step.degree; ++d, x += step.variables)
-      c[static_cast<std::size_t>(d)] += guard.coefficients[i] * *x;
-  }
-  const int degree = std::max(step.degree, 1);
-  double moved = 0.0;
-  for (int d = 1; d <= degree; ++d) moved += std::abs(c[static_cast<std::size_t>(d)]);
-  if (!std::isfinite(c[0] + moved)) return false;
-  if (side * c[0] * (1.0 - 1e-12) > moved) return true;
-  double magnitude = std::abs(guard.constant) + std::abs(guard.time) * std::max(std::abs(step.t0), std::abs(step.t1()));
-  for (std::size_t i = 0; i < terms; ++i) {
-    const double* x = step.c.data() + guard.variables[i];
-    for (int d = 0; d <= step.degree; ++d, x += step.variables) magnitude += std::abs(guard.coefficients[i] * *x);
-  }
-  for (int d = 0; d <= degree; ++d) c[static_cast<std::size_t>(d)] *= side;
-  const double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * magnitude;
-  if (monotonic_crossing(k, {c.data(), static_cast<std::size_t>(degree) + 1}, guard_noise, magnitude)) return true;
-  Bernstein p = Bernstein::from_monomial({c.data(), static_cast<std::size_t>(degree) + 1}, guard_noise);
-  double least = p.b[0];
-  for (int i = 1; i <= degree; ++i) least = std::min(least, p.b[static_cast<std::size_t>(i)]);
-  if (least > 16.0 * eps * magnitude) return true;
-  ++statistics.suspects;
-  bool divided = false;
-  const double last = p.b[static_cast<std::size_t>(p.degree)];
-  divide_start(k, p, divided);
-  take_roots(k, p, divided, last);
-  return true;
-}
-
 // The place where p, fitted on a piece, leaves its side.
-Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where) {
+Candidate EventLocator::Impl::crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where, int divided) {
   const double width = where.high - where.low;
   const auto place = [&](double s) { return s == 1.0 ? where.high : where.low + width * s; };
-  Candidate c{k, place(cell.low), 0.0, place(cell.high), 0.0, 0.0, false, false, false};
+  Candidate c{.guard = k, .low = place(cell.low), .high = place(cell.high), .trust_low = divided > 0};
   if (cell.kind == RootKind::simple) {
     double slope = 0.0;
-    c.guess = place(root_in(p, cell, slope));
+    const double s = root_in(p, cell, slope);
+    c.guess = place(s);
     c.blur = std::min(c.high - c.low, width * p.noise / std::max(std::abs(slope), std::numeric_limits<double>::min()));
-    c.noise_blur = rough ? c.blur * std::min(1.0, noise_of(k, p.magnitude()) / p.noise) : c.blur;
+    c.noise_blur = c.blur;
+    if (rough) {
+      c.fit_noise = p.noise;
+      c.magnitude = p.magnitude();
+    }
+    for (int i = 0; i < divided; ++i) slope *= s;  // of the guard itself
+    c.slope = std::abs(slope) / width;
   } else {
     c.guess = 0.5 * (c.low + c.high);
     c.blur = 0.5 * (c.high - c.low);
@@ -291,7 +214,7 @@ Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
   if (closer_roots.first_sign <= 0 || !closer_roots.complete) return Closer::undecided;
   for (const RootCell& cell : closer_roots) {
     if (cell.after < 0) {
-      candidates.push_back(crossing(k, fitted.p, cell, {left, right, 0}));
+      candidates.push_back(crossing(k, fitted.p, cell, {left, right, 0}, 0));
       candidates.back().closer = true;
       return Closer::crossing;
     }
@@ -303,10 +226,9 @@ Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
   return Closer::nothing;
 }
 
-// Turns the roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
+// Turns the isolated roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
 // are below the resolution of p.
-bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, double last_value) {
-  isolate_roots(p, roots, true);
+bool EventLocator::Impl::take_roots(int k, const Bernstein& p, int divided, double last_value) {
   if (!roots.complete) proved = false;
   const double width = piece.high - piece.low;
   const auto place = [&](double s) { return s == 1.0 ? piece.high : piece.low + width * s; };
@@ -322,22 +244,21 @@ bool EventLocator::Impl::take_roots(int k, const Bernstein& p, bool divided, dou
   };
   const bool first = piece.low == 0.0;
   if (roots.first_sign < 0 && roots.count == 0) {
-    candidates.push_back({k, piece.low, piece.low, piece.high, 0.0, 0.0, first, divided, false});
+    candidates.push_back({.guard = k, .low = piece.low, .guess = piece.low, .high = piece.high, .at_start = first, .trust_low = divided > 0});
     return true;
   }
   bool clear = true;
   for (const RootCell& cell : roots) {
     clear = clear && cell.kind == RootKind::simple;
     if (cell.after < 0) {
-      Candidate c = crossing(k, p, cell, piece);
-      c.at_start = first && cell.before == 0;
-      c.trust_low = divided;
-      candidates.push_back(c);
+      candidates.push_back(crossing(k, p, cell, piece, divided));
+      candidates.back().at_start = first && cell.before == 0;
       break;
     }
     if (cell.kind == RootKind::zero_at_end) {
       if (piece.high == last_fraction && last_value <= 0.0) {
-        candidates.push_back({k, place(cell.low), piece.high, piece.high, 0.0, 0.0, false, divided, true});
+        candidates.push_back(
+            {.guard = k, .low = place(cell.low), .guess = piece.high, .high = piece.high, .trust_low = divided > 0, .may_vanish = true});
       } else {
         touch(cell, RootKind::zero_at_end);
       }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "hybrid/large_modes.hpp"
+#include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
@@ -35,8 +36,8 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
                       int direction, double scale, const Doubt& doubt) {
   const Structure& structure = system.structure();
   const auto count = static_cast<std::size_t>(structure.guards);
-  g_.resize(count);
-  seen_.resize(count);
+  resize(g_, count);
+  resize(seen_, count);
   if (count == 0) return;
   system.guards(t, x, xp, g_);
   const Linear linear = all_linear(system);
@@ -90,8 +91,8 @@ void GuardSides::estimate_noise(Linear linear, double t, std::span<const double>
 }
 
 void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp) {
-  x_.resize(x.size());
-  xp_.resize(xp.size());
+  resize(x_, x.size());
+  resize(xp_, xp.size());
   for (Seen& seen : seen_) seen.noise = 0.0;
   for (const int pattern : {0x55555555, 0x33333333, -1}) {
     const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
@@ -107,14 +108,14 @@ void GuardSides::estimate_noise(System& system, double t, std::span<const double
 
 /// What guards are at this point beside the one that is looked at means nothing.
 void GuardSides::raise_noise(System& system, double t, std::span<const double> x, std::span<const double> xp) {
-  shifted_.resize(g_.size());
+  resize(shifted_, g_.size());
   system.guards(t, x, xp, shifted_);
   for (std::size_t k = 0; k < g_.size(); ++k)
     if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
 }
 
 std::span<const double> GuardSides::shifted(std::span<const double> x) {
-  x_.resize(x.size());
+  resize(x_, x.size());
   for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (j % 2 == 0 ? 1.0 + shift : 1.0 - shift);
   return x_;
 }
@@ -123,7 +124,7 @@ std::span<const double> GuardSides::shifted(std::span<const double> x) {
 // larger than what rounding errors of the arguments make of them; see use_taylor.
 bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
                             const Doubt& doubt) {
-  solution_.resize(x.size());  // the derivatives beside
+  resize(solution_, x.size());  // the derivatives beside
   system.rhs(t * (1.0 + shift), shifted(x), solution_);
   bool all = true;
   for (const LinearGuard& guard : linear) {
@@ -147,7 +148,7 @@ bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<c
 bool GuardSides::use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                             const Doubt& doubt) {
   const std::size_t n = x.size(), count = g_.size();
-  solution_.resize(2 * n);
+  resize(solution_, 2 * n);
   const auto velocity = std::span(solution_).subspan(n);
   const auto find_slopes = [&](double when, std::span<const double> point, std::vector<double>& series) {
     std::copy(point.begin(), point.end(), solution_.begin());
@@ -305,7 +306,7 @@ void GuardSides::use_difference(System& system, double t, std::span<const double
 void GuardSlopes::find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale, int wanted,
                        std::vector<double>& slopes) {
   const std::size_t n = x.size(), count = static_cast<std::size_t>(system.structure().guards);
-  slopes.resize(count);
+  resize(slopes, count);
   int missing = wanted;
   const auto linear = system.linear_guards();
   exact_ = linear.size() == count;

@@ -37,7 +37,7 @@ void ModeController::begin_instant() {
 }
 
 void ModeController::forget_actions() {
-  transition.reset.resize(transition.x.size());
+  resize(transition.reset, transition.x.size());
   for (char& reset : transition.reset) reset = 0;
   reset_ = false;
   transition.terminate = transition.failed = transition.recorded = false;

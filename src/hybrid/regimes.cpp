@@ -156,13 +156,13 @@ bool ModeController::note_alternatives(double t, std::size_t count, const Mode& 
 bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   if (left_by_weight_ || selected_ || !transition.mode.sliding.empty()) return true;
   int on_surface = 0;
-  bool tangential = false;
+  bool transversal = !input.initial && !moved;
   for (int k = 0; k < family_guards(); ++k) {
     if (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0) continue;
     ++on_surface;
-    tangential = tangential || sides_.multiplicity(k) > 1;
+    transversal = transversal && sides_.multiplicity(k) == 1;
   }
-  if (on_surface == 0 || !(input.initial || moved || tangential || on_surface > 1)) return true;
+  if (on_surface == 0 || (on_surface == 1 && transversal)) return true;
   const std::span<const int> surfaces = active_surfaces();
   if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
   const std::size_t count = all_regimes(input, surfaces).size();
@@ -320,7 +320,8 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
 
 /// Guards that are zero here and can be slid on, and those on which the mode slides now.
 std::span<const int> ModeController::active_surfaces() {
-  copy(transition.mode.sliding, surfaces_);
+  surfaces_.clear();
+  for (const int k : transition.mode.sliding) surfaces_.push_back(k);
   for (int k = 0; k < family_guards(); ++k) {
     if (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0) continue;
     if (hybrid_.guards()[k].rule == SurfaceRule::crossing) continue;
@@ -332,7 +333,7 @@ std::span<const int> ModeController::active_surfaces() {
 
 bool ModeController::slides_alone(int guard) {
   const Mode& mode = transition.mode;
-  alone_.resize(static_cast<std::size_t>(family_guards()));
+  resize(alone_, static_cast<std::size_t>(family_guards()));
   Alone& last = alone_[static_cast<std::size_t>(guard)];
   // the answer is that of the last event, as a rule
   if (!last.known || last.mode.automaton != mode.automaton || !same(last.mode.discrete, mode.discrete) ||

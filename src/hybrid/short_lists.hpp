@@ -10,17 +10,36 @@
 
 namespace saltus {
 
+namespace rarely {  // apart, so that what happens nearly always is short enough to be inlined
+
+template <class Value>
+[[gnu::noinline]] void copy(std::span<const Value> from, std::vector<Value>& to) {
+  to.assign(from.begin(), from.end());
+}
+template <class Value>
+[[gnu::noinline]] void resize(std::vector<Value>& list, std::size_t size) {
+  list.resize(size);
+}
+
+}  // namespace rarely
+
 template <class Value>
 void copy(std::span<const Value> from, std::vector<Value>& to) {
-  if (from.size() != to.size()) {
-    to.assign(from.begin(), from.end());
-    return;
-  }
-  for (std::size_t k = 0; k < from.size(); ++k) to[k] = from[k];
+  constexpr std::size_t few = 4;
+  const std::size_t size = from.size();
+  if (size != to.size() || size > few)
+    rarely::copy(from, to);
+  else
+    for (std::size_t k = 0; k < size; ++k) to[k] = from[k];
 }
 template <class Value>
 void copy(const std::vector<Value>& from, std::vector<Value>& to) {
   copy(std::span<const Value>(from), to);
+}
+
+template <class Value>
+void resize(std::vector<Value>& list, std::size_t size) {
+  if (list.size() != size) rarely::resize(list, size);
 }
 
 inline void copy(const Mode& from, Mode& to) {

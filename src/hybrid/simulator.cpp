@@ -111,7 +111,7 @@ bool Simulator::Impl::enter_mode() {
   }
   known = &known_steps[&system->structure()];
   if (known->stepper && !methods.per_mode()) {
-    use(known->stepper);
+    stepper = known->stepper;
   } else {
     std::string problem;
     Stepper* chosen = choose_stepper(problem);
@@ -120,7 +120,6 @@ bool Simulator::Impl::enter_mode() {
       return false;
     }
     use(chosen);
-    if (system->structure().explicit_ode) known->stepper = stepper;
   }
   in_rest = false;
   set_watch();
@@ -128,7 +127,7 @@ bool Simulator::Impl::enter_mode() {
 }
 
 void Simulator::Impl::set_watch() {
-  watch.resize(static_cast<std::size_t>(system->structure().guards));
+  resize(watch, static_cast<std::size_t>(system->structure().guards));
   if (!watch.empty()) controller.look(t);
   const GuardSides& sides = controller.sides();
   watching = false;
@@ -147,7 +146,7 @@ void Simulator::Impl::set_watch() {
   }
   bands.clear();
   if (any_rests || !controller.slope_error.empty()) find_bands(any_rests);
-  controller.bracket_noise.clear();
+  for (double& noise : controller.bracket_noise) noise = 0.0;
   controller.slope_error.clear();
   controller.twin.clear();
   time_guards.clear();
@@ -207,7 +206,8 @@ void Simulator::Impl::restore_state() {
 
 void Simulator::Impl::use(Stepper* chosen) {
   stepper = chosen;
-  dense_is_accurate = methods.dense_is_accurate(*stepper, *system);
+  known->dense_is_accurate = methods.dense_is_accurate(*stepper, *system);
+  known->stepper = system->structure().explicit_ode ? stepper : nullptr;
 }
 
 void Simulator::Impl::start_stepper(double step) {
@@ -236,7 +236,7 @@ void Simulator::Impl::begin_segment() {
 }
 
 void Simulator::Impl::observe(std::vector<double>& values) const {
-  values.resize(hybrid->observed().size());
+  resize(values, hybrid->observed().size());
   hybrid->observe(mode, t, x, xp, values);
 }
 
@@ -288,7 +288,7 @@ void Simulator::Impl::step() {
   const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
   if (found && (t1 - located.t_after) * direction > resolution) {
     const bool at_once = std::abs(located.t_after - t) <= 16.0 * resolution;  // no room for a step of its own
-    if (!at_once && !dense_is_accurate) return approach_event();
+    if (!at_once && !dense_is_accurate()) return approach_event();
     return event_at(located.t_after, true);
   }
   if (found || t1 == next_time) return event_at(t1, found);
@@ -315,7 +315,7 @@ void Simulator::Impl::follow_guards() {
   const double fineness = locator.fineness();
   if (fineness <= 8.0 && known->guards == std::numeric_limits<double>::infinity()) return;
   const double h = std::abs(stepper->dense().h);
-  const bool cheap = fineness > 8.0 && dense_is_accurate;  // implicit steps cost more than a finer look
+  const bool cheap = fineness > 8.0 && dense_is_accurate();  // implicit steps cost more than a finer look
   if (cheap && stepper->error() < 0.01)
     known->guards = h * 8.0 / fineness;
   else if (fineness <= 8.0 && h >= 0.9 * known->guards)
@@ -336,7 +336,6 @@ void Simulator::Impl::change_method() {
   Stepper* other = choose_stepper(problem);
   if (!other) return;
   use(other);
-  known->stepper = nullptr;
   controller.consistency().restart_reduced(*system, t, x);
   start_stepper(0.0);
 }

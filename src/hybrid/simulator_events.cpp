@@ -43,9 +43,9 @@ void Simulator::Impl::approach_event() {
   constexpr double overshoot = 8.0, enough = 32.0;  // in units of the last place: the new side is wanted, and rounding errors count
   in_rest = false;
   const int guard = located.guards.front();
-  x_then.resize(x.size());
-  xp_then.resize(x.size());
-  g_then.resize(watch.size());
+  resize(x_then, x.size());
+  resize(xp_then, x.size());
+  resize(g_then, watch.size());
   struct Place {
     double t, u;  // u: the guard times its side
   };
@@ -122,14 +122,14 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
   const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
   if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
   std::vector<double>& noise = controller.bracket_noise;
-  noise.resize(count);
+  resize(noise, count);
   if (system->structure().explicit_ode && slopes.exact()) {
     for (std::size_t k = 0; k < count; ++k) noise[k] = std::abs(guard_slopes[k] * (t_after - t_before));
   } else {
     const auto guards_at = [&](double when, std::vector<double>& g) {
-      x_then.resize(x.size());
-      xp_then.resize(x.size());
-      g.resize(count);
+      resize(x_then, x.size());
+      resize(xp_then, x.size());
+      resize(g, count);
       stepper->dense().evaluate(when, x_then);
       if (system->structure().guards_read_xp) stepper->dense().derivative(when, xp_then);
       system->guards(when, x_then, xp_then, g);
@@ -140,14 +140,14 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
   }
   for (double& value : noise) value = std::isfinite(value) ? 4.0 * value : 0.0;
   if (own_step) {  // what is left of the guards of the event is noise
-    x_then.resize(x.size());
-    xp_then.resize(x.size());
-    g_then.resize(count);
+    resize(x_then, x.size());
+    resize(xp_then, x.size());
+    resize(g_then, count);
     state_at(t_after, x_then, xp_then);
     system->guards(t_after, x_then, xp_then, g_then);
     for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
   }
-  noise.resize(hybrid->guards().size());  // the weights of a sliding mode end with it
+  resize(noise, hybrid->guards().size());  // the weights of a sliding mode end with it
   for (std::size_t k = 0; k < bands.size(); ++k) noise[k] = std::max(noise[k], bands[k].width);
 }
 
@@ -158,7 +158,7 @@ void Simulator::Impl::correct_slopes() {
   const auto crosses = [&](int k, double slope) { return watch[k].side * slope * direction < 0.0; };
   const auto denied = [&](int k) { return k < controller.family_guards() && !crosses(k, guard_slopes[k]); };
   if (located.at_start || std::none_of(located.guards.begin(), located.guards.end(), denied)) return;
-  xp_then.resize(x.size());
+  resize(xp_then, x.size());
   stepper->dense().derivative(t, xp_then);
   std::vector<double> integrated;
   slopes.find(*system, t, x, xp_then, time_scale(), controller.family_guards(), integrated);
@@ -222,7 +222,7 @@ bool Simulator::Impl::cross_edge() {
 
 void Simulator::Impl::push_across(std::span<const int> guards) {
   std::vector<double>& g = g_then;
-  g.resize(watch.size());
+  resize(g, watch.size());
   for (double step = eps * std::max(std::abs(t), 1e-300); step <= unresolved_interval(); step *= 2.0) {
     system->guards(t, x, xp, g);
     if (std::all_of(guards.begin(), guards.end(),
@@ -303,7 +303,7 @@ bool Simulator::Impl::without_consequences() const {
   // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
   // except near the end of a step that was made for the event
   return t == stepper->t() ? std::equal(state_before.begin(), state_before.end(), stepper->x().begin(), stepper->x().end())
-                           : dense_is_accurate && reached(stepper->t(), t);
+                           : dense_is_accurate() && reached(stepper->t(), t);
 }
 
 void Simulator::Impl::go_on() {
@@ -322,11 +322,13 @@ void Simulator::Impl::record_settled(bool by_time) {
   slopes_after.clear();
   for (const int k : fired) {
     slopes_before.push_back(guard_slopes[static_cast<std::size_t>(k)]);
-    std::erase_if(pending_touches, [k](const PendingTouch& touch) { return touch.guard == k; });
+    if (!pending_touches.empty()) std::erase_if(pending_touches, [k](const PendingTouch& touch) { return touch.guard == k; });
   }
-  if (!fired.empty() && !transition.terminate) {
-    find_slopes();
-    for (const int k : fired) slopes_after.push_back(guard_slopes[static_cast<std::size_t>(k)]);
+  if (!transition.terminate) {
+    const GuardSides& seen = controller.sides();
+    if (std::any_of(fired.begin(), fired.end(), [&](int k) { return seen.multiplicity(k) != 1; })) find_slopes();
+    for (const int k : fired)
+      slopes_after.push_back(seen.multiplicity(k) == 1 ? seen.slope(k) : guard_slopes[static_cast<std::size_t>(k)]);
   }
   find_weights();
   record({.t = t,
@@ -385,8 +387,8 @@ void Simulator::Impl::record_touches(bool found) {
 }
 
 void Simulator::Impl::record_touch(const PendingTouch& touch) {
-  x_then.resize(x.size());
-  xp_then.resize(x.size());
+  resize(x_then, x.size());
+  resize(xp_then, x.size());
   stepper->dense().evaluate(touch.t, x_then);
   if (system->structure().explicit_ode)
     system->rhs(touch.t, x_then, xp_then);
@@ -412,7 +414,7 @@ void Simulator::Impl::record_touch(const PendingTouch& touch) {
 void Simulator::Impl::find_weights() {
   weights.clear();
   if (mode.sliding.empty()) return;
-  g_then.resize(static_cast<std::size_t>(system->structure().guards));
+  resize(g_then, static_cast<std::size_t>(system->structure().guards));
   system->guards(t, x, xp, g_then);
   for (std::size_t k = 0; k < mode.sliding.size(); ++k)
     weights.push_back(g_then[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);

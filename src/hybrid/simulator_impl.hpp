@@ -43,7 +43,6 @@ struct Simulator::Impl {
   System* system = nullptr;
 
   Stepper* stepper = nullptr;
-  bool dense_is_accurate = false;  // inside its steps
   EventLocator locator;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
@@ -76,6 +75,7 @@ struct Simulator::Impl {
     double guards = std::numeric_limits<double>::infinity();  // the longest that guards can be followed over
     double first = std::numeric_limits<double>::infinity();   // the longest that is worth trying after an event
     Stepper* stepper = nullptr;                               // that makes them, if the mode is explicit
+    bool dense_is_accurate = false;                           // inside them
   };
   std::unordered_map<const Structure*, KnownSteps> known_steps;
   KnownSteps* known = nullptr;        // of the present mode
@@ -114,6 +114,7 @@ struct Simulator::Impl {
   void keep_bands();
   Stepper* choose_stepper(std::string& problem);
   void use(Stepper* chosen);
+  bool dense_is_accurate() const { return known->dense_is_accurate; }
   void start_stepper(double step);
   void restart(double step);
   void begin_segment();

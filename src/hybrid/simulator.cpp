@@ -273,6 +273,7 @@ void Simulator::Impl::step() {
   const bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
   if (!found && watching && locator.not_finite()) return shorten();
   proved = !watching || locator.proved();
+  if (found && denies_start()) return;
   if (watching) follow_guards();
   if (!proved) ++result.statistics_.unproved;
   shortened = 0.0;
@@ -398,6 +399,17 @@ void Simulator::Impl::shorten() {
                 fmt::format("a guard cannot be evaluated beyond t = {:.12g}; its equations may need a condition that "
                             "switches before", t0), {}});
   start_stepper(shortened);
+}
+
+bool Simulator::Impl::denies_start() {
+  const double length = std::abs(stepper->t() - t);
+  if (std::abs(located.t_after - t) > 128.0 * eps * std::max(std::abs(stepper->t()), std::abs(t)) || 0.25 * length < unresolved_interval())
+    return false;
+  if (std::none_of(located.guards.begin(), located.guards.end(), [&](int k) { return watch[k].known_root == 1; })) return false;
+  in_rest = false;
+  shortened = 0.25 * length;
+  start_stepper(shortened);
+  return true;
 }
 
 void Simulator::Impl::report_failure(const StepOutcome& outcome) {

@@ -145,6 +145,9 @@ struct Simulator::Impl {
   void learn_first_step();
   /// Guards are not finite in part of the step: try again with half of what was good.
   void shorten();
+  /// A guard leaves at once the side to which its slope has just shown. The step is too long to tell: true, it is tried again with a
+  /// quarter of it.
+  bool denies_start();
   /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.
   bool outcome_of_series(const StepOutcome& outcome);
   void report_failure(const StepOutcome& outcome);

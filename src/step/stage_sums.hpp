@@ -1,11 +1,10 @@
 // Sums of the stages of an explicit Runge-Kutta step, for any number of variables, and for a few of them: there the loops would cost more
-// than what they do, and are unrolled, as the compiler knows the numbers of variables and stages. Both sum in the same order.
+// than what they do, and are unrolled, as the compiler knows the numbers of variables and stages. Both give the same up to rounding.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -41,10 +40,17 @@ class SumsOfAny {
   int stages() const { return stages_; }
   int all_stages() const { return all_; }
 
-  /// Whether use(i) is true for i = 1, …, stages - 1, asked in this order until one is not.
+  /// Whether use(i) is true for all stages but the first, or all extra stages, asked in their order until one is not.
   template <class Use>
   bool every_stage(Use use) const {
     for (int i = 1; i < stages_; ++i)
+      if (!use(i)) return false;
+    return true;
+  }
+
+  template <class Use>
+  bool every_extra_stage(Use use) const {
+    for (int i = stages_; i < all_; ++i)
       if (!use(i)) return false;
     return true;
   }
@@ -56,7 +62,12 @@ class SumsOfAny {
     each(weights, k, [&](int j, double sum) { target[j] = value(j, sum); });
   }
 
-  /// The largest of these values, or 0.
+  /// target = x0 + h sum: the argument of the stage behind these terms.
+  void set_argument(double* target, const StageWeights& weights, int terms, const double* k, const double* x0, double h) const {
+    fill(target, weights, terms, k, [=](int j, double sum) { return x0[j] + h * sum; });
+  }
+
+  /// The largest of the values, or 0.
   template <class Value>
   double largest(const StageWeights& weights, int /*terms*/, const double* k, Value value) const {
     double result = 0.0;
@@ -116,33 +127,52 @@ class SumsOfAny {
   int n_, stages_, all_;
 };
 
-/// The same for a few variables and numbers of stages that are constants. Numbers of terms come as std::integral_constant. Stages are in memory from operator
-/// new, which the compiler may use.
+/// The same for a few variables and numbers of stages that are constants, as are the numbers of terms.
 template <int Variables, int Stages, int AllStages>
 class SumsOfFew {
  public:
+  template <int Number>
+  using Constant = std::integral_constant<int, Number>;
+
   SumsOfFew(int /*variables*/, int /*stages*/, int /*all_stages*/) {}
 
   static constexpr int variables() { return Variables; }
-  static constexpr std::integral_constant<int, Stages> stages() { return {}; }
-  static constexpr std::integral_constant<int, AllStages> all_stages() { return {}; }
+  static constexpr Constant<Stages> stages() { return {}; }
+  static constexpr Constant<AllStages> all_stages() { return {}; }
 
   template <class Use>
   bool every_stage(Use use) const {
-    return [&]<int... I>(std::integer_sequence<int, I...>) {
-      return (use(std::integral_constant<int, I + 1>()) && ...);
-    }(std::make_integer_sequence<int, Stages - 1>());
+    return every<1>(use, std::make_integer_sequence<int, Stages - 1>());
+  }
+
+  template <class Use>
+  bool every_extra_stage(Use use) const {
+    return every<Stages>(use, std::make_integer_sequence<int, AllStages - Stages>());
   }
 
   template <int Terms, class Value>
-  void fill(double* target, const StageWeights& weights, std::integral_constant<int, Terms>, const double* k, Value value) const {
-    Values values = sum<Terms>(weights, k);
-    for (int j = 0; j < Variables; ++j) values[static_cast<std::size_t>(j)] = value(j, values[static_cast<std::size_t>(j)]);
-    std::copy_n(values.begin(), Variables, target);
+  void fill(double* target, const StageWeights& weights, Constant<Terms>, const double* k, Value value) const {
+    const Values sums = sum<Terms>(weights, k);
+    for (int j = 0; j < Variables; ++j) target[j] = value(j, sums[static_cast<std::size_t>(j)]);
+  }
+
+  /// The newest term is the last, so that all others are there when it comes. The end of the step is not rounded twice.
+  template <int Terms>
+  void set_argument(double* target, const StageWeights& weights, Constant<Terms> terms, const double* k, const double* x0,
+                    double h) const {
+    if constexpr (Terms == 1 || Terms == Stages - 1) {
+      fill(target, weights, terms, k, [=](int j, double sum) { return x0[j] + h * sum; });
+    } else {
+      const Values older = sum<Terms - 1>(weights, k);
+      const double weight = h * weights.weight[Terms - 1];
+      const double* const newest = k + (Terms - 1) * Variables;
+      for (int j = 0; j < Variables; ++j)
+        target[j] = (x0[j] + h * older[static_cast<std::size_t>(j)]) + weight * newest[j];
+    }
   }
 
   template <int Terms, class Value>
-  double largest(const StageWeights& weights, std::integral_constant<int, Terms>, const double* k, Value value) const {
+  double largest(const StageWeights& weights, Constant<Terms>, const double* k, Value value) const {
     const Values sums = sum<Terms>(weights, k);
     double result = 0.0;
     for (int j = 0; j < Variables; ++j) result = std::max(result, value(j, sums[static_cast<std::size_t>(j)]));
@@ -152,14 +182,18 @@ class SumsOfFew {
  private:
   using Values = std::array<double, Variables>;
 
+  template <int First, class Use, int... I>
+  static bool every(Use& use, std::integer_sequence<int, I...>) {
+    return (use(Constant<First + I>()) && ...);
+  }
+
   template <int Terms>
-  static Values sum(const StageWeights& weights, const double* stages) {
-    const double* const k = std::assume_aligned<__STDCPP_DEFAULT_NEW_ALIGNMENT__>(stages);
-    Values sum;
-    for (std::size_t j = 0; j < Variables; ++j) sum[j] = weights.weight[0] * k[j];
+  static Values sum(const StageWeights& weights, const double* k) {
+    Values result;
+    for (std::size_t j = 0; j < Variables; ++j) result[j] = weights.weight[0] * k[j];
     for (std::size_t i = 1; i < Terms; ++i)
-      for (std::size_t j = 0; j < Variables; ++j) sum[j] += weights.weight[i] * k[i * Variables + j];
-    return sum;
+      for (std::size_t j = 0; j < Variables; ++j) result[j] += weights.weight[i] * k[i * Variables + j];
+    return result;
   }
 };
 

@@ -74,9 +74,4 @@ inline int first_not_finite(std::span<const double> v) {
   return -1;
 }
 
-/// For a few values, without the call that std::copy is.
-inline void copy_values(const double* from, int n, double* to) {
-  for (int j = 0; j < n; ++j) to[j] = from[j];
-}
-
 }  // namespace saltus

@@ -15,9 +15,12 @@ namespace {
 
 constexpr std::int64_t many_steps = 2000;
 
-/// For a few values: no call.
+/// Without a call for a few values.
 void copy_values(const double* from, int n, double* to) {
-  for (int j = 0; j < n; ++j) to[j] = from[j];
+  if (n > 4)
+    std::copy_n(from, n, to);
+  else
+    for (int j = 0; j < n; ++j) to[j] = from[j];
 }
 
 }  // namespace

@@ -64,6 +64,8 @@ class ExplicitRungeKutta final : public Stepper {
   bool evaluate_extra_stages(Sums sums);
   template <class Sums>
   bool evaluate(Sums sums, double t, const double* x, int stage);
+  template <class Sums, class Stage>
+  void set_argument(Sums sums, Stage i, double h, double* y) const;
   template <class Sums>
   double error_ratio(Sums sums, double h) const;
   template <class Sums>
@@ -140,6 +142,13 @@ template <class Sums>
   return !note_not_finite(k);
 }
 
+/// y = x0 + h sum_j a_ij k_j.
+template <class Sums, class Stage>
+void ExplicitRungeKutta::set_argument(Sums sums, Stage i, double h, double* y) const {
+  const double* const x0 = x0_.data();
+  sums.fill(y, argument_[static_cast<std::size_t>(i)], i, k_.data(), [=](int j, double sum) { return x0[j] + h * sum; });
+}
+
 template <class Sums>
 ExplicitRungeKutta::Attempt ExplicitRungeKutta::attempt_at_once(Sums sums, double end, double h) {
   std::array<double*, most_stages> rows;
@@ -164,7 +173,7 @@ ExplicitRungeKutta::Attempt ExplicitRungeKutta::attempt(double end, double h) {
   const bool evaluated = sums.every_stage([&](auto i) {
     const bool last = i == sums.stages() - 1;
     double* const y = last ? x1_.data() : y_.data();
-    sums.set_argument(y, argument_[static_cast<std::size_t>(i)], i, k_.data(), x0_.data(), h);
+    set_argument(sums, i, h, y);
     if (last) {
       if (note_not_finite({y, static_cast<std::size_t>(sums.variables())})) return false;
       if (!error_needs_last_ && (error_ = error_ratio(sums, h)) > 1.0) {
@@ -219,7 +228,7 @@ void ExplicitRungeKutta::find_dense() {
 template <class Sums>
 bool ExplicitRungeKutta::evaluate_extra_stages(Sums sums) {
   return sums.every_extra_stage([&](auto i) {
-    sums.set_argument(y_.data(), argument_[static_cast<std::size_t>(i)], i, k_.data(), x0_.data(), h_done_);
+    set_argument(sums, i, h_done_, y_.data());
     return evaluate(sums, t0_ + tableau_.c[static_cast<std::size_t>(i)] * h_done_, y_.data(), i);
   });
 }

@@ -1,5 +1,5 @@
 // Sums of the stages of an explicit Runge-Kutta step, for any number of variables, and for a few of them: there the loops would cost more
-// than what they do, and are unrolled, as the compiler knows the numbers of variables and stages. Both give the same up to rounding.
+// than what they do, and are unrolled, as the compiler knows the numbers of variables and stages. Both sum in the same order.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,15 @@ namespace saltus {
 
 constexpr int most_stages = 16;
 
-/// The weight of every stage in a sum, and which of them are not zero.
+/// The weight of every stage in a sum, and the terms that are not zero.
 struct StageWeights {
+  struct Term {
+    double weight = 0.0;
+    std::size_t stage = 0;
+  };
   std::array<double, most_stages> weight{};
-  int count = 0;
-  std::array<int, most_stages> stage{};
+  std::array<Term, most_stages> terms{};
+  int count = 0;  ///< of terms
 
   /// weights[first], weights[first + step], …
   template <class Weights>
@@ -25,7 +29,7 @@ struct StageWeights {
     for (int i = 0; i < stages; ++i) {
       const double w = weights[first + step * static_cast<std::size_t>(i)];
       result.weight[static_cast<std::size_t>(i)] = w;
-      if (w != 0.0) result.stage[static_cast<std::size_t>(result.count++)] = i;
+      if (w != 0.0) result.terms[static_cast<std::size_t>(result.count++)] = {w, static_cast<std::size_t>(i)};
     }
     return result;
   }
@@ -59,12 +63,7 @@ class SumsOfAny {
   /// the target.
   template <class Value>
   void fill(double* target, const StageWeights& weights, int /*terms*/, const double* k, Value value) const {
-    each(weights, k, [&](int j, double sum) { target[j] = value(j, sum); });
-  }
-
-  /// target = x0 + h sum: the argument of the stage behind these terms.
-  void set_argument(double* target, const StageWeights& weights, int terms, const double* k, const double* x0, double h) const {
-    fill(target, weights, terms, k, [=](int j, double sum) { return x0[j] + h * sum; });
+    each(weights, k, [=](int j, double sum) { target[j] = value(j, sum); });
   }
 
   /// The largest of the values, or 0.
@@ -76,32 +75,11 @@ class SumsOfAny {
   }
 
  private:
-  template <class Use>
+  /// use(j, sum) for all variables; the number of terms becomes a constant.
+  template <int Count = 1, class Use>
   void each(const StageWeights& weights, const double* k, Use use) const {
-    switch (weights.count) {
-      case 1:
-        return each_of<1>(weights, k, use);
-      case 2:
-        return each_of<2>(weights, k, use);
-      case 3:
-        return each_of<3>(weights, k, use);
-      case 4:
-        return each_of<4>(weights, k, use);
-      case 5:
-        return each_of<5>(weights, k, use);
-      case 6:
-        return each_of<6>(weights, k, use);
-      case 7:
-        return each_of<7>(weights, k, use);
-      default:
-        break;
-    }
-    for (int j = 0; j < n_; ++j) {
-      double sum = 0.0;
-      for (std::size_t i = 0; i < static_cast<std::size_t>(weights.count); ++i)
-        sum += weights.weight[static_cast<std::size_t>(weights.stage[i])] * row(k, weights.stage[i])[j];
-      use(j, sum);
-    }
+    if (weights.count == Count) return each_of<Count>(weights, k, use);
+    if constexpr (Count < most_stages) each<Count + 1>(weights, k, use);
   }
 
   /// One pass over the variables with all terms in registers.
@@ -110,18 +88,14 @@ class SumsOfAny {
     std::array<const double*, Count> rows;
     std::array<double, Count> w;
     for (std::size_t i = 0; i < Count; ++i) {
-      rows[i] = row(k, weights.stage[i]);
-      w[i] = weights.weight[static_cast<std::size_t>(weights.stage[i])];
+      rows[i] = k + weights.terms[i].stage * static_cast<std::size_t>(n_);
+      w[i] = weights.terms[i].weight;
     }
     for (int j = 0; j < n_; ++j) {
       double sum = w[0] * rows[0][j];
       for (std::size_t i = 1; i < Count; ++i) sum += w[i] * rows[i][j];
       use(j, sum);
     }
-  }
-
-  const double* row(const double* k, int stage) const {
-    return k + static_cast<std::size_t>(stage) * static_cast<std::size_t>(n_);
   }
 
   int n_, stages_, all_;
@@ -154,21 +128,6 @@ class SumsOfFew {
   void fill(double* target, const StageWeights& weights, Constant<Terms>, const double* k, Value value) const {
     const Values sums = sum<Terms>(weights, k);
     for (int j = 0; j < Variables; ++j) target[j] = value(j, sums[static_cast<std::size_t>(j)]);
-  }
-
-  /// The newest term is the last, so that all others are there when it comes. The end of the step is not rounded twice.
-  template <int Terms>
-  void set_argument(double* target, const StageWeights& weights, Constant<Terms> terms, const double* k, const double* x0,
-                    double h) const {
-    if constexpr (Terms == 1 || Terms == Stages - 1) {
-      fill(target, weights, terms, k, [=](int j, double sum) { return x0[j] + h * sum; });
-    } else {
-      const Values older = sum<Terms - 1>(weights, k);
-      const double weight = h * weights.weight[Terms - 1];
-      const double* const newest = k + (Terms - 1) * Variables;
-      for (int j = 0; j < Variables; ++j)
-        target[j] = (x0[j] + h * older[static_cast<std::size_t>(j)]) + weight * newest[j];
-    }
   }
 
   template <int Terms, class Value>

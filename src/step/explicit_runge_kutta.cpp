@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::int64_t many_steps = 2000;
 
-/// Without a call for a few values.
+/// One by one where there are few, since they may just have been written one by one.
 void copy_values(const double* from, int n, double* to) {
-  if (n > 4)
+  if (n > 32)
     std::copy_n(from, n, to);
   else
     for (int j = 0; j < n; ++j) to[j] = from[j];
@@ -69,18 +69,23 @@ ExplicitRungeKutta::Arithmetic ExplicitRungeKutta::choose_arithmetic() const {
       return arithmetic_for_few<3>();
     case 4:
       return arithmetic_for_few<4>();
+    case 5:
+      return arithmetic_for_few<5>();
+    case 6:
+      return arithmetic_for_few<6>();
     default:
       return arithmetic_for_any();
   }
 }
 
-/// For the numbers of stages of the methods in tableau.hpp.
+/// For the numbers of stages of the methods in tableau.hpp. With many stages, more variables would not be faster.
 template <int Variables>
 ExplicitRungeKutta::Arithmetic ExplicitRungeKutta::arithmetic_for_few() const {
   const std::pair stages(tableau_.stages, tableau_.all_stages());
   if (stages == std::pair(4, 4)) return arithmetic_with<SumsOfFew<Variables, 4, 4>>();
   if (stages == std::pair(7, 7)) return arithmetic_with<SumsOfFew<Variables, 7, 7>>();
-  if (stages == std::pair(13, 16)) return arithmetic_with<SumsOfFew<Variables, 13, 16>>();
+  if constexpr (Variables <= 4)
+    if (stages == std::pair(13, 16)) return arithmetic_with<SumsOfFew<Variables, 13, 16>>();
   return arithmetic_for_any();
 }
 

@@ -183,14 +183,8 @@ StepOutcome DummyDerivatives::advance(double limit) {
   if (start_ != StepResult::accepted) return {start_};
   if (poor_ && (start_ = begin(inner_->t(), inner_->next_step(), true)) != StepResult::accepted) return {start_};
   StepOutcome outcome = inner_->advance(limit);
-  const StepStatistics& now = inner_->statistics();
   statistics_ = before_;
-  statistics_.steps += now.steps;
-  statistics_.rejected += now.rejected;
-  statistics_.evaluations += now.evaluations;
-  statistics_.jacobians += now.jacobians;
-  statistics_.factorisations += now.factorisations;
-  statistics_.iterations += now.iterations;
+  statistics_ += inner_->statistics();
   if (!outcome.ok()) {
     if (outcome.worst >= n_) outcome.worst = -1;
     return outcome;

@@ -58,13 +58,17 @@ inline void mark_differentiated(const Structure& structure, std::vector<char>& m
   for (std::size_t j = 0; j < marks.size(); ++j) marks[j] = structure.differentiated(static_cast<int>(j));
 }
 
-/// The first entry that is NaN or infinite, or -1. Integer arithmetic that vectorises: adding one to an exponent of all
-/// ones sets the sign bit.
-inline int first_not_finite(std::span<const double> v) {
+/// Integer arithmetic that vectorises: adding one to an exponent of all ones sets the sign bit.
+inline bool all_finite(std::span<const double> v) {
   std::uint64_t seen = 0;
   for (const double value : v)
     seen |= (std::bit_cast<std::uint64_t>(value) & 0x7ff0000000000000ULL) + 0x0010000000000000ULL;
-  if ((seen >> 63) == 0) return -1;
+  return (seen >> 63) == 0;
+}
+
+/// The first entry that is NaN or infinite, or -1.
+inline int first_not_finite(std::span<const double> v) {
+  if (all_finite(v)) return -1;
   for (std::size_t j = 0; j < v.size(); ++j)
     if (!std::isfinite(v[j])) return static_cast<int>(j);
   return -1;

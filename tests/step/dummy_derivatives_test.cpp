@@ -9,11 +9,11 @@
 #include <saltus/step/taylor.hpp>
 
 #include <cmath>
-#include <functional>
 
 #include "problems/linear.hpp"
 #include "problems/mechanics.hpp"
 #include "problems/seven_body.hpp"
+#include "step/motion.hpp"
 #include "suites/count_allocations.hpp"
 
 namespace saltus {
@@ -34,41 +34,17 @@ std::vector<Named> methods() {
 
 Named rodas5p() { return methods()[1]; }
 
-struct Motion {
-  problems::Problem problem;
-  Initialisation start;
-  std::unique_ptr<Stepper> stepper;
-
-  Motion(problems::Problem p, const Named& method, double tolerance)
-      : problem(std::move(p)), stepper(make_dummy_derivatives({.rtol = tolerance, .atol = {tolerance}}, method.make)) {
-    start = initialise(*problem.system, problem.t, problem.guess);
-    EXPECT_TRUE(start.ok()) << start.message;
-    stepper->start(*problem.system, {.t = problem.t, .x = start.x, .xp = start.xp});
-  }
-
-  void to(double end, const std::function<void(Stepper&)>& watch = {}) {
-    const double direction = end > stepper->t() ? 1.0 : -1.0;
-    while ((end - stepper->t()) * direction > 0.0) {
-      const StepOutcome outcome = stepper->advance(end);
-      ASSERT_TRUE(outcome.ok()) << problem.name << ", t = " << stepper->t() << ", result " << static_cast<int>(outcome.result);
-      ASSERT_LT(stepper->statistics().steps, 50000);
-      if (watch) watch(*stepper);
-    }
+struct DummyMotion : Motion {
+  DummyMotion(problems::Problem p, const Named& method, double tolerance)
+      : Motion{std::move(p), make_dummy_derivatives({.rtol = tolerance, .atol = {tolerance}}, method.make), {}} {
+    begin(initialise(*problem.system, problem.t, problem.guess));
   }
 };
-
-double distance(std::span<const double> a, std::span<const double> b, std::size_t count) {
-  double largest = 0.0;
-  for (std::size_t j = 0; j < count; ++j) largest = std::max(largest, std::abs(a[j] - b[j]));
-  return largest;
-}
-
-problems::Problem horizontal_pendulum() { return problems::pendulum({1.0, 0.0, 0.0, 0.0, 0.0}); }
 
 TEST(DummyDerivatives, EveryMethodSolvesThePendulumInProportionToTheTolerance) {
   for (const Named& method : methods())
     for (const double tolerance : {1e-5, 1e-7, 1e-9}) {
-      Motion run(horizontal_pendulum(), method, tolerance);
+      DummyMotion run(horizontal_pendulum(), method, tolerance);
       double position = 0.0, velocity = 0.0;
       run.to(10.0, [&](Stepper& s) {
         const auto x = s.x();
@@ -90,7 +66,7 @@ TEST(DummyDerivatives, EveryMethodSolvesThePendulumInProportionToTheTolerance) {
 TEST(DummyDerivatives, StatesChangeWhereOthersAreBetter) {
   // round and round: neither x nor y can be a state all the time, and every other method agrees
   const auto fast = [] { return problems::pendulum({0.0, -1.0, 8.0, 0.0, 0.0}); };  // v^2 > 4 g: over the top
-  Motion fine(fast(), methods()[3], 1e-11), run(fast(), rodas5p(), 1e-8);
+  DummyMotion fine(fast(), methods()[3], 1e-11), run(fast(), rodas5p(), 1e-8);
   double energy = 0.0;
   run.to(5.0, [&](Stepper& s) {
     const auto x = s.x();
@@ -103,11 +79,11 @@ TEST(DummyDerivatives, StatesChangeWhereOthersAreBetter) {
 }
 
 TEST(DummyDerivatives, SolvesTheCarAxisAndTheSevenBodyMechanism) {
-  Motion car(problems::car_axis(), methods()[3], 1e-9);
+  DummyMotion car(problems::car_axis(), methods()[3], 1e-9);
   car.to(3.0);
   if (HasFatalFailure()) return;
   EXPECT_LT(distance(car.stepper->x(), problems::car_axis_reference, 4), 1e-6);  // positions; 1000 tolerances
-  Motion seven(problems::seven_body(), rodas5p(), 1e-7), fine(problems::seven_body(), methods()[3], 1e-11);
+  DummyMotion seven(problems::seven_body(), rodas5p(), 1e-7), fine(problems::seven_body(), methods()[3], 1e-11);
   seven.to(0.03);
   fine.to(0.03);
   if (HasFatalFailure()) return;
@@ -118,7 +94,7 @@ TEST(DummyDerivatives, SolvesSystemsUpToIndexSeven) {
   // each pendulum's length is the force of the one before; against series, which differentiate nothing symbolically
   for (const int count : {1, 2, 3}) {
     const double tolerance = 1e-8;
-    Motion run(problems::multi_pendula(count), methods()[3], tolerance);
+    DummyMotion run(problems::multi_pendula(count), methods()[3], tolerance);
     const auto series = make_taylor({.rtol = 1e-12, .atol = {1e-12}});
     series->start(*run.problem.system, {.t = run.problem.t, .x = run.start.x, .xp = run.start.xp});
     const double end = run.problem.t + 0.5;
@@ -133,14 +109,14 @@ TEST(DummyDerivatives, SolvesSystemsUpToIndexSeven) {
 }
 
 TEST(DummyDerivatives, GoesBackwardsAndOnAfterRestarts) {
-  Motion run(horizontal_pendulum(), rodas5p(), 1e-8);
+  DummyMotion run(horizontal_pendulum(), rodas5p(), 1e-8);
   run.to(2.0);
   const std::vector<double> x(run.stepper->x().begin(), run.stepper->x().end()), xp(run.stepper->xp().begin(), run.stepper->xp().end());
   run.stepper->start(*run.problem.system, {.t = 2.0, .x = x, .xp = xp, .direction = -1, .step = run.stepper->next_step()});
   run.to(0.0);
   if (HasFatalFailure()) return;
   EXPECT_LT(distance(run.stepper->x(), run.start.x, 4), 1000.0 * 1e-8);
-  Motion pieces(horizontal_pendulum(), rodas5p(), 1e-8);
+  DummyMotion pieces(horizontal_pendulum(), rodas5p(), 1e-8);
   for (int i = 1; i <= 20; ++i) {
     pieces.to(0.5 * i);
     if (HasFatalFailure()) return;
@@ -153,7 +129,7 @@ TEST(DummyDerivatives, GoesBackwardsAndOnAfterRestarts) {
 
 TEST(DummyDerivatives, DenseOutputMeetsTheEndsAndFollowsTheSolution) {
   const double tolerance = 1e-7;
-  Motion run(horizontal_pendulum(), rodas5p(), tolerance), fine(horizontal_pendulum(), methods()[3], 1e-11);
+  DummyMotion run(horizontal_pendulum(), rodas5p(), tolerance), fine(horizontal_pendulum(), methods()[3], 1e-11);
   std::vector<double> x(5);
   double inside = 0.0, meets = 0.0;
   run.to(1.5, [&](Stepper& s) {
@@ -171,7 +147,7 @@ TEST(DummyDerivatives, DenseOutputMeetsTheEndsAndFollowsTheSolution) {
 }
 
 TEST(DummyDerivatives, AllocatesNothingInAcceptedSteps) {
-  Motion run(horizontal_pendulum(), rodas5p(), 1e-6);
+  DummyMotion run(horizontal_pendulum(), rodas5p(), 1e-6);
   run.to(0.3, [](Stepper& s) { s.dense(); });  // the states stay the same for a while, and the workspace has grown
   for (int k = 0; k < 3; ++k) {
     const std::int64_t before = suite::allocations();

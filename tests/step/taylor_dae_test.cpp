@@ -7,51 +7,26 @@
 #include <saltus/step/taylor.hpp>
 
 #include <cmath>
-#include <functional>
 
 #include "problems/circuits.hpp"
 #include "problems/heat.hpp"
 #include "problems/mechanics.hpp"
 #include "problems/stiff_problems.hpp"
+#include "step/motion.hpp"
 #include "suites/count_allocations.hpp"
 #include "suites/stepper_suite.hpp"
 
 namespace saltus {
 namespace {
 
-struct Motion {
-  problems::Problem problem;
-  Initialisation start;
-  std::unique_ptr<Stepper> stepper;
-
-  Motion(problems::Problem p, StepOptions options, TaylorOptions taylor = {}, std::vector<int> fixed = {})
-      : problem(std::move(p)), stepper(make_taylor(std::move(options), taylor)) {
+struct TaylorMotion : Motion {
+  TaylorMotion(problems::Problem p, StepOptions options, TaylorOptions taylor = {}, std::vector<int> fixed = {})
+      : Motion{std::move(p), make_taylor(std::move(options), taylor), {}} {
     const CharacteristicValues values = characteristic_values(*problem.system, problem.t, problem.guess);
-    start = initialise(*problem.system, problem.t, problem.guess, values, {.fixed = std::move(fixed)});
-    EXPECT_TRUE(start.ok()) << start.message;
     EXPECT_TRUE(values.certificate.valid) << problem.name;
-    stepper->start(*problem.system, {.t = problem.t, .x = start.x, .xp = start.xp});
+    begin(initialise(*problem.system, problem.t, problem.guess, values, {.fixed = std::move(fixed)}));
   }
-
-  void to(double end, const std::function<void(Stepper&)>& watch = {}) {
-    const double direction = end > stepper->t() ? 1.0 : -1.0;
-    while ((end - stepper->t()) * direction > 0.0) {
-      const StepOutcome outcome = stepper->advance(end);
-      ASSERT_TRUE(outcome.ok()) << problem.name << ", t = " << stepper->t() << ", result " << static_cast<int>(outcome.result);
-      ASSERT_LT(stepper->statistics().steps, 20000);
-      if (watch) watch(*stepper);
-    }
-  }
-  std::vector<double> x() const { return {stepper->x().begin(), stepper->x().end()}; }
 };
-
-double distance(std::span<const double> a, std::span<const double> b, std::size_t count) {
-  double largest = 0.0;
-  for (std::size_t j = 0; j < count; ++j) largest = std::max(largest, std::abs(a[j] - b[j]));
-  return largest;
-}
-
-problems::Problem horizontal_pendulum() { return problems::pendulum({1.0, 0.0, 0.0, 0.0, 0.0}); }
 
 /// All three constraints of the pendulum.
 double violation(std::span<const double> x) {
@@ -62,7 +37,7 @@ double violation(std::span<const double> x) {
 TEST(TaylorDae, PendulumKeepsItsErrorInProportionToTheTolerance) {
   for (int decade = 4; decade <= 11; ++decade) {
     const double tolerance = std::pow(10.0, -decade);
-    Motion run(horizontal_pendulum(), {.rtol = tolerance, .atol = {tolerance}});
+    TaylorMotion run(horizontal_pendulum(), {.rtol = tolerance, .atol = {tolerance}});
     run.to(10.0);
     if (HasFatalFailure()) return;
     const double error = distance(run.x(), problems::pendulum_reference, 4);
@@ -75,7 +50,7 @@ TEST(TaylorDae, PendulumKeepsItsErrorInProportionToTheTolerance) {
 }
 
 TEST(TaylorDae, ConstraintsDoNotDriftInThirtySwings) {
-  Motion run(horizontal_pendulum(), {.rtol = 1e-10, .atol = {1e-10}});
+  TaylorMotion run(horizontal_pendulum(), {.rtol = 1e-10, .atol = {1e-10}});
   double largest = 0.0, energy = 0.0;
   run.to(100.0, [&](Stepper& s) {
     const auto x = s.x();
@@ -91,8 +66,8 @@ TEST(TaylorDae, ConstraintsDoNotDriftInThirtySwings) {
 TEST(TaylorDae, HasItsOrder) {
   // the error at the end of one swing with steps of equal size
   const auto error = [](int order, double h) {
-    Motion run(horizontal_pendulum(), suite::fixed_steps(h), {.order = order});
-    Motion fine(horizontal_pendulum(), {.rtol = 1e-14, .atol = {1e-14}});
+    TaylorMotion run(horizontal_pendulum(), suite::fixed_steps(h), {.order = order});
+    TaylorMotion fine(horizontal_pendulum(), {.rtol = 1e-14, .atol = {1e-14}});
     run.to(1.0);
     fine.to(1.0);
     return distance(run.x(), fine.x(), 5);
@@ -109,8 +84,8 @@ TEST(TaylorDae, HasItsOrder) {
 
 TEST(TaylorDae, DenseOutputIsAsAccurateAsTheSteps) {
   for (const double tolerance : {1e-5, 1e-8}) {
-    Motion run(horizontal_pendulum(), {.rtol = tolerance, .atol = {tolerance}, .control_dense = true});
-    Motion fine(horizontal_pendulum(), {.rtol = 1e-14, .atol = {1e-14}});
+    TaylorMotion run(horizontal_pendulum(), {.rtol = tolerance, .atol = {tolerance}, .control_dense = true});
+    TaylorMotion fine(horizontal_pendulum(), {.rtol = 1e-14, .atol = {1e-14}});
     double inside = 0.0, at_ends = 0.0, multiplier = 0.0, meets = 0.0;
     std::vector<double> x(5), y(5);
     run.to(3.0, [&](Stepper& s) {
@@ -133,7 +108,7 @@ TEST(TaylorDae, DenseOutputIsAsAccurateAsTheSteps) {
 }
 
 TEST(TaylorDae, GoesOnAfterARestartAtFullOrder) {
-  Motion whole(horizontal_pendulum(), {.rtol = 1e-9, .atol = {1e-9}}), pieces(horizontal_pendulum(), {.rtol = 1e-9, .atol = {1e-9}});
+  TaylorMotion whole(horizontal_pendulum(), {.rtol = 1e-9, .atol = {1e-9}}), pieces(horizontal_pendulum(), {.rtol = 1e-9, .atol = {1e-9}});
   whole.to(10.0);
   for (int i = 1; i <= 20; ++i) {
     pieces.to(0.5 * i);
@@ -148,7 +123,7 @@ TEST(TaylorDae, GoesOnAfterARestartAtFullOrder) {
 }
 
 TEST(TaylorDae, IntegratesBackwards) {
-  Motion run(horizontal_pendulum(), {.rtol = 1e-10, .atol = {1e-10}});
+  TaylorMotion run(horizontal_pendulum(), {.rtol = 1e-10, .atol = {1e-10}});
   run.to(5.0);
   const std::vector<double> x = run.x(), xp(run.stepper->xp().begin(), run.stepper->xp().end());
   run.stepper->start(*run.problem.system, {.t = 5.0, .x = x, .xp = xp, .direction = -1});
@@ -160,7 +135,7 @@ TEST(TaylorDae, IntegratesBackwards) {
 
 TEST(TaylorDae, ObeysAToleranceOfEachVariable) {
   const auto steps = [](std::vector<double> atol) {
-    Motion run(horizontal_pendulum(), {.rtol = 0.0, .atol = std::move(atol)}, {.order = 12});
+    TaylorMotion run(horizontal_pendulum(), {.rtol = 0.0, .atol = std::move(atol)}, {.order = 12});
     run.to(3.0);
     return run.stepper->statistics().steps;
   };
@@ -174,7 +149,7 @@ TEST(TaylorDae, ObeysAToleranceOfEachVariable) {
 TEST(TaylorDae, AllocatesNothingInAcceptedSteps) {
   for (int which = 0; which < 3; ++which) {
     // native code, the recurrences with an inverse, and with sparse factors
-    Motion run(which == 0 ? horizontal_pendulum() : which == 1 ? problems::multi_pendula(2) : problems::multi_pendula(4),
+    TaylorMotion run(which == 0 ? horizontal_pendulum() : which == 1 ? problems::multi_pendula(2) : problems::multi_pendula(4),
             {.rtol = 1e-8, .atol = {1e-8}});
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(run.stepper->advance(2.0).ok());
     const auto before = suite::allocations();
@@ -188,7 +163,7 @@ TEST(TaylorDae, AllocatesNothingInAcceptedSteps) {
 }
 
 TEST(TaylorDae, GivesTheSameBitsAgain) {
-  Motion one(horizontal_pendulum(), {.rtol = 1e-8, .atol = {1e-8}}), other(horizontal_pendulum(), {.rtol = 1e-8, .atol = {1e-8}});
+  TaylorMotion one(horizontal_pendulum(), {.rtol = 1e-8, .atol = {1e-8}}), other(horizontal_pendulum(), {.rtol = 1e-8, .atol = {1e-8}});
   one.to(3.0);
   other.to(0.7);
   other.stepper->start(*other.problem.system, {.t = 0.0, .x = other.start.x, .xp = other.start.xp});
@@ -198,7 +173,7 @@ TEST(TaylorDae, GivesTheSameBitsAgain) {
 
 TEST(TaylorDae, ReachesTheReferenceOfTheCarAxis) {
   for (const double tolerance : {1e-6, 1e-8, 1e-10}) {
-    Motion run(problems::car_axis(), {.rtol = tolerance, .atol = {tolerance}});
+    TaylorMotion run(problems::car_axis(), {.rtol = tolerance, .atol = {tolerance}});
     run.to(3.0);
     if (HasFatalFailure()) return;
     // Radau 5 has 5 to 13 tolerances (1 + |x|), multipliers included
@@ -210,7 +185,7 @@ TEST(TaylorDae, ReachesTheReferenceOfTheCarAxis) {
 
 TEST(TaylorDae, ChainsOfPendulaOfIndex5To11) {
   for (const int count : {2, 3, 5}) {
-    Motion run(problems::multi_pendula(count), {.rtol = 1e-11, .atol = {1e-11}}),
+    TaylorMotion run(problems::multi_pendula(count), {.rtol = 1e-11, .atol = {1e-11}}),
         loose(problems::multi_pendula(count), {.rtol = 1e-8, .atol = {1e-8}});
     const auto energy = [](std::span<const double> x) { return 0.5 * (x[2] * x[2] + x[3] * x[3]) - x[1]; };
     const double before = energy(run.start.x);
@@ -234,7 +209,7 @@ TEST(TaylorDae, ChainsOfPendulaOfIndex5To11) {
 }
 
 TEST(TaylorDae, AgreesWithRadauOnIndex5) {
-  Motion run(problems::multi_pendula(2), {.rtol = 1e-11, .atol = {1e-11}});
+  TaylorMotion run(problems::multi_pendula(2), {.rtol = 1e-11, .atol = {1e-11}});
   run.to(1.0);
   const CharacteristicValues values = characteristic_values(*run.problem.system, 0.0, run.problem.guess);
   ReducedSystem reduced(*run.problem.system, values);
@@ -271,7 +246,7 @@ TEST(TaylorDae, LinearTimeVaryingUpToIndex5) {
   for (int index = 1; index <= 5; ++index)
     for (const double tolerance : {1e-5, 1e-9}) {
       std::vector<Expr> solution;
-      Motion run(linear_chain(index, solution), {.rtol = tolerance, .atol = {tolerance}}, {}, {index});
+      TaylorMotion run(linear_chain(index, solution), {.rtol = tolerance, .atol = {tolerance}}, {}, {index});
       const Function exact({run.problem.system->equations().time}, solution);
       double algebraic = 0.0, differential = 0.0;
       run.to(5.0, [&](Stepper& s) {
@@ -289,7 +264,7 @@ TEST(TaylorDae, LinearTimeVaryingUpToIndex5) {
 TEST(TaylorDae, NonlinearCircuitOfIndex2AgreesWithRadau) {
   // in its units, microfarads: charges are of size 1e-6
   const std::vector<double> atol{1e-9, 1e-9, 1e-15, 1e-15, 1e-9, 1e-9};
-  Motion run(problems::nonlinear_circuit(), {.rtol = 1e-9, .atol = atol});
+  TaylorMotion run(problems::nonlinear_circuit(), {.rtol = 1e-9, .atol = atol});
   const double t0 = run.problem.t, t1 = t0 + 0.002;
   run.to(t1);
   const CharacteristicValues values = characteristic_values(*run.problem.system, t0, run.problem.guess);
@@ -311,7 +286,7 @@ TEST(TaylorDae, HeatRodWithFewCells) {
 }
 
 TEST(TaylorDae, SliderCrankKeepsItsEnergy) {
-  Motion run(problems::slider_crank({0.5, -0.24, 1.0, -0.5, 0.0}), {.rtol = 1e-11, .atol = {1e-11}}, {}, {0, 2});
+  TaylorMotion run(problems::slider_crank({0.5, -0.24, 1.0, -0.5, 0.0}), {.rtol = 1e-11, .atol = {1e-11}}, {}, {0, 2});
   const auto energy = [](std::span<const double> x) {
     const double l1 = 1.0, l2 = 2.0, sa = std::sin(x[0]), ca = std::cos(x[0]), sb = std::sin(x[1]), cb = std::cos(x[1]);
     const double M11 = l1 * l1 / 3.0 + l1 * l1 + l1 * l1 * sa * sa, M12 = 0.5 * l1 * l2 * (ca * cb + sa * sb) + l1 * l2 * sa * sb,

@@ -41,6 +41,16 @@ struct StepStatistics {
   std::int64_t jacobians = 0;
   std::int64_t factorisations = 0;
   std::int64_t iterations = 0;  ///< of Newton's method
+
+  StepStatistics& operator+=(const StepStatistics& other) {
+    steps += other.steps;
+    rejected += other.rejected;
+    evaluations += other.evaluations;
+    jacobians += other.jacobians;
+    factorisations += other.factorisations;
+    iterations += other.iterations;
+    return *this;
+  }
 };
 
 /// How an attempt to advance ended.

@@ -1,0 +1,92 @@
+// What explicit Runge-Kutta steps do with any number of variables, in loops that the compiler vectorises, and what they do rarely.
+#include "step/explicit_runge_kutta_stepper.hpp"
+
+namespace saltus {
+
+ExplicitRungeKutta::Arithmetic ExplicitRungeKutta::arithmetic_for_any() { return arithmetic_with<SumsOfAny>(); }
+
+int ExplicitRungeKutta::worst_variable(double h) const {
+  int worst = -1;
+  double largest = -1.0;
+  make_sums<SumsOfAny>().largest(error_weights_, tableau_.stages, k_.data(), [&](int j, double sum) {
+    const auto v = static_cast<std::size_t>(j);
+    const double ratio = std::abs(h * sum) / tolerances_.scale(j, std::max(std::abs(x0_[v]), std::abs(x1_[v])));
+    if (ratio > largest) largest = ratio, worst = j;
+    return ratio;
+  });
+  return worst;
+}
+
+/// Hairer, Norsett, Wanner I, section II.4, "starting step size", with the maximum norm. At the start of `advance`, so
+/// x0_ and the first stage are the current point. Where values or slopes vanish, the distance to the limit sets the scale.
+double ExplicitRungeKutta::first_step(double limit) {
+  const double distance = std::min(std::abs(limit - t_), options_.max_step);
+  const double fallback = std::isfinite(distance) ? 1e-6 * distance : 1e-6 * std::max(1.0, std::abs(t_));
+  const auto norm = [&](const double* v, const double* minus) {
+    double largest = 0.0;
+    for (int j = 0; j < n_; ++j) {
+      const double value = minus ? v[j] - minus[j] : v[j];
+      largest = std::max(largest, std::abs(value) / tolerances_.scale(j, std::abs(x0_[static_cast<std::size_t>(j)])));
+    }
+    return largest;
+  };
+  const double d0 = norm(x0_.data(), nullptr), d1 = norm(row(0), nullptr);
+  double h0 = d0 < 1e-5 || d1 < 1e-5 ? fallback : 0.01 * (d0 / d1);
+  h0 = std::min(h0, distance);
+  double d2 = 0.0;
+  for (int tries = 0; tries < 20; ++tries, h0 *= 0.1) {  // an Euler step may leave the domain of f
+    const double h = h0 * direction_;
+    for (std::size_t j = 0; j < static_cast<std::size_t>(n_); ++j) y_[j] = x0_[j] + h * k_[j];
+    if (!evaluate(make_sums<SumsOfAny>(), t_ + h, y_.data(), 1)) continue;
+    d2 = norm(row(1), row(0)) / h0;
+    break;
+  }
+  const double steepest = std::max(d1, d2);
+  const double h1 =
+      steepest <= 1e-15 ? std::max(fallback, 1e-3 * h0) : std::pow(0.01 / steepest, 1.0 / tableau_.error_exponent);
+  return std::min({100.0 * h0, h1, distance});
+}
+
+/// Asked after every 16th step, and after all others while there are hits: |h lambda| estimated from the two stages at the end of the step.
+/// Fifteen hits without six misses between them mean stiffness.
+void ExplicitRungeKutta::watch_stiffness(double h) {
+  if (tableau_.stiffness_stage < 0 || stiff_) return;
+  const double *const f1 = row(last_), *const f2 = row(tableau_.stiffness_stage);
+  double numerator = 0.0, denominator = 0.0;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(n_); ++j) {
+    numerator += (f1[j] - f2[j]) * (f1[j] - f2[j]);
+    denominator += (x1_[j] - y_[j]) * (x1_[j] - y_[j]);
+  }
+  const double limit = tableau_.stiffness_limit;
+  if (denominator > 0.0 && h * h * numerator > limit * limit * denominator) {
+    stiff_misses_ = 0;
+    if (++stiff_hits_ == 15) stiff_ = true;
+  } else if (stiff_hits_ > 0 && ++stiff_misses_ == 6) {
+    stiff_hits_ = stiff_misses_ = 0;
+  }
+}
+
+/// Through values and slopes at both ends of the step.
+void ExplicitRungeKutta::make_dense_cubic() {
+  const std::size_t n = x0_.size();
+  const double h = dense_.h;
+  const double *const xp0 = row(0), *const xp1 = row(last_);
+  double* const c = dense_.c.data();
+  std::fill(dense_.c.begin(), dense_.c.end(), 0.0);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double rise = x1_[j] - x0_[j];
+    c[j] = x0_[j];
+    c[n + j] = h * xp0[j];
+    c[2 * n + j] = 3.0 * rise - h * (2.0 * xp0[j] + xp1[j]);
+    c[3 * n + j] = -2.0 * rise + h * (xp0[j] + xp1[j]);
+  }
+}
+
+void ExplicitRungeKutta::make_dense_constant() {
+  dense_.t0 = t_;
+  dense_.h = 0.0;
+  std::fill(dense_.c.begin(), dense_.c.end(), 0.0);
+  std::copy(x1_.begin(), x1_.end(), dense_.c.begin());
+}
+
+}  // namespace saltus

@@ -53,6 +53,7 @@ void ExplicitRungeKutta::set_size(int variables) {
   const auto n = static_cast<std::size_t>(n_);
   k_.resize(static_cast<std::size_t>(tableau_.all_stages()) * n);
   for (auto* v : {&x0_, &x1_, &y_}) v->resize(n);
+  if (tableau_.extra_stages > 0) z_.resize(n);
   dense_.degree = tableau_.dense_degree;
   dense_.variables = n_;
   dense_.c.resize(static_cast<std::size_t>(tableau_.dense_degree + 1) * n);
@@ -140,12 +141,15 @@ StepOutcome ExplicitRungeKutta::advance(double limit) {
     const Attempt result = (this->*arithmetic_.attempt)(end.t, end.h);
     const double size = std::abs(end.h);
     if (result == Attempt::good) {
-      const double factor = controller_.after_success(error_, rejected);
-      h_next_ = std::min(options_.max_step, end.cut ? std::max(h, size * factor) : size * factor);
       t0_ = t_;
-      t_ = end.t;
       h_done_ = end.h;
       dense_ready_ = false;
+      if (controls_dense()) error_ = std::max(error_, error_inside());
+    }
+    if (result == Attempt::good && error_ <= 1.0) {
+      const double factor = controller_.after_success(error_, rejected);
+      h_next_ = std::min(options_.max_step, end.cut ? std::max(h, size * factor) : size * factor);
+      t_ = end.t;
       ++statistics_.steps;
       ++steps_since_start_;
       if (stiff_hits_ > 0 || steps_since_start_ % 16 == 0) watch_stiffness(end.h);

@@ -66,6 +66,28 @@ void ExplicitRungeKutta::watch_stiffness(double h) {
   }
 }
 
+/// The error of dense output inside the step, in units of what is allowed there, from its defect at one place. At this place h times the defect
+/// of dop853 was found to be five to seven times the largest error, for stiff equations and others; two tolerances are allowed.
+double ExplicitRungeKutta::error_inside() {
+  constexpr double place = 0.63, defect_of_error = 6.0, allowed = 2.0;
+  dense_ready_ = true;
+  if (!(this->*arithmetic_.find_dense)()) return 0.0;
+  const double t = t0_ + place * h_done_;
+  const auto n = static_cast<std::size_t>(n_);
+  defect_.resize(2 * n);
+  const auto slope = std::span(defect_).first(n), f = std::span(defect_).last(n);
+  dense_.evaluate(t, z_);
+  dense_.derivative(t, slope);
+  system_->rhs(t, z_, f);
+  ++statistics_.evaluations;
+  double largest = 0.0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const double ratio = std::abs(h_done_ * (slope[j] - f[j])) / tolerances_.scale(static_cast<int>(j), std::abs(z_[j]));
+    if (std::isfinite(ratio)) largest = std::max(largest, ratio);
+  }
+  return largest / (defect_of_error * allowed);
+}
+
 /// Through values and slopes at both ends of the step.
 void ExplicitRungeKutta::make_dense_cubic() {
   const std::size_t n = x0_.size();

@@ -41,7 +41,7 @@ class ExplicitRungeKutta final : public Stepper {
   struct Arithmetic {
     void (ExplicitRungeKutta::*take)(const StartPoint& point) = nullptr;
     Attempt (ExplicitRungeKutta::*attempt)(double end, double h) = nullptr;
-    void (ExplicitRungeKutta::*find_dense)() = nullptr;
+    bool (ExplicitRungeKutta::*find_dense)() = nullptr;
   };
   template <class Sums>
   static Arithmetic arithmetic_with() {
@@ -58,8 +58,9 @@ class ExplicitRungeKutta final : public Stepper {
   Attempt attempt(double end, double h);
   template <class Sums>
   Attempt attempt_at_once(Sums sums, double end, double h);
+  /// False: only a cubic could be had.
   template <class Sums>
-  void find_dense();
+  bool find_dense();
   template <class Sums>
   bool evaluate_extra_stages(Sums sums);
   template <class Sums>
@@ -85,6 +86,9 @@ class ExplicitRungeKutta final : public Stepper {
   void look_for_evaluator();
   /// Whether the dense output is evaluated with the stages.
   bool dense_at_once() const { return options_.control_dense && tableau_.extra_stages == 0; }
+  /// Whether the errors inside the steps have to be looked at: dense output of its own is less accurate than the ends.
+  bool controls_dense() const { return options_.control_dense && tableau_.extra_stages > 0; }
+  double error_inside();
   void make_dense_constant();
   void make_dense_cubic();
   void set_size(int variables);
@@ -107,6 +111,7 @@ class ExplicitRungeKutta final : public Stepper {
   // Between steps x1_ and the last stage are the current point; x0_ and the first stage are where the last step began.
   std::vector<double> k_;  // the stages, n values each
   std::vector<double> x0_, x1_, y_;
+  std::vector<double> z_, defect_;  // of dense output
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0;
   double h_next_ = 0.0;
   double error_ = 0.0;
@@ -209,27 +214,31 @@ double ExplicitRungeKutta::error_ratio(Sums sums, double h) const {
 }
 
 template <class Sums>
-void ExplicitRungeKutta::find_dense() {
+bool ExplicitRungeKutta::find_dense() {
   const auto sums = make_sums<Sums>();
   const double h = h_done_;
   double* c = dense_.c.data();
   dense_.t0 = t0_;
   dense_.h = h;
   std::copy_n(x0_.data(), sums.variables(), c);
-  if (at_once_ && dense_at_once()) return;                                                    // the rest is there already
-  if (tableau_.extra_stages > 0 && !evaluate_extra_stages(sums)) return make_dense_cubic();  // the step itself is in the domain of f
+  if (at_once_ && dense_at_once()) return true;                          // the rest is there already
+  if (tableau_.extra_stages > 0 && !evaluate_extra_stages(sums)) {  // the step itself is in the domain of f
+    make_dense_cubic();
+    return false;
+  }
   for (const StageWeights& weights : dense_weights_) {
     c += sums.variables();
     sums.fill(c, weights, sums.all_stages(), k_.data(), [h](int, double sum) { return h * sum; });
   }
+  return true;
 }
 
 /// False if they are not finite.
 template <class Sums>
 bool ExplicitRungeKutta::evaluate_extra_stages(Sums sums) {
   return sums.every_extra_stage([&](auto i) {
-    set_argument(sums, i, h_done_, y_.data());
-    return evaluate(sums, t0_ + tableau_.c[static_cast<std::size_t>(i)] * h_done_, y_.data(), i);
+    set_argument(sums, i, h_done_, z_.data());
+    return evaluate(sums, t0_ + tableau_.c[static_cast<std::size_t>(i)] * h_done_, z_.data(), i);
   });
 }
 

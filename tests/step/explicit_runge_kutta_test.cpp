@@ -106,5 +106,33 @@ TEST(DensePolynomial, TheTailIsTheSameFunction) {
   }
 }
 
+// Prothero and Robinson's problem x' = lambda (sin t - x) + cos t limits the steps by stability: the polynomial through a step then has errors
+// that its ends do not show.
+TEST(DormandPrince8, ControlsTheErrorInsideItsSteps) {
+  for (const double lambda : {10.0, 100.0, 1000.0})
+    for (const double tolerance : {1e-4, 1e-6, 1e-8, 1e-10}) {
+      const auto largest_inside = [&](bool control) {
+        auto problem = problem::prothero_robinson(lambda);
+        auto stepper = make_explicit_runge_kutta(dormand_prince_8(), {.rtol = tolerance, .atol = {tolerance}, .control_dense = control});
+        const std::vector<double> away = {problem.x0[0] + 0.5};
+        stepper->start(*problem.system, {.x = away});
+        double largest = 0.0;
+        while (stepper->t() < problem.t1) {
+          EXPECT_TRUE(stepper->advance(problem.t1).ok());
+          const DensePolynomial& p = stepper->dense();
+          for (int i = 1; i < 20; ++i) {
+            const double time = p.t0 + p.h * i / 20.0, exact = std::sin(time) + 0.5 * std::exp(-lambda * time);
+            largest = std::max(largest, std::abs(p.evaluate(time, 0) - exact) / (tolerance * (1.0 + std::abs(exact))));
+          }
+        }
+        return largest;
+      };
+      EXPECT_LT(largest_inside(true), 5.0) << lambda << " " << tolerance;  // two are allowed, by an estimate
+      if (lambda == 1000.0) {
+        EXPECT_GT(largest_inside(false), 10.0) << tolerance;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace saltus

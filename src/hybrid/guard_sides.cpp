@@ -58,8 +58,9 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   }
   if (!on_surface || all_decided()) return give_back(x.size(), x_, xp_);
   if (structure.taylor && structure.explicit_ode) {
-    const bool decided = !linear.empty() && doubt.twin.empty() ? use_slopes(system, linear, t, x, xp, direction, doubt)
-                                                               : use_slopes(system, t, x, xp, direction, doubt);
+    const bool decided = doubt.tangential                        ? false
+                         : !linear.empty() && doubt.twin.empty() ? use_slopes(system, linear, t, x, xp, direction, doubt)
+                                                                 : use_slopes(system, t, x, xp, direction, doubt);
     if (!decided) use_taylor(system, linear, t, x, direction, doubt);
   } else if (!use_linear_slopes(linear, xp, direction, scale, doubt) && !use_series(system, consistency, t, x, direction, scale, doubt)) {
     use_difference(system, t, x, xp, direction, scale);

@@ -25,6 +25,7 @@ class GuardSides {
     std::span<const double> noise = {};        ///< by guard: at least so much; what an event's bracket leaves undecided
     std::span<const double> slope_error = {};  ///< by guard: to be added to the slopes that the equations give
     std::span<const double> twin = {};         ///< a second point that is as good as x: what differs between the two means nothing
+    bool tangential = false;                   ///< a surface is being left along which the solution slid: slopes alone cannot tell
   };
   /// Evaluates all guards of the system at the point. `direction` is that of time; `scale` a time over which the solution changes
   /// noticeably (the last step size), used where a system has no Taylor coefficients. `consistency` knows the solutions of modes that are

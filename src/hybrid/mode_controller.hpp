@@ -86,7 +86,7 @@ class ModeController {
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
   /// What is not certain about a point of the present instant.
-  GuardSides::Doubt doubt_at(std::span<const double> x) const { return {bracket_noise, slope_error, twin_of(x)}; }
+  GuardSides::Doubt doubt_at(std::span<const double> x) const { return {bracket_noise, slope_error, twin_of(x), left_by_weight_}; }
   void fit(const System& system, std::vector<double>& x) const;
   bool took_part(int guard) const;
   bool matters(int guard, int to_side);

@@ -182,6 +182,11 @@ void Simulator::Impl::project_event_state() {
   } else {
     controller.twin.clear();
   }
+  // the mode keeps these guards at zero: what is left of them means nothing
+  resize(g_then, watch.size());
+  system->guards(t, x, xp, g_then);
+  for (const auto* surfaces : {&mode.sliding, &mode.contacts})
+    for (const int k : *surfaces) controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
 }
 
 void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {

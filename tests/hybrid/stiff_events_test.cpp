@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -72,65 +71,6 @@ TEST(StiffEvents, SlopesThatAreRoundingErrorsDoNotCount) {
       ASSERT_TRUE(run.status().ok()) << offset << " " << tolerance << ": " << run.status().message;
       EXPECT_EQ(run.events().size(), 5u) << offset << " " << tolerance;
     }
-}
-
-/// A relay with hysteresis that acts on a slow variable, through up to three lags of which one is much faster, and sees the last one. Moving
-/// both thresholds apart by `shift` shows whether it comes near to touching one of them.
-Model relay_behind_lags(unsigned seed, bool algebraic, double shift) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-  const auto next = [&] { return uniform(random); };
-  const std::size_t count = 2 + random() % 3;
-  Model m("relay");
-  std::vector<Expr> x;
-  for (std::size_t i = 0; i < count; ++i) x.push_back(m.variable("x" + std::to_string(i), next()));
-  const Expr q = m.discrete("q", 1.0), y = m.variable("y", 0.0);
-  const double fast = std::pow(10.0, 1.0 + 3.0 * std::abs(next())), frequency = 1.0 + 3.0 * std::abs(next());
-  m.equation(der(x[0]) == -x[0] + 1.5 * q + 0.8 * sin(frequency * m.time()));
-  for (std::size_t i = 1; i < count; ++i) {
-    const double rate = i + 1 == count ? fast : std::pow(10.0, 2.0 * std::abs(next())), back = 0.3 * next(), direct = 0.2 * next();
-    m.equation(der(x[i]) == rate * (x[i - 1] + back * x[(i + 1) % count] - x[i]) + direct * q);
-  }
-  const Expr seen = x.back() + 0.2 * x[0];
-  m.equation(algebraic ? y + 0.1 * y * y * y == seen : y == seen);
-  const double low = -0.3 + 0.2 * next(), high = low + 0.15 + 0.3 * std::abs(next());
-  m.when(y > high + shift).assign(q, -1.0);
-  m.when(y < low - shift).assign(q, 1.0);
-  return m;
-}
-
-std::vector<double> switches(const Model& model, Method method, double tolerance) {
-  const Trajectory run = simulate(model, {.stop = 20.0, .rtol = tolerance, .atol = tolerance, .method = method, .keep_steps = false});
-  EXPECT_TRUE(run.status().ok()) << to_string(method) << ": " << run.status().message;
-  std::vector<double> times;
-  for (const Event& event : run.events())
-    if (!event.actions.empty()) times.push_back(event.t);
-  return times;
-}
-
-// Where the relay keeps away from touching its thresholds, by a hundred tolerances, every method must see the same switches.
-TEST(StiffEvents, AreTheSameWithEveryMethod) {
-  constexpr double tolerance = 1e-6;
-  constexpr unsigned cases = 40;
-  int compared = 0;
-  for (unsigned seed = 0; seed < cases; ++seed)
-    for (const bool algebraic : {false, true}) {
-      const Method accurate = algebraic ? Method::radau : Method::dop853;
-      const std::vector<double> expected = switches(relay_behind_lags(seed, algebraic, 0.0), accurate, 1e-11);
-      bool clear = true;
-      for (const double shift : {-100.0, -30.0, -10.0, 10.0, 30.0, 100.0})
-        clear = clear && switches(relay_behind_lags(seed, algebraic, shift * tolerance), accurate, 1e-10).size() == expected.size();
-      if (!clear) continue;
-      ++compared;
-      const Model model = relay_behind_lags(seed, algebraic, 0.0);
-      for (const Method method : {Method::radau5, Method::radau, Method::rodas5p, Method::rodas4, Method::bdf}) {
-        const std::vector<double> found = switches(model, method, tolerance);
-        ASSERT_EQ(found.size(), expected.size()) << "seed " << seed << ", " << to_string(method);
-        for (std::size_t k = 0; k < found.size(); ++k)  // errors grow from one switch to the next
-          EXPECT_NEAR(found[k], expected[k], 1e4 * tolerance) << "seed " << seed << ", " << to_string(method) << ", switch " << k;
-      }
-    }
-  EXPECT_GT(compared, static_cast<int>(cases));  // half of them
 }
 
 }  // namespace

@@ -152,8 +152,14 @@ bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool
     finite = finite && std::isfinite(line.c[0] + line.moved);
     if (line.c[0] * (1.0 - 1e-12) > line.moved || !finite) continue;  // far from zero, or nothing to be found
     const int k = guard.guard;
-    const std::span<const double> c(line.c.data(), static_cast<std::size_t>(line.degree) + 1);
-    const double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * line.magnitude;
+    double guard_noise = watch[k].noise > 0.0 ? watch[k].noise : 2.0 * eps * line.magnitude;
+    // what the last coefficients add to the guard is noise, and a low degree keeps noise small where zeros are divided out
+    int degree = line.degree;
+    double dropped = 0.0;
+    for (; degree > 1 && dropped + std::abs(line.c[static_cast<std::size_t>(degree)]) <= 0.125 * guard_noise; --degree)
+      dropped += std::abs(line.c[static_cast<std::size_t>(degree)]);
+    guard_noise += dropped;
+    const std::span<const double> c(line.c.data(), static_cast<std::size_t>(degree) + 1);
     if (!crossing_of_line(k, c, guard_noise, line.magnitude)) roots_of_line(k, c, guard_noise, line.magnitude);
   }
   sampling = others > 0;
@@ -190,7 +196,7 @@ void EventLocator::Impl::roots_of_line(int k, std::span<const double> c, double 
   rough = false;
   const int divided = divide_start(k, p);
   isolate_roots(p, roots, true);
-  take_roots(k, p, divided, last);
+  take_roots(k, p, divided, last, guard_noise + 16.0 * eps * magnitude);
 }
 
 }  // namespace saltus

@@ -93,7 +93,7 @@ struct EventLocator::Impl {
   Verdict fit_series(int k, Fit& fitted, std::array<double, finest_grid + 1>& u, int& divided);
   void estimate_noise();
   double noise_of(int k, double magnitude);
-  bool take_roots(int k, const Bernstein& p, int divided, double last_value);
+  bool take_roots(int k, const Bernstein& p, int divided, double last_value, double noise_of_last);
   Candidate crossing(int k, const Bernstein& p, const RootCell& cell, const Piece& where, int divided);
   Closer look_closer(int k, double& low, double& high);
   void shorten_to_finite();

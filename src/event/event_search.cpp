@@ -150,7 +150,8 @@ Verdict EventLocator::Impl::search_guard(int k) {
   if (verdict != Verdict::found) return verdict;
   const std::size_t known_candidates = candidates.size();
   const bool assumed = divided > 0 && watch[k].known_root == 0;
-  if ((take_roots(k, fitted.p, divided, u[finest_grid]) && !assumed) || fitted.resolved) return Verdict::nothing;
+  const double last = u[finest_grid], noise_of_last = last < 0.0 ? noise_of(k, fitted.p.magnitude()) : 0.0;
+  if ((take_roots(k, fitted.p, divided, last, noise_of_last) && !assumed) || fitted.resolved) return Verdict::nothing;
   // Below resolution, but of this fit, not of the guard.
   if (piece.depth == options.max_depth || exhausted()) return Verdict::nothing;
   candidates.resize(known_candidates);
@@ -228,8 +229,9 @@ Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
 
 // Turns the isolated roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
 // are below the resolution of p.
-bool EventLocator::Impl::take_roots(int k, const Bernstein& p, int divided, double last_value) {
+bool EventLocator::Impl::take_roots(int k, const Bernstein& p, int divided, double last_value, double noise_of_last) {
   if (!roots.complete) proved = false;
+  const std::size_t known_candidates = candidates.size(), known_touches = touches.size();
   const double width = piece.high - piece.low;
   const auto place = [&](double s) { return s == 1.0 ? piece.high : piece.low + width * s; };
   const auto touch = [&](const RootCell& cell, RootKind kind) {
@@ -271,6 +273,12 @@ bool EventLocator::Impl::take_roots(int k, const Bernstein& p, int divided, doub
     } else if (cell.kind == RootKind::even || cell.kind == RootKind::zero) {
       touch(cell, cell.kind);
     }
+  }
+  // Dividing out a zero multiplies the noise. Whatever it hides, a guard that is out at the end has left before.
+  if (candidates.size() == known_candidates && last_value < -noise_of_last) {
+    touches.resize(known_touches);
+    candidates.push_back(
+        {.guard = k, .low = piece.low, .guess = piece.high, .high = piece.high, .blur = 0.125 * width, .trust_low = divided > 0});
   }
   return clear;
 }

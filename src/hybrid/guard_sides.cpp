@@ -62,7 +62,7 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
                          : !linear.empty() && doubt.twin.empty() ? use_slopes(system, linear, t, x, xp, direction, doubt)
                                                                  : use_slopes(system, t, x, xp, direction, doubt);
     if (!decided) use_taylor(system, linear, t, x, direction, doubt);
-  } else if (!use_linear_slopes(linear, xp, direction, scale, doubt) && !use_series(system, consistency, t, x, direction, scale, doubt)) {
+  } else if (!use_linear_slopes(linear, xp, direction, scale, doubt) && !use_series(system, consistency, t, x, direction, doubt)) {
     use_difference(system, t, x, xp, direction, scale);
   }
   give_back(x.size(), x_, xp_, solution_);
@@ -195,13 +195,13 @@ void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<c
     expand(t * (1.0 + shift), shifted(x), shifted_);
     if (!doubt.twin.empty()) expand(t, doubt.twin, twin_series_);
     const int last = order == taylor_order ? order : order - 1;  // the noise of a coefficient needs the next one
-    choose_sides(last, t, direction, std::numeric_limits<double>::infinity(), doubt);
+    choose_sides(last, t, direction, false, doubt);
     if (all_decided()) return;
   }
 }
 
 // The slopes of linear guards in a mode that is not explicit, whose x' has the accuracy of its iteration: relative to what it was made of,
-// which the guard does not show. A slope counts if it moves the guard by more than its noise. Returns whether they decided all.
+// which the guard does not show. A slope is clear if it moves the guard by more than its noise soon. Returns whether they decided all.
 bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt) {
   for (const LinearGuard& guard : linear) {
     Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
@@ -216,7 +216,7 @@ bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, in
 }
 
 // The same with the coefficients of a mode that is not explicit. They come from iterations, whose accuracy decides.
-bool GuardSides::use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, double scale,
+bool GuardSides::use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction,
                             const Doubt& doubt) {
   if (!consistency.series(system, t, x, series_order, solution_)) return false;
   const std::size_t count = g_.size();
@@ -232,29 +232,36 @@ bool GuardSides::use_series(System& system, Consistency& consistency, double t, 
   system.guards_taylor(t * (1.0 - shift), series_order, solution_, twin_series_);
   for (std::size_t k = 0; k < series_.size(); ++k)
     if (std::abs(twin_series_[k] - series_[k]) > std::abs(shifted_[k] - series_[k])) shifted_[k] = twin_series_[k];
-  choose_sides(series_order, t, direction, scale, {.slope_error = doubt.slope_error});
+  choose_sides(series_order, t, direction, true, {.slope_error = doubt.slope_error});
   return true;
 }
 
-/// The first coefficient of each vanishing guard that rounding errors (shifted_), the resolution of time and the twin do not explain, and that
-/// moves the guard by more than its noise in the time `scale`.
-void GuardSides::choose_sides(int last, double t, int direction, double scale, const Doubt& doubt) {
+/// How far a coefficient alone takes a guard before one of the next takes over.
+double GuardSides::excursion(std::size_t guard, int i, int last) const {
+  const auto size = [&](int order) { return std::abs(series_[static_cast<std::size_t>(order) * g_.size() + guard]); };
+  double time = std::numeric_limits<double>::infinity();
+  for (int j = i + 1; j <= last; ++j) time = std::min(time, std::pow(size(i) / size(j), 1.0 / (j - i)));
+  return size(i) * std::pow(time, i);
+}
+
+/// The first coefficient of each vanishing guard that rounding errors (shifted_), the resolution of time and the twin do not explain.
+/// `errors_unknown`: those of the coefficients themselves do not show, as long as they do not take the guard out of its noise.
+void GuardSides::choose_sides(int last, double t, int direction, bool errors_unknown, const Doubt& doubt) {
   const double instant = 8.0 * eps * std::abs(t);  // what happens within it has happened at t
   const std::size_t count = g_.size();
   for (std::size_t k = 0; k < count; ++k) {
     Seen& seen = seen_[k];
     if (seen.side != 0) continue;
     seen.multiplicity = 2;
-    double sign = 1.0, least = seen.noise;
+    double sign = 1.0;
     for (int i = 1; i <= last; ++i) {
       sign *= direction;
-      least /= scale;
       const std::size_t place = static_cast<std::size_t>(i) * count + k;
-      double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + least + std::numeric_limits<double>::min();
+      double noise = 4.0 * std::abs(shifted_[place] - series_[place]) + std::numeric_limits<double>::min();
       if (place + count < series_.size()) noise += (i + 1) * std::abs(series_[place + count]) * instant;
       if (!doubt.twin.empty()) noise += 4.0 * std::abs(twin_series_[place] - series_[place]);
       const double coefficient = series_[place] + (i == 1 ? slope_error(doubt, k) : 0.0);
-      if (!(std::abs(coefficient) > noise)) continue;
+      if (!(std::abs(coefficient) > noise) || (errors_unknown && !(excursion(k, i, last) > seen.noise))) continue;
       seen.side = coefficient * sign > 0.0 ? +1 : -1;
       seen.multiplicity = i;
       seen.slope = series_[count + k];

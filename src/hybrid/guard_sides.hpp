@@ -81,9 +81,9 @@ class GuardSides {
                   const Doubt& doubt);
   void use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, const Doubt& doubt);
   bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt);
-  bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, double scale,
-                  const Doubt& doubt);
-  void choose_sides(int last, double t, int direction, double scale, const Doubt& doubt);
+  bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, const Doubt& doubt);
+  void choose_sides(int last, double t, int direction, bool errors_unknown, const Doubt& doubt);
+  double excursion(std::size_t guard, int i, int last) const;
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
   bool all_decided() const;
 

@@ -398,5 +398,25 @@ TEST(LinearGuards, ValuesThatAreNotFiniteAreReported) {
   }
 }
 
+// A short flight in a step of high degree: the guard leaves a known zero, and comes back, by some hundred times its noise.
+TEST(LinearGuards, LowFlightsAreSeenInStepsOfHighDegree) {
+  for (const int degree : {2, 5, 9, 15})
+    for (const double height : {30.0, 100.0, 1000.0, 1e5}) {  // in units of the noise
+      const double noise = 6.8e-16, wall = 0.19, fall = 4.0 * height * noise;
+      // x = wall - fall s (0.7 - s), and what rounding leaves in the other coefficients
+      DensePolynomial step{.t0 = 4.38, .h = 1e-6, .degree = degree, .variables = 1, .c = {wall, -0.7 * fall, fall}};
+      for (int d = 3; d <= degree; ++d) step.c.push_back((d % 2 == 0 ? 1.0 : -1.0) * 1e-3 * noise);
+      const std::vector<LinearGuard> forms = {{.guard = 0, .constant = -wall, .variables = {0}, .coefficients = {1.0}}};
+      LinearSystem system(1, forms);
+      const std::vector<GuardWatch> watch = {{.side = -1, .known_root = 1, .noise = noise}};
+      EventLocator locator;
+      LocatedEvent event;
+      ASSERT_TRUE(locator.earliest(system, step, watch, event, forms)) << degree << " " << height;
+      // known to the noise over the slope, which is 0.7 fall there
+      EXPECT_NEAR((event.t_after - step.t0) / step.h, 0.7, 4.0 * noise / (0.7 * fall) + 4.0 * eps * 4.38 / step.h) << degree << " " << height;
+      ASSERT_TRUE(locator.earliest(system, step, watch, event)) << degree << " " << height;  // sampled
+    }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -110,5 +110,29 @@ TEST(Zeno, TwoMassesStickTogetherAndPart) {
   EXPECT_NEAR(run.final()[0] - run.final()[1], d / 2, 1e-15);
 }
 
+// Cartesian coordinates, index 3, a wall to which both components of the velocity are reset. Flights become as low as the rounding errors of the
+// position allow, at any tolerance, and none of them may end behind the wall.
+TEST(Zeno, PendulumComesToRestAtAWall) {
+  for (const double wall : {-0.19168477532517708, -0.25, -0.05})
+    for (const double tolerance : {1e-4, 1e-6, 1e-8, 1e-10})
+      for (const Method method : {Method::automatic, Method::radau5, Method::rodas5p, Method::bdf}) {
+        Model m("pendulum");
+        const Expr x = m.variable("x", std::sin(-0.9), {.fixed = true}), y = m.variable("y", -std::cos(0.9)),
+                   u = m.variable("u", 0.0, {.fixed = true}), v = m.variable("v", 0.0), F = m.variable("F", 0.0);
+        m.equation(der(x) == u);
+        m.equation(der(y) == v);
+        m.equation(der(u) == -F * x);
+        m.equation(der(v) == -F * y - 9.81);
+        m.equation(x * x + y * y == 1.0);
+        m.when(x > wall).reset(u, -0.6 * u).reset(v, -0.6 * v);
+        const Trajectory run = simulate(m, {.stop = 6.0, .rtol = tolerance, .atol = tolerance, .method = method, .keep_steps = false});
+        const std::string what = std::string(to_string(method)) + ", tolerance " + std::to_string(std::log10(tolerance)) + ", wall " + std::to_string(wall);
+        ASSERT_EQ(run.status().code, StatusCode::success) << what << ": " << run.status().message;
+        ASSERT_EQ(run.events().back().kind, EventKind::contact) << what;
+        EXPECT_NEAR(run.at(6.0, "x"), wall, 1e-12) << what;
+        EXPECT_NEAR(run.at(6.0, "u"), 0.0, 1e-12) << what;
+      }
+}
+
 }  // namespace
 }  // namespace saltus

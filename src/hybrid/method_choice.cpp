@@ -159,15 +159,7 @@ std::int64_t MethodChoice::steps() const {
 
 StepStatistics MethodChoice::statistics() const {
   StepStatistics sum;
-  for (const auto& [choice, stepper] : steppers_) {
-    const StepStatistics& s = stepper->statistics();
-    sum.steps += s.steps;
-    sum.rejected += s.rejected;
-    sum.evaluations += s.evaluations;
-    sum.jacobians += s.jacobians;
-    sum.factorisations += s.factorisations;
-    sum.iterations += s.iterations;
-  }
+  for (const auto& [choice, stepper] : steppers_) sum += stepper->statistics();
   return sum;
 }
 

@@ -32,7 +32,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
   for (const auto& v : hybrid->variables()) x.push_back(v.start);
   xp.assign(x.size(), 0.0);
   touches_wanted = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.record_touch; });
-  derived_variables = hybrid->observed().size() != hybrid->variables().size();
+  derived_variables = hybrid->derives_variables();
   mode = hybrid->initial_mode();
   initialise();
 }

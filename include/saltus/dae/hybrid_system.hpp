@@ -138,6 +138,8 @@ class HybridSystem {
 
   // --- what the user sees: all variables of the model, also those that the systems do not carry
   virtual const std::vector<VariableInfo>& observed() const { return variables(); }
+  /// Whether some of them are computed from those of the systems: after every step it is checked that they have values. Discrete ones do not count.
+  virtual bool derives_variables() const { return observed().size() != variables().size(); }
   /// Values of the observed variables at a point of a mode.
   virtual void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp, std::span<double> values);
 };

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 
+#include "hybrid/short_lists.hpp"
+
 namespace saltus {
 
 namespace {
@@ -79,23 +81,30 @@ bool Consistency::plain(const System& system) {
   return index == 0 || index == 1;
 }
 
+bool Consistency::evaluate(System& system, double t, std::span<const double> x, std::vector<double>& xp) {
+  if (!system.structure().explicit_ode) return false;
+  if (!remark_.empty()) remark_.clear();
+  resize(xp, x.size());
+  system.rhs(t, x, xp);
+  for (const double slope : xp)
+    if (!std::isfinite(slope)) return false;
+  return true;
+}
+
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                           std::vector<double>& x, std::vector<double>& xp) {
   xp.resize(x.size());
   remark_.clear();
   if (cause != Cause::start) conditions = nullptr;
-  const bool explicit_ode = system.structure().explicit_ode;
-  if (explicit_ode && !conditions) {
-    system.rhs(t, x, xp);
-    return check_finite(system, t, xp, "derivative");
-  }
   InitialisationOptions options{.conditions = conditions};
   if (cause == Cause::start) options.fixed.assign(fixed.begin(), fixed.end());
-  if (explicit_ode) {
-    const Initialisation result = initialise(system, t, x, options);
-    if (!result.ok()) return describe(result, system);
-    remark_ = result.message;
-    x = result.x;
+  if (system.structure().explicit_ode) {
+    if (conditions) {
+      const Initialisation result = initialise(system, t, x, options);
+      if (!result.ok()) return describe(result, system);
+      remark_ = result.message;
+      x = result.x;
+    }
     system.rhs(t, x, xp);
     return check_finite(system, t, xp, "derivative");
   }

@@ -30,6 +30,9 @@ class Consistency {
   /// Changes x to consistent values and fills xp. The fixed variables and the conditions (null: none) count at the start only.
   Failure find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                std::vector<double>& x, std::vector<double>& xp);
+  /// The same for explicit modes, where values stay as they are, without conditions. False: the mode is not explicit, or a derivative is not
+  /// finite; find() says more.
+  bool evaluate(System& system, double t, std::span<const double> x, std::vector<double>& xp);
   /// Whether the structure of the mode allows its equations to determine its variables; cheap, without values.
   bool possible(const System& system);
   /// Whether the structure also promises that there are no hidden constraints.

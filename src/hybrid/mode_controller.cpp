@@ -121,9 +121,10 @@ bool ModeController::find_values_of_system(double t, Cause cause) {
   fit(*system_, transition.x);
   view_current_ = false;
   // what a clause has set at the start counts more than the initial equations
+  if (failure_) failure_ = {};
   ExtraConditions* conditions =
       cause == Cause::start && !transition.any_reset() ? hybrid_.initial_conditions(transition.mode) : nullptr;
-  if (failure_) failure_ = {};
+  if (!conditions && consistency_.evaluate(*system_, t, transition.x, xp)) return true;
   Failure failure = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
   if (!failure) return true;
   failure_ = std::move(failure);

@@ -155,14 +155,15 @@ bool ModeController::note_alternatives(double t, std::size_t count, const Mode& 
 /// A regime was found without looking at others. Where it began on surfaces without a transversal arrival others may be possible too.
 bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   if (left_by_weight_ || selected_ || !transition.mode.sliding.empty()) return true;
-  int on_surface = 0;
+  int on_surface = 0, last = -1;
   bool transversal = !input.initial && !moved;
   for (int k = 0; k < family_guards(); ++k) {
     if (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0) continue;
     ++on_surface;
+    last = k;
     transversal = transversal && sides_.multiplicity(k) == 1;
   }
-  if (on_surface == 0 || (on_surface == 1 && transversal)) return true;
+  if (on_surface == 0 || (on_surface == 1 && (transversal || !slides_alone(last)))) return true;
   const std::span<const int> surfaces = active_surfaces();
   if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
   const std::size_t count = all_regimes(input, surfaces).size();

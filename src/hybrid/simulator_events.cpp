@@ -193,9 +193,13 @@ void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
-  find_slopes();
+  const bool explicit_ode = system->structure().explicit_ode;
+  if (explicit_ode) find_slopes();
   measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard && (approached || when == stepper->t()));
-  polish(t, x, xp);
+  if (!explicit_ode) {
+    polish(t, x, xp);
+    find_slopes();
+  }
   if (by_guard) {
     push_across(located.guards);
     correct_slopes();

@@ -1,0 +1,96 @@
+// How a run ends: the last clauses, why no step succeeds any more, and what the result says about it.
+#include "hybrid/simulator_impl.hpp"
+
+#include <fmt/format.h>
+
+namespace saltus {
+
+void Simulator::Impl::finish() {
+  const Transition& transition = controller.transition;
+  controller.forget_actions();
+  observe(values_before);
+  keep_state();
+  controller.arrive(mode_before, t, xp);
+  hybrid->transition({.t = t, .x_before = state_before, .xp_before = slope_before, .terminal = true}, controller.transition);
+  if (transition.fired.empty()) {
+    restore_state();
+  } else {
+    observe(values_after);
+    record({.t = t,
+            .kind = EventKind::terminal,
+            .mode_before = &mode_before,
+            .mode_after = &mode,
+            .before = values_before,
+            .after = values_after,
+            .actions = transition.fired});
+  }
+  if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});
+  end({StatusCode::success, "", {}});
+}
+
+void Simulator::Impl::report_failure(const StepOutcome& outcome) {
+  if (outcome.result == StepResult::not_finite && cross_edge()) return;
+  const std::string name = outcome.worst >= 0 ? system->variable_name(outcome.worst) : "";
+  const std::string where = name.empty() ? "" : fmt::format(", worst for '{}'", name);
+  std::vector<std::string> culprits;
+  if (!name.empty()) culprits.push_back(name);
+  if (Failure reason = regularity.explain(t, x, xp)) {
+    reason.culprits = std::move(culprits);
+    return end(std::move(reason));
+  }
+  switch (outcome.result) {
+    case StepResult::not_finite:
+      return end({StatusCode::not_finite,
+                  fmt::format("the equations give values that are not finite beyond t = {:.12g}{}", t, where), culprits});
+    case StepResult::singular:
+      if (stepper->takes_hidden_constraints() && !system->structure().explicit_ode) return report_structure(outcome, culprits);
+      return end({StatusCode::singular_mode, fmt::format("the equations are singular at t = {:.12g}{}", t, where), culprits});
+    default:
+      return end({StatusCode::step_too_small,
+                  fmt::format("the step size fell below the resolution of time at t = {:.12g}{}: a singularity, or an "
+                              "error tolerance that cannot be met", t, where), culprits});
+  }
+}
+
+void Simulator::Impl::report_structure(const StepOutcome& outcome, std::vector<std::string> culprits) {
+  std::string where;
+  if (outcome.equation >= 0) {
+    culprits.insert(culprits.begin(), system->equation_name(outcome.equation));
+    where = fmt::format(", worst in '{}'", culprits.front());
+  }
+  if (outcome.worst >= 0) where += fmt::format("{} '{}'", where.empty() ? ", worst for" : " for", culprits.back());
+  end({StatusCode::singular_mode,
+       fmt::format("beyond t = {:.12g} the structure fails: the constraints cannot be solved with the system Jacobian{}; use method = radau",
+                   t, where),
+       std::move(culprits)});
+}
+
+void Simulator::Impl::end(Failure outcome) {
+  over = true;
+  static_cast<StepStatistics&>(result.statistics_) = methods.statistics();
+  result.statistics_.method = methods.description();
+  result.t_end_ = t;
+  result.final_values_ = observe();
+  for (const auto& e : chatter.episodes())
+    result.chattering_.push_back({e.from, e.to, e.events, controller.guard_names(e.guards)});
+  if (!result.chattering_.empty() && remark.empty()) remark = describe(result.chattering_.front());
+  for (const std::string& name : methods.not_entered())
+    remark += (remark.empty() ? "" : "; ") + fmt::format("the run entered no mode '{}', for which mode_methods gives a method", name);
+  if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
+  if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
+  result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
+  result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+std::string Simulator::Impl::describe(const Chattering& episode) {
+  std::string text = "chattering: '" + episode.guards.front() + "'";
+  if (episode.guards.size() > 1) text += " and '" + episode.guards[1] + "'";
+  return text + fmt::format(" switched {} times between t = {:.9g} and {:.9g}", episode.events, episode.from, episode.to);
+}
+
+std::string Simulator::Impl::ended_by_model() const {
+  const std::string& text = controller.transition.message;
+  return text.empty() ? "the model ended the run" : "the model ended the run: " + text;
+}
+
+}  // namespace saltus

@@ -62,7 +62,8 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
                          : !linear.empty() && doubt.twin.empty() ? use_slopes(system, linear, t, x, xp, direction, doubt)
                                                                  : use_slopes(system, t, x, xp, direction, doubt);
     if (!decided) use_taylor(system, linear, t, x, direction, doubt);
-  } else if (!use_linear_slopes(linear, xp, direction, scale, doubt) && !use_series(system, consistency, t, x, direction, doubt)) {
+  } else if ((doubt.tangential || !use_linear_slopes(linear, xp, direction, scale, doubt)) &&
+             !use_series(system, consistency, t, x, direction, doubt)) {
     use_difference(system, t, x, xp, direction, scale);
   }
   give_back(x.size(), x_, xp_, solution_);

@@ -287,12 +287,12 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   } else if (!transition.terminate && !enter_mode()) {
     return;
   }
-  // a weight may touch its end, and the solution slide on
-  const bool slides_on = mode.on_surfaces() && !by_time && transition.fired.empty() && !transition.terminate && same(mode, mode_before);
-  if (noticed && !slides_on) record_settled(by_time);
+  // a guard may touch zero within its errors, or a weight its end, and the solution go on as before
+  const bool nothing = !by_time && !reset && transition.fired.empty() && !transition.recorded && !transition.terminate && same(mode, mode_before);
+  if (noticed && !nothing) record_settled(by_time);
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
-  if (noticed && !by_time && !slides_on && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
+  if (noticed && !by_time && !nothing && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
     const auto& episode = chatter.episodes().back();
     const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
     return end({StatusCode::chattering, describe(found), found.guards});

@@ -53,11 +53,13 @@ void Simulator::Impl::approach_event() {
   double target = located.t_after, last_size = 0.0;
   bool found = false;
   for (int steps = 0, places = 0; places < most_places && !found; ++places) {
-    if (places == 0 || (!near_the_end(target) && steps < most_steps)) {
+    // other guards have not been looked at beyond the first place: what lies ahead is left to the next step
+    const bool ahead = reached(target, stepper->t());
+    if (places == 0 || (!near_the_end(target) && !ahead && steps < most_steps)) {
       if (!step_to(target)) return;
       ++steps;
       last = inside = outside = {};
-    } else if (!near_the_end(target) && reached(target, stepper->t())) {
+    } else if (!near_the_end(target) && ahead) {
       break;
     }
     state_at(target, x_then, xp_then);
@@ -154,21 +156,18 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
 void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), controller.family_guards(), guard_slopes); }
 
 void Simulator::Impl::correct_slopes() {
-  constexpr double much = 0.1;
   controller.slope_error.clear();
   const auto crosses = [&](int k, double slope) { return watch[k].side * slope * direction < 0.0; };
   const auto denied = [&](int k) { return k < controller.family_guards() && !crosses(k, guard_slopes[k]); };
-  if (located.at_start || (dense_is_accurate() && std::none_of(located.guards.begin(), located.guards.end(), denied))) return;
+  if (located.at_start || std::none_of(located.guards.begin(), located.guards.end(), denied)) return;
   resize(xp_then, x.size());
   stepper->dense().derivative(t, xp_then);
   std::vector<double> integrated;
   slopes.find(*system, t, x, xp_then, time_scale(), controller.family_guards(), integrated);
+  controller.slope_error.assign(hybrid->guards().size(), 0.0);
   for (const int k : located.guards) {
-    if (k >= controller.family_guards() || !crosses(k, integrated[k])) continue;
-    const double error = integrated[k] - guard_slopes[k];
-    if (!(std::abs(error) > much * std::abs(integrated[k]))) continue;
-    controller.slope_error.resize(hybrid->guards().size(), 0.0);
-    controller.slope_error[k] = error;
+    if (!denied(k) || !crosses(k, integrated[k])) continue;
+    controller.slope_error[k] = integrated[k] - guard_slopes[k];
     guard_slopes[k] = integrated[k];
   }
 }

@@ -267,5 +267,34 @@ TEST(Network, RandomTreesOfDiodesAgreeWithTheSearchOfAllCombinations) {
   });
 }
 
+// While the current of the freewheeling diode decays below the tolerance its sign is uncertain; the other diode must not be late because of it.
+TEST(Network, ADecayingCurrentDoesNotHideTheOtherDiode) {
+  for (const Method method : {Method::bdf, Method::radau5, Method::radau, Method::rodas5p, Method::rodas4})
+    for (const double tolerance : {1e-4, 1e-5, 1e-6, 1e-8}) {
+      constexpr double frequency = 2.61122;
+      Model m("freewheel");
+      const Expr i = m.variable("i", 0.0), u = m.variable("u", 0.0), s = m.variable("s", -1.0), i1 = m.variable("i1", 0.0),
+                 s2 = m.variable("s2", -1.0), i2 = m.variable("i2", 0.0), source = 1.003 * sin(frequency * m.time());
+      m.equation(i1 == if_else(s > 0.0, s, Expr(0.0)));
+      m.equation(source - u == if_else(s > 0.0, Expr(0.0), s) + 0.01 * i1);
+      m.equation(i2 == if_else(s2 > 0.0, s2, Expr(0.0)));
+      m.equation(-u == if_else(s2 > 0.0, Expr(0.0), s2) + 0.01 * i2);
+      m.equation(i1 + i2 == i);
+      m.equation(0.0848441 * der(i) == u - 1.38888 * i);
+      const Trajectory run = simulate(m, {.stop = 10.0, .rtol = tolerance, .atol = tolerance, .method = method, .keep_steps = false});
+      ASSERT_TRUE(run.status().ok()) << to_string(method) << " " << tolerance << ": " << run.status().message;
+      // the source drives the current from each of its rising zeros on
+      int rising = 0;
+      for (const Event& event : run.events()) {
+        for (std::size_t k = 0; k < event.guards.size(); ++k) {
+          if (event.guards[k] != "s > 0" || event.direction[k] < 0) continue;
+          const double zero = 2.0 * std::numbers::pi / frequency * ++rising;
+          EXPECT_NEAR(event.t, zero, 10.0 * tolerance) << to_string(method) << " " << tolerance;
+        }
+      }
+      EXPECT_EQ(rising, 4) << to_string(method) << " " << tolerance;
+    }
+}
+
 }  // namespace
 }  // namespace saltus

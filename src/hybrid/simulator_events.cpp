@@ -50,12 +50,12 @@ void Simulator::Impl::approach_event() {
     double t, u;  // u: the guard times its side
   };
   std::optional<Place> last, inside, outside;  // of the present step
-  double target = located.t_after, last_size = 0.0;
+  const double first = located.t_after, looked_at = stepper->t();  // where other guards cannot have left, and may have been found to leave
+  double target = first, last_size = 0.0;
   bool found = false;
   for (int steps = 0, places = 0; places < most_places && !found; ++places) {
-    // other guards have not been looked at beyond the first place: what lies ahead is left to the next step
-    const bool ahead = reached(target, stepper->t());
-    if (places == 0 || (!near_the_end(target) && !ahead && steps < most_steps)) {
+    const bool ahead = reached(target, stepper->t()), unknown = ahead && !reached(looked_at, target);
+    if (places == 0 || (!near_the_end(target) && !unknown && steps < most_steps)) {
       if (!step_to(target)) return;
       ++steps;
       last = inside = outside = {};
@@ -75,7 +75,7 @@ void Simulator::Impl::approach_event() {
     }
     const double correction = -u / slope, size = std::abs(correction);
     if (!std::isfinite(u) || !(slope * direction < 0.0)) break;
-    found = u < 0.0 && size <= enough * unit;
+    found = u <= 0.0 && size <= enough * unit;  // zero over a longer time, by rounding: push_across finds its end
     if (found) break;
     double next = target + correction + direction * overshoot * unit;
     if (inside && outside && !(reached(next, inside->t) && reached(outside->t, next))) next = 0.5 * (inside->t + outside->t);
@@ -86,9 +86,28 @@ void Simulator::Impl::approach_event() {
     last_size = size;
     target = next;
   }
-  if (!found && !outside) return accept_step(stepper->t());  // near to a zero, but not across
-  located.t_before = located.t_after = found ? target : outside->t;
-  event_at(located.t_after, true, true);
+  if (!found && !outside && reached(first, stepper->t())) return accept_step(stepper->t());  // near to a zero, but not across
+  if (!found && outside) target = outside->t;
+  const bool crossed = found || outside;
+  if (!crossed || (!reached(first, target) && another_has_left(target))) {
+    // what lies ahead is left to the next step
+    if (reached(t, first))
+      start_stepper(stepper->next_step());  // the first part of the way has been accepted already
+    else if (step_to(first))
+      accept_step(first);
+    return;
+  }
+  located.t_before = located.t_after = target;
+  event_at(target, true, true);
+}
+
+bool Simulator::Impl::another_has_left(double when) {
+  state_at(when, x_then, xp_then);
+  polish(when, x_then, xp_then);
+  system->guards(when, x_then, xp_then, g_then);
+  for (std::size_t k = 0; k < watch.size(); ++k)
+    if (watch[k].known_root == 0 && watch[k].side * g_then[k] < -watch[k].noise && !contains(located.guards, static_cast<int>(k))) return true;
+  return false;
 }
 
 bool Simulator::Impl::near_the_end(double when) {

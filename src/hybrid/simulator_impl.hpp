@@ -160,6 +160,8 @@ struct Simulator::Impl {
   /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
   /// and corrects its time by Newton's method on the guard.
   void approach_event();
+  /// Whether a guard that is not one of the event is out at a time in the last step.
+  bool another_has_left(double when);
   /// Goes to a time by steps that end there, from the present one; the last one is not accepted yet. False: the run has ended.
   bool step_to(double target);
   /// Moves values at this time onto all constraints of the mode.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
@@ -41,13 +42,11 @@ void Simulator::Impl::initialise() {
   const Transition& transition = controller.transition;
   controller.time_scale = time_scale();
   keep_state();
-  bool found = controller.prepare(t);
-  const std::vector<double> before = x, before_xp = xp;
-  found = found && controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true});
-  if (!found) {
+  if (!find_start()) {
     restore_state();
     return end(controller.failure());
   }
+  give_back(x.size(), state_before, slope_before);
   remark = controller.consistency().remark();
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
@@ -68,6 +67,12 @@ void Simulator::Impl::initialise() {
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
   controller.end_instant();
   restart(options.initial_step);
+}
+
+bool Simulator::Impl::find_start() {
+  if (!controller.prepare(t)) return false;
+  const std::vector<double> before = x, before_xp = xp;
+  return controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true});
 }
 
 double Simulator::Impl::time_scale() const {

@@ -100,6 +100,8 @@ struct Simulator::Impl {
 
   // --- start and end
   void initialise();
+  /// Mode and values at the start, from the start values. False: see the controller's failure.
+  bool find_start();
   void end(Failure outcome);
   static std::string describe(const Chattering& episode);
   std::string ended_by_model() const;

@@ -147,7 +147,7 @@ bool ModeController::follow_dormant(const GuardSides& seen) {
   return moved;
 }
 
-void ModeController::arrive(const Mode& from, double t, std::span<const double> derivatives) {
+void ModeController::arrive(const Mode& from, double t) {
   begun_ = &from;
   const std::span<const int> dormant = hybrid_.dormant(transition.mode);
   if (dormant.empty()) return;
@@ -155,15 +155,14 @@ void ModeController::arrive(const Mode& from, double t, std::span<const double> 
   for (int k = 0; k < system_->structure().guards; ++k)
     if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
   trial_sides_.ignore(watched_, {});
-  trial_sides_.look(*system_, consistency_, t, transition.x, derivatives, direction_, time_scale, doubt_at(transition.x));
+  trial_sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, doubt_at(transition.x));
   if (!follow_dormant(trial_sides_)) return;
   copy(transition.mode, refreshed_);
   begun_ = &refreshed_;
 }
 
-bool ModeController::pass(double t, std::span<const double> derivatives) {
+bool ModeController::pass(double t) {
   forget_actions();
-  copy(derivatives, xp);
   view_current_ = false;
   const Structure* before = &system_->structure();
   system_ = &hybrid_.system(transition.mode);

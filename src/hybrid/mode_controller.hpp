@@ -37,9 +37,9 @@ class ModeController {
   void begin_instant();
   /// Nothing has acted so far, in `transition`.
   void forget_actions();
-  /// The event begins in this mode, at transition.x with these derivatives: guards that are dormant there are locked where the solution is. The
+  /// The event begins in this mode, at transition.x with the derivatives xp: guards that are dormant there are locked where the solution is. The
   /// mode must stay until settle() has returned. Before fire().
-  void arrive(const Mode& from, double t, std::span<const double> derivatives);
+  void arrive(const Mode& from, double t);
   /// The solution leaves a mode because this guard fires, with this slope there. The mode must stay until settle() has returned.
   void leave(const Mode& from, int guard, double slope);
   /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
@@ -53,8 +53,8 @@ class ModeController {
   bool prepare(double t);
   /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
   bool settle(const EventInput& input);
-  /// No guard that fired matters: goes on from transition.x with these derivatives, instead of settle(). False: see failure().
-  bool pass(double t, std::span<const double> derivatives);
+  /// No guard that fired matters: goes on from transition.x as it is, instead of settle(). False: see failure().
+  bool pass(double t);
   const Failure& failure() const { return failure_; }
 
   // --- the outcome

@@ -10,7 +10,7 @@ void Simulator::Impl::finish() {
   controller.forget_actions();
   observe(values_before);
   keep_state();
-  controller.arrive(mode_before, t, xp);
+  controller.arrive(mode_before, t);
   hybrid->transition({.t = t, .x_before = state_before, .xp_before = slope_before, .terminal = true}, controller.transition);
   if (transition.fired.empty()) {
     restore_state();

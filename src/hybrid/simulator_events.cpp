@@ -279,7 +279,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   controller.begin_instant();
   controller.time_scale = time_scale();
   const Transition& transition = controller.transition;
-  controller.arrive(mode_before, t, xp);
+  controller.arrive(mode_before, t);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
     controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
   // weights of sliding modes last: firing them changes the numbering
@@ -288,7 +288,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (by_time)
     for (const int k : time_guards) controller.fire(k);
   const bool noticed = !controller.fired().empty();
-  if (!(noticed ? controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before}) : controller.pass(t, xp))) {
+  if (!(noticed ? controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before}) : controller.pass(t))) {
     restore_state();
     return end(controller.failure());
   }

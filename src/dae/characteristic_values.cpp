@@ -134,12 +134,11 @@ class PointAnalysis {
     return run_levels(result);
   }
 
-  // Projectors at a consistent X whose level and ranks are known.
-  bool run_known(double t, std::span<const double> X, KnownRanks ranks, CharacteristicValues& result) {
+  // Projectors of a level at a consistent X, where the ranks are known.
+  bool run_known(double t, std::span<const double> X, int level, KnownRanks ranks, CharacteristicValues& result) {
     t_ = t;
-    X_.assign(X.begin(), X.end());
-    scaling_ = scale_array(array_.system(), t, X_, newton_.scaling);
-    const int level = static_cast<int>(X.size()) / n_ - 2;
+    scaling_ = scale_array(array_.system(), t, X, newton_.scaling);
+    X_.assign(X.begin(), X.begin() + static_cast<std::ptrdiff_t>(level + 2) * n_);
     LevelResult found = analyse_level(array_, scaling_, t, level, X_, ranks);
     if (!found.finite) return false;
     found.analysis.satisfied = true;
@@ -364,21 +363,19 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     }
     result.X = X;
     X.resize(2 * n);
-    return bound > 0 || PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, result);
+    return bound > 0 || PointAnalysis(system, structure, options, sized).run_known(t, X, 0, {d, a}, result);
   }
   X.resize(static_cast<std::size_t>(bound + 3) * n, 0.0);
   if (!array->extend(t, bound + 1, X)) return false;
   remove_noise(column_factors(scaling, bound + 1), x, 1e-13, X);
   CharacteristicValues found;
   const CharacteristicNumbers& c = found.numbers;
-  if (PointAnalysis(system, structure, options, sized).run_at(t, X, found) &&
-      found.status != AnalysisStatus::undecided && c.d == d && c.a == a && c.v == 0) {
-    found.decided_by_structure = found.status == AnalysisStatus::grey;
-  } else {
-    X.resize(static_cast<std::size_t>(bound + 2) * n);
-    if (!PointAnalysis(system, structure, options, sized).run_known(t, X, {d, a}, found)) return false;
-    found.decided_by_structure = true;
-  }
+  const bool mu_is_clear = PointAnalysis(system, structure, options, any_units).run_at(t, X, found) &&
+                           found.status == AnalysisStatus::clear && c.d == d && c.a == a && c.v == 0;
+  found.decided_by_structure = !mu_is_clear;
+  // ranks must not depend on units; what is near, and with it the projectors, is to be measured in round ones
+  if (!PointAnalysis(system, structure, options, sized).run_known(t, X, mu_is_clear ? c.mu : bound, {d, a}, found))
+    return false;
   found.status = AnalysisStatus::clear;
   found.structure = std::move(result.structure);
   found.certificate = result.certificate;

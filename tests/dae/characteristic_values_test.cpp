@@ -97,6 +97,34 @@ TEST(CharacteristicValues, OfTheMicrofaradCircuitHaveAWideMargin) {
   EXPECT_LT(c.dropped, 1e-14);
 }
 
+TEST(CharacteristicValues, OfCertifiedSystemsTakeTheStructuralIndexWhereRanksAreDoubtful) {
+  // units in which a lower level looked sufficient
+  struct Units {
+    Problem problem;
+    std::vector<double> variable, equation;
+    double time;
+  };
+  const Units cases[] = {
+      {problems::car_axis(),
+       {1e-1, 1e5, 1e1, 1e-9, 1e-3, 1e1, 1e-7, 1e-6, 1e4, 1e8},
+       {1e7, 1e-6, 1e6, 1e9, 1e4, 1e7, 1e3, 1e4, 1e-8, 1e6},
+       1e-9},
+      {problems::slider_crank({M_PI / 2 - 1e-6, -M_PI / 2 + 1e-6, 0.0, 0.0, 0.0}, 1.0, 1.0),
+       {1e7, 1e-7, 1e2, 1e3, 1e-1},
+       {1e-2, 1e-6, 1e8, 1e-9, 1e5},
+       1e9},
+  };
+  for (const auto& [p, variable, equation, time] : cases) {
+    RescaledSystem system(*p.system, variable, equation, time);
+    std::vector<double> guess = p.guess;
+    for (std::size_t j = 0; j < guess.size(); ++j) guess[j] /= variable[j];
+    const CharacteristicValues c = characteristic_values(system, p.t / time, guess);
+    EXPECT_TRUE(c.certificate.valid) << p.name;
+    EXPECT_EQ(to_string(c.numbers), to_string(p.expected)) << p.name;
+    EXPECT_EQ(c.status, AnalysisStatus::clear) << p.name;
+  }
+}
+
 TEST(CharacteristicValues, RefuseAWrongNumberOfValues) {
   const Problem p = problems::pendulum({});
   EXPECT_THROW(characteristic_values(*p.system, 0.0, std::vector{1.0}), UsageError);

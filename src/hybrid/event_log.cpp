@@ -50,7 +50,9 @@ std::uint64_t hash_of(const Mode& mode) {
 EventLog::EventLog(const EventLog& other)
     : entries_(other.entries_),
       modes_(other.modes_),
+      mode_numbers_(other.mode_numbers_),
       numbers_(other.numbers_),
+      mode_integers_(other.mode_integers_),
       integers_(other.integers_),
       actions_(other.actions_),
       text_(other.text_),
@@ -59,8 +61,8 @@ EventLog::EventLog(const EventLog& other)
 
 bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
   if (stored.automaton != mode.automaton) return false;
-  const double* number = numbers_.data() + stored.numbers;
-  const int* integer = integers_.data() + stored.integers;
+  const double* number = mode_numbers_.data() + stored.numbers;
+  const int* integer = mode_integers_.data() + stored.integers;
   const auto next_are = [](auto*& place, std::uint32_t count, const auto& list) {
     if (list.size() != count) return false;
     for (const auto value : list)
@@ -80,12 +82,12 @@ std::int32_t EventLog::store(const Mode& mode) {
     if (id >= 0 && modes_[static_cast<std::size_t>(id)].hash == hash && equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
   const auto id = static_cast<std::int32_t>(modes_.size());
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  modes_.push_back({hash, mode.automaton, numbers_.size(), integers_.size(), size(mode.discrete), size(mode.locks),
+  modes_.push_back({hash, mode.automaton, mode_numbers_.size(), mode_integers_.size(), size(mode.discrete), size(mode.locks),
                     size(mode.sliding), size(mode.contacts)});
-  append<double>(numbers_, mode.discrete);
-  append<double>(numbers_, mode.locks);
-  append<int>(integers_, mode.sliding);
-  append<int>(integers_, mode.contacts);
+  append<double>(mode_numbers_, mode.discrete);
+  append<double>(mode_numbers_, mode.locks);
+  append<int>(mode_integers_, mode.sliding);
+  append<int>(mode_integers_, mode.contacts);
   recent_[oldest_++ % recent_.size()] = id;
   return id;
 }
@@ -94,10 +96,10 @@ Mode EventLog::restore(const StoredMode& stored) const {
   std::size_t number = stored.numbers, integer = stored.integers;
   Mode mode;
   mode.automaton = stored.automaton;
-  mode.discrete = list<double>(take(numbers_, number, stored.discrete));
-  mode.locks = list<double>(take(numbers_, number, stored.locks));
-  mode.sliding = list<int>(take(integers_, integer, stored.sliding));
-  mode.contacts = list<int>(take(integers_, integer, stored.contacts));
+  mode.discrete = list<double>(take(mode_numbers_, number, stored.discrete));
+  mode.locks = list<double>(take(mode_numbers_, number, stored.locks));
+  mode.sliding = list<int>(take(mode_integers_, integer, stored.sliding));
+  mode.contacts = list<int>(take(mode_integers_, integer, stored.contacts));
   return mode;
 }
 
@@ -105,10 +107,9 @@ void EventLog::add(const EventNote& note, bool with_values) {
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
   const std::int32_t before = store(*note.mode_before);
   const std::int32_t after = same_but_conditions(*note.mode_before, *note.mode_after) ? before : store(*note.mode_after);
-  entries_.push_back({note.t, note.jump, note.kind, note.cause, note.proved, before, after, numbers_.size(), integers_.size(),
-                      actions_.size(), text_.size(), size(note.guards), size(note.slope_before), size(note.slope_after),
-                      with_values ? size(note.before) : 0, with_values ? size(note.after) : 0, size(note.weights), size(note.actions),
-                      size(note.message)});
+  entries_.push_back({note.t, note.jump, before, after, size(note.guards), with_values ? size(note.before) : 0, size(note.weights),
+                      size(note.actions), size(note.message), note.kind, note.cause, note.proved, !note.slope_before.empty(),
+                      !note.slope_after.empty()});
   append(numbers_, note.slope_before);
   append(numbers_, note.slope_after);
   if (with_values) {
@@ -119,7 +120,7 @@ void EventLog::add(const EventNote& note, bool with_values) {
   append(integers_, note.guards);
   append(integers_, note.directions);
   append(actions_, note.actions);
-  text_ += note.message;
+  if (!note.message.empty()) text_ += note.message;
 }
 
 const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {
@@ -128,9 +129,8 @@ const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& sys
   return text;
 }
 
-Event EventLog::make(const Entry& e, const HybridSystem& system) const {
+Event EventLog::make(const Entry& e, Place& place, const HybridSystem& system) const {
   const std::vector<GuardInfo>& guards = system.guards();
-  std::size_t number = e.numbers, integer = e.integers, action = e.actions;
   Event event;
   event.t = e.t;
   event.kind = e.kind;
@@ -139,21 +139,22 @@ Event EventLog::make(const Entry& e, const HybridSystem& system) const {
   event.proved = e.proved;
   event.mode_before = describe(e.mode_before, system);
   event.mode_after = describe(e.mode_after, system);
-  event.slope_before = list<double>(take(numbers_, number, e.slopes_before));
-  event.slope_after = list<double>(take(numbers_, number, e.slopes_after));
-  event.before = list<double>(take(numbers_, number, e.before));
-  event.after = list<double>(take(numbers_, number, e.after));
-  event.weights = list<double>(take(numbers_, number, e.weights));
-  for (const int k : take(integers_, integer, e.guards)) {
+  event.slope_before = list<double>(take(numbers_, place.number, e.slopes_before ? e.guards : 0));
+  event.slope_after = list<double>(take(numbers_, place.number, e.slopes_after ? e.guards : 0));
+  event.before = list<double>(take(numbers_, place.number, e.values));
+  event.after = list<double>(take(numbers_, place.number, e.values));
+  event.weights = list<double>(take(numbers_, place.number, e.weights));
+  for (const int k : take(integers_, place.integer, e.guards)) {
     event.guards.push_back(guards[static_cast<std::size_t>(k)].name);
     event.where.push_back(guards[static_cast<std::size_t>(k)].where);
   }
-  event.direction = list<int>(take(integers_, integer, e.guards));
-  event.actions = list<std::string>(take(actions_, action, e.action_count));
-  event.message = text_.substr(e.text, e.text_size);
+  event.direction = list<int>(take(integers_, place.integer, e.guards));
+  event.actions = list<std::string>(take(actions_, place.action, e.actions));
+  event.message = text_.substr(place.text, e.text);
+  place.text += e.text;
   const StoredMode& mode = modes_[static_cast<std::size_t>(e.mode_after)];
-  std::size_t place = mode.integers;
-  const auto sliding = take(integers_, place, mode.sliding), contacts = take(integers_, place, mode.contacts);
+  std::size_t surface = mode.integers;
+  const auto sliding = take(mode_integers_, surface, mode.sliding), contacts = take(mode_integers_, surface, mode.contacts);
   if (e.kind == EventKind::touch) return event;  // nothing changed
   if (!event.weights.empty())
     for (const int k : sliding) event.surfaces.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
@@ -165,7 +166,7 @@ const std::vector<Event>& EventLog::read(const HybridSystem& system) const {
   const std::lock_guard lock(reading_);
   mode_texts_.resize(modes_.size());
   events_.reserve(entries_.size());
-  for (std::size_t k = events_.size(); k < entries_.size(); ++k) events_.push_back(make(entries_[k], system));
+  for (std::size_t k = events_.size(); k < entries_.size(); ++k) events_.push_back(make(entries_[k], unread_, system));
   return events_;
 }
 

@@ -24,7 +24,7 @@ struct EventNote {
   const Mode *mode_before = nullptr, *mode_after = nullptr;
   std::span<const int> guards = {}, directions = {};
   std::span<const double> slope_before = {}, slope_after = {};  ///< of each guard, or none
-  std::span<const double> before = {}, after = {};
+  std::span<const double> before = {}, after = {};              ///< of each observed variable
   std::span<const double> weights = {};  ///< of the surfaces on which mode_after slides
   std::span<const std::string_view> actions = {};
   std::string_view message = {};
@@ -45,12 +45,15 @@ class EventLog {
  private:
   struct Entry {
     double t, jump;
+    std::int32_t mode_before, mode_after;
+    std::uint32_t guards, values, weights, actions, text;  // how many of them; the arrays have those of all entries one after the other
     EventKind kind;
     JumpCause cause;
-    bool proved;
-    std::int32_t mode_before, mode_after;
-    std::size_t numbers, integers, actions, text;  // where its parts begin in the arrays
-    std::uint32_t guards, slopes_before, slopes_after, before, after, weights, action_count, text_size;
+    bool proved, slopes_before, slopes_after;
+  };
+  /// Where the parts of an entry begin in the arrays.
+  struct Place {
+    std::size_t number = 0, integer = 0, action = 0, text = 0;
   };
   /// A mode without the truth of its conditions, which no text mentions.
   struct StoredMode {
@@ -63,13 +66,14 @@ class EventLog {
   std::int32_t store(const Mode& mode);
   bool equal(const StoredMode& stored, const Mode& mode) const;
   Mode restore(const StoredMode& stored) const;
-  Event make(const Entry& entry, const HybridSystem& system) const;
+  /// Moves the place on to the next entry.
+  Event make(const Entry& entry, Place& place, const HybridSystem& system) const;
   const std::string& describe(std::int32_t mode, const HybridSystem& system) const;
 
   std::vector<Entry> entries_;
   std::vector<StoredMode> modes_;
-  std::vector<double> numbers_;
-  std::vector<int> integers_;
+  std::vector<double> mode_numbers_, numbers_;
+  std::vector<int> mode_integers_, integers_;
   std::vector<std::string_view> actions_;  // into the system
   std::string text_;
   std::array<std::int32_t, 8> recent_ = {-1, -1, -1, -1, -1, -1, -1, -1};  // modes that are likely to come again
@@ -77,6 +81,7 @@ class EventLog {
 
   mutable std::mutex reading_;
   mutable std::vector<Event> events_;          // those that have been read
+  mutable Place unread_;                         // of the next
   mutable std::vector<std::string> mode_texts_;  // empty: not yet described
 };
 

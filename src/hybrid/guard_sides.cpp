@@ -26,12 +26,6 @@ std::span<const LinearGuard> all_linear(System& system) {
   return static_cast<int>(linear.size()) == system.structure().guards ? linear : std::span<const LinearGuard>{};
 }
 
-double slope_of(const LinearGuard& guard, std::span<const double> xp) {
-  double slope = guard.time;
-  for (std::size_t i = 0; i < guard.variables.size(); ++i) slope += guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])];
-  return slope;
-}
-
 void GuardSides::look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp,
                       int direction, double scale, const Doubt& doubt) {
   const Structure& structure = system.structure();
@@ -46,17 +40,7 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   else
     estimate_noise(linear, t, x, xp);
   if (!doubt.twin.empty()) raise_noise(system, t, doubt.twin, xp);
-  bool on_surface = false;
-  for (std::size_t k = 0; k < count; ++k) {
-    Seen& guard = seen_[k];
-    guard.noise = 4.0 * guard.noise + std::numeric_limits<double>::min();
-    if (k < doubt.noise.size()) guard.noise = std::max(guard.noise, doubt.noise[k]);
-    guard.side = std::abs(g_[k]) > guard.noise ? (g_[k] > 0.0 ? +1 : -1) : 0;
-    guard.multiplicity = 0;
-    guard.slope = 0.0;
-    on_surface = on_surface || guard.side == 0;
-  }
-  if (!on_surface || all_decided()) return give_back(x.size(), x_, xp_);
+  if (decide_by_values(doubt.noise)) return give_back(x.size(), x_, xp_);
   if (structure.taylor && structure.explicit_ode) {
     const bool decided = doubt.tangential                        ? false
                          : !linear.empty() && doubt.twin.empty() ? use_slopes(system, linear, t, x, xp, direction, doubt)
@@ -67,6 +51,20 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
     use_difference(system, t, x, xp, direction, scale);
   }
   give_back(x.size(), x_, xp_, solution_);
+}
+
+bool GuardSides::decide_by_values(std::span<const double> least_noise) {
+  bool all = true;
+  for (std::size_t k = 0; k < g_.size(); ++k) {
+    Seen& guard = seen_[k];
+    guard.noise = 4.0 * guard.noise + std::numeric_limits<double>::min();
+    if (k < least_noise.size()) guard.noise = std::max(guard.noise, least_noise[k]);
+    guard.side = std::abs(g_[k]) > guard.noise ? (g_[k] > 0.0 ? +1 : -1) : 0;
+    guard.multiplicity = 0;
+    guard.slope = 0.0;
+    all = all && guard.side != 0;
+  }
+  return all || (!ignored_.empty() && all_decided());
 }
 
 bool GuardSides::all_decided() const {
@@ -144,7 +142,7 @@ bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<c
     else
       all = false;
   }
-  return all || all_decided();
+  return all || (!ignored_.empty() && all_decided());
 }
 
 bool GuardSides::use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
@@ -318,7 +316,6 @@ void GuardSlopes::find(System& system, double t, std::span<const double> x, std:
   resize(slopes, count);
   int missing = wanted;
   const auto linear = system.linear_guards();
-  exact_ = linear.size() == count;
   for (const LinearGuard& guard : linear) {
     slopes[static_cast<std::size_t>(guard.guard)] = slope_of(guard, xp);
     if (guard.guard < wanted) --missing;

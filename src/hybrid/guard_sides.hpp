@@ -13,7 +13,11 @@ namespace saltus {
 /// The guards of the system if all of them are linear, otherwise none: values and slopes then need no evaluations.
 std::span<const LinearGuard> all_linear(System& system);
 /// Time derivative of a linear guard along xp.
-double slope_of(const LinearGuard& guard, std::span<const double> xp);
+inline double slope_of(const LinearGuard& guard, std::span<const double> xp) {
+  double slope = guard.time;
+  for (std::size_t i = 0; i < guard.variables.size(); ++i) slope += guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])];
+  return slope;
+}
 
 /// Decides sides at a point. A guard that is clearly not zero has the side of its sign. One that is zero within its noise has the sign of
 /// its first time derivative that does not vanish, along the solution in the given system (from Taylor coefficients): no offsets, no
@@ -85,6 +89,8 @@ class GuardSides {
   void choose_sides(int last, double t, int direction, bool errors_unknown, const Doubt& doubt);
   double excursion(std::size_t guard, int i, int last) const;
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
+  /// Sides of the guards that are clearly not zero. Returns whether these are all.
+  bool decide_by_values(std::span<const double> least_noise);
   bool all_decided() const;
 
   std::vector<double> g_;
@@ -99,11 +105,8 @@ class GuardSlopes {
  public:
   void find(System& system, double t, std::span<const double> x, std::span<const double> xp, double scale, int count,
             std::vector<double>& slopes);
-  /// Whether all guards of the system are linear: no other errors than those of xp.
-  bool exact() const { return exact_; }
 
  private:
-  bool exact_ = false;
   std::vector<double> X_, G_;
 };
 

@@ -21,7 +21,8 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
     : hybrid_(hybrid),
       direction_(direction),
       max_mode_changes_(max_mode_changes),
-      family_guards_(static_cast<int>(hybrid.guards().size())) {
+      family_guards_(static_cast<int>(hybrid.guards().size())),
+      acts_by_mode_(hybrid.acts_by_mode()) {
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
@@ -336,6 +337,8 @@ bool ModeController::settle(const EventInput& input) {
   bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;
   const double t = input.t;
+  const bool learns = acts_by_mode_ && left_guard_ >= 0;
+  if (learns) copy(transition.mode, fired_mode_);
   for (int round = 0; round < max_mode_changes_; ++round) {
     EventInput now = input;
     now.initial = input.initial && round == 0;
@@ -350,6 +353,12 @@ bool ModeController::settle(const EventInput& input) {
     reset_ = transition.any_reset();
     if (transition.terminate) return true;
     const bool reset = reset_;
+    if (learns && round == 0) copy(transition.mode, acted_);
+    const auto settled = [&] {
+      if (!check_uniqueness(input, reset)) return false;
+      if (learns && (round == 0 || (round == 1 && stayed && !acted))) learn();
+      return true;
+    };
     if (reset) slope_error.clear();  // the state is another one, and exact
     if (reset && !transition.mode.contacts.empty()) release_contacts(true);
     copy(transition.x, x_before_values_);
@@ -372,14 +381,14 @@ bool ModeController::settle(const EventInput& input) {
     }
     look(t);
     const bool admissible = weights_admissible();
-    if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return check_uniqueness(input, reset);
+    if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return settled();
     const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);
     const bool repeated = std::any_of(seen_.begin(), seen_end, [&](const Mode& mode) { return same(mode, transition.mode); });
     if (seen == seen_.size()) seen_.emplace_back();
     copy(transition.mode, seen_[seen++]);
     bool changed = adjust_sides(t) || transition.unfinished;
     changed = release_contacts(false) || changed;
-    if (!changed && admissible) return check_uniqueness(input, reset);
+    if (!changed && admissible) return settled();
     const bool cycle = repeated || (round == 0 && pushed_back());
     if (cycle && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);

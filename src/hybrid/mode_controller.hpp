@@ -53,6 +53,11 @@ class ModeController {
   bool prepare(double t);
   /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
   bool settle(const EventInput& input);
+  /// Whether this guard has left its side in this mode before, in a way that can be repeated.
+  bool remembers(int guard);
+  /// It has done so again, alone: does what was done then, instead of arrive(), fire() and settle(), if what settle() would find is the same.
+  /// After remembers(). False: all of it has been undone.
+  bool repeat(int guard, const EventInput& input);
   /// No guard that fired matters: goes on from transition.x as it is, instead of settle(). False: see failure().
   bool pass(double t);
   const Failure& failure() const { return failure_; }
@@ -125,9 +130,21 @@ class ModeController {
   void note_firing(int guard, int to_side);
   void add_firing(int guard, int to_side);
   bool pushed_back() const;
+  /// What happened when one guard left a mode.
+  struct Familiar {
+    Mode before, fired, acted, after;  // `fired`: the guard has changed its side; `acted`: and the model has acted
+    std::vector<signed char> sides;    // of all guards in `after`
+    int to_side = 0;                   // of the guard
+    bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
+    bool known = false;
+  };
+  std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }
+  void learn();
+  bool looks_like(const Familiar& event, int guard) const;
 
   HybridSystem& hybrid_;
   int direction_, max_mode_changes_, family_guards_;
+  bool acts_by_mode_;
   std::vector<int> fixed_;
   System* system_ = nullptr;
   Consistency consistency_;
@@ -155,6 +172,9 @@ class ModeController {
   };
   std::vector<Alone> alone_;  // by guard
   std::vector<int> surfaces_;  // that are active
+  std::vector<Familiar> familiar_;  // two by guard, for either side
+  const Familiar* remembered_ = nullptr;
+  Mode fired_mode_, acted_;         // of this instant
   TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried
   mutable std::vector<double> twin_here_;

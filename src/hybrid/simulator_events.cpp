@@ -138,13 +138,17 @@ void Simulator::Impl::state_at(double when, std::span<double> state, std::span<d
   if (explicit_ode) system->rhs(when, state, slope);
 }
 
+double Simulator::Impl::at_least_some_units_before(double t_after, double t_before) const {
+  const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
+  return std::abs(t_after - t_before) < width ? t_after - direction * width : t_before;
+}
+
 void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_step) {
   const auto count = static_cast<std::size_t>(system->structure().guards);
-  const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
-  if (std::abs(t_after - t_before) < width) t_before = t_after - direction * width;
+  t_before = at_least_some_units_before(t_after, t_before);
   std::vector<double>& noise = controller.bracket_noise;
   resize(noise, count);
-  if (system->structure().explicit_ode && slopes.exact()) {
+  if (system->structure().explicit_ode && !all_linear(*system).empty()) {
     for (std::size_t k = 0; k < count; ++k) noise[k] = std::abs(guard_slopes[k] * (t_after - t_before));
   } else {
     const auto guards_at = [&](double when, std::vector<double>& g) {
@@ -211,6 +215,7 @@ void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
+  if (by_guard && !by_time && !approached && repeat_event(step_size)) return;
   const bool explicit_ode = system->structure().explicit_ode;
   if (explicit_ode) find_slopes();
   measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard && (approached || when == stepper->t()));
@@ -271,6 +276,36 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   }
 }
 
+bool Simulator::Impl::repeat_event(double step_size) {
+  const int guard = located.guards.front();
+  if (located.guards.size() != 1 || located.at_start || !bands.empty() || !controller.remembers(guard)) return false;
+  const auto linear = all_linear(*system);
+  if (linear.empty()) return false;
+  resize(g_then, watch.size());
+  system->guards(t, x, xp, g_then);
+  resize(guard_slopes, watch.size());
+  resize(controller.bracket_noise, watch.size());
+  const double width = t - at_least_some_units_before(t, located.t_before);
+  for (const LinearGuard& one : linear) {
+    const auto k = static_cast<std::size_t>(one.guard);
+    guard_slopes[k] = slope_of(one, xp);
+    const double noise = std::abs(guard_slopes[k] * width);
+    controller.bracket_noise[k] = std::isfinite(noise) ? 4.0 * noise : 0.0;
+  }
+  const auto k = static_cast<std::size_t>(guard);
+  const int side = watch[k].side;
+  if (!(side * g_then[k] < 0.0) || !(side * guard_slopes[k] * direction < 0.0)) return false;
+  controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
+  observe(values_before);
+  keep_state();
+  controller.begin_instant();
+  controller.time_scale = time_scale();
+  if (!controller.repeat(guard, {.t = t, .x_before = state_before, .xp_before = slope_before})) return false;
+  stepper->forget_dense();
+  leave_event(false, step_size);
+  return true;
+}
+
 void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size) {
   give_back(x.size(), x_then, xp_then);
   stepper->forget_dense();
@@ -278,7 +313,6 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   keep_state();
   controller.begin_instant();
   controller.time_scale = time_scale();
-  const Transition& transition = controller.transition;
   controller.arrive(mode_before, t);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
     controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
@@ -292,6 +326,12 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     restore_state();
     return end(controller.failure());
   }
+  leave_event(by_time, step_size);
+}
+
+void Simulator::Impl::leave_event(bool by_time, double step_size) {
+  const Transition& transition = controller.transition;
+  const bool noticed = !controller.fired().empty();
   const bool reset = controller.reset();
   if (reset && !controller.twin.empty()) {  // the other point is no longer near
     controller.twin.clear();

@@ -172,6 +172,8 @@ struct Simulator::Impl {
   bool near_the_end(double when);
   /// x and x' in the last step, or just behind it.
   void state_at(double when, std::span<double> state, std::span<double> slope);
+  /// t_before, or a time that is so far before t_after that it can be told from it.
+  double at_least_some_units_before(double t_after, double t_before) const;
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
   /// of time), in the old mode, is noise. `own_step`: the event was reached by a step of its own.
   void measure_bracket(double t_before, double t_after, bool own_step);
@@ -195,6 +197,10 @@ struct Simulator::Impl {
   void restore_state();
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
+  /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and nothing has changed.
+  bool repeat_event(double step_size);
+  /// The event has been settled: goes on behind it.
+  void leave_event(bool by_time, double step_size);
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.
   bool without_consequences() const;
   /// Goes on from an event without consequences.

@@ -394,6 +394,8 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
 
 bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->run(input, transition); }
 
+bool CompiledModel::acts_by_mode() const { return impl_->logic->acts_by_mode(); }
+
 bool CompiledModel::derives_variables() const { return !impl_->solutions.empty(); }
 
 const std::vector<VariableInfo>& CompiledModel::observed() const {

@@ -98,6 +98,12 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
   nothing_discrete_ = only_clauses && setup_.clauses.empty() && setup_.assertions.empty();
   const Tape& tape = conditions_.program.tape();
   settles_at_once_ = only_clauses && setup_.pre_discretes.empty() && !reads(tape, variables) && !reads(tape, discretes);
+  const auto looks_at_values = [](const Evaluation& evaluation) {
+    const Tape& t = evaluation.program.tape();
+    return reads(t, time) || reads(t, variables) || reads(t, derivatives) || reads(t, pre_variables);
+  };
+  acts_by_mode_ = setup_.assertions.empty() && !definitions_need_values_ && !looks_at_values(conditions_) &&
+                  !looks_at_values(transition_conditions_) && !looks_at_values(definitions_) && !looks_at_values(discrete_relations_);
   inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, nullptr, pre_x_.data(), pre_discrete_.data(), phase_.data()};
 }
 

@@ -36,6 +36,8 @@ class EventLogic {
 
   bool run(const EventInput& input, Transition& transition);
   std::size_t clause_count() const { return setup_.clauses.size(); }
+  /// See HybridSystem.
+  bool acts_by_mode() const { return acts_by_mode_; }
 
  private:
   /// A program with its memory, and the values that it gave last.
@@ -98,6 +100,7 @@ class EventLogic {
   std::vector<Reset> resets_;             // of this round
   bool nothing_discrete_ = false;         // events are the business of guards alone
   bool settles_at_once_ = false;          // nothing that a round changes is looked at in the next one
+  bool acts_by_mode_ = false;             // nothing but assigned values depends on time and variables
   bool definitions_need_values_ = false;  // of variables, which change with the mode
   bool settles_ = true;                   // the last iteration; looked at if definitions need values
   Transition before_;                     // what run() was given

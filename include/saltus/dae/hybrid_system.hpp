@@ -136,6 +136,11 @@ class HybridSystem {
   /// modes, discrete equations, to a fixed point. Returns whether anything changed (mode, values, or an action took place).
   virtual bool transition(const EventInput& input, Transition& transition) = 0;
 
+  /// Whether transition() acts by the mode alone, without a look at t and x: what it does to the mode, and which variables it sets, is then
+  /// the same at every event that begins in the same mode with the same guard. Only the values that it sets may depend on more. Such an
+  /// event is repeated instead of settled anew. Default: no.
+  virtual bool acts_by_mode() const { return false; }
+
   // --- what the user sees: all variables of the model, also those that the systems do not carry
   virtual const std::vector<VariableInfo>& observed() const { return variables(); }
   /// Whether some of them are computed from those of the systems: after every step it is checked that they have values. Discrete ones do not count.

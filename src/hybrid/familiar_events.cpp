@@ -1,0 +1,79 @@
+// Most events of a run are like one before: the same guard leaves the same mode, and the same happens. If the model acts by its mode alone,
+// there is nothing to be found out anew then: the actions give the values behind the event, and a look at the guards there shows that the
+// mode that was settled before is the right one again. Where it does not, the event is settled as any other.
+//
+// Exactly as settle() would end: it looks at the guards in the mode that the actions lead to, and is content (round 0), or takes back the side
+// of the guard that fired, and then finds the same equations, the same view and no further actions (round 1). Only such events are learned.
+#include <algorithm>
+
+#include "hybrid/mode_controller.hpp"
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+/// Keeps the instant that has just been settled, if it was of that kind.
+void ModeController::learn() {
+  const int guard = left_guard_;
+  const bool ordinary = fired_.size() == 1 && fired_.front() == guard && begun_ == left_ && !selected_ && transition.message.empty() &&
+                        twin.empty() && slope_error.empty() && !left_->on_surfaces() && !transition.mode.on_surfaces() &&
+                        hybrid_.dormant(*left_).empty() && system_->structure().explicit_ode;
+  if (!ordinary || !(same(acted_, transition.mode) || hybrid_.same_equations(acted_, transition.mode))) return;
+  for (int k = 0; k < family_guards(); ++k)
+    if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
+  familiar_.resize(2 * static_cast<std::size_t>(family_guards()));
+  Familiar& event = familiar_[place_of(*left_, guard)];
+  copy(*left_, event.before);
+  copy(fired_mode_, event.fired);
+  copy(acted_, event.acted);
+  copy(transition.mode, event.after);
+  event.sides.resize(static_cast<std::size_t>(family_guards()));
+  for (int k = 0; k < family_guards(); ++k) event.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(event.after, k));
+  event.leaves = reset_ && slides_alone(guard);
+  event.to_side = fired_direction_.front();
+  event.known = true;
+}
+
+/// Whether the guards are as they were when the event was learned; after look().
+bool ModeController::looks_like(const Familiar& event, int guard) const {
+  for (std::size_t k = 0; k < event.sides.size(); ++k) {
+    const int multiplicity = sides_.multiplicity(static_cast<int>(k));
+    if (multiplicity > (static_cast<int>(k) == guard && !event.leaves ? 1 : 0)) return false;
+    if (event.sides[k] != 0 && event.sides[k] != sides_.side(static_cast<int>(k))) return false;
+  }
+  return true;
+}
+
+bool ModeController::remembers(int guard) {
+  if (familiar_.empty() || guard >= family_guards() || !twin.empty() || !slope_error.empty()) return false;
+  remembered_ = &familiar_[place_of(transition.mode, guard)];
+  return remembered_->known && same(remembered_->before, transition.mode);
+}
+
+bool ModeController::repeat(int guard, const EventInput& input) {
+  const Familiar& event = *remembered_;
+  forget_actions();
+  copy(event.fired, transition.mode);
+  transition.unfinished = false;
+  hybrid_.transition(input, transition);
+  reset_ = transition.any_reset();
+  if (!transition.failed && !transition.terminate && !transition.unfinished && transition.message.empty() && same(transition.mode, event.acted)) {
+    copy(event.after, transition.mode);
+    system_ = &hybrid_.system(transition.mode);
+    if (consistency_.evaluate(*system_, input.t, transition.x, xp)) {
+      look_again(input.t);
+      if (looks_like(event, guard)) {
+        fired_.push_back(guard);
+        fired_direction_.push_back(event.to_side);
+        return true;
+      }
+    }
+  }
+  copy(event.before, transition.mode);
+  copy(input.x_before, transition.x);
+  copy(input.xp_before, xp);
+  system_ = &hybrid_.system(transition.mode);
+  view_current_ = false;
+  return false;
+}
+
+}  // namespace saltus

@@ -21,6 +21,7 @@ void ModeController::learn() {
   for (int k = 0; k < family_guards(); ++k)
     if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
   familiar_.resize(2 * static_cast<std::size_t>(family_guards()));
+  for (Familiar& other : familiar_) other.after_this = nullptr;  // it may have led there as it was before
   Familiar& event = familiar_[place_of(*left_, guard)];
   copy(*left_, event.before);
   copy(fired_mode_, event.fired);
@@ -46,7 +47,11 @@ bool ModeController::looks_like(const Familiar& event, int guard) const {
 bool ModeController::remembers(int guard) {
   if (familiar_.empty() || guard >= family_guards() || !twin.empty() || !slope_error.empty()) return false;
   remembered_ = &familiar_[place_of(transition.mode, guard)];
-  return remembered_->known && same(remembered_->before, transition.mode);
+  if (!remembered_->known) return false;
+  if (led_here_ && remembered_->after_this == led_here_) return true;
+  if (!same(remembered_->before, transition.mode)) return false;
+  remembered_->after_this = led_here_;
+  return true;
 }
 
 bool ModeController::repeat(int guard, const EventInput& input) {
@@ -64,6 +69,7 @@ bool ModeController::repeat(int guard, const EventInput& input) {
       if (looks_like(event, guard)) {
         fired_.push_back(guard);
         fired_direction_.push_back(event.to_side);
+        led_here_ = &event;
         return true;
       }
     }

@@ -35,17 +35,18 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   if (count == 0) return;
   system.guards(t, x, xp, g_);
   const Linear linear = all_linear(system);
+  const bool explicit_ode = structure.taylor && structure.explicit_ode;
+  if (explicit_ode && !linear.empty() && doubt.twin.empty() && !doubt.tangential) {
+    if (!look_along(linear, system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
+    return give_back(x.size(), x_, xp_, solution_);
+  }
   if (linear.empty())
     estimate_noise(system, t, x, xp);
-  else
-    estimate_noise(linear, t, x, xp);
+  for (const LinearGuard& guard : linear) estimate_noise(guard, t, x, xp);
   if (!doubt.twin.empty()) raise_noise(system, t, doubt.twin, xp);
   if (decide_by_values(doubt.noise)) return give_back(x.size(), x_, xp_);
-  if (structure.taylor && structure.explicit_ode) {
-    const bool decided = doubt.tangential                        ? false
-                         : !linear.empty() && doubt.twin.empty() ? use_slopes(system, linear, t, x, xp, direction, doubt)
-                                                                 : use_slopes(system, t, x, xp, direction, doubt);
-    if (!decided) use_taylor(system, linear, t, x, direction, doubt);
+  if (explicit_ode) {
+    if (doubt.tangential || !use_slopes(system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
   } else if ((doubt.tangential || !use_linear_slopes(linear, xp, direction, scale, doubt)) &&
              !use_series(system, consistency, t, x, direction, doubt)) {
     use_difference(system, t, x, xp, direction, scale);
@@ -56,13 +57,8 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
 bool GuardSides::decide_by_values(std::span<const double> least_noise) {
   bool all = true;
   for (std::size_t k = 0; k < g_.size(); ++k) {
-    Seen& guard = seen_[k];
-    guard.noise = 4.0 * guard.noise + std::numeric_limits<double>::min();
-    if (k < least_noise.size()) guard.noise = std::max(guard.noise, least_noise[k]);
-    guard.side = std::abs(g_[k]) > guard.noise ? (g_[k] > 0.0 ? +1 : -1) : 0;
-    guard.multiplicity = 0;
-    guard.slope = 0.0;
-    all = all && guard.side != 0;
+    const bool clear = seen_[k].decide_by_value(g_[k], k < least_noise.size() ? least_noise[k] : 0.0);
+    all = all && clear;
   }
   return all || (!ignored_.empty() && all_decided());
 }
@@ -73,21 +69,19 @@ bool GuardSides::all_decided() const {
   return true;
 }
 
-// How much guards move when every argument moves by a few units in the last place, and while time moves as far as it is known.
-void GuardSides::estimate_noise(Linear linear, double t, std::span<const double> x, std::span<const double> xp) {
+// How much a guard moves when every argument moves by a few units in the last place, and while time moves as far as it is known.
+void GuardSides::estimate_noise(const LinearGuard& guard, double t, std::span<const double> x, std::span<const double> xp) {
   const double instant = 8.0 * eps * std::abs(t);  // some units in the last place of time
-  for (const LinearGuard& guard : linear) {
-    double size = std::abs(guard.time * t), slope = guard.time;
-    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
-      const auto j = static_cast<std::size_t>(guard.variables[i]);
-      size += std::abs(guard.coefficients[i] * x[j]);
-      slope += guard.coefficients[i] * xp[j];
-    }
-    Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
-    seen.rounding = shift * size;
-    seen.noise = std::max(seen.rounding, std::abs(slope) * instant);
-    if (!std::isfinite(seen.noise)) seen.noise = 0.0;
+  double size = std::abs(guard.time * t), slope = guard.time;
+  for (std::size_t i = 0; i < guard.variables.size(); ++i) {
+    const auto j = static_cast<std::size_t>(guard.variables[i]);
+    size += std::abs(guard.coefficients[i] * x[j]);
+    slope += guard.coefficients[i] * xp[j];
   }
+  Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
+  seen.rounding = shift * size;
+  seen.noise = std::max(seen.rounding, std::abs(slope) * instant);
+  if (!std::isfinite(seen.noise)) seen.noise = 0.0;
 }
 
 void GuardSides::estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp) {
@@ -120,23 +114,24 @@ std::span<const double> GuardSides::shifted(std::span<const double> x) {
   return x_;
 }
 
-// First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
-// larger than what rounding errors of the arguments make of them; see use_taylor.
-bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
+bool GuardSides::look_along(Linear linear, System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                             const Doubt& doubt) {
+  bool all = true;
+  for (const LinearGuard& guard : linear) {
+    const auto k = static_cast<std::size_t>(guard.guard);
+    estimate_noise(guard, t, x, xp);
+    const bool clear = seen_[k].decide_by_value(g_[k], k < doubt.noise.size() ? doubt.noise[k] : 0.0);
+    all = all && clear;
+  }
+  if (all || (!ignored_.empty() && all_decided())) return true;
   resize(solution_, x.size());  // the derivatives beside
   system.rhs(t * (1.0 + shift), shifted(x), solution_);
-  bool all = true;
+  all = true;
   for (const LinearGuard& guard : linear) {
     Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
     if (seen.side != 0) continue;
     const double error = slope_error(doubt, static_cast<std::size_t>(guard.guard));
-    double slope = guard.time + error, beside = guard.time + error;
-    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
-      const auto j = static_cast<std::size_t>(guard.variables[i]);
-      slope += guard.coefficients[i] * xp[j];
-      beside += guard.coefficients[i] * solution_[j];
-    }
+    const double slope = slope_of(guard, xp, guard.time + error), beside = slope_of(guard, solution_, guard.time + error);
     if (std::abs(slope) > 4.0 * std::abs(beside - slope) + std::numeric_limits<double>::min())
       seen.decide(slope, direction);
     else
@@ -145,6 +140,8 @@ bool GuardSides::use_slopes(System& system, Linear linear, double t, std::span<c
   return all || (!ignored_.empty() && all_decided());
 }
 
+// First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
+// larger than what rounding errors of the arguments make of them; see use_taylor.
 bool GuardSides::use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                             const Doubt& doubt) {
   const std::size_t n = x.size(), count = g_.size();

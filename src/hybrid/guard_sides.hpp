@@ -3,6 +3,9 @@
 
 #include <saltus/dae/system.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,12 +15,12 @@ namespace saltus {
 
 /// The guards of the system if all of them are linear, otherwise none: values and slopes then need no evaluations.
 std::span<const LinearGuard> all_linear(System& system);
-/// Time derivative of a linear guard along xp.
-inline double slope_of(const LinearGuard& guard, std::span<const double> xp) {
-  double slope = guard.time;
+/// Time derivative of a linear guard along xp; `slope`: of what is not in its variables.
+inline double slope_of(const LinearGuard& guard, std::span<const double> xp, double slope) {
   for (std::size_t i = 0; i < guard.variables.size(); ++i) slope += guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])];
   return slope;
 }
+inline double slope_of(const LinearGuard& guard, std::span<const double> xp) { return slope_of(guard, xp, guard.time); }
 
 /// Decides sides at a point. A guard that is clearly not zero has the side of its sign. One that is zero within its noise has the sign of
 /// its first time derivative that does not vanish, along the solution in the given system (from Taylor coefficients): no offsets, no
@@ -38,6 +41,7 @@ class GuardSides {
             double scale, const Doubt& doubt);
   /// Guards that vanish in the mode because it stays on their surfaces: nobody asks for their sides. Before look().
   void ignore(std::span<const int> sliding, std::span<const int> contacts) {
+    if (sliding.empty() && contacts.empty() && ignored_.empty()) return;
     ignored_.clear();
     for (const auto surfaces : {sliding, contacts})
       for (const int k : surfaces) ignored_.push_back(k);
@@ -67,6 +71,14 @@ class GuardSides {
     double noise, rounding, slope;
     int side, multiplicity;
 
+    /// The side of a value that is clearly not zero, otherwise 0; `least`: the noise is not smaller. Returns whether it has one.
+    bool decide_by_value(double value, double least) {
+      noise = std::max(4.0 * noise + std::numeric_limits<double>::min(), least);
+      side = std::abs(value) > noise ? (value > 0.0 ? +1 : -1) : 0;
+      multiplicity = 0;
+      slope = 0.0;
+      return side != 0;
+    }
     void decide(double slope_here, int direction) {
       side = slope_here * direction > 0.0 ? +1 : -1;
       multiplicity = 1;
@@ -75,14 +87,12 @@ class GuardSides {
   };
   using Linear = std::span<const LinearGuard>;  ///< of all guards, or empty
 
-  void estimate_noise(Linear linear, double t, std::span<const double> x, std::span<const double> xp);
+  void estimate_noise(const LinearGuard& guard, double t, std::span<const double> x, std::span<const double> xp);
   void estimate_noise(System& system, double t, std::span<const double> x, std::span<const double> xp);
   void raise_noise(System& system, double t, std::span<const double> x, std::span<const double> xp);
   /// x with the rounding errors that its values may have.
   std::span<const double> shifted(std::span<const double> x);
   bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, const Doubt& doubt);
-  bool use_slopes(System& system, Linear linear, double t, std::span<const double> x, std::span<const double> xp, int direction,
-                  const Doubt& doubt);
   void use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, const Doubt& doubt);
   bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt);
   bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, const Doubt& doubt);
@@ -91,6 +101,9 @@ class GuardSides {
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
   /// Sides of the guards that are clearly not zero. Returns whether these are all.
   bool decide_by_values(std::span<const double> least_noise);
+  /// The usual case, in one pass: linear guards of an explicit mode. Returns whether values and slopes decided all.
+  bool look_along(Linear linear, System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
+                  const Doubt& doubt);
   bool all_decided() const;
 
   std::vector<double> g_;

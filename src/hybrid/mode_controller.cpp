@@ -33,6 +33,7 @@ void ModeController::begin_instant() {
   fired_direction_.clear();
   left_by_weight_ = selected_ = false;
   left_guard_ = -1;
+  led_here_ = nullptr;
   if (failure_) failure_ = {};
   view_current_ = false;
 }
@@ -261,6 +262,7 @@ bool ModeController::release_contacts(bool all) {
 }
 
 bool ModeController::rest_on(int guard, double t, std::span<const double> x_before) {
+  led_here_ = nullptr;
   const Mode mode = transition.mode;
   const std::vector<double> x = transition.x, derivatives = xp;
   // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left

@@ -55,6 +55,8 @@ class ModeController {
   bool settle(const EventInput& input);
   /// Whether this guard has left its side in this mode before, in a way that can be repeated.
   bool remembers(int guard);
+  /// The mode in which it did, which is the present one.
+  const Mode& remembered() const { return remembered_->before; }
   /// It has done so again, alone: does what was done then, instead of arrive(), fire() and settle(), if what settle() would find is the same.
   /// After remembers(). False: all of it has been undone.
   bool repeat(int guard, const EventInput& input);
@@ -137,6 +139,7 @@ class ModeController {
     int to_side = 0;                   // of the guard
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
+    const Familiar* after_this = nullptr;  // an event that leads to `before`
   };
   std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }
   void learn();
@@ -173,7 +176,8 @@ class ModeController {
   std::vector<Alone> alone_;  // by guard
   std::vector<int> surfaces_;  // that are active
   std::vector<Familiar> familiar_;  // two by guard, for either side
-  const Familiar* remembered_ = nullptr;
+  Familiar* remembered_ = nullptr;
+  const Familiar* led_here_ = nullptr;  // the event that led to the present mode, if it was repeated
   Mode fired_mode_, acted_;         // of this instant
   TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried

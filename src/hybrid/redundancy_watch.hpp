@@ -16,6 +16,7 @@ class RedundancyWatch {
   void begin(System& system, const CharacteristicValues* values, double t, std::span<const double> x);
   /// Whether there is anything to check.
   bool watches() const { return system_ != nullptr; }
+  void stop() { system_ = nullptr; }
   /// After an accepted step: what to tell the user if there is a contradiction now and was none before, otherwise "".
   std::string check(double t, std::span<const double> x);
 

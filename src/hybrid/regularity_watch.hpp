@@ -32,6 +32,7 @@ class RegularityWatch {
 
   /// Whether there is anything to check.
   bool watches() const { return system_ != nullptr; }
+  void stop() { system_ = nullptr; }
   /// After a step that is accepted from dense.t0 to `end`: a failure if the values have changed on the way; time() says
   /// where.
   Failure check(const DensePolynomial& dense, double end);

@@ -34,6 +34,8 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
   xp.assign(x.size(), 0.0);
   touches_wanted = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.record_touch; });
   derived_variables = hybrid->derives_variables();
+  has_time_guards = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.time_only; });
+  next_time = direction * std::numeric_limits<double>::infinity();
   mode = hybrid->initial_mode();
   initialise();
 }
@@ -86,7 +88,10 @@ bool Simulator::Impl::enter_mode() {
     end(controller.failure());
     return false;
   }
-  known = &known_steps[&system->structure()];
+  if (const Structure* structure = &system->structure(); structure != known_structure) {
+    known = &known_steps[structure];
+    known_structure = structure;
+  }
   if (known->stepper && !methods.per_mode()) {
     stepper = known->stepper;
   } else {
@@ -126,6 +131,7 @@ void Simulator::Impl::set_watch() {
   for (double& noise : controller.bracket_noise) noise = 0.0;
   controller.slope_error.clear();
   controller.twin.clear();
+  if (!has_time_guards) return;
   time_guards.clear();
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);
 }
@@ -171,6 +177,7 @@ Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
 
 void Simulator::Impl::keep_state() {
   copy(mode, mode_before);
+  mode_left = &mode_before;
   copy(x, state_before);
   copy(xp, slope_before);
 }
@@ -188,8 +195,9 @@ void Simulator::Impl::use(Stepper* chosen) {
 }
 
 void Simulator::Impl::start_stepper(double step) {
-  stepper->start(stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
-                 {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = system->structure().explicit_ode});
+  const bool explicit_ode = system->structure().explicit_ode;
+  stepper->start(explicit_ode || stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
+                 {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = explicit_ode});
 }
 
 void Simulator::Impl::restart(double step) {
@@ -197,10 +205,15 @@ void Simulator::Impl::restart(double step) {
   start_stepper(std::min({step, known->guards, known->first}));
   first_step = true;
   rejected_before = stepper->statistics().rejected;
-  Consistency& consistency = controller.consistency();
-  const CharacteristicValues* values = consistency.values(*system);
-  regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
-  redundancy.begin(*system, values, t, x);
+  if (system->structure().explicit_ode) {
+    regularity.stop();
+    redundancy.stop();
+  } else {
+    Consistency& consistency = controller.consistency();
+    const CharacteristicValues* values = consistency.values(*system);
+    regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
+    redundancy.begin(*system, values, t, x);
+  }
   ++result.statistics_.restarts;
   begin_segment();
 }

@@ -297,7 +297,9 @@ bool Simulator::Impl::repeat_event(double step_size) {
   if (!(side * g_then[k] < 0.0) || !(side * guard_slopes[k] * direction < 0.0)) return false;
   controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
   observe(values_before);
-  keep_state();
+  copy(x, state_before);
+  copy(xp, slope_before);
+  mode_left = &controller.remembered();
   controller.begin_instant();
   controller.time_scale = time_scale();
   if (!controller.repeat(guard, {.t = t, .x_before = state_before, .xp_before = slope_before})) return false;
@@ -346,7 +348,7 @@ void Simulator::Impl::leave_event(bool by_time, double step_size) {
     return;
   }
   // a guard may touch zero within its errors, or a weight its end, and the solution go on as before
-  const bool nothing = !by_time && !reset && transition.fired.empty() && !transition.recorded && !transition.terminate && same(mode, mode_before);
+  const bool nothing = !by_time && !reset && transition.fired.empty() && !transition.recorded && !transition.terminate && same(mode, *mode_left);
   if (noticed && !nothing) record_settled(by_time);
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
@@ -370,7 +372,7 @@ void Simulator::Impl::leave_event(bool by_time, double step_size) {
 bool Simulator::Impl::without_consequences() const {
   const Transition& transition = controller.transition;
   if (transition.terminate || controller.reset() || methods.per_mode() || t == options.stop ||
-      !hybrid->same_equations(mode_before, mode) || !same(x, state_before))
+      !hybrid->same_equations(*mode_left, mode) || !same(x, state_before))
     return false;
   // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
   // except near the end of a step that was made for the event
@@ -408,7 +410,7 @@ void Simulator::Impl::record_settled(bool by_time) {
           .cause = jump == 0.0 ? JumpCause::none : controller.reset() ? JumpCause::reset : JumpCause::consistency,
           .jump = jump,
           .proved = proved,
-          .mode_before = &mode_before,
+          .mode_before = mode_left,
           .mode_after = &mode,
           .guards = fired,
           .directions = controller.fired_direction(),
@@ -427,12 +429,12 @@ EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
     return std::any_of(list.begin(), list.end(), [&](int k) { return !contains(than, k); });
   };
   if (transition.terminate) return EventKind::terminal;
-  if (mode.automaton != mode_before.automaton) return EventKind::transition;
+  if (mode.automaton != mode_left->automaton) return EventKind::transition;
   if (controller.reset()) return EventKind::reset;
-  if (mode.on_surfaces() || mode_before.on_surfaces()) {
-    if (more(mode.sliding, mode_before.sliding)) return EventKind::slide_enter;
-    if (more(mode_before.sliding, mode.sliding)) return EventKind::slide_exit;
-    if (more(mode_before.contacts, mode.contacts)) return EventKind::release;
+  if (mode.on_surfaces() || mode_left->on_surfaces()) {
+    if (more(mode.sliding, mode_left->sliding)) return EventKind::slide_enter;
+    if (more(mode_left->sliding, mode.sliding)) return EventKind::slide_exit;
+    if (more(mode_left->contacts, mode.contacts)) return EventKind::release;
   }
   return transition.recorded ? EventKind::record : by_time ? EventKind::time : EventKind::crossing;
 }

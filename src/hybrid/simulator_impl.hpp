@@ -68,6 +68,7 @@ struct Simulator::Impl {
   bool touches_wanted = false;
   bool derived_variables = false;  // there are some that follow from those that are integrated
   int not_finite_at = -1;          // one of them
+  bool has_time_guards = false;
   std::vector<int> time_guards;
   double next_time = 0.0;
   /// What the steps of a mode have taught.
@@ -79,6 +80,7 @@ struct Simulator::Impl {
   };
   std::unordered_map<const Structure*, KnownSteps> known_steps;
   KnownSteps* known = nullptr;        // of the present mode
+  const Structure* known_structure = nullptr;
   bool first_step = false;            // the next step is the first after a restart
   std::int64_t rejected_before = 0;   // it
   DensePolynomial rest;    // of a step that an event without consequences has interrupted
@@ -93,6 +95,7 @@ struct Simulator::Impl {
   std::vector<double> state_before, slope_before, x_then, xp_then, g_then, guard_slopes;
   std::vector<double> values_before, values_after, slopes_before, slopes_after, weights;
   Mode mode_before;
+  const Mode* mode_left = &mode_before;  // that, or one that was the same
 
   std::string remark;  // about start values and contradictions, for the status of a run that succeeds
 

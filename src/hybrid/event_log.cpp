@@ -49,13 +49,13 @@ std::uint64_t hash_of(const Mode& mode) {
 
 EventLog::EventLog(const EventLog& other)
     : entries_(other.entries_),
+      numbers_(other.numbers_),
+      shapes_(other.shapes_),
+      shape_integers_(other.shape_integers_),
+      actions_(other.actions_),
       modes_(other.modes_),
       mode_numbers_(other.mode_numbers_),
-      numbers_(other.numbers_),
       mode_integers_(other.mode_integers_),
-      integers_(other.integers_),
-      actions_(other.actions_),
-      text_(other.text_),
       recent_(other.recent_),
       oldest_(other.oldest_) {}
 
@@ -74,9 +74,11 @@ bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
 }
 
 std::int32_t EventLog::store(const Mode& mode) {
-  if (!entries_.empty())  // as a rule it goes on, or to and fro
-    for (const std::int32_t id : {entries_.back().mode_after, entries_.back().mode_before})
+  if (!entries_.empty()) {  // as a rule it goes on, or to and fro
+    const EventTag& last = entries_.back().tag;
+    for (const std::int32_t id : {last.mode_after, last.mode_before})
       if (equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
+  }
   const std::uint64_t hash = hash_of(mode);
   for (const std::int32_t id : recent_)
     if (id >= 0 && modes_[static_cast<std::size_t>(id)].hash == hash && equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
@@ -103,24 +105,45 @@ Mode EventLog::restore(const StoredMode& stored) const {
   return mode;
 }
 
-void EventLog::add(const EventNote& note, bool with_values) {
+bool EventLog::equal(const StoredShape& stored, const EventShape& shape, const EventNumbers& numbers) const {
+  const auto integers = std::span(shape_integers_).subspan(stored.integers);
+  const auto begins_with = [](auto list, auto part) { return std::equal(part.begin(), part.end(), list.begin()); };
+  return stored.kind == shape.kind && stored.guards == shape.guards.size() && stored.actions == shape.actions.size() &&
+         stored.slopes_before == numbers.slope_before.size() && stored.slopes_after == numbers.slope_after.size() &&
+         stored.values == numbers.before.size() && stored.weights == numbers.weights.size() && stored.message == shape.message &&
+         begins_with(integers, shape.guards) && begins_with(integers.subspan(stored.guards), shape.directions) &&
+         begins_with(std::span(actions_).subspan(stored.action), shape.actions);
+}
+
+std::int32_t EventLog::store_shape(const EventShape& shape, const EventNumbers& numbers) {
+  constexpr std::size_t few = 16;  // that are likely to come again
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  const std::int32_t before = store(*note.mode_before);
-  const std::int32_t after = same_but_conditions(*note.mode_before, *note.mode_after) ? before : store(*note.mode_after);
-  entries_.push_back({note.t, note.jump, before, after, size(note.guards), with_values ? size(note.before) : 0, size(note.weights),
-                      size(note.actions), size(note.message), note.kind, note.cause, note.proved, !note.slope_before.empty(),
-                      !note.slope_after.empty()});
-  append(numbers_, note.slope_before);
-  append(numbers_, note.slope_after);
-  if (with_values) {
-    append(numbers_, note.before);
-    append(numbers_, note.after);
-  }
-  append(numbers_, note.weights);
-  append(integers_, note.guards);
-  append(integers_, note.directions);
-  append(actions_, note.actions);
-  if (!note.message.empty()) text_ += note.message;
+  for (std::size_t id = shapes_.size(), looked = 0; id-- > 0 && looked < few; ++looked)
+    if (equal(shapes_[id], shape, numbers)) return static_cast<std::int32_t>(id);
+  shapes_.push_back({shape.kind, size(shape.guards), size(shape.actions), shape_integers_.size(), actions_.size(),
+                     std::string(shape.message), size(numbers.slope_before), size(numbers.slope_after), size(numbers.before), size(numbers.weights)});
+  append(shape_integers_, shape.guards);
+  append(shape_integers_, shape.directions);
+  append(actions_, shape.actions);
+  return static_cast<std::int32_t>(shapes_.size()) - 1;
+}
+
+EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
+  EventTag tag;
+  tag.mode_before = store(*shape.mode_before);
+  tag.mode_after = same_but_conditions(*shape.mode_before, *shape.mode_after) ? tag.mode_before : store(*shape.mode_after);
+  tag.shape = store_shape(shape, numbers);
+  add(tag, numbers);
+  return tag;
+}
+
+void EventLog::add(const EventTag& tag, const EventNumbers& numbers) {
+  entries_.push_back({numbers.t, numbers.jump, tag, numbers.cause, numbers.proved});
+  append(numbers_, numbers.slope_before);
+  append(numbers_, numbers.slope_after);
+  append(numbers_, numbers.before);
+  append(numbers_, numbers.after);
+  append(numbers_, numbers.weights);
 }
 
 const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {
@@ -129,33 +152,34 @@ const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& sys
   return text;
 }
 
-Event EventLog::make(const Entry& e, Place& place, const HybridSystem& system) const {
+Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& system) const {
   const std::vector<GuardInfo>& guards = system.guards();
+  const StoredShape& shape = shapes_[static_cast<std::size_t>(e.tag.shape)];
+  std::size_t integer = shape.integers, action = shape.action;
   Event event;
   event.t = e.t;
-  event.kind = e.kind;
+  event.kind = shape.kind;
   event.cause = e.cause;
   event.jump = e.jump;
   event.proved = e.proved;
-  event.mode_before = describe(e.mode_before, system);
-  event.mode_after = describe(e.mode_after, system);
-  event.slope_before = list<double>(take(numbers_, place.number, e.slopes_before ? e.guards : 0));
-  event.slope_after = list<double>(take(numbers_, place.number, e.slopes_after ? e.guards : 0));
-  event.before = list<double>(take(numbers_, place.number, e.values));
-  event.after = list<double>(take(numbers_, place.number, e.values));
-  event.weights = list<double>(take(numbers_, place.number, e.weights));
-  for (const int k : take(integers_, place.integer, e.guards)) {
+  event.mode_before = describe(e.tag.mode_before, system);
+  event.mode_after = describe(e.tag.mode_after, system);
+  event.slope_before = list<double>(take(numbers_, number, shape.slopes_before));
+  event.slope_after = list<double>(take(numbers_, number, shape.slopes_after));
+  event.before = list<double>(take(numbers_, number, shape.values));
+  event.after = list<double>(take(numbers_, number, shape.values));
+  event.weights = list<double>(take(numbers_, number, shape.weights));
+  for (const int k : take(shape_integers_, integer, shape.guards)) {
     event.guards.push_back(guards[static_cast<std::size_t>(k)].name);
     event.where.push_back(guards[static_cast<std::size_t>(k)].where);
   }
-  event.direction = list<int>(take(integers_, place.integer, e.guards));
-  event.actions = list<std::string>(take(actions_, place.action, e.actions));
-  event.message = text_.substr(place.text, e.text);
-  place.text += e.text;
-  const StoredMode& mode = modes_[static_cast<std::size_t>(e.mode_after)];
+  event.direction = list<int>(take(shape_integers_, integer, shape.guards));
+  event.actions = list<std::string>(take(actions_, action, shape.actions));
+  event.message = shape.message;
+  const StoredMode& mode = modes_[static_cast<std::size_t>(e.tag.mode_after)];
   std::size_t surface = mode.integers;
   const auto sliding = take(mode_integers_, surface, mode.sliding), contacts = take(mode_integers_, surface, mode.contacts);
-  if (e.kind == EventKind::touch) return event;  // nothing changed
+  if (shape.kind == EventKind::touch) return event;  // nothing changed
   if (!event.weights.empty())
     for (const int k : sliding) event.surfaces.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
   for (const int k : contacts) event.contacts.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));

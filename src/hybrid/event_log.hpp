@@ -14,20 +14,32 @@
 
 namespace saltus {
 
-/// One event as it happens. The spans are copied.
-struct EventNote {
+/// What differs from one event to the next of its kind. The spans are copied.
+struct EventNumbers {
   double t = 0.0;
-  EventKind kind = EventKind::crossing;
   JumpCause cause = JumpCause::none;
   double jump = 0.0;
   bool proved = true;
-  const Mode *mode_before = nullptr, *mode_after = nullptr;
-  std::span<const int> guards = {}, directions = {};
   std::span<const double> slope_before = {}, slope_after = {};  ///< of each guard, or none
   std::span<const double> before = {}, after = {};              ///< of each observed variable
-  std::span<const double> weights = {};  ///< of the surfaces on which mode_after slides
+  std::span<const double> weights = {};                         ///< of the surfaces on which the mode behind the event slides
+};
+
+/// What is the same for many events. The spans are copied.
+struct EventShape {
+  EventKind kind = EventKind::crossing;
+  const Mode* mode_before = nullptr;
+  const Mode* mode_after = nullptr;
+  std::span<const int> guards = {}, directions = {};
   std::span<const std::string_view> actions = {};
   std::string_view message = {};
+};
+
+/// Where the log keeps the shape of an event.
+struct EventTag {
+  std::int32_t shape = -1, mode_before = -1, mode_after = -1;
+
+  bool known() const { return shape >= 0; }
 };
 
 class EventLog {
@@ -36,8 +48,10 @@ class EventLog {
   EventLog(const EventLog& other);
   EventLog& operator=(const EventLog&) = delete;
 
-  /// `with_values`: keeps the values before and after.
-  void add(const EventNote& note, bool with_values);
+  /// Notes an event.
+  EventTag add(const EventShape& shape, const EventNumbers& numbers);
+  /// The same for one that has the shape of another.
+  void add(const EventTag& tag, const EventNumbers& numbers);
   std::size_t size() const { return entries_.size(); }
   /// All events so far, with the names that the system gives. May be called from several threads.
   const std::vector<Event>& read(const HybridSystem& system) const;
@@ -45,15 +59,16 @@ class EventLog {
  private:
   struct Entry {
     double t, jump;
-    std::int32_t mode_before, mode_after;
-    std::uint32_t guards, values, weights, actions, text;  // how many of them; the arrays have those of all entries one after the other
-    EventKind kind;
+    EventTag tag;
     JumpCause cause;
-    bool proved, slopes_before, slopes_after;
+    bool proved;
   };
-  /// Where the parts of an entry begin in the arrays.
-  struct Place {
-    std::size_t number = 0, integer = 0, action = 0, text = 0;
+  struct StoredShape {
+    EventKind kind;
+    std::uint32_t guards, actions;
+    std::size_t integers, action;  // where its parts begin: guards and directions; actions
+    std::string message;
+    std::uint32_t slopes_before, slopes_after, values, weights;  // how many numbers an event has
   };
   /// A mode without the truth of its conditions, which no text mentions.
   struct StoredMode {
@@ -63,25 +78,29 @@ class EventLog {
     std::uint32_t discrete, locks, sliding, contacts;
   };
 
+  std::int32_t store_shape(const EventShape& shape, const EventNumbers& numbers);
+  bool equal(const StoredShape& stored, const EventShape& shape, const EventNumbers& numbers) const;
   std::int32_t store(const Mode& mode);
   bool equal(const StoredMode& stored, const Mode& mode) const;
   Mode restore(const StoredMode& stored) const;
-  /// Moves the place on to the next entry.
-  Event make(const Entry& entry, Place& place, const HybridSystem& system) const;
+  /// Takes the numbers from this place on, and moves it.
+  Event make(const Entry& entry, std::size_t& number, const HybridSystem& system) const;
   const std::string& describe(std::int32_t mode, const HybridSystem& system) const;
 
   std::vector<Entry> entries_;
-  std::vector<StoredMode> modes_;
-  std::vector<double> mode_numbers_, numbers_;
-  std::vector<int> mode_integers_, integers_;
+  std::vector<double> numbers_;  // of all entries, one after the other
+  std::vector<StoredShape> shapes_;
+  std::vector<int> shape_integers_;
   std::vector<std::string_view> actions_;  // into the system
-  std::string text_;
+  std::vector<StoredMode> modes_;
+  std::vector<double> mode_numbers_;
+  std::vector<int> mode_integers_;
   std::array<std::int32_t, 8> recent_ = {-1, -1, -1, -1, -1, -1, -1, -1};  // modes that are likely to come again
   std::size_t oldest_ = 0;
 
   mutable std::mutex reading_;
   mutable std::vector<Event> events_;          // those that have been read
-  mutable Place unread_;                         // of the next
+  mutable std::size_t unread_ = 0;             // where the numbers of the next begin
   mutable std::vector<std::string> mode_texts_;  // empty: not yet described
 };
 

@@ -16,7 +16,8 @@ void ModeController::learn() {
   const int guard = left_guard_;
   const bool ordinary = fired_.size() == 1 && fired_.front() == guard && begun_ == left_ && !selected_ && transition.message.empty() &&
                         twin.empty() && slope_error.empty() && !left_->on_surfaces() && !transition.mode.on_surfaces() &&
-                        hybrid_.dormant(*left_).empty() && system_->structure().explicit_ode;
+                        hybrid_.dormant(*left_).empty() && system_->structure().explicit_ode && system_->structure().taylor &&
+                        !all_linear(*system_).empty();
   if (!ordinary || !(same(acted_, transition.mode) || hybrid_.same_equations(acted_, transition.mode))) return;
   for (int k = 0; k < family_guards(); ++k)
     if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
@@ -31,6 +32,7 @@ void ModeController::learn() {
   for (int k = 0; k < family_guards(); ++k) event.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(event.after, k));
   event.leaves = reset_ && slides_alone(guard);
   event.to_side = fired_direction_.front();
+  event.tag = {};
   event.known = true;
 }
 
@@ -55,7 +57,7 @@ bool ModeController::remembers(int guard) {
 }
 
 bool ModeController::repeat(int guard, const EventInput& input) {
-  const Familiar& event = *remembered_;
+  Familiar& event = *remembered_;
   forget_actions();
   copy(event.fired, transition.mode);
   transition.unfinished = false;
@@ -65,8 +67,10 @@ bool ModeController::repeat(int guard, const EventInput& input) {
     copy(event.after, transition.mode);
     system_ = &hybrid_.system(transition.mode);
     if (consistency_.evaluate(*system_, input.t, transition.x, xp)) {
-      look_again(input.t);
-      if (looks_like(event, guard)) {
+      view_current_ = true;
+      sides_.ignore({}, {});
+      const auto linear = all_linear(*system_);
+      if (!linear.empty() && sides_.look_along(linear, *system_, input.t, transition.x, xp, direction_, {.noise = bracket_noise}) && looks_like(event, guard)) {
         fired_.push_back(guard);
         fired_direction_.push_back(event.to_side);
         led_here_ = &event;

@@ -29,17 +29,17 @@ std::span<const LinearGuard> all_linear(System& system) {
 void GuardSides::look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp,
                       int direction, double scale, const Doubt& doubt) {
   const Structure& structure = system.structure();
-  const auto count = static_cast<std::size_t>(structure.guards);
-  resize(g_, count);
-  resize(seen_, count);
-  if (count == 0) return;
-  system.guards(t, x, xp, g_);
   const Linear linear = all_linear(system);
   const bool explicit_ode = structure.taylor && structure.explicit_ode;
   if (explicit_ode && !linear.empty() && doubt.twin.empty() && !doubt.tangential) {
     if (!look_along(linear, system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
     return give_back(x.size(), x_, xp_, solution_);
   }
+  const auto count = static_cast<std::size_t>(structure.guards);
+  resize(g_, count);
+  resize(seen_, count);
+  if (count == 0) return;
+  system.guards(t, x, xp, g_);
   if (linear.empty())
     estimate_noise(system, t, x, xp);
   for (const LinearGuard& guard : linear) estimate_noise(guard, t, x, xp);
@@ -116,6 +116,9 @@ std::span<const double> GuardSides::shifted(std::span<const double> x) {
 
 bool GuardSides::look_along(Linear linear, System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                             const Doubt& doubt) {
+  resize(g_, linear.size());
+  resize(seen_, linear.size());
+  system.guards(t, x, xp, g_);
   bool all = true;
   for (const LinearGuard& guard : linear) {
     const auto k = static_cast<std::size_t>(guard.guard);

@@ -39,6 +39,9 @@ class GuardSides {
   /// not explicit.
   void look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp, int direction,
             double scale, const Doubt& doubt);
+  /// The usual case, in one pass: all guards of an explicit mode are linear, and no twin is known. Returns whether values and slopes decided all.
+  bool look_along(std::span<const LinearGuard> linear, System& system, double t, std::span<const double> x, std::span<const double> xp,
+                  int direction, const Doubt& doubt);
   /// Guards that vanish in the mode because it stays on their surfaces: nobody asks for their sides. Before look().
   void ignore(std::span<const int> sliding, std::span<const int> contacts) {
     if (sliding.empty() && contacts.empty() && ignored_.empty()) return;
@@ -101,9 +104,6 @@ class GuardSides {
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
   /// Sides of the guards that are clearly not zero. Returns whether these are all.
   bool decide_by_values(std::span<const double> least_noise);
-  /// The usual case, in one pass: linear guards of an explicit mode. Returns whether values and slopes decided all.
-  bool look_along(Linear linear, System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
-                  const Doubt& doubt);
   bool all_decided() const;
 
   std::vector<double> g_;

@@ -151,12 +151,6 @@ bool MethodChoice::note_stiff(const System& system) {
   return wanted_ == Method::automatic && stiff_.insert(&system.structure()).second;
 }
 
-std::int64_t MethodChoice::steps() const {
-  std::int64_t sum = 0;
-  for (const auto& [choice, stepper] : steppers_) sum += stepper->statistics().steps;
-  return sum;
-}
-
 StepStatistics MethodChoice::statistics() const {
   StepStatistics sum;
   for (const auto& [choice, stepper] : steppers_) sum += stepper->statistics();

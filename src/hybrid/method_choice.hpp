@@ -37,8 +37,6 @@ class MethodChoice {
   bool dense_is_accurate(const Stepper& stepper, const System& system) const;
   /// An explicit method is limited by stability in this mode. Returns whether another one shall be chosen from now on.
   bool note_stiff(const System& system);
-  /// Steps of all of them.
-  std::int64_t steps() const;
   /// Counters of all steppers together.
   StepStatistics statistics() const;
   /// Modes for which a method was given and that were not entered so far; perhaps they are called otherwise.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hybrid/consistency.hpp"
+#include "hybrid/event_log.hpp"
 #include "hybrid/failure.hpp"
 #include "hybrid/guard_sides.hpp"
 #include "hybrid/large_modes.hpp"
@@ -60,6 +61,10 @@ class ModeController {
   /// It has done so again, alone: does what was done then, instead of arrive(), fire() and settle(), if what settle() would find is the same.
   /// After remembers(). False: all of it has been undone.
   bool repeat(int guard, const EventInput& input);
+  /// For whoever records events: the tag that this one has in common with those that it repeats, not known at first. Null: it was settled anew.
+  EventTag* tag_of_repeated() const { return led_here_ ? &led_here_->tag : nullptr; }
+  /// The sides of all guards of the family if the last event was repeated, otherwise none.
+  std::span<const signed char> sides_of_repeated() const { return led_here_ ? std::span<const signed char>(led_here_->sides) : std::span<const signed char>{}; }
   /// No guard that fired matters: goes on from transition.x as it is, instead of settle(). False: see failure().
   bool pass(double t);
   const Failure& failure() const { return failure_; }
@@ -139,6 +144,7 @@ class ModeController {
     int to_side = 0;                   // of the guard
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
+    EventTag tag;                          // see tag_of_repeated
     const Familiar* after_this = nullptr;  // an event that leads to `before`
   };
   std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }
@@ -177,7 +183,7 @@ class ModeController {
   std::vector<int> surfaces_;  // that are active
   std::vector<Familiar> familiar_;  // two by guard, for either side
   Familiar* remembered_ = nullptr;
-  const Familiar* led_here_ = nullptr;  // the event that led to the present mode, if it was repeated
+  Familiar* led_here_ = nullptr;  // the event that led to the present mode, if it was repeated
   Mode fired_mode_, acted_;         // of this instant
   TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried

@@ -33,6 +33,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
   for (const auto& v : hybrid->variables()) x.push_back(v.start);
   xp.assign(x.size(), 0.0);
   touches_wanted = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.record_touch; });
+  observed = hybrid->observed().size();
   derived_variables = hybrid->derives_variables();
   has_time_guards = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.time_only; });
   next_time = direction * std::numeric_limits<double>::infinity();
@@ -55,15 +56,12 @@ void Simulator::Impl::initialise() {
   result.initial_values_ = observe();
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
     find_weights();
-    record({.t = t,
-            .kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter,
+    record({.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter,
             .mode_before = &mode,
             .mode_after = &mode,
-            .before = result.initial_values_,
-            .after = result.initial_values_,
-            .weights = weights,
             .actions = transition.fired,
-            .message = transition.message});
+            .message = transition.message},
+           {.t = t, .before = result.initial_values_, .after = result.initial_values_, .weights = weights});
   }
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
@@ -112,6 +110,7 @@ void Simulator::Impl::set_watch() {
   resize(watch, static_cast<std::size_t>(system->structure().guards));
   if (!watch.empty()) controller.look(t);
   const GuardSides& sides = controller.sides();
+  const auto known_sides = controller.sides_of_repeated();
   watching = false;
   bool any_rests = false;  // guards that vanish with all derivatives that were looked at
   for (std::size_t k = 0; k < watch.size(); ++k) {
@@ -119,8 +118,8 @@ void Simulator::Impl::set_watch() {
     const bool of_family = guard < controller.family_guards();
     GuardWatch& w = watch[k];
     w = {};
-    if (of_family && hybrid->guards()[k].time_only) continue;
-    w.side = of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
+    if (of_family && has_time_guards && hybrid->guards()[k].time_only) continue;
+    w.side = k < known_sides.size() ? known_sides[k] : of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
     w.known_root = static_cast<unsigned char>(sides.multiplicity(guard));
     w.noise = w.known_root > 0 ? sides.noise(guard) : 0.0;
     watching = watching || w.side != 0;
@@ -226,7 +225,7 @@ void Simulator::Impl::begin_segment() {
 }
 
 void Simulator::Impl::observe(std::vector<double>& values) const {
-  resize(values, hybrid->observed().size());
+  resize(values, observed);
   hybrid->observe(mode, t, x, xp, values);
 }
 
@@ -247,7 +246,7 @@ bool Simulator::Impl::advance() {
     return false;
   }
   if (first_step) learn_first_step();
-  if (methods.steps() <= options.max_steps) return true;
+  if (++steps_made <= options.max_steps) return true;
   take_step(stepper->t());
   end({StatusCode::too_many_steps,
        fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method", options.max_steps), {}});

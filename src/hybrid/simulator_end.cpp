@@ -16,13 +16,8 @@ void Simulator::Impl::finish() {
     restore_state();
   } else {
     observe(values_after);
-    record({.t = t,
-            .kind = EventKind::terminal,
-            .mode_before = &mode_before,
-            .mode_after = &mode,
-            .before = values_before,
-            .after = values_after,
-            .actions = transition.fired});
+    record({.kind = EventKind::terminal, .mode_before = &mode_before, .mode_after = &mode, .actions = transition.fired},
+           {.t = t, .before = values_before, .after = values_after});
   }
   if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});
   end({StatusCode::success, "", {}});

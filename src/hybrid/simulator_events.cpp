@@ -29,9 +29,11 @@ bool Simulator::Impl::step_to(double target) {
   for (const double begin = t; stepper->t() != target;) {
     if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
     const StepOutcome outcome = stepper->advance(target);
-    if (outcome.ok()) continue;
-    report_failure(outcome);
-    return false;
+    if (!outcome.ok()) {
+      report_failure(outcome);
+      return false;
+    }
+    ++steps_made;
   }
   return true;
 }
@@ -386,41 +388,51 @@ void Simulator::Impl::go_on() {
   begin_segment();
 }
 
-void Simulator::Impl::record_settled(bool by_time) {
-  const Transition& transition = controller.transition;
+EventNumbers Simulator::Impl::settled_numbers() {
   const std::vector<int>& fired = controller.fired();
   observe(values_after);
   double jump = 0.0;
   for (std::size_t k = 0; k < values_after.size(); ++k) jump = std::max(jump, std::abs(values_after[k] - values_before[k]));
-  slopes_before.clear();
-  slopes_after.clear();
-  for (const int k : fired) {
-    slopes_before.push_back(guard_slopes[static_cast<std::size_t>(k)]);
-    if (!pending_touches.empty()) std::erase_if(pending_touches, [k](const PendingTouch& touch) { return touch.guard == k; });
-  }
-  if (!transition.terminate) {
+  resize(slopes_before, fired.size());
+  for (std::size_t i = 0; i < fired.size(); ++i) slopes_before[i] = guard_slopes[static_cast<std::size_t>(fired[i])];
+  resize(slopes_after, controller.transition.terminate ? 0 : fired.size());
+  if (!slopes_after.empty()) {
     const GuardSides& seen = controller.sides();
     if (std::any_of(fired.begin(), fired.end(), [&](int k) { return seen.multiplicity(k) != 1; })) find_slopes();
-    for (const int k : fired)
-      slopes_after.push_back(seen.multiplicity(k) == 1 ? seen.slope(k) : guard_slopes[static_cast<std::size_t>(k)]);
+    for (std::size_t i = 0; i < fired.size(); ++i)
+      slopes_after[i] = seen.multiplicity(fired[i]) == 1 ? seen.slope(fired[i]) : guard_slopes[static_cast<std::size_t>(fired[i])];
   }
-  find_weights();
-  record({.t = t,
-          .kind = kind_of_settled(by_time),
+  return {.t = t,
           .cause = jump == 0.0 ? JumpCause::none : controller.reset() ? JumpCause::reset : JumpCause::consistency,
           .jump = jump,
           .proved = proved,
-          .mode_before = mode_left,
-          .mode_after = &mode,
-          .guards = fired,
-          .directions = controller.fired_direction(),
           .slope_before = slopes_before,
           .slope_after = slopes_after,
-          .before = values_before,
-          .after = values_after,
-          .weights = weights,
-          .actions = transition.fired,
-          .message = transition.message});
+          .before = options.keep_event_values ? std::span<const double>(values_before) : std::span<const double>{},
+          .after = options.keep_event_values ? std::span<const double>(values_after) : std::span<const double>{}};
+}
+
+void Simulator::Impl::record_settled(bool by_time) {
+  const Transition& transition = controller.transition;
+  const std::vector<int>& fired = controller.fired();
+  if (!pending_touches.empty()) std::erase_if(pending_touches, [&](const PendingTouch& touch) { return contains(fired, touch.guard); });
+  EventNumbers numbers = settled_numbers();
+  EventTag* const repeated = controller.tag_of_repeated();
+  if (repeated && repeated->known()) {
+    ++result.statistics_.events;
+    return result.events_->add(*repeated, numbers);
+  }
+  find_weights();
+  numbers.weights = weights;
+  const EventTag tag = record({.kind = kind_of_settled(by_time),
+                               .mode_before = mode_left,
+                               .mode_after = &mode,
+                               .guards = fired,
+                               .directions = controller.fired_direction(),
+                               .actions = transition.fired,
+                               .message = transition.message},
+                              numbers);
+  if (repeated) *repeated = tag;
 }
 
 EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
@@ -472,13 +484,13 @@ void Simulator::Impl::record_touch(const PendingTouch& touch) {
   hybrid->observe(mode, touch.t, x_then, xp_then, values_before);
   constexpr int direction_of_touch = 0;
   constexpr double slope_of_touch = 0.0;
-  record({.t = touch.t,
-          .kind = EventKind::touch,
-          .proved = proved,
+  record({.kind = EventKind::touch,
           .mode_before = &mode,
           .mode_after = &mode,
           .guards = std::span(&touch.guard, 1),
-          .directions = std::span(&direction_of_touch, 1),
+          .directions = std::span(&direction_of_touch, 1)},
+         {.t = touch.t,
+          .proved = proved,
           .slope_before = std::span(&slope_of_touch, 1),
           .slope_after = std::span(&slope_of_touch, 1),
           .before = values_before,
@@ -494,9 +506,12 @@ void Simulator::Impl::find_weights() {
     weights.push_back(g_then[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
 }
 
-void Simulator::Impl::record(const EventNote& note) {
+EventTag Simulator::Impl::record(const EventShape& shape, const EventNumbers& numbers) {
   ++result.statistics_.events;
-  result.events_->add(note, options.keep_event_values);
+  if (options.keep_event_values) return result.events_->add(shape, numbers);
+  EventNumbers without_values = numbers;
+  without_values.before = without_values.after = {};
+  return result.events_->add(shape, without_values);
 }
 
 bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) const {
@@ -527,14 +542,11 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
     if (!enter_mode()) return false;
     observe(values_after);
     find_weights();
-    record({.t = t,
-            .kind = EventKind::contact,
+    record({.kind = EventKind::contact,
             .mode_before = &mode_before,
             .mode_after = &mode,
-            .before = values_before,
-            .after = values_after,
-            .weights = weights,
-            .message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard))});
+            .message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard))},
+           {.t = t, .before = values_before, .after = values_after, .weights = weights});
     zeno.forget(guard);
     close_events = 0;
   }

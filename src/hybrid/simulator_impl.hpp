@@ -66,6 +66,7 @@ struct Simulator::Impl {
   };
   std::vector<PendingTouch> pending_touches;  // zeros at the end of the last step: the next one tells whether they touch or cross
   bool touches_wanted = false;
+  std::size_t observed = 0;        // variables
   bool derived_variables = false;  // there are some that follow from those that are integrated
   int not_finite_at = -1;          // one of them
   bool has_time_guards = false;
@@ -85,6 +86,7 @@ struct Simulator::Impl {
   std::int64_t rejected_before = 0;   // it
   DensePolynomial rest;    // of a step that an event without consequences has interrupted
   bool in_rest = false;
+  std::int64_t steps_made = 0;  // all that were accepted, also on the way to events
   double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
 
   // closeness of events
@@ -210,13 +212,14 @@ struct Simulator::Impl {
   void go_on();
   /// Records the event once it has been settled.
   void record_settled(bool by_time);
+  EventNumbers settled_numbers();
   EventKind kind_of_settled(bool by_time) const;
   /// Zeros of the last step that touched without crossing become events where the guard asks for it. `found`: the step ends with an event.
   void record_touches(bool found);
   void record_touch(const PendingTouch& touch);
   /// The weights of the surfaces on which the present mode slides, in `weights`.
   void find_weights();
-  void record(const EventNote& note);
+  EventTag record(const EventShape& shape, const EventNumbers& numbers);
   /// Whether the jump from x_before to the present state is.
   bool larger_than_tolerance(std::span<const double> x_before) const;
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run

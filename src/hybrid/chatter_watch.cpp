@@ -5,14 +5,11 @@
 
 namespace saltus {
 
-bool ChatterWatch::note(double t, std::span<const int> guards) {
+bool ChatterWatch::note_any(double t, std::span<const int> guards) {
   if (guards.empty()) return false;
   std::vector<int>& together = current_.guards;
-  for (const int k : guards) {
-    bool known = false;
-    for (const int other : together) known = known || other == k;  // one or two of them
-    if (!known) together.push_back(k);
-  }
+  for (const int k : guards)
+    if (std::find(together.begin(), together.end(), k) == together.end()) together.push_back(k);
   if (current_.events == 0 || std::abs(t - current_.to) > longest_pause_ || together.size() > 2) {
     together.assign(guards.begin(), guards.end());
     current_.from = t;

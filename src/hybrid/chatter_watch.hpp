@@ -2,6 +2,7 @@
 // a hysteresis band, a relay with a delay, a controller at its limit.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,10 +20,22 @@ class ChatterWatch {
   /// `span`: the length of the run.
   explicit ChatterWatch(double span) : longest_pause_(rare * span) {}
   /// Guards fired at t. Returns whether this is chattering, from now on.
-  bool note(double t, std::span<const int> guards);
+  bool note(double t, std::span<const int> guards) {
+    // as a rule it is the same guard again
+    const bool same = guards.size() == 1 && current_.guards.size() == 1 && current_.guards.front() == guards.front();
+    if (!same || current_.events + 1 == many || !(std::abs(t - current_.to) <= longest_pause_)) return note_any(t, guards);
+    current_.to = t;
+    if (++current_.events > many) {
+      episodes_.back().to = t;
+      episodes_.back().events = current_.events;
+    }
+    return false;
+  }
   const std::vector<Episode>& episodes() const { return episodes_; }
 
  private:
+  bool note_any(double t, std::span<const int> guards);
+
   static constexpr double rare = 0.01;  // events that are further apart, as a part of the run, do not chatter
   static constexpr int many = 50;       // so many in a row do
 

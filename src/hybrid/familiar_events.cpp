@@ -11,6 +11,15 @@
 
 namespace saltus {
 
+/// Modes of one explicit mode, away from surfaces.
+std::vector<ModeController::Change> ModeController::changes(const Mode& from, const Mode& to) {
+  std::vector<Change> found;
+  for (const auto list : {&Mode::discrete, &Mode::locks, &Mode::conditions})
+    for (std::size_t k = 0; k < (from.*list).size(); ++k)
+      if ((from.*list)[k] != (to.*list)[k]) found.push_back({list, k, (to.*list)[k]});
+  return found;
+}
+
 /// Keeps the instant that has just been settled, if it was of that kind.
 void ModeController::learn() {
   const int guard = left_guard_;
@@ -18,18 +27,19 @@ void ModeController::learn() {
                         twin.empty() && slope_error.empty() && !left_->on_surfaces() && !transition.mode.on_surfaces() &&
                         hybrid_.dormant(*left_).empty() && system_->structure().explicit_ode && system_->structure().taylor &&
                         !all_linear(*system_).empty();
-  if (!ordinary || !(same(acted_, transition.mode) || hybrid_.same_equations(acted_, transition.mode))) return;
+  if (!ordinary || acted_.automaton != transition.mode.automaton) return;
+  if (!same(acted_, transition.mode) && !hybrid_.same_equations(acted_, transition.mode)) return;
   for (int k = 0; k < family_guards(); ++k)
     if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
   familiar_.resize(2 * static_cast<std::size_t>(family_guards()));
   for (Familiar& other : familiar_) other.after_this = nullptr;  // it may have led there as it was before
   Familiar& event = familiar_[place_of(*left_, guard)];
   copy(*left_, event.before);
-  copy(fired_mode_, event.fired);
   copy(acted_, event.acted);
-  copy(transition.mode, event.after);
+  event.firing = changes(*left_, fired_mode_);
+  event.settling = changes(acted_, transition.mode);
   event.sides.resize(static_cast<std::size_t>(family_guards()));
-  for (int k = 0; k < family_guards(); ++k) event.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(event.after, k));
+  for (int k = 0; k < family_guards(); ++k) event.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(transition.mode, k));
   event.leaves = reset_ && slides_alone(guard);
   event.to_side = fired_direction_.front();
   event.tag = {};
@@ -59,12 +69,12 @@ bool ModeController::remembers(int guard) {
 bool ModeController::repeat(int guard, const EventInput& input) {
   Familiar& event = *remembered_;
   forget_actions();
-  copy(event.fired, transition.mode);
+  apply(event.firing, transition.mode);
   transition.unfinished = false;
   hybrid_.transition(input, transition);
   reset_ = transition.any_reset();
   if (!transition.failed && !transition.terminate && !transition.unfinished && transition.message.empty() && same(transition.mode, event.acted)) {
-    copy(event.after, transition.mode);
+    apply(event.settling, transition.mode);
     system_ = &hybrid_.system(transition.mode);
     if (consistency_.evaluate(*system_, input.t, transition.x, xp)) {
       view_current_ = true;

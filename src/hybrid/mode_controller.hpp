@@ -137,10 +137,18 @@ class ModeController {
   void note_firing(int guard, int to_side);
   void add_firing(int guard, int to_side);
   bool pushed_back() const;
+  /// A number of a mode that becomes another one.
+  struct Change {
+    std::vector<double> Mode::* list;
+    std::size_t place;
+    double value;
+  };
   /// What happened when one guard left a mode.
   struct Familiar {
-    Mode before, fired, acted, after;  // `fired`: the guard has changed its side; `acted`: and the model has acted
-    std::vector<signed char> sides;    // of all guards in `after`
+    Mode before, acted;                // `acted`: after the guard has changed its side and the model has acted
+    std::vector<Change> firing;        // the side of the guard
+    std::vector<Change> settling;      // what became of `acted`
+    std::vector<signed char> sides;    // of all guards afterwards
     int to_side = 0;                   // of the guard
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
@@ -149,6 +157,10 @@ class ModeController {
   };
   std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }
   void learn();
+  static std::vector<Change> changes(const Mode& from, const Mode& to);
+  static void apply(std::span<const Change> changes, Mode& mode) {
+    for (const Change& change : changes) (mode.*change.list)[change.place] = change.value;
+  }
   bool looks_like(const Familiar& event, int guard) const;
 
   HybridSystem& hybrid_;

@@ -12,11 +12,11 @@ constexpr double gravity = 9.81;
 Model hitting_a_stop(unsigned seed, double shift) {
   Random random(seed);
   Model m("stop");
-  const double frequency = random(0.7, 3.0), restitution = random(0.4, 0.9), rate = random.power_of_ten(1.0, 4.0), gap = random(0.1, 0.6) + shift,
-               speed = random(), force = random(0.6, 1.5);
+  const double frequency = random(2.0, 4.5), restitution = random(0.4, 0.9), rate = random.power_of_ten(1.0, 4.0), gap = random(0.1, 0.3) + shift,
+               speed = random(), force = random(1.0, 2.0);
   const Expr x = m.variable("x", 0.0), v = m.variable("v", speed), f = m.variable("f", 0.0);
   m.equation(der(x) == v);
-  m.equation(der(v) == f - x - 0.1 * v);
+  m.equation(der(v) == f - 10.0 * x - 0.1 * v);
   m.equation(der(f) == rate * (force * sin(frequency * m.time()) - f));
   m.when(x > gap).reset(v, -restitution * v);
   return m;

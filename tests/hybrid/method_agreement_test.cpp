@@ -125,7 +125,7 @@ TEST(MethodAgreement, FrictionAndSliding) {
 
 TEST(MethodAgreement, FrictionOfCoupledMasses) { testing::expect_agreement(masses_with_friction, explicit_equations, 8); }
 
-TEST(MethodAgreement, SlidingAlongACurve) { testing::expect_agreement(along_a_curve, algebraic_equations, 20); }
+TEST(MethodAgreement, SlidingAlongACurve) { testing::expect_agreement(along_a_curve, algebraic_equations, 15); }
 
 }  // namespace
 }  // namespace saltus

@@ -1,4 +1,4 @@
-// Random models with impacts and other resets: every method must see the same ones.
+// Random models with impacts, samples and switched flows: every method must see the same events.
 #include "method_agreement.hpp"
 
 namespace saltus {

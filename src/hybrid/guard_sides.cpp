@@ -31,7 +31,7 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   const Structure& structure = system.structure();
   const Linear linear = all_linear(system);
   const bool explicit_ode = structure.taylor && structure.explicit_ode;
-  if (explicit_ode && !linear.empty() && doubt.twin.empty() && !doubt.tangential) {
+  if (explicit_ode && !linear.empty() && doubt.twin.empty() && doubt.tangential == 0.0) {
     if (!look_along(linear, system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
     return give_back(x.size(), x_, xp_, solution_);
   }
@@ -46,8 +46,8 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   if (!doubt.twin.empty()) raise_noise(system, t, doubt.twin, xp);
   if (decide_by_values(doubt.noise)) return give_back(x.size(), x_, xp_);
   if (explicit_ode) {
-    if (doubt.tangential || !use_slopes(system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
-  } else if ((doubt.tangential || !use_linear_slopes(linear, xp, direction, scale, doubt)) &&
+    if (doubt.tangential > 0.0 || !use_slopes(system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
+  } else if ((doubt.tangential > 0.0 || !use_linear_slopes(linear, xp, direction, scale, doubt)) &&
              !use_series(system, consistency, t, x, direction, doubt)) {
     use_difference(system, t, x, xp, direction, scale);
   }
@@ -108,9 +108,17 @@ void GuardSides::raise_noise(System& system, double t, std::span<const double> x
     if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
 }
 
+// By irregular amounts (multiples of the golden ratio, modulo 1): in the difference of two values they do not cancel.
 std::span<const double> GuardSides::shifted(std::span<const double> x) {
+  constexpr double turn = 0.6180339887498949;
   resize(x_, x.size());
-  for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * (j % 2 == 0 ? 1.0 + shift : 1.0 - shift);
+  double dice = 0.25;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    dice += turn;
+    if (dice >= 1.0) dice -= 1.0;
+    const double size = 0.5 + std::abs(dice - 0.5);
+    x_[j] = x[j] * (1.0 + (dice < 0.5 ? -shift : shift) * size);
+  }
   return x_;
 }
 
@@ -231,16 +239,21 @@ bool GuardSides::use_series(System& system, Consistency& consistency, double t, 
   system.guards_taylor(t * (1.0 - shift), series_order, solution_, twin_series_);
   for (std::size_t k = 0; k < series_.size(); ++k)
     if (std::abs(twin_series_[k] - series_[k]) > std::abs(shifted_[k] - series_[k])) shifted_[k] = twin_series_[k];
-  choose_sides(series_order, t, direction, true, {.slope_error = doubt.slope_error});
+  choose_sides(series_order, t, direction, true, {.slope_error = doubt.slope_error, .tangential = doubt.tangential});
   return true;
 }
 
-/// How far a coefficient alone takes a guard before one of the next takes over.
-double GuardSides::excursion(std::size_t guard, int i, int last) const {
+/// For how long a coefficient outweighs each of the next.
+double GuardSides::lasts(std::size_t guard, int i, int last) const {
   const auto size = [&](int order) { return std::abs(series_[static_cast<std::size_t>(order) * g_.size() + guard]); };
   double time = std::numeric_limits<double>::infinity();
   for (int j = i + 1; j <= last; ++j) time = std::min(time, std::pow(size(i) / size(j), 1.0 / (j - i)));
-  return size(i) * std::pow(time, i);
+  return time;
+}
+
+/// How far it takes the guard until then.
+double GuardSides::excursion(std::size_t guard, int i, int last) const {
+  return std::abs(series_[static_cast<std::size_t>(i) * g_.size() + guard]) * std::pow(lasts(guard, i, last), i);
 }
 
 /// The first coefficient of each vanishing guard that rounding errors (shifted_), the resolution of time and the twin do not explain.
@@ -261,6 +274,7 @@ void GuardSides::choose_sides(int last, double t, int direction, bool errors_unk
       if (!doubt.twin.empty()) noise += 4.0 * std::abs(twin_series_[place] - series_[place]);
       const double coefficient = series_[place] + (i == 1 ? slope_error(doubt, k) : 0.0);
       if (!(std::abs(coefficient) > noise) || (errors_unknown && !(excursion(k, i, last) > seen.noise))) continue;
+      if (doubt.tangential > 0.0 && lasts(k, i, last) < doubt.tangential) continue;
       seen.side = coefficient * sign > 0.0 ? +1 : -1;
       seen.multiplicity = i;
       seen.slope = series_[count + k];

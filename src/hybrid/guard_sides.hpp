@@ -32,7 +32,9 @@ class GuardSides {
     std::span<const double> noise = {};        ///< by guard: at least so much; what an event's bracket leaves undecided
     std::span<const double> slope_error = {};  ///< by guard: to be added to the slopes that the equations give
     std::span<const double> twin = {};         ///< a second point that is as good as x: what differs between the two means nothing
-    bool tangential = false;                   ///< a surface is being left along which the solution slid: slopes alone cannot tell
+    /// > 0: a surface is being left along which the solution slid, so that slopes alone cannot tell. What lasts for less than this time, until
+    /// higher derivatives outweigh it, is an error.
+    double tangential = 0.0;
   };
   /// Evaluates all guards of the system at the point. `direction` is that of time; `scale` a time over which the solution changes
   /// noticeably (the last step size), used where a system has no Taylor coefficients. `consistency` knows the solutions of modes that are
@@ -100,6 +102,7 @@ class GuardSides {
   bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt);
   bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, const Doubt& doubt);
   void choose_sides(int last, double t, int direction, bool errors_unknown, const Doubt& doubt);
+  double lasts(std::size_t guard, int i, int last) const;
   double excursion(std::size_t guard, int i, int last) const;
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
   /// Sides of the guards that are clearly not zero. Returns whether these are all.

@@ -335,7 +335,7 @@ bool ModeController::pushed_back() const {
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
-  std::size_t seen = 0;
+  std::size_t seen = 0, seen_before_action = 0;  // modes; `seen_before_action`: the model has acted since
   bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;
   const double t = input.t;
@@ -347,6 +347,7 @@ bool ModeController::settle(const EventInput& input) {
     const bool stayed = std::exchange(same_point, false);
     transition.unfinished = false;
     const bool acted = hybrid_.transition(now, transition);
+    if (acted) seen_before_action = seen;
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
@@ -384,15 +385,20 @@ bool ModeController::settle(const EventInput& input) {
     look(t);
     const bool admissible = weights_admissible();
     if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return settled();
-    const auto seen_end = seen_.begin() + static_cast<std::ptrdiff_t>(seen);
-    const bool repeated = std::any_of(seen_.begin(), seen_end, [&](const Mode& mode) { return same(mode, transition.mode); });
+    bool returned = false;
+    std::size_t last = seen;  // one behind the last that is the same
+    while (last > 0 && !same(seen_[last - 1], transition.mode)) --last;
+    const bool repeated = last > 0, actions_repeat = repeated && last <= seen_before_action;
     if (seen == seen_.size()) seen_.emplace_back();
     copy(transition.mode, seen_[seen++]);
     bool changed = adjust_sides(t) || transition.unfinished;
     changed = release_contacts(false) || changed;
     if (!changed && admissible) return settled();
-    const bool cycle = repeated || (round == 0 && pushed_back());
-    if (cycle && reset) {
+    // after a reset, sides lead back to sides that have been tried: there the edges of conditions have been seen
+    for (std::size_t k = seen_before_action; reset && !acted && k < seen && !returned; ++k)
+      if ((returned = same_but_conditions(seen_[k], transition.mode))) copy(seen_[k], transition.mode);
+    const bool cycle = repeated || returned || (round == 0 && !reset && pushed_back());
+    if (actions_repeat && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
       const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
       for (std::size_t k = first; k < transition.fired.size(); ++k) text.append(k > first ? ", '" : " '").append(transition.fired[k]).append("'");

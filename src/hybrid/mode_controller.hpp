@@ -98,7 +98,10 @@ class ModeController {
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
   /// What is not certain about a point of the present instant.
-  GuardSides::Doubt doubt_at(std::span<const double> x) const { return {bracket_noise, slope_error, twin_of(x), left_by_weight_}; }
+  GuardSides::Doubt doubt_at(std::span<const double> x) const {
+    constexpr double negligible = 1e-6;  // part of a step: what it does is far below the tolerance
+    return {bracket_noise, slope_error, twin_of(x), left_by_weight_ ? negligible * time_scale : 0.0};
+  }
   void fit(const System& system, std::vector<double>& x) const;
   bool took_part(int guard) const;
   bool matters(int guard, int to_side);

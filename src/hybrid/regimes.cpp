@@ -136,7 +136,7 @@ bool ModeController::choose_regime(const EventInput& input) {
   }
   transition.mode = std::move(chosen.mode);
   transition.x = std::move(chosen.x);
-  if (!transition.mode.sliding.empty()) transition.fired.clear();  // transitions there and back did not happen
+  if (!transition.mode.sliding.empty() && !reset_) transition.fired.clear();  // transitions there and back did not happen
   return true;
 }
 

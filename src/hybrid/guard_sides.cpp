@@ -208,8 +208,10 @@ void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<c
 }
 
 // The slopes of linear guards in a mode that is not explicit, whose x' has the accuracy of its iteration: relative to what it was made of,
-// which the guard does not show. A slope is clear if it moves the guard by more than its noise soon. Returns whether they decided all.
+// which the guard does not show. A slope is clear if it moves the guard by more than its noise before other derivatives matter. Returns whether
+// they decided all.
 bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt) {
+  const double soon = 1e-3 * scale;
   for (const LinearGuard& guard : linear) {
     Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
     if (seen.side != 0) continue;
@@ -217,7 +219,7 @@ bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, in
     for (std::size_t i = 0; i < guard.variables.size(); ++i)
       size += std::abs(guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])]);
     const double slope = slope_of(guard, xp) + slope_error(doubt, static_cast<std::size_t>(guard.guard));
-    if (std::abs(slope) > 4.0 * series_accuracy * size + seen.noise / scale) seen.decide(slope, direction);
+    if (std::abs(slope) > 4.0 * series_accuracy * size + seen.noise / soon) seen.decide(slope, direction);
   }
   return all_decided();
 }

@@ -300,13 +300,11 @@ template <class Read>
 ParseResult run(std::string_view text, std::string file_name, std::uint32_t file, Read read) {
   ParseResult result;
   if (text.size() >= SourceText::max_size) {
-    result.diagnostics.add({Severity::error,
-                            {std::move(file_name), 0, 0},
-                            1,
-                            "the text is too long: " + std::to_string(text.size() >> 20) + " MiB",
-                            "split it into files below 1024 MiB",
-                            {},
-                            0});
+    Diagnostic too_long;
+    too_long.where.file = std::move(file_name);
+    too_long.message = "the text is too long: " + std::to_string(text.size() >> 20) + " MiB";
+    too_long.hint = "split it into files below 1024 MiB";
+    result.diagnostics.add(std::move(too_long));
     return result;
   }
   Parser parser(std::make_shared<const SourceText>(text, std::move(file_name), file), result.diagnostics);

@@ -11,13 +11,16 @@
 
 namespace saltus {
 
-/// Modes of one explicit mode, away from surfaces.
-std::vector<ModeController::Change> ModeController::changes(const Mode& from, const Mode& to) {
-  std::vector<Change> found;
+namespace {
+constexpr int often_enough = 16;  // events that were learned in vain: modes with numbers that change at every event
+}
+
+/// For modes of one explicit mode, away from surfaces. In memory that is there already.
+void ModeController::find_changes(const Mode& from, const Mode& to, std::vector<Change>& found) {
+  found.clear();
   for (const auto list : {&Mode::discrete, &Mode::locks, &Mode::conditions})
     for (std::size_t k = 0; k < (from.*list).size(); ++k)
       if ((from.*list)[k] != (to.*list)[k]) found.push_back({list, k, (to.*list)[k]});
-  return found;
 }
 
 /// Keeps the instant that has just been settled, if it was of that kind.
@@ -32,12 +35,14 @@ void ModeController::learn() {
   for (int k = 0; k < family_guards(); ++k)
     if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
   familiar_.resize(2 * static_cast<std::size_t>(family_guards()));
-  for (Familiar& other : familiar_) other.after_this = nullptr;  // it may have led there as it was before
   Familiar& event = familiar_[place_of(*left_, guard)];
+  if (event.learned_in_vain > often_enough) return;
+  ++event.learned_in_vain;
+  for (Familiar& other : familiar_) other.after_this = nullptr;  // it may have led there as it was before
   copy(*left_, event.before);
   copy(acted_, event.acted);
-  event.firing = changes(*left_, fired_mode_);
-  event.settling = changes(acted_, transition.mode);
+  find_changes(*left_, fired_mode_, event.firing);
+  find_changes(acted_, transition.mode, event.settling);
   event.sides.resize(static_cast<std::size_t>(family_guards()));
   for (int k = 0; k < family_guards(); ++k) event.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(transition.mode, k));
   event.leaves = reset_ && slides_alone(guard);
@@ -68,25 +73,12 @@ bool ModeController::remembers(int guard) {
 
 bool ModeController::repeat(int guard, const EventInput& input) {
   Familiar& event = *remembered_;
-  forget_actions();
-  apply(event.firing, transition.mode);
-  transition.unfinished = false;
-  hybrid_.transition(input, transition);
-  reset_ = transition.any_reset();
-  if (!transition.failed && !transition.terminate && !transition.unfinished && transition.message.empty() && same(transition.mode, event.acted)) {
-    apply(event.settling, transition.mode);
-    system_ = &hybrid_.system(transition.mode);
-    if (consistency_.evaluate(*system_, input.t, transition.x, xp)) {
-      view_current_ = true;
-      sides_.ignore({}, {});
-      const auto linear = all_linear(*system_);
-      if (!linear.empty() && sides_.look_along(linear, *system_, input.t, transition.x, xp, direction_, {.noise = bracket_noise}) && looks_like(event, guard)) {
-        fired_.push_back(guard);
-        fired_direction_.push_back(event.to_side);
-        led_here_ = &event;
-        return true;
-      }
-    }
+  if (goes_as(event, guard, input)) {
+    fired_.push_back(guard);
+    fired_direction_.push_back(event.to_side);
+    event.learned_in_vain = 0;
+    led_here_ = &event;
+    return true;
   }
   copy(event.before, transition.mode);
   copy(input.x_before, transition.x);
@@ -94,6 +86,25 @@ bool ModeController::repeat(int guard, const EventInput& input) {
   system_ = &hybrid_.system(transition.mode);
   view_current_ = false;
   return false;
+}
+
+/// Goes the way of the event as far as it is the same. Returns whether it is to the end.
+bool ModeController::goes_as(const Familiar& event, int guard, const EventInput& input) {
+  forget_actions();
+  apply(event.firing, transition.mode);
+  transition.unfinished = false;
+  hybrid_.transition(input, transition);
+  reset_ = transition.any_reset();
+  if (transition.failed || transition.terminate || transition.unfinished || !transition.message.empty() || !same(transition.mode, event.acted))
+    return false;
+  apply(event.settling, transition.mode);
+  system_ = &hybrid_.system(transition.mode);
+  if (!consistency_.evaluate(*system_, input.t, transition.x, xp)) return false;
+  const auto linear = all_linear(*system_);
+  view_current_ = true;
+  sides_.ignore({}, {});
+  return !linear.empty() && sides_.look_along(linear, *system_, input.t, transition.x, xp, direction_, {.noise = bracket_noise}) &&
+         looks_like(event, guard);
 }
 
 }  // namespace saltus

@@ -155,15 +155,17 @@ class ModeController {
     int to_side = 0;                   // of the guard
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
+    int learned_in_vain = 0;               // times, since it was repeated last
     EventTag tag;                          // see tag_of_repeated
     const Familiar* after_this = nullptr;  // an event that leads to `before`
   };
   std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }
   void learn();
-  static std::vector<Change> changes(const Mode& from, const Mode& to);
+  static void find_changes(const Mode& from, const Mode& to, std::vector<Change>& found);
   static void apply(std::span<const Change> changes, Mode& mode) {
     for (const Change& change : changes) (mode.*change.list)[change.place] = change.value;
   }
+  bool goes_as(const Familiar& event, int guard, const EventInput& input);
   bool looks_like(const Familiar& event, int guard) const;
 
   HybridSystem& hybrid_;

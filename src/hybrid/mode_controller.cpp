@@ -22,7 +22,7 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
       direction_(direction),
       max_mode_changes_(max_mode_changes),
       family_guards_(static_cast<int>(hybrid.guards().size())),
-      acts_by_mode_(hybrid.acts_by_mode()) {
+      learns_(hybrid.acts_alike(hybrid.initial_mode(), hybrid.initial_mode())) {
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
@@ -32,7 +32,7 @@ void ModeController::begin_instant() {
   fired_.clear();
   fired_direction_.clear();
   left_by_weight_ = selected_ = false;
-  left_guard_ = -1;
+  left_guard_ = lone_guard_ = -1;
   led_here_ = nullptr;
   if (failure_) failure_ = {};
   view_current_ = false;
@@ -339,8 +339,7 @@ bool ModeController::settle(const EventInput& input) {
   bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;
   const double t = input.t;
-  const bool learns = acts_by_mode_ && left_guard_ >= 0;
-  if (learns) copy(transition.mode, fired_mode_);
+  const bool learns = learns_ && lone_guard_ >= 0;
   for (int round = 0; round < max_mode_changes_; ++round) {
     EventInput now = input;
     now.initial = input.initial && round == 0;

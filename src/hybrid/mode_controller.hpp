@@ -43,6 +43,8 @@ class ModeController {
   void arrive(const Mode& from, double t);
   /// The solution leaves a mode because this guard fires, with this slope there. The mode must stay until settle() has returned.
   void leave(const Mode& from, int guard, double slope);
+  /// This guard alone has fired, by its value or by time. After arrive().
+  void alone(int guard) { lone_guard_ = guard; }
   /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
   /// the family's guards) the surface is left.
   void fire(int guard);
@@ -56,13 +58,13 @@ class ModeController {
   bool settle(const EventInput& input);
   /// Whether this guard has left its side in this mode before, in a way that can be repeated.
   bool remembers(int guard);
-  /// The mode in which it did, which is the present one.
-  const Mode& remembered() const { return remembered_->before; }
+  /// The mode in which it did, if it was exactly the present one, otherwise null.
+  const Mode* remembered() const { return exact_ ? &remembered_->before : nullptr; }
   /// It has done so again, alone: does what was done then, instead of arrive(), fire() and settle(), if what settle() would find is the same.
-  /// After remembers(). False: all of it has been undone.
-  bool repeat(int guard, const EventInput& input);
-  /// For whoever records events: the tag that this one has in common with those that it repeats, not known at first. Null: it was settled anew.
-  EventTag* tag_of_repeated() const { return led_here_ ? &led_here_->tag : nullptr; }
+  /// `from`: the present mode, kept. After remembers(). False: all of it has been undone.
+  bool repeat(const Mode& from, int guard, const EventInput& input);
+  /// For whoever records events: the tag that this one has in common with those that it repeats exactly, not known at first. Null: there are none.
+  EventTag* tag_of_repeated() const { return led_here_ && exact_ ? &led_here_->tag : nullptr; }
   /// The sides of all guards of the family if the last event was repeated, otherwise none.
   std::span<const signed char> sides_of_repeated() const { return led_here_ ? std::span<const signed char>(led_here_->sides) : std::span<const signed char>{}; }
   /// No guard that fired matters: goes on from transition.x as it is, instead of settle(). False: see failure().
@@ -149,15 +151,14 @@ class ModeController {
   /// What happened when one guard left a mode.
   struct Familiar {
     Mode before, acted;                // `acted`: after the guard has changed its side and the model has acted
-    std::vector<Change> firing;        // the side of the guard
     std::vector<Change> settling;      // what became of `acted`
     std::vector<signed char> sides;    // of all guards afterwards
+    std::vector<int> fired, directions;
     int to_side = 0;                   // of the guard
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
     int learned_in_vain = 0;               // times, since it was repeated last
     EventTag tag;                          // see tag_of_repeated
-    const Familiar* after_this = nullptr;  // an event that leads to `before`
   };
   std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }
   void learn();
@@ -166,11 +167,11 @@ class ModeController {
     for (const Change& change : changes) (mode.*change.list)[change.place] = change.value;
   }
   bool goes_as(const Familiar& event, int guard, const EventInput& input);
-  bool looks_like(const Familiar& event, int guard) const;
+  bool looks_like(const Familiar& event, int guard);
 
   HybridSystem& hybrid_;
   int direction_, max_mode_changes_, family_guards_;
-  bool acts_by_mode_;
+  bool learns_;  // events that may come again
   std::vector<int> fixed_;
   System* system_ = nullptr;
   Consistency consistency_;
@@ -189,6 +190,7 @@ class ModeController {
   std::vector<int> watched_;     // workspace
   const Mode* left_ = nullptr;  // where the event came from
   int left_guard_ = -1;      // by which guard; -1: not known, or by several
+  int lone_guard_ = -1;      // that has fired alone, -1: there is none
   double left_slope_ = 0.0;
   /// Whether a surface could be slid on by itself, in the mode that was asked about last.
   struct Alone {
@@ -201,7 +203,8 @@ class ModeController {
   std::vector<Familiar> familiar_;  // two by guard, for either side
   Familiar* remembered_ = nullptr;
   Familiar* led_here_ = nullptr;  // the event that led to the present mode, if it was repeated
-  Mode fired_mode_, acted_;         // of this instant
+  bool exact_ = false;            // also in the numbers of the mode
+  Mode acted_;                    // of this instant
   TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried
   mutable std::vector<double> twin_here_;

@@ -217,7 +217,7 @@ void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
-  if (by_guard && !by_time && !approached && repeat_event(step_size)) return;
+  if (by_guard != by_time && !approached && repeat_event(by_time, step_size)) return;
   const bool explicit_ode = system->structure().explicit_ode;
   if (explicit_ode) find_slopes();
   measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard && (approached || when == stepper->t()));
@@ -278,35 +278,42 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   }
 }
 
-bool Simulator::Impl::repeat_event(double step_size) {
-  const int guard = located.guards.front();
-  if (located.guards.size() != 1 || located.at_start || !bands.empty() || !controller.remembers(guard)) return false;
+bool Simulator::Impl::repeat_event(bool by_time, double step_size) {
+  const std::vector<int>& guards = by_time ? time_guards : located.guards;
+  if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty() || !controller.remembers(guards.front())) return false;
+  const int guard = guards.front();
   const auto linear = all_linear(*system);
   if (linear.empty()) return false;
   resize(g_then, watch.size());
   system->guards(t, x, xp, g_then);
   resize(guard_slopes, watch.size());
   resize(controller.bracket_noise, watch.size());
-  const double width = t - at_least_some_units_before(t, located.t_before);
+  const double width = t - at_least_some_units_before(t, by_time ? t : located.t_before);
   for (const LinearGuard& one : linear) {
     const auto k = static_cast<std::size_t>(one.guard);
     guard_slopes[k] = slope_of(one, xp);
     const double noise = std::abs(guard_slopes[k] * width);
     controller.bracket_noise[k] = std::isfinite(noise) ? 4.0 * noise : 0.0;
   }
-  const auto k = static_cast<std::size_t>(guard);
-  const int side = watch[k].side;
-  if (!(side * g_then[k] < 0.0) || !(side * guard_slopes[k] * direction < 0.0)) return false;
-  controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
+  if (!by_time) {
+    const auto k = static_cast<std::size_t>(guard);
+    const int side = watch[k].side;
+    if (!(side * g_then[k] < 0.0) || !(side * guard_slopes[k] * direction < 0.0)) return false;
+    controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
+  }
   observe(values_before);
-  copy(x, state_before);
-  copy(xp, slope_before);
-  mode_left = &controller.remembered();
+  if (const Mode* same_as_before = controller.remembered()) {
+    mode_left = same_as_before;
+    copy(x, state_before);
+    copy(xp, slope_before);
+  } else {
+    keep_state();
+  }
   controller.begin_instant();
   controller.time_scale = time_scale();
-  if (!controller.repeat(guard, {.t = t, .x_before = state_before, .xp_before = slope_before})) return false;
+  if (!controller.repeat(*mode_left, guard, {.t = t, .x_before = state_before, .xp_before = slope_before})) return false;
   stepper->forget_dense();
-  leave_event(false, step_size);
+  leave_event(by_time, step_size);
   return true;
 }
 
@@ -320,6 +327,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   controller.arrive(mode_before, t);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
     controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
+  if (const std::vector<int>& guards = by_time ? time_guards : located.guards; by_guard != by_time && guards.size() == 1) controller.alone(guards.front());
   // weights of sliding modes last: firing them changes the numbering
   if (by_guard)
     for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);

@@ -203,7 +203,7 @@ struct Simulator::Impl {
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
   /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and nothing has changed.
-  bool repeat_event(double step_size);
+  bool repeat_event(bool by_time, double step_size);
   /// The event has been settled: goes on behind it.
   void leave_event(bool by_time, double step_size);
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.

@@ -51,6 +51,7 @@ struct CompiledModel::Impl {
   std::size_t start_mode = 0;
   std::vector<std::unique_ptr<RecordedSystem>> systems;  // by explicit mode
   std::unique_ptr<EventLogic> logic;
+  std::vector<int> deciding_locks, deciding_discretes;  // see acts_alike
   std::unique_ptr<InitialEquations> initial_equations;  // null: none
   Program observe_program;
   Workspace observe_work;
@@ -109,6 +110,15 @@ struct CompiledModel::Impl {
     for (std::size_t k = 0; k < setup.locks.size(); ++k)
       if (guards.is_discrete(static_cast<int>(k))) setup.discrete_locks.push_back(static_cast<int>(k));
     logic = std::make_unique<EventLogic>(std::move(setup), options);
+    find_deciding();
+  }
+
+  /// Sides decide, and whatever the discrete part looks at. Which guards matter may depend on anything.
+  void find_deciding() {
+    for (int k = 0; k < static_cast<int>(guards.locks().size()); ++k)
+      if (guards.some_dormant() || !guards.is_rounding(k) || logic->decides_by_lock(k)) deciding_locks.push_back(k);
+    for (int k = 0; k < static_cast<int>(discretes.size()); ++k)
+      if (guards.some_dormant() || logic->decides_by_discrete(k)) deciding_discretes.push_back(k);
   }
 
   static std::string describe_equation(const ModelData::NamedEquation& e) {
@@ -394,7 +404,15 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
 
 bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->run(input, transition); }
 
-bool CompiledModel::acts_by_mode() const { return impl_->logic->acts_by_mode(); }
+bool CompiledModel::acts_alike(const Mode& a, const Mode& b) const {
+  const Impl& m = *impl_;
+  if (!m.logic->acts_by_mode() || a.automaton != b.automaton || a.conditions != b.conditions || a.sliding != b.sliding || a.contacts != b.contacts)
+    return false;
+  const auto same = [](std::span<const int> places, const std::vector<double>& values, const std::vector<double>& others) {
+    return std::all_of(places.begin(), places.end(), [&](int k) { return values[k] == others[k]; });
+  };
+  return same(m.deciding_locks, a.locks, b.locks) && same(m.deciding_discretes, a.discrete, b.discrete);
+}
 
 bool CompiledModel::derives_variables() const { return !impl_->solutions.empty(); }
 

@@ -34,10 +34,13 @@ std::unordered_map<NodeId, int> index_of(std::span<const Expr> symbols) {
 
 enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes, phases };
 
-/// Whether a program looks at inputs of the group.
-bool reads(const Tape& tape, Group group) {
-  const std::uint32_t first = std::accumulate(tape.input_sizes.begin(), tape.input_sizes.begin() + group, tape.first_input());
-  const auto inside = [&](std::uint32_t slot) { return slot >= first && slot < first + tape.input_sizes[group]; };
+std::uint32_t first_of(const Tape& tape, Group group) {
+  return std::accumulate(tape.input_sizes.begin(), tape.input_sizes.begin() + group, tape.first_input());
+}
+
+/// Whether a program looks at one of the inputs.
+bool reads(const Tape& tape, std::uint32_t first, std::uint32_t count) {
+  const auto inside = [&](std::uint32_t slot) { return slot >= first && slot < first + count; };
   const auto any = [&](const std::vector<std::uint32_t>& slots) { return std::any_of(slots.begin(), slots.end(), inside); };
   return std::any_of(tape.outputs.begin(), tape.outputs.end(), any) ||
          std::any_of(tape.calls.begin(), tape.calls.end(), [&](const CallSite& call) { return any(call.arguments); }) ||
@@ -45,6 +48,11 @@ bool reads(const Tape& tape, Group group) {
            const std::uint32_t operands[] = {i.a, i.b, i.c};
            return std::any_of(operands, operands + operand_count(i.op), inside);
          });
+}
+bool reads(const Tape& tape, Group group) { return reads(tape, first_of(tape, group), tape.input_sizes[group]); }
+bool reads(const Tape& tape, Group group, int place) {
+  const auto offset = static_cast<std::uint32_t>(place);
+  return offset < tape.input_sizes[group] && reads(tape, first_of(tape, group) + offset, 1);
 }
 
 [[gnu::noinline]] void fit_resets(Transition& transition) { transition.reset.resize(transition.x.size(), 0); }
@@ -105,6 +113,22 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
   acts_by_mode_ = setup_.assertions.empty() && !definitions_need_values_ && !looks_at_values(conditions_) &&
                   !looks_at_values(transition_conditions_) && !looks_at_values(definitions_) && !looks_at_values(discrete_relations_);
   inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, nullptr, pre_x_.data(), pre_discrete_.data(), phase_.data()};
+}
+
+bool EventLogic::decides_by_discrete(int discrete) const {
+  const auto looks = [&](const Evaluation& evaluation) {
+    const Tape& tape = evaluation.program.tape();
+    bool found = reads(tape, discretes, discrete);
+    for (std::size_t k = 0; k < pre_discrete_index_.size(); ++k)
+      found = found || (pre_discrete_index_[k] == discrete && reads(tape, pre_discretes, static_cast<int>(k)));
+    return found;
+  };
+  return looks(conditions_) || looks(transition_conditions_) || looks(definitions_) || looks(discrete_relations_);
+}
+
+bool EventLogic::decides_by_lock(int lock) const {
+  const auto looks = [&](const Evaluation& evaluation) { return reads(evaluation.program.tape(), locks, lock); };
+  return looks(conditions_) || looks(transition_conditions_) || looks(definitions_) || looks(discrete_relations_);
 }
 
 // The right-hand sides of one clause. A later one sees the discrete values that earlier ones assigned; this is done by

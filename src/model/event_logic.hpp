@@ -36,8 +36,11 @@ class EventLogic {
 
   bool run(const EventInput& input, Transition& transition);
   std::size_t clause_count() const { return setup_.clauses.size(); }
-  /// See HybridSystem.
+  /// Whether nothing but values that are assigned depends on time and variables.
   bool acts_by_mode() const { return acts_by_mode_; }
+  /// Whether something else depends on a discrete variable, or on a lock.
+  bool decides_by_discrete(int discrete) const;
+  bool decides_by_lock(int lock) const;
 
  private:
   /// A program with its memory, and the values that it gave last.
@@ -100,7 +103,7 @@ class EventLogic {
   std::vector<Reset> resets_;             // of this round
   bool nothing_discrete_ = false;         // events are the business of guards alone
   bool settles_at_once_ = false;          // nothing that a round changes is looked at in the next one
-  bool acts_by_mode_ = false;             // nothing but assigned values depends on time and variables
+  bool acts_by_mode_ = false;
   bool definitions_need_values_ = false;  // of variables, which change with the mode
   bool settles_ = true;                   // the last iteration; looked at if definitions need values
   Transition before_;                     // what run() was given

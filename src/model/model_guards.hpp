@@ -38,6 +38,12 @@ class ModelGuards {
   void mark_time_only(int guard) { info_[static_cast<std::size_t>(guard)].time_only = true; }
   /// Whether a lock depends on discrete values alone: no guard stands behind it.
   bool is_discrete(int lock) const { return guard_of_lock_[static_cast<std::size_t>(lock)] < 0; }
+  /// Whether a lock is the rounding of something that guards watch.
+  bool is_rounding(int lock) const {
+    return !is_discrete(lock) && guards_[static_cast<std::size_t>(guard_of_lock_[static_cast<std::size_t>(lock)])].kind != Kind::relation;
+  }
+  /// Whether there are guards that matter in some modes only.
+  bool some_dormant() const { return some_dormant_; }
   /// Whether a lock can play a part in whatever happens in the explicit mode.
   bool always_matters(int automaton, int lock) const;
   /// Whether two discrete states of one explicit mode agree in those of the locks that play a part in one of them.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <random>
@@ -18,7 +19,7 @@ class Observed final : public HybridSystem {
  public:
   Observed(const Model& model, bool familiar) : model_(model), familiar_(familiar) {}
   int transitions = 0;
-  bool acts_by_mode() const override { return familiar_ && model_.acts_by_mode(); }
+  bool acts_alike(const Mode& a, const Mode& b) const override { return familiar_ && model_.acts_alike(a, b); }
   bool transition(const EventInput& input, Transition& transition) override {
     ++transitions;
     return model_.transition(input, transition);
@@ -84,6 +85,44 @@ TEST(FamiliarEvents, AreRepeated) {
   EXPECT_EQ(compare(m, 90.0), static_cast<int>(run.events().size()) - 1);
 }
 
+TEST(FamiliarEvents, MayDifferInNumbers) {
+  Model m("counted");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0), hits = m.discrete("hits", 0.0), largest = m.discrete("largest", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -v).assign(hits, m.pre(hits) + 1.0).assign(largest, max(m.pre(largest), -v));
+  const Trajectory run = simulate(m, {.stop = 90.0, .method = Method::dopri5});
+  EXPECT_EQ(run.at(90.0, "hits"), static_cast<double>(run.events().size()));
+  EXPECT_EQ(compare(m, 90.0), static_cast<int>(run.events().size()) - 1);
+}
+
+TEST(FamiliarEvents, MayComeByTime) {
+  Model m("sampled");
+  const Expr x = m.variable("x", 1.0), u = m.discrete("u", 0.0), k = m.discrete("k", 0.0);
+  m.equation(der(x) == u - 0.5 * x);
+  m.when(m.sample(0.0, 0.125)).assign(u, 0.3 * sin(m.time()) - 2.0 * x).assign(k, m.pre(k) + 1.0);
+  EXPECT_GT(compare(m, 30.0), 200);
+  // a sawtooth: the crossings of a period are like those of others, although its number is another one
+  Model saw("saw");
+  const Expr y = saw.variable("y", 0.3);
+  saw.equation(der(y) == if_else(y < mod(saw.time(), 1.0), Expr(1.5), Expr(-0.4)) - 0.1 * y);
+  compare(saw, 50.0);
+}
+
+TEST(FamiliarEvents, DoNotIgnoreNumbersThatDecide) {
+  // every third impact is another one, by a condition on the counter
+  Model m("third");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0), hits = m.discrete("hits", 0.0), slow = m.discrete("slow", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -v).assign(hits, m.pre(hits) + 1.0);
+  m.when(hits > 2.5).assign(slow, m.pre(slow) + 1.0).assign(hits, Expr(0.0));
+  compare(m, 20.0);
+  const Trajectory run = simulate(m, {.stop = 20.0});
+  const double impacts = static_cast<double>(run.events().size());
+  EXPECT_EQ(run.at(20.0, "slow"), std::floor(impacts / 3.0));
+}
+
 TEST(FamiliarEvents, OfManyKindsAreAsOthers) {
   int saved = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
@@ -104,6 +143,7 @@ TEST(FamiliarEvents, OfManyKindsAreAsOthers) {
     m.when(x < -1.0).reset(v, -elastic * v);
     m.when(y < -1.0).reset(w, -elastic * m.pre(w));
     if (seed % 4 == 0) m.when(y > x).assign(hits, m.pre(hits) + 1.0);
+    if (seed % 3 == 1) m.when(m.sample(0.0, random(0.1, 0.7))).reset(T, 0.5 * T).assign(hits, m.pre(hits) + x);
     m.when(T > 0.4).assign(on, Expr(0.0));
     m.when(T < 0.2).assign(on, Expr(1.0));
     saved += compare(m, 15.0, seed % 5 == 0 ? Method::taylor : seed % 7 == 0 ? Method::dop853 : Method::dopri5);
@@ -132,9 +172,13 @@ TEST(FamiliarEvents, NeedActionsByTheModeAlone) {
   const Expr x = m.variable("x", 1.0);
   m.equation(der(x) == -1.0);
   m.when(x < 0.0).reset(x, Expr(1.0));
-  EXPECT_TRUE(CompiledModel(m).acts_by_mode());
+  const auto alike = [&] {
+    const CompiledModel compiled(m);
+    return compiled.acts_alike(compiled.initial_mode(), compiled.initial_mode());
+  };
+  EXPECT_TRUE(alike());
   m.assertion(m.time() < 3.5, "time is over");
-  EXPECT_FALSE(CompiledModel(m).acts_by_mode());
+  EXPECT_FALSE(alike());
   EXPECT_EQ(simulate(m, {.stop = 10.0}).status().code, StatusCode::assertion_failed);
 }
 

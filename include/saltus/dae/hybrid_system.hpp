@@ -136,10 +136,11 @@ class HybridSystem {
   /// modes, discrete equations, to a fixed point. Returns whether anything changed (mode, values, or an action took place).
   virtual bool transition(const EventInput& input, Transition& transition) = 0;
 
-  /// Whether transition() acts by the mode alone, without a look at t and x: what it does to the mode, and which variables it sets, is then
-  /// the same at every event that begins in the same mode with the same guard. Only the values that it sets may depend on more. Such an
-  /// event is repeated instead of settled anew. Default: no.
-  virtual bool acts_by_mode() const { return false; }
+  /// Whether events that begin in these modes with the same guard are alike: transition() acts by the mode, without a look at t and x, and the
+  /// modes differ at most in numbers that decide nothing (counters, sampled values, roundings). Which clauses act, which variables are set and
+  /// which sides change is then the same; only the values that are set may depend on more. Such an event is repeated instead of settled
+  /// anew. Default: no.
+  virtual bool acts_alike(const Mode& /*a*/, const Mode& /*b*/) const { return false; }
 
   // --- what the user sees: all variables of the model, also those that the systems do not carry
   virtual const std::vector<VariableInfo>& observed() const { return variables(); }

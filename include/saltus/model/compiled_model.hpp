@@ -35,7 +35,7 @@ class CompiledModel final : public HybridSystem {
   double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
   bool transition(const EventInput& input, Transition& transition) override;
   const std::vector<VariableInfo>& observed() const override;
-  bool acts_by_mode() const override;
+  bool acts_alike(const Mode& a, const Mode& b) const override;
   bool derives_variables() const override;
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;

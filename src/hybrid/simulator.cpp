@@ -106,11 +106,28 @@ bool Simulator::Impl::enter_mode() {
   return true;
 }
 
+bool Simulator::Impl::enter_mode_again() {
+  system = &controller.system();
+  if (&system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
+  in_rest = false;
+  const auto given = controller.sides_of_repeated();
+  const GuardSides& sides = controller.sides();
+  watching = false;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const int guard = static_cast<int>(k), root = sides.multiplicity(guard);
+    const bool by_time = has_time_guards && hybrid->guards()[k].time_only;
+    watch[k] = by_time ? GuardWatch{} : GuardWatch{given[k], static_cast<unsigned char>(root), root > 0 ? sides.noise(guard) : 0.0};
+    watching = watching || watch[k].side != 0;
+    controller.bracket_noise[k] = 0.0;
+  }
+  plan_time_events();
+  return true;
+}
+
 void Simulator::Impl::set_watch() {
   resize(watch, static_cast<std::size_t>(system->structure().guards));
   if (!watch.empty()) controller.look(t);
   const GuardSides& sides = controller.sides();
-  const auto known_sides = controller.sides_of_repeated();
   watching = false;
   bool any_rests = false;  // guards that vanish with all derivatives that were looked at
   for (std::size_t k = 0; k < watch.size(); ++k) {
@@ -119,7 +136,7 @@ void Simulator::Impl::set_watch() {
     GuardWatch& w = watch[k];
     w = {};
     if (of_family && has_time_guards && hybrid->guards()[k].time_only) continue;
-    w.side = k < known_sides.size() ? known_sides[k] : of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
+    w.side = of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
     w.known_root = static_cast<unsigned char>(sides.multiplicity(guard));
     w.noise = w.known_root > 0 ? sides.noise(guard) : 0.0;
     watching = watching || w.side != 0;
@@ -130,6 +147,10 @@ void Simulator::Impl::set_watch() {
   for (double& noise : controller.bracket_noise) noise = 0.0;
   controller.slope_error.clear();
   controller.twin.clear();
+  plan_time_events();
+}
+
+void Simulator::Impl::plan_time_events() {
   if (!has_time_guards) return;
   time_guards.clear();
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);

@@ -354,7 +354,7 @@ void Simulator::Impl::leave_event(bool by_time, double step_size) {
     copy(slope_before, xp);  // as the stepper has them
     system = &controller.system();
     set_watch();
-  } else if (!transition.terminate && !enter_mode()) {
+  } else if (!transition.terminate && !(controller.sides_of_repeated().empty() ? enter_mode() : enter_mode_again())) {
     return;
   }
   // a guard may touch zero within its errors, or a weight its end, and the solution go on as before
@@ -401,14 +401,21 @@ EventNumbers Simulator::Impl::settled_numbers() {
   observe(values_after);
   double jump = 0.0;
   for (std::size_t k = 0; k < values_after.size(); ++k) jump = std::max(jump, std::abs(values_after[k] - values_before[k]));
-  resize(slopes_before, fired.size());
-  for (std::size_t i = 0; i < fired.size(); ++i) slopes_before[i] = guard_slopes[static_cast<std::size_t>(fired[i])];
-  resize(slopes_after, controller.transition.terminate ? 0 : fired.size());
-  if (!slopes_after.empty()) {
-    const GuardSides& seen = controller.sides();
-    if (std::any_of(fired.begin(), fired.end(), [&](int k) { return seen.multiplicity(k) != 1; })) find_slopes();
-    for (std::size_t i = 0; i < fired.size(); ++i)
-      slopes_after[i] = seen.multiplicity(fired[i]) == 1 ? seen.slope(fired[i]) : guard_slopes[static_cast<std::size_t>(fired[i])];
+  const GuardSides& seen = controller.sides();
+  const std::size_t count = fired.size();
+  resize(slopes_before, count);
+  resize(slopes_after, controller.transition.terminate ? 0 : count);
+  bool all_seen = true;  // the slopes behind the event
+  for (std::size_t i = 0; i < count; ++i) {
+    slopes_before[i] = guard_slopes[static_cast<std::size_t>(fired[i])];
+    if (slopes_after.empty()) continue;
+    slopes_after[i] = seen.slope(fired[i]);
+    all_seen = all_seen && seen.multiplicity(fired[i]) == 1;
+  }
+  if (!all_seen) {
+    find_slopes();
+    for (std::size_t i = 0; i < count; ++i)
+      if (seen.multiplicity(fired[i]) != 1) slopes_after[i] = guard_slopes[static_cast<std::size_t>(fired[i])];
   }
   return {.t = t,
           .cause = jump == 0.0 ? JumpCause::none : controller.reset() ? JumpCause::reset : JumpCause::consistency,

@@ -113,8 +113,11 @@ struct Simulator::Impl {
   double time_scale() const;
   /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
+  /// The same after an event that was repeated: what the mode needs is there, as a rule.
+  bool enter_mode_again();
   /// Sets the watch on the guards of the present mode.
   void set_watch();
+  void plan_time_events();
   /// `resting`: there are guards that vanish with all their derivatives.
   void find_bands(bool resting);
   /// Ends bands that guards have left, and tells the watch about the others.

@@ -64,6 +64,7 @@ ReducedSystem::ReducedSystem(System& system, const CharacteristicValues& values)
   F_.resize(static_cast<std::size_t>(m_));
   anchor_.resize(static_cast<std::size_t>(n_));
   restart(0.0, {});
+  t_start_ = std::nan("");
 }
 
 ReducedSystem::~ReducedSystem() = default;
@@ -110,7 +111,8 @@ void ReducedSystem::restart(double t, std::span<const double> X) {
   Support& first = supports_.front();
   std::ranges::fill(first.X, 0.0);
   std::copy_n(X.begin(), std::min(X.size(), first.X.size()), first.X.begin());
-  first.t = t;
+  first.t = t_start_ = t_refreshed_ = t;
+  before_ = first;
   has_anchor_ = X.size() >= anchor_.size() && !X.empty();
   if (has_anchor_) std::copy_n(X.begin(), anchor_.size(), anchor_.begin());
 }
@@ -167,10 +169,8 @@ bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::
   for (int round = 0; round < 3; ++round) {  // Newton's method where the simplified one fails
     if (!add_support(t)) return false;
     const bool better = iterate_derivatives(t, supports_.back().inverse);
-    if (better || found) {
-      supports_.back().X = X_;
-      return better;
-    }
+    if (better) supports_.back().X = X_;
+    if (better || found) return better;
     supports_.pop_back();
   }
   return false;
@@ -268,7 +268,20 @@ double ReducedSystem::find_differential_part(const Matrix& ET2, const Matrix& T2
   return kept;
 }
 
+// An integrator that comes back from a later time has failed there; the y that was found may belong to a point far off
+// the solution, and is no guess for any other.
+void ReducedSystem::forget_failed_step(double t) {
+  if (std::isnan(t_start_)) t_start_ = t_refreshed_ = t;
+  supports_.resize(1);
+  if (std::abs(t - t_start_) <= std::abs(t_refreshed_ - t_start_))
+    supports_.front() = before_;
+  else
+    before_ = supports_.front();
+  t_refreshed_ = t;
+}
+
 bool ReducedSystem::refresh(double t, std::span<const double> x, std::span<const double> xp) {
+  forget_failed_step(t);
   if (columns_.empty() || supports_.front().inverse.empty() || !solve_derivatives(t, x, xp))
     predict_derivatives(t, x, xp);
   // twice if y moves: the projectors belong to the y that solves the array

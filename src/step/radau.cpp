@@ -68,7 +68,7 @@ void Radau::start(System& system, const StartPoint& point) {
   const auto n = static_cast<std::size_t>(structure.variables);
   const auto s = static_cast<std::size_t>(most_stages());
   for (auto* v : {&x_, &xp_, &x_old_, &xp_old_, &x_new_, &xp_new_, &y_, &yp_, &work_, &err_}) v->resize(n);
-  for (auto* v : {&Z_, &polynomial_}) v->resize(n * s);
+  for (auto* v : {&Z_, &polynomial_, &kept_}) v->resize(n * s);
   for (auto* v : {&W_, &F_, &complex_update_}) v->resize(n * (2 * s - 3));
   complex_work_.resize(n);
   Fx_.resize(structure.state_pattern.row.size());
@@ -98,6 +98,7 @@ void Radau::start(System& system, const StartPoint& point) {
   guessed_ = !(point.step > 0.0);
   h_next_ = std::min(guessed_ ? options_.initial_step : point.step, options_.max_step);
   has_polynomial_ = false;
+  kept_degree_ = 0;
   barred_for_ = 0;
   first_ = true;
   jacobian_wanted_ = true;
@@ -109,6 +110,7 @@ void Radau::start(System& system, const StartPoint& point) {
 
 Radau::Attempt Radau::attempt(const StepEnd& end, bool retry) {
   if (!factorise(end.h)) return Attempt::singular;
+  if (far(end.h)) renew_slopes();
   const Attempt solved = newton(end);
   if (solved != Attempt::good) return solved;
   error_ = estimate(end.h, retry);
@@ -116,11 +118,12 @@ Radau::Attempt Radau::attempt(const StepEnd& end, bool retry) {
   finish(end);
   if (options_.control_dense && !watched_.any()) error_ = std::max(error_, slope_error(end.h));
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
+  const double h_before = h_done_;
   accept(end);
   if (!watched_.any()) return Attempt::good;
   error_ = std::max(error_, inside_error());
   if (error_ <= 1.0) return Attempt::good;
-  take_back();
+  take_back(h_before);
   return Attempt::inaccurate;
 }
 
@@ -149,6 +152,8 @@ void Radau::accept(const StepEnd& end) {
   t_old_ = t_;
   t_ = end.t;
   h_done_ = end.h;
+  if (kept_degree_ > 0) kept_at_ += end.h / kept_h_;
+  slopes_renewed_ = false;
   has_polynomial_ = true;
   dense_ready_ = false;
   from_start_ = first_;
@@ -157,12 +162,14 @@ void Radau::accept(const StepEnd& end) {
 }
 
 /// The reverse, except for what only the dense output and the prediction use.
-void Radau::take_back() {
+void Radau::take_back(double h_before) {
   x_.swap(x_new_);
   x_old_.swap(x_);
   xp_.swap(xp_new_);
   xp_old_.swap(xp_);
   t_ = t_old_;
+  if (kept_degree_ > 0) kept_at_ -= h_done_ / kept_h_;
+  h_done_ = h_before;
   has_polynomial_ = false;
   --statistics_.steps;
 }
@@ -174,12 +181,14 @@ StepOutcome Radau::advance(double limit) {
   if (h_next_ == 0.0) h_next_ = first_step_from_slopes(t_, limit, options_.max_step, tolerances_, *structure_, x_, xp_);
   const double smallest = smallest_step(t_, limit);
   double h = std::min(h_next_, options_.max_step);
-  bool rejected = false, failed_before = false;
+  bool rejected = false;
+  int failures = 0;  // of Newton's method
   for (;;) {
     if (choice_.stages() != s_) {
       set_stages(choice_.stages());
       previous_size_ = 0.0;
     }
+    wanted_ = h;
     const StepEnd end = step_end(t_, h, limit);
     if (jacobian_wanted_ && !update_jacobian(end.h)) {
       if (!has_polynomial_) return {StepResult::not_finite, -1};
@@ -216,8 +225,8 @@ StepOutcome Radau::advance(double limit) {
     }
     double next = 0.25 * size;
     if (result == Attempt::not_finite || result == Attempt::no_convergence) {
-      if (result == Attempt::not_finite && !failed_before) next = 0.6 * size;
-      failed_before = true;
+      if (result == Attempt::not_finite && failures == 0) next = 0.6 * size;
+      if (++failures > 3) has_polynomial_ = false;  // the past is no guide
       barred_ = size;
       barred_for_ = 10;
     }

@@ -12,6 +12,7 @@ namespace saltus {
 
 void Radau::finish(const StepEnd& end) {
   const std::size_t n = x_.size();
+  keep_guide(end.h);
   const double* last = stage(Z_, s_ - 1);
   for (std::size_t j = 0; j < n; ++j) x_new_[j] = x_[j] + last[j];
   std::fill(xp_new_.begin(), xp_new_.end(), 0.0);

@@ -21,18 +21,49 @@ bool Radau::residual(double t, std::span<const double> x, std::span<const double
   return bad_ < 0;
 }
 
+// After a step that was cut to a small part of its size, what is known of it serves steps that are as short only: a
+// longer one would take the rounding errors of its polynomial to the power of the degree, and its slopes are differences of
+// values that hardly differ. The polynomial of the step before serves on; where there is none, the slopes from which it began.
+void Radau::keep_guide(double h) {
+  if (wanted_ <= reach * std::abs(h) || far(wanted_)) return;
+  kept_h_ = has_polynomial_ ? h_done_ : std::copysign(wanted_, h);
+  kept_at_ = has_polynomial_ ? 1.0 : 0.0;
+  kept_degree_ = has_polynomial_ ? polynomial_degree_ : 1;
+  if (has_polynomial_)
+    kept_.swap(polynomial_);
+  else
+    for (std::size_t j = 0; j < x_.size(); ++j) kept_[j] = kept_h_ * xp_[j];
+}
+
+Radau::Guide Radau::guide(double h) const {
+  if (!has_polynomial_) return {};
+  if (!far(h)) return {polynomial_.data(), polynomial_degree_, h_done_, 1.0};
+  if (kept_degree_ == 0 || kept_at_ + h / kept_h_ > 1.0 + reach) return {};
+  return {kept_.data(), kept_degree_, kept_h_, kept_at_};
+}
+
+// Those of an explicit system are known; others make do with what estimate does about them.
+void Radau::renew_slopes() {
+  if (!structure_->explicit_ode || slopes_renewed_) return;
+  slopes_renewed_ = true;
+  system_->rhs(t_, x_, yp_);
+  ++statistics_.evaluations;
+  if (first_not_finite(yp_) < 0) xp_.swap(yp_);
+}
+
 bool Radau::update_jacobian(double h) {
-  if (at_middle_ && has_polynomial_) {
+  if (const Guide g = guide(h); at_middle_ && g.coefficients) {
     const std::size_t n = x_.size();
-    const double theta = 1.0 + 0.5 * h / h_done_;
-    std::copy(x_old_.begin(), x_old_.end(), y_.begin());
+    const double theta = g.at + 0.5 * h / g.h;
+    std::copy(x_.begin(), x_.end(), y_.begin());
     std::fill(yp_.begin(), yp_.end(), 0.0);
-    double power = 1.0;
-    for (int k = 0; k < polynomial_degree_; ++k) {
-      const double* q = stage(polynomial_, k);
+    double power = 1.0, power_at = 1.0;
+    for (int k = 0; k < g.degree; ++k) {
+      const double* q = g.coefficients + static_cast<std::size_t>(k) * n;
+      power_at *= g.at;
       for (std::size_t j = 0; j < n; ++j) {
-        yp_[j] += (k + 1) * power / h_done_ * q[j];
-        y_[j] += power * theta * q[j];
+        yp_[j] += (k + 1) * power / g.h * q[j];
+        y_[j] += (power * theta - power_at) * q[j];
       }
       power *= theta;
     }
@@ -64,20 +95,23 @@ bool Radau::factorise(double h) {
 
 void Radau::predict(double h) {
   const std::size_t n = x_.size();
+  const Guide g = guide(h);
+  const bool sloped = structure_->explicit_ode || !far(h);
   for (int i = 0; i < s_; ++i) {
     double* z = stage(Z_, i);
     const double c = method_->c[i];
-    if (!has_polynomial_) {
-      for (std::size_t j = 0; j < n; ++j) z[j] = c * h * xp_[j];
+    if (!g.coefficients) {
+      for (std::size_t j = 0; j < n; ++j) z[j] = sloped ? c * h * xp_[j] : 0.0;
       continue;
     }
-    const double theta = 1.0 + c * h / h_done_;
+    const double theta = g.at + c * h / g.h;
     std::fill(z, z + n, 0.0);
-    double power = 1.0;
-    for (int k = 0; k < polynomial_degree_; ++k) {
+    double power = 1.0, power_at = 1.0;
+    for (int k = 0; k < g.degree; ++k) {
       power *= theta;
-      const double* q = stage(polynomial_, k);
-      for (std::size_t j = 0; j < n; ++j) z[j] += (power - 1.0) * q[j];
+      power_at *= g.at;
+      const double* q = g.coefficients + static_cast<std::size_t>(k) * n;
+      for (std::size_t j = 0; j < n; ++j) z[j] += (power - power_at) * q[j];
     }
   }
 }
@@ -195,6 +229,9 @@ double Radau::estimate(double h, bool retry) {
   std::fill(err_.begin(), err_.end(), 0.0);
   multiply_add(structure_->derivative_pattern, Fxp_, yp_, 1.0, err_);
   std::copy(err_.begin(), err_.end(), y_.begin());  // the right-hand side is needed again
+  // slopes from a very short step do not satisfy the equations well enough for a long one
+  if (far(h) && !structure_->explicit_ode && residual(t_, x_, xp_, work_))
+    for (std::size_t j = 0; j < n; ++j) err_[j] -= work_[j];
   real_.solve(err_);
   double ratio = tolerances_.largest_ratio(err_, x_, differentiated_.data(), &worst_);
   if (ratio <= 1.0 || !retry) return ratio;

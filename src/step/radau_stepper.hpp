@@ -3,6 +3,7 @@
 
 #include <saltus/step/radau.hpp>
 
+#include <cmath>
 #include <complex>
 #include <limits>
 #include <string>
@@ -40,6 +41,16 @@ class Radau final : public Stepper {
   Attempt attempt(const StepEnd& end, bool retry);
   bool update_jacobian(double h);
   bool factorise(double h);
+  /// A polynomial that says where a step leads.
+  struct Guide {
+    const double* coefficients = nullptr;  // of theta, theta^2, ...; null: there is none
+    int degree = 0;
+    double h = 0.0, at = 0.0;  // the time that one theta takes; theta at t_
+  };
+  bool far(double h) const { return std::abs(h) > reach * std::abs(h_done_) && h_done_ != 0.0; }
+  Guide guide(double h) const;
+  void keep_guide(double h);
+  void renew_slopes();
   void predict(double h);
   Attempt newton(const StepEnd& end);
   bool stage_residuals(const StepEnd& end);
@@ -49,7 +60,7 @@ class Radau final : public Stepper {
   double next_size(double size, bool rejected);
   void finish(const StepEnd& end);
   void accept(const StepEnd& end);
-  void take_back();
+  void take_back(double h_before);
   double slope_error(double h);
   double inside_error();
   bool solve_inside();
@@ -58,6 +69,8 @@ class Radau final : public Stepper {
   void meet_slopes();
   void set_stages(int s);
   int most_stages() const { return choice_.variable() ? 7 : choice_.stages(); }
+  // Steps grow eightfold at most; a longer one follows where a limit (a pause, say) has cut the one before.
+  static constexpr double reach = 10.0;
   double* stage(std::vector<double>& v, int i) { return v.data() + static_cast<std::size_t>(i) * x_.size(); }
 
   RadauOrder choice_;
@@ -84,7 +97,7 @@ class Radau final : public Stepper {
 
   int direction_ = 1;
   std::vector<double> x_, xp_, x_old_, xp_old_, x_new_, xp_new_;
-  std::vector<double> Z_, W_, F_, polynomial_, Fx_, Fxp_, y_, yp_, work_, err_;
+  std::vector<double> Z_, W_, F_, polynomial_, kept_, Fx_, Fxp_, y_, yp_, work_, err_;
   std::vector<Complex> complex_work_;
   std::vector<double> complex_update_;  // sum over pairs of 2 Re(T dW) at every stage
   double t_ = 0.0, t_old_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
@@ -94,12 +107,16 @@ class Radau final : public Stepper {
   int iterations_ = 0;
   double previous_error_ = 0.0, previous_size_ = 0.0;
   int polynomial_degree_ = 0;
+  double wanted_ = 0.0;  // the size of the step at hand before a limit cuts it
+  int kept_degree_ = 0;  // kept_, kept_h_ and kept_at_ are a Guide from before steps that were cut to a small part
+  double kept_h_ = 0.0, kept_at_ = 0.0;
   bool has_polynomial_ = false, first_ = true, guessed_ = true, started_badly_ = false;
   int worst_ = -1, bad_ = -1;
   DensePolynomial dense_;
   bool dense_ready_ = false, solved_inside_ = false;
   bool exact_slopes_ = false;  // whether xp_old_ is exact, not the slope of a polynomial
   bool from_start_ = false;    // the last step was the first one
+  bool slopes_renewed_ = false;
 };
 
 }  // namespace saltus

@@ -75,6 +75,7 @@ class ReducedSystem final : public System {
     Matrix inverse;
   };
 
+  void forget_failed_step(double t);
   bool solve_derivatives(double t, std::span<const double> x, std::span<const double> xp);
   bool iterate_derivatives(double t, const Matrix& inverse);
   bool add_support(double t);
@@ -102,6 +103,8 @@ class ReducedSystem final : public System {
   bool has_anchor_ = false;
   std::vector<double> X_;  // current coefficients
   std::vector<Support> supports_;  // of the last refresh, and others that y needed since then
+  Support before_;                 // the first of them as it was before the last refresh
+  double t_start_, t_refreshed_;   // of the last restart (NaN: there was none) and the last refresh
   int iterations_ = 0;             // of the last solution for y
   double margin_ = 1.0, first_margin_ = 0.0;
   std::vector<double> f_, g_, step_, F_;

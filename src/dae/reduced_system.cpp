@@ -121,8 +121,8 @@ const ReducedSystem::Support& ReducedSystem::nearest(double t) const {
   return *std::ranges::min_element(supports_, {}, [t](const Support& s) { return std::abs(s.t - t); });
 }
 
-// x is given; x_[1] is the derivative that the integrator has in mind where it occurs; the rest comes from the nearest
-// polynomial.
+// x is given; X_[1] is the derivative that the integrator has in mind where it occurs, if it tells; the rest comes from the
+// nearest polynomial.
 void ReducedSystem::predict_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
   const auto n = static_cast<std::size_t>(n_);
   const int top = level_ + 1;
@@ -138,7 +138,7 @@ void ReducedSystem::predict_derivatives(double t, std::span<const double> x, std
       for (std::size_t j = 0; j < n; ++j) target[j] += factor * base.X[static_cast<std::size_t>(k) * n + j];
     }
   }
-  for (int j = 0; j < n_; ++j)
+  for (int j = 0; j < static_cast<int>(xp.size()); ++j)
     if (system_->structure().differentiated(j) && std::isfinite(xp[j])) X_[n + static_cast<std::size_t>(j)] = xp[j];
 }
 
@@ -158,9 +158,15 @@ Matrix ReducedSystem::scaled_part(bool derivatives) const {
   return part;
 }
 
+// Where a very short step returns to the constraints what was left of them before, its slopes are far from those of the
+// solution.
+bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
+  return solve_derivatives_from(t, x, xp) || solve_derivatives_from(t, x, {});
+}
+
 // One set of projectors serves a whole step, but the pseudo-inverse that finds y does not reach so far where steps are
 // long: a point at which it converges badly gets its own, for the rest of the step.
-bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
+bool ReducedSystem::solve_derivatives_from(double t, std::span<const double> x, std::span<const double> xp) {
   constexpr std::size_t most_supports = 16;
   predict_derivatives(t, x, xp);
   const bool found = iterate_derivatives(t, nearest(t).inverse);

@@ -158,20 +158,19 @@ Matrix ReducedSystem::scaled_part(bool derivatives) const {
   return part;
 }
 
-// Where a very short step returns to the constraints what was left of them before, its slopes are far from those of the
-// solution.
-bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
-  return solve_derivatives_from(t, x, xp) || solve_derivatives_from(t, x, {});
-}
-
 // One set of projectors serves a whole step, but the pseudo-inverse that finds y does not reach so far where steps are
-// long: a point at which it converges badly gets its own, for the rest of the step.
-bool ReducedSystem::solve_derivatives_from(double t, std::span<const double> x, std::span<const double> xp) {
+// long: a point at which it converges badly gets its own, for the rest of the step. But where very short steps take back to
+// the constraints what was left of them before, only their slopes are far from those of the solution.
+bool ReducedSystem::solve_derivatives(double t, std::span<const double> x, std::span<const double> xp) {
   constexpr std::size_t most_supports = 16;
   predict_derivatives(t, x, xp);
   const bool found = iterate_derivatives(t, nearest(t).inverse);
   if ((found && iterations_ <= 6) || supports_.size() >= most_supports) return found;
-  if (!found) predict_derivatives(t, x, xp);
+  if (!found) {
+    predict_derivatives(t, x, {});
+    if (iterate_derivatives(t, nearest(t).inverse) && iterations_ <= 6) return true;
+    predict_derivatives(t, x, xp);
+  }
   for (int round = 0; round < 3; ++round) {  // Newton's method where the simplified one fails
     if (!add_support(t)) return false;
     const bool better = iterate_derivatives(t, supports_.back().inverse);

@@ -77,7 +77,6 @@ class ReducedSystem final : public System {
 
   void forget_failed_step(double t);
   bool solve_derivatives(double t, std::span<const double> x, std::span<const double> xp);
-  bool solve_derivatives_from(double t, std::span<const double> x, std::span<const double> xp);
   bool iterate_derivatives(double t, const Matrix& inverse);
   bool add_support(double t);
   const Support& nearest(double t) const;

@@ -201,7 +201,8 @@ StepOutcome Radau::advance(double limit) {
       double next = next_size(size, true);
       if (rejected) next = std::min(next, size);
       first_ = false;
-      choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size, barred_for_ > 0);
+      if (h <= reach * size)  // what converges fast because it is short says nothing about longer steps
+        choice_.after_step(iterations_ == 1 ? 0.0 : contraction_, next / size, barred_for_ > 0);
       // keep the Jacobian while Newton converges fast, and the factors too while the step would hardly grow
       const bool fast = contraction_ < 1e-3 || structure_->constant_jacobian;
       jacobian_wanted_ = at_middle_ || !fast;

@@ -61,7 +61,7 @@ inline Simulator paused(const std::shared_ptr<CompiledModel>& model, SimulateOpt
   options.initial_step = random.power_of_ten(-6.0, 0.0);
   Simulator simulator(model, options);
   for (double t = 0.0; t < options.stop && !simulator.finished(); simulator.advance_to(t))
-    t = std::min(options.stop, t + random.power_of_ten(-3.0, 0.0));
+    t = std::min(options.stop, t + random.power_of_ten(-4.0, 0.0));
   return simulator;
 }
 

@@ -163,6 +163,45 @@ TEST(ReducedMeasures, YIsPredictedFromItsPolynomial) {
   EXPECT_NEAR(std::log2(error_after(0.02) / error_after(0.01)), 2.0, 0.3);
 }
 
+TEST(ReducedMeasures, AStepThatFailedLeavesNoTraceInY) {
+  // an integrator that was misled asks for projectors far off the solution, and comes back for a shorter step
+  const Problem p = problems::pendulum({0.6, -0.8, 0.4, 0.3, 1.0});
+  for (const bool use_structure : {true, false})
+    for (const double far : {1e1, 1e3, 1e5}) {
+      Reduction r = reduce(*p.system, p.t, p.guess, use_structure);
+      ASSERT_TRUE(r.system->refresh(p.t, r.start.x, r.start.xp));
+      std::vector<double> x(5), xp(5), F(5);
+      for (const double h : {0.2, 0.1}) {
+        for (std::size_t j = 0; j < 5; ++j) {
+          x[j] = far * (r.start.x[j] + 0.1 * static_cast<double>(j));
+          xp[j] = far * far * (r.start.xp[j] - 0.2 * static_cast<double>(j));
+        }
+        r.system->refresh(p.t + h, x, xp);
+      }
+      const LaterPoint point = later(*p.system, r, p.t, 0.03);
+      ASSERT_TRUE(r.system->refresh(p.t + 0.03, point.x, point.xp));
+      r.system->residual(p.t + 0.03, point.x, point.xp, F);
+      // rounding of terms of size 1e2, and of the series
+      for (int i = 0; i < 5; ++i) EXPECT_LT(std::abs(F[i]), 1e-11) << far << ", row " << i;
+    }
+}
+
+TEST(ReducedMeasures, SlopesOfVeryShortStepsDoNotHideY) {
+  // 1e-8 that is returned to the constraints within 1e-11 is a slope of 1e3; constraints follow from x alone
+  const Problem p = problems::pendulum({0.6, -0.8, 0.4, 0.3, 1.0});
+  for (const double slope : {1e1, 1e2, 1e3, 1e5}) {
+    Reduction r = reduce(*p.system, p.t, p.guess);
+    ASSERT_TRUE(r.system->refresh(p.t, r.start.x, r.start.xp));
+    std::vector<double> xp = r.start.xp, F(5);
+    for (std::size_t j = 0; j < 4; ++j) xp[j] += slope * (j % 2 == 0 ? 1.0 : -0.7);
+    std::vector<double> x = r.start.x, exact(5);
+    for (std::size_t j = 0; j < 5; ++j) x[j] += 1e-8 * (j % 2 == 0 ? 1.0 : -0.7);
+    r.system->residual(p.t, x, r.start.xp, exact);
+    r.system->residual(p.t, x, xp, F);
+    for (int i = r.values->d; i < 5; ++i) EXPECT_NEAR(F[i], exact[i], 1e-12) << slope << ", row " << i;  // rounding of terms of size 1e2
+  }
+}
+
 TEST(ReducedMeasures, TheUndeterminedPartOfYDoesNotWander) {
   // without a certificate the array is uniform, and its highest coefficients are not determined
   const Problem p = swinging_pendulum();

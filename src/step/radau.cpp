@@ -181,8 +181,7 @@ StepOutcome Radau::advance(double limit) {
   if (h_next_ == 0.0) h_next_ = first_step_from_slopes(t_, limit, options_.max_step, tolerances_, *structure_, x_, xp_);
   const double smallest = smallest_step(t_, limit);
   double h = std::min(h_next_, options_.max_step);
-  bool rejected = false;
-  int failures = 0;  // of Newton's method
+  bool rejected = false, failed_before = false;
   for (;;) {
     if (choice_.stages() != s_) {
       set_stages(choice_.stages());
@@ -226,8 +225,8 @@ StepOutcome Radau::advance(double limit) {
     }
     double next = 0.25 * size;
     if (result == Attempt::not_finite || result == Attempt::no_convergence) {
-      if (result == Attempt::not_finite && failures == 0) next = 0.6 * size;
-      if (++failures > 3) has_polynomial_ = false;  // the past is no guide
+      if (result == Attempt::not_finite && !failed_before) next = 0.6 * size;
+      failed_before = true;
       barred_ = size;
       barred_for_ = 10;
     }

@@ -248,17 +248,57 @@ bool ModeController::weights_admissible() const {
   return true;
 }
 
-/// Contacts whose force would have to pull open; after look(). A reset may have moved the state: it opens all of them.
-bool ModeController::release_contacts(bool all) {
+/// Contacts whose force would have to pull open; after look().
+bool ModeController::release_contacts() {
   std::vector<int>& contacts = transition.mode.contacts;
   if (contacts.empty()) return false;
   const int first = family_guards() + 2 * static_cast<int>(transition.mode.sliding.size());
   std::vector<int> kept;
   for (std::size_t c = 0; c < contacts.size(); ++c)
-    if (!all && sides_.side(first + static_cast<int>(c)) >= 0) kept.push_back(contacts[c]);
+    if (sides_.side(first + static_cast<int>(c)) >= 0) kept.push_back(contacts[c]);
   if (kept.size() == contacts.size()) return false;
   contacts = std::move(kept);
   return true;
+}
+
+/// The model has acted on a mode that stays on surfaces. Those from which a reset has taken the state are left, and contacts that it has given a
+/// speed; in another explicit mode there are none.
+void ModeController::leave_surfaces(const EventInput& input) {
+  Mode& mode = transition.mode;
+  if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
+    mode.sliding.clear();
+    mode.contacts.clear();
+    return;
+  }
+  if (!reset_) return;
+  Mode beside = mode;
+  beside.sliding.clear();
+  beside.contacts.clear();
+  System& system = hybrid_.system(beside);
+  const std::size_t family = hybrid_.variables().size();
+  const auto guards_at = [&](std::span<const double> x) {
+    std::vector<double> g(static_cast<std::size_t>(system.structure().guards));
+    system.guards(input.t, x, input.xp_before.first(family), g);
+    return g;
+  };
+  std::vector<double> x(transition.x.begin(), transition.x.begin() + static_cast<std::ptrdiff_t>(family)), nearby = x;
+  for (std::size_t j = 0; j < family; ++j) nearby[j] *= 1.0 + (j % 3 == 0 ? -4.0 : 4.0) * std::numeric_limits<double>::epsilon();
+  const std::vector<double> before = guards_at(input.x_before.first(family)), after = guards_at(x), beside_it = guards_at(nearby);
+  const auto moved = [&](int k) { return std::abs(after[k]) > 4.0 * std::abs(before[k]) + 4.0 * std::abs(after[k] - beside_it[k]); };
+  const std::vector<int> sliding = mode.sliding;
+  for (const int k : sliding) {
+    if (!moved(k)) continue;
+    const int side = after[k] > 0.0 ? +1 : -1;
+    std::erase(mode.sliding, k);
+    hybrid_.set_side(mode, k, side);
+    note_firing(k, side);
+  }
+  std::erase_if(mode.contacts, [&](int k) {
+    if (moved(k)) return true;
+    const double speed_before = GuardSides::speed(system, consistency_, input.t, input.x_before.first(family), k),
+                 speed_after = GuardSides::speed(system, consistency_, input.t, x, k);
+    return std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before);
+  });
 }
 
 bool ModeController::rest_on(int guard, double t, std::span<const double> x_before) {
@@ -362,7 +402,7 @@ bool ModeController::settle(const EventInput& input) {
       return true;
     };
     if (reset) slope_error.clear();  // the state is another one, and exact
-    if (reset && !transition.mode.contacts.empty()) release_contacts(true);
+    if (acted && transition.mode.on_surfaces()) leave_surfaces(input);
     copy(transition.x, x_before_values_);
     const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
@@ -372,7 +412,7 @@ bool ModeController::settle(const EventInput& input) {
       system_ = &hybrid_.system(transition.mode);
     }
     // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
-    if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[seen - 1], transition.mode)) {
+    if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[seen - 1].mode, transition.mode)) {
       if (!find_values_of_system(t, cause)) {
         // a combination of switches without a solution, on the way to one that has one
         transition.x = before;
@@ -386,16 +426,17 @@ bool ModeController::settle(const EventInput& input) {
     if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return settled();
     bool returned = false;
     std::size_t last = seen;  // one behind the last that is the same
-    while (last > 0 && !same(seen_[last - 1], transition.mode)) --last;
+    while (last > 0 && !(same(seen_[last - 1].mode, transition.mode) && (last > seen_before_action || same(seen_[last - 1].x, before)))) --last;
     const bool repeated = last > 0, actions_repeat = repeated && last <= seen_before_action;
     if (seen == seen_.size()) seen_.emplace_back();
-    copy(transition.mode, seen_[seen++]);
+    copy(transition.mode, seen_[seen].mode);
+    copy(before, seen_[seen++].x);
     bool changed = adjust_sides(t) || transition.unfinished;
-    changed = release_contacts(false) || changed;
+    changed = release_contacts() || changed;
     if (!changed && admissible) return settled();
     // after a reset, sides lead back to sides that have been tried: there the edges of conditions have been seen
     for (std::size_t k = seen_before_action; reset && !acted && k < seen && !returned; ++k)
-      if ((returned = same_but_conditions(seen_[k], transition.mode))) copy(seen_[k], transition.mode);
+      if ((returned = same_but_conditions(seen_[k].mode, transition.mode))) copy(seen_[k].mode, transition.mode);
     const bool cycle = repeated || returned || (round == 0 && !reset && pushed_back());
     if (actions_repeat && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
@@ -405,11 +446,13 @@ bool ModeController::settle(const EventInput& input) {
     }
     if (cycle || (!changed && !admissible)) {
       transition.x = before;
-      if (regimes_chosen++ > 3) return false;
+      if (regimes_chosen++ > 3)
+        return fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no regime goes on: each of those that were chosen leads to another one", t),
+                    guard_names(fired_));
       const Mode tried = transition.mode;
       // one switch that takes over from another need not slide on the way
       if (!reset && transition.mode.sliding.empty() && select_regular_sides(t, cause, few_flips)) {
-        seen = 0;
+        seen = seen_before_action = 0;
         continue;
       }
       if (!choose_regime(input)) {
@@ -423,7 +466,7 @@ bool ModeController::settle(const EventInput& input) {
         }
       }
       if (transition.terminate) return true;
-      seen = 0;
+      seen = seen_before_action = 0;
       continue;
     }
     same_point = reset || same(transition.x, before);

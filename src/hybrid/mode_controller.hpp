@@ -113,7 +113,8 @@ class ModeController {
   bool adjust_sides(double t);
   bool sides_by_value(double t);
   bool weights_admissible() const;
-  bool release_contacts(bool all);
+  bool release_contacts();
+  void leave_surfaces(const EventInput& input);
   bool select_sides(double t, Cause cause);
   bool select_regular_sides(double t, Cause cause, int most_flips);
   bool search_sides(double t, Cause cause, int most_flips, bool regular_only);
@@ -183,7 +184,11 @@ class ModeController {
   Failure failure_;
   bool view_current_ = false;
   std::vector<double> x_before_values_;
-  std::vector<Mode> seen_;  // at this instant, before sides were adjusted; kept for its memory
+  struct Seen {
+    Mode mode;
+    std::vector<double> x;
+  };
+  std::vector<Seen> seen_;  // at this instant, before sides were adjusted; kept for its memory
   const Mode* begun_ = nullptr;  // the mode in which the instant began, with dormant guards as they lay then
   Mode refreshed_;               // room for it
   Mode flipped_;                 // workspace

@@ -415,7 +415,8 @@ bool Simulator::Impl::denies_start() {
   const double length = std::abs(stepper->t() - t);
   if (std::abs(located.t_after - t) > 128.0 * eps * std::max(std::abs(stepper->t()), std::abs(t)) || 0.25 * length < unresolved_interval())
     return false;
-  if (std::none_of(located.guards.begin(), located.guards.end(), [&](int k) { return watch[k].known_root > 0; })) return false;
+  const auto rests = [&](int k) { return static_cast<std::size_t>(k) < bands.size() && bands[static_cast<std::size_t>(k)].width > 0.0; };
+  if (std::none_of(located.guards.begin(), located.guards.end(), [&](int k) { return watch[k].known_root > 0 && !rests(k); })) return false;
   in_rest = false;
   shortened = 0.25 * length;
   start_stepper(shortened);

@@ -145,7 +145,7 @@ double Simulator::Impl::at_least_some_units_before(double t_after, double t_befo
   return std::abs(t_after - t_before) < width ? t_after - direction * width : t_before;
 }
 
-void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_step) {
+void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_guard, bool own_step) {
   const auto count = static_cast<std::size_t>(system->structure().guards);
   t_before = at_least_some_units_before(t_after, t_before);
   std::vector<double>& noise = controller.bracket_noise;
@@ -174,6 +174,8 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool own_
     system->guards(t_after, x_then, xp_then, g_then);
     for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
   }
+  for (std::size_t k = 0; k < count; ++k)  // others may not have left their last event yet
+    if (watch[k].known_root > 0 && !(by_guard && contains(located.guards, static_cast<int>(k)))) noise[k] = std::max(noise[k], watch[k].noise);
   resize(noise, hybrid->guards().size());  // the weights of a sliding mode end with it
   for (std::size_t k = 0; k < bands.size(); ++k) noise[k] = std::max(noise[k], bands[k].width);
 }
@@ -220,7 +222,7 @@ void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   if (by_guard != by_time && !approached && repeat_event(by_time, step_size)) return;
   const bool explicit_ode = system->structure().explicit_ode;
   if (explicit_ode) find_slopes();
-  measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard && (approached || when == stepper->t()));
+  measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard, by_guard && (approached || when == stepper->t()));
   if (!explicit_ode) {
     polish(t, x, xp);
     find_slopes();
@@ -273,6 +275,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
       return;
     }
     t += direction * step;
+    if (reached(t, options.stop)) t = options.stop;  // its last bits do not matter to the state
     for (std::size_t j = 0; j < x.size(); ++j) x[j] += direction * step * xp[j];
     result.t_end_ = t;
   }
@@ -294,6 +297,8 @@ bool Simulator::Impl::repeat_event(bool by_time, double step_size) {
     guard_slopes[k] = slope_of(one, xp);
     const double noise = std::abs(guard_slopes[k] * width);
     controller.bracket_noise[k] = std::isfinite(noise) ? 4.0 * noise : 0.0;
+    if (watch[k].known_root > 0 && (by_time || one.guard != guard))
+      controller.bracket_noise[k] = std::max(controller.bracket_noise[k], watch[k].noise);
   }
   if (!by_time) {
     const auto k = static_cast<std::size_t>(guard);

@@ -184,7 +184,7 @@ struct Simulator::Impl {
   double at_least_some_units_before(double t_after, double t_before) const;
   /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
   /// of time), in the old mode, is noise. `own_step`: the event was reached by a step of its own.
-  void measure_bracket(double t_before, double t_after, bool own_step);
+  void measure_bracket(double t_before, double t_after, bool by_guard, bool own_step);
   /// Slopes of all guards at the present point, in guard_slopes.
   void find_slopes();
   /// Where the equations deny that the guards of the event cross: stiff ones turn errors of the state, which are within the tolerance, into

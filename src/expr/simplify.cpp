@@ -11,6 +11,21 @@
 
 namespace saltus {
 
+namespace {
+
+bool chooses_zero(const Graph& g, NodeId id) {
+  const auto is_zero = [&g](NodeId branch) { return g.is_constant(branch) && g.constant_value(branch) == 0.0; };
+  return g.node(id).op == Op::select && (is_zero(g.node(id).b) || is_zero(g.node(id).c));
+}
+
+// sqrt(max(x, 0)) is `if x > 0 then sqrt(x) else 0`: otherwise its derivative would be 0 times infinity in the second branch.
+NodeId root_of_choice(Graph& g, Op op, NodeId choice, NodeId exponent) {
+  const Node n = g.node(choice);
+  return g.make(Op::select, n.a, g.make(op, n.b, exponent), g.make(op, n.c, exponent));
+}
+
+}  // namespace
+
 NodeId Graph::make(Op op, NodeId a, NodeId b, NodeId c) {
   const int count = operand_count(op);
   bool fold = count > 0 && is_constant(a);
@@ -38,6 +53,8 @@ NodeId Graph::simplify(Op op, NodeId a, NodeId b, NodeId c) {
     case Op::logical_or:
     case Op::logical_not:
     case Op::select: return simplify_logic(op, a, b, c);
+    case Op::sqrt:
+      return chooses_zero(*this, a) ? root_of_choice(*this, op, a, no_node) : intern({op, a});
     default: return intern({op, a, b, c});
   }
 }
@@ -99,6 +116,7 @@ NodeId Graph::simplify_arithmetic(Op op, NodeId a, NodeId b) {
       }
       return power;
     }
+    if (e > 0.0 && chooses_zero(*this, a)) return root_of_choice(*this, Op::pow, a, b);
   }
   return intern({Op::pow, a, b});
 }

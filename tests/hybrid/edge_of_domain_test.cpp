@@ -79,6 +79,20 @@ TEST(EdgeOfDomain, WithoutASwitchTheRunEndsThere) {
   for (double t = 0.0; t <= run.t_end(); t += 0.01) EXPECT_TRUE(std::isfinite(run.at(t, "x"))) << t;
 }
 
+TEST(EdgeOfDomain, ATankEmptiesThroughARootThatEndsAtZero) {
+  for (const Method method : {Method::automatic, Method::dopri5, Method::dop853, Method::rodas4, Method::rodas5p, Method::radau5, Method::radau, Method::bdf}) {
+    Model m("tank");  // h = (1 - t)^2, and empty from t = 1 on; the level of the other one goes from below zero to 1/4
+    const Expr h = m.variable("h", 1.0), k = m.variable("k", -0.5);
+    m.equation(der(h) == -2.0 * sqrt(max(h, 0.0)));
+    m.equation(der(k) == 1.0 - 2.0 * pow(max(k, 0.0), 0.5));
+    const Trajectory run = simulate(m, {.stop = 12.0, .rtol = 1e-6, .atol = 1e-6, .method = method});
+    ASSERT_TRUE(run.status().ok()) << to_string(method) << ": " << run.status().message;
+    EXPECT_NEAR(run.at(0.5, "h"), 0.25, 1e-4) << to_string(method);
+    EXPECT_NEAR(run.at(12.0, "h"), 0.0, 1e-4) << to_string(method);
+    EXPECT_NEAR(run.at(12.0, "k"), 0.25, 1e-4) << to_string(method);
+  }
+}
+
 TEST(EdgeOfDomain, VariablesThatFollowFromOthersEndTheRunWhereTheyHaveNoValue) {
   for (const Method method : {Method::automatic, Method::radau, Method::taylor}) {
     Model m("root");

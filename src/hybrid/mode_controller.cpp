@@ -248,6 +248,28 @@ bool ModeController::weights_admissible() const {
   return true;
 }
 
+/// The mode may be one that cannot be evaluated beyond a surface on which the state lies up to errors, of which the sign is the wrong one. Gives
+/// them the other sign, for linear guards, and a small part of their size at least: at the edge itself derivatives may be infinite. Returns whether
+/// there are such; after look() in the mode before.
+bool ModeController::move_across_surfaces() {
+  constexpr double small_part = 1e-5;
+  bool any = false;
+  for (const LinearGuard& guard : system_->linear_guards()) {
+    const int k = guard.guard;
+    if (k >= family_guards() || k >= sides_.count() || sides_.multiplicity(k) == 0) continue;
+    const double value = sides_.value(k);
+    const int side = hybrid_.side(transition.mode, k);
+    if (!(side * value < 0.0)) continue;
+    const double change = side * std::max(std::abs(value), small_part * sides_.noise(k)) - value;
+    double square = 0.0;
+    for (const double c : guard.coefficients) square += c * c;
+    for (std::size_t i = 0; i < guard.variables.size(); ++i)
+      transition.x[static_cast<std::size_t>(guard.variables[i])] += change * guard.coefficients[i] / square;
+    any = any || square > 0.0;
+  }
+  return any;
+}
+
 /// Contacts whose force would have to pull open; after look().
 bool ModeController::release_contacts() {
   std::vector<int>& contacts = transition.mode.contacts;
@@ -413,7 +435,7 @@ bool ModeController::settle(const EventInput& input) {
     }
     // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
     if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[seen - 1].mode, transition.mode)) {
-      if (!find_values_of_system(t, cause)) {
+      if (!find_values_of_system(t, cause) && !(failure_.code == StatusCode::not_finite && move_across_surfaces() && find_values_of_system(t, cause))) {
         // a combination of switches without a solution, on the way to one that has one
         transition.x = before;
         if (!select_sides(t, cause)) return false;

@@ -113,6 +113,7 @@ class ModeController {
   bool adjust_sides(double t);
   bool sides_by_value(double t);
   bool weights_admissible() const;
+  bool move_across_surfaces();
   bool release_contacts();
   void leave_surfaces(const EventInput& input);
   bool select_sides(double t, Cause cause);

@@ -4,6 +4,7 @@
 
 #include <saltus/dae/hybrid_system.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -59,6 +60,8 @@ bool same(const std::vector<Value>& a, const std::vector<Value>& b) {
     if (a[k] != b[k]) return false;
   return true;
 }
+
+inline bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 /// Whether two modes differ at most in the truth of their conditions, which counts at the next edge only.
 inline bool same_but_conditions(const Mode& a, const Mode& b) {

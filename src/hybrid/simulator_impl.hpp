@@ -1,4 +1,5 @@
-// The state of a run and what is done with it: the loop is in simulator.cpp, events are in simulator_events.cpp, how it ends in simulator_end.cpp.
+// The state of a run and what is done with it: the loop is in simulator.cpp, events are in simulator_events.cpp, their record in
+// simulator_record.cpp, how it ends in simulator_end.cpp.
 #pragma once
 
 #include <saltus/event/event_locator.hpp>

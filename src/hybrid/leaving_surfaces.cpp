@@ -1,0 +1,120 @@
+// The part of the mode controller that brings the state onto surfaces and off them: contacts, and what resets do to them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hybrid/mode_controller.hpp"
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+/// The mode may be one that cannot be evaluated beyond a surface on which the state lies up to errors, of which the sign is the wrong one. Gives
+/// them the other sign, for linear guards, and a small part of their size at least: at the edge itself derivatives may be infinite. Returns whether
+/// there are such; after look() in the mode before.
+bool ModeController::move_across_surfaces() {
+  constexpr double small_part = 1e-5;
+  bool any = false;
+  for (const LinearGuard& guard : system_->linear_guards()) {
+    const int k = guard.guard;
+    if (k >= family_guards() || k >= sides_.count() || sides_.multiplicity(k) == 0) continue;
+    const double value = sides_.value(k);
+    const int side = hybrid_.side(transition.mode, k);
+    if (!(side * value < 0.0)) continue;
+    const double change = side * std::max(std::abs(value), small_part * sides_.noise(k)) - value;
+    double square = 0.0;
+    for (const double c : guard.coefficients) square += c * c;
+    for (std::size_t i = 0; i < guard.variables.size(); ++i)
+      transition.x[static_cast<std::size_t>(guard.variables[i])] += change * guard.coefficients[i] / square;
+    any = any || square > 0.0;
+  }
+  return any;
+}
+
+/// Contacts whose force would have to pull open; after look().
+bool ModeController::release_contacts() {
+  std::vector<int>& contacts = transition.mode.contacts;
+  if (contacts.empty()) return false;
+  const int first = family_guards() + 2 * static_cast<int>(transition.mode.sliding.size());
+  std::vector<int> kept;
+  for (std::size_t c = 0; c < contacts.size(); ++c)
+    if (sides_.side(first + static_cast<int>(c)) >= 0) kept.push_back(contacts[c]);
+  if (kept.size() == contacts.size()) return false;
+  contacts = std::move(kept);
+  return true;
+}
+
+/// The model has acted on a mode that stays on surfaces. Those from which a reset has taken the state are left, and contacts that it has given a
+/// speed; in another explicit mode there are none.
+void ModeController::leave_surfaces(const EventInput& input) {
+  Mode& mode = transition.mode;
+  if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
+    mode.sliding.clear();
+    mode.contacts.clear();
+    return;
+  }
+  if (!reset_) return;
+  Mode beside = mode;
+  beside.sliding.clear();
+  beside.contacts.clear();
+  System& system = hybrid_.system(beside);
+  const std::size_t family = hybrid_.variables().size();
+  const auto guards_at = [&](std::span<const double> x) {
+    std::vector<double> g(static_cast<std::size_t>(system.structure().guards));
+    system.guards(input.t, x, input.xp_before.first(family), g);
+    return g;
+  };
+  std::vector<double> x(transition.x.begin(), transition.x.begin() + static_cast<std::ptrdiff_t>(family)), nearby = x;
+  for (std::size_t j = 0; j < family; ++j) nearby[j] *= 1.0 + (j % 3 == 0 ? -4.0 : 4.0) * std::numeric_limits<double>::epsilon();
+  const std::vector<double> before = guards_at(input.x_before.first(family)), after = guards_at(x), beside_it = guards_at(nearby);
+  const auto moved = [&](int k) { return std::abs(after[k]) > 4.0 * std::abs(before[k]) + 4.0 * std::abs(after[k] - beside_it[k]); };
+  const std::vector<int> sliding = mode.sliding;
+  for (const int k : sliding) {
+    if (!moved(k)) continue;
+    const int side = after[k] > 0.0 ? +1 : -1;
+    std::erase(mode.sliding, k);
+    hybrid_.set_side(mode, k, side);
+    note_firing(k, side);
+  }
+  std::erase_if(mode.contacts, [&](int k) {
+    if (moved(k)) return true;
+    const double speed_before = GuardSides::speed(system, consistency_, input.t, input.x_before.first(family), k),
+                 speed_after = GuardSides::speed(system, consistency_, input.t, x, k);
+    return std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before);
+  });
+}
+
+bool ModeController::rest_on(int guard, double t, std::span<const double> x_before) {
+  led_here_ = nullptr;
+  const Mode mode = transition.mode;
+  const std::vector<double> x = transition.x, derivatives = xp;
+  // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
+  // lead, and what they conserve is conserved.
+  const double before = GuardSides::speed(*system_, consistency_, t, x_before, guard),
+               after = GuardSides::speed(*system_, consistency_, t, x, guard);
+  if (before * after < 0.0)
+    for (std::size_t j = 0; j < x.size(); ++j)
+      transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));
+  std::vector<int>& contacts = transition.mode.contacts;
+  contacts.insert(std::upper_bound(contacts.begin(), contacts.end(), guard), guard);
+  bool holds = hybrid_.can_stay_on_surfaces(transition.mode);
+  if (holds) {
+    System& system = hybrid_.system(transition.mode);
+    system.project(t, transition.x);
+    holds = find_values(t, Cause::mode_change);
+    if (holds) {
+      look(t);
+      for (int k = family_guards(); k < system.structure().guards; ++k) holds = holds && sides_.side(k) > 0;
+    }
+  }
+  if (holds) return true;
+  failure_ = {};
+  transition.mode = mode;
+  transition.x = x;
+  xp = derivatives;
+  system_ = &hybrid_.system(mode);
+  view_current_ = false;
+  return false;
+}
+
+}  // namespace saltus

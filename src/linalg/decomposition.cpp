@@ -1,79 +1,15 @@
-// Thin wrappers over Eigen: divide-and-conquer bidiagonal SVD (it falls back to one-sided Jacobi for small blocks) and
-// Householder QR with column pivoting.
-#include <saltus/base/error.hpp>
+// Thin wrappers over Eigen's Householder QR with column pivoting, and what follows from decompositions.
 #include <saltus/linalg/decomposition.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 #include "linalg/eigen_map.hpp"
-
-// Eigen's divide and conquer asserts, instead of failing, on some matrices whose entries span hundreds of orders of magnitude.
-#include <stdexcept>
-#undef eigen_assert
-#define eigen_assert(condition)                                 \
-  do {                                                          \
-    if (!(condition)) throw std::logic_error("Eigen: " #condition); \
-  } while (false)
+#include "linalg/require_finite.hpp"
 
 #include <Eigen/QR>
-#include <Eigen/SVD>
 
 namespace saltus {
-namespace {
-
-Matrix copy(const Eigen::MatrixXd& a) {
-  Matrix b(static_cast<int>(a.rows()), static_cast<int>(a.cols()));
-  if (!b.empty()) map(b) = a;
-  return b;
-}
-
-void require_finite(const Matrix& a) {
-  for (int j = 0; j < a.columns(); ++j)
-    if (!std::ranges::all_of(a.column(j), [](double v) { return std::isfinite(v); }))
-      throw UsageError("decomposition: the matrix has entries that are not finite; check the values before calling");
-}
-
-}  // namespace
-
-Svd svd(const Matrix& a, SvdForm form) {
-  const int small = std::min(a.rows(), a.columns());
-  const bool full = form == SvdForm::full;
-  if (small == 0)
-    return {full ? Matrix::identity(a.rows()) : Matrix(a.rows(), 0),
-            {},
-            full ? Matrix::identity(a.columns()) : Matrix(a.columns(), 0)};
-  require_finite(a);
-  const unsigned options = full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV;
-  const auto parts = [](const auto& result) {
-    const auto& s = result.singularValues();
-    return Svd{copy(result.matrixU()), {s.data(), s.data() + s.size()}, copy(result.matrixV())};
-  };
-  try {
-    const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a), options);
-    if (result.matrixU().allFinite() && result.matrixV().allFinite() && result.singularValues().allFinite()) return parts(result);
-  } catch (const std::logic_error&) {
-  }
-  return parts(Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::FullPivHouseholderQRPreconditioner>(
-      map(a), Eigen::ComputeFullU | Eigen::ComputeFullV));
-}
-
-std::vector<double> singular_values(const Matrix& a) {
-  if (a.empty()) return {};
-  require_finite(a);
-  try {
-    const Eigen::BDCSVD<Eigen::MatrixXd> result(map(a));
-    const auto& s = result.singularValues();
-    if (s.allFinite()) return {s.data(), s.data() + s.size()};
-  } catch (const std::logic_error&) {
-  }
-  return svd(a).s;
-}
-
-double norm2(const Matrix& a) {
-  const auto s = singular_values(a);
-  return s.empty() ? 0.0 : s.front();
-}
 
 PivotedQr pivoted_qr(const Matrix& a) {
   PivotedQr result;

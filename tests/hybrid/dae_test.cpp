@@ -101,6 +101,40 @@ TEST(Dae, ADiscreteVariableMayChangeTheIndex) {
   EXPECT_NEAR(run.final()[1], 4.0, 1e-9);
 }
 
+// The analysis is one of matrices with many equal singular values, whose places depend on the order of the variables.
+TEST(Dae, APendulumAmongOtherVariablesInAnyOrder) {
+  std::vector<double> alone;
+  for (int others = 0; others < 9; ++others)
+    for (int place = 0; place <= others; ++place) {
+      SCOPED_TRACE(std::to_string(place) + " of " + std::to_string(others) + " come before the pendulum");
+      Model m("order");
+      for (int k = 0; k <= others; ++k) {
+        if (k == place) {
+          const Expr x = m.variable("x", 1.0), y = m.variable("y", 0.0), u = m.variable("u", 0.0), v = m.variable("v", 0.0),
+                     force = m.variable("force", 0.0);
+          m.equation(der(x) == u);
+          m.equation(der(y) == v);
+          m.equation(der(u) == -force * x - 0.3 * u);
+          m.equation(der(v) == -force * y - 1.0 - 0.3 * v);
+          m.equation(x * x + y * y == 1.0);
+        } else {
+          const Expr z = m.variable("z" + std::to_string(k), 0.1 * (k < place ? k + 1 : k));
+          m.equation(der(z) == 1.0);
+        }
+      }
+      const Trajectory run = simulate(m, to(0.5, 1e-6));
+      ASSERT_TRUE(run.status().ok()) << run.status().message;
+      std::vector<double> pendulum;
+      for (const char* name : {"x", "y", "u", "v", "force"}) pendulum.push_back(run.final()[run.index(name)]);
+      if (others == 0) alone = pendulum;
+      for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(pendulum[i], alone[i], 1e-5) << i;  // ten tolerances
+      for (int k = 0; k <= others; ++k) {
+        if (k == place) continue;
+        EXPECT_NEAR(run.final()[run.index("z" + std::to_string(k))], 0.1 * (k < place ? k + 1 : k) + 0.5, 1e-8);
+      }
+    }
+}
+
 // A pendulum whose rope is a constraint until it goes slack: dimension and index change. Here only the free flight after a cut.
 TEST(Dae, ACutRopeTurnsAPendulumIntoFreeFlight) {
   Model m("cut");

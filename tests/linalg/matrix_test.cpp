@@ -49,20 +49,6 @@ TEST(Norm, NeitherOverflowsNorUnderflows) {
   EXPECT_TRUE(std::isnan(norm(std::vector{1.0, std::nan("")})));
 }
 
-TEST(Svd, ReconstructsTheMatrix) {
-  for (const auto& [m, n] : {std::pair{5, 3}, {3, 5}, {40, 40}}) {
-    const Matrix a = random_matrix(m, n, 7);
-    const Svd d = svd(a);
-    Matrix s(m, n);
-    for (std::size_t k = 0; k < d.s.size(); ++k) s(static_cast<int>(k), static_cast<int>(k)) = d.s[k];
-    // backward stable: the error is a small multiple of the dimension times eps times the norm
-    EXPECT_LE(max_norm(d.U * s * transpose(d.V) - a), 10 * std::max(m, n) * eps * d.s[0]);
-    EXPECT_LE(max_norm(transpose_times(d.U, d.U) - Matrix::identity(m)), 10 * m * eps);
-  }
-  EXPECT_EQ(svd(Matrix(2, 0)).U, Matrix::identity(2));
-  EXPECT_THROW(svd(Matrix(2, 2, std::nan(""))), UsageError);
-}
-
 TEST(PivotedQr, ReconstructsThePermutedMatrix) {
   const Matrix a = random_matrix(6, 4, 9);
   const PivotedQr qr = pivoted_qr(a);

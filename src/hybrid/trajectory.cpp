@@ -96,18 +96,32 @@ std::vector<double> Trajectory::values_in(const Segment& segment, const Step& st
   return values;
 }
 
+const std::vector<double>* Trajectory::at_event(double t, bool right) const {
+  const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
+  const std::vector<Event>& all = events();
+  const auto [first, last] = std::ranges::equal_range(all, t * direction, {}, [&](const Event& e) { return e.t * direction; });
+  if (first == last) return nullptr;
+  return right ? &std::prev(last)->after : &first->before;
+}
+
 std::vector<double> Trajectory::limit(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   if (!((t - t_start_) * direction >= 0.0 && (t_end_ - t) * direction >= 0.0))
     throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
+  const bool ended = final_values_.size() == variables().size();  // no more steps will come
+  if (right && t == t_end_ && ended) return final_values_;
   auto end = segments_.end();
-  if (end != segments_.begin() && std::prev(end)->steps.empty()) --end;  // a run that failed right after an event
-  if (end == segments_.begin()) {  // no steps were made, or none were kept
-    if (t == t_end_ && (right || t_end_ != t_start_)) return final_values_;
+  const bool ends_with_event = end != segments_.begin() && std::prev(end)->steps.empty();  // so far, or the run failed right after it
+  if (ends_with_event) --end;
+  if (end == segments_.begin() || (ends_with_event && right && t == t_end_)) {  // no steps were made or kept, or none yet
+    const std::vector<double>* values = at_event(t, right);
+    if (values && !values->empty()) return *values;
     if (t == t_start_) return initial_values_;
-    throw UsageError(fmt::format("the run kept no steps (keep_steps = false), so that only its ends at {} and {} are known, not t = {}",
-                                 t_start_, t_end_, t));
+    if (!values && t == t_end_ && ended) return final_values_;
   }
+  if (end == segments_.begin())
+    throw UsageError(fmt::format("the run kept no steps (keep_steps = false), so that only its ends at {} and {} and the values at its events are "
+                                 "known, if those were kept, not {}t = {}", t_start_, t_end_, right ? "" : "what held before ", t));
   // the last segment that begins at or before t (right limit), or strictly before it (left limit)
   const auto begins_later = [&](double value, const Segment& s) {
     const double d = (s.steps.front().polynomial.t0 - value) * direction;
@@ -151,7 +165,7 @@ Trajectory::Samples Trajectory::sample(int intervals) const {
       ++event;
     }
     s.t.push_back(t);
-    s.values.push_back(k == intervals ? final() : at(t));
+    s.values.push_back(at(t));
   }
   return s;
 }

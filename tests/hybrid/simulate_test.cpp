@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <saltus/saltus.hpp>
 
@@ -370,7 +371,62 @@ TEST(Simulate, WithoutStepsOnlyTheEndsAreKnown) {
   EXPECT_NEAR(run.at(1.0)[0], std::exp(-1.0), 1e-8);
   EXPECT_NEAR(run.before(1.0)[0], std::exp(-1.0), 1e-8);
   EXPECT_THROW(run.at(0.5), UsageError);
+  EXPECT_THROW(run.before(0.5), UsageError);
   EXPECT_THROW(run.sample(10), UsageError);
+}
+
+/// x = time until t = 1 when k becomes 5 and x is set to -2.
+Model step_at_one(bool ends) {
+  Model m("last");
+  const Expr x = m.variable("x", 0.0), k = m.discrete("k", 0.0);
+  m.equation(der(x) == 1.0);
+  if (ends)
+    m.when(m.time() >= 1.0).assign(k, 5.0).reset(x, -2.0).terminate("enough");
+  else
+    m.when(m.time() >= 1.0).assign(k, 5.0).reset(x, -2.0);
+  return m;
+}
+
+TEST(Simulate, TheEndHasTwoSidesIfThereIsAnEvent) {
+  for (const bool keep_steps : {true, false})
+    for (const bool keep_values : {true, false})
+      for (const bool ends : {false, true}) {
+        SCOPED_TRACE(fmt::format("steps {}, values {}, terminate {}", keep_steps, keep_values, ends));
+        const Trajectory run = simulate(step_at_one(ends), {.stop = ends ? 2.0 : 1.0, .keep_steps = keep_steps, .keep_event_values = keep_values});
+        ASSERT_TRUE(run.status().ok()) << run.status().message;
+        ASSERT_EQ(run.t_end(), 1.0);
+        EXPECT_EQ(run.final(), (std::vector{-2.0, 5.0}));
+        EXPECT_EQ(run.at(1.0), run.final());
+        EXPECT_EQ(run.at(1.0, "k"), 5.0);
+        if (keep_steps || keep_values) {
+          EXPECT_NEAR(run.before(1.0)[0], 1.0, 1e-15);
+          EXPECT_EQ(run.before(1.0)[1], 0.0);
+        } else {
+          EXPECT_THROW(run.before(1.0), UsageError);
+        }
+        if (keep_steps) {
+          const auto samples = run.sample(2);
+          EXPECT_EQ(samples.t, (std::vector{0.0, 0.5, 1.0, 1.0}));
+          EXPECT_NEAR(samples.values[2][0], 1.0, 1e-15);
+          EXPECT_EQ(samples.values[3], run.final());
+        }
+      }
+}
+
+TEST(Simulate, TheEndSoFarHasTwoSidesIfThereIsAnEvent) {
+  for (const bool keep_steps : {true, false}) {
+    SCOPED_TRACE(keep_steps);
+    Simulator s(std::make_shared<CompiledModel>(step_at_one(false)), {.stop = 2.0, .keep_steps = keep_steps});
+    while (s.trajectory().events().empty()) ASSERT_TRUE(s.step());
+    EXPECT_EQ(s.trajectory().t_end(), 1.0);
+    EXPECT_EQ(s.trajectory().at(1.0), (std::vector{-2.0, 5.0}));
+    EXPECT_EQ(s.trajectory().before(1.0)[1], 0.0);
+    s.run();
+    EXPECT_EQ(s.trajectory().at(1.0), (std::vector{-2.0, 5.0}));
+    EXPECT_EQ(s.trajectory().before(1.0)[1], 0.0);
+    EXPECT_NEAR(s.trajectory().at(2.0)[0], -1.0, 1e-15);
+    EXPECT_NEAR(s.trajectory().before(2.0)[0], -1.0, 1e-15);
+  }
 }
 
 TEST(Simulate, SamplesBothSidesOfEventsWhoseValuesWereNotKept) {

@@ -135,6 +135,8 @@ class Trajectory {
   friend class Simulator;
   std::vector<double> values_in(const Segment& segment, const Step& step, double t) const;
   std::vector<double> limit(double t, bool right) const;
+  /// What the events at t leave behind, or found; empty if values were not kept, none if there are no events.
+  const std::vector<double>* at_event(double t, bool right) const;
 
   std::shared_ptr<HybridSystem> system_;
   double t_start_, t_end_;

@@ -143,9 +143,11 @@ BoolExpr Model::sample(double start, double interval) {
   data_->discretes.back().hidden = true;
   // counting avoids the drift of adding the interval again and again
   const BoolExpr due = time() >= start + count * interval;
-  // a run that starts late begins with the next sample that is due, without making up for those before
-  const Expr passed = no_event(floor((time() - start) / interval + 1e-9));
-  when(due).assign(count, no_event(max(count, passed)) + 1.0).assign(pulse, 1.0);
+  // a run that starts late begins with the sample of that time, if there is one, without making up for those before
+  const Expr number = no_event(max(count, floor((time() - start) / interval + 1e-9)));
+  const Expr late = time() - (start + number * interval);
+  const BoolExpr now = no_event(late <= 1e-9 * interval + 1e-12 * abs(time()));
+  when(due).assign(pulse, if_else(now, Expr(1.0), Expr(0.0))).assign(count, number + 1.0);
   data_->clauses.back().name = "";
   data_->clauses.back().at_start = true;
   data_->guard_names.emplace_back(due.expr(), name);

@@ -172,6 +172,33 @@ TEST(DiscreteModel, ClocksTickAsAListOfTimesDoes) {
   }
 }
 
+/// The times at which a clock ticks.
+std::vector<double> ticks(double offset, double interval, double start, double stop) {
+  Model m("clock");
+  const Expr x = m.variable("x", 0.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(m.sample(offset, interval)).assign(n, m.pre(n) + 1.0).record();
+  const Trajectory run = simulate(m, {.start = start, .stop = stop});
+  EXPECT_TRUE(run.status().ok()) << run.status().message;
+  std::vector<double> times;
+  for (const Event& e : run.events()) times.push_back(e.t);
+  EXPECT_EQ(run.final()[1], static_cast<double>(times.size()));  // no events but these
+  return times;
+}
+
+TEST(DiscreteModel, AClockTicksAtItsTimesWhereverTheRunStarts) {
+  EXPECT_EQ(ticks(0.0, 0.5, 0.25, 2.25), (std::vector{0.5, 1.0, 1.5, 2.0}));
+  EXPECT_EQ(ticks(0.0, 0.5, 0.5, 2.0), (std::vector{0.5, 1.0, 1.5, 2.0}));
+  EXPECT_EQ(ticks(0.0, 0.5, 0.0, 1.25), (std::vector{0.0, 0.5, 1.0}));
+  EXPECT_EQ(ticks(0.0, 0.5, -0.75, 0.75), (std::vector{0.0, 0.5}));
+  EXPECT_EQ(ticks(-2.0, 0.5, -1.1, 0.75), (std::vector{-1.0, -0.5, 0.0, 0.5}));
+  EXPECT_EQ(ticks(-2.0, 0.5, 1.0, 2.0), (std::vector{1.0, 1.5, 2.0}));
+  EXPECT_EQ(ticks(5.0, 0.5, 0.0, 4.9), (std::vector<double>{}));
+  EXPECT_EQ(ticks(1000.25, 0.5, 2000.5, 2002.0), (std::vector{2000.75, 2001.25, 2001.75}));
+  EXPECT_EQ(ticks(0.0, 0.1, 0.1 * 3.0, 0.45), (std::vector{0.1 * 3.0, 0.4}));  // rounding errors decide nothing
+  EXPECT_EQ(ticks(0.0, 0.1, 0.3, 0.45), (std::vector{0.3, 0.4}));
+}
+
 TEST(DiscreteModel, OutputsThatMoveWithTimeAreStillFollowedBySteps) {
   Model m("root");
   const Expr y = m.variable("y");

@@ -133,24 +133,37 @@ When Model::when(const BoolExpr& condition, const SourceLocation& where) {
 BoolExpr Model::sample(double start, double interval) {
   if (!std::isfinite(start) || !(interval > 0.0) || !std::isfinite(interval))
     throw ModelError("sample: the start must be finite and the interval a positive number");
-  // two hidden discrete variables: how many samples have been taken, and a pulse that is true in the instant itself
+  // hidden discrete variables: the number of the next sample, that of the next one of a run backwards, and a pulse that is true in
+  // the instant itself
   const std::string plain = fmt::format("sample({}, {})", start, interval);
   std::string name = plain;
   for (int k = 2; data_->names.contains(name); ++k) name = fmt::format("{} #{}", plain, k);
-  const Expr count = discrete("number of " + name, 0.0);
-  data_->discretes.back().hidden = true;
-  const Expr pulse = discrete(name, 0.0);
-  data_->discretes.back().hidden = true;
+  const auto hidden = [&](const std::string& what, double value) {
+    const Expr d = discrete(what, value);
+    data_->discretes.back().hidden = true;
+    return d;
+  };
+  constexpr double none = -1e100;
+  const Expr next = hidden("next number of " + name, 0.0), previous = hidden("previous number of " + name, none), pulse = hidden(name, 0.0);
+  const auto clause = [&](const BoolExpr& due) {
+    data_->guard_names.emplace_back(due.expr(), name);
+    When acts = when(due);
+    data_->clauses.back().name = "";
+    return acts;
+  };
   // counting avoids the drift of adding the interval again and again
-  const BoolExpr due = time() >= start + count * interval;
+  const BoolExpr due = time() >= start + next * interval;
   // a run that starts late begins with the sample of that time, if there is one, without making up for those before
-  const Expr number = no_event(max(count, floor((time() - start) / interval + 1e-9)));
+  const Expr number = no_event(max(next, floor((time() - start) / interval + 1e-9)));
   const Expr late = time() - (start + number * interval);
   const BoolExpr now = no_event(late <= 1e-9 * interval + 1e-12 * abs(time()));
-  when(due).assign(pulse, if_else(now, Expr(1.0), Expr(0.0))).assign(count, number + 1.0);
-  data_->clauses.back().name = "";
+  const auto existing = [&](const Expr& k) { return if_else(no_event(k >= 0.0), k, Expr(none)); };
+  clause(due)
+      .assign(pulse, if_else(now, Expr(1.0), Expr(0.0)))
+      .assign(previous, existing(if_else(now, number - 1.0, number)))
+      .assign(next, number + 1.0);
   data_->clauses.back().at_start = true;
-  data_->guard_names.emplace_back(due.expr(), name);
+  clause(time() <= start + previous * interval).assign(pulse, 1.0).assign(previous, existing(previous - 1.0));
   const BoolExpr on(pulse);
   when(on).assign(pulse, 0.0);
   data_->clauses.back().name = "";

@@ -199,6 +199,14 @@ TEST(DiscreteModel, AClockTicksAtItsTimesWhereverTheRunStarts) {
   EXPECT_EQ(ticks(0.0, 0.1, 0.3, 0.45), (std::vector{0.3, 0.4}));
 }
 
+TEST(DiscreteModel, AClockTicksBackwardsToo) {
+  EXPECT_EQ(ticks(0.0, 0.5, 2.25, 0.25), (std::vector{2.0, 1.5, 1.0, 0.5}));
+  EXPECT_EQ(ticks(0.0, 0.5, 2.0, 0.5), (std::vector{2.0, 1.5, 1.0, 0.5}));
+  EXPECT_EQ(ticks(0.0, 0.5, 1.0, -3.0), (std::vector{1.0, 0.5, 0.0}));  // there are none before the first
+  EXPECT_EQ(ticks(-1.0, 0.5, 0.25, -0.75), (std::vector{0.0, -0.5}));
+  EXPECT_EQ(ticks(5.0, 0.5, 4.0, -8.0), (std::vector<double>{}));
+}
+
 TEST(DiscreteModel, OutputsThatMoveWithTimeAreStillFollowedBySteps) {
   Model m("root");
   const Expr y = m.variable("y");

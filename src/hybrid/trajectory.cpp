@@ -99,7 +99,8 @@ std::vector<double> Trajectory::values_in(const Segment& segment, const Step& st
 const std::vector<double>* Trajectory::at_event(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   const std::vector<Event>& all = events();
-  const auto [first, last] = std::ranges::equal_range(all, t * direction, {}, [&](const Event& e) { return e.t * direction; });
+  const auto place = [&](const Event& e) { return e.t * direction; };
+  const auto first = std::ranges::lower_bound(all, t * direction, {}, place), last = std::ranges::upper_bound(all, t * direction, {}, place);
   if (first == last) return nullptr;
   return right ? &std::prev(last)->after : &first->before;
 }

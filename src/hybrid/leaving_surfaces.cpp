@@ -64,10 +64,11 @@ void ModeController::leave_surfaces(const EventInput& input) {
     system.guards(input.t, x, input.xp_before.first(family), g);
     return g;
   };
-  std::vector<double> x(transition.x.begin(), transition.x.begin() + static_cast<std::ptrdiff_t>(family)), nearby = x;
-  for (std::size_t j = 0; j < family; ++j) nearby[j] *= 1.0 + (j % 3 == 0 ? -4.0 : 4.0) * std::numeric_limits<double>::epsilon();
-  const std::vector<double> before = guards_at(input.x_before.first(family)), after = guards_at(x), beside_it = guards_at(nearby);
-  const auto moved = [&](int k) { return std::abs(after[k]) > 4.0 * std::abs(before[k]) + 4.0 * std::abs(after[k] - beside_it[k]); };
+  constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon(), nothing = 0.0;
+  const auto x = std::span<const double>(transition.x).first(family);
+  const std::vector<double> before = guards_at(input.x_before.first(family)), after = guards_at(x),
+                            noise = GuardSides::uncertainty(system, input.t, x, input.xp_before.first(family), rounding, std::span(&nothing, 1));
+  const auto moved = [&](int k) { return std::abs(after[k]) > 4.0 * (std::abs(before[k]) + noise[k]); };
   const std::vector<int> sliding = mode.sliding;
   for (const int k : sliding) {
     if (!moved(k)) continue;

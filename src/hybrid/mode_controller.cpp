@@ -327,7 +327,9 @@ bool ModeController::settle(const EventInput& input) {
     }
     // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
     if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[seen - 1].mode, transition.mode)) {
-      if (!find_values_of_system(t, cause) && !(failure_.code == StatusCode::not_finite && move_across_surfaces() && find_values_of_system(t, cause))) {
+      const bool seen_here = round > 0 && !acted;  // the guards, at this point
+      if (!find_values_of_system(t, cause) &&
+          !(failure_.code == StatusCode::not_finite && seen_here && move_across_surfaces() && find_values_of_system(t, cause))) {
         // a combination of switches without a solution, on the way to one that has one
         transition.x = before;
         if (!select_sides(t, cause)) return false;

@@ -156,7 +156,6 @@ class ModeController {
     std::vector<Change> settling;      // what became of `acted`
     std::vector<signed char> sides;    // of all guards afterwards
     std::vector<int> fired, directions;
-    int to_side = 0;                   // of the guard
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
     int learned_in_vain = 0;               // times, since it was repeated last

@@ -23,9 +23,9 @@ void append(std::vector<Value>& pool, std::span<const Value> values) {
 }
 
 /// Takes `count` values of a pool from `place` on, and moves on.
-template <class Value>
-std::span<const Value> take(const std::vector<Value>& pool, std::size_t& place, std::size_t count) {
-  const auto part = std::span(pool).subspan(place, count);
+template <class Pool>
+auto take(const Pool& pool, std::size_t& place, std::size_t count) {
+  const auto part = std::span(pool.data(), pool.size()).subspan(place, count);
   place += count;
   return part;
 }
@@ -139,11 +139,7 @@ EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
 
 void EventLog::add(const EventTag& tag, const EventNumbers& numbers) {
   entries_.push_back({numbers.t, numbers.jump, tag, numbers.cause, numbers.proved});
-  append(numbers_, numbers.slope_before);
-  append(numbers_, numbers.slope_after);
-  append(numbers_, numbers.before);
-  append(numbers_, numbers.after);
-  append(numbers_, numbers.weights);
+  for (const auto list : {numbers.slope_before, numbers.slope_after, numbers.before, numbers.after, numbers.weights}) numbers_.append(list);
 }
 
 const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {

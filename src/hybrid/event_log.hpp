@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hybrid/growing_array.hpp"
+
 namespace saltus {
 
 /// What differs from one event to the next of its kind. The spans are copied.
@@ -87,8 +89,8 @@ class EventLog {
   Event make(const Entry& entry, std::size_t& number, const HybridSystem& system) const;
   const std::string& describe(std::int32_t mode, const HybridSystem& system) const;
 
-  std::vector<Entry> entries_;
-  std::vector<double> numbers_;  // of all entries, one after the other
+  GrowingArray<Entry> entries_;
+  GrowingArray<double> numbers_;  // of all entries, one after the other
   std::vector<StoredShape> shapes_;
   std::vector<int> shape_integers_;
   std::vector<std::string_view> actions_;  // into the system

@@ -38,6 +38,7 @@ void ModeController::learn() {
   if (event.learned_in_vain > often_enough) return;
   ++event.learned_in_vain;
   event.known = false;
+  for (Familiar& other : familiar_) other.follower = nullptr;
   copy(*begun_, event.before);
   copy(acted_, event.acted);
   find_changes(acted_, transition.mode, event.settling);
@@ -60,7 +61,10 @@ bool ModeController::remembers(int guard) {
   const Mode& mode = transition.mode;
   remembered_ = &familiar_[place_of(mode, guard)];
   if (!remembered_->known) return false;
-  exact_ = same(remembered_->before, mode);
+  // the mode is that which the last event has led to: where that was exactly one before, so is this if it was then
+  Familiar* const last = exact_ ? led_here_ : nullptr;
+  exact_ = (last && last->follower == remembered_) || same(remembered_->before, mode);
+  if (exact_ && last) last->follower = remembered_;
   return exact_ || hybrid_.acts_alike(remembered_->before, mode);
 }
 
@@ -89,7 +93,8 @@ bool ModeController::goes_as(const Familiar& event, int guard, const EventInput&
   hybrid_.transition(input, transition);
   reset_ = transition.any_reset();
   if (transition.failed || transition.terminate || transition.unfinished || !transition.message.empty()) return false;
-  if (!same(transition.mode, event.acted)) {
+  // without discrete variables the same mode and guard lead to the same mode
+  if (!(exact_ && transition.mode.discrete.empty()) && !same(transition.mode, event.acted)) {
     exact_ = false;
     if (!hybrid_.acts_alike(transition.mode, event.acted)) return false;
   }

@@ -33,7 +33,7 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   const bool explicit_ode = structure.taylor && structure.explicit_ode;
   if (explicit_ode && !linear.empty() && doubt.twin.empty() && doubt.tangential == 0.0) {
     if (!look_along(linear, system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
-    return give_back(x.size(), x_, xp_, solution_);
+    return give_back(x.size(), x_, xp_, solution_, factors_);
   }
   const auto count = static_cast<std::size_t>(structure.guards);
   resize(g_, count);
@@ -51,7 +51,7 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
              !use_series(system, consistency, t, x, direction, doubt)) {
     use_difference(system, t, x, xp, direction, scale);
   }
-  give_back(x.size(), x_, xp_, solution_);
+  give_back(x.size(), x_, xp_, solution_, factors_);
 }
 
 bool GuardSides::decide_by_values(std::span<const double> least_noise) {
@@ -111,14 +111,18 @@ void GuardSides::raise_noise(System& system, double t, std::span<const double> x
 // By irregular amounts (multiples of the golden ratio, modulo 1): in the difference of two values they do not cancel.
 std::span<const double> GuardSides::shifted(std::span<const double> x) {
   constexpr double turn = 0.6180339887498949;
-  resize(x_, x.size());
-  double dice = 0.25;
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    dice += turn;
-    if (dice >= 1.0) dice -= 1.0;
-    const double size = 0.5 + std::abs(dice - 0.5);
-    x_[j] = x[j] * (1.0 + (dice < 0.5 ? -shift : shift) * size);
+  if (factors_.size() < x.size()) {
+    factors_.clear();
+    double dice = 0.25;
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      dice += turn;
+      if (dice >= 1.0) dice -= 1.0;
+      const double size = 0.5 + std::abs(dice - 0.5);
+      factors_.push_back(1.0 + (dice < 0.5 ? -shift : shift) * size);
+    }
   }
+  resize(x_, x.size());
+  for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] * factors_[j];
   return x_;
 }
 

@@ -112,6 +112,7 @@ class GuardSides {
   std::vector<double> g_;
   std::vector<Seen> seen_;
   std::vector<int> ignored_;
+  std::vector<double> factors_;  // of shifted()
   std::vector<double> shifted_, series_, twin_series_, solution_, x_, xp_;  // workspace
 };
 

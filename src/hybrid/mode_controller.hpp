@@ -159,6 +159,7 @@ class ModeController {
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
     int learned_in_vain = 0;               // times, since it was repeated last
+    const Familiar* follower = nullptr;    // begins exactly in the mode to which this one leads
     EventTag tag;                          // see tag_of_repeated
   };
   std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }

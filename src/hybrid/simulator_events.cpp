@@ -14,6 +14,11 @@ namespace saltus {
 
 namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
+
+bool is_near(double when, double end, double h) {
+  constexpr double near = 1e-3;  // relative to the step: the error inside it has fallen by as much
+  return std::abs(when - end) <= near * std::abs(h);
+}
 }  // namespace
 
 void Simulator::Impl::polish(double when, std::vector<double>& values, std::vector<double>& slopes_there) {
@@ -109,10 +114,7 @@ bool Simulator::Impl::another_has_left(double when) {
   return false;
 }
 
-bool Simulator::Impl::near_the_end(double when) {
-  constexpr double near = 1e-3;  // relative to the step: the error inside it has fallen by as much
-  return std::abs(when - stepper->t()) <= near * std::abs(stepper->dense().h);
-}
+bool Simulator::Impl::near_the_end(double when) { return is_near(when, stepper->t(), stepper->dense().h); }
 
 // Near the end the change since then is added to the end itself, by Simpson's rule: rounding errors of the coefficients, which may be
 // large and of different signs, do not count there.
@@ -123,16 +125,16 @@ void Simulator::Impl::state_at(double when, std::span<double> state, std::span<d
     std::copy(stepper->x().begin(), stepper->x().end(), state.begin());
     std::copy(stepper->xp().begin(), stepper->xp().end(), slope.begin());
     if (!explicit_ode || stepper->xp_is_rhs()) return;
-  } else if (near_the_end(when)) {
+  } else if (const DensePolynomial& dense = stepper->dense(); is_near(when, end, dense.h)) {
     std::copy(stepper->x().begin(), stepper->x().end(), state.begin());
     const double sixth = (when - end) / 6.0;
     for (const auto& [place, weight] : {std::pair{end, sixth}, {0.5 * (end + when), 4.0 * sixth}, {when, sixth}}) {
-      stepper->dense().derivative(place, slope);
+      dense.derivative(place, slope);
       for (std::size_t j = 0; j < state.size(); ++j) state[j] += weight * slope[j];
     }
   } else {
-    stepper->dense().evaluate(when, state);
-    if (!explicit_ode) stepper->dense().derivative(when, slope);
+    dense.evaluate(when, state);
+    if (!explicit_ode) dense.derivative(when, slope);
   }
   if (explicit_ode) system->rhs(when, state, slope);
 }

@@ -141,12 +141,12 @@ struct RecordedSystem::Impl {
   // Larger modes gain little from it, and their code would outgrow the caches.
   StageEvaluator* stages(const RungeKuttaStages& method) {
     constexpr std::size_t limit = 2000;
+    for (const auto& made : stage_programs)
+      if (made->made_for(method)) return made.get();
     if (!common.explicit_ode || !common.taylor || method.stages < 3) return nullptr;  // external functions are not copied
     make(rhs_program, rhs_work, false, {&f()});
     const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f().size();
     if (rhs_program.backend() != Backend::native || operations * static_cast<std::size_t>(method.stages) > limit) return nullptr;
-    for (const auto& made : stage_programs)
-      if (made->made_for(method)) return made.get();
     stage_programs.push_back(std::make_unique<StageProgram>(method, eq.time, eq.variables, f(), eq.data, eq.locks, data, locks, options));
     return stage_programs.back().get();
   }

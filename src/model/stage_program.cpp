@@ -16,6 +16,7 @@ StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std
     : a_(method.a.begin(), method.a.end()),
       c_(method.c.begin(), method.c.end()),
       dense_(method.dense.begin(), method.dense.end()),
+      fingerprint_(method.fingerprint),
       stages_(method.stages),
       dense_degree_(method.dense_degree),
       data_(data),
@@ -70,6 +71,7 @@ StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std
 }
 
 bool StageProgram::made_for(const RungeKuttaStages& method) const {
+  if (method.fingerprint != 0 && fingerprint_ != 0) return method.fingerprint == fingerprint_;
   const auto same = [](std::span<const double> a, const std::vector<double>& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
   };

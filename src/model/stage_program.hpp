@@ -5,6 +5,7 @@
 #include <saltus/dae/system.hpp>
 #include <saltus/program/program.hpp>
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,7 @@ class StageProgram final : public StageEvaluator {
 
  private:
   std::vector<double> a_, c_, dense_;
+  std::uint64_t fingerprint_;
   int stages_, dense_degree_;
   const std::vector<double>&data_, &locks_;
   Program program_;

@@ -2,9 +2,22 @@
 
 namespace saltus {
 
+namespace {
+constexpr int few = 8;  // variables: one after the other, in registers
+}
+
 void DensePolynomial::evaluate(double t, std::span<double> x) const {
   const double theta = h == 0.0 ? 0.0 : (t - t0) / h;
   const double* row = c.data() + static_cast<std::size_t>(degree) * static_cast<std::size_t>(variables);
+  if (variables <= few) {
+    for (int j = 0; j < variables; ++j) {
+      const double* coefficient = row + j;
+      double value = *coefficient;
+      for (int k = degree; k > 0; --k) value = value * theta + *(coefficient -= variables);
+      x[j] = value;
+    }
+    return;
+  }
   for (int j = 0; j < variables; ++j) x[j] = row[j];
   for (int k = degree; k-- > 0;) {
     row -= variables;

@@ -6,6 +6,7 @@
 // written one by one cannot be read as one vector before they have reached the cache, which costs more than all arithmetic.
 #include "step/explicit_runge_kutta_stepper.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -21,6 +22,16 @@ void copy_values(const double* from, int n, double* to) {
     std::copy_n(from, n, to);
   else
     for (int j = 0; j < n; ++j) to[j] = from[j];
+}
+
+std::uint64_t fingerprint(const RungeKuttaStages& method) {
+  std::uint64_t hash = 0xcbf29ce484222325u + static_cast<std::uint64_t>(method.stages);
+  for (const auto list : {method.a, method.c, method.dense})
+    for (const double value : list) {
+      hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    }
+  return std::max<std::uint64_t>(hash, 1);
 }
 
 }  // namespace
@@ -44,6 +55,12 @@ ExplicitRungeKutta::ExplicitRungeKutta(const Tableau& tableau, StepOptions optio
   const auto degree = static_cast<std::size_t>(tableau.dense_degree);
   for (std::size_t k = 0; k < degree; ++k) dense_weights_.push_back(StageWeights::of(tableau.dense, k, degree, all));
   controller_ = StepController(tableau.error_exponent, tableau.beta, tableau.shrink_limit, tableau.growth_limit);
+  together_ = {.stages = tableau.stages, .a = tableau.a, .c = tableau.c};
+  if (dense_at_once()) {
+    together_.dense_degree = tableau.dense_degree;
+    together_.dense = tableau.dense;
+  }
+  together_.fingerprint = fingerprint(together_);
 }
 
 /// Nothing that follows from the number of variables is done again at a restart.
@@ -118,12 +135,7 @@ void ExplicitRungeKutta::start(System& system, const StartPoint& point) {
 /// the same bits.
 void ExplicitRungeKutta::look_for_evaluator() {
   at_once_ = nullptr;
-  if (statistics_.steps >= many_steps)
-    at_once_ = system_->stages({.stages = tableau_.stages,
-                                .a = tableau_.a,
-                                .c = tableau_.c,
-                                .dense_degree = dense_at_once() ? tableau_.dense_degree : 0,
-                                .dense = dense_at_once() ? std::span<const double>(tableau_.dense) : std::span<const double>()});
+  if (statistics_.steps >= many_steps) at_once_ = system_->stages(together_);
 }
 
 StepOutcome ExplicitRungeKutta::advance(double limit) {

@@ -103,6 +103,7 @@ class ExplicitRungeKutta final : public Stepper {
   std::vector<StageWeights> dense_weights_;  // of each power of theta
   bool error_needs_last_ = false;
   StepController controller_;
+  RungeKuttaStages together_;  // for systems that evaluate all stages at once
 
   System* system_ = nullptr;
   StageEvaluator* at_once_ = nullptr;  // evaluates all stages together, if the system has something for that

@@ -8,6 +8,7 @@
 #include <saltus/base/error.hpp>
 #include <saltus/linalg/sparse.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,7 @@ struct RungeKuttaStages {
   std::span<const double> a, c;   ///< the rows of a have the length of c
   int dense_degree = 0;           ///< of the dense output; 0: it is not wanted
   std::span<const double> dense = {};  ///< its weights
+  std::uint64_t fingerprint = 0;       ///< of all these numbers: who asks at every event is answered quickly. 0: there is none
 };
 
 /// All stages of an explicit Runge-Kutta step in one evaluation.

@@ -73,6 +73,10 @@ bool falls_once(const double* c, int degree, double level, double negligible, Ze
     while (d <= degree && c[d] <= negligible) ++d;
     if (d <= degree) return false;
   }
+  if (degree == 1) {
+    zero = {std::min(-c[0] / c[1], 1.0), c[1]};
+    return true;
+  }
   // Newton's method within a bracket. The error after a move is about |u'' / (2 u')| times its square, and |u''| <= (degree - 1) bend.
   const double curvature = 0.5 * (degree - 1) * bend;
   double low = 0.0, high = 1.0, s = c[0] / (c[0] - end), slope = c[1];

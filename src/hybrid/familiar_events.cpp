@@ -34,7 +34,7 @@ void ModeController::learn() {
   for (int k = 0; k < family_guards(); ++k)
     if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
   familiar_.resize(2 * static_cast<std::size_t>(family_guards()));
-  Familiar& event = familiar_[place_of(*begun_, guard)];
+  Familiar& event = familiar_[place_of(guard, hybrid_.side(*begun_, guard))];
   if (event.learned_in_vain > often_enough) return;
   ++event.learned_in_vain;
   event.known = false;
@@ -51,15 +51,16 @@ void ModeController::learn() {
   for (int k = 0; k < family_guards(); ++k) event.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(transition.mode, k));
   copy(fired_, event.fired);
   copy(fired_direction_, event.directions);
+  event.side = hybrid_.side(*begun_, guard);
   event.leaves = reset_ && slides_alone(guard);
   event.tag = {};
   event.known = true;
 }
 
-bool ModeController::remembers(int guard) {
+bool ModeController::remembers(int guard, int side) {
   if (familiar_.empty() || guard >= family_guards() || !twin.empty() || !slope_error.empty()) return false;
   const Mode& mode = transition.mode;
-  remembered_ = &familiar_[place_of(mode, guard)];
+  remembered_ = &familiar_[place_of(guard, side)];
   if (!remembered_->known) return false;
   // the mode is that which the last event has led to: where that was exactly one before, so is this if it was then
   Familiar* const last = exact_ ? led_here_ : nullptr;
@@ -88,7 +89,7 @@ bool ModeController::repeat(const Mode& from, int guard, const EventInput& input
 /// Goes the way of the event as far as it is the same. Returns whether it is to the end.
 bool ModeController::goes_as(const Familiar& event, int guard, const EventInput& input) {
   forget_actions();
-  hybrid_.set_side(transition.mode, guard, -hybrid_.side(transition.mode, guard));
+  hybrid_.set_side(transition.mode, guard, -event.side);
   transition.unfinished = false;
   hybrid_.transition(input, transition);
   reset_ = transition.any_reset();

@@ -21,11 +21,6 @@ double slope_error(const GuardSides::Doubt& doubt, std::size_t guard) {
 }
 }  // namespace
 
-std::span<const LinearGuard> all_linear(System& system) {
-  const auto linear = system.linear_guards();
-  return static_cast<int>(linear.size()) == system.structure().guards ? linear : std::span<const LinearGuard>{};
-}
-
 void GuardSides::look(System& system, Consistency& consistency, double t, std::span<const double> x, std::span<const double> xp,
                       int direction, double scale, const Doubt& doubt) {
   const Structure& structure = system.structure();

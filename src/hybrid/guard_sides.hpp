@@ -14,7 +14,10 @@
 namespace saltus {
 
 /// The guards of the system if all of them are linear, otherwise none: values and slopes then need no evaluations.
-std::span<const LinearGuard> all_linear(System& system);
+inline std::span<const LinearGuard> all_linear(System& system) {
+  const auto linear = system.linear_guards();
+  return static_cast<int>(linear.size()) == system.structure().guards ? linear : std::span<const LinearGuard>{};
+}
 /// Time derivative of a linear guard along xp; `slope`: of what is not in its variables.
 inline double slope_of(const LinearGuard& guard, std::span<const double> xp, double slope) {
   for (std::size_t i = 0; i < guard.variables.size(); ++i) slope += guard.coefficients[i] * xp[static_cast<std::size_t>(guard.variables[i])];

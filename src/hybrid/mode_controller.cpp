@@ -28,25 +28,6 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
 }
 
-void ModeController::begin_instant() {
-  fired_.clear();
-  fired_direction_.clear();
-  left_by_weight_ = selected_ = false;
-  left_guard_ = lone_guard_ = -1;
-  led_here_ = nullptr;
-  if (failure_) failure_ = {};
-  view_current_ = false;
-}
-
-void ModeController::forget_actions() {
-  resize(transition.reset, transition.x.size());
-  for (char& reset : transition.reset) reset = 0;
-  reset_ = false;
-  transition.terminate = transition.failed = transition.recorded = false;
-  transition.message.clear();
-  transition.fired.clear();
-}
-
 bool ModeController::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
   failure_ = {code, std::move(message), std::move(culprits)};
   return false;

@@ -14,6 +14,7 @@
 #include "hybrid/failure.hpp"
 #include "hybrid/guard_sides.hpp"
 #include "hybrid/large_modes.hpp"
+#include "hybrid/short_lists.hpp"
 #include "hybrid/trial_values.hpp"
 
 namespace saltus {
@@ -35,9 +36,24 @@ class ModeController {
   bool stop_if_non_unique = false;
 
   /// Forgets what the last instant knew.
-  void begin_instant();
+  void begin_instant() {
+    fired_.clear();
+    fired_direction_.clear();
+    left_by_weight_ = selected_ = false;
+    left_guard_ = lone_guard_ = -1;
+    led_here_ = nullptr;
+    if (failure_) failure_ = {};
+    view_current_ = false;
+  }
   /// Nothing has acted so far, in `transition`.
-  void forget_actions();
+  void forget_actions() {
+    resize(transition.reset, transition.x.size());
+    for (char& reset : transition.reset) reset = 0;
+    reset_ = false;
+    transition.terminate = transition.failed = transition.recorded = false;
+    transition.message.clear();
+    transition.fired.clear();
+  }
   /// The event begins in this mode, at transition.x with the derivatives xp: guards that are dormant there are locked where the solution is. The
   /// mode must stay until settle() has returned. Before fire().
   void arrive(const Mode& from, double t);
@@ -56,8 +72,8 @@ class ModeController {
   bool prepare(double t);
   /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
   bool settle(const EventInput& input);
-  /// Whether this guard has left its side in this mode before, in a way that can be repeated.
-  bool remembers(int guard);
+  /// Whether this guard has left this side, on which it is locked, in this mode before, in a way that can be repeated.
+  bool remembers(int guard, int side);
   /// The mode in which it did, if it was exactly the present one, otherwise null.
   const Mode* remembered() const { return exact_ ? &remembered_->before : nullptr; }
   /// It has done so again, alone: does what was done then, instead of arrive(), fire() and settle(), if what settle() would find is the same.
@@ -156,13 +172,14 @@ class ModeController {
     std::vector<Change> settling;      // what became of `acted`
     std::vector<signed char> sides;    // of all guards afterwards
     std::vector<int> fired, directions;
+    int side = 0;                      // of the guard, before it fired
     bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
     int learned_in_vain = 0;               // times, since it was repeated last
     const Familiar* follower = nullptr;    // begins exactly in the mode to which this one leads
     EventTag tag;                          // see tag_of_repeated
   };
-  std::size_t place_of(const Mode& from, int guard) const { return 2 * static_cast<std::size_t>(guard) + (hybrid_.side(from, guard) > 0 ? 1 : 0); }
+  static std::size_t place_of(int guard, int side) { return 2 * static_cast<std::size_t>(guard) + (side > 0 ? 1 : 0); }
   void learn();
   static void find_changes(const Mode& from, const Mode& to, std::vector<Change>& found);
   static void apply(std::span<const Change> changes, Mode& mode) {

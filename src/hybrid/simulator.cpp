@@ -75,11 +75,6 @@ bool Simulator::Impl::find_start() {
   return controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true});
 }
 
-double Simulator::Impl::time_scale() const {
-  const double h = stepper ? stepper->next_step() : 0.0;
-  return h > 0.0 && std::isfinite(h) ? h : 1e-3 * std::abs(options.stop - options.start) + 1e-300;
-}
-
 bool Simulator::Impl::enter_mode() {
   system = &controller.system();
   if (mode.on_surfaces() && system->project(t, x) && !controller.find_values(t, Cause::mode_change)) {
@@ -235,11 +230,10 @@ void Simulator::Impl::restart(double step) {
     redundancy.begin(*system, values, t, x);
   }
   ++result.statistics_.restarts;
-  begin_segment();
+  if (options.keep_steps) begin_segment();
 }
 
 void Simulator::Impl::begin_segment() {
-  if (!options.keep_steps) return;
   auto& segments = result.segments_;
   if (!segments.empty() && segments.back().steps.empty()) segments.pop_back();  // a mode that lasted for no time
   segments.push_back({mode, {}});
@@ -284,7 +278,7 @@ void Simulator::Impl::step() {
   if (!found && watching && locator.not_finite()) return shorten();
   proved = !watching || locator.proved();
   if (found && denies_start()) return;
-  if (watching) follow_guards();
+  if (watching && (locator.fineness() > 8.0 || known->guards < std::numeric_limits<double>::infinity())) follow_guards();
   if (!proved) ++result.statistics_.unproved;
   shortened = 0.0;
   const double t1 = stepper->t();
@@ -324,7 +318,6 @@ void Simulator::Impl::accept_step(double end) {
 
 void Simulator::Impl::follow_guards() {
   const double fineness = locator.fineness();
-  if (fineness <= 8.0 && known->guards == std::numeric_limits<double>::infinity()) return;
   const double h = std::abs(stepper->dense().h);
   const bool cheap = fineness > 8.0 && dense_is_accurate();  // implicit steps cost more than a finer look
   if (cheap && stepper->error() < 0.01)
@@ -423,8 +416,7 @@ bool Simulator::Impl::denies_start() {
   return true;
 }
 
-bool Simulator::Impl::progress() {
-  if (!options.progress) return true;
+bool Simulator::Impl::report_progress() {
   if (options.progress({t, options.start, options.stop, methods.statistics().steps, result.statistics_.events})) return true;
   end({StatusCode::cancelled, fmt::format("cancelled at t = {:.9g}", t), {}});
   return false;

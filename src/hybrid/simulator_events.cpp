@@ -282,8 +282,9 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
 
 bool Simulator::Impl::repeat_event(bool by_time, double step_size) {
   const std::vector<int>& guards = by_time ? time_guards : located.guards;
-  if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty() || !controller.remembers(guards.front())) return false;
+  if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty()) return false;
   const int guard = guards.front();
+  if (!controller.remembers(guard, by_time ? hybrid->side(mode, guard) : watch[static_cast<std::size_t>(guard)].side)) return false;
   const auto linear = all_linear(*system);
   if (linear.empty()) return false;
   resize(g_then, watch.size());
@@ -353,7 +354,7 @@ void Simulator::Impl::leave_event(bool by_time, double step_size) {
     controller.twin.clear();
     controller.forget_view();
   }
-  const bool goes_on = without_consequences();
+  const bool goes_on = !reset && !transition.terminate && without_consequences();
   if (goes_on) {
     copy(slope_before, xp);  // as the stepper has them
     system = &controller.system();
@@ -384,8 +385,7 @@ void Simulator::Impl::leave_event(bool by_time, double step_size) {
 }
 
 bool Simulator::Impl::without_consequences() const {
-  const Transition& transition = controller.transition;
-  if (transition.terminate || controller.reset() || methods.per_mode() || t == options.stop ||
+  if (methods.per_mode() || t == options.stop ||
       !hybrid->same_equations(*mode_left, mode) || !same(x, state_before))
     return false;
   // the state may have been moved away from the stepper's by rounding errors (polishing); within a step values come from the polynomial,
@@ -397,7 +397,7 @@ bool Simulator::Impl::without_consequences() const {
 void Simulator::Impl::go_on() {
   in_rest = t != stepper->t();
   if (in_rest) stepper->dense().tail(t, rest);
-  begin_segment();
+  if (options.keep_steps) begin_segment();
 }
 
 bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) const {
@@ -437,10 +437,6 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
     close_events = 0;
   }
   return true;
-}
-
-double Simulator::Impl::unresolved_interval() const {
-  return 1e3 * eps * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));
 }
 
 bool Simulator::Impl::too_close() {

@@ -111,7 +111,10 @@ struct Simulator::Impl {
   void end(Failure outcome);
   static std::string describe(const Chattering& episode);
   std::string ended_by_model() const;
-  double time_scale() const;
+  double time_scale() const {
+    const double h = stepper ? stepper->next_step() : 0.0;
+    return h > 0.0 && std::isfinite(h) ? h : 1e-3 * std::abs(options.stop - options.start) + 1e-300;
+  }
   /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
   /// The same after an event that was repeated: what the mode needs is there, as a rule.
@@ -165,7 +168,8 @@ struct Simulator::Impl {
   void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
   /// The stop time is reached: clauses that wait for terminal() act.
   void finish();
-  bool progress();
+  bool progress() { return !options.progress || report_progress(); }
+  bool report_progress();
 
   // --- events
   /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
@@ -230,7 +234,9 @@ struct Simulator::Impl {
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);
   /// Intervals below this have fewer than three digits.
-  double unresolved_interval() const;
+  double unresolved_interval() const {
+    return 1e3 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));
+  }
   /// Events that accumulate where no contact takes over would never end: stop when the intervals cannot be resolved any more.
   bool too_close();
 };

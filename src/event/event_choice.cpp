@@ -72,41 +72,44 @@ inline bool EventLocator::Impl::walk_forward(const Candidate& c, Bracket& bracke
 }
 
 // A root that is known to the last place lies between two neighbouring times. Both are looked at, none after the other: for a small model
-// that takes half of the time. False: they do not show it.
-inline bool EventLocator::Impl::try_neighbours(const Candidate& c, Bracket& bracket) {
+// that takes half of the time. False: they do not show it, and (t, value) is the better of them, or the guess.
+inline bool EventLocator::Impl::try_neighbours(const Candidate& c, Bracket& bracket, double& t, double& value) {
   const DensePolynomial& step = composite.step();
-  const double moved = c.guess * step.h, t = step.t0 + moved;
-  unit = unit_at(t);
-  if (!(c.slope > 0.0) || c.fit_noise > 0.0) return false;
+  const double moved = c.guess * step.h;
+  t = composite.time(c.guess);
+  unit = unit_at(t);  // a step may be so long that a unit at its end is coarse
   const double next = direction * unit, t_out = ((t - step.t0) - moved) * direction > 0.0 ? t : t + next, t_in = t_out - next;
-  if (!ahead(t_in, composite.time(c.low)) || ahead(t_out, composite.time(c.high))) return false;
+  if (!(c.slope > 0.0) || c.fit_noise > 0.0 || !ahead(t_in, composite.time(c.low)) || ahead(t_out, composite.time(c.high))) {
+    value = u_at(c.guard, t);
+    return false;
+  }
   const double u_in = u_at(c.guard, t_in), u_out = u_at(c.guard, t_out);
-  if (!(u_in > 0.0 && u_out < 0.0)) return false;
   bracket = {t_in, u_in, t_out, u_out};
-  return true;
+  t = u_out >= 0.0 ? t_out : t_in;
+  value = u_out >= 0.0 ? u_out : u_in;
+  return u_in >= 0.0 && u_out < 0.0;
 }
 
 // From a candidate to a bracket on the guard itself: outwards from the guess until both signs are seen, then inwards.
 // False: the guard does not reach the other side.
-bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
-  if (try_neighbours(c, bracket)) return true;
-  const double t = composite.time(c.guess);
-  unit = unit_at(t);  // a step may be so long that a unit at its end is coarse
-  const double value = u_at(c.guard, t);
-  // By the slope the zero lies |value| / slope away; half a unit more leads to the next number behind it.
-  const double length = std::abs(composite.step().h);
-  const double stride = std::max(unit, c.slope > 0.0 ? length * std::abs(value) / c.slope + 0.5 * unit : length * c.blur);
-  if (value < 0.0) {
-    bracket.t_out = t;
-    bracket.u_out = value;
-    walk_back(c, bracket, stride);
-  } else {
-    bracket.t_in = t;
-    bracket.u_in = value;
-    if (!walk_forward(c, bracket, stride)) return false;
+[[gnu::hot]] bool EventLocator::Impl::refine(Candidate& c, Bracket& bracket) {
+  double t, value;
+  if (!try_neighbours(c, bracket, t, value)) {
+    // By the slope the zero lies |value| / slope away; half a unit more leads to the next number behind it.
+    const double length = std::abs(composite.step().h);
+    const double stride = std::max(unit, c.slope > 0.0 ? length * std::abs(value) / c.slope + 0.5 * unit : length * c.blur);
+    if (value < 0.0) {
+      bracket.t_out = t;
+      bracket.u_out = value;
+      walk_back(c, bracket, stride);
+    } else {
+      bracket.t_in = t;
+      bracket.u_in = value;
+      if (!walk_forward(c, bracket, stride)) return false;
+    }
+    unit = unit_at(bracket.t_out);
+    if (bracket.width() > 1.5 * unit) shrink([&](double time) { return u_at(c.guard, time); }, bracket, unit);
   }
-  unit = unit_at(bracket.t_out);
-  if (bracket.width() > 1.5 * unit) shrink([&](double time) { return u_at(c.guard, time); }, bracket, unit);
   // A zero exactly on a representable time belongs to neither side.
   for (double back = unit; bracket.u_in == 0.0 && back <= longest_plateau * unit; back *= 2.0) {
     const double earlier = bracket.t_in - direction * back;
@@ -205,7 +208,7 @@ void EventLocator::Impl::join_others(Bracket& best, LocatedEvent& event) {
 }
 
 // Makes an event of the earliest of the candidates that holds, with those that fire together with it.
-bool EventLocator::Impl::choose(LocatedEvent& event) {
+[[gnu::hot]] bool EventLocator::Impl::choose(LocatedEvent& event) {
   Bracket best;
   if (!refine_first(best)) return false;
   event.guards.resize(1);

@@ -103,7 +103,7 @@ bool falls_once(const double* c, int degree, double level, double negligible, Ze
 }  // namespace
 
 // The usual case: all guards that are watched are linear, and their polynomials do not come near to zero.
-bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear) {
+[[gnu::hot]] bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear) {
   if (linear.empty() || step.degree > Bernstein::max_degree) return false;
   std::size_t watched = 0;
   for (const GuardWatch& w : given) {
@@ -133,7 +133,7 @@ bool EventLocator::Impl::far_from_zero(const DensePolynomial& step, std::span<co
 }
 
 // `sampling` says whether any other guards are watched. False: a linear guard has no values.
-bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool& sampling) {
+[[gnu::hot]] bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool& sampling) {
   const DensePolynomial& step = composite.step();
   std::size_t others = 0;
   for (std::size_t k = 0; k < guards; ++k) {

@@ -45,7 +45,7 @@ inline void EventLocator::Impl::begin(System& system, const DensePolynomial& ste
   sampled = 0;
 }
 
-bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
+[[gnu::hot]] bool EventLocator::Impl::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                                   std::span<const LinearGuard> linear, LocatedEvent& event) {
   const Structure& structure = system.structure();
   if (static_cast<int>(given.size()) != structure.guards || step.variables != structure.variables)
@@ -96,7 +96,7 @@ void EventLocator::Impl::shorten_to_finite() {
 }
 
 // Linear guards first; the others are sampled on the whole step, and on its parts where a suspect is not resolved.
-bool EventLocator::Impl::search(std::span<const LinearGuard> linear, LocatedEvent& event) {
+[[gnu::hot]] bool EventLocator::Impl::search(std::span<const LinearGuard> linear, LocatedEvent& event) {
   bool sampling = false;
   if (!search_linear(linear, sampling)) {
     not_finite = true;

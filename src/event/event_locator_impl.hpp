@@ -99,7 +99,7 @@ struct EventLocator::Impl {
   void shorten_to_finite();
   void walk_back(Candidate& c, Bracket& bracket, double stride);
   bool walk_forward(const Candidate& c, Bracket& bracket, double stride);
-  bool try_neighbours(const Candidate& c, Bracket& bracket);
+  bool try_neighbours(const Candidate& c, Bracket& bracket, double& t, double& value);
   bool refine(Candidate& c, Bracket& bracket);
   bool refine_first(Bracket& bracket);
   void give_up(Candidate c);

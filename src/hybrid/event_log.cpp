@@ -137,7 +137,7 @@ EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
   return tag;
 }
 
-void EventLog::add(const EventTag& tag, const EventNumbers& numbers) {
+[[gnu::hot]] void EventLog::add(const EventTag& tag, const EventNumbers& numbers) {
   entries_.push_back({numbers.t, numbers.jump, tag, numbers.cause, numbers.proved});
   numbers_.append(numbers.slope_before);
   numbers_.append(numbers.slope_after);

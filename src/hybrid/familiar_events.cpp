@@ -57,7 +57,7 @@ void ModeController::learn() {
   event.known = true;
 }
 
-bool ModeController::remembers(int guard, int side) {
+[[gnu::hot]] bool ModeController::remembers(int guard, int side) {
   if (familiar_.empty() || guard >= family_guards() || !twin.empty() || !slope_error.empty()) return false;
   const Mode& mode = transition.mode;
   remembered_ = &familiar_[place_of(guard, side)];
@@ -69,7 +69,7 @@ bool ModeController::remembers(int guard, int side) {
   return exact_ || hybrid_.acts_alike(remembered_->before, mode);
 }
 
-bool ModeController::repeat(const Mode& from, int guard, const EventInput& input) {
+[[gnu::hot]] bool ModeController::repeat(const Mode& from, int guard, const EventInput& input) {
   Familiar& event = *remembered_;
   if (goes_as(event, guard, input)) {
     for (const int k : event.fired) fired_.push_back(k);
@@ -87,7 +87,7 @@ bool ModeController::repeat(const Mode& from, int guard, const EventInput& input
 }
 
 /// Goes the way of the event as far as it is the same. Returns whether it is to the end.
-bool ModeController::goes_as(const Familiar& event, int guard, const EventInput& input) {
+[[gnu::hot]] bool ModeController::goes_as(const Familiar& event, int guard, const EventInput& input) {
   forget_actions();
   hybrid_.set_side(transition.mode, guard, -event.side);
   transition.unfinished = false;
@@ -110,7 +110,7 @@ bool ModeController::goes_as(const Familiar& event, int guard, const EventInput&
 }
 
 /// Whether the guards are as they were when the event was learned; after look().
-bool ModeController::looks_like(const Familiar& event, int guard) {
+[[gnu::hot]] bool ModeController::looks_like(const Familiar& event, int guard) {
   for (std::size_t k = 0; k < event.sides.size(); ++k) {
     const int multiplicity = sides_.multiplicity(static_cast<int>(k));
     if (multiplicity > (static_cast<int>(k) == guard ? 1 : 0)) return false;

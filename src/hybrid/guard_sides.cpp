@@ -65,7 +65,7 @@ bool GuardSides::all_decided() const {
 }
 
 // How much a guard moves when every argument moves by a few units in the last place, and while time moves as far as it is known.
-void GuardSides::estimate_noise(const LinearGuard& guard, double t, std::span<const double> x, std::span<const double> xp) {
+[[gnu::hot]] void GuardSides::estimate_noise(const LinearGuard& guard, double t, std::span<const double> x, std::span<const double> xp) {
   const double instant = 8.0 * eps * std::abs(t);  // some units in the last place of time
   double size = std::abs(guard.time * t), slope = guard.time;
   for (std::size_t i = 0; i < guard.variables.size(); ++i) {
@@ -104,7 +104,7 @@ void GuardSides::raise_noise(System& system, double t, std::span<const double> x
 }
 
 // By irregular amounts (multiples of the golden ratio, modulo 1): in the difference of two values they do not cancel.
-std::span<const double> GuardSides::shifted(std::span<const double> x) {
+[[gnu::hot]] std::span<const double> GuardSides::shifted(std::span<const double> x) {
   constexpr double turn = 0.6180339887498949;
   if (factors_.size() < x.size()) {
     factors_.clear();
@@ -121,7 +121,7 @@ std::span<const double> GuardSides::shifted(std::span<const double> x) {
   return x_;
 }
 
-bool GuardSides::look_along(Linear linear, System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
+[[gnu::hot]] bool GuardSides::look_along(Linear linear, System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                             const Doubt& doubt) {
   resize(g_, linear.size());
   resize(seen_, linear.size());

@@ -101,7 +101,7 @@ bool Simulator::Impl::enter_mode() {
   return true;
 }
 
-bool Simulator::Impl::enter_mode_again() {
+[[gnu::hot]] bool Simulator::Impl::enter_mode_again() {
   system = &controller.system();
   if (&system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
   in_rest = false;
@@ -209,13 +209,13 @@ void Simulator::Impl::use(Stepper* chosen) {
   known->stepper = system->structure().explicit_ode ? stepper : nullptr;
 }
 
-void Simulator::Impl::start_stepper(double step) {
+[[gnu::hot]] void Simulator::Impl::start_stepper(double step) {
   const bool explicit_ode = system->structure().explicit_ode;
   stepper->start(explicit_ode || stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
                  {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = explicit_ode});
 }
 
-void Simulator::Impl::restart(double step) {
+[[gnu::hot]] void Simulator::Impl::restart(double step) {
   in_rest = false;
   start_stepper(std::min({step, known->guards, known->first}));
   first_step = true;
@@ -239,7 +239,7 @@ void Simulator::Impl::begin_segment() {
   segments.push_back({mode, {}});
 }
 
-void Simulator::Impl::observe(std::vector<double>& values) const {
+[[gnu::hot]] void Simulator::Impl::observe(std::vector<double>& values) const {
   resize(values, observed);
   hybrid->observe(mode, t, x, xp, values);
 }
@@ -250,7 +250,7 @@ std::vector<double> Simulator::Impl::observe() const {
   return values;
 }
 
-bool Simulator::Impl::advance() {
+[[gnu::hot]] bool Simulator::Impl::advance() {
   double limit = reached(options.stop, next_time) ? next_time : options.stop;
   if (reached(limit, pause)) limit = pause;
   if (reached(limit, t + direction * known->guards)) limit = t + direction * known->guards;
@@ -268,7 +268,7 @@ bool Simulator::Impl::advance() {
   return false;
 }
 
-void Simulator::Impl::step() {
+[[gnu::hot]] void Simulator::Impl::step() {
   if (in_rest && !reached(pause, stepper->t())) {  // somebody wants to stop earlier than the stepper has gone
     in_rest = false;
     start_stepper(stepper->next_step());
@@ -326,7 +326,7 @@ void Simulator::Impl::follow_guards() {
     known->guards *= 1.1;
 }
 
-void Simulator::Impl::learn_first_step() {
+[[gnu::hot]] void Simulator::Impl::learn_first_step() {
   first_step = false;
   const bool too_long = stepper->statistics().rejected > rejected_before;
   if (too_long)
@@ -352,7 +352,7 @@ bool Simulator::Impl::outcome_of_series(const StepOutcome& outcome) {
   return true;
 }
 
-void Simulator::Impl::take_step(double end) {
+[[gnu::hot]] void Simulator::Impl::take_step(double end) {
   if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved});
   t = end;
   result.t_end_ = t;
@@ -404,7 +404,7 @@ void Simulator::Impl::shorten() {
   start_stepper(shortened);
 }
 
-bool Simulator::Impl::denies_start() {
+[[gnu::hot]] bool Simulator::Impl::denies_start() {
   const double length = std::abs(stepper->t() - t);
   if (std::abs(located.t_after - t) > 128.0 * eps * std::max(std::abs(stepper->t()), std::abs(t)) || 0.25 * length < unresolved_interval())
     return false;
@@ -428,7 +428,7 @@ Simulator::~Simulator() = default;
 Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
-bool Simulator::step() {
+[[gnu::hot]] bool Simulator::step() {
   if (!impl_->over) impl_->step();
   return !impl_->over;
 }

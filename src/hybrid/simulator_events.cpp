@@ -118,7 +118,7 @@ bool Simulator::Impl::near_the_end(double when) { return is_near(when, stepper->
 
 // Near the end the change since then is added to the end itself, by Simpson's rule: rounding errors of the coefficients, which may be
 // large and of different signs, do not count there.
-void Simulator::Impl::state_at(double when, std::span<double> state, std::span<double> slope) {
+[[gnu::hot]] void Simulator::Impl::state_at(double when, std::span<double> state, std::span<double> slope) {
   const double end = stepper->t();
   const bool explicit_ode = system->structure().explicit_ode;
   if (when == end) {  // most often, and without dense output, which may cost evaluations
@@ -139,7 +139,7 @@ void Simulator::Impl::state_at(double when, std::span<double> state, std::span<d
   if (explicit_ode) system->rhs(when, state, slope);
 }
 
-double Simulator::Impl::at_least_some_units_before(double t_after, double t_before) const {
+[[gnu::hot]] double Simulator::Impl::at_least_some_units_before(double t_after, double t_before) const {
   const double width = 4.0 * eps * std::max({std::abs(t_before), std::abs(t_after), 1e-300});
   return std::abs(t_after - t_before) < width ? t_after - direction * width : t_before;
 }
@@ -214,7 +214,7 @@ void Simulator::Impl::project_event_state() {
     for (const int k : *surfaces) controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
 }
 
-void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
+[[gnu::hot]] void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
@@ -280,7 +280,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   }
 }
 
-bool Simulator::Impl::repeat_event(bool by_time, double step_size) {
+[[gnu::hot]] bool Simulator::Impl::repeat_event(bool by_time, double step_size) {
   const std::vector<int>& guards = by_time ? time_guards : located.guards;
   if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty()) return false;
   const int guard = guards.front();
@@ -346,7 +346,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   leave_event(by_time, step_size);
 }
 
-void Simulator::Impl::leave_event(bool by_time, double step_size) {
+[[gnu::hot]] void Simulator::Impl::leave_event(bool by_time, double step_size) {
   const Transition& transition = controller.transition;
   const bool noticed = !controller.fired().empty();
   const bool reset = controller.reset();
@@ -408,7 +408,7 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
   return false;
 }
 
-bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
+[[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
   for (const int guard : controller.fired()) {
     zeno.note(guard, t);
     if (!zeno.accumulates(guard)) continue;
@@ -439,7 +439,7 @@ bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
   return true;
 }
 
-bool Simulator::Impl::too_close() {
+[[gnu::hot]] bool Simulator::Impl::too_close() {
   const double interval = std::abs(t - last_event);
   close_events = interval < unresolved_interval() && interval <= last_interval ? close_events + 1 : 0;
   last_interval = interval;

@@ -8,7 +8,7 @@
 
 namespace saltus {
 
-EventNumbers Simulator::Impl::settled_numbers() {
+[[gnu::hot]] EventNumbers Simulator::Impl::settled_numbers() {
   const std::vector<int>& fired = controller.fired();
   observe(values_after);
   double jump = 0.0;
@@ -39,7 +39,7 @@ EventNumbers Simulator::Impl::settled_numbers() {
           .after = options.keep_event_values ? std::span<const double>(values_after) : std::span<const double>{}};
 }
 
-void Simulator::Impl::record_settled(bool by_time) {
+[[gnu::hot]] void Simulator::Impl::record_settled(bool by_time) {
   const Transition& transition = controller.transition;
   const std::vector<int>& fired = controller.fired();
   if (!pending_touches.empty()) std::erase_if(pending_touches, [&](const PendingTouch& touch) { return contains(fired, touch.guard); });

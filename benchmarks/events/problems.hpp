@@ -42,12 +42,12 @@ struct Ball {
   void on_time(double, double*) { done = true; }
   double error() const { return std::abs(last_event / ((2.0 * static_cast<double>(wanted) - 1.0) * first_impact()) - 1.0); }
 
-  static Model model() {
+  static Model model(double floor = 0.0) {
     Model m("ball");
     const Expr h = m.variable("h", height), v = m.variable("v", 0.0);
     m.equation(der(h) == v);
     m.equation(der(v) == -gravity);
-    m.when(h < 0.0).reset(v, -v);
+    m.when(h < floor).reset(v, -v);
     return m;
   }
 };

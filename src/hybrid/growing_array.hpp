@@ -2,8 +2,13 @@
 // rule: nothing is copied, and no page is touched before it is needed.
 #pragma once
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <span>
@@ -37,10 +42,21 @@ class GrowingArray {
   }
 
  private:
+  /// Each page that is touched for the first time costs as much as several events.
+  static void ask_for_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
+#ifdef __linux__
+    constexpr std::size_t page = 4096, worthwhile = std::size_t{1} << 22;
+    if (bytes < worthwhile) return;
+    const auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
+    madvise(reinterpret_cast<void*>(begin), bytes - page, MADV_HUGEPAGE);  // whether it is heard does not matter
+#endif
+  }
+
   [[gnu::noinline]] void grow(std::size_t more) {
     const std::size_t room = std::max({2 * room_, room_ + more, std::size_t{16}});
     void* const moved = std::realloc(static_cast<void*>(values_), room * sizeof(Value));
     if (!moved) throw std::bad_alloc();
+    ask_for_large_pages(moved, room * sizeof(Value));
     values_ = static_cast<Value*>(moved);
     room_ = room;
   }

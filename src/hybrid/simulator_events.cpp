@@ -409,6 +409,8 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
 }
 
 [[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
+  int stuck = -1;  // a guard whose intervals cannot be resolved, and that has no contact
+  bool goes_on = false;
   for (const int guard : controller.fired()) {
     zeno.note(guard, t);
     if (!zeno.accumulates(guard)) continue;
@@ -416,14 +418,15 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
     const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
     const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
                             0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
-    if (!unresolved && larger_than_tolerance(x_before)) continue;
+    if (!unresolved && larger_than_tolerance(x_before)) {
+      goes_on = true;
+      continue;
+    }
     mode_before = mode;
     observe(values_before);
     if (!controller.rest_on(guard, t, x_before)) {
-      if (!unresolved) continue;
-      end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(guard)),
-           {hybrid->guards()[guard].name}});
-      return false;
+      if (unresolved) stuck = guard;
+      continue;
     }
     if (!enter_mode()) return false;
     observe(values_after);
@@ -435,8 +438,12 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
            {.t = t, .before = values_before, .after = values_after, .weights = weights});
     zeno.forget(guard);
     close_events = 0;
+    goes_on = true;
   }
-  return true;
+  if (stuck < 0 || goes_on) return true;  // others fire with one that accumulates: the sign of the speed that it turns round
+  end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(stuck)),
+       {hybrid->guards()[stuck].name}});
+  return false;
 }
 
 [[gnu::hot]] bool Simulator::Impl::too_close() {

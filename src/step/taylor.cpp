@@ -388,16 +388,16 @@ StepOutcome Taylor::advance(double limit) {
     if (!find_finite()) return {StepResult::not_finite, bad_};
   }
   const double smallest = smallest_step(t_, limit);
-  double h = std::min(choose_step(smallest), options_.max_step);
-  if (first_ && h_next_ > 0.0) h = std::min(h, h_next_);
+  double wanted = std::min(choose_step(smallest), options_.max_step);  // the limit and the start may want a shorter one
   const double distance = std::abs(limit - t_);
-  if (!std::isfinite(h)) h = std::isfinite(distance) ? distance : std::max(1.0, std::abs(t_));  // the series has ended
+  if (!std::isfinite(wanted)) wanted = std::isfinite(distance) ? distance : std::max(1.0, std::abs(t_));  // the series has ended
+  double h = first_ && h_next_ > 0.0 ? std::min(wanted, h_next_) : wanted;
   for (;;) {
     const StepEnd end = step_end(t_, h, limit);
     const Attempt result = attempt(end);
     const double size = std::abs(end.h);
     if (result == Attempt::good) {
-      h_next_ = end.cut ? h : size;
+      h_next_ = wanted;
       accept(end);
       return {};
     }
@@ -408,7 +408,7 @@ StepOutcome Taylor::advance(double limit) {
     }
     const double factor =
         result == Attempt::inaccurate ? std::clamp(0.9 * std::pow(error_, -1.0 / degree_), 0.25, 0.9) : 0.25;
-    h = std::max(size * factor, smallest);
+    wanted = h = std::max(size * factor, smallest);
   }
 }
 

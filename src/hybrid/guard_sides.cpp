@@ -14,6 +14,7 @@ constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int low_order = 3, taylor_order = 8;
 constexpr int series_order = 4;           // of modes that are not explicit, whose coefficients cost more
 constexpr double series_accuracy = 1e-11;  // relative, of such coefficients
+constexpr double golden = 0.6180339887498949;  // its multiples, modulo 1, are irregular
 constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see the effect of rounding errors
 
 double slope_error(const GuardSides::Doubt& doubt, std::size_t guard) {
@@ -103,14 +104,35 @@ void GuardSides::raise_noise(System& system, double t, std::span<const double> x
     if (std::isfinite(shifted_[k])) seen_[k].noise = std::max(seen_[k].noise, std::abs(shifted_[k] - g_[k]));
 }
 
+void GuardSides::rest_on_invariants(System& system, double t, std::span<const double> x, std::span<const double> xp, std::span<const double> size) {
+  constexpr double beside = 1e-5, remains = 1e-8;  // a guard that is curved there leaves a part of the order of `beside`
+  const std::size_t count = g_.size();
+  if (std::none_of(seen_.begin(), seen_.end(), [](const Seen& seen) { return seen.multiplicity > 0; })) return;
+  std::vector<double> there(x.begin(), x.end()), moved(count), back(count);
+  double dice = 0.25;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    dice = std::fmod(dice + golden, 1.0);
+    there[j] += (dice < 0.5 ? -beside : beside) * (0.5 + std::abs(dice - 0.5)) * (std::abs(x[j]) + size[std::min(j, size.size() - 1)]);
+  }
+  system.guards(t, there, xp, moved);
+  if (!system.project(t, there)) return;
+  system.guards(t, there, xp, back);
+  for (std::size_t k = 0; k < count; ++k) {
+    Seen& seen = seen_[k];
+    if (seen.multiplicity == 0 || !(std::abs(back[k] - g_[k]) <= remains * std::abs(moved[k] - g_[k]))) continue;
+    seen.side = 0;
+    seen.multiplicity = 2;
+    seen.slope = 0.0;
+  }
+}
+
 // By irregular amounts (multiples of the golden ratio, modulo 1): in the difference of two values they do not cancel.
 [[gnu::hot]] std::span<const double> GuardSides::shifted(std::span<const double> x) {
-  constexpr double turn = 0.6180339887498949;
   if (factors_.size() < x.size()) {
     factors_.clear();
     double dice = 0.25;
     for (std::size_t j = 0; j < x.size(); ++j) {
-      dice += turn;
+      dice += golden;
       if (dice >= 1.0) dice -= 1.0;
       const double size = 0.5 + std::abs(dice - 0.5);
       factors_.push_back(1.0 + (dice < 0.5 ? -shift : shift) * size);

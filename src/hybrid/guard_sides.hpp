@@ -55,6 +55,11 @@ class GuardSides {
       for (const int k : surfaces) ignored_.push_back(k);
   }
 
+  /// Guards that are zero at the point, and zero wherever the invariants of the system hold (the speed of a ball in contact), have no side: what
+  /// the equations make of them is rounding errors. A point beside, moved back onto the invariants, tells. After look() at the same point;
+  /// `size`: by variable, what counts as 1 (the last one also for further variables).
+  void rest_on_invariants(System& system, double t, std::span<const double> x, std::span<const double> xp, std::span<const double> size);
+
   /// Nothing has been looked at yet.
   bool empty() const { return seen_.empty(); }
   int count() const { return static_cast<int>(seen_.size()); }

@@ -116,8 +116,14 @@ bool ModeController::find_values_of_system(double t, Cause cause) {
 
 void ModeController::look_again(double t) {
   view_current_ = true;
-  sides_.ignore(transition.mode.sliding, transition.mode.contacts);
-  sides_.look(*system_, consistency_, t, transition.x, xp, direction_, time_scale, doubt_at(transition.x));
+  look_at(sides_, *system_, transition.mode, t, transition.x, xp);
+}
+
+/// Looks at the guards of a mode at a point of it.
+void ModeController::look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative) {
+  sides.ignore(mode.sliding, mode.contacts);
+  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt_at(x));
+  if (!mode.contacts.empty() && !sizes.empty()) sides.rest_on_invariants(system, t, x, derivative, sizes);
 }
 
 /// Locks the dormant guards of transition.mode where they were seen. Returns whether one of them moved.

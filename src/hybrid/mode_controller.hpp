@@ -32,6 +32,7 @@ class ModeController {
   std::vector<double> slope_error;    ///< by guard: what the slopes that the equations give lack; empty: nothing
   std::vector<double> twin;           ///< another point that is as good as transition.x, within the tolerance, or empty
   double tolerance = 1e-6;            ///< relative accuracy of values
+  std::vector<double> sizes;          ///< by variable, or one for all: what counts as 1 for the tolerance, atol/rtol
   double time_scale = 1.0;            ///< a time over which the solution changes noticeably
   bool stop_if_non_unique = false;
 
@@ -111,6 +112,7 @@ class ModeController {
 
  private:
   void look_again(double t);
+  void look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative);
   bool find_values_of_system(double t, Cause cause);
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
@@ -151,7 +153,7 @@ class ModeController {
   std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);
   std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
                                    GuardSides* view = nullptr);
-  bool goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides);
+  bool goes_on(double t, const Mode& mode, std::vector<double>& x, GuardSides& sides);
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const;
   bool fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
   bool check_uniqueness(const EventInput& input, bool moved);

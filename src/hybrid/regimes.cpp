@@ -250,7 +250,6 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
   }
   if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
   GuardSides& sides = view ? *view : trial_sides_;
-  sides.ignore(mode.sliding, mode.contacts);
   const std::size_t family = hybrid_.variables().size();
   const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
   // weights that are unknowns may have several solutions: the first that is feasible counts
@@ -260,13 +259,14 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     regime.x.resize(family);
     for (std::size_t k = 0; k < unknown_weights; ++k)
       regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
-    if (goes_on(input.t, hybrid_.system(mode), regime.x, sides) && fits(mode, surfaces, wanted, sides)) return regime;
+    if (goes_on(input.t, mode, regime.x, sides) && fits(mode, surfaces, wanted, sides)) return regime;
   }
   return std::nullopt;
 }
 
-/// Whether the solution can go on from here in this system, without a jump; x gets the weights. `sides`: where its guards go.
-bool ModeController::goes_on(double t, System& system, std::vector<double>& x, GuardSides& sides) {
+/// Whether the solution can go on from here in this mode, without a jump; x gets the weights. `sides`: where its guards go.
+bool ModeController::goes_on(double t, const Mode& mode, std::vector<double>& x, GuardSides& sides) {
+  System& system = hybrid_.system(mode);
   std::vector<double> derivative = xp;
   derivative.resize(x.size(), 0.0);
   if (!consistency_.possible(system) || !weights_matter(system, t, x, derivative)) return false;
@@ -277,7 +277,7 @@ bool ModeController::goes_on(double t, System& system, std::vector<double>& x, G
   for (std::size_t j = 0; j < family; ++j)
     if (system.structure().differentiated(static_cast<int>(j)) && !near(std::span(x).subspan(j, 1), std::span(transition.x).subspan(j, 1)))
       return false;
-  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt_at(x));
+  look_at(sides, system, mode, t, x, derivative);
   return true;
 }
 

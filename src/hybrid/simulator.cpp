@@ -29,6 +29,8 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
   check_options(options, hybrid->variables().size());
   controller.stop_if_non_unique = options.stop_if_non_unique;
   controller.tolerance = std::max(options.rtol, options.atol);
+  controller.sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
+  for (double& size : controller.sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;
   x.reserve(hybrid->variables().size());
   for (const auto& v : hybrid->variables()) x.push_back(v.start);
   xp.assign(x.size(), 0.0);

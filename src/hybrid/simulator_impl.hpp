@@ -1,5 +1,5 @@
 // The state of a run and what is done with it: the loop is in simulator.cpp, events are in simulator_events.cpp, their record in
-// simulator_record.cpp, how it ends in simulator_end.cpp.
+// simulator_record.cpp, those that accumulate in accumulation.cpp, how it ends in simulator_end.cpp.
 #pragma once
 
 #include <saltus/event/event_locator.hpp>
@@ -233,6 +233,8 @@ struct Simulator::Impl {
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);
+  /// The controller has put the solution in contact with these surfaces: settles what that changes (the sign of a speed), and goes on.
+  bool begin_contact(std::span<const int> guards);
   /// Intervals below this have fewer than three digits.
   double unresolved_interval() const {
     return 1e3 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));

@@ -330,6 +330,30 @@ std::vector<double> GuardSides::uncertainty(System& system, double t, std::span<
   return result;
 }
 
+double GuardSides::noise_of_constraints(System& system, double t, std::span<const double> x, std::span<const double> xp, int guard) {
+  const Structure& s = system.structure();
+  if (s.explicit_ode) return 0.0;
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), size(static_cast<std::size_t>(s.equations), 0.0);
+  system.jacobian(t, x, xp, Fx, Fxp);
+  std::vector<char> constraint(size.size(), 1);
+  for (const int row : s.derivative_pattern.row) constraint[static_cast<std::size_t>(row)] = 0;
+  for (int j = 0; j < s.variables; ++j)
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k)
+      size[static_cast<std::size_t>(s.state_pattern.row[k])] += std::abs(Fx[static_cast<std::size_t>(k)] * x[static_cast<std::size_t>(j)]);
+  std::vector<double> beside(x.begin(), x.end()), g(static_cast<std::size_t>(s.guards)), moved(g.size());
+  for (int j = 0; j < s.variables; ++j) {
+    double error = 0.0;
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k) {
+      const auto row = static_cast<std::size_t>(s.state_pattern.row[k]);
+      if (constraint[row] && Fx[static_cast<std::size_t>(k)] != 0.0) error = std::max(error, eps * size[row] / std::abs(Fx[static_cast<std::size_t>(k)]));
+    }
+    beside[static_cast<std::size_t>(j)] += j % 2 == 0 ? error : -error;
+  }
+  system.guards(t, x, xp, g);
+  system.guards(t, beside, xp, moved);
+  return std::abs(moved[static_cast<std::size_t>(guard)] - g[static_cast<std::size_t>(guard)]);
+}
+
 // Without Taylor coefficients: the change over a short time along the tangent. It sees first derivatives only.
 void GuardSides::use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction,
                                 double scale) {

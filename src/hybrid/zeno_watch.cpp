@@ -22,7 +22,10 @@ void ZenoWatch::note(int guard, double t) {
 
 bool ZenoWatch::accumulates(int guard) const { return records_[static_cast<std::size_t>(guard)].shrunk >= enough; }
 
-double ZenoWatch::interval(int guard) const { return std::abs(records_[static_cast<std::size_t>(guard)].interval); }
+double ZenoWatch::next_interval(int guard) const {
+  const Record& r = records_[static_cast<std::size_t>(guard)];
+  return r.interval * r.interval / std::abs(r.interval_before);
+}
 
 double ZenoWatch::limit(int guard) const {
   const Record& r = records_[static_cast<std::size_t>(guard)];

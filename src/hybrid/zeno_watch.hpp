@@ -14,8 +14,8 @@ class ZenoWatch {
   // --- of a guard that was noted
   /// Whether the intervals between the last resets by this guard have shrunk, each time.
   bool accumulates(int guard) const;
-  /// The last interval between two of them.
-  double interval(int guard) const;
+  /// The next interval between two of them, if they go on to shrink as the last ones did.
+  double next_interval(int guard) const;
   /// Where they accumulate if the intervals go on to shrink as the last ones did (Aitken's extrapolation).
   double limit(int guard) const;
   void forget(int guard) { records_[static_cast<std::size_t>(guard)] = {}; }

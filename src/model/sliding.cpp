@@ -5,6 +5,8 @@
 
 #include <saltus/expr/derivative.hpp>
 
+#include "model/resting_field.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -49,18 +51,34 @@ SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, st
     return std::any_of(field.lock_weights.begin(), field.lock_weights.end(), [&](const auto& w) { return w.first.same(lock); });
   };
   auto weights = field.lock_weights;
+  std::vector<Expr> kept, functions;
   for (const Expr& lock : all_locks)  // other locks stay inputs as they are: not to be entered
-    if (!is_relaxed(lock)) weights.emplace_back(lock, lock);
-  const std::vector<Expr> relaxed = relax(rhs, weights);
-
-  std::vector<Expr> along{time}, directions{Expr(1.0)}, functions;
-  along.insert(along.end(), variables.begin(), variables.end());
-  directions.insert(directions.end(), relaxed.begin(), relaxed.end());
+    if (!is_relaxed(lock)) weights.emplace_back(lock, lock), kept.push_back(lock);
   for (const SlidingSurface& s : surfaces) functions.push_back(s.function);
-  const std::vector<Expr> speed = directional_derivative(functions, along, directions);
+  std::vector<Expr> relaxed = relax(rhs, weights);
+  const bool has_roots = has_roots_on(functions, relaxed, kept);
+  if (has_roots) relaxed = field_on(functions, relaxed, kept);
+
+  std::vector<Expr> along{time};
+  along.insert(along.end(), variables.begin(), variables.end());
+  const auto speed_in = [&](std::span<const Expr> f) {
+    std::vector<Expr> directions{Expr(1.0)};
+    directions.insert(directions.end(), f.begin(), f.end());
+    return directional_derivative(functions, along, directions);
+  };
+  const std::vector<Expr> speed = speed_in(relaxed);
 
   const std::size_t p = surfaces.size();
   const SparseExprMatrix J = jacobian(speed, symbols);
+  if (has_roots && p == 1 && J.entries.empty()) {  // both sides agree on the surface
+    field.lock_weights = truth_on_surface(surfaces.front().locks);
+    weights = field.lock_weights;
+    for (const Expr& lock : kept) weights.emplace_back(lock, lock);
+    field.rhs = field_on(functions, relax(rhs, weights), kept);
+    field.weights = {weight_at_rest(speed_in(field.rhs).front(), field.rhs)};
+    field.kind = SlidingField::Kind::explicit_;
+    return field;
+  }
   std::vector<std::vector<Expr>> A(p, std::vector<Expr>(p, Expr(0.0)));
   for (const auto& entry : J.entries) {
     const auto inside = symbols_of(std::span(&entry.value, 1), SymbolKind::variable);

@@ -296,6 +296,8 @@ void GuardSides::choose_sides(int last, double t, int direction, bool errors_unk
       if (place + count < series_.size()) noise += (i + 1) * std::abs(series_[place + count]) * instant;
       if (!doubt.twin.empty()) noise += 4.0 * std::abs(twin_series_[place] - series_[place]);
       const double coefficient = series_[place] + (i == 1 ? slope_error(doubt, k) : 0.0);
+      seen.undefined = !std::isfinite(coefficient);
+      if (seen.undefined) break;
       if (!(std::abs(coefficient) > noise) || (errors_unknown && !(excursion(k, i, last) > seen.noise))) continue;
       if (doubt.tangential > 0.0 && lasts(k, i, last) < doubt.tangential) continue;
       seen.side = coefficient * sign > 0.0 ? +1 : -1;

@@ -65,6 +65,8 @@ class GuardSides {
   int count() const { return static_cast<int>(seen_.size()); }
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
   int side(int guard) const { return seen_[guard].side; }
+  /// Side 0 because a derivative is not finite: nothing can be said.
+  bool undefined(int guard) const { return seen_[guard].undefined; }
   /// Multiplicity of the zero at the point: 0 if the guard is not zero; 2 if it vanishes with all derivatives that were computed.
   int multiplicity(int guard) const { return seen_[guard].multiplicity; }
   /// Time derivative of a guard whose zero has the multiplicity 1; of others it means nothing.
@@ -86,12 +88,14 @@ class GuardSides {
   struct Seen {
     double noise, rounding, slope;
     int side, multiplicity;
+    bool undefined;
 
     /// The side of a value that is clearly not zero, otherwise 0; `least`: the noise is not smaller. Returns whether it has one.
     bool decide_by_value(double value, double least) {
       noise = std::max(4.0 * noise + std::numeric_limits<double>::min(), least);
       side = std::abs(value) > noise ? (value > 0.0 ? +1 : -1) : 0;
       multiplicity = 0;
+      undefined = false;
       slope = 0.0;
       return side != 0;
     }

@@ -141,6 +141,18 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
   return stepper.get();
 }
 
+Stepper* MethodChoice::helper(const Stepper& stepper) {
+  for (const auto& [choice, known] : steppers_)
+    if (known.get() == &stepper && choice.method != Method::taylor && is_explicit_method(choice.method)) return nullptr;
+  const Choice choice{Method::dopri5};
+  auto& found = steppers_[choice];
+  if (!found) {
+    found = make(choice);
+    reasons_[choice] = "steps where derivatives are infinite";
+  }
+  return found.get();
+}
+
 bool MethodChoice::dense_is_accurate(const Stepper& stepper, const System& system) const {
   return system.structure().explicit_ode &&
          std::any_of(steppers_.begin(), steppers_.end(),

@@ -31,6 +31,8 @@ class MethodChoice {
   };
   /// The stepper for a mode. Null if the method that was asked for cannot solve it; then `problem` says why.
   Stepper* choose(const Candidate& mode, std::string& problem);
+  /// A method for explicit equations that needs no derivatives, for steps where one that does fails. Null if this stepper is such a one.
+  Stepper* helper(const Stepper& stepper);
   /// Whether all values inside the steps of this stepper are as accurate as those at their ends, and their slopes; otherwise an event is reached
   /// by a step that ends there. Implicit methods watch the variables that guards read only, their fast variables have no slopes inside, and
   /// constraints hold to rounding at the ends only.

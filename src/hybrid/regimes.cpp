@@ -312,7 +312,7 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0) continue;
     const int side = sides.side(surfaces[k]);
-    if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
+    if (sides.undefined(surfaces[k]) || (side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
   }
   for (int k = family_guards(); k < sides.count(); ++k)
     if (sides.side(k) <= 0) return false;

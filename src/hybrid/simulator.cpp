@@ -79,6 +79,7 @@ bool Simulator::Impl::find_start() {
 
 bool Simulator::Impl::enter_mode() {
   system = &controller.system();
+  if (helped) end_help();
   if (mode.on_surfaces() && system->project(t, x) && !controller.find_values(t, Cause::mode_change)) {
     end(controller.failure());
     return false;
@@ -105,7 +106,7 @@ bool Simulator::Impl::enter_mode() {
 
 [[gnu::hot]] bool Simulator::Impl::enter_mode_again() {
   system = &controller.system();
-  if (&system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
+  if (helped || &system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
   in_rest = false;
   const auto given = controller.sides_of_repeated();
   const GuardSides& sides = controller.sides();
@@ -259,7 +260,7 @@ std::vector<double> Simulator::Impl::observe() const {
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
   if (!outcome.ok()) {
-    if (!outcome_of_series(outcome)) report_failure(outcome);
+    if (!outcome_of_series(outcome) && !get_help()) report_failure(outcome);
     return false;
   }
   if (first_step) learn_first_step();
@@ -311,10 +312,17 @@ void Simulator::Impl::accept_step(double end) {
   }
   for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
   if (!bands.empty()) keep_bands();
-  if (t == options.stop)
+  if (t == options.stop) {
     finish();
-  else if (stepper->stiff() && methods.note_stiff(*system))
+  } else if (helped) {
+    if (--helping_steps == 0) {
+      const double step = stepper->next_step();
+      end_help();
+      start_stepper(step);
+    }
+  } else if (stepper->stiff() && methods.note_stiff(*system)) {
     change_method();
+  }
   if (!over) progress();
 }
 
@@ -352,6 +360,25 @@ bool Simulator::Impl::outcome_of_series(const StepOutcome& outcome) {
     return false;
   change_method();
   return true;
+}
+
+bool Simulator::Impl::get_help() {
+  constexpr int enough = 10;  // to get away from a root of zero
+  if (!system->structure().explicit_ode || helped) return false;
+  Stepper* helper = methods.helper(*stepper);
+  if (!helper) return false;
+  own_stepper = stepper;
+  use(helper);
+  helped = known;
+  helping_steps = enough;
+  start_stepper(0.0);
+  return true;
+}
+
+void Simulator::Impl::end_help() {
+  helped->stepper = stepper = own_stepper;
+  helped->dense_is_accurate = methods.dense_is_accurate(*stepper, *system);
+  helped = nullptr;
 }
 
 [[gnu::hot]] void Simulator::Impl::take_step(double end) {

@@ -32,7 +32,7 @@ bool Simulator::Impl::step_to(double target) {
     if (stepper->t() != begin) take_step(stepper->t());  // a part of the way: it stays
     const StepOutcome outcome = stepper->advance(target);
     if (!outcome.ok()) {
-      report_failure(outcome);
+      if (!get_help()) report_failure(outcome);
       return false;
     }
     ++steps_made;
@@ -239,8 +239,16 @@ bool Simulator::Impl::cross_edge() {
   double nearest = unresolved_interval();
   std::vector<double> g(watch.size());
   system->guards(t, x, xp, g);
+  const std::vector<double> tolerance =
+      GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
   for (std::size_t k = 0; k < watch.size(); ++k) {
     if (watch[k].side == 0) continue;
+    if (watch[k].side * g[k] < 0.0 && std::abs(g[k]) <= tolerance[k]) {  // a step of an implicit method has ended beyond, where nothing can be evaluated
+      if (nearest > 0.0) located.guards.clear();
+      nearest = 0.0;
+      located.guards.push_back(static_cast<int>(k));
+      continue;
+    }
     const double speed = GuardSides::speed(*system, controller.consistency(), t, x, static_cast<int>(k));
     const double left = -g[k] / speed * direction;
     if (!(watch[k].side * speed * direction < 0.0) || !(left <= nearest)) continue;
@@ -251,6 +259,8 @@ bool Simulator::Impl::cross_edge() {
   if (located.guards.empty()) return false;
   controller.bracket_noise.assign(hybrid->guards().size(), 0.0);
   located.at_start = false;
+  for (double& slope : xp)
+    if (!std::isfinite(slope)) slope = 0.0;
   find_slopes();
   push_across(located.guards);
   if (options.keep_steps && !result.segments_.back().steps.empty()) result.segments_.back().steps.back().t_end = t;

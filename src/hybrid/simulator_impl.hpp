@@ -82,6 +82,9 @@ struct Simulator::Impl {
   };
   std::unordered_map<const Structure*, KnownSteps> known_steps;
   KnownSteps* known = nullptr;        // of the present mode
+  KnownSteps* helped = nullptr;       // of the mode in which an explicit method makes some steps, otherwise null
+  Stepper* own_stepper = nullptr;     // of that mode
+  int helping_steps = 0;              // that are left then
   const Structure* known_structure = nullptr;
   bool first_step = false;            // the next step is the first after a restart
   std::int64_t rejected_before = 0;   // it
@@ -164,6 +167,11 @@ struct Simulator::Impl {
   bool denies_start();
   /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.
   bool outcome_of_series(const StepOutcome& outcome);
+  /// A method that needs derivatives fails in an explicit mode, where they may be infinite (a root of zero): one that needs none makes some
+  /// steps. False: it has been tried.
+  bool get_help();
+  /// Goes back to the mode's own method.
+  void end_help();
   void report_failure(const StepOutcome& outcome);
   void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
   /// The stop time is reached: clauses that wait for terminal() act.
@@ -177,7 +185,8 @@ struct Simulator::Impl {
   void approach_event();
   /// Whether a guard that is not one of the event is out at a time in the last step.
   bool another_has_left(double when);
-  /// Goes to a time by steps that end there, from the present one; the last one is not accepted yet. False: the run has ended.
+  /// Goes to a time by steps that end there, from the present one; the last one is not accepted yet. False: the run has ended, or another method
+  /// goes on.
   bool step_to(double target);
   /// Moves values at this time onto all constraints of the mode.
   void polish(double when, std::vector<double>& values, std::vector<double>& slopes_there);

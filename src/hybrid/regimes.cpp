@@ -166,7 +166,16 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   if (on_surface == 0 || (on_surface == 1 && (transversal || !slides_alone(last)))) return true;
   const std::span<const int> surfaces = active_surfaces();
   if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
-  const std::size_t count = all_regimes(input, surfaces).size();
+  std::vector<Regime> feasible = all_regimes(input, surfaces);
+  // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no errors
+  for (Regime& regime : feasible) {
+    const std::vector<int>& kept = regime.mode.sliding;
+    if (kept.empty() || !std::all_of(kept.begin(), kept.end(), [&](int k) { return sides_.side(k) == 0; })) continue;
+    transition.mode = std::move(regime.mode);
+    transition.x = std::move(regime.x);
+    return find_values(input.t, Cause::mode_change);
+  }
+  const std::size_t count = feasible.size();
   system_ = &hybrid_.system(transition.mode);  // the others have had their locks set
   if (!system_->structure().explicit_ode && !find_values(input.t, Cause::reset)) return false;
   return count <= 1 || note_alternatives(input.t, count, transition.mode);

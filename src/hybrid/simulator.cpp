@@ -314,6 +314,8 @@ void Simulator::Impl::accept_step(double end) {
   if (!bands.empty()) keep_bands();
   if (t == options.stop) {
     finish();
+  } else if (watching && stands_still() && cross_edge()) {
+    return;
   } else if (helped) {
     if (--helping_steps == 0) {
       const double step = stepper->next_step();
@@ -324,6 +326,11 @@ void Simulator::Impl::accept_step(double end) {
     change_method();
   }
   if (!over) progress();
+}
+
+bool Simulator::Impl::stands_still() {
+  const DensePolynomial& step = stepper->dense();
+  return std::equal(x.begin(), x.end(), step.c.begin()) && std::any_of(xp.begin(), xp.end(), [](double slope) { return slope != 0.0; });
 }
 
 void Simulator::Impl::follow_guards() {

@@ -241,6 +241,8 @@ bool Simulator::Impl::cross_edge() {
   system->guards(t, x, xp, g);
   const std::vector<double> tolerance =
       GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+  constexpr double nothing = 0.0;
+  const std::vector<double> rounding = GuardSides::uncertainty(*system, t, x, xp, 4.0 * eps, std::span(&nothing, 1));
   for (std::size_t k = 0; k < watch.size(); ++k) {
     if (watch[k].side == 0) continue;
     if (watch[k].side * g[k] < 0.0 && std::abs(g[k]) <= tolerance[k]) {  // a step of an implicit method has ended beyond, where nothing can be evaluated
@@ -250,7 +252,7 @@ bool Simulator::Impl::cross_edge() {
       continue;
     }
     const double speed = GuardSides::speed(*system, controller.consistency(), t, x, static_cast<int>(k));
-    const double left = -g[k] / speed * direction;
+    const double left = std::abs(g[k]) <= rounding[k] ? 0.0 : -g[k] / speed * direction;
     if (!(watch[k].side * speed * direction < 0.0) || !(left <= nearest)) continue;
     if (left < 0.5 * nearest) located.guards.clear();
     nearest = left;
@@ -262,6 +264,13 @@ bool Simulator::Impl::cross_edge() {
   for (double& slope : xp)
     if (!std::isfinite(slope)) slope = 0.0;
   find_slopes();
+  for (const int k : located.guards) controller.bracket_noise[k] = 4.0 * std::max(rounding[k], std::abs(g[k]));
+  for (const LinearGuard& guard : system->linear_guards())  // where only rounding errors are left, to the other side
+    if (contains(located.guards, guard.guard) && std::abs(g[guard.guard]) <= rounding[guard.guard]) {
+      double square = 0.0;
+      for (const double c : guard.coefficients) square += c * c;
+      for (std::size_t i = 0; i < guard.variables.size(); ++i) x[guard.variables[i]] -= 2.0 * g[guard.guard] * guard.coefficients[i] / square;
+    }
   push_across(located.guards);
   if (options.keep_steps && !result.segments_.back().steps.empty()) result.segments_.back().steps.back().t_end = t;
   handle_event(true, t == next_time, stepper->next_step());

@@ -156,6 +156,8 @@ struct Simulator::Impl {
   /// They have none at `end`: the run ends at the last time at which they do.
   void end_where_derived_are_finite(double end);
   void find_derivatives();
+  /// Whether the last step has left all values as they were, although they have slopes: it was shorter than rounding errors.
+  bool stands_still();
   /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they limit it.
   void follow_guards();
   /// The first step after an event is often too long in the same way each time, where the event begins something fast.
@@ -208,8 +210,8 @@ struct Simulator::Impl {
   void project_event_state();
   /// `approached`: a step was made that ends here, or so near that its dense output is as good.
   void event_at(double when, bool by_guard, bool approached = false);
-  /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can: the event is there, where the
-  /// tangent reaches the other side. False: no guard is about to change its side here.
+  /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can, by the clock or by the digits of the guard:
+  /// the event is there, where the tangent reaches the other side. False: no guard is about to change its side here.
   bool cross_edge();
   /// The state lies on guards that fire, within rounding: moves it on along the solution, by units in the last place of time, until it is on
   /// the side that the new mode needs.

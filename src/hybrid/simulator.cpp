@@ -304,6 +304,8 @@ std::vector<double> Simulator::Impl::observe() const {
 }
 
 void Simulator::Impl::accept_step(double end) {
+  constexpr double short_step = 1e-6;  // compared with t: the last digits of guards may not change
+  const double begin = t;
   take_step(end);
   in_rest = false;
   if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there
@@ -314,7 +316,7 @@ void Simulator::Impl::accept_step(double end) {
   if (!bands.empty()) keep_bands();
   if (t == options.stop) {
     finish();
-  } else if (watching && stands_still() && cross_edge()) {
+  } else if (watching && std::abs(end - begin) < short_step * std::abs(t) && at_the_last_digit() && cross_edge()) {
     return;
   } else if (helped) {
     if (--helping_steps == 0) {
@@ -328,9 +330,18 @@ void Simulator::Impl::accept_step(double end) {
   if (!over) progress();
 }
 
-bool Simulator::Impl::stands_still() {
-  const DensePolynomial& step = stepper->dense();
-  return std::equal(x.begin(), x.end(), step.c.begin()) && std::any_of(xp.begin(), xp.end(), [](double slope) { return slope != 0.0; });
+bool Simulator::Impl::at_the_last_digit() const {
+  for (const LinearGuard& guard : system->linear_guards()) {
+    if (watch[static_cast<std::size_t>(guard.guard)].side == 0) continue;
+    double value = guard.constant + guard.time * t, size = std::abs(guard.constant) + std::abs(guard.time * t);
+    for (std::size_t i = 0; i < guard.variables.size(); ++i) {
+      const double term = guard.coefficients[i] * x[static_cast<std::size_t>(guard.variables[i])];
+      value += term;
+      size += std::abs(term);
+    }
+    if (std::abs(value) <= 4.0 * eps * size) return true;
+  }
+  return false;
 }
 
 void Simulator::Impl::follow_guards() {

@@ -156,8 +156,8 @@ struct Simulator::Impl {
   /// They have none at `end`: the run ends at the last time at which they do.
   void end_where_derived_are_finite(double end);
   void find_derivatives();
-  /// Whether the last step has left all values as they were, although they have slopes: it was shorter than rounding errors.
-  bool stands_still();
+  /// Whether a linear guard is zero up to its rounding errors. It may stay there if steps are so short that its digits do not change.
+  bool at_the_last_digit() const;
   /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they limit it.
   void follow_guards();
   /// The first step after an event is often too long in the same way each time, where the event begins something fast.

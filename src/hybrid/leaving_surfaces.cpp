@@ -85,6 +85,39 @@ void ModeController::leave_surfaces(const EventInput& input) {
   });
 }
 
+/// Whether transition.mode has surfaces on which the solution can stay from transition.x, which is moved onto them.
+bool ModeController::stays_on_surfaces(double t) {
+  if (!hybrid_.can_stay_on_surfaces(transition.mode)) return false;
+  System& system = hybrid_.system(transition.mode);
+  system.project(t, transition.x);
+  if (!find_values(t, Cause::mode_change)) return false;
+  look(t);
+  for (int k = family_guards(); k < system.structure().guards; ++k)
+    if (sides_.side(k) <= 0) return false;
+  return true;
+}
+
+bool ModeController::slide_on(std::span<const int> guards, double t) {
+  led_here_ = nullptr;
+  const Mode mode = transition.mode;
+  const std::vector<double> x = transition.x, derivatives = xp;
+  std::vector<int>& sliding = transition.mode.sliding;
+  for (const int k : guards)
+    if (!contains(sliding, k)) sliding.insert(std::upper_bound(sliding.begin(), sliding.end(), k), k);
+  if (stays_on_surfaces(t)) return true;
+  go_back(mode, x, derivatives);
+  return false;
+}
+
+void ModeController::go_back(const Mode& mode, const std::vector<double>& x, const std::vector<double>& derivatives) {
+  failure_ = {};
+  transition.mode = mode;
+  transition.x = x;
+  xp = derivatives;
+  system_ = &hybrid_.system(mode);
+  view_current_ = false;
+}
+
 bool ModeController::rest_on(int guard, double t, std::span<const double> x_before) {
   led_here_ = nullptr;
   const Mode mode = transition.mode;
@@ -98,23 +131,8 @@ bool ModeController::rest_on(int guard, double t, std::span<const double> x_befo
       transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));
   std::vector<int>& contacts = transition.mode.contacts;
   contacts.insert(std::upper_bound(contacts.begin(), contacts.end(), guard), guard);
-  bool holds = hybrid_.can_stay_on_surfaces(transition.mode);
-  if (holds) {
-    System& system = hybrid_.system(transition.mode);
-    system.project(t, transition.x);
-    holds = find_values(t, Cause::mode_change);
-    if (holds) {
-      look(t);
-      for (int k = family_guards(); k < system.structure().guards; ++k) holds = holds && sides_.side(k) > 0;
-    }
-  }
-  if (holds) return true;
-  failure_ = {};
-  transition.mode = mode;
-  transition.x = x;
-  xp = derivatives;
-  system_ = &hybrid_.system(mode);
-  view_current_ = false;
+  if (stays_on_surfaces(t)) return true;
+  go_back(mode, x, derivatives);
   return false;
 }
 

@@ -349,9 +349,14 @@ bool ModeController::settle(const EventInput& input) {
     }
     if (cycle || (!changed && !admissible)) {
       transition.x = before;
-      if (regimes_chosen++ > 3)
+      const bool goes_round = regimes_chosen++ > 3;
+      if (goes_round && (regimes_chosen > 5 || !slide_where_surfaces_meet(input)))
         return fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no regime goes on: each of those that were chosen leads to another one", t),
                     guard_names(fired_));
+      if (goes_round) {
+        seen = seen_before_action = 0;
+        continue;
+      }
       const Mode tried = transition.mode;
       // one switch that takes over from another need not slide on the way
       if (!reset && transition.mode.sliding.empty() && select_regular_sides(t, cause, few_flips)) {

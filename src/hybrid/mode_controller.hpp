@@ -68,6 +68,9 @@ class ModeController {
   /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution goes on
   /// in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
   bool rest_on(int guard, double t, std::span<const double> x_before);
+  /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet, if there is such a mode. False: nothing has
+  /// changed.
+  bool slide_on(std::span<const int> guards, double t);
 
   /// Before the discrete part runs for the first time: consistent values and sides as the start says, so that no clause sees an edge.
   bool prepare(double t);
@@ -133,6 +136,8 @@ class ModeController {
   bool weights_admissible() const;
   bool move_across_surfaces();
   bool release_contacts();
+  bool stays_on_surfaces(double t);
+  void go_back(const Mode& mode, const std::vector<double>& x, const std::vector<double>& derivatives);
   void leave_surfaces(const EventInput& input);
   bool select_sides(double t, Cause cause);
   bool select_regular_sides(double t, Cause cause, int most_flips);
@@ -141,6 +146,7 @@ class ModeController {
   bool may_fit(std::span<const int> switches) const;
   bool combination_fits(double t, Cause cause, std::span<const int> switches);
   bool choose_regime(const EventInput& input);
+  bool slide_where_surfaces_meet(const EventInput& input);
   std::span<const int> active_surfaces();
   bool slides_alone(int guard);
   /// A way to go on from a point on surfaces.

@@ -114,6 +114,7 @@ bool ModeController::combination_fits(double t, Cause cause, std::span<const int
 bool ModeController::choose_regime(const EventInput& input) {
   const std::span<const int> surfaces = active_surfaces();
   std::vector<Regime> feasible = feasible_regimes(input, surfaces);
+  if (feasible.empty() && slide_where_surfaces_meet(input)) return true;
   if (feasible.empty()) {
     const auto names = guard_names(surfaces.empty() ? std::span<const int>(fired_) : surfaces);
     std::string text = fmt::format("at t = {:.12g} no side of ", input.t);
@@ -137,6 +138,24 @@ bool ModeController::choose_regime(const EventInput& input) {
   transition.mode = std::move(chosen.mode);
   transition.x = std::move(chosen.x);
   if (!transition.mode.sliding.empty() && !reset_) transition.fired.clear();  // transitions there and back did not happen
+  return true;
+}
+
+/// Surfaces on which the solution cannot slide by themselves, but where they meet: x and v of x'' = -3 sign(x) - sign(v).
+bool ModeController::slide_where_surfaces_meet(const EventInput& input) {
+  std::vector<int> meeting;
+  for (int k = 0; k < family_guards(); ++k) {
+    const bool kept = contains(transition.mode.sliding, k);
+    if (!kept && (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0 || hybrid_.guards()[k].rule == SurfaceRule::crossing)) continue;
+    meeting.push_back(k);
+  }
+  if (meeting.size() < 2 || meeting.size() > most_surfaces) return false;
+  const std::vector<int> slide(meeting.size(), 0);
+  std::optional<Regime> regime = try_regime(input, meeting, slide);
+  if (!regime) return false;
+  transition.mode = std::move(regime->mode);
+  transition.x = std::move(regime->x);
+  if (!reset_) transition.fired.clear();
   return true;
 }
 

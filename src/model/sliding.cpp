@@ -38,6 +38,46 @@ std::optional<std::vector<Expr>> solve(std::vector<std::vector<Expr>> A, std::ve
   return b;
 }
 
+namespace {
+
+/// Surfaces whose speed does not depend on the weights, because it is another surface: of the equations A w = b theirs are empty, and hold. If each
+/// weight stands in one of the others, that one alone, sum A_j w_j = b, is solved by the weights that are nearest to 1/2 in the largest of their
+/// distances: w_j = 1/2 + sign(A_j) (b - sum A_j/2) / sum |A_j|. Empty if there are no such surfaces.
+std::optional<std::vector<Expr>> middle_solution(std::span<const Expr> functions, std::span<const Expr> speed,
+                                                 const std::vector<std::vector<Expr>>& A, std::span<const Expr> b) {
+  const std::size_t p = functions.size();
+  const auto is_zero = [](const Expr& e) { return e.is_constant() && e.constant_value() == 0.0; };
+  const auto size = [](const Expr& e) { return e.is_constant() ? Expr(std::abs(e.constant_value())) : sqrt(e * e); };
+  std::vector<int> row_of(p, -1);  // by weight
+  bool any_empty = false;
+  for (std::size_t i = 0; i < p; ++i) {
+    if (std::all_of(A[i].begin(), A[i].end(), is_zero)) {
+      if (std::none_of(functions.begin(), functions.end(), [&](const Expr& g) { return g.same(speed[i]) || g.same(-speed[i]); })) return std::nullopt;
+      any_empty = true;
+    }
+    for (std::size_t j = 0; j < p; ++j) {
+      if (is_zero(A[i][j])) continue;
+      if (row_of[j] >= 0) return std::nullopt;
+      row_of[j] = static_cast<int>(i);
+    }
+  }
+  if (!any_empty || std::find(row_of.begin(), row_of.end(), -1) != row_of.end()) return std::nullopt;
+  std::vector<Expr> w;
+  for (std::size_t j = 0; j < p; ++j) {
+    const auto i = static_cast<std::size_t>(row_of[j]);
+    Expr left = b[i], total = 0.0;
+    for (const Expr& a : A[i]) {
+      if (is_zero(a)) continue;
+      left -= 0.5 * a;
+      total += size(a);
+    }
+    w.push_back(0.5 + A[i][j] / size(A[i][j]) * left / total);
+  }
+  return w;
+}
+
+}  // namespace
+
 SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, std::span<const Expr> rhs,
                            std::span<const SlidingSurface> surfaces, std::span<const Expr> all_locks) {
   const auto graph = common_graph(variables);
@@ -93,7 +133,8 @@ SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, st
   for (const Expr& s : symbols) none.emplace_back(s, Expr(0.0));
   std::vector<Expr> b = substitute(speed, none);
   for (Expr& e : b) e = -e;
-  const auto solution = solve(std::move(A), std::move(b));
+  auto solution = middle_solution(functions, speed, A, b);
+  if (!solution) solution = solve(std::move(A), std::move(b));
   if (!solution) return field;
   field.weights = *solution;
   std::vector<std::pair<Expr, Expr>> values;

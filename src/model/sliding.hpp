@@ -27,7 +27,8 @@ struct SlidingField {
 };
 
 /// The weights w of the positive sides such that d/dt g = 0 on all surfaces, where every choice on a lock is replaced by
-/// w*then + (1-w)*else.
+/// w*then + (1-w)*else. Where the speed of one surface is another one (x and v, x' = v) d/dt g = 0 holds there, and the weights are not unique: those
+/// are taken that lie between 0 and 1 if any do.
 SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, std::span<const Expr> rhs,
                            std::span<const SlidingSurface> surfaces, std::span<const Expr> all_locks);
 

@@ -1,10 +1,13 @@
-// Events that accumulate: a ball that bounces infinitely often in finite time goes on in contact.
+// Events that accumulate: a ball that bounces infinitely often in finite time goes on in contact, switchings that spiral into the point where their
+// surfaces meet go on there.
 #include "hybrid/simulator_impl.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
@@ -17,7 +20,7 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
 }
 
 [[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
-  std::vector<int> rested;
+  std::vector<std::string> rested;  // what is to be said about each
   int stuck = -1;  // a guard whose intervals cannot be resolved, and that has no contact
   bool another_goes_on = false;
   for (const int guard : controller.fired()) {
@@ -37,19 +40,55 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
     }
     if (controller.rest_on(guard, t, x_before)) {
       system = &controller.system();
-      rested.push_back(guard);
+      rested.push_back(fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard)));
+      zeno.forget(guard);
     } else if (unresolved) {
       stuck = guard;
     }
   }
-  if (!rested.empty()) return begin_contact(rested);
+  if (!rested.empty()) return begin_staying(EventKind::contact, rested);
   if (stuck < 0 || another_goes_on) return true;  // it may be the sign of a speed that the resets by the other one turn round
   end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(stuck)),
        {hybrid->guards()[stuck].name}});
   return false;
 }
 
-bool Simulator::Impl::begin_contact(std::span<const int> guards) {
+[[gnu::hot]] bool Simulator::Impl::meet_surfaces() {
+  const std::vector<int>&fired = controller.fired(), &directions = controller.fired_direction();
+  bool accumulate = false;
+  for (std::size_t i = 0; i < fired.size(); ++i) {
+    if (directions[i] < 0) switchings.note(fired[i], t);  // once in a turn: the other half of it may take a different time
+    accumulate = accumulate || switchings.accumulates(fired[i]);
+  }
+  if (!accumulate) {
+    near_events = 0;
+    return true;
+  }
+  // those that meet at the same time
+  std::vector<int> meeting;
+  const auto first = std::find_if(fired.begin(), fired.end(), [&](int k) { return switchings.accumulates(k); });
+  const double limit = switchings.limit(*first), interval = switchings.next_interval(*first);
+  for (int k = 0; k < controller.family_guards(); ++k)
+    if (switchings.accumulates(k) && std::abs(switchings.limit(k) - limit) <= interval && hybrid->guards()[k].rule != SurfaceRule::crossing) meeting.push_back(k);
+  if (meeting.size() < 2) return true;
+  // near are all events of a turn, in all variables that guards read
+  const std::vector<double> tolerance =
+      GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+  resize(g_then, watch.size());
+  system->guards(t, x, xp, g_then);
+  const bool near = std::all_of(meeting.begin(), meeting.end(), [&](int k) { return std::abs(g_then[k]) <= tolerance[k]; });
+  near_events = near ? near_events + 1 : 0;
+  const bool unresolved = interval < unresolved_interval();
+  if (near_events < 2 * static_cast<int>(meeting.size()) && !unresolved) return true;
+  mode_before = mode;
+  observe(values_before);
+  if (!controller.slide_on(meeting, t)) return true;
+  near_events = 0;
+  const std::string message = fmt::format("infinitely many switchings accumulate at t = {:.12g}; the solution goes on where their surfaces meet", limit);
+  return begin_staying(EventKind::slide_enter, std::span(&message, 1));
+}
+
+bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string> messages) {
   const Mode free = mode_before;
   keep_state();
   controller.begin_instant();
@@ -63,15 +102,9 @@ bool Simulator::Impl::begin_contact(std::span<const int> guards) {
   if (!transition.terminate && !enter_mode()) return false;
   observe(values_after);
   find_weights();
-  for (const int guard : guards) {
-    record({.kind = EventKind::contact,
-            .mode_before = &free,
-            .mode_after = &mode,
-            .actions = transition.fired,
-            .message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard))},
+  for (const std::string& message : messages)
+    record({.kind = kind, .mode_before = &free, .mode_after = &mode, .actions = transition.fired, .message = message},
            {.t = t, .before = values_before, .after = values_after, .weights = weights});
-    zeno.forget(guard);
-  }
   close_events = 0;
   if (!transition.terminate) return true;
   end({StatusCode::terminated, ended_by_model(), {}});

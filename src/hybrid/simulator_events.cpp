@@ -386,6 +386,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (noticed && !nothing) record_settled(by_time);
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
+  if (noticed && !reset && !by_time && !nothing && !meet_surfaces()) return;
   if (noticed && !by_time && !nothing && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
     const auto& episode = chatter.episodes().back();
     const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};

@@ -47,7 +47,9 @@ struct Simulator::Impl {
   EventLocator locator;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
-  ZenoWatch zeno;
+  ZenoWatch zeno;        // resets
+  ZenoWatch switchings;  // the others
+  int near_events = 0;   // of those, in a row, that were within the tolerance of the point where their surfaces meet
   ChatterWatch chatter;
   std::vector<GuardWatch> watch;
   /// How far from zero the value of a guard may go without a meaning: because it vanishes identically in the mode (the distance of two carts
@@ -244,8 +246,11 @@ struct Simulator::Impl {
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);
-  /// The controller has put the solution in contact with these surfaces: settles what that changes (the sign of a speed), and goes on.
-  bool begin_contact(std::span<const int> guards);
+  /// Switchings that accumulate where surfaces meet, nearer to it than the tolerance: the solution goes on there. False: the run has ended.
+  bool meet_surfaces();
+  /// The controller has put the solution onto surfaces: settles what that changes (the sign of a speed), records it, and goes on. False: the run
+  /// has ended.
+  bool begin_staying(EventKind kind, std::span<const std::string> messages);
   /// Intervals below this have fewer than three digits.
   double unresolved_interval() const {
     return 1e3 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));

@@ -20,7 +20,10 @@ void ZenoWatch::note(int guard, double t) {
   r.t = t;
 }
 
-bool ZenoWatch::accumulates(int guard) const { return records_[static_cast<std::size_t>(guard)].shrunk >= enough; }
+bool ZenoWatch::accumulates(int guard) const {
+  const auto place = static_cast<std::size_t>(guard);
+  return place < records_.size() && records_[place].shrunk >= enough;
+}
 
 double ZenoWatch::next_interval(int guard) const {
   const Record& r = records_[static_cast<std::size_t>(guard)];

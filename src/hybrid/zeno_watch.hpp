@@ -1,4 +1,4 @@
-// Resets that accumulate: a ball that comes to rest bounces infinitely often in finite time.
+// Events that accumulate: a ball that comes to rest bounces infinitely often in finite time.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@ namespace saltus {
 
 class ZenoWatch {
  public:
-  /// The guard caused a reset at t.
+  /// The guard caused an event at t.
   void note(int guard, double t);
+  /// Whether the intervals between its last events have shrunk, each time.
+  bool accumulates(int guard) const;
 
   // --- of a guard that was noted
-  /// Whether the intervals between the last resets by this guard have shrunk, each time.
-  bool accumulates(int guard) const;
   /// The next interval between two of them, if they go on to shrink as the last ones did.
   double next_interval(int guard) const;
   /// Where they accumulate if the intervals go on to shrink as the last ones did (Aitken's extrapolation).
@@ -25,7 +25,7 @@ class ZenoWatch {
     double t = 0.0, interval = 0.0, interval_before = 0.0;
     int hits = 0, shrunk = 0;
   };
-  std::vector<Record> records_;  // by guard; those beyond the end have had no resets
+  std::vector<Record> records_;  // by guard; those beyond the end have had no events
 };
 
 }  // namespace saltus

@@ -183,16 +183,6 @@ void Simulator::Impl::keep_bands() {
   for (std::size_t k = 0; k < bands.size(); ++k) watch[k].noise = bands[k].width;
 }
 
-Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
-  Consistency& consistency = controller.consistency();
-  Stepper* chosen = methods.choose({*system, consistency.needs_reduction(*system), Consistency::can_be_reduced(*system), consistency.values(*system),
-                         methods.per_mode() ? hybrid->describe(mode) : ""},
-                        problem);
-  if (!chosen || chosen->takes_hidden_constraints() || consistency.reduce(*system)) return chosen;
-  problem = fmt::format("{} needs this mode without hidden constraints, and its ranks cannot be decided at t = {:.9g}; use method = auto", chosen->name(), t);
-  return nullptr;
-}
-
 void Simulator::Impl::keep_state() {
   copy(mode, mode_before);
   mode_left = &mode_before;
@@ -204,12 +194,6 @@ void Simulator::Impl::restore_state() {
   copy(mode_before, mode);
   copy(state_before, x);
   copy(slope_before, xp);
-}
-
-void Simulator::Impl::use(Stepper* chosen) {
-  stepper = chosen;
-  known->dense_is_accurate = methods.dense_is_accurate(*stepper, *system);
-  known->stepper = system->structure().explicit_ode ? stepper : nullptr;
 }
 
 [[gnu::hot]] void Simulator::Impl::start_stepper(double step) {
@@ -361,42 +345,6 @@ void Simulator::Impl::follow_guards() {
     known->first = std::abs(stepper->t() - t);
   else if (stepper->error() < 0.1)
     known->first *= 1.5;
-}
-
-void Simulator::Impl::change_method() {
-  std::string problem;
-  Stepper* other = choose_stepper(problem);
-  if (!other) return;
-  use(other);
-  controller.consistency().restart_reduced(*system, t, x);
-  start_stepper(0.0);
-}
-
-bool Simulator::Impl::outcome_of_series(const StepOutcome& outcome) {
-  if (outcome.result == StepResult::not_finite || system->structure().explicit_ode || !stepper->takes_hidden_constraints() ||
-      !methods.note_stiff(*system))
-    return false;
-  change_method();
-  return true;
-}
-
-bool Simulator::Impl::get_help() {
-  constexpr int enough = 10;  // to get away from a root of zero
-  if (!system->structure().explicit_ode || helped) return false;
-  Stepper* helper = methods.helper(*stepper);
-  if (!helper) return false;
-  own_stepper = stepper;
-  use(helper);
-  helped = known;
-  helping_steps = enough;
-  start_stepper(0.0);
-  return true;
-}
-
-void Simulator::Impl::end_help() {
-  helped->stepper = stepper = own_stepper;
-  helped->dense_is_accurate = methods.dense_is_accurate(*stepper, *system);
-  helped = nullptr;
 }
 
 [[gnu::hot]] void Simulator::Impl::take_step(double end) {

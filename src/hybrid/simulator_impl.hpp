@@ -1,5 +1,6 @@
 // The state of a run and what is done with it: the loop is in simulator.cpp, events are in simulator_events.cpp, their record in
-// simulator_record.cpp, those that accumulate in accumulation.cpp, how it ends in simulator_end.cpp.
+// simulator_record.cpp, those that accumulate in accumulation.cpp, the choice of steppers in simulator_methods.cpp,
+// how it ends in simulator_end.cpp.
 #pragma once
 
 #include <saltus/event/event_locator.hpp>
@@ -86,6 +87,7 @@ struct Simulator::Impl {
   KnownSteps* known = nullptr;        // of the present mode
   KnownSteps* helped = nullptr;       // of the mode in which an explicit method makes some steps, otherwise null
   Stepper* own_stepper = nullptr;     // of that mode
+  bool own_dense_is_accurate = false;
   int helping_steps = 0;              // that are left then
   const Structure* known_structure = nullptr;
   bool first_step = false;            // the next step is the first after a restart

@@ -26,10 +26,11 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
   for (const int guard : controller.fired()) {
     zeno.note(guard, t);
     if (!zeno.accumulates(guard)) continue;
-    // a flight that is too short for the clock, or too low for the digits of the guard
+    // a flight that is too short for the clock, or too low for the digits of the guard; below those of constraints nothing must happen at all
     const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
-    const double noise = std::max(controller.sides().noise(guard), GuardSides::noise_of_constraints(*system, t, x, xp, guard));
-    const bool unresolved = zeno.next_interval(guard) < unresolved_interval() || 0.25 * zeno.next_interval(guard) * speed < 16.0 * noise;
+    const double noise = controller.sides().noise(guard), hidden = GuardSides::noise_of_constraints(*system, t, x, xp, guard);
+    const bool unresolved = zeno.interval(guard) < unresolved_interval() || 0.25 * zeno.interval(guard) * speed < 16.0 * noise ||
+                            0.25 * zeno.next_interval(guard) * speed < 16.0 * hidden;
     if (!unresolved && larger_than_tolerance(x_before)) {
       another_goes_on = true;
       continue;

@@ -25,6 +25,8 @@ bool ZenoWatch::accumulates(int guard) const {
   return place < records_.size() && records_[place].shrunk >= enough;
 }
 
+double ZenoWatch::interval(int guard) const { return std::abs(records_[static_cast<std::size_t>(guard)].interval); }
+
 double ZenoWatch::next_interval(int guard) const {
   const Record& r = records_[static_cast<std::size_t>(guard)];
   return r.interval * r.interval / std::abs(r.interval_before);

@@ -14,7 +14,9 @@ class ZenoWatch {
   bool accumulates(int guard) const;
 
   // --- of a guard that was noted
-  /// The next interval between two of them, if they go on to shrink as the last ones did.
+  /// The last interval between two of them.
+  double interval(int guard) const;
+  /// The next one, if they go on to shrink as the last ones did.
   double next_interval(int guard) const;
   /// Where they accumulate if the intervals go on to shrink as the last ones did (Aitken's extrapolation).
   double limit(int guard) const;

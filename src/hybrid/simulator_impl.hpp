@@ -166,8 +166,8 @@ struct Simulator::Impl {
   bool outcome_of_series(const StepOutcome& outcome);
   void report_failure(const StepOutcome& outcome);
   void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
-  /// The stop time is reached: clauses that wait for terminal() act.
-  void finish();
+  /// The stop time is reached, or the model ends the run: clauses that wait for terminal() act.
+  void finish(Failure outcome = {});
   bool progress() { return !options.progress || report_progress(); }
   bool report_progress();
 

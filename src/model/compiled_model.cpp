@@ -175,6 +175,8 @@ struct CompiledModel::Impl {
     s.derivatives = derivatives;
     s.parameters = parameters;
     s.discretes = discretes;
+    for (std::size_t k = 0; k < m.discretes.size(); ++k)
+      if (m.discretes[k].pulse) s.pulses.push_back(static_cast<int>(k));
     for (const auto& pair : m.pre_symbols)
       (m.graph->symbol_of(pair.first.id()).kind == SymbolKind::variable ? s.pre_variables : s.pre_discretes).push_back(pair);
     s.initial = m.initial_symbol;

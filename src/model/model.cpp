@@ -145,10 +145,12 @@ BoolExpr Model::sample(double start, double interval) {
   };
   constexpr double none = -1e100;
   const Expr next = hidden("next number of " + name, 0.0), previous = hidden("previous number of " + name, none), pulse = hidden(name, 0.0);
+  data_->discretes.back().pulse = true;
   const auto clause = [&](const BoolExpr& due) {
     data_->guard_names.emplace_back(due.expr(), name);
     When acts = when(due);
     data_->clauses.back().name = "";
+    data_->clauses.back().samples = true;
     return acts;
   };
   // counting avoids the drift of adding the interval again and again
@@ -164,10 +166,7 @@ BoolExpr Model::sample(double start, double interval) {
       .assign(next, number + 1.0);
   data_->clauses.back().at_start = true;
   clause(time() <= start + previous * interval).assign(pulse, 1.0).assign(previous, existing(previous - 1.0));
-  const BoolExpr on(pulse);
-  when(on).assign(pulse, 0.0);
-  data_->clauses.back().name = "";
-  return on;
+  return BoolExpr(pulse);
 }
 
 Expr Model::pre(const Expr& symbol) {
@@ -264,6 +263,12 @@ When& When::assign(const BoolExpr& discrete, const BoolExpr& value) { return ass
 
 When& When::terminate(const std::string& message) {
   data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::terminate, {}, {}, message});
+  return *this;
+}
+
+When& When::assertion(const BoolExpr& condition, const std::string& message) {
+  check_graph(*data_, condition.expr(), "assertion");
+  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::check, {}, condition.expr(), message});
   return *this;
 }
 

@@ -220,20 +220,21 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
   bool first = true;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
-    std::vector<FlatAction> actions;
+    std::vector<FlatAction> actions, checks;
     Assigned body = before;
     body.outside.clear();
     Context inner = context;
     inner.assigned = &body;
     when_actions_ = &actions;
+    when_checks_ = &checks;
     try {
       if (follow(branch.body, inner) != Flow::next)
         throw Fault{branch.where, "'break' and 'return' have no meaning here"};
     } catch (...) {
-      when_actions_ = nullptr;
+      when_actions_ = when_checks_ = nullptr;
       throw;
     }
-    when_actions_ = nullptr;
+    when_actions_ = when_checks_ = nullptr;
     std::vector<NodeId> ids;
     for (const auto& [id, place] : body.outside) ids.push_back(id);
     std::sort(ids.begin(), ids.end());
@@ -245,6 +246,7 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
                          {},
                          body.outside.at(id)});
     }
+    actions.insert(actions.end(), checks.begin(), checks.end());
     add_clauses(condition, std::move(actions), branch.where, !first);
     first = false;
   }

@@ -22,11 +22,12 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
   bool first = true;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
-    std::vector<FlatAction> actions;
+    std::vector<FlatAction> actions, checks;
     const std::size_t errors = diagnostics_.error_count();
-    if (condition.is_scalar() && condition.type == TypeKind::boolean) path_conditions_.push_back(condition.truth());
+    when_checks_ = &checks;
     when_body(branch.body, context, actions);
-    path_conditions_.clear();
+    when_checks_ = nullptr;
+    actions.insert(actions.end(), checks.begin(), checks.end());
     if (diagnostics_.error_count() == errors) sort_actions(actions);
     add_clauses(condition, std::move(actions), branch.condition->where, !first);
     first = false;
@@ -202,7 +203,7 @@ void Flattener::sort_actions(std::vector<FlatAction>& actions) {
   std::vector<std::vector<std::size_t>> users(actions.size());
   std::vector<std::size_t> waiting(actions.size(), 0);
   for (std::size_t k = 0; k < actions.size(); ++k) {
-    if (actions[k].kind != Kind::assign && actions[k].kind != Kind::reset) continue;
+    if (actions[k].kind == Kind::terminate) continue;
     for (const Expr& symbol : symbols_of(std::span(&actions[k].value, 1), SymbolKind::discrete)) {
       const auto it = assigned.find(symbol.id());
       if (it == assigned.end()) continue;

@@ -71,6 +71,7 @@ void ModeController::fire(int guard) {
     if (place >= weights) {  // the force of a contact vanishes: it opens
       const int surface = mode.contacts[place - weights];
       std::erase(mode.contacts, surface);
+      opened_.push_back(surface);
       return note_firing(surface, hybrid_.side(mode, surface));
     }
     const int surface = mode.sliding[place / 2];  // a weight reaches 0 or 1: the surface is left towards that side
@@ -194,6 +195,8 @@ bool ModeController::sides_by_value(double t) {
 /// The side on which a guard must be locked after look(); `now`: where it is.
 int ModeController::wanted_side(int guard, int now) const {
   if (now == 0 || sides_.side(guard) == now) return now;
+  // a contact whose force vanishes opens: what is left of force and speed are errors, unless a reset has set them
+  if (!opened_.empty() && !reset_ && contains(opened_, guard)) return now;
   return sides_.side(guard) != 0 ? sides_.side(guard) : hybrid_.resting_side(transition.mode, guard);
 }
 

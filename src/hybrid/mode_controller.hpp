@@ -39,6 +39,7 @@ class ModeController {
   void begin_instant() {
     fired_.clear();
     fired_direction_.clear();
+    opened_.clear();
     left_by_weight_ = selected_ = false;
     left_guard_ = lone_guard_ = -1;
     led_here_ = nullptr;
@@ -64,9 +65,9 @@ class ModeController {
   /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
   /// the family's guards) the surface is left.
   void fire(int guard);
-  /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution goes on
-  /// in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
-  bool rest_on(int guard, double t, std::span<const double> x_before);
+  /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution, which came from
+  /// this side, goes on in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
+  bool rest_on(int guard, int side, const EventInput& input);
 
   /// Before the discrete part runs for the first time: consistent values and sides as the start says, so that no clause sees an edge.
   bool prepare(double t);
@@ -196,6 +197,7 @@ class ModeController {
   Consistency consistency_;
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
+  std::vector<int> opened_;  // surfaces of contacts whose force has vanished at this instant
   bool left_by_weight_ = false;
   bool reset_ = false;  // transition.any_reset()
   bool selected_ = false;  // a regular combination of switches was looked for and found

@@ -408,19 +408,34 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
   return false;
 }
 
+bool Simulator::Impl::flight_is_lost(std::size_t fired, int side) {
+  constexpr double most = 0.3;  // where less is taken the flights are many, and seen to shrink, before they are lost
+  constexpr double clear = 1e3 * eps;  // relative to the speed before
+  const int guard = controller.fired()[fired];
+  const double speed = slopes_after[fired], before = std::abs(slopes_before[fired]);
+  if (std::abs(speed) > most * before || !(side * speed * direction > 0.0)) return false;
+  if (controller.sides().multiplicity(guard) != 1 && !(std::abs(speed) > clear * before)) return false;
+  const double bend = GuardSides::bend(*system, controller.consistency(), t, x, guard);
+  return side * bend < 0.0 && unresolved_flight(guard, 2.0 * std::abs(speed / bend), speed);
+}
+
+bool Simulator::Impl::unresolved_flight(int guard, double duration, double speed) const {
+  return duration < unresolved_interval() || 0.25 * duration * std::abs(speed) < 16.0 * controller.sides().noise(guard);
+}
+
 [[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
-  for (const int guard : controller.fired()) {
+  for (std::size_t i = 0; i < controller.fired().size(); ++i) {
+    const int guard = controller.fired()[i], side = -controller.fired_direction()[i];
     zeno.note(guard, t);
-    if (!zeno.accumulates(guard)) continue;
-    // a flight that is too short for the clock, or too low for the digits of the guard
-    const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
-    const bool unresolved = zeno.interval(guard) < unresolved_interval() ||
-                            0.25 * zeno.interval(guard) * speed < 16.0 * controller.sides().noise(guard);
+    const bool accumulates = zeno.accumulates(guard), lost = !accumulates && flight_is_lost(i, side);
+    if (!accumulates && !lost) continue;
+    const bool unresolved =
+        lost || unresolved_flight(guard, zeno.interval(guard), GuardSides::speed(*system, controller.consistency(), t, x, guard));
     if (!unresolved && larger_than_tolerance(x_before)) continue;
     mode_before = mode;
     observe(values_before);
-    if (!controller.rest_on(guard, t, x_before)) {
-      if (!unresolved) continue;
+    if (!controller.rest_on(guard, side, {.t = t, .x_before = x_before, .xp_before = slope_before})) {
+      if (lost || !unresolved) continue;
       end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(guard)),
            {hybrid->guards()[guard].name}});
       return false;
@@ -431,7 +446,9 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
     record({.kind = EventKind::contact,
             .mode_before = &mode_before,
             .mode_after = &mode,
-            .message = fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard))},
+            .actions = controller.transition.fired,
+            .message = lost ? "the flight after the reset is too low to be seen; the solution goes on in contact"
+                            : fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard))},
            {.t = t, .before = values_before, .after = values_after, .weights = weights});
     zeno.forget(guard);
     close_events = 0;

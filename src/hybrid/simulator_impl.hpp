@@ -230,6 +230,11 @@ struct Simulator::Impl {
   EventTag record(const EventShape& shape, const EventNumbers& numbers);
   /// Whether the jump from x_before to the present state is.
   bool larger_than_tolerance(std::span<const double> x_before) const;
+  /// Whether a reset takes most of the speed of the guard that fired, and the flight that is left is unresolved: the reset at its end would not
+  /// be seen. (A speed that is zero is no flight: the solution goes on through the surface.)
+  bool flight_is_lost(std::size_t fired, int side);
+  /// Whether a flight is too short for the clock, or too low for the digits of the guard.
+  bool unresolved_flight(int guard, double duration, double speed) const;
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);

@@ -197,6 +197,10 @@ void Flattener::reinit(const Call& call, const Location& where, const Context& c
 // Equations have no order; assignments do. A value that another one needs is assigned first.
 void Flattener::sort_actions(std::vector<FlatAction>& actions) {
   std::unordered_map<NodeId, std::size_t> assigned;
+  std::set<NodeId> reset;
+  for (std::size_t k = 0; k < actions.size(); ++k)
+    if (actions[k].kind == Kind::reset && !reset.insert(actions[k].target.id()).second)
+      throw Fault{actions[k].where, "'reinit' sets " + quoted(actions[k].target.name()) + " twice in one 'when'"};
   for (std::size_t k = 0; k < actions.size(); ++k)
     if (actions[k].kind == Kind::assign && !assigned.emplace(actions[k].target.id(), k).second)
       throw Fault{actions[k].where, quoted(actions[k].target.name()) + " is assigned twice in one 'when'"};

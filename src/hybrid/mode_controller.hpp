@@ -112,6 +112,7 @@ class ModeController {
 
  private:
   void look_again(double t);
+  bool jump_beside_resets(double t);
   bool find_values_of_system(double t, Cause cause);
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);

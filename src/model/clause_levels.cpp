@@ -71,7 +71,7 @@ std::vector<std::vector<int>> clause_levels(std::span<const ModelData::Clause> c
     int level = 0;
     for (const int k : chain) {
       level = std::max(level, known.level(clauses[k].condition.expr()));
-      for (const auto& a : clauses[k].actions) level = std::max(level, known.level(a.value));
+      for (const auto& a : clauses[k].actions) level = std::max({level, known.level(a.value), known.level(a.only_if.expr())});
     }
     for (const NodeId id : targets(clauses, chain))
       if (assigned[id] == 1) known.raise(id, level + 1);

@@ -15,7 +15,6 @@ namespace saltus {
 namespace {
 
 using Groups = std::vector<std::vector<Expr>>;
-constexpr int max_rounds = 100;
 
 std::vector<Expr> second(const std::vector<std::pair<Expr, Expr>>& pairs) {
   std::vector<Expr> result;
@@ -155,11 +154,16 @@ void EventLogic::compile(ActionList& list) const {
     if (a.kind == Kind::reset) assignment.target = variable_index_.at(a.target.id());
     if (a.kind == Kind::assign) assignment.target = discrete_index_.at(a.target.id());
     if (a.kind == Kind::check) assignment.message = violated(BoolExpr(a.value), a.message);
-    if (a.kind == Kind::reset || a.kind == Kind::assign || a.kind == Kind::check) {
+    const auto add = [&](const Expr& e) {
       occurring.clear();
-      for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete))
+      for (const Expr& symbol : symbols_of(std::span(&e, 1), SymbolKind::discrete))
         if (const auto it = assigned.find(symbol.id()); it != assigned.end()) occurring.emplace_back(symbol, it->second);
-      values.push_back(substitute(std::span(&a.value, 1), occurring).front());
+      values.push_back(substitute(std::span(&e, 1), occurring).front());
+    };
+    assignment.conditional = !a.only_if.expr().is_constant() || a.only_if.expr().constant_value() == 0.0;
+    if (assignment.conditional) add(a.only_if.expr());
+    if (a.kind == Kind::reset || a.kind == Kind::assign || a.kind == Kind::check) {
+      add(a.value);
       if (a.kind == Kind::assign) assigned.insert_or_assign(a.target.id(), values.back());
     }
     list.assignments.push_back(std::move(assignment));
@@ -185,10 +189,15 @@ void EventLogic::apply(ActionList& actions, Transition& transition) {
   evaluate(actions.right_hand_sides);
   const double* value = actions.right_hand_sides.values.data();
   for (const Assignment& a : actions.assignments) {
+    const bool takes_place = !a.conditional || *value++ != 0.0;
     switch (a.kind) {
-      case ModelData::Action::Kind::reset: resets_.push_back({a.target, *value++}); break;
+      case ModelData::Action::Kind::reset:
+        if (takes_place) resets_.push_back({a.target, *value});
+        ++value;
+        break;
       case ModelData::Action::Kind::assign: transition.mode.discrete[a.target] = *value++; break;
       case ModelData::Action::Kind::terminate:
+        if (!takes_place) break;
         transition.terminate = true;
         transition.message = a.message;
         break;
@@ -360,7 +369,7 @@ bool EventLogic::iterate(const EventInput& input, Transition& transition, bool s
   if (input.terminal) phase_[1] = 1.0;
   if (!setup_.pulses.empty()) raise_pulses(transition);
 
-  for (int round = 0; round < max_rounds; ++round) {  // few models have all of these
+  for (std::size_t round = 0; round < most_rounds(); ++round) {  // few models have all of these
     bool changed = defines_ && settle_definitions(mode);
     if (!levels_.empty()) changed = run_clauses(transition) || changed;
     const bool moved = !setup_.transitions.empty() && take_transitions(transition);
@@ -396,7 +405,7 @@ bool EventLogic::iterate(const EventInput& input, Transition& transition, bool s
 void EventLogic::report_cycle(Transition& transition) {
   settles_ = false;
   transition.failed = true;
-  transition.message = "the discrete equations do not settle within " + std::to_string(max_rounds) + " rounds at one instant";
+  transition.message = "the discrete equations do not settle within " + std::to_string(most_rounds()) + " rounds at one instant";
   if (transition.fired.empty()) return;
   transition.message += "; the last to act were:";
   const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;

@@ -57,6 +57,7 @@ class EventLogic {
     ModelData::Action::Kind kind;
     int target;  // index of the variable or discrete variable
     std::string message;
+    bool conditional = false;  // whether it takes place comes before its value
   };
   struct ActionList {
     const std::vector<ModelData::Action>* source = nullptr;
@@ -92,6 +93,8 @@ class EventLogic {
   /// Takes the discrete values as those before the next iteration. Returns whether one of them is new.
   bool remember_pre(const Mode& mode);
   void report_cycle(Transition& transition);
+  /// A cascade in which each clause waits for the one before takes two rounds each.
+  std::size_t most_rounds() const { return 100 + 2 * (setup_.clauses.size() + setup_.definitions.size()); }
 
   Setup setup_;
   ProgramOptions options_;

@@ -112,6 +112,47 @@ end M;
   EXPECT_NEAR(final_value(result, "last"), 0.5, 1e-12);
 }
 
+TEST(EventIteration, ResetsAndEndsUnderAConditionTakePlaceOrDoNot) {
+  const auto model = [](const std::string& body) {
+    return "model M\n  Real v1(start = 3, fixed = true), v2(start = 0, fixed = true), i, x(start = 0, fixed = true);\n"
+           "  parameter Real kick = 1;\n  discrete Integer n(start = 0);\n  Boolean closed = time > 0.5;\nequation\n"
+           "  2*der(v1) = -i;\n  der(v2) = i;\n  der(x) = 1;\n  if closed then\n    v1 = v2;\n  else\n    i = 0;\n  end if;\n" + body + "end M;\n";
+  };
+  const std::string equations = "  when time > 0.5 then\n    n = pre(n) + 1;\n    if kick*x > 1 then\n      reinit(v1, 9);\n    elseif x > 0.7 then\n"
+                                "      terminate(\"late\");\n    else\n      reinit(x, 10);\n    end if;\n  end when;\n";
+  const std::string statements = "algorithm\n  when time > 0.5 then\n    n := n + 1;\n    if kick*x > 1 then\n      reinit(v1, 9);\n    elseif x > 0.7 then\n"
+                                 "      terminate(\"late\");\n    else\n      reinit(x, 10);\n    end if;\n  end when;\n";
+  for (const std::string& body : {equations, statements}) {
+    // x is reset, v1 is not: two coupled capacitors share their charge, 2*3 + 1*0 = 3*2
+    const Trajectory shared = run_text(model(body), 1.0);
+    EXPECT_EQ(shared.status().code, StatusCode::success);
+    EXPECT_NEAR(final_value(shared, "v1"), 2.0, 1e-9) << body;
+    EXPECT_NEAR(final_value(shared, "v2"), 2.0, 1e-9) << body;
+    EXPECT_NEAR(final_value(shared, "x"), 10.5, 1e-9) << body;
+    // v1 is reset, and the other one follows it
+    Model kicked = load_text(model(body)).model;
+    kicked.set("kick", 3.0);
+    const Trajectory held = run(kicked, 1.0);
+    EXPECT_NEAR(final_value(held, "v1"), 9.0, 1e-9) << body;
+    EXPECT_NEAR(final_value(held, "v2"), 9.0, 1e-9) << body;
+    EXPECT_NEAR(final_value(held, "x"), 1.0, 1e-9) << body;
+    Model late = load_text(model(body)).model;
+    late.set("x", 0.4);
+    EXPECT_EQ(simulate(late, {.stop = 1.0}).status().code, StatusCode::terminated) << body;
+  }
+}
+
+TEST(EventIteration, LongCascadesSettle) {
+  for (const std::string next : {"a[i + 1]", "pre(a[i + 1])"}) {  // in one round, against the order of the file; and in one round each
+    const Trajectory result = run_text("model M\n  parameter Integer N = 300;\n  discrete Integer a[N](each start = 0);\nequation\n"
+                                       "  for i in 1:N - 1 loop\n    when " + next + " > 0 then\n      a[i] = 1;\n    end when;\n  end for;\n"
+                                       "  when time >= 0.5 then\n    a[N] = 1;\n  end when;\nend M;\n",
+                                       1.0);
+    EXPECT_EQ(final_value(result, "a[1]"), 1.0) << next;
+    EXPECT_EQ(result.events().size(), 1u) << next;
+  }
+}
+
 // --- random programs beside the event iteration of Modelica 3.6, appendix B: solve all equations, in an order in which each needs earlier ones only,
 // with pre() fixed; then pre() takes the new values; until nothing changes
 

@@ -39,13 +39,13 @@ struct VariableOptions {
 /// clause are made in the order written, and later ones see the discrete values that earlier ones assigned.
 class When {
  public:
-  /// x jumps to the value.
-  When& reset(const Expr& x, const Expr& value);
+  /// x jumps to the value, if the condition holds then.
+  When& reset(const Expr& x, const Expr& value, const BoolExpr& only_if = true);
   /// A discrete variable gets a new value.
   When& assign(const Expr& discrete, const Expr& value);
   When& assign(const BoolExpr& discrete, const BoolExpr& value);
-  /// The run ends successfully.
-  When& terminate(const std::string& message = "");
+  /// The run ends successfully, if the condition holds then.
+  When& terminate(const std::string& message = "", const BoolExpr& only_if = true);
   /// The run fails if the condition does not hold then.
   When& assertion(const BoolExpr& condition, const std::string& message);
   /// The event is recorded although nothing changes (a Poincaré section).
@@ -168,6 +168,7 @@ struct ModelData {
     enum class Kind { reset, assign, terminate, record, check } kind;
     Expr target, value;
     std::string message;
+    BoolExpr only_if = true;  ///< of resets and ends
   };
   struct Clause {
     BoolExpr condition;

@@ -122,10 +122,16 @@ void Flattener::follow_call(const Call& call, const Location& where, const Conte
   if (name == "assert") return assert_true(call, where, context);
   if (name == "reinit" || name == "terminate") {
     if (!when_actions_) throw Fault{where, quoted(name) + " belongs into a 'when' clause"};
-    if (name == "reinit") return reinit(call, where, context, *when_actions_);
-    arguments(call, context, 1, 1, where);
-    when_actions_->push_back(
-        {ModelData::Action::Kind::terminate, {}, {}, message(call.arguments[0].value, context), where});
+    const std::size_t first = when_actions_->size();
+    if (name == "reinit") {
+      reinit(call, where, context, *when_actions_);
+    } else {
+      arguments(call, context, 1, 1, where);
+      when_actions_->push_back(
+          {ModelData::Action::Kind::terminate, {}, {}, message(call.arguments[0].value, context), where});
+    }
+    for (std::size_t k = first; k < when_actions_->size(); ++k)
+      for (const BoolExpr& outer : path_conditions_) (*when_actions_)[k].only_if = (*when_actions_)[k].only_if && outer;
     return;
   }
   eval_call(call, where, context);  // a function called for its assertions

@@ -124,7 +124,10 @@ void Flattener::for_event_expressions(Visit visit) {
   for (Definition& definition : definitions_) visit(definition.value);
   for (FlatClause& clause : clauses_) {
     visit_condition(clause.condition);
-    for (FlatAction& action : clause.actions) visit(action.value);
+    for (FlatAction& action : clause.actions) {
+      visit(action.value);
+      visit_condition(action.only_if);
+    }
   }
   for (FlatAssertion& assertion : assertions_) visit_condition(assertion.condition);
 }
@@ -253,7 +256,10 @@ std::vector<std::size_t> Flattener::sorted_groups(const std::vector<std::vector<
     std::unordered_set<NodeId> seen;
     for (const std::size_t c : groups[g]) {
       open.push_back(&clauses_[c].condition.expr());
-      for (const FlatAction& action : clauses_[c].actions) open.push_back(&action.value);
+      for (const FlatAction& action : clauses_[c].actions) {
+        open.push_back(&action.value);
+        open.push_back(&action.only_if.expr());
+      }
     }
     while (!open.empty()) {
       const Expr& e = *open.back();
@@ -302,11 +308,11 @@ void Flattener::emit_clauses() {
                     : model_->when(clause.condition, locate(clause.where));
       for (const FlatAction& action : clause.actions) {
         if (action.kind == Kind::reset)
-          chain->reset(action.target, action.value);
+          chain->reset(action.target, action.value, action.only_if);
         else if (action.kind == Kind::assign)
           chain->assign(action.target, action.value);
         else if (action.kind == Kind::terminate)
-          chain->terminate(action.message);
+          chain->terminate(action.message, action.only_if);
         else if (action.kind == Kind::check)
           chain->assertion(BoolExpr(action.value), action.message);
       }

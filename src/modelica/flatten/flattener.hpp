@@ -52,6 +52,7 @@ struct FlatAction {
   Expr target, value;
   std::string message;
   Location where;
+  BoolExpr only_if = true;  // of resets and ends
 };
 
 struct FlatClause {

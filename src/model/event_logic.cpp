@@ -121,7 +121,10 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     const Tape& t = evaluation.program.tape();
     return reads(t, time) || reads(t, variables) || reads(t, derivatives) || reads(t, pre_variables);
   };
-  acts_by_mode_ = setup_.assertions.empty() && !definitions_need_values_ && !looks_at_values(conditions_) &&
+  const bool sometimes = std::any_of(setup_.clauses.begin(), setup_.clauses.end(), [](const ModelData::Clause& clause) {
+    return std::any_of(clause.actions.begin(), clause.actions.end(), [](const auto& a) { return !a.only_if.expr().is_constant(); });
+  });
+  acts_by_mode_ = !sometimes && setup_.assertions.empty() && !definitions_need_values_ && !looks_at_values(conditions_) &&
                   !looks_at_values(transition_conditions_) && !looks_at_values(definitions_) && !looks_at_values(discrete_relations_);
   inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, nullptr, pre_x_.data(), pre_discrete_.data(), phase_.data()};
 }

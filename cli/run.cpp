@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -23,14 +25,13 @@ namespace {
 
 struct RunOptions {
   std::string file, model;
-  std::optional<double> start, stop, rtol, atol;
+  std::optional<double> start, stop, rtol, atol, max_step;
   std::string method = "auto";
   std::vector<std::string> set;
   int intervals = 500;
   std::string csv, json, plot, phase;
   std::vector<std::string> vars;
   std::size_t events = 40;
-  double max_step = 0.0;
   std::vector<std::string> stop_on;
   bool quiet = false, no_plot = false;
 };
@@ -134,21 +135,39 @@ void print_summary(std::ostream& out, const Trajectory& run) {
                      s.evaluations, s.events, s.seconds);
 }
 
-std::ofstream open_file(const std::string& path) {
+/// What would only be found out behind a long run, whose result would be lost.
+void check_outputs(const RunOptions& o, const CompiledModel& compiled) {
+  std::vector<std::string> names;
+  for (const VariableInfo& v : compiled.observed()) names.push_back(v.name);
+  const auto check_name = [&](const std::string& name, const char* option) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) return;
+    const std::string near = nearest_name(name, names);
+    throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", option, name, near.empty() ? "" : "; did you mean '" + near + "'?"));
+  };
+  for (const std::string& name : o.vars) check_name(name, "--vars");
+  if (!o.phase.empty()) {
+    const auto comma = o.phase.find(',');
+    if (comma == std::string::npos) throw UsageError("--phase wants two names, for example --phase x,v");
+    check_name(o.phase.substr(0, comma), "--phase");
+    check_name(o.phase.substr(comma + 1), "--phase");
+  }
+  for (const std::string* path : {&o.csv, &o.json})
+    if (!path->empty() && !std::ofstream(*path, std::ios::app)) throw UsageError("cannot write to '" + *path + "'");
+  const std::string ending = std::filesystem::path(o.plot).extension().string();
+  if (!o.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
+    throw UsageError("--plot: '" + o.plot + "' must end in .svg, .png or .pdf");
+}
+
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
   std::ofstream file(path);
-  if (!file) throw UsageError("cannot write to '" + path + "'");
-  return file;
+  write(file);
+  file.close();
+  if (!file) throw UsageError("cannot write to '" + path + "'; is the disk full?");
 }
 
 void write_files(const RunOptions& o, const Trajectory& run, const CompiledModel& compiled, std::ostream& out) {
-  if (!o.csv.empty()) {
-    auto file = open_file(o.csv);
-    write_csv(file, run, o.intervals, o.vars);
-  }
-  if (!o.json.empty()) {
-    auto file = open_file(o.json);
-    write_json(file, run, {compiled.name(), compiled.parameters()});
-  }
+  if (!o.csv.empty()) write_file(o.csv, [&](std::ostream& file) { write_csv(file, run, o.intervals, o.vars); });
+  if (!o.json.empty()) write_file(o.json, [&](std::ostream& file) { write_json(file, run, {compiled.name(), compiled.parameters()}); });
   if (o.no_plot) return;
   PlotOptions p;
   p.variables = o.vars;
@@ -156,7 +175,6 @@ void write_files(const RunOptions& o, const Trajectory& run, const CompiledModel
   p.intervals = std::max(o.intervals, 2000);
   if (!o.phase.empty()) {
     const auto comma = o.phase.find(',');
-    if (comma == std::string::npos) throw UsageError("--phase wants two names, for example --phase x,v");
     p.phase_x = o.phase.substr(0, comma);
     p.phase_y = o.phase.substr(comma + 1);
   }
@@ -182,13 +200,14 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
   s.atol = o.atol.value_or(s.rtol);
   s.method = methods.at(o.method);
-  if (o.max_step > 0.0) s.max_step = o.max_step;
+  if (o.max_step) s.max_step = *o.max_step;
   for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
 
   const InterruptGuard guard;
   ProgressBar bar(streams.err, !o.quiet && isatty(STDERR_FILENO));
   s.progress = [&](const Progress& p) { return bar(p); };
   const auto compiled = std::make_shared<CompiledModel>(source.model);
+  check_outputs(o, *compiled);
   const Trajectory run = simulate(compiled, s);
   bar.clear();
   if (!o.quiet) {
@@ -221,7 +240,7 @@ Command run_command() {
             std::vector<std::string> names;
             for (const auto& [name, method] : methods) names.push_back(name);
             app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853 (explicit); taylor (explicit, or of any index); rodas4, rodas5p, radau, radau5, radau9, radau13, bdf (implicit)")->check(CLI::IsMember(names));
-            app.add_option("--max-step", o->max_step, "Largest step")->check(CLI::PositiveNumber);
+            app.add_option("--max-step", o->max_step, "Largest step");
             app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
             app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
             app.add_option("--intervals", o->intervals, "Output intervals of CSV files and plots")->check(CLI::Range(1, 100000000));

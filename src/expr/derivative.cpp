@@ -444,6 +444,20 @@ std::vector<Expr> symbols_of(std::span<const Expr> f, SymbolKind kind) {
       f, [kind](const Graph& g, NodeId id) { return g.node(id).op == Op::symbol && g.symbol_of(id).kind == kind; });
 }
 
+bool moves_between_events(const Expr& function) {
+  if (!function.graph()) return false;
+  const Graph& graph = *function.graph();
+  std::vector<NodeId> locks;
+  for (const Expr& lock : locks_of(std::span(&function, 1))) locks.push_back(lock.id());
+  const NodeId root = function.id();
+  const std::vector<NodeId> nodes = graph.reachable(std::span(&root, 1), locks);
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    if (graph.node(id).op != Op::symbol) return false;
+    const SymbolKind kind = graph.symbol_of(id).kind;
+    return kind == SymbolKind::time || kind == SymbolKind::variable || kind == SymbolKind::derivative;
+  });
+}
+
 Expr switching_function(const Expr& lock) {
   if (!lock.graph() || !is_lock(lock.graph()->node(lock.id()).op))
     throw UsageError("switching_function: this expression is not a relation or a rounding");

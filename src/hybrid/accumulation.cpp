@@ -19,18 +19,36 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
   return false;
 }
 
+bool Simulator::Impl::unresolved_flight(int guard, double duration, double speed) const {
+  return duration < unresolved_interval() || 0.25 * duration * std::abs(speed) < 16.0 * controller.sides().noise(guard);
+}
+
+bool Simulator::Impl::flight_is_lost(std::size_t fired, int side) {
+  constexpr double most = 0.3;  // where less is taken the flights are many, and seen to shrink, before they are lost
+  constexpr double clear = 1e3 * std::numeric_limits<double>::epsilon();  // relative to the speed before
+  const int guard = controller.fired()[fired];
+  const double speed = slopes_after[fired], before = std::abs(slopes_before[fired]);
+  if (std::abs(speed) > most * before || !(side * speed * direction > 0.0)) return false;
+  if (controller.sides().multiplicity(guard) != 1 && !(std::abs(speed) > clear * before)) return false;
+  const double bend = GuardSides::bend(*system, controller.consistency(), t, x, guard);
+  return side * bend < 0.0 && unresolved_flight(guard, 2.0 * std::abs(speed / bend), speed);
+}
+
 [[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
   std::vector<std::string> rested;  // what is to be said about each
+  std::vector<std::string_view> actions;
   int stuck = -1;  // a guard whose intervals cannot be resolved, and that has no contact
   bool another_goes_on = false;
-  for (const int guard : controller.fired()) {
+  const std::size_t count = controller.fired().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const int guard = controller.fired()[i], side = -controller.fired_direction()[i];
     zeno.note(guard, t);
-    if (!zeno.accumulates(guard)) continue;
+    const bool accumulates = zeno.accumulates(guard), lost = !accumulates && flight_is_lost(i, side);
+    if (!accumulates && !lost) continue;
     // a flight that is too short for the clock, or too low for the digits of the guard; below those of constraints nothing must happen at all
     const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
-    const double noise = controller.sides().noise(guard), hidden = GuardSides::noise_of_constraints(*system, t, x, xp, guard);
-    const bool unresolved = zeno.interval(guard) < unresolved_interval() || 0.25 * zeno.interval(guard) * speed < 16.0 * noise ||
-                            0.25 * zeno.next_interval(guard) * speed < 16.0 * hidden;
+    const bool unresolved = lost || unresolved_flight(guard, zeno.interval(guard), speed) ||
+                            0.25 * zeno.next_interval(guard) * speed < 16.0 * GuardSides::noise_of_constraints(*system, t, x, xp, guard);
     if (!unresolved && larger_than_tolerance(x_before)) {
       another_goes_on = true;
       continue;
@@ -39,15 +57,17 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
       mode_before = mode;
       observe(values_before);
     }
-    if (controller.rest_on(guard, t, x_before)) {
+    if (controller.rest_on(guard, side, {.t = t, .x_before = x_before, .xp_before = slope_before})) {
       system = &controller.system();
-      rested.push_back(fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard)));
+      rested.push_back(lost ? "the flight after the reset is too low to be seen; the solution goes on in contact"
+                            : fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard)));
+      actions.insert(actions.end(), controller.transition.fired.begin(), controller.transition.fired.end());
       zeno.forget(guard);
-    } else if (unresolved) {
+    } else if (unresolved && !lost) {
       stuck = guard;
     }
   }
-  if (!rested.empty()) return begin_staying(EventKind::contact, rested);
+  if (!rested.empty()) return begin_staying(EventKind::contact, rested, std::move(actions));
   if (stuck < 0 || another_goes_on) return true;  // it may be the sign of a speed that the resets by the other one turn round
   end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(stuck)),
        {hybrid->guards()[stuck].name}});
@@ -86,10 +106,10 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
   if (!controller.slide_on(meeting, t)) return true;
   near_events = 0;
   const std::string message = fmt::format("infinitely many switchings accumulate at t = {:.12g}; the solution goes on where their surfaces meet", limit);
-  return begin_staying(EventKind::slide_enter, std::span(&message, 1));
+  return begin_staying(EventKind::slide_enter, std::span(&message, 1), {});
 }
 
-bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string> messages) {
+bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string> messages, std::vector<std::string_view> actions) {
   const Mode free = mode_before;
   keep_state();
   controller.begin_instant();
@@ -103,12 +123,13 @@ bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string>
   if (!transition.terminate && !enter_mode()) return false;
   observe(values_after);
   find_weights();
+  actions.insert(actions.end(), transition.fired.begin(), transition.fired.end());
   for (const std::string& message : messages)
-    record({.kind = kind, .mode_before = &free, .mode_after = &mode, .actions = transition.fired, .message = message},
+    record({.kind = kind, .mode_before = &free, .mode_after = &mode, .actions = actions, .message = message},
            {.t = t, .before = values_before, .after = values_after, .weights = weights});
   close_events = 0;
   if (!transition.terminate) return true;
-  end({StatusCode::terminated, ended_by_model(), {}});
+  finish({StatusCode::terminated, ended_by_model(), {}});
   return false;
 }
 

@@ -38,6 +38,16 @@ Failure describe(const Initialisation& result, const System& system) {
   return failure;
 }
 
+/// As many equations as variables, but at the guess they do not determine these (f^2 = 4 at f = 0), and contradict each other.
+Failure describe_singular_guess(const Initialisation& result, const System& system) {
+  Failure failure = describe(result, system);
+  const std::string worst =
+      result.violations.empty() ? "" : fmt::format("; worst: '{}' by {:.3g}", result.violations[0].name, result.violations[0].residual);
+  failure.message = "no consistent values were found: at the guess the equations are singular and contradict each other" + worst +
+                    "; give other start values, or remove what contradicts";
+  return failure;
+}
+
 }  // namespace
 
 Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x) {
@@ -136,8 +146,10 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   } else {
     Initialisation result =
         initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
-    const bool acceptable = result.ok() || result.status == InitialisationStatus::inconsistent_least_squares;
-    if (!acceptable) return describe(result, system);
+    const Structure& s = system.structure();
+    const bool least_squares = result.status == InitialisationStatus::inconsistent_least_squares;
+    if (least_squares && s.equations == s.variables) return describe_singular_guess(result, system);
+    if (!result.ok() && !least_squares) return describe(result, system);
     remark_ = result.message;
     x = std::move(result.x);
     xp = std::move(result.xp);

@@ -308,12 +308,22 @@ void GuardSides::choose_sides(int last, double t, int direction, bool errors_unk
   }
 }
 
+namespace {
+double coefficient(int order, System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
+  const auto guards = static_cast<std::size_t>(system.structure().guards), i = static_cast<std::size_t>(order);
+  std::vector<double> X, G((i + 1) * guards);
+  if (!consistency.series(system, t, x, order, X)) return std::numeric_limits<double>::quiet_NaN();
+  system.guards_taylor(t, order, X, G);
+  return G[i * guards + static_cast<std::size_t>(guard)];
+}
+}  // namespace
+
 double GuardSides::speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
-  const auto guards = static_cast<std::size_t>(system.structure().guards);
-  std::vector<double> X, G(2 * guards);
-  if (!consistency.series(system, t, x, 1, X)) return std::numeric_limits<double>::quiet_NaN();
-  system.guards_taylor(t, 1, X, G);
-  return G[guards + static_cast<std::size_t>(guard)];
+  return coefficient(1, system, consistency, t, x, guard);
+}
+
+double GuardSides::bend(System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
+  return 2.0 * coefficient(2, system, consistency, t, x, guard);
 }
 
 std::vector<double> GuardSides::uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp, double rtol,

@@ -73,6 +73,8 @@ class GuardSides {
   double slope(int guard) const { return seen_[guard].slope; }
   /// d/dt of a guard along the solution through a consistent x; NaN without Taylor coefficients.
   static double speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
+  /// The second derivative.
+  static double bend(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   double value(int guard) const { return g_[guard]; }
   /// How much each guard moves when the values have errors of the size of the tolerance (rtol, and atol for each variable).
   static std::vector<double> uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp, double rtol,

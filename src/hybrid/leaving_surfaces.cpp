@@ -118,10 +118,20 @@ void ModeController::go_back(const Mode& mode, const std::vector<double>& x, con
   view_current_ = false;
 }
 
-bool ModeController::rest_on(int guard, double t, std::span<const double> x_before) {
+bool ModeController::rest_on(int guard, int side, const EventInput& input) {
+  const double t = input.t;
+  const std::span<const double> x_before = input.x_before;
   led_here_ = nullptr;
   const Mode mode = transition.mode;
   const std::vector<double> x = transition.x, derivatives = xp;
+  forget_actions();
+  bool holds = true;
+  if (side != 0 && hybrid_.side(transition.mode, guard) != side) {  // the flight was lost in noise: the clause must see that it took place
+    hybrid_.set_side(transition.mode, guard, side);
+    transition.unfinished = false;
+    hybrid_.transition(input, transition);
+    holds = !transition.failed && !transition.terminate && !transition.unfinished && !transition.any_reset();
+  }
   // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
   // lead, and what they conserve is conserved.
   const double before = GuardSides::speed(*system_, consistency_, t, x_before, guard),
@@ -131,8 +141,9 @@ bool ModeController::rest_on(int guard, double t, std::span<const double> x_befo
       transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));
   std::vector<int>& contacts = transition.mode.contacts;
   contacts.insert(std::upper_bound(contacts.begin(), contacts.end(), guard), guard);
-  if (stays_on_surfaces(t)) return true;
+  if (holds && stays_on_surfaces(t)) return true;
   go_back(mode, x, derivatives);
+  forget_actions();
   return false;
 }
 

@@ -71,6 +71,7 @@ void ModeController::fire(int guard) {
     if (place >= weights) {  // the force of a contact vanishes: it opens
       const int surface = mode.contacts[place - weights];
       std::erase(mode.contacts, surface);
+      opened_.push_back(surface);
       return note_firing(surface, hybrid_.side(mode, surface));
     }
     const int surface = mode.sliding[place / 2];  // a weight reaches 0 or 1: the surface is left towards that side
@@ -111,6 +112,23 @@ bool ModeController::find_values_of_system(double t, Cause cause) {
   Failure failure = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
   if (!failure) return true;
   failure_ = std::move(failure);
+  return false;
+}
+
+/// A reset in the instant in which the mode changes: what it leaves alone moves as without it, so that what an impulse conserves is conserved. False:
+/// it would move what has been reset, or there is no such point; nothing has changed.
+bool ModeController::jump_beside_resets(double t) {
+  constexpr double rounding = 1e-9;  // of the iteration
+  if (system_->structure().explicit_ode || hybrid_.same_equations(*begun_, transition.mode)) return false;
+  const std::vector<double> x = transition.x, derivatives = xp;
+  view_current_ = false;
+  fit(*system_, transition.x);
+  bool kept = !consistency_.find(*system_, t, Cause::mode_change, fixed_, nullptr, transition.x, xp);
+  for (std::size_t j = 0; kept && j < transition.reset.size(); ++j)
+    kept = !transition.reset[j] || std::abs(transition.x[j] - x[j]) <= rounding * (1.0 + std::abs(x[j]));
+  if (kept) return true;
+  transition.x = x;
+  xp = derivatives;
   return false;
 }
 
@@ -200,6 +218,8 @@ bool ModeController::sides_by_value(double t) {
 /// The side on which a guard must be locked after look(); `now`: where it is.
 int ModeController::wanted_side(int guard, int now) const {
   if (now == 0 || sides_.side(guard) == now) return now;
+  // a contact whose force vanishes opens: what is left of force and speed are errors, unless a reset has set them
+  if (!opened_.empty() && !reset_ && contains(opened_, guard)) return now;
   return sides_.side(guard) != 0 ? sides_.side(guard) : hybrid_.resting_side(transition.mode, guard);
 }
 
@@ -315,7 +335,7 @@ bool ModeController::settle(const EventInput& input) {
     // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
     if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[seen - 1].mode, transition.mode)) {
       const bool seen_here = round > 0 && !acted;  // the guards, at this point
-      if (!find_values_of_system(t, cause) &&
+      if (!(cause == Cause::reset && jump_beside_resets(t)) && !find_values_of_system(t, cause) &&
           !(failure_.code == StatusCode::not_finite && seen_here && move_across_surfaces() && find_values_of_system(t, cause))) {
         // a combination of switches without a solution, on the way to one that has one
         transition.x = before;

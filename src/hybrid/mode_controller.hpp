@@ -40,6 +40,7 @@ class ModeController {
   void begin_instant() {
     fired_.clear();
     fired_direction_.clear();
+    opened_.clear();
     left_by_weight_ = selected_ = false;
     left_guard_ = lone_guard_ = -1;
     led_here_ = nullptr;
@@ -65,9 +66,9 @@ class ModeController {
   /// A guard left its side: changes the side in transition.mode. For a weight of a sliding mode or the force of a contact (numbers after
   /// the family's guards) the surface is left.
   void fire(int guard);
-  /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution goes on
-  /// in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
-  bool rest_on(int guard, double t, std::span<const double> x_before);
+  /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution, which came from
+  /// this side, goes on in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
+  bool rest_on(int guard, int side, const EventInput& input);
   /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet, if there is such a mode. False: nothing has
   /// changed.
   bool slide_on(std::span<const int> guards, double t);
@@ -116,6 +117,7 @@ class ModeController {
  private:
   void look_again(double t);
   void look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative);
+  bool jump_beside_resets(double t);
   bool find_values_of_system(double t, Cause cause);
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
@@ -204,6 +206,7 @@ class ModeController {
   Consistency consistency_;
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
+  std::vector<int> opened_;  // surfaces of contacts whose force has vanished at this instant
   bool left_by_weight_ = false;
   bool reset_ = false;  // transition.any_reset()
   bool selected_ = false;  // a regular combination of switches was looked for and found

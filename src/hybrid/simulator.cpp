@@ -152,6 +152,8 @@ void Simulator::Impl::plan_time_events() {
   if (!has_time_guards) return;
   time_guards.clear();
   next_time = hybrid->next_time_event(mode, t, direction, time_guards);
+  // a time that agrees with the end within rounding errors (3 * 0.1 and 0.3) is the end
+  if (t != options.stop && std::abs(next_time - options.stop) <= 4.0 * eps * std::abs(options.stop)) next_time = options.stop;
 }
 
 void Simulator::Impl::find_bands(bool resting) {

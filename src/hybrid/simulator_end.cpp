@@ -5,7 +5,7 @@
 
 namespace saltus {
 
-void Simulator::Impl::finish() {
+void Simulator::Impl::finish(Failure outcome) {
   const Transition& transition = controller.transition;
   controller.forget_actions();
   observe(values_before);
@@ -20,7 +20,7 @@ void Simulator::Impl::finish() {
            {.t = t, .before = values_before, .after = values_after});
   }
   if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});
-  end({StatusCode::success, "", {}});
+  end(std::move(outcome));
 }
 
 void Simulator::Impl::report_failure(const StepOutcome& outcome) {

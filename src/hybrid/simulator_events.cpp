@@ -384,7 +384,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   // a guard may touch zero within its errors, or a weight its end, and the solution go on as before
   const bool nothing = !by_time && !reset && transition.fired.empty() && !transition.recorded && !transition.terminate && same(mode, *mode_left);
   if (noticed && !nothing) record_settled(by_time);
-  if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+  if (transition.terminate) return finish({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
   if (noticed && !reset && !by_time && !nothing && !meet_surfaces()) return;
   if (noticed && !by_time && !nothing && chatter.note(t, controller.fired()) && options.stop_if_chattering) {

@@ -180,8 +180,8 @@ struct Simulator::Impl {
   void end_help();
   void report_failure(const StepOutcome& outcome);
   void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
-  /// The stop time is reached: clauses that wait for terminal() act.
-  void finish();
+  /// The stop time is reached, or the model ends the run: clauses that wait for terminal() act.
+  void finish(Failure outcome = {});
   bool progress() { return !options.progress || report_progress(); }
   bool report_progress();
 
@@ -245,6 +245,11 @@ struct Simulator::Impl {
   EventTag record(const EventShape& shape, const EventNumbers& numbers);
   /// Whether the jump from x_before to the present state is.
   bool larger_than_tolerance(std::span<const double> x_before) const;
+  /// Whether a reset takes most of the speed of the guard that fired, and the flight that is left is unresolved: the reset at its end would not
+  /// be seen. (A speed that is zero is no flight: the solution goes on through the surface.)
+  bool flight_is_lost(std::size_t fired, int side);
+  /// Whether a flight is too short for the clock, or too low for the digits of the guard.
+  bool unresolved_flight(int guard, double duration, double speed) const;
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);
@@ -252,7 +257,7 @@ struct Simulator::Impl {
   bool meet_surfaces();
   /// The controller has put the solution onto surfaces: settles what that changes (the sign of a speed), records it, and goes on. False: the run
   /// has ended.
-  bool begin_staying(EventKind kind, std::span<const std::string> messages);
+  bool begin_staying(EventKind kind, std::span<const std::string> messages, std::vector<std::string_view> actions);
   /// Intervals below this have fewer than three digits.
   double unresolved_interval() const {
     return 1e3 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));

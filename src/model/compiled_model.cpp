@@ -168,13 +168,18 @@ struct CompiledModel::Impl {
     EventLogic::Setup s;
     const auto apply = [&](const Expr& e) { return Expr(m.graph, rewrite(e.in(*m.graph))); };
     const auto apply_actions = [&](std::vector<ModelData::Action>& actions) {
-      for (auto& a : actions) a.value = apply(a.value);
+      for (auto& a : actions) {
+        a.value = apply(a.value);
+        a.only_if = BoolExpr(apply(a.only_if.expr()));
+      }
     };
     s.time = m.time;
     s.variables = variables;
     s.derivatives = derivatives;
     s.parameters = parameters;
     s.discretes = discretes;
+    for (std::size_t k = 0; k < m.discretes.size(); ++k)
+      if (m.discretes[k].pulse) s.pulses.push_back(static_cast<int>(k));
     for (const auto& pair : m.pre_symbols)
       (m.graph->symbol_of(pair.first.id()).kind == SymbolKind::variable ? s.pre_variables : s.pre_discretes).push_back(pair);
     s.initial = m.initial_symbol;
@@ -280,7 +285,10 @@ struct CompiledModel::Impl {
     s.definitions = logic_setup.definitions;
     for (auto& c : s.clauses) {
       c.condition = BoolExpr(apply(c.condition.expr()));
-      for (auto& a : c.actions) a.value = apply(a.value);
+      for (auto& a : c.actions) {
+        a.value = apply(a.value);
+        a.only_if = BoolExpr(apply(a.only_if.expr()));
+      }
     }
     for (auto& t : s.transitions) {
       t.condition = BoolExpr(apply(t.condition.expr()));

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
+
+#include "model/clause_levels.hpp"
 
 namespace saltus {
 
 namespace {
 
 using Groups = std::vector<std::vector<Expr>>;
-constexpr int max_rounds = 100;
 
 std::vector<Expr> second(const std::vector<std::pair<Expr, Expr>>& pairs) {
   std::vector<Expr> result;
@@ -55,6 +57,10 @@ bool reads(const Tape& tape, Group group, int place) {
   return offset < tape.input_sizes[group] && reads(tape, first_of(tape, group) + offset, 1);
 }
 
+std::string violated(const BoolExpr& condition, const std::string& message) {
+  return "assertion violated: " + message + " (" + to_string(condition) + ")";
+}
+
 [[gnu::noinline]] void fit_resets(Transition& transition) { transition.reset.resize(transition.x.size(), 0); }
 
 }  // namespace
@@ -87,19 +93,24 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     const Expr function = switching_function(lock);
     definitions_need_values_ = definitions_need_values_ || !symbols_of(std::span(&function, 1), SymbolKind::variable).empty();
   }
-  // the locks themselves, evaluated from their arguments: left out of the inputs
+  // the locks themselves, evaluated from their arguments and other locks: left out of the inputs
   std::vector<Expr> own_locks;
   for (const int k : setup_.discrete_locks) own_locks.push_back(setup_.locks[k]);
   conditions_ = Evaluation(in, clause_conditions, options);
   transition_conditions_ = Evaluation(in, transition_conditions, options);
   assertions_ = Evaluation(in, assertion_conditions, options);
   definitions_ = Evaluation(in, definition_values, options);
-  Groups without_locks = in;
-  without_locks[locks].clear();
-  discrete_relations_ = Evaluation(without_locks, own_locks, options);
+  Groups without_own = in;
+  Graph& graph = *setup_.time.graph();
+  for (const int k : setup_.discrete_locks)
+    without_own[locks][k] = Expr(setup_.time.graph(), graph.symbol("decided by discrete values", SymbolKind::parameter));
+  discrete_relations_ = Evaluation(without_own, own_locks, options);
 
   for (const auto& [symbol, before] : setup_.pre_variables) pre_variable_index_.push_back(variable_index_.at(symbol.id()));
   for (const auto& [symbol, before] : setup_.pre_discretes) pre_discrete_index_.push_back(discrete_index_.at(symbol.id()));
+  levels_ = clause_levels(setup_.clauses, setup_.definitions);
+  edges_.resize(setup_.clauses.size());
+  defines_ = !setup_.definitions.empty() || !setup_.discrete_locks.empty();
   pre_x_.resize(setup_.pre_variables.size());
   pre_discrete_.resize(setup_.pre_discretes.size());
   const bool only_clauses = setup_.transitions.empty() && setup_.definitions.empty() && setup_.discrete_locks.empty();
@@ -110,7 +121,10 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     const Tape& t = evaluation.program.tape();
     return reads(t, time) || reads(t, variables) || reads(t, derivatives) || reads(t, pre_variables);
   };
-  acts_by_mode_ = setup_.assertions.empty() && !definitions_need_values_ && !looks_at_values(conditions_) &&
+  const bool sometimes = std::any_of(setup_.clauses.begin(), setup_.clauses.end(), [](const ModelData::Clause& clause) {
+    return std::any_of(clause.actions.begin(), clause.actions.end(), [](const auto& a) { return !a.only_if.expr().is_constant(); });
+  });
+  acts_by_mode_ = !sometimes && setup_.assertions.empty() && !definitions_need_values_ && !looks_at_values(conditions_) &&
                   !looks_at_values(transition_conditions_) && !looks_at_values(definitions_) && !looks_at_values(discrete_relations_);
   inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, nullptr, pre_x_.data(), pre_discrete_.data(), phase_.data()};
 }
@@ -138,15 +152,22 @@ void EventLogic::compile(ActionList& list) const {
   std::unordered_map<NodeId, Expr> assigned;
   std::vector<std::pair<Expr, Expr>> occurring;
   for (const auto& a : *list.source) {
+    using Kind = ModelData::Action::Kind;
     Assignment assignment{a.kind, -1, a.message};
-    if (a.kind == ModelData::Action::Kind::reset || a.kind == ModelData::Action::Kind::assign) {
-      const bool reset = a.kind == ModelData::Action::Kind::reset;
-      assignment.target = reset ? variable_index_.at(a.target.id()) : discrete_index_.at(a.target.id());
+    if (a.kind == Kind::reset) assignment.target = variable_index_.at(a.target.id());
+    if (a.kind == Kind::assign) assignment.target = discrete_index_.at(a.target.id());
+    if (a.kind == Kind::check) assignment.message = violated(BoolExpr(a.value), a.message);
+    const auto add = [&](const Expr& e) {
       occurring.clear();
-      for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete))
+      for (const Expr& symbol : symbols_of(std::span(&e, 1), SymbolKind::discrete))
         if (const auto it = assigned.find(symbol.id()); it != assigned.end()) occurring.emplace_back(symbol, it->second);
-      values.push_back(substitute(std::span(&a.value, 1), occurring).front());
-      if (!reset) assigned.insert_or_assign(a.target.id(), values.back());
+      values.push_back(substitute(std::span(&e, 1), occurring).front());
+    };
+    assignment.conditional = !a.only_if.expr().is_constant() || a.only_if.expr().constant_value() == 0.0;
+    if (assignment.conditional) add(a.only_if.expr());
+    if (a.kind == Kind::reset || a.kind == Kind::assign || a.kind == Kind::check) {
+      add(a.value);
+      if (a.kind == Kind::assign) assigned.insert_or_assign(a.target.id(), values.back());
     }
     list.assignments.push_back(std::move(assignment));
   }
@@ -171,47 +192,81 @@ void EventLogic::apply(ActionList& actions, Transition& transition) {
   evaluate(actions.right_hand_sides);
   const double* value = actions.right_hand_sides.values.data();
   for (const Assignment& a : actions.assignments) {
+    const bool takes_place = !a.conditional || *value++ != 0.0;
     switch (a.kind) {
-      case ModelData::Action::Kind::reset: resets_.push_back({a.target, *value++}); break;
+      case ModelData::Action::Kind::reset:
+        if (takes_place) resets_.push_back({a.target, *value});
+        ++value;
+        break;
       case ModelData::Action::Kind::assign: transition.mode.discrete[a.target] = *value++; break;
       case ModelData::Action::Kind::terminate:
+        if (!takes_place) break;
         transition.terminate = true;
         transition.message = a.message;
         break;
       case ModelData::Action::Kind::record: transition.recorded = true; break;
+      case ModelData::Action::Kind::check:
+        if (*value++ != 0.0 || transition.failed) break;
+        transition.failed = true;
+        transition.message = a.message;
+        break;
     }
   }
 }
 
-/// Evaluates the conditions: afterwards their values say which clauses have their edge now. Returns whether one has.
-bool EventLogic::find_edges(Mode& mode) {
+void EventLogic::raise_pulses(Transition& transition) {
   evaluate(conditions_);
-  bool any = false;
-  for (std::size_t k = 0; k < conditions_.values.size(); ++k) {
-    const double truth = conditions_.values[k];
-    const bool edge = truth != 0.0 && mode.conditions[k] == 0.0;
-    mode.conditions[k] = truth;
-    conditions_.values[k] = edge ? 1.0 : 0.0;
-    any = any || edge;
+  for (std::size_t k = 0; k < setup_.clauses.size(); ++k) {
+    if (!setup_.clauses[k].samples) continue;
+    const bool due = conditions_.values[k] != 0.0 && transition.mode.conditions[k] == 0.0;
+    transition.mode.conditions[k] = conditions_.values[k];
+    if (due) apply(clause_actions_[k], transition);
   }
+}
+
+bool EventLogic::lower_pulses(Mode& mode) {
+  bool any = false;
+  for (const int k : setup_.pulses) any = std::exchange(mode.discrete[k], 0.0) != 0.0 || any;
   return any;
 }
 
+/// One round of the clauses. Those that need what others assign wait for them: nobody sees values of which some are old.
+/// Returns whether one acted.
+bool EventLogic::run_clauses(Transition& transition) {
+  evaluate(conditions_);
+  bool acted = fire_clauses(levels_.front(), transition), current = !acted;
+  for (std::size_t level = 1; level < levels_.size(); ++level) {
+    if (!current) {
+      settle_definitions(transition.mode);
+      evaluate(conditions_);
+    }
+    current = !fire_clauses(levels_[level], transition);
+    acted = acted || !current;
+  }
+  return acted;
+}
+
 /// Returns whether a clause with an edge acts; an `elsewhen` leaves it to those before it.
-bool EventLogic::fire_clauses(Transition& transition) {
-  const std::vector<double>& edges = conditions_.values;
-  bool acted = false;
-  for (std::size_t k = 0; k < edges.size(); ++k) {
-    if (edges[k] == 0.0) continue;
+bool EventLogic::fire_clauses(std::span<const int> clauses, Transition& transition) {
+  Mode& mode = transition.mode;
+  bool any = false;
+  for (const int k : clauses) {
+    const double truth = conditions_.values[k];
+    edges_[k] = truth != 0.0 && mode.conditions[k] == 0.0;
+    mode.conditions[k] = truth;
+    any = any || edges_[k];
+  }
+  if (!any) return false;
+  for (const int k : clauses) {
+    if (!edges_[k]) continue;
     const ModelData::Clause& clause = setup_.clauses[k];
     bool preceded = false;
-    for (int p = clause.after; p >= 0; p = setup_.clauses[p].after) preceded = preceded || edges[p] != 0.0;
+    for (int p = clause.after; p >= 0; p = setup_.clauses[p].after) preceded = preceded || edges_[p];
     if (preceded) continue;
     if (!clause.name.empty()) transition.fired.push_back(clause.name);
     apply(clause_actions_[k], transition);
-    acted = true;
   }
-  return acted;
+  return true;  // the first one of a chain that has an edge
 }
 
 bool EventLogic::take_transitions(Transition& transition) {
@@ -235,6 +290,17 @@ void EventLogic::take_resets(Transition& transition) {
   resets_.clear();
 }
 
+/// Returns whether one of them is new. What one needs of another takes a pass each; more than that is a circle, and left to the next round.
+bool EventLogic::settle_definitions(Mode& mode) {
+  bool changed = false;
+  for (std::size_t pass = 0; pass <= setup_.definitions.size(); ++pass) {
+    if (!setup_.discrete_locks.empty()) refresh_discrete_locks(mode);
+    if (setup_.definitions.empty() || !update_definitions(mode)) break;
+    changed = true;
+  }
+  return changed;
+}
+
 bool EventLogic::update_definitions(Mode& mode) {
   evaluate(definitions_);
   bool changed = false;
@@ -251,8 +317,7 @@ void EventLogic::check_assertions(Transition& transition) {
   for (std::size_t k = 0; k < setup_.assertions.size(); ++k)
     if (assertions_.values[k] == 0.0) {
       transition.failed = true;
-      transition.message = "assertion violated: " + setup_.assertions[k].message + " (" +
-                           to_string(setup_.assertions[k].condition) + ")";
+      transition.message = violated(setup_.assertions[k].condition, setup_.assertions[k].message);
       return;
     }
 }
@@ -298,20 +363,22 @@ bool EventLogic::iterate(const EventInput& input, Transition& transition, bool s
   if (!pre_discrete_.empty()) remember_pre(mode);
   resets_.clear();
   if (transition.reset.size() != transition.x.size()) fit_resets(transition);
+  bool anything = false;
   if (input.initial) {
-    if (!setup_.discrete_locks.empty()) refresh_discrete_locks(mode);
+    anything = defines_ && settle_definitions(mode);  // what they say at the start is no edge
     start_conditions(mode);
     phase_[0] = 1.0;
   }
   if (input.terminal) phase_[1] = 1.0;
+  if (!setup_.pulses.empty()) raise_pulses(transition);
 
-  bool anything = false;
-  for (int round = 0; round < max_rounds; ++round) {  // few models have all of these
-    if (!setup_.discrete_locks.empty()) refresh_discrete_locks(mode);
-    bool changed = !setup_.definitions.empty() && update_definitions(mode);
-    if (!setup_.clauses.empty() && find_edges(mode)) changed = fire_clauses(transition) || changed;
+  for (std::size_t round = 0; round < most_rounds(); ++round) {  // few models have all of these
+    bool changed = defines_ && settle_definitions(mode);
+    if (!levels_.empty()) changed = run_clauses(transition) || changed;
     const bool moved = !setup_.transitions.empty() && take_transitions(transition);
     if (!resets_.empty()) take_resets(transition);
+    if (!setup_.pulses.empty() && lower_pulses(mode)) changed = true;
+    if (transition.failed) return true;
     if (moved) {  // guards that mean something in the new mode only must be looked at first
       transition.unfinished = true;
       return true;
@@ -341,7 +408,7 @@ bool EventLogic::iterate(const EventInput& input, Transition& transition, bool s
 void EventLogic::report_cycle(Transition& transition) {
   settles_ = false;
   transition.failed = true;
-  transition.message = "the discrete equations do not settle within " + std::to_string(max_rounds) + " rounds at one instant";
+  transition.message = "the discrete equations do not settle within " + std::to_string(most_rounds()) + " rounds at one instant";
   if (transition.fired.empty()) return;
   transition.message += "; the last to act were:";
   const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;

@@ -21,6 +21,7 @@ class EventLogic {
     std::vector<Expr> variables, derivatives, parameters, discretes, locks;
     std::vector<std::pair<Expr, Expr>> pre_variables, pre_discretes;  ///< (symbol, pre symbol)
     Expr initial, terminal;
+    std::vector<int> pulses;          ///< discrete variables that are true in the first round of an instant only
     std::vector<int> discrete_locks;  ///< locks that depend on discrete values only: decided here, not by guards
     std::vector<ModelData::Clause> clauses;
     std::vector<ModelData::Transition> transitions;
@@ -56,6 +57,7 @@ class EventLogic {
     ModelData::Action::Kind kind;
     int target;  // index of the variable or discrete variable
     std::string message;
+    bool conditional = false;  // whether it takes place comes before its value
   };
   struct ActionList {
     const std::vector<ModelData::Action>* source = nullptr;
@@ -76,16 +78,23 @@ class EventLogic {
   }
   void refresh_discrete_locks(Mode& mode);
   void start_conditions(Mode& mode);
+  /// Raises the pulses of the samples that are due: in the first round everybody sees them.
+  void raise_pulses(Transition& transition);
+  /// Returns whether there was one.
+  bool lower_pulses(Mode& mode);
   inline void apply(ActionList& actions, Transition& transition);
-  inline bool find_edges(Mode& mode);
-  bool fire_clauses(Transition& transition);
+  inline bool run_clauses(Transition& transition);
+  bool fire_clauses(std::span<const int> clauses, Transition& transition);
   bool take_transitions(Transition& transition);
   inline void take_resets(Transition& transition);
+  bool settle_definitions(Mode& mode);
   bool update_definitions(Mode& mode);
   void check_assertions(Transition& transition);
   /// Takes the discrete values as those before the next iteration. Returns whether one of them is new.
   bool remember_pre(const Mode& mode);
   void report_cycle(Transition& transition);
+  /// A cascade in which each clause waits for the one before takes two rounds each.
+  std::size_t most_rounds() const { return 100 + 2 * (setup_.clauses.size() + setup_.definitions.size()); }
 
   Setup setup_;
   ProgramOptions options_;
@@ -93,6 +102,8 @@ class EventLogic {
   Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_;
   std::vector<ActionList> clause_actions_, transition_actions_;
   std::vector<std::string> transition_names_;
+  std::vector<std::vector<int>> levels_;  // clauses, see clause_levels
+  std::vector<char> edges_;               // of the clauses of this round
   std::vector<int> definition_target_;
   std::vector<int> pre_variable_index_, pre_discrete_index_;
   // What the programs see. Variables, discrete values and locks are the transition's own; resets wait for the end of the round.
@@ -101,6 +112,7 @@ class EventLogic {
   std::array<double, 2> phase_{};  // initial(), terminal()
   std::vector<double> pre_x_, pre_discrete_;
   std::vector<Reset> resets_;             // of this round
+  bool defines_ = false;                  // there are definitions, or relations of discrete values
   bool nothing_discrete_ = false;         // events are the business of guards alone
   bool settles_at_once_ = false;          // nothing that a round changes is looked at in the next one
   bool acts_by_mode_ = false;

@@ -24,12 +24,12 @@ bool has_kind(const Expr& e, SymbolKind kind) {
   return e.is_symbol() && e.graph()->symbol_of(e.id()).kind == kind;
 }
 
-void add_reset(ModelData& d, std::vector<ModelData::Action>& actions, const Expr& x, const Expr& value) {
+void add_reset(ModelData& d, std::vector<ModelData::Action>& actions, const Expr& x, const Expr& value, const BoolExpr& only_if = true) {
   check_graph(d, x, "reset");
   check_graph(d, value, "reset");
   if (!has_kind(x, SymbolKind::variable))
     throw ModelError("reset: '" + to_string(x) + "' is not a variable; only variables can jump (use assign for discrete ones)");
-  actions.push_back({ModelData::Action::Kind::reset, x, value, {}});
+  actions.push_back({ModelData::Action::Kind::reset, x, value, {}, only_if});
 }
 
 void add_assign(ModelData& d, std::vector<ModelData::Action>& actions, const Expr& q, const Expr& value) {
@@ -145,10 +145,12 @@ BoolExpr Model::sample(double start, double interval) {
   };
   constexpr double none = -1e100;
   const Expr next = hidden("next number of " + name, 0.0), previous = hidden("previous number of " + name, none), pulse = hidden(name, 0.0);
+  data_->discretes.back().pulse = true;
   const auto clause = [&](const BoolExpr& due) {
     data_->guard_names.emplace_back(due.expr(), name);
     When acts = when(due);
     data_->clauses.back().name = "";
+    data_->clauses.back().samples = true;
     return acts;
   };
   // counting avoids the drift of adding the interval again and again
@@ -164,10 +166,7 @@ BoolExpr Model::sample(double start, double interval) {
       .assign(next, number + 1.0);
   data_->clauses.back().at_start = true;
   clause(time() <= start + previous * interval).assign(pulse, 1.0).assign(previous, existing(previous - 1.0));
-  const BoolExpr on(pulse);
-  when(on).assign(pulse, 0.0);
-  data_->clauses.back().name = "";
-  return on;
+  return BoolExpr(pulse);
 }
 
 Expr Model::pre(const Expr& symbol) {
@@ -250,8 +249,9 @@ void Model::start(const Expr& symbol, const Expr& value) {
 
 void Model::quote_source(SourceQuote quote) { data_->quote = std::move(quote); }
 
-When& When::reset(const Expr& x, const Expr& value) {
-  add_reset(*data_, data_->clauses[clause_].actions, x, value);
+When& When::reset(const Expr& x, const Expr& value, const BoolExpr& only_if) {
+  check_graph(*data_, only_if.expr(), "reset");
+  add_reset(*data_, data_->clauses[clause_].actions, x, value, only_if);
   return *this;
 }
 
@@ -262,8 +262,15 @@ When& When::assign(const Expr& discrete, const Expr& value) {
 
 When& When::assign(const BoolExpr& discrete, const BoolExpr& value) { return assign(discrete.expr(), value.expr()); }
 
-When& When::terminate(const std::string& message) {
-  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::terminate, {}, {}, message});
+When& When::terminate(const std::string& message, const BoolExpr& only_if) {
+  check_graph(*data_, only_if.expr(), "terminate");
+  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::terminate, {}, {}, message, only_if});
+  return *this;
+}
+
+When& When::assertion(const BoolExpr& condition, const std::string& message) {
+  check_graph(*data_, condition.expr(), "assertion");
+  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::check, {}, condition.expr(), message});
   return *this;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 namespace saltus {
 
@@ -34,17 +35,21 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   std::vector<Expr> everything;
   for (const auto& list : by_mode) everything.insert(everything.end(), list.begin(), list.end());
   locks_ = locks_of(everything);
-  const GuardsOfLocks guards_of_lock = find_guards(model);
+  std::vector<Expr> continuous = outputs;
+  for (const auto& list : equations) continuous.insert(continuous.end(), list.begin(), list.end());
+  const GuardsOfLocks guards_of_lock = find_guards(model, locks_of(continuous));
   find_activity(logic, by_mode);
   locate(model, logic, guards_of_lock);
 }
 
-ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model) {
+ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const std::vector<Expr>& of_equations) {
+  std::unordered_set<NodeId> in_equations;
+  for (const Expr& lock : of_equations) in_equations.insert(lock.id());
   std::unordered_map<NodeId, int> guard_of_function;
   GuardsOfLocks guards_of_lock(locks_.size());
   for (std::size_t k = 0; k < locks_.size(); ++k) {
     const Expr g = switching_function(locks_[k]);
-    if (!is_continuous(g)) continue;
+    if (in_equations.contains(locks_[k].id()) ? !is_continuous(g) : !moves_between_events(g)) continue;
     const Op op = model.graph->node(locks_[k].id()).op;
     if (op == Op::floor) {
       for (const Kind kind : {Kind::rounding_low, Kind::rounding_high}) {

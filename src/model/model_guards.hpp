@@ -62,7 +62,7 @@ class ModelGuards {
 
  private:
   using GuardsOfLocks = std::vector<std::vector<int>>;
-  GuardsOfLocks find_guards(const ModelData& model);
+  GuardsOfLocks find_guards(const ModelData& model, const std::vector<Expr>& of_equations);
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   int varying_side(const Mode& mode, int guard) const;

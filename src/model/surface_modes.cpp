@@ -138,7 +138,7 @@ std::vector<std::pair<Expr, Expr>> SurfaceModes::resets(int automaton, int surfa
   std::vector<std::pair<Expr, Expr>> found;
   const auto collect = [&](const std::vector<ModelData::Action>& actions) {
     for (const auto& a : actions)
-      if (a.kind == ModelData::Action::Kind::reset) found.emplace_back(a.target, a.value);
+      if (a.kind == ModelData::Action::Kind::reset) found.emplace_back(a.target, if_else(a.only_if, a.value, a.target));
   };
   for (const auto& c : setup_.clauses)
     if (involves(c.condition.expr(), surface)) collect(c.actions);

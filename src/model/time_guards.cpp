@@ -2,6 +2,7 @@
 
 #include <saltus/expr/derivative.hpp>
 
+#include <cmath>
 #include <limits>
 
 namespace saltus {
@@ -39,23 +40,31 @@ TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> gua
   values_.resize(outputs.size());
 }
 
+// Times that agree within rounding errors (3 * 0.1 and 0.3) are one instant, the last of them.
 double TimeGuards::next(const ModelGuards& sides, const Mode& mode, double t, int direction, std::vector<int>& fired) {
-  double next = direction > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  if (guards_.empty()) return next;
+  const double never = direction * std::numeric_limits<double>::infinity();
+  if (guards_.empty()) return never;
   const double* in[] = {parameters_.data(), mode.discrete.data(), mode.locks.data()};
   double* const out[] = {values_.data()};
   program_(in, out, work_);
   const std::size_t count = guards_.size();
+  double first = never;
   for (std::size_t k = 0; k < count; ++k) {
     const int s = sides.side(mode, guards_[k]);
+    double& when = values_[k];
     const double slope = values_[count + k];
     // only a guard that moves towards zero from its side can leave it
-    if (s == 0 || slope == 0.0 || slope * direction * s > 0.0) continue;
-    const double when = -values_[k] / slope;
-    if (!(direction > 0 ? when > t : when < t)) continue;
-    if (when != next && (direction > 0 ? when > next : when < next)) continue;
-    if (when != next) fired.clear();
-    next = when;
+    const bool leaves = s != 0 && slope != 0.0 && slope * direction * s < 0.0;
+    when = leaves ? -when / slope : never;
+    if (!((when - t) * direction > 0.0)) when = never;
+    if ((first - when) * direction > 0.0) first = when;
+  }
+  if (!std::isfinite(first)) return never;
+  constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
+  double next = first;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (!((values_[k] - first) * direction <= rounding * std::abs(first))) continue;
+    if ((values_[k] - next) * direction > 0.0) next = values_[k];
     fired.push_back(guards_[k]);
   }
   return next;

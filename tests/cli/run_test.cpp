@@ -95,6 +95,27 @@ TEST_F(RunTest, WrongInputHasExitCodeTwo) {
   EXPECT_EQ(run({file("Ball.mo"), "--no-plot", "--csv", "/nonexistent/folder/a.csv"}), ExitCode::usage);
 }
 
+TEST_F(RunTest, WhatCannotBeWrittenIsSaidBeforeTheRun) {
+  const std::string model = file("Ball.mo", ball);
+  const auto refuses = [&](std::vector<std::string> arguments, const std::string& text) {
+    arguments.insert(arguments.begin(), model);
+    EXPECT_EQ(run(arguments), ExitCode::usage) << text;
+    EXPECT_NE(err.find(text), std::string::npos) << err;
+    EXPECT_EQ(out, "");
+  };
+  refuses({"--no-plot", "--vars", "h,w", "--csv", file("a.csv")}, "--vars: there is no variable 'w' in the model; did you mean 'h'?");
+  refuses({"--phase", "h"}, "--phase wants two names");
+  refuses({"--phase", "h,speed"}, "--phase: there is no variable 'speed'");
+  refuses({"--plot", "ball.bmp"}, "'ball.bmp' must end in .svg");
+  refuses({"--no-plot", "--csv", file("missing") + "/a.csv"}, "cannot write to");
+  refuses({"--no-plot", "--json", file("missing") + "/a.json"}, "cannot write to");
+  refuses({"--no-plot", "--max-step", "0"}, "max_step must be positive, not 0");
+  refuses({"--no-plot", "--max-step", "nan"}, "max_step must be positive, not nan");
+  if (!std::filesystem::exists("/dev/full")) return;
+  EXPECT_EQ(run({model, "--no-plot", "--csv", "/dev/full"}), ExitCode::usage);
+  EXPECT_NE(err.find("is the disk full?"), std::string::npos) << err;
+}
+
 TEST_F(RunTest, ANumericalFailureHasExitCodeOneAndStillWritesItsFiles) {
   const std::string json = file("f.json");
   EXPECT_EQ(run({file("B.mo", "model B\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = x^2;\nend B;\n"), "--stop", "2",

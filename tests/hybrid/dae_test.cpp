@@ -197,5 +197,19 @@ TEST(Dae, AResetAtTheLowestPointIsObeyed) {
   EXPECT_NEAR(0.5 * (end[2] * end[2] + end[3] * end[3]) + 9.81 * (end[1] + 1.0), 9.81 / 4.0, 1e4 * tolerance);
 }
 
+// At f = 0 the equation f^2 = 4 does not determine f: values that violate it are no start.
+TEST(DaeStart, AGuessAtWhichTheEquationsAreSingularIsNamed) {
+  Model m("root");
+  const auto y = m.variable("y", 1.0, {.fixed = true}), f = m.variable("f", 0.0);
+  m.equation(der(y) == f);
+  m.equation(f * f == 4.0, "square");
+  const Trajectory run = simulate(m, {.stop = 1.0});
+  EXPECT_EQ(run.status().code, StatusCode::initialisation_failed);
+  EXPECT_NE(run.status().message.find("'square' by -4"), std::string::npos) << run.status().message;
+  EXPECT_NE(run.status().message.find("give other start values"), std::string::npos) << run.status().message;
+  m.set("f", 1.0);
+  EXPECT_NEAR(simulate(m, {.stop = 1.0}).final()[0], 3.0, 1e-5);
+}
+
 }  // namespace
 }  // namespace saltus

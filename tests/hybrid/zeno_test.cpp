@@ -134,5 +134,62 @@ TEST(Zeno, PendulumComesToRestAtAWall) {
       }
 }
 
+// With a coefficient of restitution e the flights shrink by e each. Few are seen before the clock, or the digits of the height, cannot tell one any more;
+// the ball must not fall through the floor then. From t = 3 on the force grows as 2 (t - 4): it lifts the ball at t = 4, to h = (t - 4)^3/3.
+TEST(Zeno, ABallThatHardlyBouncesDoesNotFallThroughTheFloor) {
+  for (const double e : {0.2, 1e-2, 1e-3, 1e-5, 1e-7, 1e-9, 1e-12})
+    for (const double floor : {0.0, 1000.0})
+      for (const bool algebraic : {false, true})
+        for (const Method method : {Method::automatic, Method::radau5, Method::taylor}) {
+          Model m("ball");
+          const auto h = m.variable("h", floor + 1.0), v = m.variable("v", 0.0), f = m.variable("f", -1.0), t = m.time();
+          m.equation(der(h) == v);
+          m.equation(der(v) == f);
+          const auto force = if_else(t < 3.0, Expr(-2.0), 2.0 * (t - 4.0));
+          if (algebraic)
+            m.equation(f + 0.1 * f * f * f == force + 0.1 * force * force * force);  // f = force
+          else
+            m.equation(f == force);
+          m.when(h < floor).reset(v, -e * v);
+          constexpr double tol = 1e-8;
+          const Trajectory run = simulate(m, {.stop = 5.0, .rtol = tol, .atol = tol, .method = method});
+          const auto where = ::testing::Message() << "e = " << e << ", floor " << floor << ", " << to_string(method) << (algebraic ? ", algebraic" : "");
+          ASSERT_EQ(run.status().code, StatusCode::success) << where << ": " << run.status().message;
+          ASSERT_EQ(times(run, EventKind::contact).size(), 1u) << where;
+          EXPECT_NEAR(run.at(2.5, "h"), floor, 10.0 * tol * (1.0 + floor)) << where;
+          ASSERT_EQ(times(run, EventKind::release).size(), 1u) << where;
+          EXPECT_NEAR(times(run, EventKind::release)[0], 4.0, 10.0 * tol) << where;
+          EXPECT_NEAR(run.final()[0], floor + 1.0 / 3.0, 100.0 * tol * (1.0 + floor)) << where;
+        }
+}
+
+// The same at a wall that a pendulum with hidden constraints is pressed against.
+TEST(Zeno, APendulumThatHardlyBouncesDoesNotPassThroughTheWall) {
+  for (const double e : {0.1, 1e-2, 1e-3, 1e-6, 1e-9})
+    for (const Method method : {Method::automatic, Method::radau5, Method::rodas5p}) {
+      Model m("pendulum");
+      const auto x = m.variable("x", 1.0, {.fixed = true}), y = m.variable("y", 0.0), u = m.variable("u", 0.0), w = m.variable("w", 0.0, {.fixed = true}),
+                 F = m.variable("F", 0.0);
+      m.equation(der(x) == u);
+      m.equation(der(y) == w);
+      m.equation(der(u) == -F * x - 2.0);
+      m.equation(der(w) == -F * y - 9.81);
+      m.equation(x * x + y * y == 1.0);
+      m.when(x < 0.2).reset(u, -e * u).reset(w, -e * w);
+      const Trajectory run = simulate(m, {.stop = 3.0, .rtol = 1e-6, .atol = 1e-6, .method = method});
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      EXPECT_EQ(times(run, EventKind::contact).size(), 1u) << "e = " << e << ", " << to_string(method);
+      EXPECT_NEAR(run.final()[0], 0.2, 1e-5) << "e = " << e << ", " << to_string(method);
+    }
+}
+
+// A speed that is set to zero is no bounce: the clause has acted, and the body falls on, as the language says.
+TEST(Zeno, ABodyThatIsStoppedForAnInstantFallsOn) {
+  const Trajectory run = simulate(ball(1.0, 2.0, 0.0), {.stop = 2.0});
+  ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  EXPECT_NEAR(run.final()[0], -1.0, 1e-5);
+  EXPECT_TRUE(times(run, EventKind::contact).empty());
+}
+
 }  // namespace
 }  // namespace saltus

@@ -60,16 +60,18 @@ TEST(EventLogic, AClauseActsOnEachEdgeOfItsCondition) {
 
 TEST(EventLogic, ResetsAreSeenFromTheNextRoundOn) {
   Model m("rounds");
-  const Expr x = m.variable("x", 5.0), y = m.variable("y", 0.0), z = m.variable("z", 0.0), q = m.discrete("q", 0.0);
-  for (const Expr& e : {x, y, z}) m.equation(der(e) == 0.0);
-  m.when(m.time() > 1.0).reset(x, 7.0).assign(q, 1.0);
-  m.when(m.time() > 1.0).reset(x, x + 1.0).reset(z, x);             // the same round: x is still 5, and the later reset of x wins
-  m.when(BoolExpr(q)).reset(y, x + 100.0 * m.pre(x) + 1000.0 * z);  // the next round, with pre(x) from before the event
+  const Expr x = m.variable("x", 5.0), y = m.variable("y", 0.0), z = m.variable("z", 0.0), w = m.variable("w", 0.0);
+  const BoolExpr q = m.discrete("q", false);
+  for (const Expr& e : {x, y, z, w}) m.equation(der(e) == 0.0);
+  m.when(m.time() > 1.0).reset(x, 7.0).assign(q, BoolExpr(true));
+  m.when(m.time() > 1.0).reset(x, x + 1.0).reset(z, x);                // the same round: x is still 5, and the later reset of x wins
+  m.when(q).reset(w, x + 1000.0 * z);                                  // the same round, after the first clause
+  m.when(m.pre(q)).reset(y, x + 100.0 * m.pre(x) + 1000.0 * z);        // the next round, with pre(x) from before the event
   CompiledModel c(m);
-  Hand hand(c, {5.0, 0.0, 0.0}, {-1});
+  Hand hand(c, {5.0, 0.0, 0.0, 0.0}, {-1});
   EXPECT_TRUE(hand.side(0, +1, 1.0));
-  EXPECT_EQ(hand.now.x, (std::vector{6.0, 6.0 + 500.0 + 5000.0, 5.0}));
-  EXPECT_EQ(hand.now.fired.size(), 3u);
+  EXPECT_EQ(hand.now.x, (std::vector{6.0, 6.0 + 500.0 + 5000.0, 5.0, 5.0}));
+  EXPECT_EQ(hand.now.fired.size(), 4u);
 }
 
 TEST(EventLogic, AChangeOfModeSeesTheValuesBeforeTheRound) {

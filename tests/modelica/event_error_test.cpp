@@ -74,6 +74,23 @@ hint: d = ...
 )");
 }
 
+TEST(FlattenErrors, ReinitTwice) {
+  EXPECT_EQ(load_errors(R"(model M
+  Real x;
+equation
+  der(x) = 1;
+  when x > 1 then
+    reinit(x, 0);
+    reinit(x, 0.5);
+  end when;
+end M;
+)"),
+            R"(a.mo:7:5: error: 'reinit' sets 'x' twice in one 'when'
+      reinit(x, 0.5);
+      ^~~~~~~~~~~~~~
+)");
+}
+
 TEST(FlattenErrors, AWhenEquationThatIsNoAssignment) {
   EXPECT_EQ(load_errors(R"(model M
   Real x, y;

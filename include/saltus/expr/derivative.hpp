@@ -57,4 +57,8 @@ std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr,
 /// Symbols of the given kind that the expressions contain, in order of creation.
 std::vector<Expr> symbols_of(std::span<const Expr> f, SymbolKind kind);
 
+/// Whether a switching function depends on time, variables or derivatives other than through locks that it contains:
+/// `(if x > 0 then n else k) > 2` switches only when others do.
+bool moves_between_events(const Expr& function);
+
 }  // namespace saltus

@@ -39,13 +39,15 @@ struct VariableOptions {
 /// clause are made in the order written, and later ones see the discrete values that earlier ones assigned.
 class When {
  public:
-  /// x jumps to the value.
-  When& reset(const Expr& x, const Expr& value);
+  /// x jumps to the value, if the condition holds then.
+  When& reset(const Expr& x, const Expr& value, const BoolExpr& only_if = true);
   /// A discrete variable gets a new value.
   When& assign(const Expr& discrete, const Expr& value);
   When& assign(const BoolExpr& discrete, const BoolExpr& value);
-  /// The run ends successfully.
-  When& terminate(const std::string& message = "");
+  /// The run ends successfully, if the condition holds then.
+  When& terminate(const std::string& message = "", const BoolExpr& only_if = true);
+  /// The run fails if the condition does not hold then.
+  When& assertion(const BoolExpr& condition, const std::string& message);
   /// The event is recorded although nothing changes (a Poincaré section).
   When& record();
   /// Zeros of the switching functions in the condition that touch without crossing are recorded too, as events of kind `touch`; the
@@ -131,7 +133,7 @@ class Model {
 
   // --- events
   When when(const BoolExpr& condition, const SourceLocation& where = {});
-  /// Becomes true at start, start + interval, start + 2 interval, …, at each of these instants only; exact in time.
+  /// True at start, start + interval, start + 2 interval, …, in the first round of each of these instants only; exact in time.
   BoolExpr sample(double start, double interval);
   /// The value just before the event: for right-hand sides in `when` and `define`.
   Expr pre(const Expr& symbol);
@@ -163,9 +165,10 @@ class Model {
 /// The content of a model, as compilers read it.
 struct ModelData {
   struct Action {
-    enum class Kind { reset, assign, terminate, record } kind;
+    enum class Kind { reset, assign, terminate, record, check } kind;
     Expr target, value;
     std::string message;
+    BoolExpr only_if = true;  ///< of resets and ends
   };
   struct Clause {
     BoolExpr condition;
@@ -175,6 +178,7 @@ struct ModelData {
     std::string name;
     bool at_start = false;  ///< a condition that holds from the start counts as an edge
     bool touches = false;   ///< zeros that touch without crossing are recorded
+    bool samples = false;   ///< raises a pulse: acts before all others of its instant
   };
   struct NamedEquation {
     Equation equation;
@@ -200,6 +204,7 @@ struct ModelData {
     std::string name;
     SourceLocation where;
     bool hidden = false;  ///< made by the library (sample times)
+    bool pulse = false;   ///< true in the first round of an instant only
   };
   struct Parameter {
     Expr symbol;

@@ -122,10 +122,16 @@ void Flattener::follow_call(const Call& call, const Location& where, const Conte
   if (name == "assert") return assert_true(call, where, context);
   if (name == "reinit" || name == "terminate") {
     if (!when_actions_) throw Fault{where, quoted(name) + " belongs into a 'when' clause"};
-    if (name == "reinit") return reinit(call, where, context, *when_actions_);
-    arguments(call, context, 1, 1, where);
-    when_actions_->push_back(
-        {ModelData::Action::Kind::terminate, {}, {}, message(call.arguments[0].value, context), where});
+    const std::size_t first = when_actions_->size();
+    if (name == "reinit") {
+      reinit(call, where, context, *when_actions_);
+    } else {
+      arguments(call, context, 1, 1, where);
+      when_actions_->push_back(
+          {ModelData::Action::Kind::terminate, {}, {}, message(call.arguments[0].value, context), where});
+    }
+    for (std::size_t k = first; k < when_actions_->size(); ++k)
+      for (const BoolExpr& outer : path_conditions_) (*when_actions_)[k].only_if = (*when_actions_)[k].only_if && outer;
     return;
   }
   eval_call(call, where, context);  // a function called for its assertions
@@ -220,20 +226,21 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
   bool first = true;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
-    std::vector<FlatAction> actions;
+    std::vector<FlatAction> actions, checks;
     Assigned body = before;
     body.outside.clear();
     Context inner = context;
     inner.assigned = &body;
     when_actions_ = &actions;
+    when_checks_ = &checks;
     try {
       if (follow(branch.body, inner) != Flow::next)
         throw Fault{branch.where, "'break' and 'return' have no meaning here"};
     } catch (...) {
-      when_actions_ = nullptr;
+      when_actions_ = when_checks_ = nullptr;
       throw;
     }
-    when_actions_ = nullptr;
+    when_actions_ = when_checks_ = nullptr;
     std::vector<NodeId> ids;
     for (const auto& [id, place] : body.outside) ids.push_back(id);
     std::sort(ids.begin(), ids.end());
@@ -245,6 +252,7 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
                          {},
                          body.outside.at(id)});
     }
+    actions.insert(actions.end(), checks.begin(), checks.end());
     add_clauses(condition, std::move(actions), branch.where, !first);
     first = false;
   }

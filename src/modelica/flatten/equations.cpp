@@ -286,11 +286,13 @@ void Flattener::assert_true(const Call& call, const Location& where, const Conte
     if (level.ends_with("warning")) return;
   }
   for (const BoolExpr& outer : path_conditions_) condition = condition || !outer;
-  if (condition.expr().is_constant()) {
-    if (condition.expr().constant_value() != 0.0) return;
+  if (condition.expr().is_constant() && condition.expr().constant_value() != 0.0) return;
+  if (when_checks_)
+    when_checks_->push_back({ModelData::Action::Kind::check, {}, condition.expr(), text, where});
+  else if (condition.expr().is_constant())
     throw Fault{where, "assertion violated: " + text};
-  }
-  assertions_.push_back({condition, text, where});
+  else
+    assertions_.push_back({condition, text, where});
 }
 
 void Flattener::call_equation(const Call& call, const Location& where, const Context& context) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
+#include <utility>
 
 #include "modelica/flatten/flattener.hpp"
 
@@ -123,7 +124,10 @@ void Flattener::for_event_expressions(Visit visit) {
   for (Definition& definition : definitions_) visit(definition.value);
   for (FlatClause& clause : clauses_) {
     visit_condition(clause.condition);
-    for (FlatAction& action : clause.actions) visit(action.value);
+    for (FlatAction& action : clause.actions) {
+      visit(action.value);
+      visit_condition(action.only_if);
+    }
   }
   for (FlatAssertion& assertion : assertions_) visit_condition(assertion.condition);
 }
@@ -219,11 +223,10 @@ void Flattener::relax_looking_back() {
   for_event_expressions([&](Expr& e) { all.push_back(e); });
   for (const Expr& lock : locks_of(all)) {
     const Expr function = switching_function(lock);
-    const auto has = [&](SymbolKind kind) { return !symbols_of(std::span(&function, 1), kind).empty(); };
     const std::vector<Expr> symbols = symbols_of(std::span(&function, 1), SymbolKind::discrete);
     const bool looks_back =
         std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return before.contains(s.id()); });
-    if (!looks_back || !(has(SymbolKind::time) || has(SymbolKind::variable) || has(SymbolKind::derivative))) continue;
+    if (!looks_back || !moves_between_events(function)) continue;
     rebuilt.replace.emplace(lock.id(), now(lock.id()));
   }
   if (rebuilt.replace.empty()) return;
@@ -232,7 +235,8 @@ void Flattener::relax_looking_back() {
   });
 }
 
-// Clauses whose values others read (not through pre) act first; otherwise the order of the file holds.
+// Clauses whose values others need (not through pre), in conditions, values or what defines these, act first; otherwise, and in circles, the order
+// of the file holds.
 std::vector<std::size_t> Flattener::sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const {
   std::unordered_map<NodeId, std::vector<std::size_t>> assigned_by;
   for (std::size_t g = 0; g < groups.size(); ++g)
@@ -242,16 +246,32 @@ std::vector<std::size_t> Flattener::sorted_groups(const std::vector<std::vector<
           auto& list = assigned_by[action.target.id()];
           if (list.empty() || list.back() != g) list.push_back(g);
         }
+  std::unordered_map<NodeId, const Expr*> defined_by;
+  for (const Definition& definition : definitions_) defined_by.emplace(definition.symbol.id(), &definition.value);
   std::vector<std::vector<std::size_t>> users(groups.size());
   std::vector<std::size_t> waiting(groups.size(), 0);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::set<std::size_t> needs;
-    for (const std::size_t c : groups[g])
-      for (const FlatAction& action : clauses_[c].actions)
-        for (const Expr& symbol : symbols_of(std::span(&action.value, 1), SymbolKind::discrete))
-          if (const auto it = assigned_by.find(symbol.id()); it != assigned_by.end())
-            for (const std::size_t other : it->second)
-              if (other != g) needs.insert(other);
+    std::vector<const Expr*> open;
+    std::unordered_set<NodeId> seen;
+    for (const std::size_t c : groups[g]) {
+      open.push_back(&clauses_[c].condition.expr());
+      for (const FlatAction& action : clauses_[c].actions) {
+        open.push_back(&action.value);
+        open.push_back(&action.only_if.expr());
+      }
+    }
+    while (!open.empty()) {
+      const Expr& e = *open.back();
+      open.pop_back();
+      for (const Expr& symbol : symbols_of(std::span(&e, 1), SymbolKind::discrete)) {
+        if (!seen.insert(symbol.id()).second) continue;
+        if (const auto it = defined_by.find(symbol.id()); it != defined_by.end()) open.push_back(it->second);
+        if (const auto it = assigned_by.find(symbol.id()); it != assigned_by.end())
+          for (const std::size_t other : it->second)
+            if (other != g) needs.insert(other);
+      }
+    }
     for (const std::size_t other : needs) users[other].push_back(g);
     waiting[g] = needs.size();
   }
@@ -260,16 +280,17 @@ std::vector<std::size_t> Flattener::sorted_groups(const std::vector<std::vector<
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t g = 0; g < groups.size(); ++g)
     if (waiting[g] == 0) ready.push(g);
-  while (!ready.empty()) {
-    const std::size_t g = ready.top();
-    ready.pop();
-    order.push_back(g);
-    done[g] = 1;
-    for (const std::size_t user : users[g])
-      if (--waiting[user] == 0) ready.push(user);
+  for (std::size_t first = 0; first < groups.size(); ++first) {
+    if (ready.empty() && !done[first]) ready.push(first);  // in a circle
+    while (!ready.empty()) {
+      const std::size_t g = ready.top();
+      ready.pop();
+      if (std::exchange(done[g], 1)) continue;
+      order.push_back(g);
+      for (const std::size_t user : users[g])
+        if (--waiting[user] == 0) ready.push(user);
+    }
   }
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    if (!done[g]) order.push_back(g);
   return order;
 }
 
@@ -287,11 +308,13 @@ void Flattener::emit_clauses() {
                     : model_->when(clause.condition, locate(clause.where));
       for (const FlatAction& action : clause.actions) {
         if (action.kind == Kind::reset)
-          chain->reset(action.target, action.value);
+          chain->reset(action.target, action.value, action.only_if);
         else if (action.kind == Kind::assign)
           chain->assign(action.target, action.value);
         else if (action.kind == Kind::terminate)
-          chain->terminate(action.message);
+          chain->terminate(action.message, action.only_if);
+        else if (action.kind == Kind::check)
+          chain->assertion(BoolExpr(action.value), action.message);
       }
       if (clause.actions.empty()) chain->record();
     }

@@ -52,6 +52,7 @@ struct FlatAction {
   Expr target, value;
   std::string message;
   Location where;
+  BoolExpr only_if = true;  // of resets and ends
 };
 
 struct FlatClause {
@@ -339,7 +340,8 @@ class Flattener {
   std::vector<FlatEquation> equations_, initial_equations_;
   std::map<NodeId, FlatSurface> surfaces_;
   std::vector<FlatClause> clauses_;
-  std::vector<FlatAction>* when_actions_ = nullptr;
+  std::vector<FlatAction>* when_actions_ = nullptr;  ///< of the algorithm's clause that is being followed
+  std::vector<FlatAction>* when_checks_ = nullptr;   ///< assertions of the clause that is being read: they hold when it acts
   std::vector<Definition> definitions_;
   struct FlatAssertion {
     BoolExpr condition;

@@ -22,11 +22,12 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
   bool first = true;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
-    std::vector<FlatAction> actions;
+    std::vector<FlatAction> actions, checks;
     const std::size_t errors = diagnostics_.error_count();
-    if (condition.is_scalar() && condition.type == TypeKind::boolean) path_conditions_.push_back(condition.truth());
+    when_checks_ = &checks;
     when_body(branch.body, context, actions);
-    path_conditions_.clear();
+    when_checks_ = nullptr;
+    actions.insert(actions.end(), checks.begin(), checks.end());
     if (diagnostics_.error_count() == errors) sort_actions(actions);
     add_clauses(condition, std::move(actions), branch.condition->where, !first);
     first = false;
@@ -119,16 +120,10 @@ void Flattener::when_if(const IfEquation& node, const Equation& equation, const 
   actions.insert(actions.end(), rest.begin(), rest.end());
 }
 
-// What only one of the branches changes keeps its value in the other.
+// A discrete variable that only one of the branches changes keeps its value in the other. Resets and ends take place or do not.
 void Flattener::merge_actions(const Value& condition, const std::vector<FlatAction>& then,
                               const std::vector<FlatAction>& otherwise, const Location& where,
                               std::vector<FlatAction>& out) {
-  std::vector<char> used(otherwise.size(), 0);
-  const auto refuse = [&](const FlatAction& action) {
-    if (action.kind == Kind::terminate)
-      throw Fault{action.where, "'terminate' under an 'if' inside of 'when' is not supported",
-                  "write a 'when' of its own for it"};
-  };
   const auto merged = [&](const FlatAction& action, const Expr& a, const Expr& b) {
     const Component* component = component_of(action.target);
     const bool is_boolean = component && component->type.kind == TypeKind::boolean;
@@ -142,8 +137,16 @@ void Flattener::merge_actions(const Value& condition, const std::vector<FlatActi
     return pre(Value(component ? component->type.kind : TypeKind::real, Variability::discrete, action.target), where)
         .scalar();
   };
+  const auto under = [&](FlatAction action, const BoolExpr& branch) {
+    action.only_if = branch && action.only_if;
+    return action;
+  };
+  std::vector<char> used(otherwise.size(), 0);
   for (const FlatAction& a : then) {
-    refuse(a);
+    if (a.kind != Kind::assign) {
+      out.push_back(under(a, condition.truth()));
+      continue;
+    }
     std::size_t match = otherwise.size();
     for (std::size_t k = 0; k < otherwise.size(); ++k)
       if (!used[k] && otherwise[k].kind == a.kind && otherwise[k].target.same(a.target)) match = k;
@@ -151,8 +154,10 @@ void Flattener::merge_actions(const Value& condition, const std::vector<FlatActi
     out.push_back(merged(a, a.value, match < otherwise.size() ? otherwise[match].value : unchanged(a)));
   }
   for (std::size_t k = 0; k < otherwise.size(); ++k) {
-    refuse(otherwise[k]);
-    if (!used[k]) out.push_back(merged(otherwise[k], unchanged(otherwise[k]), otherwise[k].value));
+    if (otherwise[k].kind != Kind::assign)
+      out.push_back(under(otherwise[k], !condition.truth()));
+    else if (!used[k])
+      out.push_back(merged(otherwise[k], unchanged(otherwise[k]), otherwise[k].value));
   }
 }
 
@@ -196,14 +201,19 @@ void Flattener::reinit(const Call& call, const Location& where, const Context& c
 // Equations have no order; assignments do. A value that another one needs is assigned first.
 void Flattener::sort_actions(std::vector<FlatAction>& actions) {
   std::unordered_map<NodeId, std::size_t> assigned;
+  std::set<NodeId> reset;
+  for (std::size_t k = 0; k < actions.size(); ++k)
+    if (actions[k].kind == Kind::reset && actions[k].only_if.expr().is_constant() &&
+        !reset.insert(actions[k].target.id()).second)
+      throw Fault{actions[k].where, "'reinit' sets " + quoted(actions[k].target.name()) + " twice in one 'when'"};
   for (std::size_t k = 0; k < actions.size(); ++k)
     if (actions[k].kind == Kind::assign && !assigned.emplace(actions[k].target.id(), k).second)
       throw Fault{actions[k].where, quoted(actions[k].target.name()) + " is assigned twice in one 'when'"};
   std::vector<std::vector<std::size_t>> users(actions.size());
   std::vector<std::size_t> waiting(actions.size(), 0);
   for (std::size_t k = 0; k < actions.size(); ++k) {
-    if (actions[k].kind != Kind::assign && actions[k].kind != Kind::reset) continue;
-    for (const Expr& symbol : symbols_of(std::span(&actions[k].value, 1), SymbolKind::discrete)) {
+    const Expr reads[] = {actions[k].value, actions[k].only_if.expr()};
+    for (const Expr& symbol : symbols_of(reads, SymbolKind::discrete)) {
       const auto it = assigned.find(symbol.id());
       if (it == assigned.end()) continue;
       if (it->second == k)

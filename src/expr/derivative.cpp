@@ -393,10 +393,51 @@ std::vector<Expr> substitute(std::span<const Expr> f, std::span<const std::pair<
   return result;
 }
 
+namespace {
+
+/// g > 0 and g >= 0 differ on the surface itself, which is no part of the mean of its two sides: what is decided by both, `if g > 0 … elseif g < 0 …
+/// else …`, becomes one choice between the value where both hold and the one where neither does.
+void decide_together(Graph& graph, NodeId strict, NodeId weak, std::vector<Expr>& f) {
+  std::vector<NodeId> roots;
+  for (const Expr& e : f)
+    if (e.graph()) roots.push_back(e.id());
+  const std::vector<NodeId> nodes = graph.reachable(roots);
+  std::unordered_map<NodeId, char> decided;  // nodes that depend on one of the two
+  Rewrite both(graph), neither(graph), choice(graph);
+  both.replace = {{strict, graph.constant(1.0)}, {weak, graph.constant(1.0)}};
+  neither.replace = {{strict, graph.constant(0.0)}, {weak, graph.constant(0.0)}};
+  for (const NodeId id : nodes) {
+    const Node n = graph.node(id);
+    bool depends = id == strict || id == weak;
+    if (is_lock(n.op) && !depends) {  // others stay as they are
+      for (Rewrite* r : {&both, &neither, &choice}) r->replace.emplace(id, id);
+      continue;
+    }
+    if (!depends) graph.for_each_operand(id, [&](NodeId operand) { depends = depends || decided.contains(operand); });
+    if (!depends) continue;
+    decided[id] = 1;
+    const bool logic = n.op == Op::logical_and || n.op == Op::logical_or || n.op == Op::logical_not;
+    if (logic || (n.op == Op::select && decided.contains(n.a)))
+      choice.replace.emplace(id, graph.make(Op::select, strict, both(id), neither(id)));
+  }
+  for (Expr& e : f)
+    if (e.graph()) e = Expr(e.graph(), choice(e.id()));
+}
+
+}  // namespace
+
 std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights) {
   std::vector<Expr> result(f.begin(), f.end());
   const auto graph = common_graph(f);
   if (!graph) return result;
+  std::unordered_map<NodeId, NodeId> relation_of;  // the first that is relaxed, by its function
+  for (const auto& [lock, weight] : weights) {
+    const NodeId id = lock.in(*graph);
+    const Node n = graph->node(id);
+    if (weight.same(lock) || n.op == Op::floor) continue;
+    if (const auto [it, fresh] = relation_of.emplace(n.a, id); !fresh)
+      decide_together(*graph, n.op == Op::positive ? id : it->second, n.op == Op::positive ? it->second : id, result);
+  }
   std::unordered_map<NodeId, char> fractional;  // nodes whose truth value may lie between 0 and 1
   Rewrite rewrite(*graph);
   for (const auto& [lock, weight] : weights) {

@@ -32,7 +32,7 @@ void ModeController::learn() {
   if (!ordinary || acted_.automaton != transition.mode.automaton) return;
   if (!same(acted_, transition.mode) && !hybrid_.same_equations(acted_, transition.mode)) return;
   for (int k = 0; k < family_guards(); ++k)
-    if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
+    if (sides_.multiplicity(k) > (named(k) == guard ? 1 : 0)) return;
   familiar_.resize(2 * static_cast<std::size_t>(family_guards()));
   Familiar& event = familiar_[place_of(guard, hybrid_.side(*begun_, guard))];
   if (event.learned_in_vain > often_enough) return;
@@ -113,7 +113,7 @@ void ModeController::learn() {
 [[gnu::hot]] bool ModeController::looks_like(const Familiar& event, int guard) {
   for (std::size_t k = 0; k < event.sides.size(); ++k) {
     const int multiplicity = sides_.multiplicity(static_cast<int>(k));
-    if (multiplicity > (static_cast<int>(k) == guard ? 1 : 0)) return false;
+    if (multiplicity > 0 && (multiplicity > 1 || named(static_cast<int>(k)) != guard)) return false;
     if (event.sides[k] != 0 && event.sides[k] != sides_.side(static_cast<int>(k))) return false;
   }
   if (sides_.multiplicity(guard) == 0) return true;

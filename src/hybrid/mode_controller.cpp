@@ -59,6 +59,7 @@ void ModeController::note_firing(int guard, int to_side) {
 }
 
 void ModeController::add_firing(int guard, int to_side) {
+  guard = named(guard);
   if (std::find(fired_.begin(), fired_.end(), guard) != fired_.end()) return;
   fired_.push_back(guard);
   fired_direction_.push_back(to_side);
@@ -84,7 +85,7 @@ void ModeController::fire(int guard) {
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(transition.mode, guard, to_side);
-  if (matters(guard, to_side)) add_firing(guard, to_side);
+  if (matters(named(guard), to_side)) add_firing(guard, to_side);
 }
 
 /// Weights that are unknowns follow the variables of the family; they start in the middle.
@@ -123,10 +124,7 @@ void ModeController::look_again(double t) {
 /// Locks the dormant guards of transition.mode where they were seen. Returns whether one of them moved.
 bool ModeController::follow_dormant(const GuardSides& seen) {
   bool moved = false;
-  for (const int k : hybrid_.dormant(transition.mode)) {
-    const int side = seen.side(k) != 0 ? seen.side(k) : hybrid_.resting_side(transition.mode, k);
-    moved = hybrid_.follow(transition.mode, k, seen.value(k), side) || moved;
-  }
+  for (const int k : hybrid_.dormant(transition.mode)) moved = hybrid_.follow(transition.mode, k, seen.value(k), seen.side(k)) || moved;
   return moved;
 }
 
@@ -191,18 +189,16 @@ bool ModeController::sides_by_value(double t) {
   return changed;
 }
 
-/// The side on which a guard must be locked after look(); `now`: where it is.
-int ModeController::wanted_side(int guard, int now) const {
-  if (now == 0 || sides_.side(guard) == now) return now;
-  return sides_.side(guard) != 0 ? sides_.side(guard) : hybrid_.resting_side(transition.mode, guard);
+/// Whether a guard is locked where it was seen; `now`: on which side it is.
+bool ModeController::side_fits(int guard, int now) const {
+  const int seen = sides_.side(guard);
+  return now == 0 || seen == now || (seen == 0 && hybrid_.rests(transition.mode, guard));
 }
 
 /// Whether every guard is locked on the side to which the solution goes; after look().
 bool ModeController::sides_fit() const {
-  for (int k = 0; k < family_guards(); ++k) {
-    const int now = hybrid_.side(transition.mode, k);
-    if (wanted_side(k, now) != now) return false;
-  }
+  for (int k = 0; k < family_guards(); ++k)
+    if (!side_fits(k, hybrid_.side(transition.mode, k))) return false;
   return true;
 }
 
@@ -211,11 +207,14 @@ bool ModeController::adjust_sides(double t) {
   look(t);
   bool changed = false;
   for (int k = 0; k < family_guards(); ++k) {
-    const int now = hybrid_.side(transition.mode, k), wanted = wanted_side(k, now);
-    if (wanted == now) continue;
+    const int now = hybrid_.side(transition.mode, k), seen = sides_.side(k);
+    if (side_fits(k, now)) continue;
     if (!changed) follow_dormant(sides_);  // before they are awake
-    hybrid_.set_side(transition.mode, k, wanted);
-    note_firing(k, wanted);
+    if (seen != 0)
+      hybrid_.set_side(transition.mode, k, seen);
+    else
+      hybrid_.rest(transition.mode, k);
+    note_firing(k, -now);
     changed = true;
   }
   return changed;

@@ -124,7 +124,12 @@ class ModeController {
   bool took_part(int guard) const;
   bool matters(int guard, int to_side);
   bool follow_dormant(const GuardSides& seen);
-  int wanted_side(int guard, int now) const;
+  bool side_fits(int guard, int now) const;
+  /// The guard under whose name a guard fires.
+  int named(int guard) const {
+    const int other = hybrid_.guards()[static_cast<std::size_t>(guard)].same_as;
+    return other >= 0 ? other : guard;
+  }
   bool sides_fit() const;
   bool adjust_sides(double t);
   bool sides_by_value(double t);

@@ -105,7 +105,7 @@ bool ModeController::combination_fits(double t, Cause cause, std::span<const int
   look(t);
   return std::all_of(switches.begin(), switches.end(), [&](int k) {
     const int side = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(candidate, k);
-    return side == hybrid_.side(candidate, k);
+    return side == hybrid_.side(candidate, k);  // relations of both kinds take their own values there later
   });
 }
 

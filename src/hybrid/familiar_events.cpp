@@ -26,7 +26,7 @@ void ModeController::find_changes(const Mode& from, const Mode& to, std::vector<
 /// Keeps the instant that has just been settled, if it was of that kind.
 void ModeController::learn() {
   const int guard = lone_guard_;
-  const bool ordinary = !fired_.empty() && !selected_ && transition.message.empty() && twin.empty() && slope_error.empty() && begun_ != &refreshed_ &&
+  const bool ordinary = !fired_.empty() && !selected_ && transition.message.empty() && contradiction.empty() && twin.empty() && slope_error.empty() && begun_ != &refreshed_ &&
                         !begun_->on_surfaces() && !transition.mode.on_surfaces() && hybrid_.dormant(*begun_).empty() &&
                         system_->structure().explicit_ode && system_->structure().taylor && !all_linear(*system_).empty();
   if (!ordinary || acted_.automaton != transition.mode.automaton) return;
@@ -93,7 +93,8 @@ void ModeController::learn() {
   transition.unfinished = false;
   hybrid_.transition(input, transition);
   reset_ = transition.any_reset();
-  if (transition.failed || transition.terminate || transition.unfinished || !transition.message.empty()) return false;
+  if (transition.failed || transition.terminate || transition.unfinished || !transition.message.empty() || !transition.contradictions.empty())
+    return false;
   // without discrete variables the same mode and guard lead to the same mode
   if (!(exact_ && transition.mode.discrete.empty()) && !same(transition.mode, event.acted)) {
     exact_ = false;

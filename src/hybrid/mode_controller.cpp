@@ -28,6 +28,18 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
 }
 
+void ModeController::note_contradictions() {
+  for (const Contradiction& c : transition.contradictions) {
+    const double size = std::max({std::abs(c.first_value), std::abs(c.second_value), std::abs(c.value_before)});
+    const double error = c.discrete ? 0.0 : largest_shift * tolerance * size;
+    if (std::abs(c.first_value - c.second_value) <= error) continue;
+    if (!contradiction.empty()) contradiction += "; ";
+    contradiction += fmt::format("{} sets '{}' to {:.9g}, {} sets it to {:.9g} at the same instant, and the last one counts; write one clause for both conditions",
+                                 c.first, c.variable, c.first_value, c.second, c.second_value);
+  }
+  transition.contradictions.clear();
+}
+
 bool ModeController::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
   failure_ = {code, std::move(message), std::move(culprits)};
   return false;
@@ -281,6 +293,7 @@ bool ModeController::settle(const EventInput& input) {
     transition.unfinished = false;
     const bool acted = hybrid_.transition(now, transition);
     if (acted) seen_before_action = seen;
+    if (!transition.contradictions.empty()) note_contradictions();
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,

@@ -53,6 +53,8 @@ class ModeController {
     transition.terminate = transition.failed = transition.recorded = false;
     transition.message.clear();
     transition.fired.clear();
+    if (!transition.contradictions.empty()) transition.contradictions.clear();
+    if (!contradiction.empty()) contradiction.clear();
   }
   /// The event begins in this mode, at transition.x with the derivatives xp: guards that are dormant there are locked where the solution is. The
   /// mode must stay until settle() has returned. Before fire().
@@ -86,6 +88,9 @@ class ModeController {
   /// No guard that fired matters: goes on from transition.x as it is, instead of settle(). False: see failure().
   bool pass(double t);
   const Failure& failure() const { return failure_; }
+  /// Keeps a text about clauses that contradict each other, in `contradiction`. Called by settle().
+  void note_contradictions();
+  std::string contradiction;  ///< of this instant; empty: none
 
   // --- the outcome
   System& system() { return *system_; }

@@ -75,6 +75,14 @@ struct EventInput {
   bool terminal = false;                         ///< the last call of a run
 };
 
+/// Two clauses or transitions gave a variable different values at one instant, neither of them knowing about the other. The second counts.
+struct Contradiction {
+  std::string variable;
+  std::string first, second;  ///< the clauses, with their places
+  double first_value = 0.0, second_value = 0.0, value_before = 0.0;
+  bool discrete = false;  ///< the variable changes at events only
+};
+
 /// What a transition changes; kept between calls so that nothing is allocated per event.
 struct Transition {
   Mode mode;                  ///< in: with the new sides of the guards that fired; out: after all discrete actions
@@ -86,6 +94,7 @@ struct Transition {
   bool unfinished = false;    ///< the discrete part must run again once values and sides of the new mode are known
   std::string message = {};   ///< why it ended, or what failed
   std::vector<std::string_view> fired = {};  ///< names of the clauses and transitions that acted; they must live as long as the system
+  std::vector<Contradiction> contradictions = {};  ///< between them (accumulates)
 
   bool any_reset() const { return std::any_of(reset.begin(), reset.end(), [](char c) { return c != 0; }); }
 };

@@ -31,6 +31,48 @@ bool ModeController::move_across_surfaces() {
   return any;
 }
 
+/// The mode has changed while the solution slid, so that it does not any more: both sides agree, as after a relay has been switched off. The
+/// sides are to be found as at a start. Returns whether it slid.
+bool ModeController::stop_sliding() {
+  Mode& mode = transition.mode;
+  if (mode.sliding.empty()) return false;
+  const std::vector<int> surfaces = std::move(mode.sliding);
+  mode.sliding.clear();
+  for (const int k : surfaces) hybrid_.rest(mode, k);
+  transition.x.resize(hybrid_.variables().size());  // without weights
+  return true;
+}
+
+/// A guard with relations that differ at zero has fired, and the solution may stay there. Clauses must not see the other side then: whether it
+/// does is found out before they act, in the mode that discrete equations would make of it.
+void ModeController::stay_at_zero(const EventInput& input) {
+  for (const int k : fired_) {
+    if (!has_second_[static_cast<std::size_t>(k)] || hybrid_.side(transition.mode, k) == 0) continue;
+    copy(transition.mode, trial_.mode);
+    copy(transition.x, trial_.x);
+    trial_.reset.assign(trial_.x.size(), 0);
+    trial_.failed = trial_.terminate = trial_.unfinished = false;
+    trial_.fired.clear();
+    hybrid_.transition(input, trial_);
+    trial_.contradictions.clear();
+    if (trial_.failed || trial_.any_reset()) {
+      copy(transition.mode, trial_.mode);
+      copy(transition.x, trial_.x);
+    }
+    if (trial_.mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(trial_.mode)) continue;
+    System& system = hybrid_.system(trial_.mode);
+    fit(system, trial_.x);
+    copy(xp, trial_xp_);
+    trial_xp_.resize(trial_.x.size(), 0.0);
+    if (!consistency_.evaluate(system, input.t, trial_.x, trial_xp_) &&
+        (!consistency_.possible(system) || consistency_.find(system, input.t, Cause::mode_change, {}, nullptr, trial_.x, trial_xp_)))
+      continue;
+    trial_sides_.ignore(trial_.mode.sliding, trial_.mode.contacts);
+    trial_sides_.look(system, consistency_, input.t, trial_.x, trial_xp_, direction_, time_scale, doubt_at(trial_.x));
+    if (trial_sides_.side(k) == 0) hybrid_.rest(transition.mode, k);
+  }
+}
+
 /// Contacts whose force would have to pull open; after look().
 bool ModeController::release_contacts() {
   std::vector<int>& contacts = transition.mode.contacts;

@@ -26,6 +26,11 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
+  for (const GuardInfo& guard : hybrid.guards()) {
+    if (guard.same_as < 0) continue;
+    has_second_.resize(hybrid.guards().size(), 0);
+    has_second_[static_cast<std::size_t>(guard.same_as)] = 1;
+  }
 }
 
 void ModeController::note_contradictions() {
@@ -281,6 +286,7 @@ bool ModeController::pushed_back() const {
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
+  if (!has_second_.empty()) stay_at_zero(input);
   std::size_t seen = 0, seen_before_action = 0;  // modes; `seen_before_action`: the model has acted since
   bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;
@@ -325,7 +331,13 @@ bool ModeController::settle(const EventInput& input) {
           !(failure_.code == StatusCode::not_finite && seen_here && move_across_surfaces() && find_values_of_system(t, cause))) {
         // a combination of switches without a solution, on the way to one that has one
         transition.x = before;
+        if (stop_sliding()) continue;
         if (!select_sides(t, cause)) return false;
+        continue;
+      }
+      if (!transition.mode.sliding.empty() && !weights_matter(*system_, t, transition.x, xp)) {
+        transition.x = before;
+        stop_sliding();
         continue;
       }
       if (input.initial || !system_->structure().explicit_ode) keep_twin(before);  // otherwise they stay as they are

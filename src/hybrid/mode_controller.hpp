@@ -142,6 +142,8 @@ class ModeController {
   bool move_across_surfaces();
   bool release_contacts();
   void leave_surfaces(const EventInput& input);
+  void stay_at_zero(const EventInput& input);
+  bool stop_sliding();
   bool select_sides(double t, Cause cause);
   bool select_regular_sides(double t, Cause cause, int most_flips);
   bool search_sides(double t, Cause cause, int most_flips, bool regular_only);
@@ -155,6 +157,7 @@ class ModeController {
   struct Regime {
     Mode mode;
     std::vector<double> x;  ///< with the weights that are unknowns
+    bool rests = false;     ///< on a surface that it does not slide on
   };
   std::vector<Regime> feasible_regimes(const EventInput& input, std::span<const int> surfaces);
   std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces);
@@ -202,6 +205,7 @@ class ModeController {
   int direction_, max_mode_changes_, family_guards_;
   bool learns_;  // events that may come again
   std::vector<int> fixed_;
+  std::vector<char> has_second_;  // by guard: another one has its function; empty: there are none
   System* system_ = nullptr;
   Consistency consistency_;
   GuardSides sides_;
@@ -220,6 +224,8 @@ class ModeController {
   const Mode* begun_ = nullptr;  // the mode in which the instant began, with dormant guards as they lay then
   Mode refreshed_;               // room for it
   Mode flipped_;                 // workspace
+  Transition trial_;             // workspace
+  std::vector<double> trial_xp_;  // workspace
   std::vector<int> watched_;     // workspace
   const Mode* left_ = nullptr;  // where the event came from
   int left_guard_ = -1;      // by which guard; -1: not known, or by several

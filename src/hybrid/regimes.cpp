@@ -166,7 +166,11 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   if (on_surface == 0 || (on_surface == 1 && (transversal || !slides_alone(last)))) return true;
   const std::span<const int> surfaces = active_surfaces();
   if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
-  const std::size_t count = all_regimes(input, surfaces).size();
+  const std::vector<Regime> feasible = all_regimes(input, surfaces);
+  // a state of its own, at rest, is none of the regimes beside the surface
+  const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(), [&](int k) { return sides_.side(k) == 0 && hybrid_.rests(transition.mode, k); });
+  const bool among_them = std::any_of(feasible.begin(), feasible.end(), [](const Regime& r) { return r.rests; });
+  const std::size_t count = feasible.size() + (at_rest && !among_them ? 1 : 0);
   system_ = &hybrid_.system(transition.mode);  // the others have had their locks set
   if (!system_->structure().explicit_ode && !find_values(input.t, Cause::reset)) return false;
   return count <= 1 || note_alternatives(input.t, count, transition.mode);
@@ -231,7 +235,7 @@ std::optional<ModeController::Regime> ModeController::pivot(const EventInput& in
 /// The regime that leaves each surface to the wanted side, or slides on it (0), if it is feasible. `view` receives what its guards do.
 std::optional<ModeController::Regime> ModeController::try_regime(const EventInput& input, std::span<const int> surfaces,
                                                                  std::span<const int> wanted, GuardSides* view) {
-  Regime regime{transition.mode, transition.x};
+  Regime regime{transition.mode, transition.x, false};
   regime.mode.sliding.clear();
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0)
@@ -260,7 +264,9 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     regime.x.resize(family);
     for (std::size_t k = 0; k < unknown_weights; ++k)
       regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
-    if (goes_on(input.t, hybrid_.system(mode), regime.x, sides) && fits(mode, surfaces, wanted, sides)) return regime;
+    if (!goes_on(input.t, hybrid_.system(mode), regime.x, sides) || !fits(mode, surfaces, wanted, sides)) continue;
+    for (std::size_t k = 0; k < surfaces.size(); ++k) regime.rests = regime.rests || (wanted[k] != 0 && sides.side(surfaces[k]) == 0);
+    return regime;
   }
   return std::nullopt;
 }

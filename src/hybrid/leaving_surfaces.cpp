@@ -31,6 +31,12 @@ bool ModeController::move_across_surfaces() {
   return any;
 }
 
+/// Whether the weights of transition.mode mean nothing, or its equations contradict each other; after find_values().
+bool ModeController::slides_no_more(double t) {
+  const CharacteristicValues* values = consistency_.values(*system_);
+  return (values && ((*values)->u > 0 || (*values)->v > 0)) || !weights_matter(*system_, t, transition.x, xp);
+}
+
 /// The mode has changed while the solution slid, so that it does not any more: both sides agree, as after a relay has been switched off. The
 /// sides are to be found as at a start. Returns whether it slid.
 bool ModeController::stop_sliding() {
@@ -38,15 +44,15 @@ bool ModeController::stop_sliding() {
   if (mode.sliding.empty()) return false;
   const std::vector<int> surfaces = std::move(mode.sliding);
   mode.sliding.clear();
-  for (const int k : surfaces) hybrid_.rest(mode, k);
+  for (const int k : surfaces) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));
   transition.x.resize(hybrid_.variables().size());  // without weights
   return true;
 }
 
-/// A guard with relations that differ at zero has fired, and the solution may stay there. Clauses must not see the other side then: whether it
-/// does is found out before they act, in the mode that discrete equations would make of it.
-void ModeController::stay_at_zero(const EventInput& input) {
-  for (const int k : fired_) {
+/// Guards with relations that differ at zero have changed their side, and the solution may stay there. Clauses must not see the other side then:
+/// whether it does is found out before they act, in the mode that discrete equations would make of it.
+void ModeController::stay_at_zero(const EventInput& input, std::span<const int> guards) {
+  for (const int k : guards) {
     if (!has_second_[static_cast<std::size_t>(k)] || hybrid_.side(transition.mode, k) == 0) continue;
     copy(transition.mode, trial_.mode);
     copy(transition.x, trial_.x);

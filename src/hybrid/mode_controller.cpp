@@ -174,6 +174,7 @@ bool ModeController::prepare(double t) {
   const auto restore_fixed = [&] {
     for (const int j : fixed_) transition.x[j] = start[static_cast<std::size_t>(j)];
   };
+  bool resting = false;  // the others have found their sides
   for (int round = 0; round < max_mode_changes_; ++round) {
     restore_fixed();
     if (round == 0 && leads_nowhere(hybrid_.system(transition.mode), t)) select_regular_sides(t, Cause::start, flips_at_start);
@@ -181,7 +182,10 @@ bool ModeController::prepare(double t) {
     if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
     look(t);
     const bool moved = follow_dormant(sides_);  // initial equations may ask for them
-    if (!adjust_sides(t) && !moved) break;  // a cycle is found and named by settle()
+    rest_later_ = !resting;
+    const bool adjusted = adjust_sides(t);
+    rest_later_ = false;
+    if (!adjusted && !moved && std::exchange(resting, true)) break;  // a cycle is found and named by settle()
   }
   restore_fixed();
   refreshed_ = transition.mode;
@@ -209,7 +213,7 @@ bool ModeController::sides_by_value(double t) {
 /// Whether a guard is locked where it was seen; `now`: on which side it is.
 bool ModeController::side_fits(int guard, int now) const {
   const int seen = sides_.side(guard);
-  return now == 0 || seen == now || (seen == 0 && hybrid_.rests(transition.mode, guard));
+  return now == 0 || seen == now || (seen == 0 && (rest_later_ || hybrid_.rests(transition.mode, guard)));
 }
 
 /// Whether every guard is locked on the side to which the solution goes; after look().
@@ -223,6 +227,7 @@ bool ModeController::sides_fit() const {
 bool ModeController::adjust_sides(double t) {
   look(t);
   bool changed = false;
+  turned_.clear();
   for (int k = 0; k < family_guards(); ++k) {
     const int now = hybrid_.side(transition.mode, k), seen = sides_.side(k);
     if (side_fits(k, now)) continue;
@@ -233,6 +238,7 @@ bool ModeController::adjust_sides(double t) {
       hybrid_.rest(transition.mode, k);
     note_firing(k, -now);
     changed = true;
+    if (!has_second_.empty() && seen != 0 && sides_.multiplicity(k) > 0) turned_.push_back(k);
   }
   return changed;
 }
@@ -286,7 +292,7 @@ bool ModeController::pushed_back() const {
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
-  if (!has_second_.empty()) stay_at_zero(input);
+  if (!has_second_.empty()) stay_at_zero(input, fired_);
   std::size_t seen = 0, seen_before_action = 0;  // modes; `seen_before_action`: the model has acted since
   bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;
@@ -335,7 +341,7 @@ bool ModeController::settle(const EventInput& input) {
         if (!select_sides(t, cause)) return false;
         continue;
       }
-      if (!transition.mode.sliding.empty() && !weights_matter(*system_, t, transition.x, xp)) {
+      if (!transition.mode.sliding.empty() && slides_no_more(t)) {
         transition.x = before;
         stop_sliding();
         continue;
@@ -353,6 +359,7 @@ bool ModeController::settle(const EventInput& input) {
     copy(transition.mode, seen_[seen].mode);
     copy(before, seen_[seen++].x);
     bool changed = adjust_sides(t) || transition.unfinished;
+    if (!turned_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
     if (!changed && admissible) return settled();
     // after a reset, sides lead back to sides that have been tried: there the edges of conditions have been seen

@@ -142,7 +142,8 @@ class ModeController {
   bool move_across_surfaces();
   bool release_contacts();
   void leave_surfaces(const EventInput& input);
-  void stay_at_zero(const EventInput& input);
+  void stay_at_zero(const EventInput& input, std::span<const int> guards);
+  bool slides_no_more(double t);
   bool stop_sliding();
   bool select_sides(double t, Cause cause);
   bool select_regular_sides(double t, Cause cause, int most_flips);
@@ -206,6 +207,8 @@ class ModeController {
   bool learns_;  // events that may come again
   std::vector<int> fixed_;
   std::vector<char> has_second_;  // by guard: another one has its function; empty: there are none
+  std::vector<int> turned_;       // of these, those that have changed their side at zero
+  bool rest_later_ = false;       // guards that vanish stay on their sides for now
   System* system_ = nullptr;
   Consistency consistency_;
   GuardSides sides_;

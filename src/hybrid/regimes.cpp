@@ -201,7 +201,9 @@ std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput
       q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
       code /= 3;
     }
-    if (auto regime = try_regime(input, surfaces, wanted)) feasible.push_back(std::move(*regime));
+    auto regime = try_regime(input, surfaces, wanted);
+    const auto known = [&](const Regime& other) { return other.mode == regime->mode; };  // both sides may lead to rest
+    if (regime && std::none_of(feasible.begin(), feasible.end(), known)) feasible.push_back(std::move(*regime));
   }
   return feasible;
 }
@@ -265,7 +267,11 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     for (std::size_t k = 0; k < unknown_weights; ++k)
       regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
     if (!goes_on(input.t, hybrid_.system(mode), regime.x, sides) || !fits(mode, surfaces, wanted, sides)) continue;
-    for (std::size_t k = 0; k < surfaces.size(); ++k) regime.rests = regime.rests || (wanted[k] != 0 && sides.side(surfaces[k]) == 0);
+    for (std::size_t k = 0; k < surfaces.size(); ++k)
+      if (wanted[k] != 0 && sides.side(surfaces[k]) == 0) {
+        hybrid_.rest(regime.mode, surfaces[k]);
+        regime.rests = true;
+      }
     return regime;
   }
   return std::nullopt;
@@ -318,6 +324,7 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0) continue;
     const int side = sides.side(surfaces[k]);
+    if (side == 0 && !has_second_.empty() && has_second_[static_cast<std::size_t>(surfaces[k])]) continue;  // it may rest, whatever the side
     if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
   }
   for (int k = family_guards(); k < sides.count(); ++k)

@@ -85,6 +85,16 @@ TEST_F(DerivativeTest, RelationsOnOneFunctionAreRelaxedTogether) {
   EXPECT_TRUE(r[3].same((2.0 + u * 3.0) * u)) << to_string(r[3]);  // a product of choices stays one
 }
 
+TEST_F(DerivativeTest, AChoiceWithinTheSameChoiceIsNotRelaxedAgain) {
+  const Expr u(graph, graph->symbol("u", SymbolKind::variable)), w(graph, graph->symbol("w", SymbolKind::variable));
+  const BoolExpr above = x > 0.0, b = y > 0.0;
+  const std::pair<Expr, Expr> weights[] = {{above.expr(), u}, {b.expr(), w}};
+  const Expr inner = if_else(b && above, Expr(1.0), y);
+  const auto r = relax(std::vector{if_else(above, sign(x) * 2.0, sign(x)), if_else(above, inner, Expr(3.0))}, weights);
+  EXPECT_TRUE(r[0].same(u * 3.0 - 1.0)) << to_string(r[0]);
+  EXPECT_TRUE(derivative(derivative(r[1], u), u).same(Expr(0.0))) << to_string(r[1]);
+}
+
 TEST_F(DerivativeTest, SubstituteReplacesSymbols) {
   const std::pair<Expr, Expr> replacement[] = {{x, y + 1.0}};
   EXPECT_TRUE(substitute(std::vector{x * x}, replacement)[0].same((y + 1.0) * (y + 1.0)));

@@ -217,5 +217,50 @@ TEST(RestingRelations, DormantRelationsRestToo) {
   EXPECT_NEAR(run.final()[1], 0.25, 1e-12);
 }
 
+// On its way to rest the solution is never on the other side, and no clause sees it there.
+TEST(RestingRelations, ClausesDoNotActForTheOtherSide) {
+  for (const bool reset : {false, true})
+    for (const double from : {1.0, -1.0}) {
+      Model m("clauses");
+      const auto x = m.variable("x", from), above = m.discrete("above", 0.0), below = m.discrete("below", 0.0), there = m.discrete("there", 0.0);
+      if (reset) {  // at t = 1 the equation of the side that is left leads across, that of the other one does not lead back
+        m.equation(der(x) == (from > 0.0 ? if_else(x > 0.0, -0.5, 0.0) : if_else(x < 0.0, 0.5, 0.0)));
+        m.when(m.time() > 1.0).reset(x, 0.0);
+      } else {
+        m.equation(der(x) == (from > 0.0 ? if_else(x > 0.0, -1.0, 0.0) : if_else(x < 0.0, 1.0, 0.0)));
+      }
+      m.when(x > 0.0).assign(above, m.pre(above) + 1.0);
+      m.when(x < 0.0).assign(below, m.pre(below) + 1.0);
+      m.when(x >= 0.0 && x <= 0.0).assign(there, m.pre(there) + 1.0);
+      const Trajectory run = simulate(m, {.stop = 3.0});
+      ASSERT_TRUE(run.status().ok()) << run.status().message;
+      EXPECT_EQ(run.final()[1], 0.0);
+      EXPECT_EQ(run.final()[2], 0.0);
+      EXPECT_EQ(run.final()[3], 1.0);
+    }
+}
+
+// Relations of other guards are settled first: which field moves x is known only then.
+TEST(RestingRelations, AtTheStartTheFieldOfTheRightBranchDecides) {
+  Model m("branches");
+  const auto x = m.variable("x", 0.0), z = m.variable("z", 0.0);
+  m.equation(der(x) == if_else(m.time() > -1.0, if_else(x > 0.0, 1.0, if_else(x >= 0.0, 0.0, 2.0)), 0.0));
+  m.equation(der(z) == holding(x));
+  const Trajectory run = simulate(m, {.stop = 1.0});
+  EXPECT_NEAR(run.final()[0], 1.0, 1e-12);
+  EXPECT_NEAR(run.final()[1], positive, 1e-12);
+}
+
+TEST(RestingRelations, ResultsThatAreNotUniqueSaySo) {
+  Model m("literally");
+  const auto x = m.variable("x", 0.0), y = m.variable("y", 0.0);
+  m.equation(der(x) == if_else(x > 0.0, 1.0, 0.0));
+  m.equation(der(y) == holding(x));
+  const Trajectory run = simulate(m, {.stop = 1.0});
+  EXPECT_NEAR(run.final()[1], zero, 1e-12);
+  ASSERT_EQ(run.events().size(), 1u);
+  EXPECT_NE(run.events()[0].message.find("2 continuations"), std::string::npos) << run.events()[0].message;
+}
+
 }  // namespace
 }  // namespace saltus

@@ -49,6 +49,17 @@ bool ModeController::stop_sliding() {
   return true;
 }
 
+/// What is not certain about a function is so for both guards that have it.
+void ModeController::share_doubts() {
+  const std::vector<GuardInfo>& guards = hybrid_.guards();
+  for (std::size_t k = 0; k < guards.size(); ++k) {
+    if (guards[k].same_as < 0) continue;
+    const auto first = static_cast<std::size_t>(guards[k].same_as);
+    if (k < bracket_noise.size()) bracket_noise[k] = bracket_noise[first] = std::max(bracket_noise[k], bracket_noise[first]);
+    if (k < slope_error.size()) slope_error[k] = slope_error[first] = slope_error[k] != 0.0 ? slope_error[k] : slope_error[first];
+  }
+}
+
 /// Guards with relations that differ at zero have changed their side, and the solution may stay there. Clauses must not see the other side then:
 /// whether it does is found out before they act, in the mode that discrete equations would make of it.
 void ModeController::stay_at_zero(const EventInput& input, std::span<const int> guards) {

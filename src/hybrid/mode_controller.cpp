@@ -292,7 +292,10 @@ bool ModeController::pushed_back() const {
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
-  if (!has_second_.empty()) stay_at_zero(input, fired_);
+  if (!has_second_.empty()) {
+    share_doubts();
+    stay_at_zero(input, fired_);
+  }
   std::size_t seen = 0, seen_before_action = 0;  // modes; `seen_before_action`: the model has acted since
   bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;

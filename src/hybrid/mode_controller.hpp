@@ -143,6 +143,7 @@ class ModeController {
   bool release_contacts();
   void leave_surfaces(const EventInput& input);
   void stay_at_zero(const EventInput& input, std::span<const int> guards);
+  void share_doubts();
   bool slides_no_more(double t);
   bool stop_sliding();
   bool select_sides(double t, Cause cause);

@@ -357,8 +357,10 @@ std::string CompiledModel::describe(const Mode& mode) const {
   for (std::size_t k = 0; k < m.guards.guards().size(); ++k) {
     const ModelGuards::Guard& guard = m.guards.guards()[k];
     if (m.guards.info()[k].time_only || guard.same_as >= 0 || side(mode, static_cast<int>(k)) == 0) continue;
-    const Expr& lock = m.guards.locks()[guard.locks.front()];
     const double value = mode.locks[guard.locks.front()];
+    // of two, the one that says more: x > 0 or x < 0
+    const bool other = guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak == (value != 0.0);
+    const Expr& lock = m.guards.locks()[guard.locks[other ? 1 : 0]];
     if (guard.kind == ModelGuards::Kind::relation)
       parts.push_back(m.guards.between(mode, static_cast<int>(k)) ? to_string(guard.function, 40) + " = 0"
                                                                   : to_string(value != 0.0 ? BoolExpr(lock) : !BoolExpr(lock), 40));

@@ -48,6 +48,7 @@ TEST(CompiledModel, RelationsThatDifferAtZeroShareAGuardAndHaveASecondOneThere) 
       EXPECT_EQ(c.side(mode, 1), 0);
       EXPECT_FALSE(c.rests(mode, 0));
       EXPECT_EQ(slopes(), side > 0 ? (std::vector{3.0, 5.0}) : (std::vector{1.0, 4.0}));
+      EXPECT_EQ(c.describe(mode), side > 0 ? "x > y" : "x < y");
       c.rest(mode, 0);
       EXPECT_TRUE(c.rests(mode, 0));
       EXPECT_TRUE(c.rests(mode, 1));

@@ -286,8 +286,7 @@ void ModeController::leave(const Mode& from, int guard, double slope) {
 /// tell nothing new.
 bool ModeController::pushed_back() const {
   return left_guard_ >= 0 && sides_.multiplicity(left_guard_) == 1 &&
-         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same(transition.mode.conditions, left_->conditions) &&
-         same_but_conditions(transition.mode, *left_);
+         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same_but_conditions(transition.mode, *left_);
 }
 
 bool ModeController::settle(const EventInput& input) {
@@ -365,10 +364,12 @@ bool ModeController::settle(const EventInput& input) {
     if (!turned_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
     if (!changed && admissible) return settled();
-    // after a reset, sides lead back to sides that have been tried: there the edges of conditions have been seen
-    for (std::size_t k = seen_before_action; reset && !acted && k < seen && !returned; ++k)
+    // sides lead back to sides that have been tried: there the edges of conditions have been seen
+    for (std::size_t k = seen_before_action; !acted && k < seen && !returned; ++k)
       if ((returned = same_but_conditions(seen_[k].mode, transition.mode))) copy(seen_[k].mode, transition.mode);
-    const bool cycle = repeated || returned || (round == 0 && !reset && pushed_back());
+    const bool back = round == 0 && !reset && pushed_back();
+    if (back) copy(left_->conditions, transition.mode.conditions);
+    const bool cycle = repeated || returned || back;
     if (actions_repeat && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
       const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;

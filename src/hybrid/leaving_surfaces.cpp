@@ -38,13 +38,11 @@ bool ModeController::slides_no_more(double t) {
 }
 
 /// The mode has changed while the solution slid, so that it does not any more: both sides agree, as after a relay has been switched off. The
-/// sides are to be found as at a start. Returns whether it slid.
+/// sides are to be found, beginning with those from which it came. Returns whether it slid.
 bool ModeController::stop_sliding() {
   Mode& mode = transition.mode;
   if (mode.sliding.empty()) return false;
-  const std::vector<int> surfaces = std::move(mode.sliding);
   mode.sliding.clear();
-  for (const int k : surfaces) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));
   transition.x.resize(hybrid_.variables().size());  // without weights
   return true;
 }

@@ -137,13 +137,13 @@ bool ModeController::choose_regime(const EventInput& input) {
   transition.mode = std::move(chosen.mode);
   transition.x = std::move(chosen.x);
   if (!transition.mode.sliding.empty() && !reset_) {  // transitions there and back did not happen
-    transition.fired.clear();
     if (left_guard_ >= 0 && left_->automaton == transition.mode.automaton) {  // nor did what clauses made of them
       copy(left_->discrete, transition.mode.discrete);
       copy(left_->conditions, transition.mode.conditions);
       for (const int k : transition.mode.sliding)  // clauses go on seeing the side from which it came
         if (const int side = hybrid_.side(*left_, k); side != 0) hybrid_.set_side(transition.mode, k, side);
     }
+    if (same(transition.mode.discrete, begun_->discrete)) transition.fired.clear();
   }
   return true;
 }

@@ -67,10 +67,12 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
     out << fmt::format("{} clauses:\n", clauses.size());
     print_list(out, clauses.size(), most, [&](std::size_t k) { return clauses[k]->name + place(clauses[k]->where); });
   }
-  const auto& guards = compiled.guards();
+  std::vector<const GuardInfo*> guards;
+  for (const GuardInfo& g : compiled.guards())
+    if (g.same_as < 0) guards.push_back(&g);
   out << fmt::format("{} guards:\n", guards.size());
   print_list(out, guards.size(), most, [&](std::size_t k) {
-    return guards[k].name + (guards[k].time_only ? "  [time]" : "") + place(guards[k].where);
+    return guards[k]->name + (guards[k]->time_only ? "  [time]" : "") + place(guards[k]->where);
   });
 }
 

@@ -5,7 +5,10 @@
 namespace saltus {
 
 bool HybridSystem::follow(Mode& mode, int guard, double /*value*/, int to_side) const {
-  set_side(mode, guard, to_side);
+  if (to_side == 0)
+    rest(mode, guard);
+  else
+    set_side(mode, guard, to_side);
   return true;
 }
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <unordered_map>
 
-
 namespace saltus {
 
 namespace {
@@ -388,34 +387,6 @@ std::vector<Expr> substitute(std::span<const Expr> f, std::span<const std::pair<
   if (!graph) return result;
   Rewrite rewrite(*graph);
   for (const auto& [from, to] : replacements) rewrite.replace.emplace(from.in(*graph), to.in(*graph));
-  for (Expr& e : result)
-    if (e.graph()) e = Expr(graph, rewrite(e.id()));
-  return result;
-}
-
-std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights) {
-  std::vector<Expr> result(f.begin(), f.end());
-  const auto graph = common_graph(f);
-  if (!graph) return result;
-  std::unordered_map<NodeId, char> fractional;  // nodes whose truth value may lie between 0 and 1
-  Rewrite rewrite(*graph);
-  for (const auto& [lock, weight] : weights) {
-    const NodeId id = weight.in(*graph);
-    rewrite.replace.emplace(lock.in(*graph), id);
-    if (!weight.same(lock)) fractional[id] = 1;
-  }
-  rewrite.rule = [&](Graph& g, const Node& n) -> NodeId {
-    const bool a = fractional.contains(n.a);
-    NodeId id = no_node;
-    if (n.op == Op::logical_not && a) id = g.make(Op::sub, g.constant(1.0), n.a);
-    const bool either = a || (operand_count(n.op) > 1 && fractional.contains(n.b));
-    if (n.op == Op::logical_and && either) id = g.make(Op::mul, n.a, n.b);
-    if (n.op == Op::logical_or && either)
-      id = g.make(Op::sub, g.make(Op::add, n.a, n.b), g.make(Op::mul, n.a, n.b));
-    if (id != no_node) fractional[id] = 1;
-    if (n.op == Op::select && a) id = g.make(Op::add, n.c, g.make(Op::mul, n.a, g.make(Op::sub, n.b, n.c)));
-    return id;
-  };
   for (Expr& e : result)
     if (e.graph()) e = Expr(graph, rewrite(e.id()));
   return result;

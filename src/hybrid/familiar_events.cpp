@@ -26,13 +26,13 @@ void ModeController::find_changes(const Mode& from, const Mode& to, std::vector<
 /// Keeps the instant that has just been settled, if it was of that kind.
 void ModeController::learn() {
   const int guard = lone_guard_;
-  const bool ordinary = !fired_.empty() && !selected_ && transition.message.empty() && twin.empty() && slope_error.empty() && begun_ != &refreshed_ &&
+  const bool ordinary = !fired_.empty() && !selected_ && transition.message.empty() && contradiction.empty() && twin.empty() && slope_error.empty() && begun_ != &refreshed_ &&
                         !begun_->on_surfaces() && !transition.mode.on_surfaces() && hybrid_.dormant(*begun_).empty() &&
                         system_->structure().explicit_ode && system_->structure().taylor && !all_linear(*system_).empty();
   if (!ordinary || acted_.automaton != transition.mode.automaton) return;
   if (!same(acted_, transition.mode) && !hybrid_.same_equations(acted_, transition.mode)) return;
   for (int k = 0; k < family_guards(); ++k)
-    if (sides_.multiplicity(k) > (k == guard ? 1 : 0)) return;
+    if (sides_.multiplicity(k) > (named(k) == guard ? 1 : 0)) return;
   familiar_.resize(2 * static_cast<std::size_t>(family_guards()));
   Familiar& event = familiar_[place_of(guard, hybrid_.side(*begun_, guard))];
   if (event.learned_in_vain > often_enough) return;
@@ -93,7 +93,8 @@ void ModeController::learn() {
   transition.unfinished = false;
   hybrid_.transition(input, transition);
   reset_ = transition.any_reset();
-  if (transition.failed || transition.terminate || transition.unfinished || !transition.message.empty()) return false;
+  if (transition.failed || transition.terminate || transition.unfinished || !transition.message.empty() || !transition.contradictions.empty())
+    return false;
   // without discrete variables the same mode and guard lead to the same mode
   if (!(exact_ && transition.mode.discrete.empty()) && !same(transition.mode, event.acted)) {
     exact_ = false;
@@ -113,7 +114,7 @@ void ModeController::learn() {
 [[gnu::hot]] bool ModeController::looks_like(const Familiar& event, int guard) {
   for (std::size_t k = 0; k < event.sides.size(); ++k) {
     const int multiplicity = sides_.multiplicity(static_cast<int>(k));
-    if (multiplicity > (static_cast<int>(k) == guard ? 1 : 0)) return false;
+    if (multiplicity > 0 && (multiplicity > 1 || named(static_cast<int>(k)) != guard)) return false;
     if (event.sides[k] != 0 && event.sides[k] != sides_.side(static_cast<int>(k))) return false;
   }
   if (sides_.multiplicity(guard) == 0) return true;

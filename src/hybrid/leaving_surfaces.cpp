@@ -31,6 +31,63 @@ bool ModeController::move_across_surfaces() {
   return any;
 }
 
+/// Whether the weights of transition.mode mean nothing, or its equations contradict each other; after find_values().
+bool ModeController::slides_no_more(double t) {
+  const CharacteristicValues* values = consistency_.values(*system_);
+  return (values && ((*values)->u > 0 || (*values)->v > 0)) || !weights_matter(*system_, t, transition.x, xp);
+}
+
+/// The mode has changed while the solution slid, so that it does not any more: both sides agree, as after a relay has been switched off. The
+/// sides are to be found, beginning with those from which it came. Returns whether it slid.
+bool ModeController::stop_sliding() {
+  Mode& mode = transition.mode;
+  if (mode.sliding.empty()) return false;
+  mode.sliding.clear();
+  transition.x.resize(hybrid_.variables().size());  // without weights
+  return true;
+}
+
+/// What is not certain about a function is so for both guards that have it.
+void ModeController::share_doubts() {
+  const std::vector<GuardInfo>& guards = hybrid_.guards();
+  for (std::size_t k = 0; k < guards.size(); ++k) {
+    if (guards[k].same_as < 0) continue;
+    const auto first = static_cast<std::size_t>(guards[k].same_as);
+    if (k < bracket_noise.size()) bracket_noise[k] = bracket_noise[first] = std::max(bracket_noise[k], bracket_noise[first]);
+    if (k < slope_error.size()) slope_error[k] = slope_error[first] = slope_error[k] != 0.0 ? slope_error[k] : slope_error[first];
+  }
+}
+
+/// Guards with relations that differ at zero have changed their side, and the solution may stay there. Clauses must not see the other side then:
+/// whether it does is found out before they act, in the mode that discrete equations would make of it.
+void ModeController::stay_at_zero(const EventInput& input, std::span<const int> guards) {
+  for (const int k : guards) {
+    if (!has_second_[static_cast<std::size_t>(k)] || hybrid_.side(transition.mode, k) == 0) continue;
+    copy(transition.mode, trial_.mode);
+    copy(transition.x, trial_.x);
+    trial_.reset.assign(trial_.x.size(), 0);
+    trial_.failed = trial_.terminate = trial_.unfinished = false;
+    trial_.fired.clear();
+    hybrid_.transition(input, trial_);
+    trial_.contradictions.clear();
+    if (trial_.failed || trial_.any_reset()) {
+      copy(transition.mode, trial_.mode);
+      copy(transition.x, trial_.x);
+    }
+    if (trial_.mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(trial_.mode)) continue;
+    System& system = hybrid_.system(trial_.mode);
+    fit(system, trial_.x);
+    copy(xp, trial_xp_);
+    trial_xp_.resize(trial_.x.size(), 0.0);
+    if (!consistency_.evaluate(system, input.t, trial_.x, trial_xp_) &&
+        (!consistency_.possible(system) || consistency_.find(system, input.t, Cause::mode_change, {}, nullptr, trial_.x, trial_xp_)))
+      continue;
+    trial_sides_.ignore(trial_.mode.sliding, trial_.mode.contacts);
+    trial_sides_.look(system, consistency_, input.t, trial_.x, trial_xp_, direction_, time_scale, doubt_at(trial_.x));
+    if (trial_sides_.side(k) == 0) hybrid_.rest(transition.mode, k);
+  }
+}
+
 /// Contacts whose force would have to pull open; after look().
 bool ModeController::release_contacts() {
   std::vector<int>& contacts = transition.mode.contacts;

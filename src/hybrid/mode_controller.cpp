@@ -26,6 +26,23 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
+  for (const GuardInfo& guard : hybrid.guards()) {
+    if (guard.same_as < 0) continue;
+    has_second_.resize(hybrid.guards().size(), 0);
+    has_second_[static_cast<std::size_t>(guard.same_as)] = 1;
+  }
+}
+
+void ModeController::note_contradictions() {
+  for (const Contradiction& c : transition.contradictions) {
+    const double size = std::max({std::abs(c.first_value), std::abs(c.second_value), std::abs(c.value_before)});
+    const double error = c.discrete ? 0.0 : largest_shift * tolerance * size;
+    if (std::abs(c.first_value - c.second_value) <= error) continue;
+    if (!contradiction.empty()) contradiction += "; ";
+    contradiction += fmt::format("{} sets '{}' to {:.9g}, {} sets it to {:.9g} at the same instant, and the last one counts; write one clause for both conditions",
+                                 c.first, c.variable, c.first_value, c.second, c.second_value);
+  }
+  transition.contradictions.clear();
 }
 
 bool ModeController::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
@@ -59,6 +76,7 @@ void ModeController::note_firing(int guard, int to_side) {
 }
 
 void ModeController::add_firing(int guard, int to_side) {
+  guard = named(guard);
   if (std::find(fired_.begin(), fired_.end(), guard) != fired_.end()) return;
   fired_.push_back(guard);
   fired_direction_.push_back(to_side);
@@ -85,7 +103,7 @@ void ModeController::fire(int guard) {
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(transition.mode, guard, to_side);
-  if (matters(guard, to_side)) add_firing(guard, to_side);
+  if (matters(named(guard), to_side)) add_firing(guard, to_side);
 }
 
 /// Weights that are unknowns follow the variables of the family; they start in the middle.
@@ -147,10 +165,7 @@ void ModeController::look_at(GuardSides& sides, System& system, const Mode& mode
 /// Locks the dormant guards of transition.mode where they were seen. Returns whether one of them moved.
 bool ModeController::follow_dormant(const GuardSides& seen) {
   bool moved = false;
-  for (const int k : hybrid_.dormant(transition.mode)) {
-    const int side = seen.side(k) != 0 ? seen.side(k) : hybrid_.resting_side(transition.mode, k);
-    moved = hybrid_.follow(transition.mode, k, seen.value(k), side) || moved;
-  }
+  for (const int k : hybrid_.dormant(transition.mode)) moved = hybrid_.follow(transition.mode, k, seen.value(k), seen.side(k)) || moved;
   return moved;
 }
 
@@ -183,6 +198,7 @@ bool ModeController::prepare(double t) {
   const auto restore_fixed = [&] {
     for (const int j : fixed_) transition.x[j] = start[static_cast<std::size_t>(j)];
   };
+  bool resting = false;  // the others have found their sides
   for (int round = 0; round < max_mode_changes_; ++round) {
     restore_fixed();
     if (round == 0 && leads_nowhere(hybrid_.system(transition.mode), t)) select_regular_sides(t, Cause::start, flips_at_start);
@@ -190,7 +206,10 @@ bool ModeController::prepare(double t) {
     if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
     look(t);
     const bool moved = follow_dormant(sides_);  // initial equations may ask for them
-    if (!adjust_sides(t) && !moved) break;  // a cycle is found and named by settle()
+    rest_later_ = !resting;
+    const bool adjusted = adjust_sides(t);
+    rest_later_ = false;
+    if (!adjusted && !moved && std::exchange(resting, true)) break;  // a cycle is found and named by settle()
   }
   restore_fixed();
   refreshed_ = transition.mode;
@@ -215,20 +234,18 @@ bool ModeController::sides_by_value(double t) {
   return changed;
 }
 
-/// The side on which a guard must be locked after look(); `now`: where it is.
-int ModeController::wanted_side(int guard, int now) const {
-  if (now == 0 || sides_.side(guard) == now) return now;
+/// Whether a guard is locked where it was seen; `now`: on which side it is.
+bool ModeController::side_fits(int guard, int now) const {
+  const int seen = sides_.side(guard);
   // a contact whose force vanishes opens: what is left of force and speed are errors, unless a reset has set them
-  if (!opened_.empty() && !reset_ && contains(opened_, guard)) return now;
-  return sides_.side(guard) != 0 ? sides_.side(guard) : hybrid_.resting_side(transition.mode, guard);
+  if (!opened_.empty() && !reset_ && contains(opened_, guard)) return true;
+  return now == 0 || seen == now || (seen == 0 && (rest_later_ || hybrid_.rests(transition.mode, guard)));
 }
 
 /// Whether every guard is locked on the side to which the solution goes; after look().
 bool ModeController::sides_fit() const {
-  for (int k = 0; k < family_guards(); ++k) {
-    const int now = hybrid_.side(transition.mode, k);
-    if (wanted_side(k, now) != now) return false;
-  }
+  for (int k = 0; k < family_guards(); ++k)
+    if (!side_fits(k, hybrid_.side(transition.mode, k))) return false;
   return true;
 }
 
@@ -236,13 +253,18 @@ bool ModeController::sides_fit() const {
 bool ModeController::adjust_sides(double t) {
   look(t);
   bool changed = false;
+  turned_.clear();
   for (int k = 0; k < family_guards(); ++k) {
-    const int now = hybrid_.side(transition.mode, k), wanted = wanted_side(k, now);
-    if (wanted == now) continue;
+    const int now = hybrid_.side(transition.mode, k), seen = sides_.side(k);
+    if (side_fits(k, now)) continue;
     if (!changed) follow_dormant(sides_);  // before they are awake
-    hybrid_.set_side(transition.mode, k, wanted);
-    note_firing(k, wanted);
+    if (seen != 0)
+      hybrid_.set_side(transition.mode, k, seen);
+    else
+      hybrid_.rest(transition.mode, k);
+    note_firing(k, -now);
     changed = true;
+    if (!has_second_.empty() && seen != 0 && sides_.multiplicity(k) > 0) turned_.push_back(k);
   }
   return changed;
 }
@@ -290,12 +312,15 @@ void ModeController::leave(const Mode& from, int guard, double slope) {
 /// tell nothing new.
 bool ModeController::pushed_back() const {
   return left_guard_ >= 0 && sides_.multiplicity(left_guard_) == 1 &&
-         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same(transition.mode.conditions, left_->conditions) &&
-         same_but_conditions(transition.mode, *left_);
+         std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same_but_conditions(transition.mode, *left_);
 }
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
+  if (!has_second_.empty()) {
+    share_doubts();
+    stay_at_zero(input, fired_);
+  }
   std::size_t seen = 0, seen_before_action = 0;  // modes; `seen_before_action`: the model has acted since
   bool same_point = false;  // as in the last round, whose mode was seen last
   int regimes_chosen = 0;
@@ -308,6 +333,7 @@ bool ModeController::settle(const EventInput& input) {
     transition.unfinished = false;
     const bool acted = hybrid_.transition(now, transition);
     if (acted) seen_before_action = seen;
+    if (!transition.contradictions.empty()) note_contradictions();
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
@@ -339,7 +365,13 @@ bool ModeController::settle(const EventInput& input) {
           !(failure_.code == StatusCode::not_finite && seen_here && move_across_surfaces() && find_values_of_system(t, cause))) {
         // a combination of switches without a solution, on the way to one that has one
         transition.x = before;
+        if (stop_sliding()) continue;
         if (!select_sides(t, cause)) return false;
+        continue;
+      }
+      if (!transition.mode.sliding.empty() && slides_no_more(t)) {
+        transition.x = before;
+        stop_sliding();
         continue;
       }
       if (input.initial || !system_->structure().explicit_ode) keep_twin(before);  // otherwise they stay as they are
@@ -355,12 +387,15 @@ bool ModeController::settle(const EventInput& input) {
     copy(transition.mode, seen_[seen].mode);
     copy(before, seen_[seen++].x);
     bool changed = adjust_sides(t) || transition.unfinished;
+    if (!turned_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
     if (!changed && admissible) return settled();
-    // after a reset, sides lead back to sides that have been tried: there the edges of conditions have been seen
-    for (std::size_t k = seen_before_action; reset && !acted && k < seen && !returned; ++k)
+    // sides lead back to sides that have been tried: there the edges of conditions have been seen
+    for (std::size_t k = seen_before_action; !acted && k < seen && !returned; ++k)
       if ((returned = same_but_conditions(seen_[k].mode, transition.mode))) copy(seen_[k].mode, transition.mode);
-    const bool cycle = repeated || returned || (round == 0 && !reset && pushed_back());
+    const bool back = round == 0 && !reset && pushed_back();
+    if (back) copy(left_->conditions, transition.mode.conditions);
+    const bool cycle = repeated || returned || back;
     if (actions_repeat && reset) {
       std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
       const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;

@@ -55,6 +55,8 @@ class ModeController {
     transition.terminate = transition.failed = transition.recorded = false;
     transition.message.clear();
     transition.fired.clear();
+    if (!transition.contradictions.empty()) transition.contradictions.clear();
+    if (!contradiction.empty()) contradiction.clear();
   }
   /// The event begins in this mode, at transition.x with the derivatives xp: guards that are dormant there are locked where the solution is. The
   /// mode must stay until settle() has returned. Before fire().
@@ -91,6 +93,9 @@ class ModeController {
   /// No guard that fired matters: goes on from transition.x as it is, instead of settle(). False: see failure().
   bool pass(double t);
   const Failure& failure() const { return failure_; }
+  /// Keeps a text about clauses that contradict each other, in `contradiction`. Called by settle().
+  void note_contradictions();
+  std::string contradiction;  ///< of this instant; empty: none
 
   // --- the outcome
   System& system() { return *system_; }
@@ -131,7 +136,12 @@ class ModeController {
   bool took_part(int guard) const;
   bool matters(int guard, int to_side);
   bool follow_dormant(const GuardSides& seen);
-  int wanted_side(int guard, int now) const;
+  bool side_fits(int guard, int now) const;
+  /// The guard under whose name a guard fires.
+  int named(int guard) const {
+    const int other = hybrid_.guards()[static_cast<std::size_t>(guard)].same_as;
+    return other >= 0 ? other : guard;
+  }
   bool sides_fit() const;
   bool adjust_sides(double t);
   bool sides_by_value(double t);
@@ -141,6 +151,10 @@ class ModeController {
   bool stays_on_surfaces(double t);
   void go_back(const Mode& mode, const std::vector<double>& x, const std::vector<double>& derivatives);
   void leave_surfaces(const EventInput& input);
+  void stay_at_zero(const EventInput& input, std::span<const int> guards);
+  void share_doubts();
+  bool slides_no_more(double t);
+  bool stop_sliding();
   bool select_sides(double t, Cause cause);
   bool select_regular_sides(double t, Cause cause, int most_flips);
   bool search_sides(double t, Cause cause, int most_flips, bool regular_only);
@@ -155,6 +169,7 @@ class ModeController {
   struct Regime {
     Mode mode;
     std::vector<double> x;  ///< with the weights that are unknowns
+    bool rests = false;     ///< on a surface that it does not slide on
   };
   std::vector<Regime> feasible_regimes(const EventInput& input, std::span<const int> surfaces);
   std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces);
@@ -202,6 +217,9 @@ class ModeController {
   int direction_, max_mode_changes_, family_guards_;
   bool learns_;  // events that may come again
   std::vector<int> fixed_;
+  std::vector<char> has_second_;  // by guard: another one has its function; empty: there are none
+  std::vector<int> turned_;       // of these, those that have changed their side at zero
+  bool rest_later_ = false;       // guards that vanish stay on their sides for now
   System* system_ = nullptr;
   Consistency consistency_;
   GuardSides sides_;
@@ -221,6 +239,8 @@ class ModeController {
   const Mode* begun_ = nullptr;  // the mode in which the instant began, with dormant guards as they lay then
   Mode refreshed_;               // room for it
   Mode flipped_;                 // workspace
+  Transition trial_;             // workspace
+  std::vector<double> trial_xp_;  // workspace
   std::vector<int> watched_;     // workspace
   const Mode* left_ = nullptr;  // where the event came from
   int left_guard_ = -1;      // by which guard; -1: not known, or by several

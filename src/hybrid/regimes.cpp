@@ -105,7 +105,7 @@ bool ModeController::combination_fits(double t, Cause cause, std::span<const int
   look(t);
   return std::all_of(switches.begin(), switches.end(), [&](int k) {
     const int side = sides_.side(k) != 0 ? sides_.side(k) : hybrid_.resting_side(candidate, k);
-    return side == hybrid_.side(candidate, k);
+    return side == hybrid_.side(candidate, k);  // relations of both kinds take their own values there later
   });
 }
 
@@ -137,7 +137,15 @@ bool ModeController::choose_regime(const EventInput& input) {
   }
   transition.mode = std::move(chosen.mode);
   transition.x = std::move(chosen.x);
-  if (!transition.mode.sliding.empty() && !reset_) transition.fired.clear();  // transitions there and back did not happen
+  if (!transition.mode.sliding.empty() && !reset_) {  // transitions there and back did not happen
+    if (left_guard_ >= 0 && left_->automaton == transition.mode.automaton) {  // nor did what clauses made of them
+      copy(left_->discrete, transition.mode.discrete);
+      copy(left_->conditions, transition.mode.conditions);
+      for (const int k : transition.mode.sliding)  // clauses go on seeing the side from which it came
+        if (const int side = hybrid_.side(*left_, k); side != 0) hybrid_.set_side(transition.mode, k, side);
+    }
+    if (same(transition.mode.discrete, begun_->discrete)) transition.fired.clear();
+  }
   return true;
 }
 
@@ -189,12 +197,15 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no errors
   for (Regime& regime : feasible) {
     const std::vector<int>& kept = regime.mode.sliding;
-    if (kept.empty() || !std::all_of(kept.begin(), kept.end(), [&](int k) { return sides_.side(k) == 0; })) continue;
+    if (kept.empty() || !std::all_of(kept.begin(), kept.end(), [&](int k) { return sides_.side(k) == 0 && !hybrid_.rests(transition.mode, k); })) continue;
     transition.mode = std::move(regime.mode);
     transition.x = std::move(regime.x);
     return find_values(input.t, Cause::mode_change);
   }
-  const std::size_t count = feasible.size();
+  // a state of its own, at rest, is none of the regimes beside the surface
+  const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(), [&](int k) { return sides_.side(k) == 0 && hybrid_.rests(transition.mode, k); });
+  const bool among_them = std::any_of(feasible.begin(), feasible.end(), [](const Regime& r) { return r.rests; });
+  const std::size_t count = feasible.size() + (at_rest && !among_them ? 1 : 0);
   system_ = &hybrid_.system(transition.mode);  // the others have had their locks set
   if (!system_->structure().explicit_ode && !find_values(input.t, Cause::reset)) return false;
   return count <= 1 || note_alternatives(input.t, count, transition.mode);
@@ -225,7 +236,9 @@ std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput
       q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
       code /= 3;
     }
-    if (auto regime = try_regime(input, surfaces, wanted)) feasible.push_back(std::move(*regime));
+    auto regime = try_regime(input, surfaces, wanted);
+    const auto known = [&](const Regime& other) { return other.mode == regime->mode; };  // both sides may lead to rest
+    if (regime && std::none_of(feasible.begin(), feasible.end(), known)) feasible.push_back(std::move(*regime));
   }
   return feasible;
 }
@@ -259,7 +272,7 @@ std::optional<ModeController::Regime> ModeController::pivot(const EventInput& in
 /// The regime that leaves each surface to the wanted side, or slides on it (0), if it is feasible. `view` receives what its guards do.
 std::optional<ModeController::Regime> ModeController::try_regime(const EventInput& input, std::span<const int> surfaces,
                                                                  std::span<const int> wanted, GuardSides* view) {
-  Regime regime{transition.mode, transition.x};
+  Regime regime{transition.mode, transition.x, false};
   regime.mode.sliding.clear();
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0)
@@ -287,7 +300,13 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     regime.x.resize(family);
     for (std::size_t k = 0; k < unknown_weights; ++k)
       regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
-    if (goes_on(input.t, mode, regime.x, sides) && fits(mode, surfaces, wanted, sides)) return regime;
+    if (!goes_on(input.t, mode, regime.x, sides) || !fits(mode, surfaces, wanted, sides)) continue;
+    for (std::size_t k = 0; k < surfaces.size(); ++k)
+      if (wanted[k] != 0 && sides.side(surfaces[k]) == 0) {
+        hybrid_.rest(regime.mode, surfaces[k]);
+        regime.rests = true;
+      }
+    return regime;
   }
   return std::nullopt;
 }
@@ -340,7 +359,9 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0) continue;
     const int side = sides.side(surfaces[k]);
-    if (sides.undefined(surfaces[k]) || (side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
+    if (sides.undefined(surfaces[k])) return false;
+    if (side == 0 && !has_second_.empty() && has_second_[static_cast<std::size_t>(surfaces[k])]) continue;  // it may rest, whatever the side
+    if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
   }
   for (int k = family_guards(); k < sides.count(); ++k)
     if (sides.side(k) <= 0) return false;

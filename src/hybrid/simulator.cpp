@@ -57,12 +57,13 @@ void Simulator::Impl::initialise() {
   if (!enter_mode()) return;
   result.initial_values_ = observe();
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
+    const std::string message = message_of_settled();
     find_weights();
     record({.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter,
             .mode_before = &mode,
             .mode_after = &mode,
             .actions = transition.fired,
-            .message = transition.message},
+            .message = message},
            {.t = t, .before = result.initial_values_, .after = result.initial_values_, .weights = weights});
   }
   if (options.start == options.stop)

@@ -15,8 +15,10 @@ void Simulator::Impl::finish(Failure outcome) {
   if (transition.fired.empty()) {
     restore_state();
   } else {
+    controller.note_contradictions();
+    const std::string message = controller.contradiction.empty() ? std::string() : message_of_settled();
     observe(values_after);
-    record({.kind = EventKind::terminal, .mode_before = &mode_before, .mode_after = &mode, .actions = transition.fired},
+    record({.kind = EventKind::terminal, .mode_before = &mode_before, .mode_after = &mode, .actions = transition.fired, .message = message},
            {.t = t, .before = values_before, .after = values_after});
   }
   if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});

@@ -108,6 +108,7 @@ struct Simulator::Impl {
   const Mode* mode_left = &mode_before;  // that, or one that was the same
 
   std::string remark;  // about start values and contradictions, for the status of a run that succeeds
+  bool contradicted = false;  // clauses have set a variable to different values; the remark says so
 
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o);
 
@@ -237,6 +238,7 @@ struct Simulator::Impl {
   void record_settled(bool by_time);
   EventNumbers settled_numbers();
   EventKind kind_of_settled(bool by_time) const;
+  std::string message_of_settled();
   /// Zeros of the last step that touched without crossing become events where the guard asks for it. `found`: the step ends with an event.
   void record_touches(bool found);
   void record_touch(const PendingTouch& touch);

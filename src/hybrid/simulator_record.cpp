@@ -1,8 +1,11 @@
 // What a run writes down about its events.
 #include "hybrid/simulator_impl.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hybrid/short_lists.hpp"
 
@@ -57,9 +60,18 @@ namespace saltus {
                                .guards = fired,
                                .directions = controller.fired_direction(),
                                .actions = transition.fired,
-                               .message = transition.message},
+                               .message = message_of_settled()},
                               numbers);
   if (repeated) *repeated = tag;
+}
+
+std::string Simulator::Impl::message_of_settled() {
+  const std::string &message = controller.transition.message, &contradiction = controller.contradiction;
+  if (contradiction.empty()) return message;
+  // the status tells about the first of them
+  if (!std::exchange(contradicted, true))
+    remark += (remark.empty() ? "" : "; ") + fmt::format("at t = {:.9g} {}", t, contradiction);
+  return message.empty() ? contradiction : message + "; " + contradiction;
 }
 
 EventKind Simulator::Impl::kind_of_settled(bool by_time) const {

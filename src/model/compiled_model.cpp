@@ -277,7 +277,7 @@ struct CompiledModel::Impl {
   void prepare_surface_modes(const ModelData& m, const EventLogic::Setup& logic_setup, Rewrite& continuous) {
     SurfaceModes::Setup s;
     const auto apply = [&](const Expr& e) { return Expr(m.graph, continuous(e.in(*m.graph))); };
-    for (const auto& g : guards.guards()) s.surfaces.push_back({g.function, g.locks, g.kind == ModelGuards::Kind::relation});
+    for (const auto& g : guards.guards()) s.surfaces.push_back({g.function, g.locks, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
     s.locks = guards.locks();
     for (const auto& system : systems) s.systems.push_back(system.get());
     s.clauses = logic_setup.clauses;
@@ -363,12 +363,15 @@ std::string CompiledModel::describe(const Mode& mode) const {
   if (!m.mode_names[mode.automaton].empty()) parts.push_back(m.mode_names[mode.automaton]);
   for (const int k : m.observed_discretes) parts.push_back(m.discrete_data[k].name + " = " + number_text(mode.discrete[k]));
   for (std::size_t k = 0; k < m.guards.guards().size(); ++k) {
-    if (m.guards.info()[k].time_only || side(mode, static_cast<int>(k)) == 0) continue;
     const ModelGuards::Guard& guard = m.guards.guards()[k];
-    const Expr& lock = m.guards.locks()[guard.locks.front()];
+    if (m.guards.info()[k].time_only || guard.same_as >= 0 || side(mode, static_cast<int>(k)) == 0) continue;
     const double value = mode.locks[guard.locks.front()];
+    // of two, the one that says more: x > 0 or x < 0
+    const bool other = guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak == (value != 0.0);
+    const Expr& lock = m.guards.locks()[guard.locks[other ? 1 : 0]];
     if (guard.kind == ModelGuards::Kind::relation)
-      parts.push_back(to_string(value != 0.0 ? BoolExpr(lock) : !BoolExpr(lock), 40));
+      parts.push_back(m.guards.between(mode, static_cast<int>(k)) ? to_string(guard.function, 40) + " = 0"
+                                                                  : to_string(value != 0.0 ? BoolExpr(lock) : !BoolExpr(lock), 40));
     else if (guard.kind == ModelGuards::Kind::rounding_low)
       parts.push_back(to_string(lock, 40) + " = " + number_text(value));
   }
@@ -404,6 +407,8 @@ void CompiledModel::set_side(Mode& mode, int guard, int side) const { impl_->gua
 std::span<const int> CompiledModel::dormant(const Mode& mode) const { return impl_->guards.dormant(mode); }
 bool CompiledModel::follow(Mode& mode, int guard, double value, int side) const { return impl_->guards.follow(mode, guard, value, side); }
 int CompiledModel::resting_side(const Mode&, int guard) const { return impl_->guards.resting_side(guard); }
+void CompiledModel::rest(Mode& mode, int guard) const { impl_->guards.rest(mode, guard); }
+bool CompiledModel::rests(const Mode& mode, int guard) const { return impl_->guards.rests(mode, guard); }
 bool CompiledModel::can_stay_on_surfaces(const Mode& mode) { return impl_->surface_modes->get(mode).system != nullptr; }
 
 double CompiledModel::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& fired) {

@@ -61,6 +61,15 @@ std::string violated(const BoolExpr& condition, const std::string& message) {
   return "assertion violated: " + message + " (" + to_string(condition) + ")";
 }
 
+/// Whether a value is one that has been chosen: 0 where a branch `else pre(q)` leaves the variable as it is.
+Expr wanted(const Expr& value, const Expr& target, const Expr& before) {
+  if (value.same(target) || value.same(before)) return 0.0;
+  if (!value.graph() || value.graph()->node(value.id()).op != Op::select) return 1.0;
+  const auto graph = value.graph();
+  const Node choice = graph->node(value.id());
+  return if_else(BoolExpr(Expr(graph, choice.a)), wanted(Expr(graph, choice.b), target, before), wanted(Expr(graph, choice.c), target, before));
+}
+
 [[gnu::noinline]] void fit_resets(Transition& transition) { transition.reset.resize(transition.x.size(), 0); }
 
 }  // namespace
@@ -84,6 +93,7 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     transition_actions_.emplace_back().source = &t.actions;
     transition_names_.push_back(setup_.mode_names[t.from] + " -> " + setup_.mode_names[t.to]);
   }
+  find_contested();
   for (const auto& a : setup_.assertions) assertion_conditions.push_back(a.condition.expr());
   for (const auto& d : setup_.definitions) {
     definition_values.push_back(d.value);
@@ -145,10 +155,20 @@ bool EventLogic::decides_by_lock(int lock) const {
   return looks(conditions_) || looks(transition_conditions_) || looks(definitions_) || looks(discrete_relations_);
 }
 
+void EventLogic::find_contested() {
+  std::unordered_map<NodeId, const ActionList*> giver;
+  for (const auto* lists : {&clause_actions_, &transition_actions_})
+    for (const ActionList& list : *lists)
+      for (const auto& a : *list.source) {
+        if (a.kind != ModelData::Action::Kind::reset && a.kind != ModelData::Action::Kind::assign) continue;
+        if (const auto [it, fresh] = giver.emplace(a.target.id(), &list); !fresh && it->second != &list) contested_.insert(a.target.id());
+      }
+}
+
 // The right-hand sides of one clause. A later one sees the discrete values that earlier ones assigned; this is done by
 // substitution, so that one program computes all of them.
 void EventLogic::compile(ActionList& list) const {
-  std::vector<Expr> values;
+  std::vector<Expr> values, wishes;
   std::unordered_map<NodeId, Expr> assigned;
   std::vector<std::pair<Expr, Expr>> occurring;
   for (const auto& a : *list.source) {
@@ -168,9 +188,25 @@ void EventLogic::compile(ActionList& list) const {
     if (a.kind == Kind::reset || a.kind == Kind::assign || a.kind == Kind::check) {
       add(a.value);
       if (a.kind == Kind::assign) assigned.insert_or_assign(a.target.id(), values.back());
+      assignment.contested = a.kind != Kind::check && contested_.contains(a.target.id());
+    }
+    if (assignment.contested) {
+      Expr before = a.target;
+      for (const auto& [symbol, pre] : a.kind == Kind::reset ? setup_.pre_variables : setup_.pre_discretes)
+        if (symbol.same(a.target)) before = pre;
+      for (const Expr& symbol : symbols_of(std::span(&values.back(), 1), SymbolKind::discrete))
+        assignment.builds_on = assignment.builds_on || symbol.same(a.target);
+      const Expr wish = wanted(values.back(), a.target, before);
+      if (!wish.is_constant() || wish.constant_value() == 0.0) {
+        assignment.wanted = static_cast<int>(wishes.size());
+        wishes.push_back(wish);
+      }
     }
     list.assignments.push_back(std::move(assignment));
   }
+  for (Assignment& a : list.assignments)
+    if (a.wanted >= 0) a.wanted += static_cast<int>(values.size());
+  values.insert(values.end(), wishes.begin(), wishes.end());
   list.right_hand_sides = Evaluation(input_groups(setup_), values, options_);
 }
 
@@ -187,18 +223,24 @@ void EventLogic::start_conditions(Mode& mode) {
     if (setup_.clauses[k].at_start) mode.conditions[k] = 0.0;
 }
 
-void EventLogic::apply(ActionList& actions, Transition& transition) {
+void EventLogic::apply(ActionList& actions, int giver, Transition& transition) {
   if (actions.right_hand_sides.program.empty()) compile(actions);
   evaluate(actions.right_hand_sides);
-  const double* value = actions.right_hand_sides.values.data();
+  const std::vector<double>& values = actions.right_hand_sides.values;
+  const double* value = values.data();
   for (const Assignment& a : actions.assignments) {
     const bool takes_place = !a.conditional || *value++ != 0.0;
     switch (a.kind) {
       case ModelData::Action::Kind::reset:
-        if (takes_place) resets_.push_back({a.target, *value});
-        ++value;
+      case ModelData::Action::Kind::assign: {
+        const bool reset = a.kind == ModelData::Action::Kind::reset;
+        double& now = (reset ? transition.x : transition.mode.discrete)[a.target];
+        const double given = *value++;
+        if (!takes_place) break;
+        given_.push_back({&a, given, now, giver, a.wanted < 0 || values[a.wanted] != 0.0});
+        if (!reset && (given_.back().wanted || !given_before(given_.back()))) now = given_.back().value;
         break;
-      case ModelData::Action::Kind::assign: transition.mode.discrete[a.target] = *value++; break;
+      }
       case ModelData::Action::Kind::terminate:
         if (!takes_place) break;
         transition.terminate = true;
@@ -220,7 +262,7 @@ void EventLogic::raise_pulses(Transition& transition) {
     if (!setup_.clauses[k].samples) continue;
     const bool due = conditions_.values[k] != 0.0 && transition.mode.conditions[k] == 0.0;
     transition.mode.conditions[k] = conditions_.values[k];
-    if (due) apply(clause_actions_[k], transition);
+    if (due) apply(clause_actions_[k], static_cast<int>(k), transition);
   }
 }
 
@@ -264,7 +306,7 @@ bool EventLogic::fire_clauses(std::span<const int> clauses, Transition& transiti
     for (int p = clause.after; p >= 0; p = setup_.clauses[p].after) preceded = preceded || edges_[p];
     if (preceded) continue;
     if (!clause.name.empty()) transition.fired.push_back(clause.name);
-    apply(clause_actions_[k], transition);
+    apply(clause_actions_[k], k, transition);
   }
   return true;  // the first one of a chain that has an edge
 }
@@ -274,7 +316,7 @@ bool EventLogic::take_transitions(Transition& transition) {
   for (std::size_t k = 0; k < setup_.transitions.size(); ++k) {
     const auto& rule = setup_.transitions[k];
     if (static_cast<int>(rule.from) != transition.mode.automaton || transition_conditions_.values[k] == 0.0) continue;
-    apply(transition_actions_[k], transition);
+    apply(transition_actions_[k], static_cast<int>(setup_.clauses.size() + k), transition);
     transition.mode.automaton = static_cast<int>(rule.to);
     transition.fired.push_back(transition_names_[k]);
     return true;
@@ -282,12 +324,40 @@ bool EventLogic::take_transitions(Transition& transition) {
   return false;
 }
 
+/// All of a round see the values before it.
 void EventLogic::take_resets(Transition& transition) {
-  for (const Reset& r : resets_) {
-    transition.x[r.variable] = r.value;
-    transition.reset[r.variable] = 1;
+  if (!contested_.empty() && given_.front().giver != given_.back().giver) find_contradictions(transition);
+  for (const Given& g : given_) {
+    if (!g.reset()) continue;
+    if (g.wanted || !given_before(g)) transition.x[g.by->target] = g.value;
+    transition.reset[g.by->target] = 1;
   }
-  resets_.clear();
+  given_.clear();
+}
+
+const EventLogic::Given* EventLogic::given_before(const Given& given) const {
+  const Given* found = nullptr;
+  if (!given.by->contested) return found;
+  for (const Given* g = given_.data(); g != &given; ++g)
+    if (g->by->kind == given.by->kind && g->by->target == given.by->target && g->giver != given.giver && g->wanted) found = g;
+  return found;
+}
+
+void EventLogic::find_contradictions(Transition& transition) {
+  for (const Given& g : given_) {
+    const Given* first = g.wanted && !g.by->builds_on ? given_before(g) : nullptr;
+    if (!first || first->value == g.value) continue;
+    const Expr& symbol = (g.reset() ? setup_.variables : setup_.discretes)[g.by->target];
+    transition.contradictions.push_back(
+        {symbol.name(), describe_giver(first->giver), describe_giver(g.giver), first->value, g.value, first->before, !g.reset()});
+  }
+}
+
+std::string EventLogic::describe_giver(int giver) const {
+  const std::size_t k = static_cast<std::size_t>(giver), count = setup_.clauses.size();
+  const SourceLocation& where = k < count ? setup_.clauses[k].where : setup_.transitions[k - count].where;
+  const std::string& name = k < count ? setup_.clauses[k].name : transition_names_[k - count];
+  return "'" + name + "'" + (where.known() ? " (" + to_string(where) + ")" : "");
 }
 
 /// Returns whether one of them is new. What one needs of another takes a pass each; more than that is a circle, and left to the next round.
@@ -361,7 +431,7 @@ bool EventLogic::iterate(const EventInput& input, Transition& transition, bool s
   inputs_[locks] = mode.locks.data();
   for (std::size_t k = 0; k < pre_x_.size(); ++k) pre_x_[k] = input.x_before[pre_variable_index_[k]];
   if (!pre_discrete_.empty()) remember_pre(mode);
-  resets_.clear();
+  given_.clear();
   if (transition.reset.size() != transition.x.size()) fit_resets(transition);
   bool anything = false;
   if (input.initial) {
@@ -376,7 +446,7 @@ bool EventLogic::iterate(const EventInput& input, Transition& transition, bool s
     bool changed = defines_ && settle_definitions(mode);
     if (!levels_.empty()) changed = run_clauses(transition) || changed;
     const bool moved = !setup_.transitions.empty() && take_transitions(transition);
-    if (!resets_.empty()) take_resets(transition);
+    if (!given_.empty()) take_resets(transition);
     if (!setup_.pulses.empty() && lower_pulses(mode)) changed = true;
     if (transition.failed) return true;
     if (moved) {  // guards that mean something in the new mode only must be looked at first

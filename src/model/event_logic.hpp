@@ -7,6 +7,7 @@
 
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace saltus {
@@ -58,19 +59,28 @@ class EventLogic {
     int target;  // index of the variable or discrete variable
     std::string message;
     bool conditional = false;  // whether it takes place comes before its value
+    bool contested = false;  // others give it values too
+    bool builds_on = false;  // the value that the target has by then
+    int wanted = -1;         // place among the values: whether it is given at all (`if c then x else pre(q)`); -1: always
   };
   struct ActionList {
     const std::vector<ModelData::Action>* source = nullptr;
     Evaluation right_hand_sides;  // made when the clause first acts
     std::vector<Assignment> assignments;
   };
-  struct Reset {
-    int variable;
-    double value;
+  /// What a clause or a transition gives to a variable.
+  struct Given {
+    const Assignment* by;
+    double value, before;
+    int giver;    // clauses come first, then transitions
+    bool wanted;  // see Assignment
+
+    bool reset() const { return by->kind == ModelData::Action::Kind::reset; }
   };
 
   [[gnu::noinline]] bool run_with_values(const EventInput& input, Transition& transition);
   bool iterate(const EventInput& input, Transition& transition, bool step_by_step);
+  void find_contested();
   void compile(ActionList& list) const;
   void evaluate(Evaluation& evaluation) {
     double* const out[] = {evaluation.values.data()};
@@ -82,11 +92,15 @@ class EventLogic {
   void raise_pulses(Transition& transition);
   /// Returns whether there was one.
   bool lower_pulses(Mode& mode);
-  inline void apply(ActionList& actions, Transition& transition);
+  inline void apply(ActionList& actions, int giver, Transition& transition);
   inline bool run_clauses(Transition& transition);
   bool fire_clauses(std::span<const int> clauses, Transition& transition);
   bool take_transitions(Transition& transition);
   inline void take_resets(Transition& transition);
+  /// What another clause or transition has given to the same variable in this round before, and meant; null: nothing.
+  const Given* given_before(const Given& given) const;
+  [[gnu::noinline]] void find_contradictions(Transition& transition);
+  std::string describe_giver(int giver) const;
   bool settle_definitions(Mode& mode);
   bool update_definitions(Mode& mode);
   void check_assertions(Transition& transition);
@@ -101,6 +115,7 @@ class EventLogic {
   std::unordered_map<NodeId, int> variable_index_, discrete_index_;
   Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_;
   std::vector<ActionList> clause_actions_, transition_actions_;
+  std::unordered_set<NodeId> contested_;  // variables to which more than one clause or transition gives values
   std::vector<std::string> transition_names_;
   std::vector<std::vector<int>> levels_;  // clauses, see clause_levels
   std::vector<char> edges_;               // of the clauses of this round
@@ -111,7 +126,7 @@ class EventLogic {
   double t_ = 0.0;
   std::array<double, 2> phase_{};  // initial(), terminal()
   std::vector<double> pre_x_, pre_discrete_;
-  std::vector<Reset> resets_;             // of this round
+  std::vector<Given> given_;              // in this round
   bool defines_ = false;                  // there are definitions, or relations of discrete values
   bool nothing_discrete_ = false;         // events are the business of guards alone
   bool settles_at_once_ = false;          // nothing that a round changes is looked at in the next one

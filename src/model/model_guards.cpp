@@ -40,6 +40,7 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   const GuardsOfLocks guards_of_lock = find_guards(model, locks_of(continuous));
   find_activity(logic, by_mode);
   locate(model, logic, guards_of_lock);
+  add_second_guards();
 }
 
 ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const std::vector<Expr>& of_equations) {
@@ -62,13 +63,12 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
     }
     const auto [it, fresh] = guard_of_function.emplace(g.id(), static_cast<int>(guards_.size()));
     if (fresh) {
-      guards_.push_back({Kind::relation, g, {}, false});
+      guards_.push_back({Kind::relation, g, {}, op == Op::nonnegative});
       const auto named = std::find_if(model.guard_names.begin(), model.guard_names.end(),
                                       [&](const auto& given) { return given.first.same(locks_[k]); });
       info_.push_back({named != model.guard_names.end() ? named->second : to_string(BoolExpr(locks_[k])), {}, false});
     }
     guards_[it->second].locks.push_back(static_cast<int>(k));
-    guards_[it->second].weak = guards_[it->second].weak || op == Op::nonnegative;
     guards_of_lock[k].push_back(it->second);
   }
   for (const auto& list : guards_of_lock) guard_of_lock_.push_back(list.empty() ? -1 : list.front());
@@ -112,6 +112,26 @@ void ModelGuards::locate(const ModelData& model, const EventLogic::Setup& logic,
     for (const auto& e : mode.equations) locate(e.equation.residual(), e.where);
 }
 
+/// x > 0 and x >= 0 (which is how x < 0 is written) differ at zero alone. One guard serves both: a crossing is one event. But while x rests at
+/// zero, with the first true and the second not or the other way round, it may leave to either side, and a guard watches one: another
+/// one is at work then.
+void ModelGuards::add_second_guards() {
+  const std::size_t count = guards_.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    Guard second = guards_[k];
+    if (second.kind != Kind::relation || second.locks.size() < 2) continue;
+    std::swap(second.locks[0], second.locks[1]);
+    second.weak = !second.weak;
+    second.same_as = static_cast<int>(k);
+    GuardInfo info = info_[k];
+    info.record_touch = false;
+    info.same_as = second.same_as;
+    guards_.push_back(std::move(second));
+    info_.push_back(std::move(info));
+    for (std::vector<int>& table : side_lock_) table.push_back(varies);
+  }
+}
+
 void ModelGuards::set_rules(const ModelData& model, Rewrite& continuous) {
   for (const auto& surface : model.surfaces) {
     const Expr relation(model.graph, continuous(surface.relation.expr().in(*model.graph)));
@@ -139,10 +159,12 @@ bool ModelGuards::same_where_it_matters(std::span<const int> locks, const Mode& 
 }
 
 int ModelGuards::varying_side(const Mode& mode, int guard) const {
-  if (!activity_[mode.automaton].active(guard, mode)) return 0;
-  for (const auto* surfaces : {&mode.sliding, &mode.contacts})
-    if (std::binary_search(surfaces->begin(), surfaces->end(), guard)) return 0;
   const Guard& g = guards_[guard];
+  const int first = g.same_as < 0 ? guard : g.same_as;
+  if (g.same_as >= 0 && !between(mode, guard)) return 0;
+  if (!activity_[mode.automaton].active(first, mode)) return 0;
+  for (const auto* surfaces : {&mode.sliding, &mode.contacts})
+    if (std::binary_search(surfaces->begin(), surfaces->end(), first)) return 0;
   return g.kind != Kind::relation || mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
 }
 
@@ -159,17 +181,31 @@ bool ModelGuards::follow(Mode& mode, int guard, double value, int side) const {
   const Guard& g = guards_[guard];
   double& lock = mode.locks[g.locks.front()];
   const double before = lock;
-  if (g.kind == Kind::relation)
+  if (g.kind == Kind::rounding_low && std::isfinite(value)) lock += std::floor(value);  // both ends belong to the same lock
+  if (g.kind != Kind::relation) return lock != before;
+  const bool was_between = between(mode, guard);
+  if (side == 0)
+    rest(mode, guard);
+  else
     set_side(mode, guard, side);
-  else if (g.kind == Kind::rounding_low && std::isfinite(value))
-    lock += std::floor(value);  // both ends belong to the same lock
-  return lock != before;
+  return lock != before || between(mode, guard) != was_between;
 }
 
 int ModelGuards::resting_side(int guard) const {
   // x = k exactly belongs to the integer k: the lower end is inside, the upper end is not
   if (guards_[guard].kind == Kind::rounding_high) return -1;
   return guards_[guard].weak ? +1 : -1;
+}
+
+void ModelGuards::rest(Mode& mode, int guard) const {
+  set_side(mode, guard, resting_side(guard));
+  const Guard& g = guards_[guard];
+  if (g.kind == Kind::relation && g.locks.size() > 1) mode.locks[g.locks[1]] = g.weak ? 0.0 : 1.0;
+}
+
+bool ModelGuards::rests(const Mode& mode, int guard) const {
+  const Guard& g = guards_[guard];
+  return side(mode, guard) == resting_side(guard) && (g.locks.size() < 2 || between(mode, guard));
 }
 
 std::span<const int> ModelGuards::find_dormant(const Mode& mode) {

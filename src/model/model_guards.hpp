@@ -20,8 +20,9 @@ class ModelGuards {
   struct Guard {
     Kind kind;
     Expr function;
-    std::vector<int> locks;  ///< relations on this function, or the one rounding
-    bool weak = false;       ///< some relation is >=
+    std::vector<int> locks;  ///< relations on this function, > or >= or both, or the one rounding; the first one gives the side
+    bool weak = false;       ///< that one is >=
+    int same_as = -1;        ///< see GuardInfo
   };
 
   ModelGuards() = default;
@@ -58,6 +59,13 @@ class ModelGuards {
   void set_side(Mode& mode, int guard, int side) const;
   bool follow(Mode& mode, int guard, double value, int side) const;
   int resting_side(int guard) const;
+  void rest(Mode& mode, int guard) const;
+  bool rests(const Mode& mode, int guard) const;
+  /// Whether the relations of a guard are locked as they are at zero, where those of the two kinds differ.
+  bool between(const Mode& mode, int guard) const {
+    const std::vector<int>& locks = guards_[static_cast<std::size_t>(guard)].locks;
+    return locks.size() > 1 && mode.locks[static_cast<std::size_t>(locks[0])] != mode.locks[static_cast<std::size_t>(locks[1])];
+  }
   std::span<const int> dormant(const Mode& mode) { return some_dormant_ ? find_dormant(mode) : std::span<const int>{}; }
 
  private:
@@ -65,6 +73,7 @@ class ModelGuards {
   GuardsOfLocks find_guards(const ModelData& model, const std::vector<Expr>& of_equations);
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
+  void add_second_guards();
   int varying_side(const Mode& mode, int guard) const;
   std::span<const int> find_dormant(const Mode& mode);
 

@@ -70,6 +70,31 @@ TEST_F(DerivativeTest, RelaxedSwitchesAreMultilinear) {
   EXPECT_TRUE(derivative(r[2], u).same(y - x)) << to_string(r[2]);
 }
 
+// x > 0 and x >= 0 differ at zero alone: what they decide together has two values beside it, and no third one takes part.
+TEST_F(DerivativeTest, RelationsOnOneFunctionAreRelaxedTogether) {
+  const Expr u(graph, graph->symbol("u", SymbolKind::variable)), w(graph, graph->symbol("w", SymbolKind::variable));
+  const BoolExpr above = x > 0.0, below = x < 0.0, b = y > 0.0;
+  const Expr weak = (x >= 0.0).expr();
+  const std::pair<Expr, Expr> weights[] = {{above.expr(), u}, {b.expr(), w}, {weak, u}};
+  const Expr three = if_else(above, Expr(5.0), if_else(below, Expr(2.0), y));
+  const auto r = relax(std::vector{three, if_else(above || below, Expr(1.0), y), if_else(above && b, three, Expr(0.0)), three * weak}, weights);
+  EXPECT_TRUE(r[0].same(2.0 + u * 3.0)) << to_string(r[0]);
+  EXPECT_TRUE(r[1].same(Expr(1.0))) << to_string(r[1]);
+  EXPECT_TRUE(derivative(derivative(r[2], u), u).same(Expr(0.0))) << to_string(r[2]);
+  EXPECT_TRUE(derivative(derivative(r[2], u), w).same(Expr(5.0))) << to_string(r[2]);
+  EXPECT_TRUE(r[3].same((2.0 + u * 3.0) * u)) << to_string(r[3]);  // a product of choices stays one
+}
+
+TEST_F(DerivativeTest, AChoiceWithinTheSameChoiceIsNotRelaxedAgain) {
+  const Expr u(graph, graph->symbol("u", SymbolKind::variable)), w(graph, graph->symbol("w", SymbolKind::variable));
+  const BoolExpr above = x > 0.0, b = y > 0.0;
+  const std::pair<Expr, Expr> weights[] = {{above.expr(), u}, {b.expr(), w}};
+  const Expr inner = if_else(b && above, Expr(1.0), y);
+  const auto r = relax(std::vector{if_else(above, sign(x) * 2.0, sign(x)), if_else(above, inner, Expr(3.0))}, weights);
+  EXPECT_TRUE(r[0].same(u * 3.0 - 1.0)) << to_string(r[0]);
+  EXPECT_TRUE(derivative(derivative(r[1], u), u).same(Expr(0.0))) << to_string(r[1]);
+}
+
 TEST_F(DerivativeTest, SubstituteReplacesSymbols) {
   const std::pair<Expr, Expr> replacement[] = {{x, y + 1.0}};
   EXPECT_TRUE(substitute(std::vector{x * x}, replacement)[0].same((y + 1.0) * (y + 1.0)));

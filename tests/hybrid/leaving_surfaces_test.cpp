@@ -25,6 +25,33 @@ void expect_end(const Model& m, double stop, const std::vector<std::pair<std::st
   }
 }
 
+// The relay is switched off at t = 1: both sides agree from then on, and there is nothing to slide with.
+TEST(Sliding, EndsWhereASwitchMakesBothSidesAgree) {
+  for (const double later : {0.5, 0.0, -0.5}) {
+    Model m("relay");
+    const auto x = m.variable("x", 0.5), y = m.variable("y", 0.0);
+    m.equation(der(x) == if_else(m.time() > 1.0, later, -1.0 * sign(x)));
+    m.equation(der(y) == if_else(x > 0.0, 1.0, 0.0));
+    expect_end(m, 2.0, {{"x", later}, {"y", 0.75 + (later > 0.0 ? 1.0 : 0.0)}});
+  }
+}
+
+TEST(Sliding, EndsThereInModesThatAreNotExplicitToo) {
+  for (const double later : {0.5, -0.5})
+    for (const Method method : {Method::automatic, Method::radau, Method::radau5, Method::bdf}) {
+      Model m("relay");
+      const auto x = m.variable("x", 0.5), y = m.variable("y", 0.0), w = m.variable("w", 0.0);
+      m.equation(der(x) == w);
+      m.equation(w + w * w * w == if_else(m.time() > 1.0, later + later * later * later, -2.0 * sign(x)));
+      m.equation(der(y) == if_else(x > 0.0, 1.0, 0.0));
+      const Trajectory run = simulate(m, {.stop = 2.0, .method = method});
+      EXPECT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      EXPECT_EQ(run.status().message, "");
+      EXPECT_NEAR(run.final()[run.index("x")], later, 1e-4) << to_string(method);  // a hundred tolerances
+      EXPECT_NEAR(run.final()[run.index("y")], 0.75 + (later > 0.0 ? 1.0 : 0.0), 1e-4) << to_string(method);
+    }
+}
+
 TEST(Sliding, EndsWithAResetOffTheSurface) {
   // friction 1, speed 1 at the start: it rests from t = 1 on; at t = 3 it gets the speed 2
   Model m("kick");

@@ -123,5 +123,21 @@ TEST(Sliding, AStartFromWhichTheSolutionIsNotUniqueSaysSo) {
   EXPECT_NEAR(std::abs(run.final()[0]), 1.0, 1e-9);
 }
 
+// The solution comes to the surface and slides: it has been on the side from which it came only, and no clause acts for the other.
+TEST(Sliding, ClausesOnItsSurfaceDoNotActForSidesThatAreTried) {
+  for (const double start : {1.0, -1.0})
+    for (const bool above : {true, false}) {
+      Model m("relay");
+      const auto x = m.variable("x", start), n = m.discrete("n", 0.0);
+      m.equation(der(x) == if_else(m.time() > 2.0, 3.0, 0.0) - sign(x));  // pushed up in the end
+      m.when(above ? x > 0.0 : x < 0.0).assign(n, m.pre(n) + 1.0);
+      const Trajectory run = simulate(m, {.stop = 3.0});
+      ASSERT_TRUE(run.status().ok()) << run.status().message;
+      EXPECT_NEAR(run.final()[0], 2.0, 1e-6);
+      EXPECT_EQ(run.at(1.5, "n"), 0.0);
+      EXPECT_EQ(run.final()[1], above && start < 0.0 ? 1.0 : 0.0);
+    }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -14,10 +14,53 @@ TEST(CompiledModel, RelationsOnOneFunctionAreOneGuard) {
   const Expr x = m.variable("x"), y = m.variable("y");
   m.equation(der(x) == sign(x - y) + abs(x - y));
   m.equation(der(y) == max(x, y));
-  m.when(x < y).reset(x, y);
+  m.when(x > y).reset(x, y);
   CompiledModel c(m);
   ASSERT_EQ(c.guards().size(), 1u);
   EXPECT_EQ(c.guards()[0].name, "x > y");
+}
+
+// x < y is written as not (x >= y), which differs from x > y where x rests at y, and there alone.
+TEST(CompiledModel, RelationsThatDifferAtZeroShareAGuardAndHaveASecondOneThere) {
+  for (const bool weak_first : {false, true}) {
+    Model m("m");
+    const Expr x = m.variable("x"), y = m.variable("y");
+    if (weak_first) {
+      m.equation(der(x) == if_else(x >= y, 3.0, 1.0));
+      m.equation(der(y) == if_else(x > y, 5.0, 4.0));
+    } else {
+      m.equation(der(y) == if_else(x > y, 5.0, 4.0));
+      m.equation(der(x) == if_else(x >= y, 3.0, 1.0));
+    }
+    CompiledModel c(m);
+    ASSERT_EQ(c.guards().size(), 2u);
+    EXPECT_EQ(c.guards()[0].same_as, -1);
+    EXPECT_EQ(c.guards()[1].same_as, 0);
+    Mode mode = c.initial_mode();
+    double xp[2];
+    const auto slopes = [&] {
+      c.system(mode).rhs(0.0, std::vector{0.0, 0.0}, xp);
+      return std::vector{xp[0], xp[1]};
+    };
+    for (const int side : {+1, -1}) {
+      c.set_side(mode, 0, side);
+      EXPECT_EQ(c.side(mode, 0), side);
+      EXPECT_EQ(c.side(mode, 1), 0);
+      EXPECT_FALSE(c.rests(mode, 0));
+      EXPECT_EQ(slopes(), side > 0 ? (std::vector{3.0, 5.0}) : (std::vector{1.0, 4.0}));
+      EXPECT_EQ(c.describe(mode), side > 0 ? "x > y" : "x < y");
+      c.rest(mode, 0);
+      EXPECT_TRUE(c.rests(mode, 0));
+      EXPECT_TRUE(c.rests(mode, 1));
+      EXPECT_EQ(c.side(mode, 0) * c.side(mode, 1), -1);  // it is watched on both sides
+      EXPECT_EQ(slopes(), (std::vector{3.0, 4.0}));
+      EXPECT_EQ(c.describe(mode), "x - y = 0");
+    }
+    const int second = c.side(mode, 1);
+    c.set_side(mode, 1, -second);  // leaves zero
+    EXPECT_EQ(c.side(mode, 0), -second);
+    EXPECT_EQ(c.side(mode, 1), 0);
+  }
 }
 
 TEST(CompiledModel, OneProgramServesAllLocks) {

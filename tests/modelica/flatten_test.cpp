@@ -164,6 +164,32 @@ TEST(Flatten, WhenClausesSeeTheInitialPhaseAndTheEnd) {
   EXPECT_EQ(r.final().at(r.index("b")), 7.0);
 }
 
+TEST(Flatten, RelationsHaveTheirOwnValuesWhereTheSolutionRests) {
+  const auto r = run_text(
+      "model M\n  Real x(start = 1, fixed = true), y(start = 0, fixed = true);\n  Boolean still;\n  discrete Integer n(start = 0);\nequation\n"
+      "  der(x) = if x > 0 then -1 else 0;\n  der(y) = if x > 0 then 1 elseif x < 0 then -1 else 0.25;\n"
+      "  still = x >= 0 and x <= 0;\n  when x < 0 then\n    n = pre(n) + 1;\n  end when;\nend M;\n",
+      3.0);
+  EXPECT_NEAR(r.final().at(r.index("y")), 1.5, 1e-6);
+  EXPECT_EQ(r.at(0.5, "still"), 0.0);
+  EXPECT_EQ(r.at(1.5, "still"), 1.0);
+  EXPECT_EQ(r.final().at(r.index("n")), 0.0);
+}
+
+TEST(Flatten, ReinitsThatContradictEachOtherAreNamedWithTheirLines) {
+  const auto r = run_text(
+      "model M\n  Real x(start = 0, fixed = true);\nequation\n  der(x) = 1;\n  when time > 1 then\n    reinit(x, 3);\n  end when;\n"
+      "  when time >= 1 then\n    reinit(x, 4);\n  end when;\n"
+      "  when {time >= 1, time > 1} then\n    if time > 2 then\n      reinit(x, 9);\n    end if;\n  end when;\nend M;\n",
+      2.0);
+  const std::string& text = r.events().at(0).message;
+  EXPECT_NE(text.find(":5"), std::string::npos) << text;
+  EXPECT_NE(text.find(":8"), std::string::npos) << text;
+  EXPECT_NE(text.find("sets 'x' to 3"), std::string::npos) << text;
+  EXPECT_EQ(text.find("9"), std::string::npos) << text;  // the last clause leaves x as it is
+  EXPECT_NEAR(r.final().at(r.index("x")), 5.0, 1e-6);
+}
+
 TEST(Flatten, TerminateEndsTheRunAndAssertFailsIt) {
   const auto m = load_text(
       "model M\n  Real x(start = 0, fixed = true);\nequation\n  der(x) = 1;\n  when x > 1 then\n"

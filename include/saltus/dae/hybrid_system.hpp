@@ -62,6 +62,9 @@ struct GuardInfo {
   bool time_only = false;   ///< known in advance: next_time_event says when
   SurfaceRule rule = SurfaceRule::filippov;
   bool record_touch = false;  ///< zeros that touch without crossing are wanted as events
+  /// >= 0: this is the function of another guard once more. While that one rests at zero, the two wait for it to leave to either side; events
+  /// name the other.
+  int same_as = -1;
 };
 
 /// What a transition may look at.
@@ -70,6 +73,14 @@ struct EventInput {
   std::span<const double> x_before, xp_before;  ///< just before the event, in the old mode
   bool initial = false;                          ///< the first call of a run
   bool terminal = false;                         ///< the last call of a run
+};
+
+/// Two clauses or transitions gave a variable different values at one instant, neither of them knowing about the other. The second counts.
+struct Contradiction {
+  std::string variable;
+  std::string first, second;  ///< the clauses, with their places
+  double first_value = 0.0, second_value = 0.0, value_before = 0.0;
+  bool discrete = false;  ///< the variable changes at events only
 };
 
 /// What a transition changes; kept between calls so that nothing is allocated per event.
@@ -83,6 +94,7 @@ struct Transition {
   bool unfinished = false;    ///< the discrete part must run again once values and sides of the new mode are known
   std::string message = {};   ///< why it ended, or what failed
   std::vector<std::string_view> fired = {};  ///< names of the clauses and transitions that acted; they must live as long as the system
+  std::vector<Contradiction> contradictions = {};  ///< between them (accumulates)
 
   bool any_reset() const { return std::any_of(reset.begin(), reset.end(), [](char c) { return c != 0; }); }
 };
@@ -117,12 +129,17 @@ class HybridSystem {
   /// Guards without a meaning in this mode that may get one when others change their sides: relations in branches that are not taken. At
   /// every event they are locked where the solution is, before anybody can ask for them. Default: none. Valid until the next call.
   virtual std::span<const int> dormant(const Mode& /*mode*/) const { return {}; }
-  /// Locks a dormant guard that has this value and goes to this side. Returns whether that is new.
+  /// Locks a dormant guard that has this value and goes to this side; 0: it rests at zero. Returns whether that is new.
   virtual bool follow(Mode& mode, int guard, double value, int side) const;
   /// Locks a guard on a side. For a rounding, leaving its interval downwards or upwards moves to the next integer.
   virtual void set_side(Mode& mode, int guard, int side) const = 0;
   /// The side to take where a guard vanishes identically (x >= 0 is true on the surface, x > 0 is not).
   virtual int resting_side(const Mode& mode, int guard) const = 0;
+  /// Locks a guard that vanishes identically. Default: on its resting side. Where several relations share the guard, each has its own truth at
+  /// zero, which no side gives to all of them.
+  virtual void rest(Mode& mode, int guard) const { set_side(mode, guard, resting_side(mode, guard)); }
+  /// Whether rest() would change nothing.
+  virtual bool rests(const Mode& mode, int guard) const { return side(mode, guard) == resting_side(mode, guard); }
 
   /// Whether the mode, with its surfaces, can be made: for sliding the fields on both sides must be known, for contacts the resets. Default:
   /// no.

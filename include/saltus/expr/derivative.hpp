@@ -50,8 +50,8 @@ std::vector<Expr> locks_of(std::span<const Expr> f);
 Expr switching_function(const Expr& lock);
 
 /// The expression with each lock of the list replaced by the number that stands for it, and each choice by
-/// weight*then + (1 - weight)*otherwise (logic becomes multilinear): what sliding motion needs. A lock that stands for itself is left
-/// alone, and what is inside it is not entered.
+/// weight*then + (1 - weight)*otherwise (logic becomes multilinear): what sliding motion needs. What relations on one function decide together
+/// is one choice. A lock that stands for itself is left alone, and what is inside it is not entered.
 std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights);
 
 /// Symbols of the given kind that the expressions contain, in order of creation.

@@ -31,6 +31,8 @@ class CompiledModel final : public HybridSystem {
   std::span<const int> dormant(const Mode& mode) const override;
   bool follow(Mode& mode, int guard, double value, int side) const override;
   int resting_side(const Mode& mode, int guard) const override;
+  void rest(Mode& mode, int guard) const override;
+  bool rests(const Mode& mode, int guard) const override;
   bool can_stay_on_surfaces(const Mode& mode) override;
   double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
   bool transition(const EventInput& input, Transition& transition) override;

@@ -1,0 +1,202 @@
+// Random models in which relations on one expression, of all kinds, move the solution to zero, across it, along it and away from it, against a
+// reference that goes from event to event with a pencil: all fields are constant. Models whose continuation is not unique, or denied by the
+// value at zero itself, are left out.
+#include <gtest/gtest.h>
+#include <saltus/hybrid/simulate.hpp>
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace saltus {
+namespace {
+
+using Random = std::mt19937_64;
+int pick(Random& random, int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); }
+
+/// An expression, and its value by the sign of what is compared with zero.
+struct Relation {
+  BoolExpr expr;
+  std::function<bool(int)> truth;
+};
+struct Function {
+  Expr expr;
+  std::function<double(int)> value;
+};
+
+Relation random_relation(Random& random, const Expr& g, int depth) {
+  const int kind = pick(random, depth > 0 ? 11 : 8);
+  if (kind >= 8) {
+    const Relation a = random_relation(random, g, depth - 1), b = random_relation(random, g, depth - 1);
+    if (kind == 8) return {a.expr && b.expr, [=](int s) { return a.truth(s) && b.truth(s); }};
+    if (kind == 9) return {a.expr || b.expr, [=](int s) { return a.truth(s) || b.truth(s); }};
+    return {!a.expr, [=](int s) { return !a.truth(s); }};
+  }
+  switch (kind) {
+    case 0: return {g > 0.0, [](int s) { return s > 0; }};
+    case 1: return {g < 0.0, [](int s) { return s < 0; }};
+    case 2: return {g >= 0.0, [](int s) { return s >= 0; }};
+    case 3: return {g <= 0.0, [](int s) { return s <= 0; }};
+    case 4: return {-g > 0.0, [](int s) { return s < 0; }};
+    case 5: return {2.0 * g <= 0.0, [](int s) { return s <= 0; }};
+    case 6: return {Expr(0.0) >= g, [](int s) { return s <= 0; }};
+    default: return {!(g >= 0.0), [](int s) { return s < 0; }};
+  }
+}
+
+Function random_function(Random& random, const Expr& g, const std::vector<double>& values, int depth) {
+  if (depth == 0) {
+    const double v = values[static_cast<std::size_t>(pick(random, static_cast<int>(values.size())))];
+    return {Expr(v), [v](int) { return v; }};
+  }
+  const Relation c = random_relation(random, g, 2);
+  const Function a = random_function(random, g, values, depth - 1), b = random_function(random, g, values, depth - 1);
+  if (pick(random, 3) < 2) return {if_else(c.expr, a.expr, b.expr), [=](int s) { return c.truth(s) ? a.value(s) : b.value(s); }};
+  return {if_else(c.expr, a.expr, 0.0) + b.expr, [=](int s) { return (c.truth(s) ? a.value(s) : 0.0) + b.value(s); }};
+}
+
+/// x' is one function of the sign of x - offset until the end of each phase, where x may be reset; y integrates another, z a discrete
+/// variable that is defined by a third, and n counts the edges of a relation.
+struct RandomModel {
+  struct Phase {
+    Function speed;
+    double end;
+    bool resets;
+    double target;
+  };
+  Model m{"random"};
+  int direction;
+  double start, offset;
+  std::vector<Phase> phases;
+  Function y, d;
+  Relation edge;
+
+  // the reference
+  static constexpr int sliding = 2;  // as a state, beside the signs
+  bool unique = true, slides = false, rests = false;
+  double x_end = 0.0, y_end = 0.0, z_end = 0.0, n_end = 0.0;
+  int changes = 0;  // of the state
+
+  explicit RandomModel(Random& random) {
+    direction = pick(random, 4) == 0 ? -1 : +1;
+    offset = pick(random, 2) == 0 ? 0.0 : 0.3;
+    start = std::vector{0.0, 0.0, 1.0, -1.0, 0.7, -0.35}[static_cast<std::size_t>(pick(random, 6))];
+    const Expr x = m.variable("x", start + offset), v = m.variable("y", 0.0), z = m.variable("z", 0.0), q = m.discrete("d", 0.0),
+               n = m.discrete("n", 0.0);
+    Expr g = x - offset;
+    if (const int shape = pick(random, 3); shape > 0) g = shape == 1 ? g * (1.0 + g * g) : exp(g) - 1.0;
+    double end = 0.0;
+    for (int k = pick(random, 4); k >= 0; --k) {
+      end += 0.513 + 0.1 * pick(random, 20);
+      const Function f = random_function(random, g, {-1.0, -0.5, 0.0, 0.0, 0.0, 0.5, 1.0}, 1 + pick(random, 2));
+      phases.push_back({f, end, k > 0 && pick(random, 3) == 0, 0.5 * (pick(random, 3) - 1)});
+    }
+    y = random_function(random, g, {-3.0, 0.0, 1.0, 2.0, 5.0, 7.0}, 2);
+    d = random_function(random, g, {-3.0, 0.0, 1.0, 2.0, 5.0, 7.0}, 2);
+    edge = random_relation(random, g, 2);
+    predict();
+
+    const auto over = [&](double when) { return direction > 0 ? m.time() >= when : m.time() <= -when; };
+    Expr speed = phases.back().speed.expr;
+    for (std::size_t k = phases.size() - 1; k-- > 0;) speed = if_else(over(phases[k].end), speed, phases[k].speed.expr);
+    if (const int form = pick(random, 3); form == 0) {
+      m.equation(der(x) == speed);
+    } else {  // an algebraic variable, which can be eliminated or not
+      const Expr w = m.variable("w", 0.0);
+      m.equation(der(x) == w);
+      m.equation(form == 1 ? w == speed : w + 0.1 * w * w * w == speed + 0.1 * speed * speed * speed);
+    }
+    for (const Phase& phase : phases)
+      if (phase.resets) m.when(over(phase.end)).reset(x, phase.target + offset);
+    m.equation(der(v) == y.expr);
+    if (slides) {  // what discrete parts see on a surface is no matter of this test
+      m.equation(der(z) == 0.0);
+    } else {
+      m.define(q, d.expr);
+      m.equation(der(z) == q);
+      m.when(edge.expr).assign(n, m.pre(n) + 1.0);
+    }
+  }
+
+  void predict() {
+    double t = 0.0, x = start;
+    int state = 9;
+    const auto enter = [&](int next) {
+      if (state != 9 && next != sliding && state != sliding && edge.truth(next) && !edge.truth(state)) n_end += 1.0;
+      if (state != 9 && next != state) ++changes;
+      state = next;
+      slides = slides || state == sliding;
+      rests = rests || state == 0;
+    };
+    for (const Phase& phase : phases) {
+      const auto f = [&](int s) { return direction * phase.speed.value(s); };
+      for (bool over = false; !over;) {
+        const double above = f(+1), below = f(-1), there = f(0);
+        if (x != 0.0) {
+          enter(x > 0.0 ? +1 : -1);
+        } else if (above * below > 0.0) {
+          unique = unique && !(state == 0 && there == 0.0) && there * above >= 0.0;
+          enter(above > 0.0 ? +1 : -1);
+        } else if (above < 0.0 && below > 0.0) {
+          unique = unique && !(state == 0 && there == 0.0);
+          enter(sliding);
+        } else {
+          unique = unique && there == 0.0 && above <= 0.0 && below >= 0.0;
+          enter(0);
+        }
+        const double speed = state == +1 || state == -1 ? f(state) : 0.0, arrival = x * speed < 0.0 ? t - x / speed : 1e9;
+        unique = unique && std::abs(arrival - phase.end) > 1e-6;
+        over = arrival > phase.end;
+        const double h = std::min(arrival, phase.end) - t, weight = state == sliding ? below / (below - above) : 0.0;
+        y_end += direction * h * (state == sliding ? weight * y.value(+1) + (1.0 - weight) * y.value(-1) : y.value(state));
+        if (state != sliding) z_end += direction * h * d.value(state);
+        x = over ? x + h * speed : 0.0;
+        t += h;
+      }
+      if (phase.resets) x = phase.target;
+    }
+    x_end = x;
+  }
+};
+
+TEST(RelationsProperty, RandomModelsAgreeWithAReference) {
+  const Method methods[] = {Method::taylor, Method::tsit5, Method::dopri5, Method::dop853, Method::radau, Method::radau5, Method::bdf};
+  int compared = 0, rested = 0, slid = 0;
+  for (unsigned seed = 1; seed <= 1200; ++seed) {
+    Random random(seed);
+    const RandomModel model(random);
+    if (!model.unique) continue;
+    ++compared;
+    rested += model.rests ? 1 : 0;
+    slid += model.slides ? 1 : 0;
+    const bool explicit_equations = !model.m.data().names.contains("w");
+    const Method method = explicit_equations ? methods[pick(random, 7)] : pick(random, 2) == 0 ? Method::automatic : Method::radau5;
+    const double tol = 1e-6;
+    const Trajectory run =
+        simulate(model.m, {.stop = model.direction * model.phases.back().end, .rtol = tol, .atol = tol, .method = method});
+    const std::string name = "seed " + std::to_string(seed) + ", " + std::string(to_string(method));
+    ASSERT_TRUE(run.status().ok()) << name << ": " << run.status().message;
+    const auto final = run.final();
+    const auto value = [&](const std::string& wanted) {
+      for (std::size_t k = 0; k < final.size(); ++k)
+        if (run.variables()[k].name == wanted) return final[k];
+      return std::nan("");
+    };
+    // fields are constant: errors come from the times of events, which are those of guards within the tolerance
+    EXPECT_NEAR(value("x") - model.offset, model.x_end, 100.0 * tol) << name;
+    EXPECT_NEAR(value("y"), model.y_end, 100.0 * tol) << name;
+    if (!model.slides) {
+      EXPECT_NEAR(value("z"), model.z_end, 100.0 * tol) << name;
+      EXPECT_EQ(value("n"), model.n_end) << name;
+    }
+    EXPECT_LE(run.events().size(), static_cast<std::size_t>(model.changes) + model.phases.size()) << name;
+  }
+  EXPECT_GT(compared, 600);  // the tests are what they say
+  EXPECT_GT(rested, 100);
+  EXPECT_GT(slid, 50);
+}
+
+}  // namespace
+}  // namespace saltus

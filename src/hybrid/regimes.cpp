@@ -197,7 +197,7 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no errors
   for (Regime& regime : feasible) {
     const std::vector<int>& kept = regime.mode.sliding;
-    if (kept.empty() || !std::all_of(kept.begin(), kept.end(), [&](int k) { return sides_.side(k) == 0 && !hybrid_.rests(transition.mode, k); })) continue;
+    if (kept.empty() || !std::all_of(kept.begin(), kept.end(), [&](int k) { return sides_.side(k) == 0; })) continue;
     transition.mode = std::move(regime.mode);
     transition.x = std::move(regime.x);
     return find_values(input.t, Cause::mode_change);

@@ -194,10 +194,13 @@ bool ModeController::check_uniqueness(const EventInput& input, bool moved) {
   const std::span<const int> surfaces = active_surfaces();
   if (surfaces.empty() || surfaces.size() > few_surfaces) return true;
   std::vector<Regime> feasible = all_regimes(input, surfaces);
-  // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no errors
+  // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no errors. (In modes that are not explicit
+  // it mixes the sides; where relations have a truth of their own at rest, that counts.)
   for (Regime& regime : feasible) {
     const std::vector<int>& kept = regime.mode.sliding;
-    if (kept.empty() || !std::all_of(kept.begin(), kept.end(), [&](int k) { return sides_.side(k) == 0; })) continue;
+    if (kept.empty()) continue;
+    const bool mixes = !hybrid_.system(regime.mode).structure().explicit_ode;
+    if (!std::all_of(kept.begin(), kept.end(), [&](int k) { return sides_.side(k) == 0 && !(mixes && hybrid_.rests(transition.mode, k)); })) continue;
     transition.mode = std::move(regime.mode);
     transition.x = std::move(regime.x);
     return find_values(input.t, Cause::mode_change);

@@ -278,12 +278,17 @@ bool Simulator::Impl::cross_edge() {
 }
 
 void Simulator::Impl::push_across(std::span<const int> guards) {
+  constexpr double units_of_dense = 64.0;  // rounding errors of high degrees, whose weights are large: more than the end of the step has
   std::vector<double>& g = g_then;
   resize(g, watch.size());
-  for (double step = eps * std::max(std::abs(t), 1e-300); step <= unresolved_interval(); step *= 2.0) {
+  const auto all = [&](auto holds) {
+    return std::all_of(guards.begin(), guards.end(), [&](int k) { return k >= controller.family_guards() || holds(static_cast<std::size_t>(k)); });
+  };
+  const bool cross = all([&](std::size_t k) { return watch[k].side * guard_slopes[k] * direction < 0.0; });
+  const double furthest = (cross ? units_of_dense : 1.0) * unresolved_interval();
+  for (double step = eps * std::max(std::abs(t), 1e-300); step <= furthest; step *= 2.0) {
     system->guards(t, x, xp, g);
-    if (std::all_of(guards.begin(), guards.end(),
-                    [&](int k) { return k >= controller.family_guards() || !(watch[k].side * g[k] >= 0.0); })) {
+    if (all([&](std::size_t k) { return !(watch[k].side * g[k] >= 0.0); })) {
       // what is left of them is the difference of two ways to the state here: they vanish at the event
       for (const int k : guards)
         if (k < controller.family_guards() && !located.at_start) {

@@ -387,5 +387,20 @@ TEST(EventIteration, DiscreteEquationsSeeTheValuesOfTheModeThatTheyChoose) {
   EXPECT_GT(run.at(5.0, "force"), 0.0);
 }
 
+// The dense output of dop853 has rounding errors of a hundred units; the end of the step, near which the crossing lies, has fewer.
+TEST(CloseEvents, ACrossingAtTheEndOfAStepFiresOnce) {
+  for (const Method method : {Method::dopri5, Method::tsit5, Method::dop853, Method::taylor, Method::bs3, Method::rodas5p, Method::radau5})
+    for (const double start : {-0.05, 0.0, -0.21, -1.3, 0.11})
+      for (const double speed : {1.5, 0.7, 1.0, 3.3, 0.013})
+        for (const double level : {0.3, 0.5, 1.0, 2.7}) {
+          Model m("counter");
+          const Expr x = m.variable("x", start), n = m.discrete("n", 0.0);
+          m.equation(der(x) == speed);
+          m.when(x > level).assign(n, m.pre(n) + 1.0);
+          const Trajectory run = simulate(m, {.stop = 2.0 * (level - start) / speed, .rtol = 1e-6, .atol = 1e-6, .method = method});
+          EXPECT_EQ(run.final()[run.index("n")], 1.0) << to_string(method) << ' ' << start << ' ' << speed << ' ' << level;
+        }
+}
+
 }  // namespace
 }  // namespace saltus

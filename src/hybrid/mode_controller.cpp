@@ -391,7 +391,8 @@ bool ModeController::settle(const EventInput& input) {
     changed = release_contacts() || changed;
     if (!changed && admissible) return settled();
     // sides lead back to sides that have been tried: there the edges of conditions have been seen
-    for (std::size_t k = seen_before_action; !acted && k < seen && !returned; ++k)
+    const bool edges = reset || !transition.mode.conditions.empty();
+    for (std::size_t k = seen_before_action; edges && !acted && k < seen && !returned; ++k)
       if ((returned = same_but_conditions(seen_[k].mode, transition.mode))) copy(seen_[k].mode, transition.mode);
     const bool back = round == 0 && !reset && pushed_back();
     if (back) copy(left_->conditions, transition.mode.conditions);

@@ -101,5 +101,23 @@ TEST(AccumulatingSwitchings, FasterAndFasterIsNone) {
   EXPECT_EQ(run.events().size(), 63u);  // k pi < 100 and (k + 1/2) pi < 100
 }
 
+// From wherever they come: |x| + |y| falls with the slope -2, and is zero after half of its first value. They slide on neither surface alone.
+TEST(AccumulatingSwitchings, SpiralsEndWhereTheirSurfacesMeet) {
+  constexpr double tol = 1e-6;
+  for (const Method method : {Method::dopri5, Method::dop853, Method::taylor})
+    for (const double q : {1.2, 1.7, 2.6, 4.1})
+      for (int k = 0; k < 20; ++k) {
+        const double y0 = -0.97 + 0.1 * k;
+        Model m("spiral");
+        const Expr x = m.variable("x", 1.0), y = m.variable("y", y0);
+        m.equation(der(x) == -sign(x) + q * sign(y));
+        m.equation(der(y) == -q * sign(x) - sign(y));
+        const Trajectory run = simulate(m, {.stop = 2.5, .rtol = tol, .atol = tol, .method = method});
+        ASSERT_EQ(run.status().code, StatusCode::success) << to_string(method) << ' ' << q << ' ' << y0 << ": " << run.status().message;
+        EXPECT_NEAR(run.final()[0], 0.0, 10.0 * tol) << to_string(method) << ' ' << q << ' ' << y0;
+        EXPECT_NEAR(run.final()[1], 0.0, 10.0 * tol) << to_string(method) << ' ' << q << ' ' << y0;
+      }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -23,7 +23,7 @@ bool Simulator::Impl::unresolved_flight(int guard, double duration, double speed
   return duration < unresolved_interval() || 0.25 * duration * std::abs(speed) < 16.0 * controller.sides().noise(guard);
 }
 
-bool Simulator::Impl::flight_is_lost(std::size_t fired, int side) {
+[[gnu::hot]] bool Simulator::Impl::flight_is_lost(std::size_t fired, int side) {
   constexpr double most = 0.3;  // where less is taken the flights are many, and seen to shrink, before they are lost
   constexpr double clear = 1e3 * std::numeric_limits<double>::epsilon();  // relative to the speed before
   const int guard = controller.fired()[fired];
@@ -35,6 +35,16 @@ bool Simulator::Impl::flight_is_lost(std::size_t fired, int side) {
 }
 
 [[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
+  bool any = false;
+  for (std::size_t i = 0; i < controller.fired().size(); ++i) {
+    const int guard = controller.fired()[i];
+    zeno.note(guard, t);
+    any = any || zeno.accumulates(guard) || flight_is_lost(i, -controller.fired_direction()[i]);
+  }
+  return !any || rest_if_possible(x_before);
+}
+
+bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   std::vector<std::string> rested;  // what is to be said about each
   std::vector<std::string_view> actions;
   int stuck = -1;  // a guard whose intervals cannot be resolved, and that has no contact
@@ -42,7 +52,6 @@ bool Simulator::Impl::flight_is_lost(std::size_t fired, int side) {
   const std::size_t count = controller.fired().size();
   for (std::size_t i = 0; i < count; ++i) {
     const int guard = controller.fired()[i], side = -controller.fired_direction()[i];
-    zeno.note(guard, t);
     const bool accumulates = zeno.accumulates(guard), lost = !accumulates && flight_is_lost(i, side);
     if (!accumulates && !lost) continue;
     // a flight that is too short for the clock, or too low for the digits of the guard; below those of constraints nothing must happen at all

@@ -91,7 +91,7 @@ bool Consistency::plain(const System& system) {
   return index == 0 || index == 1;
 }
 
-bool Consistency::evaluate(System& system, double t, std::span<const double> x, std::vector<double>& xp) {
+[[gnu::hot]] bool Consistency::evaluate(System& system, double t, std::span<const double> x, std::vector<double>& xp) {
   if (!system.structure().explicit_ode) return false;
   if (!remark_.empty()) remark_.clear();
   resize(xp, x.size());

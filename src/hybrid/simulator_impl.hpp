@@ -255,6 +255,7 @@ struct Simulator::Impl {
   /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);
+  bool rest_if_possible(std::span<const double> x_before);
   /// Switchings that accumulate where surfaces meet, nearer to it than the tolerance: the solution goes on there. False: the run has ended.
   bool meet_surfaces();
   /// The controller has put the solution onto surfaces: settles what that changes (the sign of a speed), records it, and goes on. False: the run

@@ -384,7 +384,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
   return text;
 }
 
-System& CompiledModel::system(const Mode& mode) {
+[[gnu::hot]] System& CompiledModel::system(const Mode& mode) {
   Impl& m = *impl_;
   RecordedSystem& s = mode.on_surfaces() ? *m.surface_modes->get(mode).system : *m.systems[mode.automaton];
   if (!mode.discrete.empty()) m.set_discrete(s, mode.discrete);
@@ -403,7 +403,7 @@ bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {
 }
 
 int CompiledModel::side(const Mode& mode, int guard) const { return impl_->guards.side(mode, guard); }
-void CompiledModel::set_side(Mode& mode, int guard, int side) const { impl_->guards.set_side(mode, guard, side); }
+[[gnu::hot]] void CompiledModel::set_side(Mode& mode, int guard, int side) const { impl_->guards.set_side(mode, guard, side); }
 std::span<const int> CompiledModel::dormant(const Mode& mode) const { return impl_->guards.dormant(mode); }
 bool CompiledModel::follow(Mode& mode, int guard, double value, int side) const { return impl_->guards.follow(mode, guard, value, side); }
 int CompiledModel::resting_side(const Mode&, int guard) const { return impl_->guards.resting_side(guard); }
@@ -415,7 +415,7 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
   return impl_->time_guards.next(impl_->guards, mode, t, direction, fired);
 }
 
-bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->run(input, transition); }
+[[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->run(input, transition); }
 
 bool CompiledModel::acts_alike(const Mode& a, const Mode& b) const {
   const Impl& m = *impl_;
@@ -433,7 +433,7 @@ const std::vector<VariableInfo>& CompiledModel::observed() const {
   return impl_->observed_info;
 }
 
-void CompiledModel::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
+[[gnu::hot]] void CompiledModel::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                             std::span<double> values) {
   Impl& m = *impl_;
   if (!m.observes_states) return m.observe(mode, t, x, xp, values);

@@ -223,7 +223,7 @@ void EventLogic::start_conditions(Mode& mode) {
     if (setup_.clauses[k].at_start) mode.conditions[k] = 0.0;
 }
 
-void EventLogic::apply(ActionList& actions, int giver, Transition& transition) {
+[[gnu::hot]] void EventLogic::apply(ActionList& actions, int giver, Transition& transition) {
   if (actions.right_hand_sides.program.empty()) compile(actions);
   evaluate(actions.right_hand_sides);
   const std::vector<double>& values = actions.right_hand_sides.values;
@@ -289,7 +289,7 @@ bool EventLogic::run_clauses(Transition& transition) {
 }
 
 /// Returns whether a clause with an edge acts; an `elsewhen` leaves it to those before it.
-bool EventLogic::fire_clauses(std::span<const int> clauses, Transition& transition) {
+[[gnu::hot]] bool EventLogic::fire_clauses(std::span<const int> clauses, Transition& transition) {
   Mode& mode = transition.mode;
   bool any = false;
   for (const int k : clauses) {
@@ -402,7 +402,7 @@ bool EventLogic::remember_pre(const Mode& mode) {
   return changed;
 }
 
-bool EventLogic::run(const EventInput& input, Transition& transition) {
+[[gnu::hot]] bool EventLogic::run(const EventInput& input, Transition& transition) {
   if (nothing_discrete_) {
     if (transition.reset.size() != transition.x.size()) fit_resets(transition);
     return false;
@@ -421,7 +421,7 @@ bool EventLogic::run_with_values(const EventInput& input, Transition& transition
 }
 
 /// `step_by_step`: returns before pre() changes, so that values and sides are found in between.
-bool EventLogic::iterate(const EventInput& input, Transition& transition, bool step_by_step) {
+[[gnu::hot]] bool EventLogic::iterate(const EventInput& input, Transition& transition, bool step_by_step) {
   Mode& mode = transition.mode;
   t_ = input.t;
   phase_ = {0.0, 0.0};

@@ -168,7 +168,7 @@ int ModelGuards::varying_side(const Mode& mode, int guard) const {
   return g.kind != Kind::relation || mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
 }
 
-void ModelGuards::set_side(Mode& mode, int guard, int side) const {
+[[gnu::hot]] void ModelGuards::set_side(Mode& mode, int guard, int side) const {
   const Guard& g = guards_[guard];
   if (g.kind == Kind::relation) {
     for (const int lock : g.locks) mode.locks[lock] = side > 0 ? 1.0 : 0.0;

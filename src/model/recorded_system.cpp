@@ -265,7 +265,7 @@ void RecordedSystem::set_data(std::span<const double> data) {
                      "give this value when the system is built");
 }
 
-void RecordedSystem::set_locks(std::span<const double> locks) {
+[[gnu::hot]] void RecordedSystem::set_locks(std::span<const double> locks) {
   if (locks.size() != impl_->locks.size()) refuse_values("set_locks");
   Impl& m = *impl_;
   if (same_bits(locks, m.locks)) return;
@@ -285,7 +285,7 @@ const Program& RecordedSystem::residual_program() const {
   impl_->make(impl_->residual_program, impl_->residual_work, true, {&impl_->eq.equations});
   return impl_->residual_program;
 }
-const Structure& RecordedSystem::structure() const { return impl_->current->structure; }
+[[gnu::hot]] const Structure& RecordedSystem::structure() const { return impl_->current->structure; }
 std::string RecordedSystem::variable_name(int j) const { return impl_->eq.variables[j].name(); }
 std::string RecordedSystem::equation_name(int i) const {
   if (!impl_->eq.equation_names.empty()) return impl_->eq.equation_names[i];
@@ -299,7 +299,7 @@ void RecordedSystem::residual(double t, std::span<const double> x, std::span<con
   impl_->run(impl_->residual_program, impl_->residual_work, t, x, xp.data(), out);
 }
 
-void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
+[[gnu::hot]] void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
   if (impl_->rhs_program.empty()) return impl_->first_rhs(*this, t, x, xp);
   double* const out[] = {xp.data()};
   impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
@@ -323,7 +323,7 @@ System* RecordedSystem::differentiated(const DerivativePlan& plan) {
   return made.system.get();
 }
 
-StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) { return impl_->stages(method); }
+[[gnu::hot]] StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) { return impl_->stages(method); }
 
 void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                               std::span<double> Fxp) {
@@ -432,13 +432,13 @@ bool RecordedSystem::project(double t, std::span<double> x) {
   return m.projection->apply(t, x, m.data, m.locks);
 }
 
-void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
+[[gnu::hot]] void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
   if (impl_->guard_program.empty()) return impl_->first_guards(*this, t, x, xp, g);
   double* const out[] = {g.data()};
   impl_->run(impl_->guard_program, impl_->guard_work, t, x, xp.data(), out);
 }
 
-std::span<const LinearGuard> RecordedSystem::linear_guards() {
+[[gnu::hot]] std::span<const LinearGuard> RecordedSystem::linear_guards() {
   return impl_->linear_now ? *impl_->linear_now : impl_->find_linear_guards();
 }
 

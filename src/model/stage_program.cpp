@@ -79,7 +79,7 @@ bool StageProgram::made_for(const RungeKuttaStages& method) const {
          same(method.dense, dense_);
 }
 
-void StageProgram::evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k,
+[[gnu::hot]] void StageProgram::evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k,
                             std::span<double> x_before_last, std::span<double> x_end, std::span<double> dense) {
   const std::array<const double*, 7> in{&t, x.data(), &h, &end, k[0], data_.data(), locks_.data()};
   const auto last = static_cast<std::size_t>(stages_) - 1;

@@ -6,7 +6,7 @@ namespace {
 constexpr int few = 8;  // variables: one after the other, in registers
 }
 
-void DensePolynomial::evaluate(double t, std::span<double> x) const {
+[[gnu::hot]] void DensePolynomial::evaluate(double t, std::span<double> x) const {
   const double theta = h == 0.0 ? 0.0 : (t - t0) / h;
   const double* row = c.data() + static_cast<std::size_t>(degree) * static_cast<std::size_t>(variables);
   if (variables <= few) {

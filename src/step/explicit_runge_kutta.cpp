@@ -107,7 +107,7 @@ ExplicitRungeKutta::Arithmetic ExplicitRungeKutta::arithmetic_for_few() const {
   return arithmetic_for_any();
 }
 
-void ExplicitRungeKutta::start(System& system, const StartPoint& point) {
+[[gnu::hot]] void ExplicitRungeKutta::start(System& system, const StartPoint& point) {
   const Structure& structure = system.structure();
   if (!structure.explicit_ode)
     throw UsageError(tableau_.name + ": the system is not an explicit ODE x' = f(t, x); choose an implicit method");
@@ -138,7 +138,7 @@ void ExplicitRungeKutta::look_for_evaluator() {
   if (statistics_.steps >= many_steps) at_once_ = system_->stages(together_);
 }
 
-StepOutcome ExplicitRungeKutta::advance(double limit) {
+[[gnu::hot]] StepOutcome ExplicitRungeKutta::advance(double limit) {
   if (system_ == nullptr) throw UsageError(tableau_.name + ": call start before advance");
   check_limit(t_, limit, direction_);
   if (steps_since_start_ == 0 && not_finite_at_ >= 0) return {StepResult::not_finite, not_finite_at_};
@@ -186,7 +186,7 @@ StepOutcome ExplicitRungeKutta::advance(double limit) {
   }
 }
 
-const DensePolynomial& ExplicitRungeKutta::dense() {
+[[gnu::hot]] const DensePolynomial& ExplicitRungeKutta::dense() {
   if (dense_ready_) return dense_;
   dense_ready_ = true;
   if (steps_since_start_ > 0)

@@ -151,11 +151,11 @@ void check_outputs(const RunOptions& o, const CompiledModel& compiled) {
     check_name(o.phase.substr(0, comma), "--phase");
     check_name(o.phase.substr(comma + 1), "--phase");
   }
-  for (const std::string* path : {&o.csv, &o.json})
-    if (!path->empty() && !std::ofstream(*path, std::ios::app)) throw UsageError("cannot write to '" + *path + "'");
   const std::string ending = std::filesystem::path(o.plot).extension().string();
   if (!o.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
     throw UsageError("--plot: '" + o.plot + "' must end in .svg, .png or .pdf");
+  for (const std::string* path : {&o.csv, &o.json})
+    if (!path->empty() && !std::ofstream(*path, std::ios::app)) throw UsageError("cannot write to '" + *path + "'");
 }
 
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {

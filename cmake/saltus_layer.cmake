@@ -1,7 +1,9 @@
-# saltus_layer(NAME SOURCES a.cpp ... USES layer ... PRIVATE lib ...)
+# saltus_layer(NAME [SHORT_LOOPS] SOURCES a.cpp ... USES layer ... PRIVATE lib ... IN_EVENTS a.cpp ...)
 #
 # Defines the static library saltus_NAME (alias saltus::NAME) of one layer. USES names the lower layers whose public headers
-# it may include; PRIVATE names third-party libraries that only its sources see.
+# it may include; PRIVATE names third-party libraries that only its sources see. SHORT_LOOPS: over two or three guards or
+# variables, as a rule, which are not worth the code that vectors need. IN_EVENTS names the sources that every event runs
+# through, from one to the next: with SALTUS_LTO they are optimised as a whole.
 define_property(GLOBAL PROPERTY SALTUS_LAYERS BRIEF_DOCS "layer targets" FULL_DOCS "All layer targets in order")
 
 # (GCC 12 warns about the concatenation of strings in optimised builds, for no reason: its bug 105651)
@@ -11,7 +13,7 @@ function(saltus_warnings target)
 endfunction()
 
 function(saltus_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "SHORT_LOOPS" "" "SOURCES;USES;PRIVATE;IN_EVENTS" ${ARGN})
   set(target saltus_${name})
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
@@ -25,6 +27,12 @@ function(saltus_layer name)
     endforeach()
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${name})
+    if(ARG_SHORT_LOOPS)
+      target_compile_options(${target} PRIVATE -fno-tree-vectorize)
+    endif()
+    if(SALTUS_LTO)
+      set_property(SOURCE ${ARG_IN_EVENTS} APPEND PROPERTY COMPILE_OPTIONS "-flto=auto;-ffat-lto-objects")
+    endif()
     add_library(saltus::${name} ALIAS ${target})
     set_property(GLOBAL APPEND PROPERTY SALTUS_LAYERS ${target})
     set(SALTUS_LAYER_TARGETS ${SALTUS_LAYER_TARGETS} ${target} PARENT_SCOPE)

@@ -139,12 +139,10 @@ EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
 
 [[gnu::hot]] void EventLog::add(const EventTag& tag, const EventNumbers& numbers) {
   entries_.push_back({numbers.t, numbers.jump, tag, numbers.cause, numbers.proved});
-  numbers_.append(numbers.slope_before);
-  numbers_.append(numbers.slope_after);
-  if (numbers.before.empty() && numbers.weights.empty()) return;
-  numbers_.append(numbers.before);
-  numbers_.append(numbers.after);
-  numbers_.append(numbers.weights);
+  if (numbers.before.empty() && numbers.weights.empty())
+    numbers_.append(numbers.slope_before, numbers.slope_after);
+  else
+    numbers_.append(numbers.slope_before, numbers.slope_after, numbers.before, numbers.after, numbers.weights);
 }
 
 const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {

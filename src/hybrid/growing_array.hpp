@@ -22,7 +22,7 @@ class GrowingArray {
 
  public:
   GrowingArray() = default;
-  GrowingArray(const GrowingArray& other) { append({other.values_, other.size_}); }
+  GrowingArray(const GrowingArray& other) { append(std::span<const Value>(other.values_, other.size_)); }
   GrowingArray& operator=(const GrowingArray&) = delete;
   ~GrowingArray() { std::free(values_); }
 
@@ -36,9 +36,17 @@ class GrowingArray {
     if (size_ == room_) grow(1);
     values_[size_++] = value;
   }
-  void append(std::span<const Value> values) {
-    if (values.size() > room_ - size_) grow(values.size());
-    for (const Value& value : values) values_[size_++] = value;
+  /// These lists, one after the other.
+  template <class... Lists>
+  void append(const Lists&... lists) {
+    const std::size_t more = (lists.size() + ...);
+    if (more > room_ - size_) grow(more);
+    Value* place = values_ + size_;
+    const auto add = [&place](std::span<const Value> list) {
+      for (const Value& value : list) *place++ = value;
+    };
+    (add(lists), ...);
+    size_ += more;
   }
 
  private:

@@ -50,7 +50,8 @@ class ModeController {
   /// Nothing has acted so far, in `transition`.
   void forget_actions() {
     resize(transition.reset, transition.x.size());
-    for (char& reset : transition.reset) reset = 0;
+    for (char& reset : transition.reset)
+      if (reset) reset = 0;  // few, as a rule: a call of memset would take longer
     reset_ = false;
     transition.terminate = transition.failed = transition.recorded = false;
     transition.message.clear();

@@ -120,6 +120,7 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
   for (const auto& [symbol, before] : setup_.pre_discretes) pre_discrete_index_.push_back(discrete_index_.at(symbol.id()));
   levels_ = clause_levels(setup_.clauses, setup_.definitions);
   edges_.resize(setup_.clauses.size());
+  most_rounds_ = 100 + 2 * (setup_.clauses.size() + setup_.definitions.size());
   defines_ = !setup_.definitions.empty() || !setup_.discrete_locks.empty();
   pre_x_.resize(setup_.pre_variables.size());
   pre_discrete_.resize(setup_.pre_discretes.size());
@@ -442,7 +443,7 @@ bool EventLogic::run_with_values(const EventInput& input, Transition& transition
   if (input.terminal) phase_[1] = 1.0;
   if (!setup_.pulses.empty()) raise_pulses(transition);
 
-  for (std::size_t round = 0; round < most_rounds(); ++round) {  // few models have all of these
+  for (std::size_t round = 0; round < most_rounds_; ++round) {  // few models have all of these
     bool changed = defines_ && settle_definitions(mode);
     if (!levels_.empty()) changed = run_clauses(transition) || changed;
     const bool moved = !setup_.transitions.empty() && take_transitions(transition);
@@ -478,7 +479,7 @@ bool EventLogic::run_with_values(const EventInput& input, Transition& transition
 void EventLogic::report_cycle(Transition& transition) {
   settles_ = false;
   transition.failed = true;
-  transition.message = "the discrete equations do not settle within " + std::to_string(most_rounds()) + " rounds at one instant";
+  transition.message = "the discrete equations do not settle within " + std::to_string(most_rounds_) + " rounds at one instant";
   if (transition.fired.empty()) return;
   transition.message += "; the last to act were:";
   const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;

@@ -107,8 +107,6 @@ class EventLogic {
   /// Takes the discrete values as those before the next iteration. Returns whether one of them is new.
   bool remember_pre(const Mode& mode);
   void report_cycle(Transition& transition);
-  /// A cascade in which each clause waits for the one before takes two rounds each.
-  std::size_t most_rounds() const { return 100 + 2 * (setup_.clauses.size() + setup_.definitions.size()); }
 
   Setup setup_;
   ProgramOptions options_;
@@ -127,6 +125,7 @@ class EventLogic {
   std::array<double, 2> phase_{};  // initial(), terminal()
   std::vector<double> pre_x_, pre_discrete_;
   std::vector<Given> given_;              // in this round
+  std::size_t most_rounds_ = 0;           // a cascade in which each clause waits for the one before takes two rounds each
   bool defines_ = false;                  // there are definitions, or relations of discrete values
   bool nothing_discrete_ = false;         // events are the business of guards alone
   bool settles_at_once_ = false;          // nothing that a round changes is looked at in the next one

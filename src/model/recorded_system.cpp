@@ -138,11 +138,15 @@ struct RecordedSystem::Impl {
   void select_structure() { current = &jacobians.select(common, data, locks); }
   const std::vector<Expr>& f() const { return explicit_form.right_hand_sides(); }
 
-  // Larger modes gain little from it, and their code would outgrow the caches.
   StageEvaluator* stages(const RungeKuttaStages& method) {
-    constexpr std::size_t limit = 2000;
     for (const auto& made : stage_programs)
       if (made->made_for(method)) return made.get();
+    return make_stages(method);
+  }
+
+  // Larger modes gain little from it, and their code would outgrow the caches.
+  [[gnu::noinline]] StageEvaluator* make_stages(const RungeKuttaStages& method) {
+    constexpr std::size_t limit = 2000;
     if (!common.explicit_ode || !common.taylor || method.stages < 3) return nullptr;  // external functions are not copied
     make(rhs_program, rhs_work, false, {&f()});
     const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f().size();

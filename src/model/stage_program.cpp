@@ -70,8 +70,7 @@ StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std
   out_.resize(outputs.size());
 }
 
-bool StageProgram::made_for(const RungeKuttaStages& method) const {
-  if (method.fingerprint != 0 && fingerprint_ != 0) return method.fingerprint == fingerprint_;
+bool StageProgram::has_numbers_of(const RungeKuttaStages& method) const {
   const auto same = [](std::span<const double> a, const std::vector<double>& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
   };

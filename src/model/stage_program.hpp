@@ -18,12 +18,16 @@ class StageProgram final : public StageEvaluator {
                const std::vector<Expr>& data_symbols, const std::vector<Expr>& lock_symbols, const std::vector<double>& data,
                const std::vector<double>& locks, const ProgramOptions& options);
 
-  bool made_for(const RungeKuttaStages& method) const;
+  bool made_for(const RungeKuttaStages& method) const {
+    return method.fingerprint != 0 && fingerprint_ != 0 ? method.fingerprint == fingerprint_ : has_numbers_of(method);
+  }
   bool native() const { return program_.backend() == Backend::native; }
   void evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k, std::span<double> x_before_last,
                 std::span<double> x_end, std::span<double> dense) override;
 
  private:
+  bool has_numbers_of(const RungeKuttaStages& method) const;
+
   std::vector<double> a_, c_, dense_;
   std::uint64_t fingerprint_;
   int stages_, dense_degree_;

@@ -315,15 +315,95 @@ bool ModeController::pushed_back() const {
          std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same_but_conditions(transition.mode, *left_);
 }
 
+/// Values of transition.mode, which are kept in x_before_values_ as they were; `seen_here`: the guards have been seen at this point. Done: they are
+/// found. Again: another mode has been chosen, for which to look.
+ModeController::Next ModeController::find_point(const EventInput& input, Cause cause, bool seen_here) {
+  const double t = input.t;
+  if (!(cause == Cause::reset && jump_beside_resets(t)) && !find_values_of_system(t, cause) &&
+      !(failure_.code == StatusCode::not_finite && seen_here && move_across_surfaces() && find_values_of_system(t, cause))) {
+    // a combination of switches without a solution, on the way to one that has one
+    transition.x = x_before_values_;
+    return stop_sliding() || select_sides(t, cause) ? Next::again : Next::failed;
+  }
+  if (!transition.mode.sliding.empty() && slides_no_more(t)) {
+    transition.x = x_before_values_;
+    stop_sliding();
+    return Next::again;
+  }
+  if (input.initial || !system_->structure().explicit_ode) keep_twin(x_before_values_);  // otherwise they stay as they are
+  return Next::done;
+}
+
+/// The number of rounds up to that in which the present mode was tried last, from the same point if the model has acted since; 0: there is none.
+std::size_t ModeController::rounds_until_tried(const Rounds& rounds) const {
+  std::size_t last = rounds.seen;
+  while (last > 0 && !(same(seen_[last - 1].mode, transition.mode) && (last > rounds.before_action || same(seen_[last - 1].x, x_before_values_)))) --last;
+  return last;
+}
+
+void ModeController::note_round(Rounds& rounds) {
+  if (rounds.seen == seen_.size()) seen_.emplace_back();
+  copy(transition.mode, seen_[rounds.seen].mode);
+  copy(x_before_values_, seen_[rounds.seen++].x);
+}
+
+/// Sides lead back to sides that have been tried since the model acted: takes the mode as it was, where the edges of conditions have been seen.
+bool ModeController::returns(const Rounds& rounds) {
+  for (std::size_t k = rounds.before_action; k < rounds.seen; ++k)
+    if (same_but_conditions(seen_[k].mode, transition.mode)) {
+      copy(seen_[k].mode, transition.mode);
+      return true;
+    }
+  return false;
+}
+
+bool ModeController::fail_in_circle(double t) {
+  std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
+  const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
+  for (std::size_t k = first; k < transition.fired.size(); ++k) text.append(k > first ? ", '" : " '").append(transition.fired[k]).append("'");
+  return fail(StatusCode::too_many_mode_changes, text, {transition.fired.begin(), transition.fired.end()});
+}
+
+/// Sides go round in a circle, or weights are impossible: chooses another way to go on. Done: the model ends the run there.
+ModeController::Next ModeController::choose_anew(const EventInput& input, Cause cause, Rounds& rounds) {
+  constexpr int few = 4, most = 6;
+  const double t = input.t;
+  transition.x = x_before_values_;
+  if (++rounds.regimes > few) {
+    if (rounds.regimes >= most || !slide_where_surfaces_meet(input)) {
+      fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no regime goes on: each of those that were chosen leads to another one", t),
+           guard_names(fired_));
+      return Next::failed;
+    }
+    rounds.forget();
+    return Next::again;
+  }
+  const Mode tried = transition.mode;
+  // one switch that takes over from another need not slide on the way
+  const bool selected = !reset_ && transition.mode.sliding.empty() && select_regular_sides(t, cause, few_flips);
+  if (!selected && !choose_regime(input)) {
+    if (failure_.code != StatusCode::no_forward_solution) return Next::failed;
+    const Failure reason = failure_;
+    transition.mode = tried;
+    transition.x = x_before_values_;
+    if (!select_sides(t, cause)) {
+      failure_ = reason;
+      return Next::failed;
+    }
+  }
+  if (!selected && transition.terminate) return Next::done;
+  rounds.forget();
+  return Next::again;
+}
+
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
   if (!has_second_.empty()) {
     share_doubts();
     stay_at_zero(input, fired_);
   }
-  std::size_t seen = 0, seen_before_action = 0;  // modes; `seen_before_action`: the model has acted since
+  Rounds rounds;
   bool same_point = false;  // as in the last round, whose mode was seen last
-  int regimes_chosen = 0;
   const double t = input.t;
   const bool learns = learns_ && lone_guard_ >= 0;
   for (int round = 0; round < max_mode_changes_; ++round) {
@@ -332,16 +412,15 @@ bool ModeController::settle(const EventInput& input) {
     const bool stayed = std::exchange(same_point, false);
     transition.unfinished = false;
     const bool acted = hybrid_.transition(now, transition);
-    if (acted) seen_before_action = seen;
+    if (acted) rounds.before_action = rounds.seen;
     if (!transition.contradictions.empty()) note_contradictions();
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
                   {transition.fired.begin(), transition.fired.end()});
     }
-    reset_ = transition.any_reset();
+    const bool reset = reset_ = transition.any_reset();
     if (transition.terminate) return true;
-    const bool reset = reset_;
     if (learns && round == 0) copy(transition.mode, acted_);
     const auto settled = [&] {
       if (!check_uniqueness(input, reset)) return false;
@@ -351,7 +430,6 @@ bool ModeController::settle(const EventInput& input) {
     if (reset) slope_error.clear();  // the state is another one, and exact
     if (acted && transition.mode.on_surfaces()) leave_surfaces(input);
     copy(transition.x, x_before_values_);
-    const std::vector<double>& before = x_before_values_;
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
     system_ = &hybrid_.system(transition.mode);
     if (!reset && leads_nowhere(*system_, t)) {
@@ -359,82 +437,32 @@ bool ModeController::settle(const EventInput& input) {
       system_ = &hybrid_.system(transition.mode);
     }
     // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
-    if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[seen - 1].mode, transition.mode)) {
-      const bool seen_here = round > 0 && !acted;  // the guards, at this point
-      if (!(cause == Cause::reset && jump_beside_resets(t)) && !find_values_of_system(t, cause) &&
-          !(failure_.code == StatusCode::not_finite && seen_here && move_across_surfaces() && find_values_of_system(t, cause))) {
-        // a combination of switches without a solution, on the way to one that has one
-        transition.x = before;
-        if (stop_sliding()) continue;
-        if (!select_sides(t, cause)) return false;
-        continue;
-      }
-      if (!transition.mode.sliding.empty() && slides_no_more(t)) {
-        transition.x = before;
-        stop_sliding();
-        continue;
-      }
-      if (input.initial || !system_->structure().explicit_ode) keep_twin(before);  // otherwise they stay as they are
+    if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[rounds.seen - 1].mode, transition.mode)) {
+      const Next next = find_point(input, cause, round > 0 && !acted);
+      if (next == Next::again) continue;
+      if (next == Next::failed) return false;
     }
     look(t);
     const bool admissible = weights_admissible();
     if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return settled();
-    bool returned = false;
-    std::size_t last = seen;  // one behind the last that is the same
-    while (last > 0 && !(same(seen_[last - 1].mode, transition.mode) && (last > seen_before_action || same(seen_[last - 1].x, before)))) --last;
-    const bool repeated = last > 0, actions_repeat = repeated && last <= seen_before_action;
-    if (seen == seen_.size()) seen_.emplace_back();
-    copy(transition.mode, seen_[seen].mode);
-    copy(before, seen_[seen++].x);
+    const std::size_t tried = rounds_until_tried(rounds);
+    note_round(rounds);
     bool changed = adjust_sides(t) || transition.unfinished;
     if (!turned_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
     if (!changed && admissible) return settled();
-    // sides lead back to sides that have been tried: there the edges of conditions have been seen
     const bool edges = reset || !transition.mode.conditions.empty();
-    for (std::size_t k = seen_before_action; edges && !acted && k < seen && !returned; ++k)
-      if ((returned = same_but_conditions(seen_[k].mode, transition.mode))) copy(seen_[k].mode, transition.mode);
+    const bool returned = edges && !acted && returns(rounds);
     const bool back = round == 0 && !reset && pushed_back();
     if (back) copy(left_->conditions, transition.mode.conditions);
-    const bool cycle = repeated || returned || back;
-    if (actions_repeat && reset) {
-      std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
-      const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
-      for (std::size_t k = first; k < transition.fired.size(); ++k) text.append(k > first ? ", '" : " '").append(transition.fired[k]).append("'");
-      return fail(StatusCode::too_many_mode_changes, text, {transition.fired.begin(), transition.fired.end()});
+    if (reset && tried > 0 && tried <= rounds.before_action) return fail_in_circle(t);
+    if (tried > 0 || returned || back || (!changed && !admissible)) {
+      const Next next = choose_anew(input, cause, rounds);
+      if (next == Next::again) continue;
+      return next == Next::done;
     }
-    if (cycle || (!changed && !admissible)) {
-      transition.x = before;
-      const bool goes_round = regimes_chosen++ > 3;
-      if (goes_round && (regimes_chosen > 5 || !slide_where_surfaces_meet(input)))
-        return fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no regime goes on: each of those that were chosen leads to another one", t),
-                    guard_names(fired_));
-      if (goes_round) {
-        seen = seen_before_action = 0;
-        continue;
-      }
-      const Mode tried = transition.mode;
-      // one switch that takes over from another need not slide on the way
-      if (!reset && transition.mode.sliding.empty() && select_regular_sides(t, cause, few_flips)) {
-        seen = seen_before_action = 0;
-        continue;
-      }
-      if (!choose_regime(input)) {
-        if (failure_.code != StatusCode::no_forward_solution) return false;
-        const Failure reason = failure_;
-        transition.mode = tried;
-        transition.x = before;
-        if (!select_sides(t, cause)) {
-          failure_ = reason;
-          return false;
-        }
-      }
-      if (transition.terminate) return true;
-      seen = seen_before_action = 0;
-      continue;
-    }
-    same_point = reset || same(transition.x, before);
-    if (!reset) copy(before, transition.x);  // values of a mode that was not the right one
+    same_point = reset || same(transition.x, x_before_values_);
+    if (!reset) copy(x_before_values_, transition.x);  // values of a mode that was not the right one
   }
   return fail(StatusCode::too_many_mode_changes,
               fmt::format("more than {} mode changes at t = {:.12g}; raise max_mode_changes if this is meant",

@@ -123,6 +123,20 @@ class ModeController {
  private:
   void look_again(double t);
   void look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative);
+  /// What settle() has done so far.
+  struct Rounds {
+    std::size_t seen = 0, before_action = 0;  // modes in seen_, and those before the model acted last
+    int regimes = 0;                          // that were chosen anew
+
+    void forget() { seen = before_action = 0; }
+  };
+  enum class Next { again, done, failed };
+  Next find_point(const EventInput& input, Cause cause, bool seen_here);
+  Next choose_anew(const EventInput& input, Cause cause, Rounds& rounds);
+  std::size_t rounds_until_tried(const Rounds& rounds) const;
+  void note_round(Rounds& rounds);
+  bool returns(const Rounds& rounds);
+  bool fail_in_circle(double t);
   bool jump_beside_resets(double t);
   bool find_values_of_system(double t, Cause cause);
   bool near(std::span<const double> a, std::span<const double> b) const;

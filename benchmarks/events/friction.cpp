@@ -131,8 +131,9 @@ void sweep(int side, int periods) {
 
 /// Arguments: rounds (5), periods (500), and the side of the parameter grid (100).
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5, periods = argc > 2 ? std::atoi(argv[2]) : 500;
-  const int side = argc > 3 ? std::atoi(argv[3]) : 100;
+  constexpr const char* usage = "[ROUNDS [PERIODS [SIDE_OF_GRID]]]";
+  const auto argument = [&](int number, double otherwise, double least) { return static_cast<int>(saltus::bench::argument(argc, argv, number, otherwise, usage, least)); };
+  const int rounds = argument(1, 5, 1), periods = argument(2, 500, 1), side = argument(3, 100, 0);
   saltus::bench::Table::header();
   saltus::bench::long_run(1.0 / 3.0, periods, rounds);
   if (side > 0) saltus::bench::sweep(side, 50);

@@ -51,9 +51,12 @@ void thermostat(long cells, double rtol, int rounds, bool with_error) {
 
 /// Arguments: the number of cells (1000), rtol (1e-5), rounds (3), and 1 for the error as well (1).
 int main(int argc, char** argv) {
-  const long cells = argc > 1 ? std::atol(argv[1]) : 1000;
-  const double rtol = argc > 2 ? std::atof(argv[2]) : 1e-5;
-  const int rounds = argc > 3 ? std::atoi(argv[3]) : 3;
+  constexpr const char* usage = "[CELLS [RTOL [ROUNDS [WITH_ERROR]]]]";
+  const auto argument = [&](int number, double otherwise, double least) { return saltus::bench::argument(argc, argv, number, otherwise, usage, least); };
+  const auto cells = static_cast<long>(argument(1, 1000, 2));
+  const double rtol = argument(2, 1e-5, 1e-14);
+  const int rounds = static_cast<int>(argument(3, 3, 1));
+  const bool with_error = argument(4, 1, 0) != 0;
   saltus::bench::Table::header();
-  saltus::bench::thermostat(cells, rtol, rounds, argc > 4 ? std::atoi(argv[4]) != 0 : true);
+  saltus::bench::thermostat(cells, rtol, rounds, with_error);
 }

@@ -25,6 +25,16 @@ inline double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+/// The argument with this number, or `otherwise` if there are fewer. Ends the program, with its usage, where it is no number of `least` or more.
+inline double argument(int argc, char** argv, int number, double otherwise, const char* usage, double least = 1.0) {
+  if (argc <= number) return otherwise;
+  char* end = nullptr;
+  const double value = std::strtod(argv[number], &end);
+  if (end != argv[number] && *end == '\0' && value >= least) return value;
+  fmt::print(stderr, "'{}' is not a number of at least {}; usage: {} {}\n", argv[number], least, argv[0], usage);
+  std::exit(2);
+}
+
 class Table {
  public:
   static void header() {

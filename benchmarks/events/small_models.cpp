@@ -121,8 +121,9 @@ void sampled(long samples, int rounds) {
 
 /// Arguments: rounds (5), and a divisor of the sizes (1) for a quick look.
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
-  const long part = argc > 2 ? std::atol(argv[2]) : 1;
+  constexpr const char* usage = "[ROUNDS [PART]]";
+  const int rounds = static_cast<int>(saltus::bench::argument(argc, argv, 1, 5, usage));
+  const long part = static_cast<long>(saltus::bench::argument(argc, argv, 2, 1, usage));
   saltus::bench::Table::header();
   saltus::bench::ball(100000 / part, rounds);
   saltus::bench::buck(5000 / part, rounds);

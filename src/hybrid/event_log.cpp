@@ -9,6 +9,8 @@ namespace saltus {
 
 namespace {
 
+constexpr std::size_t few = 16;  // shapes that are likely to come again
+
 /// "v1 > v2" as a surface: "v1 = v2".
 std::string surface_name(std::string relation) {
   for (const char* sign : {" >= ", " > "})
@@ -50,6 +52,7 @@ std::uint64_t hash_of(const Mode& mode) {
 EventLog::EventLog(const EventLog& other)
     : entries_(other.entries_),
       numbers_(other.numbers_),
+      parts_(other.parts_),
       shapes_(other.shapes_),
       shape_integers_(other.shape_integers_),
       actions_(other.actions_),
@@ -75,7 +78,7 @@ bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
 
 std::int32_t EventLog::store(const Mode& mode) {
   if (!entries_.empty()) {  // as a rule it goes on, or to and fro
-    const EventTag& last = entries_.back().tag;
+    const Parts& last = parts(entries_.back());
     for (const std::int32_t id : {last.mode_after, last.mode_before})
       if (equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
   }
@@ -116,7 +119,6 @@ bool EventLog::equal(const StoredShape& stored, const EventShape& shape, const E
 }
 
 std::int32_t EventLog::store_shape(const EventShape& shape, const EventNumbers& numbers) {
-  constexpr std::size_t few = 16;  // that are likely to come again
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
   for (std::size_t id = shapes_.size(), looked = 0; id-- > 0 && looked < few; ++looked)
     if (equal(shapes_[id], shape, numbers)) return static_cast<std::int32_t>(id);
@@ -128,17 +130,25 @@ std::int32_t EventLog::store_shape(const EventShape& shape, const EventNumbers& 
   return static_cast<std::int32_t>(shapes_.size()) - 1;
 }
 
+std::int32_t EventLog::store(const Parts& parts) {
+  const auto found = std::find(parts_.end() - static_cast<std::ptrdiff_t>(std::min(few, parts_.size())), parts_.end(), parts);
+  const auto place = static_cast<std::int32_t>(found - parts_.begin());
+  if (found == parts_.end()) parts_.push_back(parts);
+  return place;
+}
+
 EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
-  EventTag tag;
-  tag.mode_before = store(*shape.mode_before);
-  tag.mode_after = same_but_conditions(*shape.mode_before, *shape.mode_after) ? tag.mode_before : store(*shape.mode_after);
-  tag.shape = store_shape(shape, numbers);
+  Parts parts;
+  parts.mode_before = store(*shape.mode_before);
+  parts.mode_after = same_but_conditions(*shape.mode_before, *shape.mode_after) ? parts.mode_before : store(*shape.mode_after);
+  parts.shape = store_shape(shape, numbers);
+  const EventTag tag{store(parts)};
   add(tag, numbers);
   return tag;
 }
 
-[[gnu::hot]] void EventLog::add(const EventTag& tag, const EventNumbers& numbers) {
-  entries_.push_back({numbers.t, numbers.jump, tag, numbers.cause, numbers.proved});
+[[gnu::hot]] void EventLog::add(EventTag tag, const EventNumbers& numbers) {
+  entries_.push_back({numbers.t, numbers.jump, tag.place, numbers.cause, numbers.proved});
   if (numbers.before.empty() && numbers.weights.empty())
     numbers_.append(numbers.slope_before, numbers.slope_after);
   else
@@ -153,7 +163,8 @@ const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& sys
 
 Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& system) const {
   const std::vector<GuardInfo>& guards = system.guards();
-  const StoredShape& shape = shapes_[static_cast<std::size_t>(e.tag.shape)];
+  const Parts& parts = this->parts(e);
+  const StoredShape& shape = shapes_[static_cast<std::size_t>(parts.shape)];
   std::size_t integer = shape.integers, action = shape.action;
   Event event;
   event.t = e.t;
@@ -161,8 +172,8 @@ Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& sy
   event.cause = e.cause;
   event.jump = e.jump;
   event.proved = e.proved;
-  event.mode_before = describe(e.tag.mode_before, system);
-  event.mode_after = describe(e.tag.mode_after, system);
+  event.mode_before = describe(parts.mode_before, system);
+  event.mode_after = describe(parts.mode_after, system);
   event.slope_before = list<double>(take(numbers_, number, shape.slopes_before));
   event.slope_after = list<double>(take(numbers_, number, shape.slopes_after));
   event.before = list<double>(take(numbers_, number, shape.values));
@@ -175,7 +186,7 @@ Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& sy
   event.direction = list<int>(take(shape_integers_, integer, shape.guards));
   event.actions = list<std::string>(take(actions_, action, shape.actions));
   event.message = shape.message;
-  const StoredMode& mode = modes_[static_cast<std::size_t>(e.tag.mode_after)];
+  const StoredMode& mode = modes_[static_cast<std::size_t>(parts.mode_after)];
   std::size_t surface = mode.integers;
   const auto sliding = take(mode_integers_, surface, mode.sliding), contacts = take(mode_integers_, surface, mode.contacts);
   if (shape.kind == EventKind::touch) return event;  // nothing changed

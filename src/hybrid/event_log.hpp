@@ -37,11 +37,11 @@ struct EventShape {
   std::string_view message = {};
 };
 
-/// Where the log keeps the shape of an event.
+/// Where the log keeps the shape of an event, its modes included.
 struct EventTag {
-  std::int32_t shape = -1, mode_before = -1, mode_after = -1;
+  std::int32_t place = -1;
 
-  bool known() const { return shape >= 0; }
+  bool known() const { return place >= 0; }
 };
 
 class EventLog {
@@ -53,17 +53,24 @@ class EventLog {
   /// Notes an event.
   EventTag add(const EventShape& shape, const EventNumbers& numbers);
   /// The same for one that has the shape of another.
-  void add(const EventTag& tag, const EventNumbers& numbers);
+  void add(EventTag tag, const EventNumbers& numbers);
   std::size_t size() const { return entries_.size(); }
   /// All events so far, with the names that the system gives. May be called from several threads.
   const std::vector<Event>& read(const HybridSystem& system) const;
 
  private:
+  /// (24 bytes: memory that is touched for the first time may cost more than all the rest of an event)
   struct Entry {
     double t, jump;
-    EventTag tag;
+    std::int32_t tag;
     JumpCause cause;
     bool proved;
+  };
+  /// What a tag stands for.
+  struct Parts {
+    std::int32_t shape, mode_before, mode_after;
+
+    bool operator==(const Parts&) const = default;
   };
   struct StoredShape {
     EventKind kind;
@@ -80,6 +87,8 @@ class EventLog {
     std::uint32_t discrete, locks, sliding, contacts;
   };
 
+  const Parts& parts(const Entry& entry) const { return parts_[static_cast<std::size_t>(entry.tag)]; }
+  std::int32_t store(const Parts& parts);
   std::int32_t store_shape(const EventShape& shape, const EventNumbers& numbers);
   bool equal(const StoredShape& stored, const EventShape& shape, const EventNumbers& numbers) const;
   std::int32_t store(const Mode& mode);
@@ -91,6 +100,7 @@ class EventLog {
 
   GrowingArray<Entry> entries_;
   GrowingArray<double> numbers_;  // of all entries, one after the other
+  std::vector<Parts> parts_;      // by tag
   std::vector<StoredShape> shapes_;
   std::vector<int> shape_integers_;
   std::vector<std::string_view> actions_;  // into the system

@@ -1,5 +1,5 @@
-// Values that are only ever appended, as what a run writes down. A large block is given more room by the operating system where it lies, as a
-// rule: nothing is copied, and no page is touched before it is needed.
+// Values that are only ever appended, as what a run writes down. Large arrays lie in large pages, if the operating system has any: to touch a
+// page for the first time costs more than to copy it.
 #pragma once
 
 #ifdef __linux__
@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -50,21 +50,31 @@ class GrowingArray {
   }
 
  private:
-  /// Each page that is touched for the first time costs as much as several events.
-  static void ask_for_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
+  static constexpr std::size_t large_page = std::size_t{1} << 21;
+
+  /// Each page that is touched for the first time costs as much as several events: large ones are asked for where they can be used, which is
+  /// from their own boundaries on.
+  static void* large_block(std::size_t bytes) {
+    void* const block = std::aligned_alloc(large_page, bytes);
 #ifdef __linux__
-    constexpr std::size_t page = 4096, worthwhile = std::size_t{1} << 22;
-    if (bytes < worthwhile) return;
-    const auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
-    madvise(reinterpret_cast<void*>(begin), bytes - page, MADV_HUGEPAGE);  // whether it is heard does not matter
+    if (block) madvise(block, bytes, MADV_HUGEPAGE);  // whether it is heard does not matter
 #endif
+    return block;
   }
 
   [[gnu::noinline]] void grow(std::size_t more) {
-    const std::size_t room = std::max({2 * room_, room_ + more, std::size_t{16}});
-    void* const moved = std::realloc(static_cast<void*>(values_), room * sizeof(Value));
+    std::size_t room = std::max({2 * room_, room_ + more, std::size_t{16}});
+    void* moved;
+    if (room * sizeof(Value) < large_page) {
+      moved = std::realloc(static_cast<void*>(values_), room * sizeof(Value));
+    } else {
+      const std::size_t bytes = (room * sizeof(Value) + large_page - 1) / large_page * large_page;
+      room = bytes / sizeof(Value);
+      moved = large_block(bytes);
+      if (moved && values_) std::memcpy(moved, static_cast<const void*>(values_), size_ * sizeof(Value));
+      if (moved) std::free(values_);
+    }
     if (!moved) throw std::bad_alloc();
-    ask_for_large_pages(moved, room * sizeof(Value));
     values_ = static_cast<Value*>(moved);
     room_ = room;
   }

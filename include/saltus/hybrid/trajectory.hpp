@@ -33,7 +33,7 @@ enum class EventKind {
 std::string_view to_string(EventKind kind);
 
 /// Why values changed at an event.
-enum class JumpCause {
+enum class JumpCause : unsigned char {
   none,         ///< they did not
   reset,        ///< the user's reset, and what had to follow it
   consistency,  ///< the equations of the new mode

@@ -176,6 +176,23 @@ void Simulator::Impl::find_bands(bool resting) {
   }
 }
 
+void Simulator::Impl::arm_guards(double begin) {
+  const auto at_zero = [](const GuardWatch& w) { return w.side != 0 && w.known_root > 0; };
+  if (std::any_of(watch.begin(), watch.end(), at_zero)) {
+    resize(g_then, watch.size());
+    system->guards(t, x, xp, g_then);
+    const bool no_time = std::abs(t - begin) <= unresolved_interval();
+    for (std::size_t k = 0; k < watch.size(); ++k)
+      if (const double out = -watch[k].side * g_then[k]; at_zero(watch[k]) && out >= 0.0 && (no_time || out <= watch[k].noise))
+        watch[k].noise = std::max(watch[k].noise, out);
+      else
+        watch[k].known_root = 0, watch[k].noise = 0.0;
+  } else {
+    for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
+  }
+  if (!bands.empty()) keep_bands();
+}
+
 void Simulator::Impl::keep_bands() {
   if (std::any_of(bands.begin(), bands.end(), [](const Band& band) { return band.until_left; })) {
     g_then.resize(watch.size());
@@ -183,7 +200,7 @@ void Simulator::Impl::keep_bands() {
     for (std::size_t k = 0; k < bands.size(); ++k)
       if (bands[k].until_left && watch[k].side * g_then[k] > bands[k].width) bands[k] = {};
   }
-  for (std::size_t k = 0; k < bands.size(); ++k) watch[k].noise = bands[k].width;
+  for (std::size_t k = 0; k < bands.size(); ++k) watch[k].noise = std::max(watch[k].noise, bands[k].width);
 }
 
 void Simulator::Impl::keep_state() {
@@ -227,6 +244,7 @@ void Simulator::Impl::begin_segment() {
   auto& segments = result.segments_;
   if (!segments.empty() && segments.back().steps.empty()) segments.pop_back();  // a mode that lasted for no time
   segments.push_back({mode, {}});
+  if (!options.keep_event_values) observe(result.final_values_);  // no event tells what holds from here on
 }
 
 [[gnu::hot]] void Simulator::Impl::observe(std::vector<double>& values) const {
@@ -264,14 +282,17 @@ std::vector<double> Simulator::Impl::observe() const {
     start_stepper(stepper->next_step());
   }
   if (!in_rest && !advance()) return;
-  const bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
+  bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
   if (!found && watching && locator.not_finite()) return shorten();
   proved = !watching || locator.proved();
+  const double t1 = stepper->t(), resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
+  // in a step of some units in the last place no guard leaves the zero of the event before
+  const auto at_zero = [&](int k) { return watch[static_cast<std::size_t>(k)].known_root > 0; };
+  if (found && std::abs(t1 - t) <= unresolved_interval() && std::all_of(located.guards.begin(), located.guards.end(), at_zero)) found = false;
   if (found && denies_start()) return;
   if (watching && (locator.fineness() > 8.0 || known->guards < std::numeric_limits<double>::infinity())) follow_guards();
   if (!proved) ++result.statistics_.unproved;
   shortened = 0.0;
-  const double t1 = stepper->t();
   if (regularity.watches())
     if (Failure change = regularity.check(current(), found ? located.t_after : t1)) {
       take_step(regularity.time());
@@ -280,7 +301,6 @@ std::vector<double> Simulator::Impl::observe() const {
   // (an event may lie a rounding error behind a surface that they do not cross)
   if (derived_variables && !found && !derived_are_finite(t1)) return end_where_derived_are_finite(t1);
   if (touches_wanted && watching) record_touches(found);
-  const double resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
   if (found && (t1 - located.t_after) * direction > resolution) {
     const bool at_once = std::abs(located.t_after - t) <= 16.0 * resolution;  // no room for a step of its own
     if (!at_once && !dense_is_accurate()) return approach_event();
@@ -299,8 +319,7 @@ void Simulator::Impl::accept_step(double end) {
     find_derivatives();
     start_stepper(stepper->next_step());
   }
-  for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
-  if (!bands.empty()) keep_bands();
+  arm_guards(begin);
   if (t == options.stop) {
     finish();
   } else if (watching && std::abs(end - begin) < short_step * std::abs(t) && at_the_last_digit() && cross_edge()) {
@@ -319,7 +338,8 @@ void Simulator::Impl::accept_step(double end) {
 
 bool Simulator::Impl::at_the_last_digit() const {
   for (const LinearGuard& guard : system->linear_guards()) {
-    if (watch[static_cast<std::size_t>(guard.guard)].side == 0) continue;
+    const GuardWatch& w = watch[static_cast<std::size_t>(guard.guard)];
+    if (w.side == 0 || w.known_root > 0) continue;
     double value = guard.constant + guard.time * t, size = std::abs(guard.constant) + std::abs(guard.time * t);
     for (std::size_t i = 0; i < guard.variables.size(); ++i) {
       const double term = guard.coefficients[i] * x[static_cast<std::size_t>(guard.variables[i])];
@@ -354,6 +374,7 @@ void Simulator::Impl::follow_guards() {
   if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved});
   t = end;
   result.t_end_ = t;
+  result.final_values_.clear();
   state_at(end, x, xp);
   if (!redundancy.watches()) return;
   if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
@@ -414,8 +435,19 @@ void Simulator::Impl::shorten() {
   return true;
 }
 
+void Simulator::Impl::regain_mode() {
+  if (over) return;
+  System* const own = &hybrid->system(mode);
+  if (own == system) return;
+  system = own;
+  in_rest = false;
+  start_stepper(stepper->next_step());
+}
+
 bool Simulator::Impl::report_progress() {
-  if (options.progress({t, options.start, options.stop, methods.statistics().steps, result.statistics_.events})) return true;
+  const bool go_on = options.progress({t, options.start, options.stop, methods.statistics().steps, result.statistics_.events});
+  regain_mode();
+  if (go_on) return true;
   end({StatusCode::cancelled, fmt::format("cancelled at t = {:.9g}", t), {}});
   return false;
 }
@@ -427,6 +459,7 @@ Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
 [[gnu::hot]] bool Simulator::step() {
+  impl_->regain_mode();
   if (!impl_->over) impl_->step();
   return !impl_->over;
 }
@@ -435,6 +468,7 @@ bool Simulator::advance_to(double t) {
   if (!std::isfinite(t) || !impl_->reached(t, impl_->t) || !impl_->reached(impl_->options.stop, t))
     throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", t, impl_->t,
                                  impl_->options.stop));
+  impl_->regain_mode();
   impl_->pause = t;
   while (!impl_->over && !impl_->reached(impl_->t, t)) impl_->step();
   impl_->pause = impl_->options.stop;
@@ -442,6 +476,7 @@ bool Simulator::advance_to(double t) {
 }
 
 void Simulator::run() {
+  impl_->regain_mode();
   while (!impl_->over) impl_->step();
 }
 

@@ -132,6 +132,9 @@ struct Simulator::Impl {
   void plan_time_events();
   /// `resting`: there are guards that vanish with all their derivatives.
   void find_bands(bool resting);
+  /// After a step guards fire again, except those that are still on the wrong side, as the event before the step has left them: the step was too
+  /// short for them to leave, by the clock or by their rounding errors.
+  void arm_guards(double begin);
   /// Ends bands that guards have left, and tells the watch about the others.
   void keep_bands();
   Stepper* choose_stepper(std::string& problem);
@@ -185,6 +188,9 @@ struct Simulator::Impl {
   void finish(Failure outcome = {});
   bool progress() { return !options.progress || report_progress(); }
   bool report_progress();
+  /// Sets the hybrid system to the present mode once more: since the last step others may have asked it for other modes, to read a result or to
+  /// run the same system.
+  void regain_mode();
 
   // --- events
   /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,

@@ -109,8 +109,8 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   if (!((t - t_start_) * direction >= 0.0 && (t_end_ - t) * direction >= 0.0))
     throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
-  const bool ended = final_values_.size() == variables().size();  // no more steps will come
-  if (right && t == t_end_ && ended) return final_values_;
+  const bool end_known = final_values_.size() == variables().size();  // the run has ended, or has kept only this of the event here
+  if (right && t == t_end_ && end_known) return final_values_;
   auto end = segments_.end();
   const bool ends_with_event = end != segments_.begin() && std::prev(end)->steps.empty();  // so far, or the run failed right after it
   if (ends_with_event) --end;
@@ -118,7 +118,7 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
     const std::vector<double>* values = at_event(t, right);
     if (values && !values->empty()) return *values;
     if (t == t_start_) return initial_values_;
-    if (!values && t == t_end_ && ended) return final_values_;
+    if (!values && t == t_end_ && end_known) return final_values_;
   }
   if (end == segments_.begin())
     throw UsageError(fmt::format("the run kept no steps (keep_steps = false), so that only its ends at {} and {} and the values at its events are "

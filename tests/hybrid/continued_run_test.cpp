@@ -1,0 +1,98 @@
+// A run that somebody stops, reads and lets go on is the run that goes through: the same events, the same values.
+#include <gtest/gtest.h>
+#include <saltus/saltus.hpp>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace saltus {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A sampled controller: the equations are those of one mode, with another number after each sample.
+Model sampled_control() {
+  Model m("sampled control");
+  const Expr x = m.variable("x", 1.0), u = m.discrete("u", 0.0);
+  m.equation(der(x) == sin(m.time()) - 0.3 * x + u);
+  m.when(m.sample(0.25, 0.25)).assign(u, -1.2 * x);
+  return m;
+}
+
+Model ball(double height, double restitution) {
+  Model m("ball");
+  const Expr h = m.variable("h", height), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -restitution * v);
+  return m;
+}
+
+constexpr Method several_methods[] = {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853, Method::taylor, Method::rodas5p, Method::radau, Method::bdf};
+
+TEST(ContinuedRun, IsNotDisturbedByWhoReadsItsResult) {
+  const auto system = std::make_shared<CompiledModel>(sampled_control());
+  for (const Method method : several_methods) {
+    SCOPED_TRACE(to_string(method));
+    const SimulateOptions options{.stop = 3.0, .method = method};
+    Simulator undisturbed(system, options);
+    while (undisturbed.step()) {}
+    Simulator read(system, options);
+    while (read.step()) read.trajectory().at(0.0);  // u = 0 there
+    EXPECT_EQ(read.values(), undisturbed.values());
+    Simulator* self = nullptr;
+    SimulateOptions watched = options;
+    watched.progress = [&](const Progress&) { return self->trajectory().at(0.0).size() == 2; };
+    Simulator watching(system, watched);
+    self = &watching;
+    watching.run();
+    EXPECT_EQ(watching.values(), undisturbed.values());
+  }
+}
+
+TEST(ContinuedRun, IsNotDisturbedByAnotherRunOfTheSameSystem) {
+  const auto system = std::make_shared<CompiledModel>(sampled_control());
+  const SimulateOptions one{.stop = 3.0, .method = Method::dopri5}, other{.stop = 3.0, .method = Method::radau};
+  Simulator a(system, one), b(system, other);
+  while (!a.finished() || !b.finished()) a.step(), b.step();
+  Simulator alone(system, one);
+  alone.run();
+  EXPECT_EQ(a.values(), alone.values());
+  Simulator other_alone(system, other);
+  other_alone.run();
+  EXPECT_EQ(b.values(), other_alone.values());
+}
+
+TEST(ContinuedRun, HasTheValuesBehindItsLastEventWhetherEventsKeepThemOrNot) {
+  for (const bool keep_values : {true, false}) {
+    Simulator s(std::make_shared<CompiledModel>(ball(1.0, 0.8)), {.stop = 3.0, .keep_event_values = keep_values});
+    while (s.trajectory().statistics().events < 3) ASSERT_TRUE(s.step());
+    EXPECT_EQ(s.trajectory().at(s.t()), s.values()) << keep_values;
+    EXPECT_GT(s.values()[1], 0.0);
+    EXPECT_LT(s.trajectory().before(s.t())[1], 0.0);
+  }
+}
+
+// a unit in the last place after an impact the ball has not come out of the floor yet, by its rounding errors
+TEST(ContinuedRun, RepeatsNoEventThatItHasJustLeft) {
+  for (const Method method : several_methods)
+    for (int k = 1; k <= 30; ++k) {
+      SCOPED_TRACE(std::string(to_string(method)) + ", " + std::to_string(k));
+      const auto system = std::make_shared<CompiledModel>(ball(0.1 * k, 0.5), ProgramOptions{.backend = Backend::interpreter});
+      Simulator s(system, {.stop = 2.2 * std::sqrt(0.2 * k / 9.81), .rtol = 1e-8, .method = method});  // between the second impact and the third
+      for (std::int64_t events = 0; s.step();)
+        if (s.trajectory().statistics().events > events) {
+          events = s.trajectory().statistics().events;
+          for (int pauses = 0; pauses < 3; ++pauses) s.advance_to(std::nextafter(s.t(), infinity));
+        }
+      ASSERT_TRUE(s.status().ok()) << s.status().message;
+      ASSERT_EQ(s.trajectory().events().size(), 2u);
+      EXPECT_GT(s.values()[0], 0.0);
+    }
+}
+
+}  // namespace
+}  // namespace saltus

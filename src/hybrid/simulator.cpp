@@ -177,18 +177,25 @@ void Simulator::Impl::find_bands(bool resting) {
 }
 
 void Simulator::Impl::arm_guards(double begin) {
-  const auto at_zero = [](const GuardWatch& w) { return w.side != 0 && w.known_root > 0; };
-  if (std::any_of(watch.begin(), watch.end(), at_zero)) {
+  const auto family = static_cast<std::size_t>(controller.family_guards());
+  const auto at_zero = [&](std::size_t k) { return k < family && watch[k].side != 0 && watch[k].known_root > 0; };
+  bool any = false;
+  for (std::size_t k = 0; k < watch.size(); ++k) any = any || at_zero(k);
+  if (any) {
     resize(g_then, watch.size());
     system->guards(t, x, xp, g_then);
-    const bool no_time = std::abs(t - begin) <= unresolved_interval();
-    for (std::size_t k = 0; k < watch.size(); ++k)
-      if (const double out = -watch[k].side * g_then[k]; at_zero(watch[k]) && out >= 0.0 && (no_time || out <= watch[k].noise))
-        watch[k].noise = std::max(watch[k].noise, out);
-      else
-        watch[k].known_root = 0, watch[k].noise = 0.0;
-  } else {
-    for (GuardWatch& w : watch) w.known_root = 0, w.noise = 0.0;
+    any = false;
+    for (std::size_t k = 0; k < watch.size(); ++k) any = any || (at_zero(k) && watch[k].side * g_then[k] <= 0.0);
+  }
+  if (any) find_slopes();
+  const bool no_time = std::abs(t - begin) <= unresolved_interval();
+  for (std::size_t k = 0; k < watch.size(); ++k) {
+    GuardWatch& w = watch[k];
+    const double out = any && at_zero(k) ? -w.side * g_then[k] : -1.0;
+    if (out >= 0.0 && (no_time || (out <= w.noise && w.side * guard_slopes[k] * direction > 0.0)))
+      w.noise = std::max(w.noise, out);
+    else
+      w.known_root = 0, w.noise = 0.0;
   }
   if (!bands.empty()) keep_bands();
 }
@@ -259,8 +266,7 @@ std::vector<double> Simulator::Impl::observe() const {
 }
 
 [[gnu::hot]] bool Simulator::Impl::advance() {
-  double limit = reached(options.stop, next_time) ? next_time : options.stop;
-  if (reached(limit, pause)) limit = pause;
+  double limit = next_stop();
   if (reached(limit, t + direction * known->guards)) limit = t + direction * known->guards;
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
@@ -289,6 +295,7 @@ std::vector<double> Simulator::Impl::observe() const {
   // in a step of some units in the last place no guard leaves the zero of the event before
   const auto at_zero = [&](int k) { return watch[static_cast<std::size_t>(k)].known_root > 0; };
   if (found && std::abs(t1 - t) <= unresolved_interval() && std::all_of(located.guards.begin(), located.guards.end(), at_zero)) found = false;
+  if (!found && watching && t1 == pause && t1 != options.stop) found = out_at_end(t1);
   if (found && denies_start()) return;
   if (watching && (locator.fineness() > 8.0 || known->guards < std::numeric_limits<double>::infinity())) follow_guards();
   if (!proved) ++result.statistics_.unproved;
@@ -308,6 +315,22 @@ std::vector<double> Simulator::Impl::observe() const {
   }
   if (found || t1 == next_time) return event_at(t1, found);
   accept_step(t1);
+}
+
+bool Simulator::Impl::out_at_end(double end) {
+  resize(x_then, x.size());
+  resize(xp_then, x.size());
+  resize(g_then, watch.size());
+  state_at(end, x_then, xp_then);
+  system->guards(end, x_then, xp_then, g_then);
+  const bool no_time = std::abs(end - t) <= unresolved_interval();
+  located = {.t_before = end, .t_after = end, .guards = {}, .directions = {}, .at_start = false, .proved = locator.proved()};
+  for (std::size_t k = 0; k < watch.size(); ++k)
+    if (watch[k].side * g_then[k] < -watch[k].noise && (watch[k].known_root == 0 || !no_time)) {
+      located.guards.push_back(static_cast<int>(k));
+      located.directions.push_back(static_cast<signed char>(-watch[k].side));
+    }
+  return !located.guards.empty();
 }
 
 void Simulator::Impl::accept_step(double end) {
@@ -465,6 +488,10 @@ Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 }
 
 bool Simulator::advance_to(double t) {
+  // times that agree within rounding errors are one
+  const auto same = [](double a, double b) { return std::abs(a - b) <= 4.0 * eps * std::max(std::abs(a), std::abs(b)); };
+  if (same(t, impl_->options.stop)) t = impl_->options.stop;
+  if (same(t, impl_->t) && (t != impl_->options.stop || impl_->over)) return true;
   if (!std::isfinite(t) || !impl_->reached(t, impl_->t) || !impl_->reached(impl_->options.stop, t))
     throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", t, impl_->t,
                                  impl_->options.stop));

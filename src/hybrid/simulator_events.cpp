@@ -55,6 +55,7 @@ void Simulator::Impl::approach_event() {
   };
   std::optional<Place> last, inside, outside;  // of the present step
   const double first = located.t_after, looked_at = stepper->t();  // where other guards cannot have left, and may have been found to leave
+  const double furthest = next_stop();
   double target = first, last_size = 0.0;
   bool found = false;
   for (int steps = 0, places = 0; places < most_places && !found; ++places) {
@@ -83,12 +84,18 @@ void Simulator::Impl::approach_event() {
     if (found) break;
     double next = target + correction + direction * overshoot * unit;
     if (inside && outside && !(reached(next, inside->t) && reached(outside->t, next))) next = 0.5 * (inside->t + outside->t);
+    const bool behind = !reached(furthest, next);
+    if (behind) next = furthest;
     if (!reached(next, t) || next == t || next == target) break;
     // the next correction would be smaller by about the same factor: nothing that could be seen
-    found = last && near_the_end(next) && size < 0.1 * last_size && size * (size / last_size) <= 4.0 * unit;
+    found = !behind && last && near_the_end(next) && size < 0.1 * last_size && size * (size / last_size) <= 4.0 * unit;
     last = {target, u};
     last_size = size;
     target = next;
+  }
+  if (!found && inside && inside->t == furthest) {  // the crossing lies behind the end of the run, a pause or a time event
+    const double end = stepper->t();
+    return end == next_time ? event_at(end, false, true) : accept_step(end);
   }
   if (!found && !outside && reached(first, stepper->t())) return accept_step(stepper->t());  // near to a zero, but not across
   if (!found && outside) target = outside->t;

@@ -132,8 +132,8 @@ struct Simulator::Impl {
   void plan_time_events();
   /// `resting`: there are guards that vanish with all their derivatives.
   void find_bands(bool resting);
-  /// After a step guards fire again, except those that are still on the wrong side, as the event before the step has left them: the step was too
-  /// short for them to leave, by the clock or by their rounding errors.
+  /// After a step guards fire again, except those that are still on the wrong side, on their way from the event before the step: it was too short for
+  /// them to leave, by the clock or by their rounding errors.
   void arm_guards(double begin);
   /// Ends bands that guards have left, and tells the watch about the others.
   void keep_bands();
@@ -148,6 +148,11 @@ struct Simulator::Impl {
 
   // --- steps
   bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
+  /// Where a step has to end at the latest: the stop time, a pause or a time event.
+  double next_stop() const {
+    const double end = reached(options.stop, next_time) ? next_time : options.stop;
+    return reached(end, pause) ? pause : end;
+  }
   void step();
   /// One step of the stepper; false: the run has ended.
   bool advance();
@@ -155,6 +160,9 @@ struct Simulator::Impl {
   void change_method();
   /// The last step, from the present time on.
   const DensePolynomial& current() { return in_rest ? rest : stepper->dense(); }
+  /// Whether guards are out at the end of the step although its polynomial, which differs by rounding errors, is not: they are the event. A pause at the
+  /// very time of an event may end there, and the next step would begin beyond the surface without a reason.
+  bool out_at_end(double end);
   /// Accepts the solution up to `end`.
   void take_step(double end);
   /// The same for a step without events, and goes on from there.

@@ -66,7 +66,8 @@ class Simulator {
 
   /// One accepted step, or the part of it up to an event, and the event. Returns false when the run is over.
   bool step();
-  /// Goes on to a time between here and the stop time. Returns false if the run ended before.
+  /// Goes on to a time between here and the stop time. One that agrees with the present time within rounding errors has been reached. Returns false
+  /// if the run ended before.
   bool advance_to(double t);
   /// Goes on to the end.
   void run();

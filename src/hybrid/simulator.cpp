@@ -25,6 +25,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       controller(*hybrid, direction, options.max_mode_changes),
       t(options.start),
       pause(options.stop),
+      asked(options.start),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
   controller.stop_if_non_unique = options.stop_if_non_unique;
@@ -295,7 +296,6 @@ std::vector<double> Simulator::Impl::observe() const {
   // in a step of some units in the last place no guard leaves the zero of the event before
   const auto at_zero = [&](int k) { return watch[static_cast<std::size_t>(k)].known_root > 0; };
   if (found && std::abs(t1 - t) <= unresolved_interval() && std::all_of(located.guards.begin(), located.guards.end(), at_zero)) found = false;
-  if (!found && watching && t1 == pause && t1 != options.stop) found = out_at_end(t1);
   if (found && denies_start()) return;
   if (watching && (locator.fineness() > 8.0 || known->guards < std::numeric_limits<double>::infinity())) follow_guards();
   if (!proved) ++result.statistics_.unproved;
@@ -315,22 +315,6 @@ std::vector<double> Simulator::Impl::observe() const {
   }
   if (found || t1 == next_time) return event_at(t1, found);
   accept_step(t1);
-}
-
-bool Simulator::Impl::out_at_end(double end) {
-  resize(x_then, x.size());
-  resize(xp_then, x.size());
-  resize(g_then, watch.size());
-  state_at(end, x_then, xp_then);
-  system->guards(end, x_then, xp_then, g_then);
-  const bool no_time = std::abs(end - t) <= unresolved_interval();
-  located = {.t_before = end, .t_after = end, .guards = {}, .directions = {}, .at_start = false, .proved = locator.proved()};
-  for (std::size_t k = 0; k < watch.size(); ++k)
-    if (watch[k].side * g_then[k] < -watch[k].noise && (watch[k].known_root == 0 || !no_time)) {
-      located.guards.push_back(static_cast<int>(k));
-      located.directions.push_back(static_cast<signed char>(-watch[k].side));
-    }
-  return !located.guards.empty();
 }
 
 void Simulator::Impl::accept_step(double end) {
@@ -484,19 +468,21 @@ Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 [[gnu::hot]] bool Simulator::step() {
   impl_->regain_mode();
   if (!impl_->over) impl_->step();
+  impl_->asked = impl_->t;
   return !impl_->over;
 }
 
 bool Simulator::advance_to(double t) {
-  // times that agree within rounding errors are one
+  // times that agree within rounding errors are one, and an event at the last one may lie some more of them behind it
   const auto same = [](double a, double b) { return std::abs(a - b) <= 4.0 * eps * std::max(std::abs(a), std::abs(b)); };
   if (same(t, impl_->options.stop)) t = impl_->options.stop;
-  if (same(t, impl_->t) && (t != impl_->options.stop || impl_->over)) return true;
+  const bool passed = impl_->reached(impl_->t, t) && impl_->reached(t, impl_->asked);
+  if (passed || (same(t, impl_->t) && t != impl_->options.stop)) return true;
   if (!std::isfinite(t) || !impl_->reached(t, impl_->t) || !impl_->reached(impl_->options.stop, t))
     throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", t, impl_->t,
                                  impl_->options.stop));
   impl_->regain_mode();
-  impl_->pause = t;
+  impl_->pause = impl_->asked = t;
   while (!impl_->over && !impl_->reached(impl_->t, t)) impl_->step();
   impl_->pause = impl_->options.stop;
   return impl_->reached(impl_->t, t);
@@ -505,6 +491,7 @@ bool Simulator::advance_to(double t) {
 void Simulator::run() {
   impl_->regain_mode();
   while (!impl_->over) impl_->step();
+  impl_->asked = impl_->t;
 }
 
 double Simulator::t() const { return impl_->t; }

@@ -279,7 +279,6 @@ bool Simulator::Impl::cross_edge() {
       for (std::size_t i = 0; i < guard.variables.size(); ++i) x[guard.variables[i]] -= 2.0 * g[guard.guard] * guard.coefficients[i] / square;
     }
   push_across(located.guards);
-  if (options.keep_steps && !result.segments_.back().steps.empty()) result.segments_.back().steps.back().t_end = t;
   handle_event(true, t == next_time, stepper->next_step());
   return true;
 }
@@ -296,9 +295,11 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   for (double step = eps * std::max(std::abs(t), 1e-300); step <= furthest; step *= 2.0) {
     system->guards(t, x, xp, g);
     if (all([&](std::size_t k) { return !(watch[k].side * g[k] >= 0.0); })) {
-      // what is left of them is the difference of two ways to the state here: they vanish at the event
+      // what is left of them is the difference of two ways to the state here: they vanish at the event. Where the step began beyond the surface, that is
+      // so if it takes no time to go there (the step before ended at the surface, at a pause).
+      const auto vanishes = [&](std::size_t k) { return !located.at_start || (cross && std::abs(g[k]) <= std::abs(guard_slopes[k]) * unresolved_interval()); };
       for (const int k : guards)
-        if (k < controller.family_guards() && !located.at_start) {
+        if (k < controller.family_guards() && vanishes(static_cast<std::size_t>(k))) {
           double& noise = controller.bracket_noise[static_cast<std::size_t>(k)];
           noise = std::max(noise, 4.0 * std::abs(g[static_cast<std::size_t>(k)]));
         }

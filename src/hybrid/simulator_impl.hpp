@@ -40,6 +40,7 @@ struct Simulator::Impl {
   // the state: what the controller has settled last, moved on by the stepper
   double t;
   double pause;  // where advance_to wants to stop
+  double asked;  // where it wanted to stop last
   Mode& mode = controller.transition.mode;
   std::vector<double>&x = controller.transition.x, &xp = controller.xp;
   System* system = nullptr;
@@ -160,9 +161,6 @@ struct Simulator::Impl {
   void change_method();
   /// The last step, from the present time on.
   const DensePolynomial& current() { return in_rest ? rest : stepper->dense(); }
-  /// Whether guards are out at the end of the step although its polynomial, which differs by rounding errors, is not: they are the event. A pause at the
-  /// very time of an event may end there, and the next step would begin beyond the surface without a reason.
-  bool out_at_end(double end);
   /// Accepts the solution up to `end`.
   void take_step(double end);
   /// The same for a step without events, and goes on from there.

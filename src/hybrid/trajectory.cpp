@@ -133,7 +133,8 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
   const auto ends_later = [&](const Step& s, double value) { return (s.t_end - value) * direction < 0.0; };
   auto step = std::lower_bound(segment->steps.begin(), segment->steps.end(), t, ends_later);
   if (step == segment->steps.end()) --step;
-  return values_in(*segment, *step, t);
+  // an event may lie some rounding errors behind the step that leads to it
+  return values_in(*segment, *step, (t - step->t_end) * direction > 0.0 ? step->t_end : t);
 }
 
 std::vector<double> Trajectory::at(double t) const { return limit(t, true); }

@@ -94,5 +94,68 @@ TEST(ContinuedRun, RepeatsNoEventThatItHasJustLeft) {
     }
 }
 
+/// A mass on a rough belt: it sticks for a while, slips, and sticks again.
+Model stick_slip() {
+  Model m("stick-slip");
+  const Expr x = m.variable("x", 0.1), v = m.variable("v", 0.6);
+  m.equation(der(x) == v);
+  m.equation(der(v) == 1.4 * sin(1.7 * m.time()) - x - 0.5 * sign(v - 0.2));
+  return m;
+}
+
+/// Times within rounding errors of an event, and within the errors of implicit methods.
+std::vector<double> times_around(double event) {
+  std::vector<double> times{event, std::nextafter(event, infinity), std::nextafter(event, 0.0)};
+  for (double apart = 1e-15; apart < 1e-8; apart *= 3.0) times.insert(times.end(), {event - apart, event + apart});
+  return times;
+}
+
+TEST(ContinuedRun, HasTheSameEventsWhereverItStopsBesideThem) {
+  for (const double stop : {6.0, 2.0}) {
+    const auto system = std::make_shared<CompiledModel>(stop == 6.0 ? stick_slip() : ball(1.0, 0.7));
+    for (const Method method : several_methods) {
+      SCOPED_TRACE(to_string(method));
+      const SimulateOptions options{.stop = stop, .rtol = 1e-8, .atol = 1e-8, .method = method};
+      const Trajectory whole = simulate(system, options);
+      ASSERT_TRUE(whole.status().ok()) << whole.status().message;
+      ASSERT_GE(whole.events().size(), 2u);
+      for (const Event& event : whole.events())
+        for (const double pause : times_around(event.t)) {
+          SCOPED_TRACE(pause);
+          Simulator s(system, options);
+          ASSERT_TRUE(s.advance_to(pause));
+          ASSERT_TRUE(s.advance_to(pause));  // that is no error
+          s.run();
+          ASSERT_TRUE(s.status().ok()) << s.status().message;
+          const std::vector<Event>& events = s.trajectory().events();
+          ASSERT_EQ(events.size(), whole.events().size());
+          for (std::size_t k = 0; k < events.size(); ++k) {
+            EXPECT_EQ(events[k].kind, whole.events()[k].kind) << k;
+            EXPECT_NEAR(events[k].t, whole.events()[k].t, 1e-6) << k;  // a hundred tolerances
+          }
+        }
+    }
+  }
+}
+
+// The dense output of implicit methods places an event before the stop time, a step of its own behind it.
+TEST(ContinuedRun, EndsAtItsStopTimeWhereverTheNextEventIs) {
+  const auto system = std::make_shared<CompiledModel>(stick_slip());
+  for (const Method method : several_methods) {
+    const SimulateOptions options{.stop = 6.0, .rtol = 1e-7, .atol = 1e-7, .method = method};
+    const Trajectory whole = simulate(system, options);
+    ASSERT_FALSE(whole.events().empty());
+    for (const Event& event : whole.events())
+      for (const double stop : times_around(event.t)) {
+        SCOPED_TRACE(std::string(to_string(method)) + ", " + std::to_string(stop - event.t));
+        SimulateOptions shorter = options;
+        shorter.stop = stop;
+        const Trajectory run = simulate(system, shorter);
+        ASSERT_TRUE(run.status().ok()) << run.status().message;
+        EXPECT_EQ(run.t_end(), stop);
+      }
+  }
+}
+
 }  // namespace
 }  // namespace saltus

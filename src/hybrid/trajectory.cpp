@@ -158,6 +158,7 @@ Trajectory::Samples Trajectory::sample(int intervals) const {
       s.values.push_back(value_after(events[event]));
     }
   };
+  if (t_start_ == t_end_) intervals = 0;  // one time is all there is
   for (int k = 0; k <= intervals; ++k) {
     const double t = k == intervals ? t_end_ : t_start_ + (t_end_ - t_start_) * k / intervals;
     add_events_before(t);

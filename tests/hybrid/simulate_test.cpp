@@ -441,6 +441,12 @@ TEST(Simulate, SamplesBothSidesOfEventsWhoseValuesWereNotKept) {
   }
 }
 
+TEST(Simulate, SamplesARunWithoutLengthOnce) {
+  const auto samples = simulate(bouncing_ball(), {.start = 0.5, .stop = 0.5}).sample(100);
+  EXPECT_EQ(samples.t, std::vector{0.5});
+  EXPECT_EQ(samples.values.size(), 1u);
+}
+
 TEST(Simulate, SaysWhenAMethodWasGivenForAModeThatItDidNotEnter) {
   Model m("decay");
   const Expr x = m.variable("x", 1.0);

@@ -124,7 +124,7 @@ class Trajectory {
   const std::vector<double>& final() const { return final_values_; }
 
   const std::vector<Segment>& segments() const { return segments_; }
-  /// `intervals` + 1 equidistant times and, twice each, the times of the events in between (values before and after).
+  /// `intervals` + 1 equidistant times and, twice each, the times of the events in between (values before and after). One time if the run has no length.
   struct Samples {
     std::vector<double> t;
     std::vector<std::vector<double>> values;

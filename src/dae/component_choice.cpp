@@ -57,7 +57,8 @@ Admissibility check_fixed(const Matrix& T2, std::span<const int> fixed) {
   return result;
 }
 
-std::vector<int> choose_components(const Matrix& T2, const Structure& structure, const StructuralAnalysis& analysis) {
+std::vector<int> choose_components(const Matrix& T2, const Structure& structure, const StructuralAnalysis& analysis,
+                                   std::span<const int> preferred) {
   const auto order = [&](int j) {
     return analysis.variable_offset.empty() ? static_cast<int>(structure.differentiated(j))
                                             : analysis.variable_offset[j];
@@ -66,7 +67,8 @@ std::vector<int> choose_components(const Matrix& T2, const Structure& structure,
   for (int j = 0; j < structure.variables; ++j) highest = std::max(highest, order(j));
   RowBasis basis(T2);
   std::vector<int> chosen;
-  std::vector<char> taken(static_cast<std::size_t>(structure.variables), 0);
+  std::vector<char> taken(static_cast<std::size_t>(structure.variables), 0), wanted(taken.size(), 0);
+  for (const int j : preferred) wanted[j] = 1;
   // poor pivots only when nothing better is left
   for (const double threshold : {1e-2, 1e-5, dependent})
     for (int level = highest; level >= 0; --level) {
@@ -74,11 +76,14 @@ std::vector<int> choose_components(const Matrix& T2, const Structure& structure,
       while (static_cast<int>(chosen.size()) < T2.columns()) {
         int best = -1;
         double largest = threshold;
-        for (int j = 0; j < structure.variables; ++j)
-          if (!taken[j] && order(j) == level && basis.length(j) > largest) {
+        for (int j = 0; j < structure.variables; ++j) {
+          if (taken[j] || order(j) != level || (best >= 0 && wanted[j] < wanted[best])) continue;
+          const double length = basis.length(j);
+          if (length > (best >= 0 && wanted[j] == wanted[best] ? largest : threshold)) {
             best = j;
-            largest = basis.length(j);
+            largest = length;
           }
+        }
         if (best < 0) break;
         basis.take(best);
         taken[best] = 1;

@@ -67,6 +67,10 @@ class Initialiser {
       solve_extended();
     else
       solve(result_.held);
+    if (!result_.ok() && only_preferred_) {  // they contradict the constraints
+      result_.held.clear();
+      solve(result_.held);
+    }
     if (overfixed_) judge_overfixed();
     finish();
     return std::move(result_);
@@ -87,7 +91,7 @@ class Initialiser {
     }
     if (options_.conditions || options_.hold != Hold::differential || (!held.empty() && !large_index_one())) return;
     if (dense_) {
-      held = choose_components(values_.T2, s_, values_.structure);
+      held = choose_components(values_.T2, s_, values_.structure, options_.preferred);
     } else if (by_blocks()) {
       held = values_.free_components;
     } else if (large_index_one()) {
@@ -99,6 +103,9 @@ class Initialiser {
         for (int j = 0; j < s_.variables; ++j)
           if (d[j] > 0) held.push_back(j);
       }
+    } else {  // the others move as constraints push them
+      held = options_.preferred;
+      only_preferred_ = !held.empty();
     }
   }
 
@@ -491,7 +498,7 @@ class Initialiser {
   std::span<const double> guess_;
   const CharacteristicValues& values_;
   const InitialisationOptions& options_;
-  bool dense_, overfixed_ = false;
+  bool dense_, overfixed_ = false, only_preferred_ = false;
   int level_ = 0;
   Initialisation result_;
 };
@@ -500,9 +507,10 @@ void check_arguments(const Structure& s, std::span<const double> guess, const In
   if (static_cast<int>(guess.size()) != s.variables)
     throw UsageError(
         fmt::format("initialise: the system has {} variables, but {} values were given", s.variables, guess.size()));
-  for (int j : options.fixed)
-    if (j < 0 || j >= s.variables)
-      throw UsageError(fmt::format("initialise: there is no variable {} to fix, the system has {}", j, s.variables));
+  for (const auto* list : {&options.fixed, &options.preferred})
+    for (int j : *list)
+      if (j < 0 || j >= s.variables)
+        throw UsageError(fmt::format("initialise: there is no variable {} to fix, the system has {}", j, s.variables));
 }
 
 Initialisation initialise_ode(System& system, double t, std::span<const double> guess) {

@@ -108,6 +108,7 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   if (cause != Cause::start) conditions = nullptr;
   InitialisationOptions options{.conditions = conditions};
   if (cause == Cause::start) options.fixed.assign(fixed.begin(), fixed.end());
+  if (cause == Cause::reset) options.preferred.assign(fixed.begin(), fixed.end());
   if (system.structure().explicit_ode) {
     if (conditions) {
       const Initialisation result = initialise(system, t, x, options);
@@ -131,7 +132,7 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
-  if (cause != Cause::start && find_by_stages(analysis, system, t, cause, x, xp)) return check_finite(system, t, x, "value");
+  if (cause != Cause::start && find_by_stages(analysis, system, t, cause, options.preferred, x, xp)) return check_finite(system, t, x, "value");
   std::vector<double> series;
   bool all_slopes = false;
   if (cause != Cause::start && initialise_in_place(system, t, analysis.values, x, xp)) {
@@ -190,7 +191,8 @@ bool Consistency::project_by_stages(Analysis& analysis, System& system, double t
   return true;
 }
 
-bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::vector<double>& x, std::vector<double>& xp) {
+bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::span<const int> set, std::vector<double>& x,
+                                 std::vector<double>& xp) {
   const Structure& s = system.structure();
   const CharacteristicNumbers& numbers = analysis.values.numbers;
   if (!project_by_stages(analysis, system, t, x, xp, std::max(numbers.mu, 1) + 1)) return false;
@@ -199,6 +201,8 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, C
   if (!any_size)
     for (std::size_t j = 0; j < x.size(); ++j)
       if (s.differentiated(static_cast<int>(j)) && std::abs(X_[j] - x[j]) > small_correction * (sizes_[j] + std::abs(x[j]))) return false;
+  for (const int j : set)  // however small it is: the last bounces of a ball are
+    if (s.differentiated(j) && X_[static_cast<std::size_t>(j)] != x[static_cast<std::size_t>(j)]) return false;
   std::copy_n(X_.begin(), x.size(), x.begin());
   std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
   if (saltus::needs_reduction(s, numbers)) {

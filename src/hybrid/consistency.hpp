@@ -27,7 +27,8 @@ enum class Cause {
 /// Explicit modes need an evaluation; others are analysed when their structure is first seen, and what was found is kept.
 class Consistency {
  public:
-  /// Changes x to consistent values and fills xp. The fixed variables and the conditions (null: none) count at the start only.
+  /// Changes x to consistent values and fills xp. `fixed`: at the start what must be kept, behind a reset what was set, and is held before others;
+  /// otherwise it does not count, and the conditions (null: none) count at the start only.
   Failure find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                std::vector<double>& x, std::vector<double>& xp);
   /// The same for explicit modes, where values stay as they are, without conditions. False: the mode is not explicit, or a derivative is not
@@ -76,8 +77,9 @@ class Consistency {
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
   /// corrections have the directions of impulses. False: the structure is not certified, or it failed.
   bool project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp, int order);
-  /// The same for find(), where the state satisfies the constraints already, up to a small error.
-  bool find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::vector<double>& x, std::vector<double>& xp);
+  /// The same for find(), where the state satisfies the constraints already, up to a small error, and what a reset has set need not move.
+  bool find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::span<const int> set, std::vector<double>& x,
+                      std::vector<double>& xp);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
   void find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
                              std::span<double> xp);

@@ -127,7 +127,10 @@ bool ModeController::find_values_of_system(double t, Cause cause) {
   ExtraConditions* conditions =
       cause == Cause::start && !transition.any_reset() ? hybrid_.initial_conditions(transition.mode) : nullptr;
   if (!conditions && consistency_.evaluate(*system_, t, transition.x, xp)) return true;
-  Failure failure = consistency_.find(*system_, t, cause, fixed_, conditions, transition.x, xp);
+  std::vector<int> set;
+  for (std::size_t j = 0; cause == Cause::reset && j < transition.reset.size(); ++j)
+    if (transition.reset[j]) set.push_back(static_cast<int>(j));
+  Failure failure = consistency_.find(*system_, t, cause, cause == Cause::reset ? set : fixed_, conditions, transition.x, xp);
   if (!failure) return true;
   failure_ = std::move(failure);
   return false;

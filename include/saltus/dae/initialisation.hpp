@@ -31,6 +31,9 @@ enum class Hold {
 
 struct InitialisationOptions {
   std::vector<int> fixed;  ///< variables that must keep the value of the guess, the most important first
+  /// Variables that are held before others of their kind with Hold::differential, as far as the constraints leave a choice: those that somebody has
+  /// just set.
+  std::vector<int> preferred = {};
   Hold hold = Hold::differential;
   /// Conditions to be solved together with the constraints, hidden ones included; null: none. The fixed variables keep
   /// their values, all others are guesses and move as little as possible (as with Hold::fixed_only); then explicit ODEs

@@ -52,6 +52,20 @@ TEST(Initialise, ChoosesPositionsAndVelocitiesToHold) {
   expect_on_the_pendulum_manifold(i.x);
 }
 
+TEST(Initialise, HoldsWhatIsPreferredAsFarAsTheConstraintsAllow) {
+  const Problem p = problems::pendulum({0.6, -0.8, 0.5, 0.1, 0.0});  // the velocity does not fit
+  for (const int preferred : {vx, vy}) {
+    const Initialisation i = initialise(*p.system, p.t, p.guess, {.preferred = {preferred}});
+    ASSERT_TRUE(i.ok()) << i.message;
+    EXPECT_EQ(i.x[preferred], p.guess[preferred]);
+    expect_on_the_pendulum_manifold(i.x);
+  }
+  const Initialisation both = initialise(*p.system, p.t, p.guess, {.preferred = {vx, vy}});
+  ASSERT_TRUE(both.ok()) << both.message;
+  EXPECT_TRUE(both.x[vx] == p.guess[vx] || both.x[vy] == p.guess[vy]);
+  expect_on_the_pendulum_manifold(both.x);
+}
+
 TEST(Initialise, LeavesConsistentPositionsAndVelocitiesAloneWhenTheMultiplierIsCold) {
   const Problem p = problems::pendulum({0.6, -0.8, 0.4, 0.3, 0.0});
   for (Hold hold : {Hold::differential, Hold::fixed_only}) {

@@ -101,6 +101,8 @@ void Simulator::Impl::record_touches(bool found) {
   pending_touches.clear();
   for (const GuardTouch& touch : locator.touches()) {
     if (!wanted(touch.guard)) continue;
+    const auto of_guard = [&](const PendingTouch& one) { return one.guard == touch.guard; };
+    if (touch.t_low == t && std::any_of(touches.begin(), touches.end(), of_guard)) continue;  // the one at the end of the last step goes on
     if (touch.kind == RootKind::zero_at_end)
       pending_touches.push_back({touch.guard, touch.t_high});
     else if (touch.kind == RootKind::even)

@@ -68,6 +68,22 @@ TEST(Touch, AtTheEndOfAStepIsRecordedOnce) {
   EXPECT_EQ(touches, 1);
 }
 
+TEST(Touch, AtAPauseIsRecordedOnce) {
+  // x = cos t; its square touches zero at the pause
+  Model m("pause");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x);
+  m.when(x * x < 0.0).record_touches();
+  for (const Method method : {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853, Method::taylor, Method::radau}) {
+    Simulator s(std::make_shared<CompiledModel>(m), {.stop = 3.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
+    s.advance_to(0.5 * std::numbers::pi);
+    s.run();
+    ASSERT_EQ(s.trajectory().events().size(), 1u) << to_string(method);
+    EXPECT_NEAR(s.trajectory().events()[0].t, 0.5 * std::numbers::pi, 1e-6) << to_string(method);
+  }
+}
+
 TEST(Touch, BeforeAnEventOfTheSameStepComesFirst) {
   Model m("order");
   const Expr x = m.variable("x", 0.0);

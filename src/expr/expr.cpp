@@ -134,7 +134,10 @@ BoolExpr if_else(const BoolExpr& condition, const BoolExpr& then, const BoolExpr
   return (condition && then) || (!condition && otherwise);
 }
 
-Expr sign(const Expr& x) { return if_else(x > 0.0, Expr(1.0), Expr(-1.0)); }
+Expr sign(const Expr& x) {
+  const BoolExpr above = x > 0.0, below = x < 0.0;  // in this order: the first one gives the name
+  return if_else(above, Expr(1.0), if_else(below, Expr(-1.0), Expr(0.0)));
+}
 Expr abs(const Expr& x) { return if_else(x > 0.0, x, -x); }
 Expr min(const Expr& a, const Expr& b) { return if_else(a > b, b, a); }
 Expr max(const Expr& a, const Expr& b) { return if_else(a > b, a, b); }

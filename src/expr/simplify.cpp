@@ -24,6 +24,46 @@ NodeId root_of_choice(Graph& g, Op op, NodeId choice, NodeId exponent) {
   return g.make(Op::select, n.a, g.make(op, n.b, exponent), g.make(op, n.c, exponent));
 }
 
+/// Whether an expression is one of a few numbers, which conditions choose: `if x > 0 then 1 else 0`, moved and scaled by constants.
+bool chooses_number(const Graph& g, NodeId id, int& branches) {
+  const Node n = g.node(id);
+  switch (n.op) {
+    case Op::constant: return true;
+    case Op::neg: return chooses_number(g, n.a, branches);
+    case Op::add:
+    case Op::sub:
+    case Op::mul: return (g.is_constant(n.a) || g.is_constant(n.b)) && chooses_number(g, g.is_constant(n.a) ? n.b : n.a, branches);
+    case Op::select: return --branches >= 0 && chooses_number(g, n.b, branches) && chooses_number(g, n.c, branches);
+    default: return false;
+  }
+}
+
+/// A relation on such a number is a condition made of those that choose it: sign(x) > 0.5 is x > 0.
+NodeId relation_of_choice(Graph& g, Op op, NodeId id, double factor, double offset) {
+  const Node n = g.node(id);
+  const auto inside = [&](NodeId operand, double scale, double shift) {
+    return relation_of_choice(g, op, operand, factor * scale, factor * shift + offset);
+  };
+  const bool first = n.op != Op::constant && g.is_constant(n.a);  // of two operands it is the number
+  const auto number = [&] { return g.constant_value(first ? n.a : n.b); };
+  switch (n.op) {
+    case Op::neg: return inside(n.a, -1.0, 0.0);
+    case Op::add: return inside(first ? n.b : n.a, 1.0, number());
+    case Op::sub: return first ? inside(n.b, -1.0, number()) : inside(n.a, 1.0, -number());
+    case Op::mul: return inside(first ? n.b : n.a, number(), 0.0);
+    case Op::select: break;
+    default: return g.make(op, g.constant(factor * g.constant_value(id) + offset));
+  }
+  const NodeId then = inside(n.b, 1.0, 0.0), otherwise = inside(n.c, 1.0, 0.0), no = g.make(Op::logical_not, n.a);
+  const auto is = [&](NodeId truth, bool value) { return g.is_constant(truth) && (g.constant_value(truth) != 0.0) == value; };
+  if (then == otherwise) return then;
+  if (is(then, true)) return g.make(Op::logical_or, n.a, otherwise);
+  if (is(then, false)) return g.make(Op::logical_and, no, otherwise);
+  if (is(otherwise, true)) return g.make(Op::logical_or, no, then);
+  if (is(otherwise, false)) return g.make(Op::logical_and, n.a, then);
+  return g.make(Op::logical_or, g.make(Op::logical_and, n.a, then), g.make(Op::logical_and, no, otherwise));
+}
+
 }  // namespace
 
 NodeId Graph::make(Op op, NodeId a, NodeId b, NodeId c) {
@@ -124,6 +164,7 @@ NodeId Graph::simplify_arithmetic(Op op, NodeId a, NodeId b) {
 // Normal form of g > 0 and g >= 0: a leading minus and a reversed difference are stripped and turn the relation round:
 // -g > 0 is not(g >= 0). A positive constant factor is stripped too.
 NodeId Graph::make_relation(Op op, NodeId g) {
+  if (int branches = 8; chooses_number(*this, g, branches)) return relation_of_choice(*this, op, g, 1.0, 0.0);
   bool reversed = false;
   for (bool again = true; again;) {
     again = false;

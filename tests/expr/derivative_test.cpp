@@ -64,7 +64,7 @@ TEST_F(DerivativeTest, RelaxedSwitchesAreMultilinear) {
   const Expr u(graph, graph->symbol("u", SymbolKind::variable)), w(graph, graph->symbol("w", SymbolKind::variable));
   const BoolExpr a = x > 0.0, b = y > 0.0;
   const std::pair<Expr, Expr> weights[] = {{a.expr(), u}, {b.expr(), w}};
-  const auto r = relax(std::vector{sign(x), if_else(a && b, Expr(3.0), Expr(1.0)), if_else(!a, x, y)}, weights);
+  const auto r = relax(std::vector{if_else(a, Expr(1.0), Expr(-1.0)), if_else(a && b, Expr(3.0), Expr(1.0)), if_else(!a, x, y)}, weights);
   EXPECT_TRUE(r[0].same(u * 2.0 - 1.0)) << to_string(r[0]);
   EXPECT_TRUE(r[1].same(1.0 + (u * w) * 2.0)) << to_string(r[1]);
   EXPECT_TRUE(derivative(r[2], u).same(y - x)) << to_string(r[2]);
@@ -83,12 +83,13 @@ TEST_F(DerivativeTest, RelationsOnOneFunctionAreRelaxedTogether) {
   EXPECT_TRUE(derivative(derivative(r[2], u), u).same(Expr(0.0))) << to_string(r[2]);
   EXPECT_TRUE(derivative(derivative(r[2], u), w).same(Expr(5.0))) << to_string(r[2]);
   EXPECT_TRUE(r[3].same((2.0 + u * 3.0) * u)) << to_string(r[3]);  // a product of choices stays one
+  EXPECT_TRUE(relax(std::vector{sign(x)}, weights)[0].same(u * 2.0 - 1.0));
 }
 
 TEST_F(DerivativeTest, AChoiceWithinTheSameChoiceIsNotRelaxedAgain) {
   const Expr u(graph, graph->symbol("u", SymbolKind::variable)), w(graph, graph->symbol("w", SymbolKind::variable));
   const BoolExpr above = x > 0.0, b = y > 0.0;
-  const std::pair<Expr, Expr> weights[] = {{above.expr(), u}, {b.expr(), w}};
+  const std::pair<Expr, Expr> weights[] = {{above.expr(), u}, {(x >= 0.0).expr(), u}, {b.expr(), w}};
   const Expr inner = if_else(b && above, Expr(1.0), y);
   const auto r = relax(std::vector{if_else(above, sign(x) * 2.0, sign(x)), if_else(above, inner, Expr(3.0))}, weights);
   EXPECT_TRUE(r[0].same(u * 3.0 - 1.0)) << to_string(r[0]);

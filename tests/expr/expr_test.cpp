@@ -46,6 +46,24 @@ TEST_F(ExprTest, OppositeRelationsAreNegations) {
 
 TEST_F(ExprTest, StrictAndWeakRelationsDiffer) { EXPECT_FALSE((x > y).same(x >= y)); }
 
+TEST_F(ExprTest, SignHasThreeValues) {
+  EXPECT_EQ(sign(Expr(0.0)).constant_value(), 0.0);
+  EXPECT_EQ(sign(Expr(-3.0)).constant_value(), -1.0);
+  EXPECT_EQ(locks_of(std::vector{sign(x)}).size(), 2u);
+  EXPECT_TRUE(sign(x).same(if_else(x > 0.0, Expr(1.0), if_else(x < 0.0, Expr(-1.0), Expr(0.0)))));
+}
+
+// A relation on a number that conditions choose is made of these conditions, not a switching function of its own.
+TEST_F(ExprTest, RelationsOnChosenNumbersAreConditions) {
+  EXPECT_TRUE((sign(x) > 0.5).same(x > 0.0));
+  EXPECT_TRUE((2.0 * sign(x) + 1.0 < 0.0).same(!(x > 0.0) && x < 0.0));
+  EXPECT_TRUE((if_else(x > y, Expr(1.0), Expr(0.0)) > 0.5).same(x > y));
+  EXPECT_TRUE((1.0 - if_else(x > y, Expr(1.0), Expr(0.0)) > 0.5).same(x <= y));
+  EXPECT_TRUE((if_else(x > y, Expr(1.0), Expr(2.0)) > 0.5).same(BoolExpr(true)));
+  EXPECT_TRUE((if_else(x > y, if_else(x > 0.0, Expr(3.0), Expr(0.0)), Expr(-1.0)) >= 1.0).same(x > y && x > 0.0));
+  EXPECT_EQ(switching_functions({(if_else(x > 0.0, y, Expr(0.0)) > 0.5).expr()}), 2u);  // y is no number
+}
+
 TEST_F(ExprTest, LogicFoldsConstants) {
   EXPECT_TRUE(((x > y) && true).same(x > y));
   EXPECT_TRUE(((x > y) && false).same(BoolExpr(false)));

@@ -5,63 +5,19 @@
 #include <saltus/hybrid/simulate.hpp>
 
 #include <cmath>
-#include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "hybrid/random_relations.hpp"
+
 namespace saltus {
 namespace {
-
-using Random = std::mt19937_64;
-int pick(Random& random, int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); }
-
-/// An expression, and its value by the sign of what is compared with zero.
-struct Relation {
-  BoolExpr expr;
-  std::function<bool(int)> truth;
-};
-struct Function {
-  Expr expr;
-  std::function<double(int)> value;
-};
-
-Relation random_relation(Random& random, const Expr& g, int depth) {
-  const int kind = pick(random, depth > 0 ? 11 : 8);
-  if (kind >= 8) {
-    const Relation a = random_relation(random, g, depth - 1), b = random_relation(random, g, depth - 1);
-    if (kind == 8) return {a.expr && b.expr, [=](int s) { return a.truth(s) && b.truth(s); }};
-    if (kind == 9) return {a.expr || b.expr, [=](int s) { return a.truth(s) || b.truth(s); }};
-    return {!a.expr, [=](int s) { return !a.truth(s); }};
-  }
-  switch (kind) {
-    case 0: return {g > 0.0, [](int s) { return s > 0; }};
-    case 1: return {g < 0.0, [](int s) { return s < 0; }};
-    case 2: return {g >= 0.0, [](int s) { return s >= 0; }};
-    case 3: return {g <= 0.0, [](int s) { return s <= 0; }};
-    case 4: return {-g > 0.0, [](int s) { return s < 0; }};
-    case 5: return {2.0 * g <= 0.0, [](int s) { return s <= 0; }};
-    case 6: return {Expr(0.0) >= g, [](int s) { return s <= 0; }};
-    default: return {!(g >= 0.0), [](int s) { return s < 0; }};
-  }
-}
-
-Function random_function(Random& random, const Expr& g, const std::vector<double>& values, int depth) {
-  if (depth == 0) {
-    const double v = values[static_cast<std::size_t>(pick(random, static_cast<int>(values.size())))];
-    return {Expr(v), [v](int) { return v; }};
-  }
-  const Relation c = random_relation(random, g, 2);
-  const Function a = random_function(random, g, values, depth - 1), b = random_function(random, g, values, depth - 1);
-  if (pick(random, 3) < 2) return {if_else(c.expr, a.expr, b.expr), [=](int s) { return c.truth(s) ? a.value(s) : b.value(s); }};
-  return {if_else(c.expr, a.expr, 0.0) + b.expr, [=](int s) { return (c.truth(s) ? a.value(s) : 0.0) + b.value(s); }};
-}
 
 /// x' is one function of the sign of x - offset until the end of each phase, where x may be reset; y integrates another, z a discrete
 /// variable that is defined by a third, and n counts the edges of a relation.
 struct RandomModel {
   struct Phase {
-    Function speed;
+    Choice speed;
     double end;
     bool resets;
     double target;
@@ -70,7 +26,7 @@ struct RandomModel {
   int direction;
   double start, offset;
   std::vector<Phase> phases;
-  Function y, d;
+  Choice y, d;
   Relation edge;
 
   // the reference
@@ -90,11 +46,11 @@ struct RandomModel {
     double end = 0.0;
     for (int k = pick(random, 4); k >= 0; --k) {
       end += 0.513 + 0.1 * pick(random, 20);
-      const Function f = random_function(random, g, {-1.0, -0.5, 0.0, 0.0, 0.0, 0.5, 1.0}, 1 + pick(random, 2));
+      const Choice f = random_choice(random, g, {-1.0, -0.5, 0.0, 0.0, 0.0, 0.5, 1.0}, 1 + pick(random, 2));
       phases.push_back({f, end, k > 0 && pick(random, 3) == 0, 0.5 * (pick(random, 3) - 1)});
     }
-    y = random_function(random, g, {-3.0, 0.0, 1.0, 2.0, 5.0, 7.0}, 2);
-    d = random_function(random, g, {-3.0, 0.0, 1.0, 2.0, 5.0, 7.0}, 2);
+    y = random_choice(random, g, {-3.0, 0.0, 1.0, 2.0, 5.0, 7.0}, 2);
+    d = random_choice(random, g, {-3.0, 0.0, 1.0, 2.0, 5.0, 7.0}, 2);
     edge = random_relation(random, g, 2);
     predict();
 

@@ -262,5 +262,95 @@ TEST(RestingRelations, ResultsThatAreNotUniqueSaySo) {
   EXPECT_NE(run.events()[0].message.find("2 continuations"), std::string::npos) << run.events()[0].message;
 }
 
+/// sign(x) in an equation, an observed variable, a nonlinear one, a discrete equation, and conditions.
+struct Signs {
+  Model m{"signs"};
+  Expr x, y;
+
+  explicit Signs(double start, bool algebraic) {
+    x = m.variable("x", start);
+    y = m.variable("y", 0.0);
+    const Expr seen = m.variable("seen", 0.0), known = m.discrete("known", 0.0), above = m.discrete("above", 0.0), below = m.discrete("below", 0.0),
+               still = m.discrete("still", 0.0);
+    m.equation(seen == 2.0 * sign(-x));
+    m.define(known, sign(x));
+    m.when(sign(x) > 0.0).assign(above, m.pre(above) + 1.0);
+    m.when(sign(x) < -0.5).assign(below, m.pre(below) + 1.0);
+    m.when(equal(sign(x), 0.0)).assign(still, m.pre(still) + 1.0);
+    if (!algebraic) {
+      m.equation(der(y) == sign(x) + 10.0);
+      return;
+    }
+    const Expr w = m.variable("w", 0.0);
+    m.equation(der(y) == w + 10.0);
+    m.equation(w + w * w * w == 2.0 * sign(x));  // w = sign(x)
+  }
+};
+
+bool solves_algebraic(Method method) {
+  return method == Method::automatic || method == Method::taylor || method == Method::radau5 || method == Method::bdf || method == Method::rodas5p;
+}
+
+// x is from - t until it comes to zero, where it stays for a while; then it leaves to the other side, and is reset to zero in the end.
+TEST(RestingRelations, SignIsZeroWhereItsArgumentRests) {
+  for (const double from : {1.0, -1.0, 0.0})
+    for (const bool algebraic : {false, true})
+      for (const Method method : all_methods) {
+        if (algebraic && !solves_algebraic(method)) continue;
+        SCOPED_TRACE(::testing::Message() << "from " << from << ", " << to_string(method) << (algebraic ? ", algebraic" : ""));
+        Signs signs(from, algebraic);
+        Model& m = signs.m;
+        const Expr x = signs.x, t = m.time();
+        const Expr before = from > 0.0 ? if_else(x > 0.0, -1.0, 0.0) : from < 0.0 ? if_else(x < 0.0, 1.0, 0.0) : Expr(0.0);
+        const double away = from > 0.0 ? -1.0 : 1.0;
+        m.equation(der(x) == if_else(t < 2.0, before, if_else(t < 3.0, Expr(away), Expr(0.0))));
+        m.when(t > 3.5).reset(x, 0.0);
+        const Trajectory run = simulate(m, {.stop = 5.0, .method = method});
+        ASSERT_TRUE(run.status().ok()) << run.status().message;
+        const double arrival = std::abs(from), sum = from * arrival + away * 1.5;
+        EXPECT_NEAR(run.final()[run.index("y")], 50.0 + sum, 1e-5);  // ten tolerances
+        for (const double when : {1.5, 4.0}) {
+          EXPECT_EQ(run.at(when, "seen"), 0.0);
+          EXPECT_EQ(run.at(when, "known"), 0.0);
+        }
+        EXPECT_EQ(run.at(2.5, "seen"), -2.0 * away);
+        EXPECT_EQ(run.at(2.5, "known"), away);
+        EXPECT_EQ(run.at(5.0, "above"), away > 0.0 ? 1.0 : 0.0);  // what holds at the start is no edge
+        EXPECT_EQ(run.at(5.0, "below"), away < 0.0 ? 1.0 : 0.0);
+        EXPECT_EQ(run.at(5.0, "still"), from == 0.0 ? 1.0 : 2.0);
+      }
+}
+
+// Friction sticks by its sign, which is what it must be between -1 and 1, and not zero.
+TEST(RestingRelations, SignOfASpeedThatStandsStillByFrictionIsTheWeight) {
+  for (const bool algebraic : {false, true})
+    for (const double start : {1.0, 0.0, -1.0})
+      for (const Method method : {Method::automatic, Method::radau5, Method::bdf}) {
+        Model m("friction");
+        const Expr v = m.variable("v", start), f = m.variable("f", 0.0), force = 0.5 * (m.time() - 3.0);
+        m.equation(der(v) == force - f);
+        m.equation(algebraic ? f + f * f * f == sign(v) + sign(v) * sign(v) * sign(v) : f == sign(v));
+        const Trajectory run = simulate(m, {.stop = 6.0, .method = method});
+        SCOPED_TRACE(::testing::Message() << start << ", " << to_string(method) << (algebraic ? ", algebraic" : ""));
+        ASSERT_TRUE(run.status().ok()) << run.status().message;
+        EXPECT_NEAR(run.at(4.0, "v"), 0.0, 1e-12);
+        EXPECT_NEAR(run.at(4.0, "f"), 0.5, 1e-8);
+        EXPECT_NEAR(run.final()[0], 0.25, 1e-5);  // loose from t = 5 on: (t - 5)^2 / 4; ten tolerances
+      }
+}
+
+// Nothing moves x, and then it slides: friction that is switched on at rest holds against a force, and lets go.
+TEST(RestingRelations, FrictionThatBeginsAtRestSticks) {
+  for (const Method method : all_methods) {
+    Model m("brake");
+    const Expr v = m.variable("v", 0.0), t = m.time();
+    m.equation(der(v) == if_else(t < 1.0, Expr(0.0), -sign(v)) + if_else(t < 2.0, Expr(0.0), if_else(t < 3.0, Expr(0.5), Expr(2.0))));
+    const Trajectory run = simulate(m, {.stop = 4.0, .method = method});
+    ASSERT_TRUE(run.status().ok()) << to_string(method) << ": " << run.status().message;
+    EXPECT_NEAR(run.at(2.9, "v"), 0.0, 1e-12) << to_string(method);
+    EXPECT_NEAR(run.final()[0], 1.0, 1e-5) << to_string(method);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

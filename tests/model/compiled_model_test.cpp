@@ -16,8 +16,9 @@ TEST(CompiledModel, RelationsOnOneFunctionAreOneGuard) {
   m.equation(der(y) == max(x, y));
   m.when(x > y).reset(x, y);
   CompiledModel c(m);
-  ASSERT_EQ(c.guards().size(), 1u);
+  ASSERT_EQ(c.guards().size(), 2u);
   EXPECT_EQ(c.guards()[0].name, "x > y");
+  EXPECT_EQ(c.guards()[1].same_as, 0);  // sign is 0 where x rests at y
 }
 
 // x < y is written as not (x >= y), which differs from x > y where x rests at y, and there alone.

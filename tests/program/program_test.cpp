@@ -42,7 +42,7 @@ TEST_F(ProgramTest, FunctionsHaveTheirValues) {
       EXPECT_EQ(value(if_else(x > y, x, -y), a, b), a > b ? a : -b);
       EXPECT_EQ(value(equal(x, y).expr(), a, b), a == b ? 1.0 : 0.0);
     }
-    EXPECT_EQ(value(sign(x), a), a > 0 ? 1.0 : -1.0);
+    EXPECT_EQ(value(sign(x), a), a > 0 ? 1.0 : a < 0 ? -1.0 : 0.0);
     EXPECT_NEAR(value(smooth_abs(x, 1e-9), a), std::abs(a), 1e-9);
     EXPECT_NEAR(value(pow(x, 3.0), a), a * a * a, 4e-16 * 400);
   }

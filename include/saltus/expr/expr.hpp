@@ -149,7 +149,7 @@ inline BoolExpr operator||(bool a, const BoolExpr& b) { return BoolExpr(a) || b;
 Expr if_else(const BoolExpr& condition, const Expr& then, const Expr& otherwise);
 BoolExpr if_else(const BoolExpr& condition, const BoolExpr& then, const BoolExpr& otherwise);
 
-/// +1 where x > 0, otherwise -1. On the surface x = 0 itself a solution crosses or slides; there is no third value.
+/// +1 where x > 0, -1 where x < 0, and 0 where x rests at zero. A solution that crosses x = 0, or slides along it, takes no part in the third value.
 Expr sign(const Expr& x);
 Expr abs(const Expr& x);
 Expr min(const Expr& a, const Expr& b);

@@ -12,6 +12,22 @@ bool HybridSystem::follow(Mode& mode, int guard, double /*value*/, int to_side) 
   return true;
 }
 
+void HybridSystem::begin_contact(Mode& mode, int guard, int from) const {
+  const auto place = std::lower_bound(mode.contacts.begin(), mode.contacts.end(), guard);
+  mode.contact_sides.insert(mode.contact_sides.begin() + (place - mode.contacts.begin()), from);
+  mode.contacts.insert(place, guard);
+  rest(mode, guard);
+}
+
+void HybridSystem::end_contact(Mode& mode, int guard) const {
+  const auto place = std::lower_bound(mode.contacts.begin(), mode.contacts.end(), guard);
+  const auto from = mode.contact_sides.begin() + (place - mode.contacts.begin());
+  const int to_side = *from;
+  mode.contact_sides.erase(from);
+  mode.contacts.erase(place);
+  set_side(mode, guard, to_side);
+}
+
 bool HybridSystem::can_stay_on_surfaces(const Mode&) { return false; }
 
 void HybridSystem::observe(const Mode&, double, std::span<const double> x, std::span<const double>, std::span<double> values) {

@@ -48,7 +48,7 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   std::vector<std::string> rested;  // what is to be said about each
   std::vector<std::string_view> actions;
   int stuck = -1;  // a guard whose intervals cannot be resolved, and that has no contact
-  bool another_goes_on = false;
+  bool another_goes_on = false, denied = false;
   const std::size_t count = controller.fired().size();
   for (std::size_t i = 0; i < count; ++i) {
     const int guard = controller.fired()[i], side = -controller.fired_direction()[i];
@@ -72,14 +72,18 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
                             : fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard)));
       actions.insert(actions.end(), controller.transition.fired.begin(), controller.transition.fired.end());
       zeno.forget(guard);
-    } else if (unresolved && !lost) {
+    } else if (unresolved && (!lost || controller.rest_denied())) {
       stuck = guard;
+      denied = controller.rest_denied();
     }
   }
   if (!rested.empty()) return begin_staying(EventKind::contact, rested, std::move(actions));
   if (stuck < 0 || another_goes_on) return true;  // it may be the sign of a speed that the resets by the other one turn round
-  end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and no contact mode goes on from there", zeno.limit(stuck)),
-       {hybrid->guards()[stuck].name}});
+  const std::string& name = hybrid->guards()[stuck].name;
+  const std::string why =
+      denied ? fmt::format("the equations do not let the solution stay there: a relation on the surface of '{}' stands in them, and as it is on the surface they push it away", name)
+             : "no contact mode goes on from there";
+  end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and {}", zeno.accumulates(stuck) ? zeno.limit(stuck) : t, why), {name}});
   return false;
 }
 

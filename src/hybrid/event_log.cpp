@@ -43,7 +43,8 @@ std::uint64_t hash_of(const Mode& mode) {
   for (const double value : mode.discrete) mix(std::bit_cast<std::uint64_t>(value));
   for (const double value : mode.locks) mix(std::bit_cast<std::uint64_t>(value));
   for (const int k : mode.sliding) mix(static_cast<std::uint64_t>(k) + 1);
-  for (const int k : mode.contacts) mix(~static_cast<std::uint64_t>(k));
+  for (const auto* list : {&mode.contacts, &mode.contact_sides})
+    for (const int k : *list) mix(~static_cast<std::uint64_t>(k));
   return hash;
 }
 
@@ -73,7 +74,8 @@ bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
     return true;
   };
   return next_are(number, stored.discrete, mode.discrete) && next_are(number, stored.locks, mode.locks) &&
-         next_are(integer, stored.sliding, mode.sliding) && next_are(integer, stored.contacts, mode.contacts);
+         next_are(integer, stored.sliding, mode.sliding) && next_are(integer, stored.contacts, mode.contacts) &&
+         next_are(integer, stored.contacts, mode.contact_sides);
 }
 
 std::int32_t EventLog::store(const Mode& mode) {
@@ -93,6 +95,7 @@ std::int32_t EventLog::store(const Mode& mode) {
   append<double>(mode_numbers_, mode.locks);
   append<int>(mode_integers_, mode.sliding);
   append<int>(mode_integers_, mode.contacts);
+  append<int>(mode_integers_, mode.contact_sides);
   recent_[oldest_++ % recent_.size()] = id;
   return id;
 }
@@ -105,6 +108,7 @@ Mode EventLog::restore(const StoredMode& stored) const {
   mode.locks = list<double>(take(mode_numbers_, number, stored.locks));
   mode.sliding = list<int>(take(mode_integers_, integer, stored.sliding));
   mode.contacts = list<int>(take(mode_integers_, integer, stored.contacts));
+  mode.contact_sides = list<int>(take(mode_integers_, integer, stored.contacts));
   return mode;
 }
 

@@ -119,7 +119,8 @@ void GuardSides::rest_on_invariants(System& system, double t, std::span<const do
   system.guards(t, there, xp, back);
   for (std::size_t k = 0; k < count; ++k) {
     Seen& seen = seen_[k];
-    if (seen.multiplicity == 0 || !(std::abs(back[k] - g_[k]) <= remains * std::abs(moved[k] - g_[k]))) continue;
+    const double change = std::abs(moved[k] - g_[k]);  // none: it does not depend on the state
+    if (seen.multiplicity == 0 || change == 0.0 || !(std::abs(back[k] - g_[k]) <= remains * change)) continue;
     seen.side = 0;
     seen.multiplicity = 2;
     seen.slope = 0.0;
@@ -308,22 +309,21 @@ void GuardSides::choose_sides(int last, double t, int direction, bool errors_unk
   }
 }
 
-namespace {
-double coefficient(int order, System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
-  const auto guards = static_cast<std::size_t>(system.structure().guards), i = static_cast<std::size_t>(order);
-  std::vector<double> X, G((i + 1) * guards);
-  if (!consistency.series(system, t, x, order, X)) return std::numeric_limits<double>::quiet_NaN();
+std::vector<double> GuardSides::coefficients(int order, System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
+  const auto guards = static_cast<std::size_t>(system.structure().guards), count = static_cast<std::size_t>(order) + 1;
+  std::vector<double> X, G(count * guards), c(count, std::numeric_limits<double>::quiet_NaN());
+  if (!consistency.series(system, t, x, order, X)) return c;
   system.guards_taylor(t, order, X, G);
-  return G[i * guards + static_cast<std::size_t>(guard)];
+  for (std::size_t i = 0; i < count; ++i) c[i] = G[i * guards + static_cast<std::size_t>(guard)];
+  return c;
 }
-}  // namespace
 
 double GuardSides::speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
-  return coefficient(1, system, consistency, t, x, guard);
+  return coefficients(1, system, consistency, t, x, guard)[1];
 }
 
 double GuardSides::bend(System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
-  return 2.0 * coefficient(2, system, consistency, t, x, guard);
+  return 2.0 * coefficients(2, system, consistency, t, x, guard)[2];
 }
 
 std::vector<double> GuardSides::uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp, double rtol,

@@ -71,6 +71,8 @@ class GuardSides {
   int multiplicity(int guard) const { return seen_[guard].multiplicity; }
   /// Time derivative of a guard whose zero has the multiplicity 1; of others it means nothing.
   double slope(int guard) const { return seen_[guard].slope; }
+  /// Taylor coefficients of a guard along the solution through a consistent x, up to an order; NaN without them.
+  static std::vector<double> coefficients(int order, System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   /// d/dt of a guard along the solution through a consistent x; NaN without Taylor coefficients.
   static double speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   /// The second derivative.

@@ -26,6 +26,7 @@ ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
+  force_noise_.resize(hybrid.guards().size(), 0.0);
   for (const GuardInfo& guard : hybrid.guards()) {
     if (guard.same_as < 0) continue;
     has_second_.resize(hybrid.guards().size(), 0);
@@ -87,10 +88,8 @@ void ModeController::fire(int guard) {
     Mode& mode = transition.mode;
     const int place = guard - family_guards(), weights = 2 * static_cast<int>(mode.sliding.size());
     if (place >= weights) {  // the force of a contact vanishes: it opens
-      const int surface = mode.contacts[place - weights];
-      std::erase(mode.contacts, surface);
-      opened_.push_back(surface);
-      return note_firing(surface, hybrid_.side(mode, surface));
+      release(mode.contacts[place - weights]);
+      return note_firing(opened_.back().guard, opened_.back().side);
     }
     const int surface = mode.sliding[place / 2];  // a weight reaches 0 or 1: the surface is left towards that side
     const int side = place % 2 == 0 ? -1 : +1;
@@ -161,7 +160,9 @@ void ModeController::look_again(double t) {
 /// Looks at the guards of a mode at a point of it.
 void ModeController::look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative) {
   sides.ignore(mode.sliding, mode.contacts);
-  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt_at(x));
+  GuardSides::Doubt doubt = doubt_at(x);
+  if (!mode.contacts.empty()) doubt.noise = noise_with_forces(mode);
+  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt);
   if (!mode.contacts.empty() && !sizes.empty()) sides.rest_on_invariants(system, t, x, derivative, sizes);
 }
 
@@ -241,7 +242,7 @@ bool ModeController::sides_by_value(double t) {
 bool ModeController::side_fits(int guard, int now) const {
   const int seen = sides_.side(guard);
   // a contact whose force vanishes opens: what is left of force and speed are errors, unless a reset has set them
-  if (!opened_.empty() && !reset_ && contains(opened_, guard)) return true;
+  if (!opened_.empty() && !reset_ && has_opened(guard)) return true;
   return now == 0 || seen == now || (seen == 0 && (rest_later_ || hybrid_.rests(transition.mode, guard)));
 }
 
@@ -426,6 +427,7 @@ bool ModeController::settle(const EventInput& input) {
     if (transition.terminate) return true;
     if (learns && round == 0) copy(transition.mode, acted_);
     const auto settled = [&] {
+      if (!opened_.empty() && !stay_open(t)) return false;
       if (!check_uniqueness(input, reset)) return false;
       if (learns && (round == 0 || (round == 1 && stayed && !acted))) learn();
       return true;

@@ -4,6 +4,7 @@
 
 #include <saltus/dae/hybrid_system.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,6 +73,8 @@ class ModeController {
   /// Infinitely many resets by this guard, of which the last moved the state from x_before to where it is, are over: the solution, which came from
   /// this side, goes on in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
   bool rest_on(int guard, int side, const EventInput& input);
+  /// Why the last one was in vain: the contact would hold if relations on the surface had the truth that they have beside it.
+  bool rest_denied() const { return rest_denied_; }
   /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet, if there is such a mode. False: nothing has
   /// changed.
   bool slide_on(std::span<const int> guards, double t);
@@ -142,10 +145,10 @@ class ModeController {
   bool near(std::span<const double> a, std::span<const double> b) const;
   void keep_twin(std::span<const double> before);
   std::span<const double> twin_of(std::span<const double> x) const;
+  static constexpr double negligible_part = 1e-6;  // of a step: what happens within it is far below the tolerance
   /// What is not certain about a point of the present instant.
   GuardSides::Doubt doubt_at(std::span<const double> x) const {
-    constexpr double negligible = 1e-6;  // part of a step: what it does is far below the tolerance
-    return {bracket_noise, slope_error, twin_of(x), left_by_weight_ ? negligible * time_scale : 0.0};
+    return {bracket_noise, slope_error, twin_of(x), left_by_weight_ ? negligible_part * time_scale : 0.0};
   }
   void fit(const System& system, std::vector<double>& x) const;
   bool took_part(int guard) const;
@@ -162,8 +165,16 @@ class ModeController {
   bool sides_by_value(double t);
   bool weights_admissible() const;
   bool move_across_surfaces();
+  void release(int surface);
   bool release_contacts();
+  bool has_opened(int guard) const {
+    return std::any_of(opened_.begin(), opened_.end(), [guard](const Opened& contact) { return contact.guard == guard; });
+  }
+  bool stay_open(double t);
+  bool surfaces_hold(const Mode& mode, const GuardSides& sides) const;
   bool stays_on_surfaces(double t);
+  void try_force_beside(int guard, int side, double t);
+  std::span<const double> noise_with_forces(const Mode& mode);
   void go_back(const Mode& mode, const std::vector<double>& x, const std::vector<double>& derivatives);
   void leave_surfaces(const EventInput& input);
   void stay_at_zero(const EventInput& input, std::span<const int> guards);
@@ -239,7 +250,13 @@ class ModeController {
   Consistency consistency_;
   GuardSides sides_;
   std::vector<int> fired_, fired_direction_;
-  std::vector<int> opened_;  // surfaces of contacts whose force has vanished at this instant
+  struct Opened {
+    int guard, side;  // to which the solution goes back
+  };
+  std::vector<Opened> opened_;  // contacts that have opened at this instant because of their forces
+  bool rest_denied_ = false;
+  std::vector<double> force_noise_;        // by guard: of the force of its contact
+  std::vector<double> noise_with_forces_;  // workspace
   bool left_by_weight_ = false;
   bool reset_ = false;  // transition.any_reset()
   bool selected_ = false;  // a regular combination of switches was looked for and found

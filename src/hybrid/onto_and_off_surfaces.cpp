@@ -1,4 +1,6 @@
 // The part of the mode controller that brings the state onto surfaces and off them: contacts, and what resets do to them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -88,17 +90,48 @@ void ModeController::stay_at_zero(const EventInput& input, std::span<const int> 
   }
 }
 
+/// A contact opens because of its force.
+void ModeController::release(int surface) {
+  hybrid_.end_contact(transition.mode, surface);
+  opened_.push_back({surface, hybrid_.side(transition.mode, surface)});
+}
+
+/// Contacts open by the equations on their surfaces. Those beside them may be others, by a relation on the surface, and press the solution back: it can
+/// neither stay nor leave. After look(). False: see failure().
+bool ModeController::stay_open(double t) {
+  constexpr int most = 3;  // derivatives: of what moves g, its speed, or its force
+  for (const Opened& contact : opened_) {
+    const int k = contact.guard;
+    if (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) != contact.side) continue;
+    Mode on_surface = transition.mode;
+    hybrid_.rest(on_surface, k);
+    if (hybrid_.same_equations(transition.mode, on_surface)) continue;
+    const std::vector<double> c = GuardSides::coefficients(most + 1, *system_, consistency_, t, transition.x, k);
+    // what is left of g, its speed and its force are errors, which are over at once
+    const auto lasts = [&](int i) {
+      double time = std::numeric_limits<double>::infinity();
+      for (int j = i + 1; j <= most + 1; ++j) time = std::min(time, std::pow(std::abs(c[i] / c[j]), 1.0 / (j - i)));
+      return c[i] != 0.0 && time > negligible_part * time_scale;
+    };
+    int i = 1;
+    while (i <= most && !lasts(i)) ++i;
+    if (i > most || !(c[i] * (direction_ < 0 && i % 2 == 1 ? -1 : 1) * contact.side < 0.0)) continue;
+    const std::string& name = hybrid_.guards()[static_cast<std::size_t>(k)].name;
+    return fail(StatusCode::no_forward_solution,
+                fmt::format("at t = {:.12g} the contact on the surface of '{}' opens by the equations that hold there, but those beside it push the solution "
+                            "back: a relation on the surface stands in them", t, name),
+                {name});
+  }
+  return true;
+}
+
 /// Contacts whose force would have to pull open; after look().
 bool ModeController::release_contacts() {
-  std::vector<int>& contacts = transition.mode.contacts;
-  if (contacts.empty()) return false;
+  const std::vector<int> contacts = transition.mode.contacts;
   const int first = family_guards() + 2 * static_cast<int>(transition.mode.sliding.size());
-  std::vector<int> kept;
   for (std::size_t c = 0; c < contacts.size(); ++c)
-    if (sides_.side(first + static_cast<int>(c)) >= 0) kept.push_back(contacts[c]);
-  if (kept.size() == contacts.size()) return false;
-  contacts = std::move(kept);
-  return true;
+    if (sides_.side(first + static_cast<int>(c)) < 0) release(contacts[c]);
+  return transition.mode.contacts.size() < contacts.size();
 }
 
 /// The model has acted on a mode that stays on surfaces. Those from which a reset has taken the state are left, and contacts that it has given a
@@ -107,13 +140,14 @@ void ModeController::leave_surfaces(const EventInput& input) {
   Mode& mode = transition.mode;
   if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
     mode.sliding.clear();
-    mode.contacts.clear();
+    while (!mode.contacts.empty()) hybrid_.end_contact(mode, mode.contacts.back());
     return;
   }
   if (!reset_) return;
   Mode beside = mode;
   beside.sliding.clear();
   beside.contacts.clear();
+  beside.contact_sides.clear();
   System& system = hybrid_.system(beside);
   const std::size_t family = hybrid_.variables().size();
   const auto guards_at = [&](std::span<const double> x) {
@@ -134,12 +168,12 @@ void ModeController::leave_surfaces(const EventInput& input) {
     hybrid_.set_side(mode, k, side);
     note_firing(k, side);
   }
-  std::erase_if(mode.contacts, [&](int k) {
-    if (moved(k)) return true;
+  const std::vector<int> contacts = mode.contacts;
+  for (const int k : contacts) {
     const double speed_before = GuardSides::speed(system, consistency_, input.t, input.x_before.first(family), k),
                  speed_after = GuardSides::speed(system, consistency_, input.t, x, k);
-    return std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before);
-  });
+    if (moved(k) || std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before)) hybrid_.end_contact(mode, k);
+  }
 }
 
 /// Whether transition.mode has surfaces on which the solution can stay from transition.x, which is moved onto them.
@@ -149,8 +183,15 @@ bool ModeController::stays_on_surfaces(double t) {
   system.project(t, transition.x);
   if (!find_values(t, Cause::mode_change)) return false;
   look(t);
-  for (int k = family_guards(); k < system.structure().guards; ++k)
-    if (sides_.side(k) <= 0) return false;
+  return surfaces_hold(transition.mode, sides_);
+}
+
+/// Whether all weights of a mode lie between 0 and 1, or are about to, and no contact pulls. Its force may vanish identically: the equations themselves may
+/// keep the solution at rest, as long as it is on the surface.
+bool ModeController::surfaces_hold(const Mode& mode, const GuardSides& sides) const {
+  const int forces = family_guards() + 2 * static_cast<int>(mode.sliding.size());
+  for (int k = family_guards(); k < sides.count(); ++k)
+    if (sides.side(k) < (k < forces ? 1 : 0)) return false;
   return true;
 }
 
@@ -175,6 +216,34 @@ void ModeController::go_back(const Mode& mode, const std::vector<double>& x, con
   view_current_ = false;
 }
 
+/// How the contact in transition.mode would be if the relations on its surface were as on this side: whether it would hold, and its force. What is left of
+/// a force of this size on the surface, where they may be others, is a rounding error.
+void ModeController::try_force_beside(int guard, int side, double t) {
+  constexpr double rounding = 1e-9;  // of iterations
+  force_noise_[static_cast<std::size_t>(guard)] = 0.0;
+  if (!hybrid_.can_stay_on_surfaces(transition.mode)) return;
+  const Mode on_surface = transition.mode;
+  hybrid_.set_side(transition.mode, guard, side);
+  if (same(on_surface.locks, transition.mode.locks)) return;
+  const std::vector<double> x = transition.x, derivatives = xp;
+  rest_denied_ = stays_on_surfaces(t);
+  const auto& contacts = transition.mode.contacts;
+  const auto place = std::find(contacts.begin(), contacts.end(), guard) - contacts.begin();
+  if (rest_denied_)
+    force_noise_[static_cast<std::size_t>(guard)] =
+        rounding * std::abs(sides_.value(family_guards() + 2 * static_cast<int>(transition.mode.sliding.size()) + static_cast<int>(place)));
+  go_back(on_surface, x, derivatives);
+}
+
+/// bracket_noise, and that of the forces of contacts.
+std::span<const double> ModeController::noise_with_forces(const Mode& mode) {
+  if (std::none_of(mode.contacts.begin(), mode.contacts.end(), [&](int k) { return force_noise_[static_cast<std::size_t>(k)] > 0.0; })) return bracket_noise;
+  copy(bracket_noise, noise_with_forces_);
+  noise_with_forces_.resize(static_cast<std::size_t>(family_guards()) + 2 * mode.sliding.size(), 0.0);
+  for (const int k : mode.contacts) noise_with_forces_.push_back(force_noise_[static_cast<std::size_t>(k)]);
+  return noise_with_forces_;
+}
+
 bool ModeController::rest_on(int guard, int side, const EventInput& input) {
   const double t = input.t;
   const std::span<const double> x_before = input.x_before;
@@ -182,6 +251,7 @@ bool ModeController::rest_on(int guard, int side, const EventInput& input) {
   const Mode mode = transition.mode;
   const std::vector<double> x = transition.x, derivatives = xp;
   forget_actions();
+  rest_denied_ = false;
   bool holds = true;
   if (side != 0 && hybrid_.side(transition.mode, guard) != side) {  // the flight was lost in noise: the clause must see that it took place
     hybrid_.set_side(transition.mode, guard, side);
@@ -189,6 +259,7 @@ bool ModeController::rest_on(int guard, int side, const EventInput& input) {
     hybrid_.transition(input, transition);
     holds = !transition.failed && !transition.terminate && !transition.unfinished && !transition.any_reset();
   }
+  const int from = side != 0 ? side : hybrid_.side(mode, guard);
   // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
   // lead, and what they conserve is conserved.
   const double before = GuardSides::speed(*system_, consistency_, t, x_before, guard),
@@ -196,9 +267,12 @@ bool ModeController::rest_on(int guard, int side, const EventInput& input) {
   if (before * after < 0.0)
     for (std::size_t j = 0; j < x.size(); ++j)
       transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));
-  std::vector<int>& contacts = transition.mode.contacts;
-  contacts.insert(std::upper_bound(contacts.begin(), contacts.end(), guard), guard);
-  if (holds && stays_on_surfaces(t)) return true;
+  hybrid_.begin_contact(transition.mode, guard, from);
+  if (holds) try_force_beside(guard, from, t);
+  if (holds && stays_on_surfaces(t)) {
+    rest_denied_ = false;
+    return true;
+  }
   go_back(mode, x, derivatives);
   forget_actions();
   return false;

@@ -366,9 +366,7 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
     if (side == 0 && !has_second_.empty() && has_second_[static_cast<std::size_t>(surfaces[k])]) continue;  // it may rest, whatever the side
     if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
   }
-  for (int k = family_guards(); k < sides.count(); ++k)
-    if (sides.side(k) <= 0) return false;
-  return true;
+  return surfaces_hold(mode, sides);
 }
 
 /// Guards that are zero here and can be slid on, and those on which the mode slides now.
@@ -390,7 +388,8 @@ bool ModeController::slides_alone(int guard) {
   Alone& last = alone_[static_cast<std::size_t>(guard)];
   // the answer is that of the last event, as a rule
   if (!last.known || last.mode.automaton != mode.automaton || !same(last.mode.discrete, mode.discrete) ||
-      !same(last.mode.locks, mode.locks) || !same(last.mode.contacts, mode.contacts)) {
+      !same(last.mode.locks, mode.locks) || !same(last.mode.contacts, mode.contacts) ||
+      !same(last.mode.contact_sides, mode.contact_sides)) {
     copy(mode, last.mode);
     last.mode.sliding.assign(1, guard);
     last.possible = hybrid_.can_stay_on_surfaces(last.mode);

@@ -51,6 +51,7 @@ inline void copy(const Mode& from, Mode& to) {
   if (!from.on_surfaces() && !to.on_surfaces()) return;
   copy(from.sliding, to.sliding);
   copy(from.contacts, to.contacts);
+  copy(from.contact_sides, to.contact_sides);
 }
 
 template <class Value>
@@ -66,7 +67,7 @@ inline bool contains(const std::vector<int>& list, int value) { return std::find
 /// Whether two modes differ at most in the truth of their conditions, which counts at the next edge only.
 inline bool same_but_conditions(const Mode& a, const Mode& b) {
   return a.automaton == b.automaton && same(a.discrete, b.discrete) && same(a.locks, b.locks) && same(a.sliding, b.sliding) &&
-         same(a.contacts, b.contacts);
+         same(a.contacts, b.contacts) && same(a.contact_sides, b.contact_sides);
 }
 inline bool same(const Mode& a, const Mode& b) { return same_but_conditions(a, b) && same(a.conditions, b.conditions); }
 

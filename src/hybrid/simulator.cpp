@@ -140,7 +140,7 @@ void Simulator::Impl::set_watch() {
     w.known_root = static_cast<unsigned char>(sides.multiplicity(guard));
     w.noise = w.known_root > 0 ? sides.noise(guard) : 0.0;
     watching = watching || w.side != 0;
-    any_rests = any_rests || (of_family && w.side != 0 && sides.side(guard) == 0);
+    any_rests = any_rests || (may_rest(guard) && w.side != 0 && sides.side(guard) == 0);
   }
   bands.clear();
   if (any_rests || !controller.slope_error.empty()) find_bands(any_rests);
@@ -158,6 +158,12 @@ void Simulator::Impl::plan_time_events() {
   if (t != options.stop && std::abs(next_time - options.stop) <= 4.0 * eps * std::abs(options.stop)) next_time = options.stop;
 }
 
+/// Forces of contacts may vanish as guards do, weights may not.
+bool Simulator::Impl::may_rest(int guard) const {
+  const int family = controller.family_guards();
+  return guard < family || guard >= family + 2 * static_cast<int>(mode.sliding.size());
+}
+
 void Simulator::Impl::find_bands(bool resting) {
   constexpr double errors_of_many_steps = 1e3, error_of_one = 1.0;  // in tolerances
   resting = resting && system->structure().taylor;  // otherwise only the first derivative has been looked at
@@ -165,9 +171,9 @@ void Simulator::Impl::find_bands(bool resting) {
   if (!resting && denied.empty()) return;
   const std::vector<double> tolerance =
       GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
-  bands.assign(static_cast<std::size_t>(controller.family_guards()), {});
+  bands.assign(watch.size(), {});
   for (std::size_t k = 0; k < bands.size(); ++k) {
-    if (watch[k].side == 0) continue;
+    if (watch[k].side == 0 || !may_rest(static_cast<int>(k))) continue;
     if (resting && controller.sides().side(static_cast<int>(k)) == 0)
       bands[k] = {std::max(watch[k].noise, errors_of_many_steps * tolerance[k])};
     else if (k < denied.size() && denied[k] != 0.0)
@@ -346,7 +352,7 @@ void Simulator::Impl::accept_step(double end) {
 bool Simulator::Impl::at_the_last_digit() const {
   for (const LinearGuard& guard : system->linear_guards()) {
     const GuardWatch& w = watch[static_cast<std::size_t>(guard.guard)];
-    if (w.side == 0 || w.known_root > 0) continue;
+    if (w.side == 0 || w.known_root > 0 || vanishes(static_cast<std::size_t>(guard.guard))) continue;
     double value = guard.constant + guard.time * t, size = std::abs(guard.constant) + std::abs(guard.time * t);
     for (std::size_t i = 0; i < guard.variables.size(); ++i) {
       const double term = guard.coefficients[i] * x[static_cast<std::size_t>(guard.variables[i])];

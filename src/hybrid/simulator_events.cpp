@@ -183,7 +183,7 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
   for (std::size_t k = 0; k < count; ++k)  // others may not have left their last event yet
     if (watch[k].known_root > 0 && !(by_guard && contains(located.guards, static_cast<int>(k)))) noise[k] = std::max(noise[k], watch[k].noise);
   resize(noise, hybrid->guards().size());  // the weights of a sliding mode end with it
-  for (std::size_t k = 0; k < bands.size(); ++k) noise[k] = std::max(noise[k], bands[k].width);
+  for (std::size_t k = 0; k < std::min(bands.size(), noise.size()); ++k) noise[k] = std::max(noise[k], bands[k].width);
 }
 
 void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), controller.family_guards(), guard_slopes); }
@@ -251,7 +251,7 @@ bool Simulator::Impl::cross_edge() {
   constexpr double nothing = 0.0;
   const std::vector<double> rounding = GuardSides::uncertainty(*system, t, x, xp, 4.0 * eps, std::span(&nothing, 1));
   for (std::size_t k = 0; k < watch.size(); ++k) {
-    if (watch[k].side == 0) continue;
+    if (watch[k].side == 0 || vanishes(k)) continue;
     if (watch[k].side * g[k] < 0.0 && std::abs(g[k]) <= tolerance[k]) {  // a step of an implicit method has ended beyond, where nothing can be evaluated
       if (nearest > 0.0) located.guards.clear();
       nearest = 0.0;

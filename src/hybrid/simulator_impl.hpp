@@ -60,7 +60,7 @@ struct Simulator::Impl {
     double width = 0.0;
     bool until_left = false;
   };
-  std::vector<Band> bands;  // by guard of the family; empty: none
+  std::vector<Band> bands;  // by guard; empty: none
   bool watching = false;
   LocatedEvent located;
   bool proved = true;  // of the last search
@@ -133,6 +133,9 @@ struct Simulator::Impl {
   void plan_time_events();
   /// `resting`: there are guards that vanish with all their derivatives.
   void find_bands(bool resting);
+  bool may_rest(int guard) const;
+  /// Whether a guard vanishes identically in the mode.
+  bool vanishes(std::size_t guard) const { return guard < bands.size() && bands[guard].width > 0.0 && !bands[guard].until_left; }
   /// After a step guards fire again, except those that are still on the wrong side, on their way from the event before the step: it was too short for
   /// them to leave, by the clock or by their rounding errors.
   void arm_guards(double begin);

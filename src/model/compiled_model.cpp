@@ -107,6 +107,7 @@ struct CompiledModel::Impl {
     guards.set_rules(m, continuous);
     prepare_surface_modes(m, setup, continuous);
     setup.locks = guards.locks();
+    for (const auto& surface : surface_modes->surfaces()) setup.surfaces.push_back({surface.locks, surface.resetting_clauses, surface.resetting_transitions});
     for (std::size_t k = 0; k < setup.locks.size(); ++k)
       if (guards.is_discrete(static_cast<int>(k))) setup.discrete_locks.push_back(static_cast<int>(k));
     logic = std::make_unique<EventLogic>(std::move(setup), options);
@@ -419,7 +420,8 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
 
 bool CompiledModel::acts_alike(const Mode& a, const Mode& b) const {
   const Impl& m = *impl_;
-  if (!m.logic->acts_by_mode() || a.automaton != b.automaton || a.conditions != b.conditions || a.sliding != b.sliding || a.contacts != b.contacts)
+  if (!m.logic->acts_by_mode() || a.automaton != b.automaton || a.conditions != b.conditions || a.sliding != b.sliding || a.contacts != b.contacts ||
+      a.contact_sides != b.contact_sides)
     return false;
   const auto same = [](std::span<const int> places, const std::vector<double>& values, const std::vector<double>& others) {
     return std::all_of(places.begin(), places.end(), [&](int k) { return values[k] == others[k]; });

@@ -276,12 +276,12 @@ bool EventLogic::lower_pulses(Mode& mode) {
 /// One round of the clauses. Those that need what others assign wait for them: nobody sees values of which some are old.
 /// Returns whether one acted.
 bool EventLogic::run_clauses(Transition& transition) {
-  evaluate(conditions_);
+  evaluate(conditions_, &Setup::Surface::clauses, transition.mode);
   bool acted = fire_clauses(levels_.front(), transition), current = !acted;
   for (std::size_t level = 1; level < levels_.size(); ++level) {
     if (!current) {
       settle_definitions(transition.mode);
-      evaluate(conditions_);
+      evaluate(conditions_, &Setup::Surface::clauses, transition.mode);
     }
     current = !fire_clauses(levels_[level], transition);
     acted = acted || !current;
@@ -313,7 +313,7 @@ bool EventLogic::run_clauses(Transition& transition) {
 }
 
 bool EventLogic::take_transitions(Transition& transition) {
-  evaluate(transition_conditions_);
+  evaluate(transition_conditions_, &Setup::Surface::transitions, transition.mode);
   for (std::size_t k = 0; k < setup_.transitions.size(); ++k) {
     const auto& rule = setup_.transitions[k];
     if (static_cast<int>(rule.from) != transition.mode.automaton || transition_conditions_.values[k] == 0.0) continue;
@@ -323,6 +323,25 @@ bool EventLogic::take_transitions(Transition& transition) {
     return true;
   }
   return false;
+}
+
+/// In contact the conditions of those whose resets have made it stay as they are beside the surface: `h <= 0` does not become true for the clause that turns
+/// the speed round, and can become so again by another surface.
+void EventLogic::see_from_beside(Evaluation& conditions, std::vector<int> Setup::Surface::* whose, const Mode& mode) {
+  const std::vector<double> on_surface = conditions.values;
+  beside_ = mode;
+  for (std::size_t c = 0; c < mode.contacts.size(); ++c)
+    for (const int lock : setup_.surfaces[mode.contacts[c]].locks) beside_.locks[lock] = mode.contact_sides[c] > 0 ? 1.0 : 0.0;
+  inputs_[discretes] = beside_.discrete.data();
+  inputs_[locks] = beside_.locks.data();
+  if (defines_) settle_definitions(beside_);
+  evaluate(conditions);
+  inputs_[discretes] = mode.discrete.data();
+  inputs_[locks] = mode.locks.data();
+  beside_.conditions = on_surface;
+  for (const int guard : mode.contacts)
+    for (const int k : setup_.surfaces[guard].*whose) beside_.conditions[k] = conditions.values[k];
+  conditions.values = beside_.conditions;
 }
 
 /// All of a round see the values before it.
@@ -461,7 +480,7 @@ bool EventLogic::run_with_values(const EventInput& input, Transition& transition
     if (!goes_on || settles_at_once_) {
       if (input.initial || input.terminal) {  // the phase is over: clauses that waited for it fall back without acting
         phase_ = {0.0, 0.0};
-        evaluate(conditions_);
+        evaluate(conditions_, &Setup::Surface::clauses, mode);
         mode.conditions = conditions_.values;
       }
       if (!setup_.assertions.empty()) check_assertions(transition);

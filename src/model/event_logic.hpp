@@ -26,6 +26,11 @@ class EventLogic {
     std::vector<int> discrete_locks;  ///< locks that depend on discrete values only: decided here, not by guards
     std::vector<ModelData::Clause> clauses;
     std::vector<ModelData::Transition> transitions;
+    /// A contact with a surface takes the place of resets.
+    struct Surface {
+      std::vector<int> locks, clauses, transitions;  ///< the relations on it, and whose resets these are
+    };
+    std::vector<Surface> surfaces;  ///< by guard
     std::vector<ModelData::Definition> definitions;
     std::vector<ModelData::Assertion> assertions;
     std::vector<std::string> mode_names;
@@ -96,6 +101,12 @@ class EventLogic {
   inline bool run_clauses(Transition& transition);
   bool fire_clauses(std::span<const int> clauses, Transition& transition);
   bool take_transitions(Transition& transition);
+  /// The truth of conditions, of clauses or transitions.
+  void evaluate(Evaluation& conditions, std::vector<int> Setup::Surface::* whose, const Mode& mode) {
+    evaluate(conditions);
+    if (!mode.contacts.empty()) see_from_beside(conditions, whose, mode);
+  }
+  [[gnu::noinline]] void see_from_beside(Evaluation& conditions, std::vector<int> Setup::Surface::* whose, const Mode& mode);
   inline void take_resets(Transition& transition);
   /// What another clause or transition has given to the same variable in this round before, and meant; null: nothing.
   const Given* given_before(const Given& given) const;
@@ -133,6 +144,7 @@ class EventLogic {
   bool definitions_need_values_ = false;  // of variables, which change with the mode
   bool settles_ = true;                   // the last iteration; looked at if definitions need values
   Transition before_;                     // what run() was given
+  Mode beside_;                           // workspace
 };
 
 }  // namespace saltus

@@ -3,6 +3,8 @@
 #include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace saltus {
 
@@ -30,22 +32,26 @@ bool same_derivatives(std::span<const Expr> a, std::span<const Expr> b, std::spa
   return true;
 }
 
+bool has_resets(const std::vector<ModelData::Action>& actions) {
+  return std::any_of(actions.begin(), actions.end(), [](const auto& a) { return a.kind == ModelData::Action::Kind::reset; });
+}
+
 }  // namespace
+
+SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)) { find_resets(); }
 
 SurfaceModes::Made& SurfaceModes::get(const Mode& mode) {
   if (last_ && mode.contacts.empty() && last_mode_.contacts.empty() && mode.automaton == last_mode_.automaton &&
       mode.sliding == last_mode_.sliding)
     return *last_;
-  std::vector<int> sides;
-  for (const int k : mode.contacts) sides.push_back(mode.locks[setup_.surfaces[k].locks.front()] != 0.0 ? +1 : -1);
-  const auto [it, fresh] = made_.try_emplace({mode.automaton, mode.sliding, mode.contacts, sides});
-  if (fresh) make(mode, sides, it->second);
+  const auto [it, fresh] = made_.try_emplace({mode.automaton, mode.sliding, mode.contacts, mode.contact_sides});
+  if (fresh) make(mode, it->second);
   last_ = &it->second;
   last_mode_ = mode;
   return it->second;
 }
 
-void SurfaceModes::make(const Mode& mode, const std::vector<int>& sides, Made& made) {
+void SurfaceModes::make(const Mode& mode, Made& made) {
   const RecordedSystem* system = base(mode);
   if (!system) return;
   SurfaceSetup setup{system, setup_.locks, {}, {}, setup_.stabilisation};
@@ -59,7 +65,7 @@ void SurfaceModes::make(const Mode& mode, const std::vector<int>& sides, Made& m
   for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
     const int k = mode.contacts[c];
     if (!setup_.surfaces[k].relation) return;
-    ContactSurface contact{system->equations().guards[k], sides[c], resets(mode.automaton, k)};
+    ContactSurface contact{system->equations().guards[k], mode.contact_sides[c], resets(mode.automaton, k)};
     if (contact.resets.empty()) return;
     setup.contacts.push_back(std::move(contact));
   }
@@ -140,31 +146,41 @@ std::vector<std::pair<Expr, Expr>> SurfaceModes::resets(int automaton, int surfa
     for (const auto& a : actions)
       if (a.kind == ModelData::Action::Kind::reset) found.emplace_back(a.target, if_else(a.only_if, a.value, a.target));
   };
-  for (const auto& c : setup_.clauses)
-    if (involves(c.condition.expr(), surface)) collect(c.actions);
-  for (const auto& t : setup_.transitions)
-    if (static_cast<int>(t.from) == automaton && t.to == t.from && involves(t.condition.expr(), surface)) collect(t.actions);
+  for (const int k : setup_.surfaces[surface].resetting_clauses) collect(setup_.clauses[k].actions);
+  for (const int k : setup_.surfaces[surface].resetting_transitions)
+    if (static_cast<int>(setup_.transitions[k].from) == automaton) collect(setup_.transitions[k].actions);
   return found;
 }
 
-/// Whether the condition depends on the side of the surface, directly or through discrete definitions.
-bool SurfaceModes::involves(const Expr& condition, int surface) const {
-  std::vector<Expr> open{condition};
-  std::vector<char> entered(setup_.definitions.size(), 0);
-  while (!open.empty()) {
-    const Expr e = open.back();
-    open.pop_back();
-    for (const Expr& lock : locks_of(std::span(&e, 1)))
-      for (const int k : setup_.surfaces[surface].locks)
-        if (setup_.locks[k].same(lock)) return true;
-    for (const Expr& q : symbols_of(std::span(&e, 1), SymbolKind::discrete))
-      for (std::size_t k = 0; k < setup_.definitions.size(); ++k)
-        if (!entered[k] && setup_.definitions[k].discrete.same(q)) {
-          entered[k] = 1;
-          open.push_back(setup_.definitions[k].value);
+/// The surfaces on whose sides each condition depends, directly or through discrete definitions.
+void SurfaceModes::find_resets() {
+  std::unordered_map<NodeId, std::size_t> definition_of;
+  std::unordered_multimap<NodeId, std::size_t> surfaces_of_lock;
+  for (std::size_t k = 0; k < setup_.definitions.size(); ++k) definition_of.emplace(setup_.definitions[k].discrete.id(), k);
+  for (std::size_t k = 0; k < setup_.surfaces.size(); ++k)
+    for (const int lock : setup_.surfaces[k].locks) surfaces_of_lock.emplace(setup_.locks[lock].id(), k);
+  const auto find = [&](const Expr& condition, std::vector<int> Surface::* list, std::size_t which) {
+    std::vector<Expr> open{condition};
+    std::unordered_set<std::size_t> entered;
+    while (!open.empty()) {
+      const Expr e = open.back();
+      open.pop_back();
+      for (const Expr& lock : locks_of(std::span(&e, 1)))
+        for (auto [it, end] = surfaces_of_lock.equal_range(lock.id()); it != end; ++it) {
+          std::vector<int>& found = setup_.surfaces[it->second].*list;
+          if (found.empty() || found.back() != static_cast<int>(which)) found.push_back(static_cast<int>(which));
         }
+      for (const Expr& q : symbols_of(std::span(&e, 1), SymbolKind::discrete))
+        if (const auto it = definition_of.find(q.id()); it != definition_of.end() && entered.insert(it->second).second)
+          open.push_back(setup_.definitions[it->second].value);
+    }
+  };
+  for (std::size_t k = 0; k < setup_.clauses.size(); ++k)
+    if (has_resets(setup_.clauses[k].actions)) find(setup_.clauses[k].condition.expr(), &Surface::resetting_clauses, k);
+  for (std::size_t k = 0; k < setup_.transitions.size(); ++k) {
+    const ModelData::Transition& t = setup_.transitions[k];
+    if (t.to == t.from && has_resets(t.actions)) find(t.condition.expr(), &Surface::resetting_transitions, k);
   }
-  return false;
 }
 
 }  // namespace saltus

@@ -23,6 +23,8 @@ class SurfaceModes {
     Expr function;           ///< g
     std::vector<int> locks;  ///< the relations on g, as indices into Setup::locks
     bool relation = true;    ///< false: the end of a rounding's interval
+    /// Clauses, and transitions from an explicit mode to itself, with resets that depend on the side: a contact takes their place.
+    std::vector<int> resetting_clauses = {}, resetting_transitions = {};
   };
   struct Setup {
     std::vector<Surface> surfaces;  ///< one per guard
@@ -46,17 +48,18 @@ class SurfaceModes {
     Workspace observe_work;
   };
 
-  explicit SurfaceModes(Setup setup) : setup_(std::move(setup)) {}
+  explicit SurfaceModes(Setup setup);
   Made& get(const Mode& mode);
+  const std::vector<Surface>& surfaces() const { return setup_.surfaces; }
 
  private:
   using Key = std::tuple<int, std::vector<int>, std::vector<int>, std::vector<int>>;
-  void make(const Mode& mode, const std::vector<int>& sides, Made& made);
+  void make(const Mode& mode, Made& made);
   const RecordedSystem* base(const Mode& mode);
   int opposite_mode(int automaton, int surface, int side) const;
   const RecordedSystem* pair(int plus, int minus, int surface);
   std::vector<std::pair<Expr, Expr>> resets(int automaton, int surface) const;
-  bool involves(const Expr& condition, int surface) const;
+  void find_resets();
 
   Setup setup_;
   std::map<Key, Made> made_;

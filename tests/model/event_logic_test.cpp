@@ -203,7 +203,7 @@ TEST(CompiledModel, SidesFollowDiscreteValuesAndExplicitModes) {
   mode.sliding = {own};
   EXPECT_EQ(sides(), (std::vector{+1, 0, +1}));
   mode.sliding.clear();
-  mode.contacts = {inner};
+  c.begin_contact(mode, inner, +1);
   EXPECT_EQ(sides(), (std::vector{0, +1, +1}));
 }
 

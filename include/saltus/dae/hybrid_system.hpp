@@ -23,6 +23,7 @@ struct Mode {
   std::vector<double> conditions;  ///< truth of the `when` conditions after the last event, for finding edges
   std::vector<int> sliding = {};   ///< guards on whose surfaces the solution slides, increasing
   std::vector<int> contacts = {};  ///< guards on whose surfaces it rests after infinitely many resets, increasing
+  std::vector<int> contact_sides = {};  ///< from which it came to each of them, and to which it goes back
 
   bool on_surfaces() const { return !sliding.empty() || !contacts.empty(); }
   bool operator==(const Mode&) const = default;
@@ -141,6 +142,11 @@ class HybridSystem {
   /// Whether rest() would change nothing.
   virtual bool rests(const Mode& mode, int guard) const { return side(mode, guard) == resting_side(mode, guard); }
 
+  /// The solution goes on in contact with the surface of a guard, to which it came from a side: the guard is locked as at zero.
+  void begin_contact(Mode& mode, int guard, int side) const;
+  /// The contact is over: the guard is locked on the side from which the solution came.
+  void end_contact(Mode& mode, int guard) const;
+
   /// Whether the mode, with its surfaces, can be made: for sliding the fields on both sides must be known, for contacts the resets. Default:
   /// no.
   virtual bool can_stay_on_surfaces(const Mode& mode);
@@ -150,7 +156,8 @@ class HybridSystem {
   virtual double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) = 0;
 
   /// Runs the discrete part once the sides in `transition.mode` are set: `when` clauses on their edges, transitions between explicit
-  /// modes, discrete equations, to a fixed point. Returns whether anything changed (mode, values, or an action took place).
+  /// modes, discrete equations, to a fixed point. Returns whether anything changed (mode, values, or an action took place). In contact the
+  /// clauses that have made the infinitely many resets go on seeing the side from which the solution came, or they would act once more.
   virtual bool transition(const EventInput& input, Transition& transition) = 0;
 
   /// Whether events that begin in these modes with the same guard are alike: transition() acts by the mode, without a look at t and x, and the

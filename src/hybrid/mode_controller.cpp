@@ -102,6 +102,9 @@ void ModeController::fire(int guard) {
   }
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
+  const bool by_time = hybrid_.guards()[static_cast<std::size_t>(guard)].time_only;
+  if (!by_time && !trying_) keep_entry();
+  if (by_time && trying_) hybrid_.set_side(entered_.mode, guard, to_side);
   hybrid_.set_side(transition.mode, guard, to_side);
   if (matters(named(guard), to_side)) add_firing(guard, to_side);
 }
@@ -202,6 +205,7 @@ bool ModeController::prepare(double t) {
     for (const int j : fixed_) transition.x[j] = start[static_cast<std::size_t>(j)];
   };
   bool resting = false;  // the others have found their sides
+  Mode earlier = transition.mode;
   for (int round = 0; round < max_mode_changes_; ++round) {
     restore_fixed();
     if (round == 0 && leads_nowhere(hybrid_.system(transition.mode), t)) select_regular_sides(t, Cause::start, flips_at_start);
@@ -212,7 +216,12 @@ bool ModeController::prepare(double t) {
     rest_later_ = !resting;
     const bool adjusted = adjust_sides(t);
     rest_later_ = false;
-    if (!adjusted && !moved && std::exchange(resting, true)) break;  // a cycle is found and named by settle()
+    if (!adjusted && !moved && std::exchange(resting, true)) break;
+    if (adjusted && same(transition.mode, earlier)) {
+      choose_at_start(t);
+      break;
+    }
+    if ((round & (round - 1)) == 0) earlier = transition.mode;  // any cycle comes back to one of these
   }
   restore_fixed();
   refreshed_ = transition.mode;
@@ -252,14 +261,23 @@ bool ModeController::sides_fit() const {
   return true;
 }
 
+/// Whether a guard is clearly not where it is locked; after look().
+bool ModeController::jumps() const {
+  for (int k = 0; k < family_guards(); ++k)
+    if (sides_.multiplicity(k) == 0 && !side_fits(k, hybrid_.side(transition.mode, k))) return true;
+  return false;
+}
+
 /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
 bool ModeController::adjust_sides(double t) {
   look(t);
   bool changed = false;
   turned_.clear();
+  // where a reset has led beyond a surface, the equations there say what becomes of guards that are zero
+  jumped_ = reset_ && !transition.mode.conditions.empty() && jumps();
   for (int k = 0; k < family_guards(); ++k) {
     const int now = hybrid_.side(transition.mode, k), seen = sides_.side(k);
-    if (side_fits(k, now)) continue;
+    if (side_fits(k, now) || (jumped_ && sides_.multiplicity(k) > 0)) continue;
     if (!changed) follow_dormant(sides_);  // before they are awake
     if (seen != 0)
       hybrid_.set_side(transition.mode, k, seen);
@@ -267,7 +285,7 @@ bool ModeController::adjust_sides(double t) {
       hybrid_.rest(transition.mode, k);
     note_firing(k, -now);
     changed = true;
-    if (!has_second_.empty() && seen != 0 && sides_.multiplicity(k) > 0) turned_.push_back(k);
+    if (seen != 0 && sides_.multiplicity(k) > 0) turned_.push_back(k);
   }
   return changed;
 }
@@ -346,8 +364,14 @@ std::size_t ModeController::rounds_until_tried(const Rounds& rounds) const {
 
 void ModeController::note_round(Rounds& rounds) {
   if (rounds.seen == seen_.size()) seen_.emplace_back();
-  copy(transition.mode, seen_[rounds.seen].mode);
-  copy(x_before_values_, seen_[rounds.seen++].x);
+  Seen& now = seen_[rounds.seen++];
+  copy(transition.mode, now.mode);
+  copy(x_before_values_, now.x);
+  copy(transition.reset, now.reset);
+  now.actions = transition.fired.size();
+  now.contradictions = contradiction.size();
+  now.firings = fired_.size();
+  now.recorded = transition.recorded;
 }
 
 /// Sides lead back to sides that have been tried since the model acted: takes the mode as it was, where the edges of conditions have been seen.
@@ -371,6 +395,9 @@ bool ModeController::fail_in_circle(double t) {
 ModeController::Next ModeController::choose_anew(const EventInput& input, Cause cause, Rounds& rounds) {
   constexpr int few = 4, most = 6;
   const double t = input.t;
+  if (rounds.undoable) {
+    if (const Next next = take_back(input, rounds); next != Next::done) return next;
+  }
   transition.x = x_before_values_;
   if (++rounds.regimes > few) {
     if (rounds.regimes >= most || !slide_where_surfaces_meet(input)) {
@@ -395,6 +422,7 @@ ModeController::Next ModeController::choose_anew(const EventInput& input, Cause 
     }
   }
   if (!selected && transition.terminate) return Next::done;
+  if (rounds.first < rounds.seen) keep_truth_on_surfaces(rounds);
   rounds.forget();
   return Next::again;
 }
@@ -406,6 +434,10 @@ bool ModeController::settle(const EventInput& input) {
     stay_at_zero(input, fired_);
   }
   Rounds rounds;
+  if (trying_) {
+    rounds.from_entry = rounds.trying = true;
+    entered_.firings = fired_.size();
+  }
   bool same_point = false;  // as in the last round, whose mode was seen last
   const double t = input.t;
   const bool learns = learns_ && lone_guard_ >= 0;
@@ -415,8 +447,16 @@ bool ModeController::settle(const EventInput& input) {
     const bool stayed = std::exchange(same_point, false);
     transition.unfinished = false;
     const bool acted = hybrid_.transition(now, transition);
-    if (acted) rounds.before_action = rounds.seen;
+    if (acted) {
+      rounds.before_action = rounds.seen;
+      rounds.undoable = rounds.undoable || rounds.trying;
+    }
     if (!transition.contradictions.empty()) note_contradictions();
+    if ((transition.failed || transition.terminate) && rounds.undoable) {
+      const Next next = take_back(input, rounds);
+      if (next == Next::again) continue;
+      if (next == Next::failed) return false;
+    }
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
@@ -427,7 +467,7 @@ bool ModeController::settle(const EventInput& input) {
     if (learns && round == 0) copy(transition.mode, acted_);
     const auto settled = [&] {
       if (!check_uniqueness(input, reset)) return false;
-      if (learns && (round == 0 || (round == 1 && stayed && !acted))) learn();
+      if (learns && !rounds.taken_back && (round == 0 || (round == 1 && stayed && !acted))) learn();
       return true;
     };
     if (reset) slope_error.clear();  // the state is another one, and exact
@@ -451,9 +491,18 @@ bool ModeController::settle(const EventInput& input) {
     const std::size_t tried = rounds_until_tried(rounds);
     note_round(rounds);
     bool changed = adjust_sides(t) || transition.unfinished;
-    if (!turned_.empty()) stay_at_zero(input, turned_);
+    if (!turned_.empty() && !has_second_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
     if (!changed && admissible) return settled();
+    if (rounds.undoable && takes_back(rounds)) {
+      const Next next = take_back(input, rounds);
+      if (next == Next::again) continue;
+      if (next == Next::failed) return false;
+    }
+    if (acted && jumped_)
+      rounds.try_from(rounds.seen);
+    else if (!turned_.empty())
+      rounds.trying = true;
     const bool edges = reset || !transition.mode.conditions.empty();
     const bool returned = edges && !acted && returns(rounds);
     const bool back = round == 0 && !reset && pushed_back();

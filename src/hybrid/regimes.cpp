@@ -124,11 +124,15 @@ bool ModeController::choose_regime(const EventInput& input) {
                                             : " continues the solution, and no sliding motion on it does";
     return fail(StatusCode::no_forward_solution, text, names);
   }
-  // fewest sliding surfaces: where a solution can leave, it does
+  return take_regime(feasible, input.t);
+}
+
+/// Of several ways to go on the one with fewest sliding surfaces: where a solution can leave, it does. Returns whether the run goes on.
+bool ModeController::take_regime(std::span<Regime> feasible, double t) {
   Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [](const Regime& a, const Regime& b) {
     return a.mode.sliding.size() < b.mode.sliding.size();
   });
-  if (feasible.size() > 1 && !note_alternatives(input.t, feasible.size(), chosen.mode)) return false;
+  if (feasible.size() > 1 && !note_alternatives(t, feasible.size(), chosen.mode)) return false;
   for (const int k : chosen.mode.sliding) {
     if (hybrid_.guards()[k].rule != SurfaceRule::stop) continue;
     transition.terminate = true;
@@ -137,15 +141,6 @@ bool ModeController::choose_regime(const EventInput& input) {
   }
   transition.mode = std::move(chosen.mode);
   transition.x = std::move(chosen.x);
-  if (!transition.mode.sliding.empty() && !reset_) {  // transitions there and back did not happen
-    if (left_guard_ >= 0 && left_->automaton == transition.mode.automaton) {  // nor did what clauses made of them
-      copy(left_->discrete, transition.mode.discrete);
-      copy(left_->conditions, transition.mode.conditions);
-      for (const int k : transition.mode.sliding)  // clauses go on seeing the side from which it came
-        if (const int side = hybrid_.side(*left_, k); side != 0) hybrid_.set_side(transition.mode, k, side);
-    }
-    if (same(transition.mode.discrete, begun_->discrete)) transition.fired.clear();
-  }
   return true;
 }
 

@@ -1,0 +1,124 @@
+// The part of the mode controller that undoes what was done for sides that were only tried.
+//
+// On a surface sides are tried one after the other, each with what clauses make of it. Where a side turns out to be wrong, the solution has never
+// been there, and nothing has happened for it. So each round is kept as it was before its sides were changed (seen_, entered_), and when a side is
+// taken back, a regime is looked for in these states, beginning with the first: the solution goes on from the first one that has a regime other
+// than the side that was tried next. Where none has, what happened has led from each of them to the next, as when a clause turns the field round.
+#include <algorithm>
+#include <utility>
+
+#include "hybrid/mode_controller.hpp"
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+/// Guards are about to fire: their new sides are tried from here.
+void ModeController::keep_entry() {
+  copy(transition.mode, entered_.mode);
+  trying_ = true;
+}
+
+/// The discrete state and the values; what was noted stays for now.
+void ModeController::go_back_to(const Seen& kept) {
+  transition.mode = kept.mode;
+  transition.x = kept.x;
+  transition.reset = kept.reset;
+  transition.reset.resize(transition.x.size(), 0);
+  reset_ = transition.any_reset();
+}
+
+/// Whether a side is taken back at zero, on a surface on which the solution might slide instead; after adjust_sides().
+bool ModeController::takes_back(const Rounds& rounds) {
+  if (turned_.empty()) return false;
+  const Mode& first = first_tried(rounds).mode;
+  return std::any_of(turned_.begin(), turned_.end(), [&](int k) {
+    return hybrid_.side(first, k) == hybrid_.side(transition.mode, k) && hybrid_.guards()[static_cast<std::size_t>(k)].rule != SurfaceRule::crossing &&
+           slides_alone(k);
+  });
+}
+
+/// The model has acted for sides that may be wrong. Again: it has not, and goes on otherwise. Done: it really has; nothing has changed.
+ModeController::Next ModeController::take_back(const EventInput& input, Rounds& rounds) {
+  constexpr int few = 4;
+  rounds.taken_back = true;
+  if (++rounds.regimes > few) return Next::done;
+  Seen now;
+  now.mode = transition.mode;
+  now.x = transition.x;
+  now.reset = transition.reset;
+  const std::vector<double> derivatives = xp;
+  if (rounds.from_entry) copy(input.x_before, entered_.x);
+  bool failed = false;
+  for (std::size_t k = rounds.first; k < rounds.seen + (rounds.from_entry ? 1 : 0); ++k) {
+    // the states are entered_, if sides are tried from there, and those of seen_; the next one is the one that was tried
+    const std::size_t next = rounds.from_entry ? k : k + 1;
+    const Seen& kept = rounds.from_entry && k == rounds.first ? entered_ : seen_[rounds.from_entry ? k - 1 : k];
+    if (go_on_from(kept, next < rounds.seen ? seen_[next].mode : now.mode, input, failed)) {
+      rounds.forget();
+      return Next::again;
+    }
+    if (failed) return Next::failed;
+  }
+  failure_ = {};
+  go_back_to(now);
+  xp = derivatives;
+  system_ = &hybrid_.system(transition.mode);
+  view_current_ = false;
+  if (rounds.seen > 0) {
+    rounds.try_from(rounds.seen - 1);
+    rounds.trying = true;
+  }
+  return Next::done;
+}
+
+/// Goes on from a state in which sides were tried, in a regime other than `tried`, if there is one.
+bool ModeController::go_on_from(const Seen& kept, const Mode& tried, const EventInput& input, bool& failed) {
+  go_back_to(kept);
+  if (!find_values(input.t, Cause::mode_change)) return false;
+  look(input.t);
+  transition.x = kept.x;
+  std::vector<Regime> feasible = feasible_regimes(input, active_surfaces());
+  std::erase_if(feasible, [&](const Regime& regime) { return regime.mode.sliding.empty() && same(regime.mode.locks, tried.locks); });
+  if (feasible.empty()) return false;
+  transition.fired.resize(kept.actions);
+  contradiction.resize(kept.contradictions);
+  transition.recorded = kept.recorded;
+  transition.terminate = transition.failed = false;
+  transition.message.clear();
+  fired_.resize(kept.firings);
+  fired_direction_.resize(kept.firings);
+  failed = !take_regime(feasible, input.t);
+  if (failed) return false;
+  for (int k = 0; k < family_guards(); ++k) {
+    const int before = hybrid_.side(kept.mode, k), after = hybrid_.side(transition.mode, k);
+    if (before != 0 && before != after && contains(surfaces_, k)) note_firing(k, -before);
+  }
+  return true;
+}
+
+/// Where the solution slides, relations keep the truth that they had before sides were tried.
+void ModeController::keep_truth_on_surfaces(const Rounds& rounds) {
+  const Mode& before = first_tried(rounds).mode;
+  for (const int k : transition.mode.sliding) {
+    if (hybrid_.rests(before, k))
+      hybrid_.rest(transition.mode, k);
+    else if (const int side = hybrid_.side(before, k); side != 0)
+      hybrid_.set_side(transition.mode, k, side);
+  }
+}
+
+/// Sides go round at the start, and no clause may see that: those of the regime that will be chosen count. Where it slides there is no side from
+/// which it has come, and relations have the truth of a value that is exactly zero.
+void ModeController::choose_at_start(double t) {
+  const std::vector<double> x = transition.x, derivatives = xp;
+  if (find_values(t, Cause::start)) {
+    look(t);
+    if (choose_regime({.t = t, .x_before = x, .xp_before = derivatives, .initial = true}))
+      for (const int k : std::exchange(transition.mode.sliding, {})) hybrid_.rest(transition.mode, k);
+  }
+  transition.x = x;
+  xp = derivatives;
+  view_current_ = false;
+}
+
+}  // namespace saltus

@@ -429,6 +429,7 @@ ModeController::Next ModeController::choose_anew(const EventInput& input, Cause 
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
+  if (input.initial) transition.message = std::exchange(start_note_, {});
   if (!has_second_.empty()) {
     share_doubts();
     stay_at_zero(input, fired_);

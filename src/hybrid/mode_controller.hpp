@@ -279,6 +279,7 @@ class ModeController {
   std::vector<Seen> seen_;  // at this instant, before sides were adjusted; kept for its memory
   Seen entered_;            // before guards have changed their sides by firing
   bool trying_ = false;     // they have
+  std::string start_note_;  // about the regime that was chosen at the start
   const Mode* begun_ = nullptr;  // the mode in which the instant began, with dormant guards as they lay then
   Mode refreshed_;               // room for it
   Mode flipped_;                 // workspace

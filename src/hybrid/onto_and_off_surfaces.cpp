@@ -102,7 +102,7 @@ bool ModeController::release_contacts() {
 }
 
 /// The model has acted on a mode that stays on surfaces. Those from which a reset has taken the state are left, and contacts that it has given a
-/// speed; in another explicit mode there are none.
+/// speed; in another explicit mode there are none. Clauses are to see the sides that have changed.
 void ModeController::leave_surfaces(const EventInput& input) {
   Mode& mode = transition.mode;
   if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
@@ -133,6 +133,7 @@ void ModeController::leave_surfaces(const EventInput& input) {
     std::erase(mode.sliding, k);
     hybrid_.set_side(mode, k, side);
     note_firing(k, side);
+    transition.unfinished = true;
   }
   std::erase_if(mode.contacts, [&](int k) {
     if (moved(k)) return true;

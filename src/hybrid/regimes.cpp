@@ -284,8 +284,8 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     probe.mode = mode;
     probe.x = transition.x;
     hybrid_.transition(input, probe);
-    if (probe.failed || probe.any_reset()) return std::nullopt;
-    mode = probe.mode;
+    if (probe.failed) return std::nullopt;
+    if (!probe.any_reset()) mode = probe.mode;  // otherwise the solution goes to that side first
   }
   if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
   GuardSides& sides = view ? *view : trial_sides_;

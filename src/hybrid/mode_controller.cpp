@@ -355,35 +355,6 @@ ModeController::Next ModeController::find_point(const EventInput& input, Cause c
   return Next::done;
 }
 
-/// The number of rounds up to that in which the present mode was tried last, from the same point if the model has acted since; 0: there is none.
-std::size_t ModeController::rounds_until_tried(const Rounds& rounds) const {
-  std::size_t last = rounds.seen;
-  while (last > 0 && !(same(seen_[last - 1].mode, transition.mode) && (last > rounds.before_action || same(seen_[last - 1].x, x_before_values_)))) --last;
-  return last;
-}
-
-void ModeController::note_round(Rounds& rounds) {
-  if (rounds.seen == seen_.size()) seen_.emplace_back();
-  Seen& now = seen_[rounds.seen++];
-  copy(transition.mode, now.mode);
-  copy(x_before_values_, now.x);
-  copy(transition.reset, now.reset);
-  now.actions = transition.fired.size();
-  now.contradictions = contradiction.size();
-  now.firings = fired_.size();
-  now.recorded = transition.recorded;
-}
-
-/// Sides lead back to sides that have been tried since the model acted: takes the mode as it was, where the edges of conditions have been seen.
-bool ModeController::returns(const Rounds& rounds) {
-  for (std::size_t k = rounds.before_action; k < rounds.seen; ++k)
-    if (same_but_conditions(seen_[k].mode, transition.mode)) {
-      copy(seen_[k].mode, transition.mode);
-      return true;
-    }
-  return false;
-}
-
 bool ModeController::fail_in_circle(double t) {
   std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
   const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
@@ -395,9 +366,8 @@ bool ModeController::fail_in_circle(double t) {
 ModeController::Next ModeController::choose_anew(const EventInput& input, Cause cause, Rounds& rounds) {
   constexpr int few = 4, most = 6;
   const double t = input.t;
-  if (rounds.undoable) {
+  if (rounds.undoable)
     if (const Next next = take_back(input, rounds); next != Next::done) return next;
-  }
   transition.x = x_before_values_;
   if (++rounds.regimes > few) {
     if (rounds.regimes >= most || !slide_where_surfaces_meet(input)) {
@@ -422,7 +392,7 @@ ModeController::Next ModeController::choose_anew(const EventInput& input, Cause 
     }
   }
   if (!selected && transition.terminate) return Next::done;
-  if (rounds.first < rounds.seen) keep_truth_on_surfaces(rounds);
+  if (!rounds.undoable && rounds.first < rounds.seen) keep_truth(first_tried(rounds).mode);
   rounds.forget();
   return Next::again;
 }
@@ -439,18 +409,23 @@ bool ModeController::settle(const EventInput& input) {
     rounds.from_entry = rounds.trying = true;
     entered_.firings = fired_.size();
   }
-  bool same_point = false;  // as in the last round, whose mode was seen last
+  bool same_point = false;   // as in the last round, whose mode was seen last
+  bool sides_first = false;  // in the next round
   const double t = input.t;
   const bool learns = learns_ && lone_guard_ >= 0;
   for (int round = 0; round < max_mode_changes_; ++round) {
     EventInput now = input;
     now.initial = input.initial && round == 0;
     const bool stayed = std::exchange(same_point, false);
+    bool waits = std::exchange(sides_first, false);  // the model, until sides are known
     transition.unfinished = false;
-    const bool acted = hybrid_.transition(now, transition);
+    const bool acted = !waits && hybrid_.transition(now, transition);
     if (acted) {
       rounds.before_action = rounds.seen;
-      rounds.undoable = rounds.undoable || rounds.trying;
+      if (rounds.trying)
+        rounds.undoable = true;
+      else
+        rounds.try_from(rounds.seen);
     }
     if (!transition.contradictions.empty()) note_contradictions();
     if ((transition.failed || transition.terminate) && rounds.undoable) {
@@ -472,7 +447,7 @@ bool ModeController::settle(const EventInput& input) {
       return true;
     };
     if (reset) slope_error.clear();  // the state is another one, and exact
-    if (acted && transition.mode.on_surfaces()) leave_surfaces(input);
+    if (acted && transition.mode.on_surfaces()) waits = leave_surfaces(input);
     copy(transition.x, x_before_values_);
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
     system_ = &hybrid_.system(transition.mode);
@@ -488,26 +463,34 @@ bool ModeController::settle(const EventInput& input) {
     }
     look(t);
     const bool admissible = weights_admissible();
-    if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return settled();
+    if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) {
+      if (!waits) return settled();
+      continue;
+    }
     const std::size_t tried = rounds_until_tried(rounds);
     note_round(rounds);
     bool changed = adjust_sides(t) || transition.unfinished;
     if (!turned_.empty() && !has_second_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
-    if (!changed && admissible) return settled();
-    if (rounds.undoable && takes_back(rounds)) {
+    if (!changed && admissible) {
+      if (!waits) return settled();
+      --rounds.seen;
+      continue;
+    }
+    const bool back = round == 0 && !reset && pushed_back();
+    if (rounds.trying && (rounds.undoable || !back) && takes_back(rounds)) {
       const Next next = take_back(input, rounds);
       if (next == Next::again) continue;
       if (next == Next::failed) return false;
     }
-    if (acted && jumped_)
+    if (acted && jumped_) {
       rounds.try_from(rounds.seen);
-    else if (!turned_.empty())
+      sides_first = true;
+    } else if (!turned_.empty()) {
       rounds.trying = true;
+    }
     const bool edges = reset || !transition.mode.conditions.empty();
     const bool returned = edges && !acted && returns(rounds);
-    const bool back = round == 0 && !reset && pushed_back();
-    if (back) copy(left_->conditions, transition.mode.conditions);
     if (reset && tried > 0 && tried <= rounds.before_action) return fail_in_circle(t);
     if (tried > 0 || returned || back || (!changed && !admissible)) {
       const Next next = choose_anew(input, cause, rounds);

@@ -160,7 +160,7 @@ class ModeController {
   bool takes_back(const Rounds& rounds);
   Next take_back(const EventInput& input, Rounds& rounds);
   bool go_on_from(const Seen& kept, const Mode& tried, const EventInput& input, bool& failed);
-  void keep_truth_on_surfaces(const Rounds& rounds);
+  void keep_truth(const Mode& before);
   /// The state from which sides are tried.
   const Seen& first_tried(const Rounds& rounds) const { return rounds.from_entry ? entered_ : seen_[rounds.first]; }
   bool jump_beside_resets(double t);
@@ -192,7 +192,7 @@ class ModeController {
   bool release_contacts();
   bool stays_on_surfaces(double t);
   void go_back(const Mode& mode, const std::vector<double>& x, const std::vector<double>& derivatives);
-  void leave_surfaces(const EventInput& input);
+  bool leave_surfaces(const EventInput& input);
   void stay_at_zero(const EventInput& input, std::span<const int> guards);
   void share_doubts();
   bool slides_no_more(double t);
@@ -213,6 +213,7 @@ class ModeController {
     Mode mode;
     std::vector<double> x;  ///< with the weights that are unknowns
     bool rests = false;     ///< on a surface that it does not slide on
+    bool acts = false;      ///< clauses act there
   };
   bool take_regime(std::span<Regime> feasible, double t);
   std::vector<Regime> feasible_regimes(const EventInput& input, std::span<const int> surfaces);

@@ -102,15 +102,15 @@ bool ModeController::release_contacts() {
 }
 
 /// The model has acted on a mode that stays on surfaces. Those from which a reset has taken the state are left, and contacts that it has given a
-/// speed; in another explicit mode there are none. Clauses are to see the sides that have changed.
-void ModeController::leave_surfaces(const EventInput& input) {
+/// speed; in another explicit mode there are none. Returns whether guards have got sides, which clauses are to see.
+bool ModeController::leave_surfaces(const EventInput& input) {
   Mode& mode = transition.mode;
   if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
     mode.sliding.clear();
     mode.contacts.clear();
-    return;
+    return false;
   }
-  if (!reset_) return;
+  if (!reset_) return false;
   Mode beside = mode;
   beside.sliding.clear();
   beside.contacts.clear();
@@ -127,13 +127,14 @@ void ModeController::leave_surfaces(const EventInput& input) {
                             noise = GuardSides::uncertainty(system, input.t, x, input.xp_before.first(family), rounding, std::span(&nothing, 1));
   const auto moved = [&](int k) { return std::abs(after[k]) > 4.0 * (std::abs(before[k]) + noise[k]); };
   const std::vector<int> sliding = mode.sliding;
+  bool left = false;
   for (const int k : sliding) {
     if (!moved(k)) continue;
+    left = true;
     const int side = after[k] > 0.0 ? +1 : -1;
     std::erase(mode.sliding, k);
     hybrid_.set_side(mode, k, side);
     note_firing(k, side);
-    transition.unfinished = true;
   }
   std::erase_if(mode.contacts, [&](int k) {
     if (moved(k)) return true;
@@ -141,6 +142,7 @@ void ModeController::leave_surfaces(const EventInput& input) {
                  speed_after = GuardSides::speed(system, consistency_, input.t, x, k);
     return std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before);
   });
+  return left;
 }
 
 /// Whether transition.mode has surfaces on which the solution can stay from transition.x, which is moved onto them.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "hybrid/mode_controller.hpp"
 #include "hybrid/short_lists.hpp"
@@ -127,10 +128,11 @@ bool ModeController::choose_regime(const EventInput& input) {
   return take_regime(feasible, input.t);
 }
 
-/// Of several ways to go on the one with fewest sliding surfaces: where a solution can leave, it does. Returns whether the run goes on.
+/// Of several ways to go on the one with fewest sliding surfaces: where a solution can leave, it does, rather without the help of clauses. Returns
+/// whether the run goes on.
 bool ModeController::take_regime(std::span<Regime> feasible, double t) {
   Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [](const Regime& a, const Regime& b) {
-    return a.mode.sliding.size() < b.mode.sliding.size();
+    return std::pair(a.mode.sliding.size(), a.acts) < std::pair(b.mode.sliding.size(), b.acts);
   });
   if (feasible.size() > 1 && !note_alternatives(t, feasible.size(), chosen.mode)) return false;
   for (const int k : chosen.mode.sliding) {
@@ -270,7 +272,7 @@ std::optional<ModeController::Regime> ModeController::pivot(const EventInput& in
 /// The regime that leaves each surface to the wanted side, or slides on it (0), if it is feasible. `view` receives what its guards do.
 std::optional<ModeController::Regime> ModeController::try_regime(const EventInput& input, std::span<const int> surfaces,
                                                                  std::span<const int> wanted, GuardSides* view) {
-  Regime regime{transition.mode, transition.x, false};
+  Regime regime{transition.mode, transition.x};
   regime.mode.sliding.clear();
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0)
@@ -283,7 +285,7 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     Transition probe;
     probe.mode = mode;
     probe.x = transition.x;
-    hybrid_.transition(input, probe);
+    regime.acts = hybrid_.transition(input, probe);
     if (probe.failed) return std::nullopt;
     if (!probe.any_reset()) mode = probe.mode;  // otherwise the solution goes to that side first
   }

@@ -12,6 +12,35 @@
 
 namespace saltus {
 
+/// The number of rounds up to that in which the present mode was tried last, from the same point if the model has acted since; 0: there is none.
+std::size_t ModeController::rounds_until_tried(const Rounds& rounds) const {
+  std::size_t last = rounds.seen;
+  while (last > 0 && !(same(seen_[last - 1].mode, transition.mode) && (last > rounds.before_action || same(seen_[last - 1].x, x_before_values_)))) --last;
+  return last;
+}
+
+void ModeController::note_round(Rounds& rounds) {
+  if (rounds.seen == seen_.size()) seen_.emplace_back();
+  Seen& now = seen_[rounds.seen++];
+  copy(transition.mode, now.mode);
+  copy(x_before_values_, now.x);
+  copy(transition.reset, now.reset);
+  now.actions = transition.fired.size();
+  now.contradictions = contradiction.size();
+  now.firings = fired_.size();
+  now.recorded = transition.recorded;
+}
+
+/// Sides lead back to sides that have been tried since the model acted: takes the mode as it was, where the edges of conditions have been seen.
+bool ModeController::returns(const Rounds& rounds) {
+  for (std::size_t k = rounds.before_action; k < rounds.seen; ++k)
+    if (same_but_conditions(seen_[k].mode, transition.mode)) {
+      copy(seen_[k].mode, transition.mode);
+      return true;
+    }
+  return false;
+}
+
 /// Guards are about to fire: their new sides are tried from here.
 void ModeController::keep_entry() {
   copy(transition.mode, entered_.mode);
@@ -27,10 +56,11 @@ void ModeController::go_back_to(const Seen& kept) {
   reset_ = transition.any_reset();
 }
 
-/// Whether a side is taken back at zero, on a surface on which the solution might slide instead; after adjust_sides().
+/// Whether a side is taken back at zero, on a surface on which the solution might slide instead, and the model has seen it; after adjust_sides().
 bool ModeController::takes_back(const Rounds& rounds) {
   if (turned_.empty()) return false;
   const Mode& first = first_tried(rounds).mode;
+  if (!rounds.undoable && same(first.conditions, transition.mode.conditions)) return false;
   return std::any_of(turned_.begin(), turned_.end(), [&](int k) {
     return hybrid_.side(first, k) == hybrid_.side(transition.mode, k) && hybrid_.guards()[static_cast<std::size_t>(k)].rule != SurfaceRule::crossing &&
            slides_alone(k);
@@ -41,12 +71,13 @@ bool ModeController::takes_back(const Rounds& rounds) {
 ModeController::Next ModeController::take_back(const EventInput& input, Rounds& rounds) {
   constexpr int few = 4;
   rounds.taken_back = true;
-  if (++rounds.regimes > few) return Next::done;
+  if (rounds.regimes >= few) return Next::done;
   Seen now;
   now.mode = transition.mode;
   now.x = transition.x;
   now.reset = transition.reset;
   const std::vector<double> derivatives = xp;
+  const GuardSides sides = sides_;
   if (rounds.from_entry) copy(input.x_before, entered_.x);
   bool failed = false;
   for (std::size_t k = rounds.first; k < rounds.seen + (rounds.from_entry ? 1 : 0); ++k) {
@@ -55,6 +86,7 @@ ModeController::Next ModeController::take_back(const EventInput& input, Rounds& 
     const Seen& kept = rounds.from_entry && k == rounds.first ? entered_ : seen_[rounds.from_entry ? k - 1 : k];
     if (go_on_from(kept, next < rounds.seen ? seen_[next].mode : now.mode, input, failed)) {
       rounds.forget();
+      ++rounds.regimes;
       return Next::again;
     }
     if (failed) return Next::failed;
@@ -62,6 +94,7 @@ ModeController::Next ModeController::take_back(const EventInput& input, Rounds& 
   failure_ = {};
   go_back_to(now);
   xp = derivatives;
+  sides_ = sides;
   system_ = &hybrid_.system(transition.mode);
   view_current_ = false;
   if (rounds.seen > 0) {
@@ -96,9 +129,10 @@ bool ModeController::go_on_from(const Seen& kept, const Mode& tried, const Event
   return true;
 }
 
-/// Where the solution slides, relations keep the truth that they had before sides were tried.
-void ModeController::keep_truth_on_surfaces(const Rounds& rounds) {
-  const Mode& before = first_tried(rounds).mode;
+/// A regime has been chosen, and the model has not acted since this mode: its conditions have not been seen otherwise, and where the solution slides
+/// relations keep their truth.
+void ModeController::keep_truth(const Mode& before) {
+  copy(before.conditions, transition.mode.conditions);
   for (const int k : transition.mode.sliding) {
     if (hybrid_.rests(before, k))
       hybrid_.rest(transition.mode, k);

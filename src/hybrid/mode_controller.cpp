@@ -457,7 +457,9 @@ bool ModeController::settle(const EventInput& input) {
     }
     // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
     if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[rounds.seen - 1].mode, transition.mode)) {
+      const bool slid = !transition.mode.sliding.empty();
       const Next next = find_point(input, cause, round > 0 && !acted);
+      sides_first = slid && next == Next::again;
       if (next == Next::again) continue;
       if (next == Next::failed) return false;
     }

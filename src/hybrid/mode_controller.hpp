@@ -213,14 +213,13 @@ class ModeController {
     Mode mode;
     std::vector<double> x;  ///< with the weights that are unknowns
     bool rests = false;     ///< on a surface that it does not slide on
-    bool acts = false;      ///< clauses act there
   };
   bool take_regime(std::span<Regime> feasible, double t);
   std::vector<Regime> feasible_regimes(const EventInput& input, std::span<const int> surfaces);
-  std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces);
+  std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces, bool before_actions = false);
   std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);
   std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
-                                   GuardSides* view = nullptr);
+                                   GuardSides* view = nullptr, bool before_actions = false);
   bool goes_on(double t, const Mode& mode, std::vector<double>& x, GuardSides& sides);
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const;
   bool fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;

@@ -42,7 +42,8 @@ bool ModeController::slides_no_more(double t) {
 bool ModeController::stop_sliding() {
   Mode& mode = transition.mode;
   if (mode.sliding.empty()) return false;
-  mode.sliding.clear();
+  for (const int k : std::exchange(mode.sliding, {}))
+    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // it began there: one side, where it would not rest
   transition.x.resize(hybrid_.variables().size());  // without weights
   return true;
 }

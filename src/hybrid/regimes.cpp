@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "hybrid/mode_controller.hpp"
 #include "hybrid/short_lists.hpp"
@@ -115,6 +114,8 @@ bool ModeController::combination_fits(double t, Cause cause, std::span<const int
 bool ModeController::choose_regime(const EventInput& input) {
   const std::span<const int> surfaces = active_surfaces();
   std::vector<Regime> feasible = feasible_regimes(input, surfaces);
+  if (feasible.empty() && !transition.mode.conditions.empty() && surfaces.size() <= few_surfaces)  // clauses may turn it round at once
+    feasible = all_regimes(input, surfaces, true);
   if (feasible.empty() && slide_where_surfaces_meet(input)) return true;
   if (feasible.empty()) {
     const auto names = guard_names(surfaces.empty() ? std::span<const int>(fired_) : surfaces);
@@ -128,11 +129,10 @@ bool ModeController::choose_regime(const EventInput& input) {
   return take_regime(feasible, input.t);
 }
 
-/// Of several ways to go on the one with fewest sliding surfaces: where a solution can leave, it does, rather without the help of clauses. Returns
-/// whether the run goes on.
+/// Of several ways to go on the one with fewest sliding surfaces: where a solution can leave, it does. Returns whether the run goes on.
 bool ModeController::take_regime(std::span<Regime> feasible, double t) {
   Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [](const Regime& a, const Regime& b) {
-    return std::pair(a.mode.sliding.size(), a.acts) < std::pair(b.mode.sliding.size(), b.acts);
+    return a.mode.sliding.size() < b.mode.sliding.size();
   });
   if (feasible.size() > 1 && !note_alternatives(t, feasible.size(), chosen.mode)) return false;
   for (const int k : chosen.mode.sliding) {
@@ -223,8 +223,8 @@ std::vector<ModeController::Regime> ModeController::feasible_regimes(const Event
   return feasible;
 }
 
-/// All combinations, 3^p of them, that are feasible.
-std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput& input, std::span<const int> surfaces) {
+/// All combinations, 3^p of them, that are feasible; `before_actions`: as the mode is now, without what the model makes of the sides.
+std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput& input, std::span<const int> surfaces, bool before_actions) {
   std::vector<Regime> feasible;
   if (surfaces.empty()) return feasible;
   std::size_t combinations = 1;
@@ -236,7 +236,7 @@ std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput
       q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
       code /= 3;
     }
-    auto regime = try_regime(input, surfaces, wanted);
+    auto regime = try_regime(input, surfaces, wanted, nullptr, before_actions);
     const auto known = [&](const Regime& other) { return other.mode == regime->mode; };  // both sides may lead to rest
     if (regime && std::none_of(feasible.begin(), feasible.end(), known)) feasible.push_back(std::move(*regime));
   }
@@ -271,8 +271,8 @@ std::optional<ModeController::Regime> ModeController::pivot(const EventInput& in
 
 /// The regime that leaves each surface to the wanted side, or slides on it (0), if it is feasible. `view` receives what its guards do.
 std::optional<ModeController::Regime> ModeController::try_regime(const EventInput& input, std::span<const int> surfaces,
-                                                                 std::span<const int> wanted, GuardSides* view) {
-  Regime regime{transition.mode, transition.x};
+                                                                 std::span<const int> wanted, GuardSides* view, bool before_actions) {
+  Regime regime{transition.mode, transition.x, false};
   regime.mode.sliding.clear();
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0)
@@ -285,9 +285,10 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     Transition probe;
     probe.mode = mode;
     probe.x = transition.x;
-    regime.acts = hybrid_.transition(input, probe);
+    hybrid_.transition(input, probe);
     if (probe.failed) return std::nullopt;
-    if (!probe.any_reset()) mode = probe.mode;  // otherwise the solution goes to that side first
+    // otherwise the solution goes to that side first
+    if (!before_actions && !probe.any_reset()) mode = probe.mode;
   }
   if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
   GuardSides& sides = view ? *view : trial_sides_;

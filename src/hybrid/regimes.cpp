@@ -151,7 +151,8 @@ bool ModeController::slide_where_surfaces_meet(const EventInput& input) {
   std::vector<int> meeting;
   for (int k = 0; k < family_guards(); ++k) {
     const bool kept = contains(transition.mode.sliding, k);
-    if (!kept && (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0 || hybrid_.guards()[k].rule == SurfaceRule::crossing)) continue;
+    const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
+    if (!kept && (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0 || guard.time_only || guard.rule == SurfaceRule::crossing)) continue;
     meeting.push_back(k);
   }
   if (meeting.size() < 2 || meeting.size() > most_surfaces) return false;
@@ -280,18 +281,40 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     else
       hybrid_.set_side(regime.mode, surfaces[k], wanted[k]);
   }
+  constexpr int few = 3;
+  GuardSides& sides = view ? *view : trial_sides_;
+  for (int round = 0; round < few; ++round) {
+    if (!goes_on_in(regime, input, surfaces, wanted, sides, before_actions)) return std::nullopt;
+    if (!others_follow(regime.mode, surfaces, sides)) return regime;
+  }
+  return std::nullopt;  // it leads round
+}
+
+/// Guards that are zero, too, but on whose surfaces nothing can slide, take the sides to which they go. Returns whether one has changed.
+bool ModeController::others_follow(Mode& mode, std::span<const int> surfaces, const GuardSides& sides) const {
+  bool changed = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    const int now = hybrid_.side(mode, k);
+    if (now == 0 || sides.multiplicity(k) == 0 || sides.side(k) != -now || std::find(surfaces.begin(), surfaces.end(), k) != surfaces.end()) continue;
+    hybrid_.set_side(mode, k, -now);
+    changed = true;
+  }
+  return changed;
+}
+
+/// Whether the solution can go on in a regime, with what the model makes of its sides; it gets its values.
+bool ModeController::goes_on_in(Regime& regime, const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted, GuardSides& sides,
+                                bool before_actions) {
   Mode mode = regime.mode;
   if (mode.sliding.empty()) {  // transitions between explicit modes follow the sides
     Transition probe;
     probe.mode = mode;
     probe.x = transition.x;
     hybrid_.transition(input, probe);
-    if (probe.failed) return std::nullopt;
-    // otherwise the solution goes to that side first
-    if (!before_actions && !probe.any_reset()) mode = probe.mode;
+    if (probe.failed) return false;
+    if (!before_actions && !probe.any_reset()) mode = probe.mode;  // before a reset it must go to that side by itself
   }
-  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
-  GuardSides& sides = view ? *view : trial_sides_;
+  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return false;
   const std::size_t family = hybrid_.variables().size();
   const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
   // weights that are unknowns may have several solutions: the first that is feasible counts
@@ -307,9 +330,9 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
         hybrid_.rest(regime.mode, surfaces[k]);
         regime.rests = true;
       }
-    return regime;
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 /// Whether the solution can go on from here in this mode, without a jump; x gets the weights. `sides`: where its guards go.

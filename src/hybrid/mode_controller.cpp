@@ -370,13 +370,14 @@ ModeController::Next ModeController::choose_anew(const EventInput& input, Cause 
     if (const Next next = take_back(input, rounds); next != Next::done) return next;
   transition.x = x_before_values_;
   if (++rounds.regimes > few) {
-    if (rounds.regimes >= most || !slide_where_surfaces_meet(input)) {
+    auto meeting = rounds.regimes < most ? regime_where_surfaces_meet(input) : std::nullopt;
+    if (!meeting || !take_regime(std::span(&*meeting, 1), t)) {
       fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no regime goes on: each of those that were chosen leads to another one", t),
            guard_names(fired_));
       return Next::failed;
     }
     rounds.forget();
-    return Next::again;
+    return transition.terminate ? Next::done : Next::again;
   }
   const Mode tried = transition.mode;
   // one switch that takes over from another need not slide on the way

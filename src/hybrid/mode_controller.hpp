@@ -205,7 +205,6 @@ class ModeController {
   bool combination_fits(double t, Cause cause, std::span<const int> switches);
   bool choose_regime(const EventInput& input);
   void choose_at_start(double t);
-  bool slide_where_surfaces_meet(const EventInput& input);
   std::span<const int> active_surfaces();
   bool slides_alone(int guard);
   /// A way to go on from a point on surfaces.
@@ -215,6 +214,7 @@ class ModeController {
     bool rests = false;     ///< on a surface that it does not slide on
   };
   bool take_regime(std::span<Regime> feasible, double t);
+  std::optional<Regime> regime_where_surfaces_meet(const EventInput& input);
   std::vector<Regime> feasible_regimes(const EventInput& input, std::span<const int> surfaces);
   std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces, bool before_actions = false);
   std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);

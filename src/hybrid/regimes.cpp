@@ -116,7 +116,8 @@ bool ModeController::choose_regime(const EventInput& input) {
   std::vector<Regime> feasible = feasible_regimes(input, surfaces);
   if (feasible.empty() && !transition.mode.conditions.empty() && surfaces.size() <= few_surfaces)  // clauses may turn it round at once
     feasible = all_regimes(input, surfaces, true);
-  if (feasible.empty() && slide_where_surfaces_meet(input)) return true;
+  if (feasible.empty())
+    if (auto meeting = regime_where_surfaces_meet(input)) feasible.push_back(std::move(*meeting));
   if (feasible.empty()) {
     const auto names = guard_names(surfaces.empty() ? std::span<const int>(fired_) : surfaces);
     std::string text = fmt::format("at t = {:.12g} no side of ", input.t);
@@ -147,7 +148,7 @@ bool ModeController::take_regime(std::span<Regime> feasible, double t) {
 }
 
 /// Surfaces on which the solution cannot slide by themselves, but where they meet: x and v of x'' = -3 sign(x) - sign(v).
-bool ModeController::slide_where_surfaces_meet(const EventInput& input) {
+std::optional<ModeController::Regime> ModeController::regime_where_surfaces_meet(const EventInput& input) {
   std::vector<int> meeting;
   for (int k = 0; k < family_guards(); ++k) {
     const bool kept = contains(transition.mode.sliding, k);
@@ -155,14 +156,8 @@ bool ModeController::slide_where_surfaces_meet(const EventInput& input) {
     if (!kept && (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0 || guard.time_only || guard.rule == SurfaceRule::crossing)) continue;
     meeting.push_back(k);
   }
-  if (meeting.size() < 2 || meeting.size() > most_surfaces) return false;
-  const std::vector<int> slide(meeting.size(), 0);
-  std::optional<Regime> regime = try_regime(input, meeting, slide);
-  if (!regime) return false;
-  transition.mode = std::move(regime->mode);
-  transition.x = std::move(regime->x);
-  if (!reset_) transition.fired.clear();
-  return true;
+  if (meeting.size() < 2 || meeting.size() > most_surfaces) return std::nullopt;
+  return try_regime(input, meeting, std::vector<int>(meeting.size(), 0));
 }
 
 /// Several regimes continue the solution. Returns whether the run goes on.

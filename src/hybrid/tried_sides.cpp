@@ -111,6 +111,8 @@ bool ModeController::go_on_from(const Seen& kept, const Mode& tried, const Event
   look(input.t);
   transition.x = kept.x;
   std::vector<Regime> feasible = feasible_regimes(input, active_surfaces());
+  if (feasible.empty())
+    if (auto meeting = regime_where_surfaces_meet(input)) feasible.push_back(std::move(*meeting));
   std::erase_if(feasible, [&](const Regime& regime) { return regime.mode.sliding.empty() && same(regime.mode.locks, tried.locks); });
   if (feasible.empty()) return false;
   transition.fired.resize(kept.actions);

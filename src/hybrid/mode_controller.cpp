@@ -164,7 +164,15 @@ void ModeController::look_again(double t) {
 /// Looks at the guards of a mode at a point of it.
 void ModeController::look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative) {
   sides.ignore(mode.sliding, mode.contacts);
-  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt_at(x));
+  GuardSides::Doubt doubt = doubt_at(x);
+  if (!mode.sliding.empty() && !system.structure().explicit_ode) {
+    constexpr double error_of_weights = 1e-12;  // of the iteration that finds them
+    noise_.assign(bracket_noise.begin(), bracket_noise.end());
+    noise_.resize(static_cast<std::size_t>(family_guards()), 0.0);
+    noise_.resize(noise_.size() + 2 * mode.sliding.size(), error_of_weights);
+    doubt.noise = noise_;
+  }
+  sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt);
   if (!mode.contacts.empty() && !sizes.empty()) sides.rest_on_invariants(system, t, x, derivative, sizes);
 }
 
@@ -495,7 +503,9 @@ bool ModeController::settle(const EventInput& input) {
     const bool edges = reset || !transition.mode.conditions.empty();
     const bool returned = edges && !acted && returns(rounds);
     if (reset && tried > 0 && tried <= rounds.before_action) return fail_in_circle(t);
-    if (tried > 0 || returned || back || (!changed && !admissible)) {
+    // where a slide ends, the regime says what becomes of the other surfaces, before clauses act
+    const bool ends = !admissible && (!changed || (edges && !turned_.empty() && !jumped_ && !transition.unfinished));
+    if (tried > 0 || returned || back || ends) {
       const Next next = choose_anew(input, cause, rounds);
       if (next == Next::again) continue;
       return next == Next::done;

@@ -308,6 +308,7 @@ class ModeController {
   Mode acted_;                    // of this instant
   TrialValues trial_values_;  // of a combination of switches
   GuardSides trial_sides_;   // of a regime that is being tried
+  std::vector<double> noise_;  // workspace
   mutable std::vector<double> twin_here_;
 };
 

@@ -220,12 +220,12 @@ class ModeController {
   std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);
   std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
                                    GuardSides* view = nullptr, bool before_actions = false);
-  bool goes_on_in(Regime& regime, const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted, GuardSides& sides,
-                  bool before_actions);
+  Next try_once(Regime& regime, const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted, GuardSides& sides, bool before_actions);
   bool others_follow(Mode& mode, std::span<const int> surfaces, const GuardSides& sides) const;
   bool goes_on(double t, const Mode& mode, std::vector<double>& x, GuardSides& sides);
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const;
-  bool fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
+  bool sides_fit(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
+  bool weights_fit(const GuardSides& sides) const;
   bool check_uniqueness(const EventInput& input, bool moved);
   bool note_alternatives(double t, std::size_t count, const Mode& taken);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});

@@ -279,8 +279,9 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
   constexpr int few = 3;
   GuardSides& sides = view ? *view : trial_sides_;
   for (int round = 0; round < few; ++round) {
-    if (!goes_on_in(regime, input, surfaces, wanted, sides, before_actions)) return std::nullopt;
-    if (!others_follow(regime.mode, surfaces, sides)) return regime;
+    const Next next = try_once(regime, input, surfaces, wanted, sides, before_actions);
+    if (next == Next::done) return regime;
+    if (next == Next::failed) return std::nullopt;
   }
   return std::nullopt;  // it leads round
 }
@@ -297,19 +298,19 @@ bool ModeController::others_follow(Mode& mode, std::span<const int> surfaces, co
   return changed;
 }
 
-/// Whether the solution can go on in a regime, with what the model makes of its sides; it gets its values.
-bool ModeController::goes_on_in(Regime& regime, const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted, GuardSides& sides,
-                                bool before_actions) {
+/// Done: the solution can go on in a regime, with what the model makes of its sides; it has got its values. Again: other guards have changed their sides.
+ModeController::Next ModeController::try_once(Regime& regime, const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
+                                              GuardSides& sides, bool before_actions) {
   Mode mode = regime.mode;
   if (mode.sliding.empty()) {  // transitions between explicit modes follow the sides
     Transition probe;
     probe.mode = mode;
     probe.x = transition.x;
     hybrid_.transition(input, probe);
-    if (probe.failed) return false;
+    if (probe.failed) return Next::failed;
     if (!before_actions && !probe.any_reset()) mode = probe.mode;  // before a reset it must go to that side by itself
   }
-  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return false;
+  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return Next::failed;
   const std::size_t family = hybrid_.variables().size();
   const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
   // weights that are unknowns may have several solutions: the first that is feasible counts
@@ -319,15 +320,17 @@ bool ModeController::goes_on_in(Regime& regime, const EventInput& input, std::sp
     regime.x.resize(family);
     for (std::size_t k = 0; k < unknown_weights; ++k)
       regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
-    if (!goes_on(input.t, mode, regime.x, sides) || !fits(mode, surfaces, wanted, sides)) continue;
+    if (!goes_on(input.t, mode, regime.x, sides) || !weights_fit(sides)) continue;
+    if (others_follow(regime.mode, surfaces, sides)) return Next::again;
+    if (!sides_fit(mode, surfaces, wanted, sides)) continue;
     for (std::size_t k = 0; k < surfaces.size(); ++k)
       if (wanted[k] != 0 && sides.side(surfaces[k]) == 0) {
         hybrid_.rest(regime.mode, surfaces[k]);
         regime.rests = true;
       }
-    return true;
+    return Next::done;
   }
-  return false;
+  return Next::failed;
 }
 
 /// Whether the solution can go on from here in this mode, without a jump; x gets the weights. `sides`: where its guards go.
@@ -374,7 +377,7 @@ bool ModeController::weights_matter(System& system, double t, std::span<const do
   return true;
 }
 
-bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const {
+bool ModeController::sides_fit(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const {
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0) continue;
     const int side = sides.side(surfaces[k]);
@@ -382,6 +385,11 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
     if (side == 0 && !has_second_.empty() && has_second_[static_cast<std::size_t>(surfaces[k])]) continue;  // it may rest, whatever the side
     if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
   }
+  return true;
+}
+
+/// Whether the weights of surfaces lie between 0 and 1, or are about to, and contacts hold.
+bool ModeController::weights_fit(const GuardSides& sides) const {
   for (int k = family_guards(); k < sides.count(); ++k)
     if (sides.side(k) <= 0) return false;
   return true;

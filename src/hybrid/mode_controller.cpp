@@ -14,7 +14,7 @@ namespace {
 // Values that differ by less than so many tolerances are the same point.
 constexpr double largest_shift = 100.0;
 // Combinations of switches that differ in so many are looked for at first.
-constexpr int few_flips = 2, flips_at_start = 4;
+constexpr int few_flips = 2;
 }  // namespace
 
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
@@ -203,55 +203,6 @@ bool ModeController::pass(double t) {
   const Structure* before = &system_->structure();
   system_ = &hybrid_.system(transition.mode);
   return &system_->structure() == before || find_values(t, Cause::mode_change);
-}
-
-bool ModeController::prepare(double t) {
-  begun_ = &transition.mode;
-  // a mode that is not the right one may move fixed values by rounding errors, and give them a sign
-  const std::vector<double> start = transition.x;
-  const auto restore_fixed = [&] {
-    for (const int j : fixed_) transition.x[j] = start[static_cast<std::size_t>(j)];
-  };
-  bool resting = false;  // the others have found their sides
-  Mode earlier = transition.mode;
-  for (int round = 0; round < max_mode_changes_; ++round) {
-    restore_fixed();
-    if (round == 0 && leads_nowhere(hybrid_.system(transition.mode), t)) select_regular_sides(t, Cause::start, flips_at_start);
-    // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
-    if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
-    look(t);
-    const bool moved = follow_dormant(sides_);  // initial equations may ask for them
-    rest_later_ = !resting;
-    const bool adjusted = adjust_sides(t);
-    rest_later_ = false;
-    if (!adjusted && !moved && std::exchange(resting, true)) break;
-    if (adjusted && same(transition.mode, earlier)) {
-      choose_at_start(t);
-      break;
-    }
-    if ((round & (round - 1)) == 0) earlier = transition.mode;  // any cycle comes back to one of these
-  }
-  restore_fixed();
-  refreshed_ = transition.mode;
-  begun_ = &refreshed_;
-  const bool selected = selected_;
-  begin_instant();
-  selected_ = selected;
-  return true;
-}
-
-/// Locks every guard on the side of its value at the start values. Returns whether a side changed.
-bool ModeController::sides_by_value(double t) {
-  std::vector<double> g(static_cast<std::size_t>(system_->structure().guards)), at_rest(transition.x.size(), 0.0);
-  system_->guards(t, transition.x, at_rest, g);
-  bool changed = false;
-  for (int k = 0; k < family_guards(); ++k) {
-    const int now = hybrid_.side(transition.mode, k);
-    if (now == 0 || !(now * g[k] < 0.0)) continue;
-    hybrid_.set_side(transition.mode, k, -now);
-    changed = true;
-  }
-  return changed;
 }
 
 /// Whether a guard is locked where it was seen; `now`: on which side it is.

@@ -143,20 +143,4 @@ void ModeController::keep_truth(const Mode& before) {
   }
 }
 
-/// Sides go round at the start, and no clause may see that: the regime is chosen before they act. Where it slides there is no side from which it
-/// has come, and relations have the truth of a value that is exactly zero. Where there is none, settle() says so.
-void ModeController::choose_at_start(double t) {
-  const Mode mode = transition.mode;
-  const std::vector<double> x = transition.x, derivatives = xp;
-  if (find_values(t, Cause::start)) {
-    look(t);
-    if (choose_regime({.t = t, .x_before = x, .xp_before = derivatives, .initial = true}) && !transition.terminate) {
-      for (const int k : transition.mode.sliding) hybrid_.rest(transition.mode, k);
-      start_note_ = std::move(transition.message);
-      return;
-    }
-  }
-  go_back(mode, x, derivatives);
-}
-
 }  // namespace saltus

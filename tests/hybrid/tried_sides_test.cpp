@@ -199,6 +199,24 @@ TEST(TriedSides, WhereSurfacesMeetInSpirals) {
   }
 }
 
+// z = x' jumps with the side of x, and is 0 while x slides.
+TEST(TriedSides, GuardsThatJumpWithASideThatIsTriedDoNotFire) {
+  for (const double start : {1.0, -1.0})
+    for (const bool reset : {false, true}) {
+      Model m("speed");
+      const Expr x = m.variable("x", start), z = m.variable("z", 0.0), n = m.discrete("n", 0.0);
+      m.equation(der(x) == z);
+      m.equation(z == 0.5 - sign(x));
+      m.when(start > 0.0 ? z > 1.0 : z < -0.2).terminate("it is on the other side");
+      m.when(abs(z) < 0.1).assign(n, m.pre(n) + 1.0);
+      if (reset) m.when(m.time() >= 0.5).reset(x, 0.0);
+      const Trajectory run = simulate(m, {.stop = 3.0});
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      EXPECT_EQ(run.at(3.0, "n"), 1.0);
+      EXPECT_NEAR(run.at(3.0, "x"), 0.0, 1e-9);
+    }
+}
+
 // The weight of a slide is found by an iteration. Where it has become zero the solution rests instead, and x >= 0 holds.
 TEST(TriedSides, AWeightThatBecomesZeroIsRest) {
   Model m("rest");

@@ -220,11 +220,17 @@ bool ModeController::sides_fit() const {
   return true;
 }
 
-/// Whether a guard is clearly not where it is locked; after look().
-bool ModeController::jumps() const {
-  for (int k = 0; k < family_guards(); ++k)
-    if (sides_.multiplicity(k) == 0 && !side_fits(k, hybrid_.side(transition.mode, k))) return true;
-  return false;
+/// Whether a guard is clearly not where it is locked, and another one is zero, whose side may depend on that; after look().
+bool ModeController::zeros_wait() const {
+  bool zero = !transition.mode.sliding.empty(), clear = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    const int now = hybrid_.side(transition.mode, k);
+    if (sides_.multiplicity(k) > 0)
+      zero = zero || (now != 0 && !hybrid_.guards()[static_cast<std::size_t>(k)].time_only);
+    else
+      clear = clear || !side_fits(k, now);
+  }
+  return zero && clear;
 }
 
 /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
@@ -233,10 +239,10 @@ bool ModeController::adjust_sides(double t) {
   bool changed = false;
   turned_.clear();
   // where a reset has led beyond a surface, the equations there say what becomes of guards that are zero
-  jumped_ = reset_ && !transition.mode.conditions.empty() && jumps();
+  zeros_wait_ = reset_ && !transition.mode.conditions.empty() && zeros_wait();
   for (int k = 0; k < family_guards(); ++k) {
     const int now = hybrid_.side(transition.mode, k), seen = sides_.side(k);
-    if (side_fits(k, now) || (jumped_ && sides_.multiplicity(k) > 0)) continue;
+    if (side_fits(k, now) || (zeros_wait_ && sides_.multiplicity(k) > 0)) continue;
     if (!changed) follow_dormant(sides_);  // before they are awake
     if (seen != 0)
       hybrid_.set_side(transition.mode, k, seen);
@@ -445,7 +451,7 @@ bool ModeController::settle(const EventInput& input) {
       if (next == Next::again) continue;
       if (next == Next::failed) return false;
     }
-    if (acted && jumped_) {
+    if (acted && zeros_wait_) {
       rounds.try_from(rounds.seen);
       sides_first = true;
     } else if (!turned_.empty()) {
@@ -455,7 +461,7 @@ bool ModeController::settle(const EventInput& input) {
     const bool returned = edges && !acted && returns(rounds);
     if (reset && tried > 0 && tried <= rounds.before_action) return fail_in_circle(t);
     // where a slide ends, the regime says what becomes of the other surfaces, before clauses act
-    const bool ends = !admissible && (!changed || (edges && !turned_.empty() && !jumped_ && !transition.unfinished));
+    const bool ends = !admissible && (!changed || (edges && !turned_.empty() && !zeros_wait_ && !transition.unfinished));
     if (tried > 0 || returned || back || ends) {
       const Next next = choose_anew(input, cause, rounds);
       if (next == Next::again) continue;

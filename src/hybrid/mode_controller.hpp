@@ -185,7 +185,7 @@ class ModeController {
   }
   bool sides_fit() const;
   bool adjust_sides(double t);
-  bool jumps() const;
+  bool zeros_wait() const;
   bool sides_by_value(double t);
   bool weights_admissible() const;
   bool move_across_surfaces();
@@ -266,7 +266,7 @@ class ModeController {
   std::vector<int> fixed_;
   std::vector<char> has_second_;  // by guard: another one has its function; empty: there are none
   std::vector<int> turned_;       // guards that have changed their side at zero
-  bool jumped_ = false;           // others have, by a reset
+  bool zeros_wait_ = false;       // those that are zero, until others have changed theirs
   bool rest_later_ = false;       // guards that vanish stay on their sides for now
   System* system_ = nullptr;
   Consistency consistency_;

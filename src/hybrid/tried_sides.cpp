@@ -78,6 +78,7 @@ ModeController::Next ModeController::take_back(const EventInput& input, Rounds& 
   now.reset = transition.reset;
   const std::vector<double> derivatives = xp;
   const GuardSides sides = sides_;
+  const bool view_current = view_current_;
   if (rounds.from_entry) copy(input.x_before, entered_.x);
   bool failed = false;
   for (std::size_t k = rounds.first; k < rounds.seen + (rounds.from_entry ? 1 : 0); ++k) {
@@ -96,7 +97,7 @@ ModeController::Next ModeController::take_back(const EventInput& input, Rounds& 
   xp = derivatives;
   sides_ = sides;
   system_ = &hybrid_.system(transition.mode);
-  view_current_ = false;
+  view_current_ = view_current;
   if (rounds.seen > 0) {
     rounds.try_from(rounds.seen - 1);
     rounds.trying = true;

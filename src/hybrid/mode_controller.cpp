@@ -14,7 +14,7 @@ namespace {
 // Values that differ by less than so many tolerances are the same point.
 constexpr double largest_shift = 100.0;
 // Combinations of switches that differ in so many are looked for at first.
-constexpr int few_flips = 2, flips_at_start = 4;
+constexpr int few_flips = 2;
 }  // namespace
 
 ModeController::ModeController(HybridSystem& hybrid, int direction, int max_mode_changes)
@@ -101,6 +101,9 @@ void ModeController::fire(int guard) {
   }
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
+  const bool by_time = hybrid_.guards()[static_cast<std::size_t>(guard)].time_only;
+  if (!by_time && !trying_) keep_entry();
+  if (by_time && trying_) hybrid_.set_side(entered_.mode, guard, to_side);
   hybrid_.set_side(transition.mode, guard, to_side);
   if (matters(named(guard), to_side)) add_firing(guard, to_side);
 }
@@ -161,7 +164,7 @@ void ModeController::look_again(double t) {
 void ModeController::look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative) {
   sides.ignore(mode.sliding, mode.contacts);
   GuardSides::Doubt doubt = doubt_at(x);
-  if (!mode.contacts.empty()) doubt.noise = noise_with_forces(mode);
+  if (mode.on_surfaces()) doubt.noise = noise_on_surfaces(system, mode);
   sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt);
   if (!mode.contacts.empty() && !sizes.empty()) sides.rest_on_invariants(system, t, x, derivative, sizes);
 }
@@ -195,49 +198,6 @@ bool ModeController::pass(double t) {
   return &system_->structure() == before || find_values(t, Cause::mode_change);
 }
 
-bool ModeController::prepare(double t) {
-  begun_ = &transition.mode;
-  // a mode that is not the right one may move fixed values by rounding errors, and give them a sign
-  const std::vector<double> start = transition.x;
-  const auto restore_fixed = [&] {
-    for (const int j : fixed_) transition.x[j] = start[static_cast<std::size_t>(j)];
-  };
-  bool resting = false;  // the others have found their sides
-  for (int round = 0; round < max_mode_changes_; ++round) {
-    restore_fixed();
-    if (round == 0 && leads_nowhere(hybrid_.system(transition.mode), t)) select_regular_sides(t, Cause::start, flips_at_start);
-    // a mode that cannot be evaluated here may be the wrong one: the values of the guards say which
-    if (!find_values(t, Cause::start) && !(round == 0 && sides_by_value(t) && find_values(t, Cause::start))) return false;
-    look(t);
-    const bool moved = follow_dormant(sides_);  // initial equations may ask for them
-    rest_later_ = !resting;
-    const bool adjusted = adjust_sides(t);
-    rest_later_ = false;
-    if (!adjusted && !moved && std::exchange(resting, true)) break;  // a cycle is found and named by settle()
-  }
-  restore_fixed();
-  refreshed_ = transition.mode;
-  begun_ = &refreshed_;
-  const bool selected = selected_;
-  begin_instant();
-  selected_ = selected;
-  return true;
-}
-
-/// Locks every guard on the side of its value at the start values. Returns whether a side changed.
-bool ModeController::sides_by_value(double t) {
-  std::vector<double> g(static_cast<std::size_t>(system_->structure().guards)), at_rest(transition.x.size(), 0.0);
-  system_->guards(t, transition.x, at_rest, g);
-  bool changed = false;
-  for (int k = 0; k < family_guards(); ++k) {
-    const int now = hybrid_.side(transition.mode, k);
-    if (now == 0 || !(now * g[k] < 0.0)) continue;
-    hybrid_.set_side(transition.mode, k, -now);
-    changed = true;
-  }
-  return changed;
-}
-
 /// Whether a guard is locked where it was seen; `now`: on which side it is.
 bool ModeController::side_fits(int guard, int now) const {
   const int seen = sides_.side(guard);
@@ -253,14 +213,29 @@ bool ModeController::sides_fit() const {
   return true;
 }
 
+/// Whether a guard is clearly not where it is locked, and another one is zero, whose side may depend on that; after look().
+bool ModeController::zeros_wait() const {
+  bool zero = !transition.mode.sliding.empty(), clear = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    const int now = hybrid_.side(transition.mode, k);
+    if (sides_.multiplicity(k) > 0)
+      zero = zero || (now != 0 && !hybrid_.guards()[static_cast<std::size_t>(k)].time_only);
+    else
+      clear = clear || !side_fits(k, now);
+  }
+  return zero && clear;
+}
+
 /// Locks every guard on the side to which the solution goes. Returns whether a side changed; changes are noted as firings.
 bool ModeController::adjust_sides(double t) {
   look(t);
   bool changed = false;
   turned_.clear();
+  // where a reset has led beyond a surface, the equations there say what becomes of guards that are zero
+  zeros_wait_ = reset_ && !transition.mode.conditions.empty() && zeros_wait();
   for (int k = 0; k < family_guards(); ++k) {
     const int now = hybrid_.side(transition.mode, k), seen = sides_.side(k);
-    if (side_fits(k, now)) continue;
+    if (side_fits(k, now) || (zeros_wait_ && sides_.multiplicity(k) > 0)) continue;
     if (!changed) follow_dormant(sides_);  // before they are awake
     if (seen != 0)
       hybrid_.set_side(transition.mode, k, seen);
@@ -268,7 +243,7 @@ bool ModeController::adjust_sides(double t) {
       hybrid_.rest(transition.mode, k);
     note_firing(k, -now);
     changed = true;
-    if (!has_second_.empty() && seen != 0 && sides_.multiplicity(k) > 0) turned_.push_back(k);
+    if (seen != 0 && sides_.multiplicity(k) > 0) turned_.push_back(k);
   }
   return changed;
 }
@@ -338,29 +313,6 @@ ModeController::Next ModeController::find_point(const EventInput& input, Cause c
   return Next::done;
 }
 
-/// The number of rounds up to that in which the present mode was tried last, from the same point if the model has acted since; 0: there is none.
-std::size_t ModeController::rounds_until_tried(const Rounds& rounds) const {
-  std::size_t last = rounds.seen;
-  while (last > 0 && !(same(seen_[last - 1].mode, transition.mode) && (last > rounds.before_action || same(seen_[last - 1].x, x_before_values_)))) --last;
-  return last;
-}
-
-void ModeController::note_round(Rounds& rounds) {
-  if (rounds.seen == seen_.size()) seen_.emplace_back();
-  copy(transition.mode, seen_[rounds.seen].mode);
-  copy(x_before_values_, seen_[rounds.seen++].x);
-}
-
-/// Sides lead back to sides that have been tried since the model acted: takes the mode as it was, where the edges of conditions have been seen.
-bool ModeController::returns(const Rounds& rounds) {
-  for (std::size_t k = rounds.before_action; k < rounds.seen; ++k)
-    if (same_but_conditions(seen_[k].mode, transition.mode)) {
-      copy(seen_[k].mode, transition.mode);
-      return true;
-    }
-  return false;
-}
-
 bool ModeController::fail_in_circle(double t) {
   std::string text = fmt::format("at t = {:.12g} resets and guards go round in a cycle:", t);
   const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
@@ -372,15 +324,18 @@ bool ModeController::fail_in_circle(double t) {
 ModeController::Next ModeController::choose_anew(const EventInput& input, Cause cause, Rounds& rounds) {
   constexpr int few = 4, most = 6;
   const double t = input.t;
+  if (rounds.undoable)
+    if (const Next next = take_back(input, rounds); next != Next::done) return next;
   transition.x = x_before_values_;
   if (++rounds.regimes > few) {
-    if (rounds.regimes >= most || !slide_where_surfaces_meet(input)) {
+    auto meeting = rounds.regimes < most ? regime_where_surfaces_meet(input) : std::nullopt;
+    if (!meeting || !take_regime(std::span(&*meeting, 1), t)) {
       fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no regime goes on: each of those that were chosen leads to another one", t),
            guard_names(fired_));
       return Next::failed;
     }
     rounds.forget();
-    return Next::again;
+    return transition.terminate ? Next::done : Next::again;
   }
   const Mode tried = transition.mode;
   // one switch that takes over from another need not slide on the way
@@ -396,28 +351,47 @@ ModeController::Next ModeController::choose_anew(const EventInput& input, Cause 
     }
   }
   if (!selected && transition.terminate) return Next::done;
+  if (!rounds.undoable && rounds.first < rounds.seen) keep_truth(first_tried(rounds).mode);
   rounds.forget();
   return Next::again;
 }
 
 bool ModeController::settle(const EventInput& input) {
   forget_actions();
+  if (input.initial) transition.message = std::exchange(start_note_, {});
   if (!has_second_.empty()) {
     share_doubts();
     stay_at_zero(input, fired_);
   }
   Rounds rounds;
-  bool same_point = false;  // as in the last round, whose mode was seen last
+  if (trying_) {
+    rounds.from_entry = rounds.trying = true;
+    entered_.firings = fired_.size();
+  }
+  bool same_point = false;   // as in the last round, whose mode was seen last
+  bool sides_first = false;  // in the next round
   const double t = input.t;
   const bool learns = learns_ && lone_guard_ >= 0;
   for (int round = 0; round < max_mode_changes_; ++round) {
     EventInput now = input;
     now.initial = input.initial && round == 0;
     const bool stayed = std::exchange(same_point, false);
+    bool waits = std::exchange(sides_first, false);  // the model, until sides are known
     transition.unfinished = false;
-    const bool acted = hybrid_.transition(now, transition);
-    if (acted) rounds.before_action = rounds.seen;
+    const bool acted = !waits && hybrid_.transition(now, transition);
+    if (acted) {
+      rounds.before_action = rounds.seen;
+      if (rounds.trying)
+        rounds.undoable = true;
+      else
+        rounds.try_from(rounds.seen);
+    }
     if (!transition.contradictions.empty()) note_contradictions();
+    if ((transition.failed || transition.terminate) && rounds.undoable) {
+      const Next next = take_back(input, rounds);
+      if (next == Next::again) continue;
+      if (next == Next::failed) return false;
+    }
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
@@ -429,11 +403,11 @@ bool ModeController::settle(const EventInput& input) {
     const auto settled = [&] {
       if (!opened_.empty() && !stay_open(t)) return false;
       if (!check_uniqueness(input, reset)) return false;
-      if (learns && (round == 0 || (round == 1 && stayed && !acted))) learn();
+      if (learns && !rounds.taken_back && (round == 0 || (round == 1 && stayed && !acted))) learn();
       return true;
     };
     if (reset) slope_error.clear();  // the state is another one, and exact
-    if (acted && transition.mode.on_surfaces()) leave_surfaces(input);
+    if (acted && transition.mode.on_surfaces()) waits = leave_surfaces(input);
     copy(transition.x, x_before_values_);
     const Cause cause = input.initial ? Cause::start : reset ? Cause::reset : Cause::mode_change;
     system_ = &hybrid_.system(transition.mode);
@@ -443,25 +417,46 @@ bool ModeController::settle(const EventInput& input) {
     }
     // The last round may have changed nothing but sides that neither equations nor guards contain: what was found in it still holds.
     if (acted || !stayed || !view_current_ || !hybrid_.same_equations(seen_[rounds.seen - 1].mode, transition.mode)) {
+      const bool slid = !transition.mode.sliding.empty();
       const Next next = find_point(input, cause, round > 0 && !acted);
+      sides_first = slid && next == Next::again;
       if (next == Next::again) continue;
       if (next == Next::failed) return false;
     }
     look(t);
     const bool admissible = weights_admissible();
-    if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) return settled();
+    if (admissible && !transition.unfinished && transition.mode.contacts.empty() && sides_fit()) {
+      if (!waits) return settled();
+      continue;
+    }
     const std::size_t tried = rounds_until_tried(rounds);
     note_round(rounds);
     bool changed = adjust_sides(t) || transition.unfinished;
-    if (!turned_.empty()) stay_at_zero(input, turned_);
+    if (!turned_.empty() && !has_second_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
-    if (!changed && admissible) return settled();
+    if (!changed && admissible) {
+      if (!waits) return settled();
+      --rounds.seen;
+      continue;
+    }
+    const bool back = round == 0 && !reset && pushed_back();
+    if (rounds.trying && (rounds.undoable || !back) && takes_back(rounds)) {
+      const Next next = take_back(input, rounds);
+      if (next == Next::again) continue;
+      if (next == Next::failed) return false;
+    }
+    if (acted && zeros_wait_) {
+      rounds.try_from(rounds.seen);
+      sides_first = true;
+    } else if (!turned_.empty()) {
+      rounds.trying = true;
+    }
     const bool edges = reset || !transition.mode.conditions.empty();
     const bool returned = edges && !acted && returns(rounds);
-    const bool back = round == 0 && !reset && pushed_back();
-    if (back) copy(left_->conditions, transition.mode.conditions);
     if (reset && tried > 0 && tried <= rounds.before_action) return fail_in_circle(t);
-    if (tried > 0 || returned || back || (!changed && !admissible)) {
+    // where a slide ends, the regime says what becomes of the other surfaces, before clauses act
+    const bool ends = !admissible && (!changed || (edges && !turned_.empty() && !zeros_wait_ && !transition.unfinished));
+    if (tried > 0 || returned || back || ends) {
       const Next next = choose_anew(input, cause, rounds);
       if (next == Next::again) continue;
       return next == Next::done;

@@ -42,7 +42,7 @@ class ModeController {
     fired_.clear();
     fired_direction_.clear();
     opened_.clear();
-    left_by_weight_ = selected_ = false;
+    left_by_weight_ = selected_ = trying_ = false;
     left_guard_ = lone_guard_ = -1;
     led_here_ = nullptr;
     if (failure_) failure_ = {};
@@ -130,8 +130,26 @@ class ModeController {
   struct Rounds {
     std::size_t seen = 0, before_action = 0;  // modes in seen_, and those before the model acted last
     int regimes = 0;                          // that were chosen anew
+    // --- sides that are tried, see tried_sides.cpp
+    std::size_t first = 0;  // of seen_ from which sides are tried
+    bool from_entry = false;  // they are tried from before that, where guards have fired
+    bool trying = false;      // sides have been changed at zero since then
+    bool undoable = false;    // the model has acted for them
+    bool taken_back = false;  // it was looked whether they go back
 
-    void forget() { seen = before_action = 0; }
+    void forget() { *this = {.regimes = regimes, .taken_back = taken_back}; }
+    /// What has happened so far has really happened.
+    void try_from(std::size_t round) {
+      first = round;
+      from_entry = trying = undoable = false;
+    }
+  };
+  struct Seen {
+    Mode mode;
+    std::vector<double> x;
+    std::vector<char> reset;
+    std::size_t actions = 0, contradictions = 0, firings = 0;  // so far
+    bool recorded = false;
   };
   enum class Next { again, done, failed };
   Next find_point(const EventInput& input, Cause cause, bool seen_here);
@@ -140,6 +158,14 @@ class ModeController {
   void note_round(Rounds& rounds);
   bool returns(const Rounds& rounds);
   bool fail_in_circle(double t);
+  void keep_entry();
+  void go_back_to(const Seen& kept);
+  bool takes_back(const Rounds& rounds);
+  Next take_back(const EventInput& input, Rounds& rounds);
+  bool go_on_from(const Seen& kept, const Mode& tried, const EventInput& input, bool& failed);
+  void keep_truth(const Mode& before);
+  /// The state from which sides are tried.
+  const Seen& first_tried(const Rounds& rounds) const { return rounds.from_entry ? entered_ : seen_[rounds.first]; }
   bool jump_beside_resets(double t);
   bool find_values_of_system(double t, Cause cause);
   bool near(std::span<const double> a, std::span<const double> b) const;
@@ -162,6 +188,7 @@ class ModeController {
   }
   bool sides_fit() const;
   bool adjust_sides(double t);
+  bool zeros_wait() const;
   bool sides_by_value(double t);
   bool weights_admissible() const;
   bool move_across_surfaces();
@@ -174,9 +201,9 @@ class ModeController {
   bool surfaces_hold(const Mode& mode, const GuardSides& sides) const;
   bool stays_on_surfaces(double t);
   void try_force_beside(int guard, int side, double t);
-  std::span<const double> noise_with_forces(const Mode& mode);
+  std::span<const double> noise_on_surfaces(const System& system, const Mode& mode);
   void go_back(const Mode& mode, const std::vector<double>& x, const std::vector<double>& derivatives);
-  void leave_surfaces(const EventInput& input);
+  bool leave_surfaces(const EventInput& input);
   void stay_at_zero(const EventInput& input, std::span<const int> guards);
   void share_doubts();
   bool slides_no_more(double t);
@@ -188,7 +215,7 @@ class ModeController {
   bool may_fit(std::span<const int> switches) const;
   bool combination_fits(double t, Cause cause, std::span<const int> switches);
   bool choose_regime(const EventInput& input);
-  bool slide_where_surfaces_meet(const EventInput& input);
+  void choose_at_start(double t);
   std::span<const int> active_surfaces();
   bool slides_alone(int guard);
   /// A way to go on from a point on surfaces.
@@ -197,14 +224,18 @@ class ModeController {
     std::vector<double> x;  ///< with the weights that are unknowns
     bool rests = false;     ///< on a surface that it does not slide on
   };
+  bool take_regime(std::span<Regime> feasible, double t);
+  std::optional<Regime> regime_where_surfaces_meet(const EventInput& input);
   std::vector<Regime> feasible_regimes(const EventInput& input, std::span<const int> surfaces);
-  std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces);
+  std::vector<Regime> all_regimes(const EventInput& input, std::span<const int> surfaces, bool before_actions = false);
   std::optional<Regime> pivot(const EventInput& input, std::span<const int> surfaces);
   std::optional<Regime> try_regime(const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
-                                   GuardSides* view = nullptr);
+                                   GuardSides* view = nullptr, bool before_actions = false);
+  Next try_once(Regime& regime, const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted, GuardSides& sides, bool before_actions);
+  bool others_follow(Mode& mode, std::span<const int> surfaces, const GuardSides& sides) const;
   bool goes_on(double t, const Mode& mode, std::vector<double>& x, GuardSides& sides);
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> derivative) const;
-  bool fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
+  bool sides_fit(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const;
   bool check_uniqueness(const EventInput& input, bool moved);
   bool note_alternatives(double t, std::size_t count, const Mode& taken);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
@@ -244,7 +275,8 @@ class ModeController {
   bool learns_;  // events that may come again
   std::vector<int> fixed_;
   std::vector<char> has_second_;  // by guard: another one has its function; empty: there are none
-  std::vector<int> turned_;       // of these, those that have changed their side at zero
+  std::vector<int> turned_;       // guards that have changed their side at zero
+  bool zeros_wait_ = false;       // those that are zero, until others have changed theirs
   bool rest_later_ = false;       // guards that vanish stay on their sides for now
   System* system_ = nullptr;
   Consistency consistency_;
@@ -256,18 +288,17 @@ class ModeController {
   std::vector<Opened> opened_;  // contacts that have opened at this instant because of their forces
   bool rest_denied_ = false;
   std::vector<double> force_noise_;        // by guard: of the force of its contact
-  std::vector<double> noise_with_forces_;  // workspace
+  std::vector<double> noise_on_surfaces_;  // workspace
   bool left_by_weight_ = false;
   bool reset_ = false;  // transition.any_reset()
   bool selected_ = false;  // a regular combination of switches was looked for and found
   Failure failure_;
   bool view_current_ = false;
   std::vector<double> x_before_values_;
-  struct Seen {
-    Mode mode;
-    std::vector<double> x;
-  };
   std::vector<Seen> seen_;  // at this instant, before sides were adjusted; kept for its memory
+  Seen entered_;            // before guards have changed their sides by firing
+  bool trying_ = false;     // they have
+  std::string start_note_;  // about the regime that was chosen at the start
   const Mode* begun_ = nullptr;  // the mode in which the instant began, with dormant guards as they lay then
   Mode refreshed_;               // room for it
   Mode flipped_;                 // workspace

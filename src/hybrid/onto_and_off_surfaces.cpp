@@ -44,7 +44,8 @@ bool ModeController::slides_no_more(double t) {
 bool ModeController::stop_sliding() {
   Mode& mode = transition.mode;
   if (mode.sliding.empty()) return false;
-  mode.sliding.clear();
+  for (const int k : std::exchange(mode.sliding, {}))
+    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // it began there: one side, where it would not rest
   transition.x.resize(hybrid_.variables().size());  // without weights
   return true;
 }
@@ -135,15 +136,15 @@ bool ModeController::release_contacts() {
 }
 
 /// The model has acted on a mode that stays on surfaces. Those from which a reset has taken the state are left, and contacts that it has given a
-/// speed; in another explicit mode there are none.
-void ModeController::leave_surfaces(const EventInput& input) {
+/// speed; in another explicit mode there are none. Returns whether guards have got sides, which clauses are to see.
+bool ModeController::leave_surfaces(const EventInput& input) {
   Mode& mode = transition.mode;
   if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
     mode.sliding.clear();
     while (!mode.contacts.empty()) hybrid_.end_contact(mode, mode.contacts.back());
-    return;
+    return false;
   }
-  if (!reset_) return;
+  if (!reset_) return false;
   Mode beside = mode;
   beside.sliding.clear();
   beside.contacts.clear();
@@ -161,8 +162,10 @@ void ModeController::leave_surfaces(const EventInput& input) {
                             noise = GuardSides::uncertainty(system, input.t, x, input.xp_before.first(family), rounding, std::span(&nothing, 1));
   const auto moved = [&](int k) { return std::abs(after[k]) > 4.0 * (std::abs(before[k]) + noise[k]); };
   const std::vector<int> sliding = mode.sliding;
+  bool left = false;
   for (const int k : sliding) {
     if (!moved(k)) continue;
+    left = true;
     const int side = after[k] > 0.0 ? +1 : -1;
     std::erase(mode.sliding, k);
     hybrid_.set_side(mode, k, side);
@@ -174,6 +177,7 @@ void ModeController::leave_surfaces(const EventInput& input) {
                  speed_after = GuardSides::speed(system, consistency_, input.t, x, k);
     if (moved(k) || std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before)) hybrid_.end_contact(mode, k);
   }
+  return left;
 }
 
 /// Whether transition.mode has surfaces on which the solution can stay from transition.x, which is moved onto them.
@@ -235,13 +239,18 @@ void ModeController::try_force_beside(int guard, int side, double t) {
   go_back(on_surface, x, derivatives);
 }
 
-/// bracket_noise, and that of the forces of contacts.
-std::span<const double> ModeController::noise_with_forces(const Mode& mode) {
-  if (std::none_of(mode.contacts.begin(), mode.contacts.end(), [&](int k) { return force_noise_[static_cast<std::size_t>(k)] > 0.0; })) return bracket_noise;
-  copy(bracket_noise, noise_with_forces_);
-  noise_with_forces_.resize(static_cast<std::size_t>(family_guards()) + 2 * mode.sliding.size(), 0.0);
-  for (const int k : mode.contacts) noise_with_forces_.push_back(force_noise_[static_cast<std::size_t>(k)]);
-  return noise_with_forces_;
+/// bracket_noise, and what the weights and the forces of contacts are not certain by.
+std::span<const double> ModeController::noise_on_surfaces(const System& system, const Mode& mode) {
+  constexpr double error_of_iteration = 1e-12;  // that finds weights
+  const double error_of_weights = mode.sliding.empty() || system.structure().explicit_ode ? 0.0 : error_of_iteration;
+  const auto is_noisy = [&](int k) { return force_noise_[static_cast<std::size_t>(k)] > 0.0; };
+  if (error_of_weights == 0.0 && std::none_of(mode.contacts.begin(), mode.contacts.end(), is_noisy)) return bracket_noise;
+  const auto family = static_cast<std::size_t>(family_guards());
+  copy(bracket_noise, noise_on_surfaces_);
+  noise_on_surfaces_.resize(family, 0.0);
+  noise_on_surfaces_.resize(family + 2 * mode.sliding.size(), error_of_weights);
+  for (const int k : mode.contacts) noise_on_surfaces_.push_back(force_noise_[static_cast<std::size_t>(k)]);
+  return noise_on_surfaces_;
 }
 
 bool ModeController::rest_on(int guard, int side, const EventInput& input) {

@@ -114,7 +114,10 @@ bool ModeController::combination_fits(double t, Cause cause, std::span<const int
 bool ModeController::choose_regime(const EventInput& input) {
   const std::span<const int> surfaces = active_surfaces();
   std::vector<Regime> feasible = feasible_regimes(input, surfaces);
-  if (feasible.empty() && slide_where_surfaces_meet(input)) return true;
+  if (feasible.empty() && !transition.mode.conditions.empty() && surfaces.size() <= few_surfaces)  // clauses may turn it round at once
+    feasible = all_regimes(input, surfaces, true);
+  if (feasible.empty())
+    if (auto meeting = regime_where_surfaces_meet(input)) feasible.push_back(std::move(*meeting));
   if (feasible.empty()) {
     const auto names = guard_names(surfaces.empty() ? std::span<const int>(fired_) : surfaces);
     std::string text = fmt::format("at t = {:.12g} no side of ", input.t);
@@ -124,11 +127,15 @@ bool ModeController::choose_regime(const EventInput& input) {
                                             : " continues the solution, and no sliding motion on it does";
     return fail(StatusCode::no_forward_solution, text, names);
   }
-  // fewest sliding surfaces: where a solution can leave, it does
+  return take_regime(feasible, input.t);
+}
+
+/// Of several ways to go on the one with fewest sliding surfaces: where a solution can leave, it does. Returns whether the run goes on.
+bool ModeController::take_regime(std::span<Regime> feasible, double t) {
   Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [](const Regime& a, const Regime& b) {
     return a.mode.sliding.size() < b.mode.sliding.size();
   });
-  if (feasible.size() > 1 && !note_alternatives(input.t, feasible.size(), chosen.mode)) return false;
+  if (feasible.size() > 1 && !note_alternatives(t, feasible.size(), chosen.mode)) return false;
   for (const int k : chosen.mode.sliding) {
     if (hybrid_.guards()[k].rule != SurfaceRule::stop) continue;
     transition.terminate = true;
@@ -137,34 +144,20 @@ bool ModeController::choose_regime(const EventInput& input) {
   }
   transition.mode = std::move(chosen.mode);
   transition.x = std::move(chosen.x);
-  if (!transition.mode.sliding.empty() && !reset_) {  // transitions there and back did not happen
-    if (left_guard_ >= 0 && left_->automaton == transition.mode.automaton) {  // nor did what clauses made of them
-      copy(left_->discrete, transition.mode.discrete);
-      copy(left_->conditions, transition.mode.conditions);
-      for (const int k : transition.mode.sliding)  // clauses go on seeing the side from which it came
-        if (const int side = hybrid_.side(*left_, k); side != 0) hybrid_.set_side(transition.mode, k, side);
-    }
-    if (same(transition.mode.discrete, begun_->discrete)) transition.fired.clear();
-  }
   return true;
 }
 
 /// Surfaces on which the solution cannot slide by themselves, but where they meet: x and v of x'' = -3 sign(x) - sign(v).
-bool ModeController::slide_where_surfaces_meet(const EventInput& input) {
+std::optional<ModeController::Regime> ModeController::regime_where_surfaces_meet(const EventInput& input) {
   std::vector<int> meeting;
   for (int k = 0; k < family_guards(); ++k) {
     const bool kept = contains(transition.mode.sliding, k);
-    if (!kept && (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0 || hybrid_.guards()[k].rule == SurfaceRule::crossing)) continue;
+    const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
+    if (!kept && (sides_.multiplicity(k) == 0 || hybrid_.side(transition.mode, k) == 0 || guard.time_only || guard.rule == SurfaceRule::crossing)) continue;
     meeting.push_back(k);
   }
-  if (meeting.size() < 2 || meeting.size() > most_surfaces) return false;
-  const std::vector<int> slide(meeting.size(), 0);
-  std::optional<Regime> regime = try_regime(input, meeting, slide);
-  if (!regime) return false;
-  transition.mode = std::move(regime->mode);
-  transition.x = std::move(regime->x);
-  if (!reset_) transition.fired.clear();
-  return true;
+  if (meeting.size() < 2 || meeting.size() > most_surfaces) return std::nullopt;
+  return try_regime(input, meeting, std::vector<int>(meeting.size(), 0));
 }
 
 /// Several regimes continue the solution. Returns whether the run goes on.
@@ -226,8 +219,8 @@ std::vector<ModeController::Regime> ModeController::feasible_regimes(const Event
   return feasible;
 }
 
-/// All combinations, 3^p of them, that are feasible.
-std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput& input, std::span<const int> surfaces) {
+/// All combinations, 3^p of them, that are feasible; `before_actions`: as the mode is now, without what the model makes of the sides.
+std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput& input, std::span<const int> surfaces, bool before_actions) {
   std::vector<Regime> feasible;
   if (surfaces.empty()) return feasible;
   std::size_t combinations = 1;
@@ -239,7 +232,7 @@ std::vector<ModeController::Regime> ModeController::all_regimes(const EventInput
       q = static_cast<int>(code % 3) - 1;  // -1, 0 (slide), +1
       code /= 3;
     }
-    auto regime = try_regime(input, surfaces, wanted);
+    auto regime = try_regime(input, surfaces, wanted, nullptr, before_actions);
     const auto known = [&](const Regime& other) { return other.mode == regime->mode; };  // both sides may lead to rest
     if (regime && std::none_of(feasible.begin(), feasible.end(), known)) feasible.push_back(std::move(*regime));
   }
@@ -274,7 +267,7 @@ std::optional<ModeController::Regime> ModeController::pivot(const EventInput& in
 
 /// The regime that leaves each surface to the wanted side, or slides on it (0), if it is feasible. `view` receives what its guards do.
 std::optional<ModeController::Regime> ModeController::try_regime(const EventInput& input, std::span<const int> surfaces,
-                                                                 std::span<const int> wanted, GuardSides* view) {
+                                                                 std::span<const int> wanted, GuardSides* view, bool before_actions) {
   Regime regime{transition.mode, transition.x, false};
   regime.mode.sliding.clear();
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
@@ -283,17 +276,41 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     else
       hybrid_.set_side(regime.mode, surfaces[k], wanted[k]);
   }
+  constexpr int few = 3;
+  GuardSides& sides = view ? *view : trial_sides_;
+  for (int round = 0; round < few; ++round) {
+    const Next next = try_once(regime, input, surfaces, wanted, sides, before_actions);
+    if (next == Next::done) return regime;
+    if (next == Next::failed) return std::nullopt;
+  }
+  return std::nullopt;  // it leads round
+}
+
+/// Guards that are zero, too, but on whose surfaces nothing can slide, take the sides to which they go. Returns whether one has changed.
+bool ModeController::others_follow(Mode& mode, std::span<const int> surfaces, const GuardSides& sides) const {
+  bool changed = false;
+  for (int k = 0; k < family_guards(); ++k) {
+    const int now = hybrid_.side(mode, k);
+    if (now == 0 || sides.multiplicity(k) == 0 || sides.side(k) != -now || std::find(surfaces.begin(), surfaces.end(), k) != surfaces.end()) continue;
+    hybrid_.set_side(mode, k, -now);
+    changed = true;
+  }
+  return changed;
+}
+
+/// Done: the solution can go on in a regime, with what the model makes of its sides; it has got its values. Again: other guards have changed their sides.
+ModeController::Next ModeController::try_once(Regime& regime, const EventInput& input, std::span<const int> surfaces, std::span<const int> wanted,
+                                              GuardSides& sides, bool before_actions) {
   Mode mode = regime.mode;
   if (mode.sliding.empty()) {  // transitions between explicit modes follow the sides
     Transition probe;
     probe.mode = mode;
     probe.x = transition.x;
     hybrid_.transition(input, probe);
-    if (probe.failed || probe.any_reset()) return std::nullopt;
-    mode = probe.mode;
+    if (probe.failed) return Next::failed;
+    if (!before_actions && !probe.any_reset()) mode = probe.mode;  // before a reset it must go to that side by itself
   }
-  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return std::nullopt;
-  GuardSides& sides = view ? *view : trial_sides_;
+  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return Next::failed;
   const std::size_t family = hybrid_.variables().size();
   const std::size_t unknown_weights = static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family;
   // weights that are unknowns may have several solutions: the first that is feasible counts
@@ -303,15 +320,17 @@ std::optional<ModeController::Regime> ModeController::try_regime(const EventInpu
     regime.x.resize(family);
     for (std::size_t k = 0; k < unknown_weights; ++k)
       regime.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
-    if (!goes_on(input.t, mode, regime.x, sides) || !fits(mode, surfaces, wanted, sides)) continue;
+    if (!goes_on(input.t, mode, regime.x, sides) || !surfaces_hold(mode, sides)) continue;
+    if (others_follow(regime.mode, surfaces, sides)) return Next::again;
+    if (!sides_fit(mode, surfaces, wanted, sides)) continue;
     for (std::size_t k = 0; k < surfaces.size(); ++k)
       if (wanted[k] != 0 && sides.side(surfaces[k]) == 0) {
         hybrid_.rest(regime.mode, surfaces[k]);
         regime.rests = true;
       }
-    return regime;
+    return Next::done;
   }
-  return std::nullopt;
+  return Next::failed;
 }
 
 /// Whether the solution can go on from here in this mode, without a jump; x gets the weights. `sides`: where its guards go.
@@ -358,7 +377,7 @@ bool ModeController::weights_matter(System& system, double t, std::span<const do
   return true;
 }
 
-bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const {
+bool ModeController::sides_fit(const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted, const GuardSides& sides) const {
   for (std::size_t k = 0; k < surfaces.size(); ++k) {
     if (wanted[k] == 0) continue;
     const int side = sides.side(surfaces[k]);
@@ -366,7 +385,7 @@ bool ModeController::fits(const Mode& mode, std::span<const int> surfaces, std::
     if (side == 0 && !has_second_.empty() && has_second_[static_cast<std::size_t>(surfaces[k])]) continue;  // it may rest, whatever the side
     if ((side == 0 ? hybrid_.resting_side(mode, surfaces[k]) : side) != wanted[k]) return false;
   }
-  return surfaces_hold(mode, sides);
+  return true;
 }
 
 /// Guards that are zero here and can be slid on, and those on which the mode slides now.

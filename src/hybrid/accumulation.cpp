@@ -72,6 +72,8 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
                             : fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard)));
       actions.insert(actions.end(), controller.transition.fired.begin(), controller.transition.fired.end());
       zeno.forget(guard);
+    } else if (contains(mode.sliding, guard)) {  // it stays on the surface already: both sides push back
+      zeno.forget(guard);
     } else if (unresolved && (!lost || controller.rest_denied())) {
       stuck = guard;
       denied = controller.rest_denied();

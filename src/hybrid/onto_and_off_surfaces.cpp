@@ -262,6 +262,8 @@ bool ModeController::rest_on(int guard, int side, const EventInput& input) {
   forget_actions();
   rest_denied_ = false;
   bool holds = true;
+  const bool slides = std::erase(transition.mode.sliding, guard) > 0;  // where both sides push back; a contact tells more
+  if (slides) transition.x.resize(hybrid_.variables().size());
   if (side != 0 && hybrid_.side(transition.mode, guard) != side) {  // the flight was lost in noise: the clause must see that it took place
     hybrid_.set_side(transition.mode, guard, side);
     transition.unfinished = false;
@@ -271,8 +273,8 @@ bool ModeController::rest_on(int guard, int side, const EventInput& input) {
   const int from = side != 0 ? side : hybrid_.side(mode, guard);
   // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
   // lead, and what they conserve is conserved.
-  const double before = GuardSides::speed(*system_, consistency_, t, x_before, guard),
-               after = GuardSides::speed(*system_, consistency_, t, x, guard);
+  const double before = slides ? 0.0 : GuardSides::speed(*system_, consistency_, t, x_before, guard),
+               after = slides ? 0.0 : GuardSides::speed(*system_, consistency_, t, x, guard);
   if (before * after < 0.0)
     for (std::size_t j = 0; j < x.size(); ++j)
       transition.x[j] = x_before[j] + (x[j] - x_before[j]) * (before / (before - after));

@@ -440,7 +440,7 @@ bool ModeController::settle(const EventInput& input) {
       continue;
     }
     const bool back = round == 0 && !reset && pushed_back();
-    if (rounds.trying && (rounds.undoable || !back) && takes_back(rounds)) {
+    if (rounds.trying && (rounds.undoable || !back) && takes_back(rounds, t)) {
       const Next next = take_back(input, rounds);
       if (next == Next::again) continue;
       if (next == Next::failed) return false;

@@ -160,7 +160,8 @@ class ModeController {
   bool fail_in_circle(double t);
   void keep_entry();
   void go_back_to(const Seen& kept);
-  bool takes_back(const Rounds& rounds);
+  bool takes_back(const Rounds& rounds, double t);
+  bool may_slide(int guard, double t);
   Next take_back(const EventInput& input, Rounds& rounds);
   bool go_on_from(const Seen& kept, const Mode& tried, const EventInput& input, bool& failed);
   void keep_truth(const Mode& before);

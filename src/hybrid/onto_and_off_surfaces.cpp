@@ -45,7 +45,7 @@ bool ModeController::stop_sliding() {
   Mode& mode = transition.mode;
   if (mode.sliding.empty()) return false;
   for (const int k : std::exchange(mode.sliding, {}))
-    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // it began there: one side, where it would not rest
+    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // where it began: a side to begin with, not rest
   transition.x.resize(hybrid_.variables().size());  // without weights
   return true;
 }

@@ -127,6 +127,12 @@ bool ModeController::choose_regime(const EventInput& input) {
                                             : " continues the solution, and no sliding motion on it does";
     return fail(StatusCode::no_forward_solution, text, names);
   }
+  if (feasible.size() > 1 && !transition.mode.conditions.empty() && surfaces.size() <= few_surfaces) {  // rather one that needs no help of clauses
+    const std::vector<Regime> by_itself = all_regimes(input, surfaces, true);
+    std::stable_partition(feasible.begin(), feasible.end(), [&](const Regime& regime) {
+      return std::any_of(by_itself.begin(), by_itself.end(), [&](const Regime& other) { return other.mode == regime.mode; });
+    });
+  }
   return take_regime(feasible, input.t);
 }
 

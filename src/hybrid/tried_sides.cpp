@@ -57,14 +57,24 @@ void ModeController::go_back_to(const Seen& kept) {
 }
 
 /// Whether a side is taken back at zero, on a surface on which the solution might slide instead, and the model has seen it; after adjust_sides().
-bool ModeController::takes_back(const Rounds& rounds) {
+bool ModeController::takes_back(const Rounds& rounds, double t) {
   if (turned_.empty()) return false;
   const Mode& first = first_tried(rounds).mode;
   if (!rounds.undoable && same(first.conditions, transition.mode.conditions)) return false;
   return std::any_of(turned_.begin(), turned_.end(), [&](int k) {
     return hybrid_.side(first, k) == hybrid_.side(transition.mode, k) && hybrid_.guards()[static_cast<std::size_t>(k)].rule != SurfaceRule::crossing &&
-           slides_alone(k);
+           may_slide(k, t);
   });
+}
+
+/// Whether the solution could slide on a surface by itself, and its sides differ there.
+bool ModeController::may_slide(int guard, double t) {
+  if (!slides_alone(guard)) return false;
+  System& system = hybrid_.system(alone_[static_cast<std::size_t>(guard)].mode);
+  std::vector<double> x = transition.x, derivatives = xp;
+  fit(system, x);
+  derivatives.resize(x.size(), 0.0);
+  return weights_matter(system, t, x, derivatives);
 }
 
 /// The model has acted for sides that may be wrong. Again: it has not, and goes on otherwise. Done: it really has; nothing has changed.
@@ -108,9 +118,10 @@ ModeController::Next ModeController::take_back(const EventInput& input, Rounds& 
 /// Goes on from a state in which sides were tried, in a regime other than `tried`, if there is one.
 bool ModeController::go_on_from(const Seen& kept, const Mode& tried, const EventInput& input, bool& failed) {
   go_back_to(kept);
-  if (!find_values(input.t, Cause::mode_change)) return false;
+  system_ = &hybrid_.system(transition.mode);
+  if (!(reset_ && jump_beside_resets(input.t)) && !find_values_of_system(input.t, reset_ ? Cause::reset : Cause::mode_change)) return false;
   look(input.t);
-  transition.x = kept.x;
+  if (!reset_) transition.x = kept.x;  // otherwise what the reset has moved stays so
   std::vector<Regime> feasible = feasible_regimes(input, active_surfaces());
   if (feasible.empty())
     if (auto meeting = regime_where_surfaces_meet(input)) feasible.push_back(std::move(*meeting));

@@ -103,10 +103,10 @@ void ModeController::learn() {
   apply(event.settling, transition.mode);
   system_ = &hybrid_.system(transition.mode);
   if (!consistency_.evaluate(*system_, input.t, transition.x, xp)) return false;
-  const auto linear = all_linear(*system_);
+  const auto linear = system_->linear_guards();
   view_current_ = true;
   sides_.ignore({}, {});
-  return !linear.empty() && sides_.look_along(linear, *system_, input.t, transition.x, xp, direction_, {.noise = bracket_noise}) &&
+  return linear.size() == event.sides.size() && sides_.look_along(linear, *system_, input.t, transition.x, xp, direction_, {.noise = bracket_noise}) &&
          looks_like(event, guard);
 }
 

@@ -317,8 +317,8 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty()) return false;
   const int guard = guards.front();
   if (!controller.remembers(guard, by_time ? hybrid->side(mode, guard) : watch[static_cast<std::size_t>(guard)].side)) return false;
-  const auto linear = all_linear(*system);
-  if (linear.empty()) return false;
+  const auto linear = system->linear_guards();
+  if (linear.size() != watch.size()) return false;
   resize(g_then, watch.size());
   system->guards(t, x, xp, g_then);
   resize(guard_slopes, watch.size());

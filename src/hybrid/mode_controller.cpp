@@ -378,6 +378,7 @@ bool ModeController::settle(const EventInput& input) {
     const bool stayed = std::exchange(same_point, false);
     bool waits = std::exchange(sides_first, false);  // the model, until sides are known
     transition.unfinished = false;
+    const int automaton = transition.mode.automaton;
     const bool acted = !waits && hybrid_.transition(now, transition);
     if (acted) {
       rounds.before_action = rounds.seen;
@@ -432,6 +433,8 @@ bool ModeController::settle(const EventInput& input) {
     const std::size_t tried = rounds_until_tried(rounds);
     note_round(rounds);
     bool changed = adjust_sides(t) || transition.unfinished;
+    // through an explicit mode: its values count, for transitions that lead on
+    const bool passes = automaton != transition.mode.automaton && hybrid_.same_equations(seen_[rounds.seen - 1].mode, transition.mode);
     if (!turned_.empty() && !has_second_.empty()) stay_at_zero(input, turned_);
     changed = release_contacts() || changed;
     if (!changed && admissible) {
@@ -462,7 +465,7 @@ bool ModeController::settle(const EventInput& input) {
       return next == Next::done;
     }
     same_point = reset || same(transition.x, x_before_values_);
-    if (!reset) copy(x_before_values_, transition.x);  // values of a mode that was not the right one
+    if (!reset && !passes) copy(x_before_values_, transition.x);  // values of a mode that was not the right one
   }
   return fail(StatusCode::too_many_mode_changes,
               fmt::format("more than {} mode changes at t = {:.12g}; raise max_mode_changes if this is meant",

@@ -197,6 +197,31 @@ TEST(Dae, AResetAtTheLowestPointIsObeyed) {
   EXPECT_NEAR(0.5 * (end[2] * end[2] + end[3] * end[3]) + 9.81 * (end[1] + 1.0), 9.81 / 4.0, 1e4 * tolerance);
 }
 
+// From a mode in which y rests at 0 through one in which it is 2 x, for an instant, to one in which it rests again: at 2, and the reset on the way sees that.
+TEST(Dae, TransitionsThatFollowEachOtherSeeTheValuesOfTheModesBetween) {
+  for (const bool with_reset : {false, true}) {
+    Model m("passing");
+    const Expr x = m.variable("x", 0.0), y = m.variable("y", 0.0), z = m.variable("z", 0.0);
+    auto before = m.mode("before"), between = m.mode("between"), after = m.mode("after");
+    for (auto* mode : {&before, &between, &after}) mode->equation(der(x) == 1.0).equation(der(z) == 0.0);
+    before.equation(der(y) == 0.0);
+    between.equation(y == 2.0 * x);
+    after.equation(der(y) == 0.0);
+    before.transition(x > 1.0).to(between);
+    auto onwards = between.transition(y > 1.5).to(after);
+    if (with_reset) onwards.reset(z, 3.0 * y);
+    for (const Method method : {Method::automatic, Method::radau5, Method::taylor}) {
+      const double tolerance = 1e-9;
+      const Trajectory run = simulate(m, {.stop = 2.0, .rtol = tolerance, .atol = tolerance, .method = method});
+      ASSERT_TRUE(run.status().ok()) << run.status().message;
+      ASSERT_EQ(run.events().size(), 1u);
+      EXPECT_NEAR(run.events()[0].t, 1.0, 10.0 * tolerance);
+      EXPECT_NEAR(run.final()[1], 2.0, 100.0 * tolerance);
+      EXPECT_NEAR(run.final()[2], with_reset ? 6.0 : 0.0, 100.0 * tolerance);
+    }
+  }
+}
+
 // At f = 0 the equation f^2 = 4 does not determine f: values that violate it are no start.
 TEST(DaeStart, AGuessAtWhichTheEquationsAreSingularIsNamed) {
   Model m("root");

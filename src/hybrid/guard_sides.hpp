@@ -54,6 +54,8 @@ class GuardSides {
     for (const auto surfaces : {sliding, contacts})
       for (const int k : surfaces) ignored_.push_back(k);
   }
+  /// One more, until the next call of ignore().
+  void ignore_too(int guard) { ignored_.push_back(guard); }
 
   /// Guards that are zero at the point, and zero wherever the invariants of the system hold (the speed of a ball in contact), have no side: what
   /// the equations make of them is rounding errors. A point beside, moved back onto the invariants, tells. After look() at the same point;

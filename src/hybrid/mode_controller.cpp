@@ -163,6 +163,9 @@ void ModeController::look_again(double t) {
 /// Looks at the guards of a mode at a point of it.
 void ModeController::look_at(GuardSides& sides, System& system, const Mode& mode, double t, std::span<const double> x, std::span<const double> derivative) {
   sides.ignore(mode.sliding, mode.contacts);
+  if (!has_second_.empty() && mode.on_surfaces())
+    for (int k = 0; k < family_guards(); ++k)
+      if (const int first = named(k); first != k && (contains(mode.sliding, first) || contains(mode.contacts, first))) sides.ignore_too(k);
   GuardSides::Doubt doubt = doubt_at(x);
   if (mode.on_surfaces()) doubt.noise = noise_on_surfaces(system, mode);
   sides.look(system, consistency_, t, x, derivative, direction_, time_scale, doubt);

@@ -1,6 +1,8 @@
+#include <saltus/base/error.hpp>
 #include <saltus/dae/hybrid_system.hpp>
 
 #include <algorithm>
+#include <string>
 
 namespace saltus {
 
@@ -14,6 +16,7 @@ bool HybridSystem::follow(Mode& mode, int guard, double /*value*/, int to_side) 
 
 void HybridSystem::begin_contact(Mode& mode, int guard, int from) const {
   const auto place = std::lower_bound(mode.contacts.begin(), mode.contacts.end(), guard);
+  if (place != mode.contacts.end() && *place == guard) throw UsageError("begin_contact: guard " + std::to_string(guard) + " is in contact already");
   mode.contact_sides.insert(mode.contact_sides.begin() + (place - mode.contacts.begin()), from);
   mode.contacts.insert(place, guard);
   rest(mode, guard);
@@ -21,6 +24,7 @@ void HybridSystem::begin_contact(Mode& mode, int guard, int from) const {
 
 void HybridSystem::end_contact(Mode& mode, int guard) const {
   const auto place = std::lower_bound(mode.contacts.begin(), mode.contacts.end(), guard);
+  if (place == mode.contacts.end() || *place != guard) throw UsageError("end_contact: guard " + std::to_string(guard) + " is not in contact");
   const auto from = mode.contact_sides.begin() + (place - mode.contacts.begin());
   const int to_side = *from;
   mode.contact_sides.erase(from);

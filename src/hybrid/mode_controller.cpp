@@ -297,6 +297,28 @@ bool ModeController::pushed_back() const {
          std::abs(left_slope_) > 1e-6 * std::abs(sides_.slope(left_guard_)) && same_but_conditions(transition.mode, *left_);
 }
 
+/// Runs the discrete part. Again: what it did was for sides that are taken back. Failed: it says that the run cannot go on.
+ModeController::Next ModeController::let_model_act(const EventInput& input, bool first_round, Rounds& rounds, bool& acted) {
+  EventInput now = input;
+  now.initial = input.initial && first_round;
+  acted = hybrid_.transition(now, transition);
+  if (acted) {
+    rounds.before_action = rounds.seen;
+    if (rounds.trying)
+      rounds.undoable = true;
+    else
+      rounds.try_from(rounds.seen);
+  }
+  if (!transition.contradictions.empty()) note_contradictions();
+  if ((transition.failed || transition.terminate) && rounds.undoable)
+    if (const Next next = take_back(input, rounds); next != Next::done) return next;
+  if (!transition.failed) return Next::done;
+  const bool assertion = transition.message.starts_with("assertion");
+  fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
+       {transition.fired.begin(), transition.fired.end()});
+  return Next::failed;
+}
+
 /// Values of transition.mode, which are kept in x_before_values_ as they were; `seen_here`: the guards have been seen at this point. Done: they are
 /// found. Again: another mode has been chosen, for which to look.
 ModeController::Next ModeController::find_point(const EventInput& input, Cause cause, bool seen_here) {
@@ -376,30 +398,15 @@ bool ModeController::settle(const EventInput& input) {
   const double t = input.t;
   const bool learns = learns_ && lone_guard_ >= 0;
   for (int round = 0; round < max_mode_changes_; ++round) {
-    EventInput now = input;
-    now.initial = input.initial && round == 0;
     const bool stayed = std::exchange(same_point, false);
     bool waits = std::exchange(sides_first, false);  // the model, until sides are known
     transition.unfinished = false;
     const int automaton = transition.mode.automaton;
-    const bool acted = !waits && hybrid_.transition(now, transition);
-    if (acted) {
-      rounds.before_action = rounds.seen;
-      if (rounds.trying)
-        rounds.undoable = true;
-      else
-        rounds.try_from(rounds.seen);
-    }
-    if (!transition.contradictions.empty()) note_contradictions();
-    if ((transition.failed || transition.terminate) && rounds.undoable) {
-      const Next next = take_back(input, rounds);
+    bool acted = false;
+    if (!waits) {
+      const Next next = let_model_act(input, round == 0, rounds, acted);
       if (next == Next::again) continue;
       if (next == Next::failed) return false;
-    }
-    if (transition.failed) {
-      const bool assertion = transition.message.starts_with("assertion");
-      return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
-                  {transition.fired.begin(), transition.fired.end()});
     }
     const bool reset = reset_ = transition.any_reset();
     if (transition.terminate) return true;

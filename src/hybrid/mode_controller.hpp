@@ -152,6 +152,7 @@ class ModeController {
     bool recorded = false;
   };
   enum class Next { again, done, failed };
+  Next let_model_act(const EventInput& input, bool first_round, Rounds& rounds, bool& acted);
   Next find_point(const EventInput& input, Cause cause, bool seen_here);
   Next choose_anew(const EventInput& input, Cause cause, Rounds& rounds);
   std::size_t rounds_until_tried(const Rounds& rounds) const;

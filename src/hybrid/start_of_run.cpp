@@ -7,8 +7,7 @@
 namespace saltus {
 
 namespace {
-// Combinations of switches that differ in so many are looked for at first.
-constexpr int flips_at_start = 4;
+constexpr int flips_at_start = 4;  // of switches: nothing is known about them yet
 }  // namespace
 
 bool ModeController::prepare(double t) {

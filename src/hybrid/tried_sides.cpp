@@ -47,7 +47,7 @@ void ModeController::keep_entry() {
   trying_ = true;
 }
 
-/// The discrete state and the values; what was noted stays for now.
+/// The discrete state and the values. What was noted about the event is not touched: whoever goes on from there shortens it.
 void ModeController::go_back_to(const Seen& kept) {
   transition.mode = kept.mode;
   transition.x = kept.x;

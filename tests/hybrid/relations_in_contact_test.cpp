@@ -325,5 +325,22 @@ TEST(RelationsInContact, RandomFunctionsOfThem) {
   }
 }
 
+TEST(RelationsInContact, AContactBeginsAndEndsOnce) {
+  Model m("ball");
+  const Expr h = m.variable("h", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -0.5 * v);
+  const CompiledModel ball(m);
+  Mode mode = ball.initial_mode();
+  EXPECT_THROW(ball.end_contact(mode, 0), UsageError);
+  ball.begin_contact(mode, 0, +1);
+  EXPECT_EQ(mode.contact_sides, std::vector<int>{+1});
+  EXPECT_THROW(ball.begin_contact(mode, 0, +1), UsageError);
+  ball.end_contact(mode, 0);
+  EXPECT_TRUE(mode.contacts.empty() && mode.contact_sides.empty());
+  EXPECT_EQ(ball.side(mode, 0), +1);
+}
+
 }  // namespace
 }  // namespace saltus

@@ -18,6 +18,7 @@ std::string_view to_string(StatusCode code) {
     case StatusCode::assertion_failed: return "assertion_failed";
     case StatusCode::chattering: return "chattering";
     case StatusCode::zeno: return "zeno";
+    case StatusCode::contradiction: return "contradiction";
   }
   return "unknown";
 }

@@ -20,26 +20,26 @@ bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) co
 }
 
 bool Simulator::Impl::unresolved_flight(int guard, double duration, double speed) const {
-  return duration < unresolved_interval() || 0.25 * duration * std::abs(speed) < 16.0 * controller.sides().noise(guard);
+  return duration < unresolved_interval() || 0.25 * duration * std::abs(speed) < 16.0 * instant.sides().noise(guard);
 }
 
 [[gnu::hot]] bool Simulator::Impl::flight_is_lost(std::size_t fired, int side) {
   constexpr double most = 0.3;  // where less is taken the flights are many, and seen to shrink, before they are lost
   constexpr double clear = 1e3 * std::numeric_limits<double>::epsilon();  // relative to the speed before
-  const int guard = controller.fired()[fired];
+  const int guard = instant.fired()[fired];
   const double speed = slopes_after[fired], before = std::abs(slopes_before[fired]);
   if (std::abs(speed) > most * before || !(side * speed * direction > 0.0)) return false;
-  if (controller.sides().multiplicity(guard) != 1 && !(std::abs(speed) > clear * before)) return false;
-  const double bend = GuardSides::bend(*system, controller.consistency(), t, x, guard);
+  if (instant.sides().multiplicity(guard) != 1 && !(std::abs(speed) > clear * before)) return false;
+  const double bend = GuardSides::bend(*system, instant.consistency(), t, x, guard);
   return side * bend < 0.0 && unresolved_flight(guard, 2.0 * std::abs(speed / bend), speed);
 }
 
 [[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
   bool any = false;
-  for (std::size_t i = 0; i < controller.fired().size(); ++i) {
-    const int guard = controller.fired()[i];
+  for (std::size_t i = 0; i < instant.fired().size(); ++i) {
+    const int guard = instant.fired()[i];
     zeno.note(guard, t);
-    any = any || zeno.accumulates(guard) || flight_is_lost(i, -controller.fired_direction()[i]);
+    any = any || zeno.accumulates(guard) || flight_is_lost(i, -instant.fired_direction()[i]);
   }
   return !any || rest_if_possible(x_before);
 }
@@ -49,13 +49,13 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   std::vector<std::string_view> actions;
   int stuck = -1;  // a guard whose intervals cannot be resolved, and that has no contact
   bool another_goes_on = false, denied = false;
-  const std::size_t count = controller.fired().size();
+  const std::size_t count = instant.fired().size();
   for (std::size_t i = 0; i < count; ++i) {
-    const int guard = controller.fired()[i], side = -controller.fired_direction()[i];
+    const int guard = instant.fired()[i], side = -instant.fired_direction()[i];
     const bool accumulates = zeno.accumulates(guard), lost = !accumulates && flight_is_lost(i, side);
     if (!accumulates && !lost) continue;
     // a flight that is too short for the clock, or too low for the digits of the guard; below those of constraints nothing must happen at all
-    const double speed = std::abs(GuardSides::speed(*system, controller.consistency(), t, x, guard));
+    const double speed = std::abs(GuardSides::speed(*system, instant.consistency(), t, x, guard));
     const bool unresolved = lost || unresolved_flight(guard, zeno.interval(guard), speed) ||
                             0.25 * zeno.next_interval(guard) * speed < 16.0 * GuardSides::noise_of_constraints(*system, t, x, xp, guard);
     if (!unresolved && larger_than_tolerance(x_before)) {
@@ -66,17 +66,17 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
       mode_before = mode;
       observe(values_before);
     }
-    if (controller.rest_on(guard, side, {.t = t, .x_before = x_before, .xp_before = slope_before})) {
-      system = &controller.system();
+    if (instant.rest_on(guard, side, {.t = t, .mode = &mode_before, .x = x_before, .xp = slope_before})) {
+      system = &instant.system();
       rested.push_back(lost ? "the flight after the reset is too low to be seen; the solution goes on in contact"
                             : fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard)));
-      actions.insert(actions.end(), controller.transition.fired.begin(), controller.transition.fired.end());
+      actions.insert(actions.end(), instant.transition.fired.begin(), instant.transition.fired.end());
       zeno.forget(guard);
     } else if (contains(mode.sliding, guard)) {  // it stays on the surface already: both sides push back
       zeno.forget(guard);
-    } else if (unresolved && (!lost || controller.rest_denied())) {
+    } else if (unresolved && (!lost || instant.rest_denied())) {
       stuck = guard;
-      denied = controller.rest_denied();
+      denied = instant.rest_denied();
     }
   }
   if (!rested.empty()) return begin_staying(EventKind::contact, rested, std::move(actions));
@@ -90,7 +90,7 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
 }
 
 [[gnu::hot]] bool Simulator::Impl::meet_surfaces() {
-  const std::vector<int>&fired = controller.fired(), &directions = controller.fired_direction();
+  const std::vector<int>&fired = instant.fired(), &directions = instant.fired_direction();
   bool accumulate = false;
   for (std::size_t i = 0; i < fired.size(); ++i) {
     if (directions[i] < 0) switchings.note(fired[i], t);  // once in a turn: the other half of it may take a different time
@@ -104,7 +104,7 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   std::vector<int> meeting;
   const auto first = std::find_if(fired.begin(), fired.end(), [&](int k) { return switchings.accumulates(k); });
   const double limit = switchings.limit(*first), interval = switchings.next_interval(*first);
-  for (int k = 0; k < controller.family_guards(); ++k)
+  for (int k = 0; k < instant.family_guards(); ++k)
     if (switchings.accumulates(k) && std::abs(switchings.limit(k) - limit) <= interval && hybrid->guards()[k].rule != SurfaceRule::crossing) meeting.push_back(k);
   if (meeting.size() < 2) return true;
   // near are all events of a turn, in all variables that guards read
@@ -118,7 +118,7 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   if (near_events < 2 * static_cast<int>(meeting.size()) && !unresolved) return true;
   mode_before = mode;
   observe(values_before);
-  if (!controller.slide_on(meeting, t)) return true;
+  if (!instant.slide_on(meeting, t)) return true;
   near_events = 0;
   const std::string message = fmt::format("infinitely many switchings accumulate at t = {:.12g}; the solution goes on where their surfaces meet", limit);
   return begin_staying(EventKind::slide_enter, std::span(&message, 1), {});
@@ -127,14 +127,13 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
 bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string> messages, std::vector<std::string_view> actions) {
   const Mode free = mode_before;
   keep_state();
-  controller.begin_instant();
-  controller.arrive(mode_before, t);
-  if (!controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before})) {
+  instant.begin(mode_before);
+  if (!instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before})) {
     restore_state();
-    end(controller.failure());
+    end(instant.failure());
     return false;
   }
-  const Transition& transition = controller.transition;
+  const Transition& transition = instant.transition;
   if (!transition.terminate && !enter_mode()) return false;
   observe(values_after);
   find_weights();
@@ -155,7 +154,7 @@ bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string>
   last_event = t;
   if (close_events < 10) return false;
   end({StatusCode::zeno, fmt::format("events accumulate at t = {:.12g}: the intervals between them shrink towards zero", t),
-       controller.guard_names(controller.fired())});
+       instant.guard_names(instant.fired())});
   return true;
 }
 

@@ -48,10 +48,23 @@ inline void copy(const Mode& from, Mode& to) {
   copy(from.discrete, to.discrete);
   copy(from.locks, to.locks);
   copy(from.conditions, to.conditions);
+  copy(from.sees, to.sees);
   if (!from.on_surfaces() && !to.on_surfaces()) return;
   copy(from.sliding, to.sliding);
   copy(from.contacts, to.contacts);
   copy(from.contact_sides, to.contact_sides);
+}
+
+/// Swaps two modes without moving their numbers.
+inline void exchange(Mode& a, Mode& b) {
+  std::swap(a.automaton, b.automaton);
+  a.discrete.swap(b.discrete);
+  a.locks.swap(b.locks);
+  a.conditions.swap(b.conditions);
+  a.sees.swap(b.sees);
+  a.sliding.swap(b.sliding);
+  a.contacts.swap(b.contacts);
+  a.contact_sides.swap(b.contact_sides);
 }
 
 template <class Value>
@@ -69,6 +82,8 @@ inline bool same_but_conditions(const Mode& a, const Mode& b) {
   return a.automaton == b.automaton && same(a.discrete, b.discrete) && same(a.locks, b.locks) && same(a.sliding, b.sliding) &&
          same(a.contacts, b.contacts) && same(a.contact_sides, b.contact_sides);
 }
-inline bool same(const Mode& a, const Mode& b) { return same_but_conditions(a, b) && same(a.conditions, b.conditions); }
+inline bool same(const Mode& a, const Mode& b) {
+  return same_but_conditions(a, b) && same(a.conditions, b.conditions) && same(a.sees, b.sees);
+}
 
 }  // namespace saltus

@@ -22,16 +22,16 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       result(hybrid, options.start),
       direction(options.stop >= options.start ? +1 : -1),
       methods(options, options.keep_steps || !hybrid->guards().empty()),
-      controller(*hybrid, direction, options.max_mode_changes),
+      instant(*hybrid, direction, options.max_mode_changes),
       t(options.start),
       pause(options.stop),
       asked(options.start),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
-  controller.stop_if_non_unique = options.stop_if_non_unique;
-  controller.tolerance = std::max(options.rtol, options.atol);
-  controller.sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
-  for (double& size : controller.sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;
+  instant.stop_if_non_unique(options.stop_if_non_unique);
+  instant.doubt().tolerance = std::max(options.rtol, options.atol);
+  instant.doubt().sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
+  for (double& size : instant.doubt().sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;
   x.reserve(hybrid->variables().size());
   for (const auto& v : hybrid->variables()) x.push_back(v.start);
   xp.assign(x.size(), 0.0);
@@ -45,19 +45,19 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
 }
 
 void Simulator::Impl::initialise() {
-  const Transition& transition = controller.transition;
-  controller.time_scale = time_scale();
+  const Transition& transition = instant.transition;
+  instant.doubt().time_scale = time_scale();
   keep_state();
   if (!find_start()) {
     restore_state();
-    return end(controller.failure());
+    return end(instant.failure());
   }
   give_back(x.size(), state_before, slope_before);
-  remark = controller.consistency().remark();
+  remark = instant.consistency().remark();
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
   result.initial_values_ = observe();
-  if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty()) {
+  if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty() || !transition.notes.empty()) {
     const std::string message = message_of_settled();
     find_weights();
     record({.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter,
@@ -69,21 +69,20 @@ void Simulator::Impl::initialise() {
   }
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
-  controller.end_instant();
+  instant.end();
   restart(options.initial_step);
 }
 
 bool Simulator::Impl::find_start() {
-  if (!controller.prepare(t)) return false;
-  const std::vector<double> before = x, before_xp = xp;
-  return controller.settle({.t = t, .x_before = before, .xp_before = before_xp, .initial = true});
+  instant.begin(mode_before);
+  return instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before, .initial = true});
 }
 
 bool Simulator::Impl::enter_mode() {
-  system = &controller.system();
+  system = &instant.system();
   if (helped) end_help();
-  if (mode.on_surfaces() && system->project(t, x) && !controller.find_values(t, Cause::mode_change)) {
-    end(controller.failure());
+  if (mode.on_surfaces() && system->project(t, x) && !instant.find_values(t)) {
+    end(instant.failure());
     return false;
   }
   if (const Structure* structure = &system->structure(); structure != known_structure) {
@@ -106,33 +105,15 @@ bool Simulator::Impl::enter_mode() {
   return true;
 }
 
-[[gnu::hot]] bool Simulator::Impl::enter_mode_again() {
-  system = &controller.system();
-  if (helped || &system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
-  in_rest = false;
-  const auto given = controller.sides_of_repeated();
-  const GuardSides& sides = controller.sides();
-  watching = false;
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    const int guard = static_cast<int>(k), root = sides.multiplicity(guard);
-    const bool by_time = has_time_guards && hybrid->guards()[k].time_only;
-    watch[k] = by_time ? GuardWatch{} : GuardWatch{given[k], static_cast<unsigned char>(root), root > 0 ? sides.noise(guard) : 0.0};
-    watching = watching || watch[k].side != 0;
-    controller.bracket_noise[k] = 0.0;
-  }
-  plan_time_events();
-  return true;
-}
-
 void Simulator::Impl::set_watch() {
   resize(watch, static_cast<std::size_t>(system->structure().guards));
-  if (!watch.empty()) controller.look(t);
-  const GuardSides& sides = controller.sides();
+  if (!watch.empty()) instant.look(t);
+  const GuardSides& sides = instant.sides();
   watching = false;
   bool any_rests = false;  // guards that vanish with all derivatives that were looked at
   for (std::size_t k = 0; k < watch.size(); ++k) {
     const int guard = static_cast<int>(k);
-    const bool of_family = guard < controller.family_guards();
+    const bool of_family = guard < instant.family_guards();
     GuardWatch& w = watch[k];
     w = {};
     if (of_family && has_time_guards && hybrid->guards()[k].time_only) continue;
@@ -143,10 +124,10 @@ void Simulator::Impl::set_watch() {
     any_rests = any_rests || (may_rest(guard) && w.side != 0 && sides.side(guard) == 0);
   }
   bands.clear();
-  if (any_rests || !controller.slope_error.empty()) find_bands(any_rests);
-  for (double& noise : controller.bracket_noise) noise = 0.0;
-  controller.slope_error.clear();
-  controller.twin.clear();
+  if (any_rests || !instant.doubt().slope_error.empty()) find_bands(any_rests);
+  for (double& noise : instant.doubt().noise) noise = 0.0;
+  instant.doubt().slope_error.clear();
+  instant.doubt().alternative_state.clear();
   plan_time_events();
 }
 
@@ -160,21 +141,21 @@ void Simulator::Impl::plan_time_events() {
 
 /// Forces of contacts may vanish as guards do, weights may not.
 bool Simulator::Impl::may_rest(int guard) const {
-  const int family = controller.family_guards();
+  const int family = instant.family_guards();
   return guard < family || guard >= family + 2 * static_cast<int>(mode.sliding.size());
 }
 
 void Simulator::Impl::find_bands(bool resting) {
   constexpr double errors_of_many_steps = 1e3, error_of_one = 1.0;  // in tolerances
   resting = resting && system->structure().taylor;  // otherwise only the first derivative has been looked at
-  const std::vector<double>& denied = controller.slope_error;
+  const std::vector<double>& denied = instant.doubt().slope_error;
   if (!resting && denied.empty()) return;
   const std::vector<double> tolerance =
       GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
   bands.assign(watch.size(), {});
   for (std::size_t k = 0; k < bands.size(); ++k) {
     if (watch[k].side == 0 || !may_rest(static_cast<int>(k))) continue;
-    if (resting && controller.sides().side(static_cast<int>(k)) == 0)
+    if (resting && instant.sides().side(static_cast<int>(k)) == 0)
       bands[k] = {std::max(watch[k].noise, errors_of_many_steps * tolerance[k])};
     else if (k < denied.size() && denied[k] != 0.0)
       bands[k] = {std::max(watch[k].noise, error_of_one * tolerance[k]), true};
@@ -184,7 +165,7 @@ void Simulator::Impl::find_bands(bool resting) {
 }
 
 void Simulator::Impl::arm_guards(double begin) {
-  const auto family = static_cast<std::size_t>(controller.family_guards());
+  const auto family = static_cast<std::size_t>(instant.family_guards());
   const auto at_zero = [&](std::size_t k) { return k < family && watch[k].side != 0 && watch[k].known_root > 0; };
   bool any = false;
   for (std::size_t k = 0; k < watch.size(); ++k) any = any || at_zero(k);
@@ -232,7 +213,7 @@ void Simulator::Impl::restore_state() {
 
 [[gnu::hot]] void Simulator::Impl::start_stepper(double step) {
   const bool explicit_ode = system->structure().explicit_ode;
-  stepper->start(explicit_ode || stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
+  stepper->start(explicit_ode || stepper->takes_hidden_constraints() ? *system : instant.consistency().integrable(*system),
                  {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = explicit_ode});
 }
 
@@ -245,7 +226,7 @@ void Simulator::Impl::restore_state() {
     regularity.stop();
     redundancy.stop();
   } else {
-    Consistency& consistency = controller.consistency();
+    Consistency& consistency = instant.consistency();
     const CharacteristicValues* values = consistency.values(*system);
     regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
     redundancy.begin(*system, values, t, x);

@@ -3,25 +3,26 @@
 
 #include <fmt/format.h>
 
+#include "hybrid/short_lists.hpp"
+
 namespace saltus {
 
 void Simulator::Impl::finish(Failure outcome) {
-  const Transition& transition = controller.transition;
-  controller.forget_actions();
+  const Transition& transition = instant.transition;
   observe(values_before);
   keep_state();
-  controller.arrive(mode_before, t);
-  hybrid->transition({.t = t, .x_before = state_before, .xp_before = slope_before, .terminal = true}, controller.transition);
-  if (transition.fired.empty()) {
+  instant.begin(mode_before);
+  if (!instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before, .terminal = true})) {
+    restore_state();
+    return end(instant.failure());
+  }
+  if (transition.fired.empty() && same(mode.discrete, mode_before.discrete)) {
     restore_state();
   } else {
-    controller.note_contradictions();
-    const std::string message = controller.contradiction.empty() ? std::string() : message_of_settled();
     observe(values_after);
-    record({.kind = EventKind::terminal, .mode_before = &mode_before, .mode_after = &mode, .actions = transition.fired, .message = message},
+    record({.kind = EventKind::terminal, .mode_before = &mode_before, .mode_after = &mode, .actions = transition.fired, .message = message_of_settled()},
            {.t = t, .before = values_before, .after = values_after});
   }
-  if (transition.failed) return end({StatusCode::assertion_failed, transition.message, {}});
   end(std::move(outcome));
 }
 
@@ -69,7 +70,7 @@ void Simulator::Impl::end(Failure outcome) {
   result.t_end_ = t;
   result.final_values_ = observe();
   for (const auto& e : chatter.episodes())
-    result.chattering_.push_back({e.from, e.to, e.events, controller.guard_names(e.guards)});
+    result.chattering_.push_back({e.from, e.to, e.events, instant.guard_names(e.guards)});
   if (!result.chattering_.empty() && remark.empty()) remark = describe(result.chattering_.front());
   for (const std::string& name : methods.not_entered())
     remark += (remark.empty() ? "" : "; ") + fmt::format("the run entered no mode '{}', for which mode_methods gives a method", name);
@@ -86,7 +87,7 @@ std::string Simulator::Impl::describe(const Chattering& episode) {
 }
 
 std::string Simulator::Impl::ended_by_model() const {
-  const std::string& text = controller.transition.message;
+  const std::string& text = instant.transition.message;
   return text.empty() ? "the model ended the run" : "the model ended the run: " + text;
 }
 

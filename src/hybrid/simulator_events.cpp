@@ -23,7 +23,7 @@ bool is_near(double when, double end, double h) {
 
 void Simulator::Impl::polish(double when, std::vector<double>& values, std::vector<double>& slopes_there) {
   if (system->structure().explicit_ode || (stepper->keeps_constraints() && when == stepper->t())) return;
-  if (!controller.consistency().polish(*system, when, values, slopes_there)) state_at(when, values, slopes_there);
+  if (!instant.consistency().polish(*system, when, values, slopes_there)) state_at(when, values, slopes_there);
 }
 
 bool Simulator::Impl::step_to(double target) {
@@ -154,7 +154,7 @@ bool Simulator::Impl::near_the_end(double when) { return is_near(when, stepper->
 void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_guard, bool own_step) {
   const auto count = static_cast<std::size_t>(system->structure().guards);
   t_before = at_least_some_units_before(t_after, t_before);
-  std::vector<double>& noise = controller.bracket_noise;
+  std::vector<double>& noise = instant.doubt().noise;
   resize(noise, count);
   if (system->structure().explicit_ode && !all_linear(*system).empty()) {
     for (std::size_t k = 0; k < count; ++k) noise[k] = std::abs(guard_slopes[k] * (t_after - t_before));
@@ -186,46 +186,45 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
   for (std::size_t k = 0; k < std::min(bands.size(), noise.size()); ++k) noise[k] = std::max(noise[k], bands[k].width);
 }
 
-void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), controller.family_guards(), guard_slopes); }
+void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), instant.family_guards(), guard_slopes); }
 
 void Simulator::Impl::correct_slopes() {
-  controller.slope_error.clear();
+  instant.doubt().slope_error.clear();
   const auto crosses = [&](int k, double slope) { return watch[k].side * slope * direction < 0.0; };
-  const auto denied = [&](int k) { return k < controller.family_guards() && !crosses(k, guard_slopes[k]); };
+  const auto denied = [&](int k) { return k < instant.family_guards() && !crosses(k, guard_slopes[k]); };
   if (located.at_start || std::none_of(located.guards.begin(), located.guards.end(), denied)) return;
   resize(xp_then, x.size());
   stepper->dense().derivative(t, xp_then);
   std::vector<double> integrated;
-  slopes.find(*system, t, x, xp_then, time_scale(), controller.family_guards(), integrated);
-  controller.slope_error.assign(hybrid->guards().size(), 0.0);
+  slopes.find(*system, t, x, xp_then, time_scale(), instant.family_guards(), integrated);
+  instant.doubt().slope_error.assign(hybrid->guards().size(), 0.0);
   for (const int k : located.guards) {
     if (!denied(k) || !crosses(k, integrated[k])) continue;
-    controller.slope_error[k] = integrated[k] - guard_slopes[k];
+    instant.doubt().slope_error[k] = integrated[k] - guard_slopes[k];
     guard_slopes[k] = integrated[k];
   }
 }
 
 void Simulator::Impl::project_event_state() {
   if (!mode.on_surfaces()) return;
-  controller.twin = x;
+  instant.doubt().alternative_state = x;
   if (system->project(t, x)) {
     find_derivatives();
     find_slopes();
   } else {
-    controller.twin.clear();
+    instant.doubt().alternative_state.clear();
   }
   // the mode keeps these guards at zero: what is left of them means nothing
   resize(g_then, watch.size());
   system->guards(t, x, xp, g_then);
   for (const auto* surfaces : {&mode.sliding, &mode.contacts})
-    for (const int k : *surfaces) controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
+    for (const int k : *surfaces) instant.doubt().noise[k] = std::max(instant.doubt().noise[k], 4.0 * std::abs(g_then[k]));
 }
 
 [[gnu::hot]] void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
-  if (by_guard != by_time && !approached && repeat_event(by_time, step_size)) return;
   const bool explicit_ode = system->structure().explicit_ode;
   if (explicit_ode) find_slopes();
   measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard, by_guard && (approached || when == stepper->t()));
@@ -258,7 +257,7 @@ bool Simulator::Impl::cross_edge() {
       located.guards.push_back(static_cast<int>(k));
       continue;
     }
-    const double speed = GuardSides::speed(*system, controller.consistency(), t, x, static_cast<int>(k));
+    const double speed = GuardSides::speed(*system, instant.consistency(), t, x, static_cast<int>(k));
     const double left = std::abs(g[k]) <= rounding[k] ? 0.0 : -g[k] / speed * direction;
     if (!(watch[k].side * speed * direction < 0.0) || !(left <= nearest)) continue;
     if (left < 0.5 * nearest) located.guards.clear();
@@ -266,12 +265,12 @@ bool Simulator::Impl::cross_edge() {
     located.guards.push_back(static_cast<int>(k));
   }
   if (located.guards.empty()) return false;
-  controller.bracket_noise.assign(hybrid->guards().size(), 0.0);
+  instant.doubt().noise.assign(hybrid->guards().size(), 0.0);
   located.at_start = false;
   for (double& slope : xp)
     if (!std::isfinite(slope)) slope = 0.0;
   find_slopes();
-  for (const int k : located.guards) controller.bracket_noise[k] = 4.0 * std::max(rounding[k], std::abs(g[k]));
+  for (const int k : located.guards) instant.doubt().noise[k] = 4.0 * std::max(rounding[k], std::abs(g[k]));
   for (const LinearGuard& guard : system->linear_guards())  // where only rounding errors are left, to the other side
     if (contains(located.guards, guard.guard) && std::abs(g[guard.guard]) <= rounding[guard.guard]) {
       double square = 0.0;
@@ -288,7 +287,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   std::vector<double>& g = g_then;
   resize(g, watch.size());
   const auto all = [&](auto holds) {
-    return std::all_of(guards.begin(), guards.end(), [&](int k) { return k >= controller.family_guards() || holds(static_cast<std::size_t>(k)); });
+    return std::all_of(guards.begin(), guards.end(), [&](int k) { return k >= instant.family_guards() || holds(static_cast<std::size_t>(k)); });
   };
   const bool cross = all([&](std::size_t k) { return watch[k].side * guard_slopes[k] * direction < 0.0; });
   const double furthest = (cross ? units_of_dense : 1.0) * unresolved_interval();
@@ -299,8 +298,8 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
       // so if it takes no time to go there (the step before ended at the surface, at a pause).
       const auto vanishes = [&](std::size_t k) { return !located.at_start || (cross && std::abs(g[k]) <= std::abs(guard_slopes[k]) * unresolved_interval()); };
       for (const int k : guards)
-        if (k < controller.family_guards() && vanishes(static_cast<std::size_t>(k))) {
-          double& noise = controller.bracket_noise[static_cast<std::size_t>(k)];
+        if (k < instant.family_guards() && vanishes(static_cast<std::size_t>(k))) {
+          double& noise = instant.doubt().noise[static_cast<std::size_t>(k)];
           noise = std::max(noise, 4.0 * std::abs(g[static_cast<std::size_t>(k)]));
         }
       return;
@@ -312,86 +311,43 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   }
 }
 
-[[gnu::hot]] bool Simulator::Impl::repeat_event(bool by_time, double step_size) {
-  const std::vector<int>& guards = by_time ? time_guards : located.guards;
-  if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty()) return false;
-  const int guard = guards.front();
-  if (!controller.remembers(guard, by_time ? hybrid->side(mode, guard) : watch[static_cast<std::size_t>(guard)].side)) return false;
-  const auto linear = system->linear_guards();
-  if (linear.size() != watch.size()) return false;
-  resize(g_then, watch.size());
-  system->guards(t, x, xp, g_then);
-  resize(guard_slopes, watch.size());
-  resize(controller.bracket_noise, watch.size());
-  const double width = t - at_least_some_units_before(t, by_time ? t : located.t_before);
-  for (const LinearGuard& one : linear) {
-    const auto k = static_cast<std::size_t>(one.guard);
-    guard_slopes[k] = slope_of(one, xp);
-    const double noise = std::abs(guard_slopes[k] * width);
-    controller.bracket_noise[k] = std::isfinite(noise) ? 4.0 * noise : 0.0;
-    if (watch[k].known_root > 0 && (by_time || one.guard != guard))
-      controller.bracket_noise[k] = std::max(controller.bracket_noise[k], watch[k].noise);
-  }
-  if (!by_time) {
-    const auto k = static_cast<std::size_t>(guard);
-    const int side = watch[k].side;
-    if (!(side * g_then[k] < 0.0) || !(side * guard_slopes[k] * direction < 0.0)) return false;
-    controller.bracket_noise[k] = std::max(controller.bracket_noise[k], 4.0 * std::abs(g_then[k]));
-  }
-  observe(values_before);
-  if (const Mode* same_as_before = controller.remembered()) {
-    mode_left = same_as_before;
-    copy(x, state_before);
-    copy(xp, slope_before);
-  } else {
-    keep_state();
-  }
-  controller.begin_instant();
-  controller.time_scale = time_scale();
-  if (!controller.repeat(*mode_left, guard, {.t = t, .x_before = state_before, .xp_before = slope_before})) return false;
-  stepper->forget_dense();
-  leave_event(by_time, step_size);
-  return true;
-}
-
 void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size) {
   give_back(x.size(), x_then, xp_then);
   stepper->forget_dense();
   observe(values_before);
   keep_state();
-  controller.begin_instant();
-  controller.time_scale = time_scale();
-  controller.arrive(mode_before, t);
-  if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < controller.family_guards())
-    controller.leave(mode_before, located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
-  if (const std::vector<int>& guards = by_time ? time_guards : located.guards; by_guard != by_time && guards.size() == 1) controller.alone(guards.front());
+  instant.begin(mode_before);
+  instant.doubt().time_scale = time_scale();
+  instant.place_dormant(t);
+  if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < instant.family_guards())
+    instant.leave(located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
   // weights of sliding modes last: firing them changes the numbering
   if (by_guard)
-    for (std::size_t k = located.guards.size(); k-- > 0;) controller.fire(located.guards[k]);
+    for (std::size_t k = located.guards.size(); k-- > 0;) instant.fire(located.guards[k]);
   if (by_time)
-    for (const int k : time_guards) controller.fire(k);
-  const bool noticed = !controller.fired().empty();
-  if (!(noticed ? controller.settle({.t = t, .x_before = state_before, .xp_before = slope_before}) : controller.pass(t))) {
+    for (const int k : time_guards) instant.fire(k);
+  const bool noticed = !instant.fired().empty();
+  if (!(noticed ? instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before}) : instant.pass_by(t))) {
     restore_state();
-    return end(controller.failure());
+    return end(instant.failure());
   }
   leave_event(by_time, step_size);
 }
 
 [[gnu::hot]] void Simulator::Impl::leave_event(bool by_time, double step_size) {
-  const Transition& transition = controller.transition;
-  const bool noticed = !controller.fired().empty();
-  const bool reset = controller.reset();
-  if (reset && !controller.twin.empty()) {  // the other point is no longer near
-    controller.twin.clear();
-    controller.forget_view();
+  const Transition& transition = instant.transition;
+  const bool noticed = !instant.fired().empty();
+  const bool reset = instant.reset();
+  if (reset && !instant.doubt().alternative_state.empty()) {  // the other point is no longer near
+    instant.doubt().alternative_state.clear();
+    instant.forget_view();
   }
   const bool goes_on = !reset && !transition.terminate && without_consequences();
   if (goes_on) {
     copy(slope_before, xp);  // as the stepper has them
-    system = &controller.system();
+    system = &instant.system();
     set_watch();
-  } else if (!transition.terminate && !(controller.sides_of_repeated().empty() ? enter_mode() : enter_mode_again())) {
+  } else if (!transition.terminate && !enter_mode()) {
     return;
   }
   // a guard may touch zero within its errors, or a weight its end, and the solution go on as before
@@ -400,15 +356,15 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (transition.terminate) return finish({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
   if (noticed && !reset && !by_time && !nothing && !meet_surfaces()) return;
-  if (noticed && !by_time && !nothing && chatter.note(t, controller.fired()) && options.stop_if_chattering) {
+  if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && options.stop_if_chattering) {
     const auto& episode = chatter.episodes().back();
-    const Chattering found{episode.from, episode.to, episode.events, controller.guard_names(episode.guards)};
+    const Chattering found{episode.from, episode.to, episode.events, instant.guard_names(episode.guards)};
     return end({StatusCode::chattering, describe(found), found.guards});
   }
   if (noticed && too_close()) return;
   if (t == options.stop) return finish();
   give_back(x.size(), state_before, slope_before, values_before, values_after);
-  controller.end_instant();
+  instant.end();
   // a time event may have been planned within the step that the stepper has already done
   if (goes_on && reached(next_time, stepper->t()))
     go_on();

@@ -18,7 +18,7 @@
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/event_log.hpp"
 #include "hybrid/method_choice.hpp"
-#include "hybrid/mode_controller.hpp"
+#include "hybrid/instant/instant.hpp"
 #include "hybrid/redundancy_watch.hpp"
 #include "hybrid/regularity_watch.hpp"
 #include "hybrid/simulate_options.hpp"
@@ -35,14 +35,14 @@ struct Simulator::Impl {
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   MethodChoice methods;
-  ModeController controller;
+  Instant instant;
 
   // the state: what the controller has settled last, moved on by the stepper
   double t;
   double pause;  // where advance_to wants to stop
   double asked;  // where it wanted to stop last
-  Mode& mode = controller.transition.mode;
-  std::vector<double>&x = controller.transition.x, &xp = controller.xp;
+  Mode& mode = instant.now.mode;
+  std::vector<double>&x = instant.now.x, &xp = instant.now.xp;
   System* system = nullptr;
 
   Stepper* stepper = nullptr;
@@ -108,8 +108,7 @@ struct Simulator::Impl {
   Mode mode_before;
   const Mode* mode_left = &mode_before;  // that, or one that was the same
 
-  std::string remark;  // about start values and contradictions, for the status of a run that succeeds
-  bool contradicted = false;  // clauses have set a variable to different values; the remark says so
+  std::string remark;  // about start values, for the status of a run that succeeds
 
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o);
 
@@ -126,8 +125,6 @@ struct Simulator::Impl {
   }
   /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
-  /// The same after an event that was repeated: what the mode needs is there, as a rule.
-  bool enter_mode_again();
   /// Sets the watch on the guards of the present mode.
   void set_watch();
   void plan_time_events();
@@ -241,8 +238,6 @@ struct Simulator::Impl {
   void restore_state();
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
-  /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and nothing has changed.
-  bool repeat_event(bool by_time, double step_size);
   /// The event has been settled: goes on behind it.
   void leave_event(bool by_time, double step_size);
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.

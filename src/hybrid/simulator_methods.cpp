@@ -6,7 +6,7 @@
 namespace saltus {
 
 Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
-  Consistency& consistency = controller.consistency();
+  Consistency& consistency = instant.consistency();
   Stepper* chosen = methods.choose({*system, consistency.needs_reduction(*system), Consistency::can_be_reduced(*system), consistency.values(*system),
                          methods.per_mode() ? hybrid->describe(mode) : ""},
                         problem);
@@ -26,7 +26,7 @@ void Simulator::Impl::change_method() {
   Stepper* other = choose_stepper(problem);
   if (!other) return;
   use(other);
-  controller.consistency().restart_reduced(*system, t, x);
+  instant.consistency().restart_reduced(*system, t, x);
   start_stepper(0.0);
 }
 

@@ -12,14 +12,14 @@
 namespace saltus {
 
 [[gnu::hot]] EventNumbers Simulator::Impl::settled_numbers() {
-  const std::vector<int>& fired = controller.fired();
+  const std::vector<int>& fired = instant.fired();
   observe(values_after);
   double jump = 0.0;
   for (std::size_t k = 0; k < values_after.size(); ++k) jump = std::max(jump, std::abs(values_after[k] - values_before[k]));
-  const GuardSides& seen = controller.sides();
+  const GuardSides& seen = instant.sides();
   const std::size_t count = fired.size();
   resize(slopes_before, count);
-  resize(slopes_after, controller.transition.terminate ? 0 : count);
+  resize(slopes_after, instant.transition.terminate ? 0 : count);
   bool all_seen = true;  // the slopes behind the event
   for (std::size_t i = 0; i < count; ++i) {
     slopes_before[i] = guard_slopes[static_cast<std::size_t>(fired[i])];
@@ -33,7 +33,7 @@ namespace saltus {
       if (seen.multiplicity(fired[i]) != 1) slopes_after[i] = guard_slopes[static_cast<std::size_t>(fired[i])];
   }
   return {.t = t,
-          .cause = jump == 0.0 ? JumpCause::none : controller.reset() ? JumpCause::reset : JumpCause::consistency,
+          .cause = jump == 0.0 ? JumpCause::none : instant.reset() ? JumpCause::reset : JumpCause::consistency,
           .jump = jump,
           .proved = proved,
           .slope_before = slopes_before,
@@ -43,45 +43,37 @@ namespace saltus {
 }
 
 [[gnu::hot]] void Simulator::Impl::record_settled(bool by_time) {
-  const Transition& transition = controller.transition;
-  const std::vector<int>& fired = controller.fired();
+  const Transition& transition = instant.transition;
+  const std::vector<int>& fired = instant.fired();
   if (!pending_touches.empty()) std::erase_if(pending_touches, [&](const PendingTouch& touch) { return contains(fired, touch.guard); });
   EventNumbers numbers = settled_numbers();
-  EventTag* const repeated = controller.tag_of_repeated();
-  if (repeated && repeated->known()) {
-    ++result.statistics_.events;
-    return result.events_->add(*repeated, numbers);
-  }
   find_weights();
   numbers.weights = weights;
-  const EventTag tag = record({.kind = kind_of_settled(by_time),
+  record({.kind = kind_of_settled(by_time),
                                .mode_before = mode_left,
                                .mode_after = &mode,
                                .guards = fired,
-                               .directions = controller.fired_direction(),
+                               .directions = instant.fired_direction(),
                                .actions = transition.fired,
                                .message = message_of_settled()},
                               numbers);
-  if (repeated) *repeated = tag;
 }
 
 std::string Simulator::Impl::message_of_settled() {
-  const std::string &message = controller.transition.message, &contradiction = controller.contradiction;
-  if (contradiction.empty()) return message;
-  // the status tells about the first of them
-  if (!std::exchange(contradicted, true))
-    remark += (remark.empty() ? "" : "; ") + fmt::format("at t = {:.9g} {}", t, contradiction);
-  return message.empty() ? contradiction : message + "; " + contradiction;
+  std::string text = instant.transition.message;
+  for (const std::string& note : instant.transition.notes) text += (text.empty() ? "" : "; ") + note;
+  return text;
 }
 
 EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
-  const Transition& transition = controller.transition;
+  const Transition& transition = instant.transition;
   const auto more = [](const std::vector<int>& list, const std::vector<int>& than) {
     return std::any_of(list.begin(), list.end(), [&](int k) { return !contains(than, k); });
   };
   if (transition.terminate) return EventKind::terminal;
   if (mode.automaton != mode_left->automaton) return EventKind::transition;
-  if (controller.reset()) return EventKind::reset;
+  if (more(mode.contacts, mode_left->contacts)) return EventKind::contact;
+  if (instant.reset()) return EventKind::reset;
   if (mode.on_surfaces() || mode_left->on_surfaces()) {
     if (more(mode.sliding, mode_left->sliding)) return EventKind::slide_enter;
     if (more(mode_left->sliding, mode.sliding)) return EventKind::slide_exit;
@@ -91,7 +83,7 @@ EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
 }
 
 void Simulator::Impl::record_touches(bool found) {
-  const auto wanted = [&](int k) { return k < controller.family_guards() && hybrid->guards()[k].record_touch; };
+  const auto wanted = [&](int k) { return k < instant.family_guards() && hybrid->guards()[k].record_touch; };
   const auto crosses_at = [&](const PendingTouch& touch) {
     return found && contains(located.guards, touch.guard) && std::abs(located.t_after - touch.t) <= 1e-6 * std::abs(stepper->t() - t);
   };
@@ -144,7 +136,7 @@ void Simulator::Impl::find_weights() {
   resize(g_then, static_cast<std::size_t>(system->structure().guards));
   system->guards(t, x, xp, g_then);
   for (std::size_t k = 0; k < mode.sliding.size(); ++k)
-    weights.push_back(g_then[static_cast<std::size_t>(controller.family_guards()) + 2 * k]);
+    weights.push_back(g_then[static_cast<std::size_t>(instant.family_guards()) + 2 * k]);
 }
 
 EventTag Simulator::Impl::record(const EventShape& shape, const EventNumbers& numbers) {

@@ -46,12 +46,19 @@ struct CompiledModel::Impl {
     std::vector<int> discretes, locks;
     std::vector<int> dormant_locks;  // locks that change no structure, of guards that do not always matter
   };
+  Switches in_time_guards;         // those that occur in guards that depend on time alone
   std::vector<Switches> switches;  // by explicit mode: those that occur in its equations or in guards
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
+  int initial_flag = -1, terminal_flag = -1;  // discrete variables that stand for initial() and terminal(); -1: not used
   std::vector<std::unique_ptr<RecordedSystem>> systems;  // by explicit mode
   std::unique_ptr<EventLogic> logic;
+  struct PairedSide {
+    int guard, side, other;  // on this side of the guard the other explicit mode has the field
+  };
+  std::vector<std::vector<PairedSide>> paired_side;  // by explicit mode
   std::vector<int> deciding_locks, deciding_discretes;  // see acts_alike
+  std::vector<int> identity;                            // discrete variables that decide, move the state, or set one that does
   std::unique_ptr<InitialEquations> initial_equations;  // null: none
   Program observe_program;
   Workspace observe_work;
@@ -71,11 +78,12 @@ struct CompiledModel::Impl {
     Rewrite rewrite(*m.graph);
     for (const auto& [variable, solution] : elimination.replacements())
       rewrite.replace.emplace(variable.id(), solution.in(*m.graph));
-    // between events pre(q) is q, and neither initial() nor terminal() holds
-    Rewrite continuous = rewrite;
-    for (const auto& [symbol, before] : m.pre_symbols) continuous.replace.emplace(before.id(), symbol.id());
-    for (const Expr& phase : {m.initial_symbol, m.terminal_symbol})
-      continuous.replace.emplace(phase.id(), m.graph->constant(0.0));
+    // between events pre(q) is q, in what stands for eliminated variables, too
+    Rewrite now(*m.graph), continuous(*m.graph);
+    for (const auto& [symbol, before] : m.pre_symbols) now.replace.emplace(before.id(), symbol.id());
+    continuous.replace = now.replace;
+    for (const auto& [variable, solution] : elimination.replacements())
+      continuous.replace.emplace(variable.id(), now(solution.in(*m.graph)));
     const auto apply = [&](Rewrite& r, const Expr& e) { return Expr(m.graph, r(e.in(*m.graph))); };
 
     // equations by mode
@@ -103,15 +111,60 @@ struct CompiledModel::Impl {
     time_guards = TimeGuards(m.time, guards.guards(), parameters, discretes, guards.locks(), parameter_values, options);
     for (const int k : time_guards.guards()) guards.mark_time_only(k);
     for (const auto& system : systems) find_switches(*system);
-    compile_initial_equations(m, rewrite);
+    find_time_switches();
+    compile_initial_equations(m, continuous);
     guards.set_rules(m, continuous);
     prepare_surface_modes(m, setup, continuous);
     setup.locks = guards.locks();
-    for (const auto& surface : surface_modes->surfaces()) setup.surfaces.push_back({surface.locks, surface.resetting_clauses, surface.resetting_transitions});
-    for (std::size_t k = 0; k < setup.locks.size(); ++k)
-      if (guards.is_discrete(static_cast<int>(k))) setup.discrete_locks.push_back(static_cast<int>(k));
+    setup.lock_info = guards.lock_info();
+    find_pairs(setup);
+    setup.contact_guards.resize(setup.transitions.size());
+    for (const auto& surface : surface_modes->surfaces()) setup.contact_clauses.push_back(surface.resetting_clauses);
+    for (std::size_t g = 0; g < surface_modes->surfaces().size(); ++g)
+      for (const int k : surface_modes->surfaces()[g].resetting_transitions) setup.contact_guards[static_cast<std::size_t>(k)].push_back(static_cast<int>(g));
+    find_slides(setup);
+    setup.state.assign(variables.size(), 1);
+    for (const auto& system : systems)
+      for (std::size_t j = 0; j < variables.size(); ++j)
+        if (!system->structure().differentiated(static_cast<int>(j))) setup.state[j] = 0;
     logic = std::make_unique<EventLogic>(std::move(setup), options);
     find_deciding();
+  }
+
+  /// Transitions that lead across a surface and back are part of the field there.
+  void find_pairs(EventLogic::Setup& setup) {
+    setup.pair_guards.resize(setup.transitions.size());
+    paired_side.assign(mode_names.size(), {});
+    if (setup.transitions.empty()) return;
+    for (int mode = 0; mode < static_cast<int>(mode_names.size()); ++mode)
+      for (int k = 0; k < static_cast<int>(guards.guards().size()); ++k) {
+        if (guards.guards()[static_cast<std::size_t>(k)].kind != ModelGuards::Kind::relation || guards.guards()[static_cast<std::size_t>(k)].same_as >= 0) continue;
+        for (const int side : {+1, -1}) {
+          int which = -1;
+          const int other = surface_modes->opposite_mode(mode, k, side, &which);
+          if (other < 0) continue;
+          setup.pair_guards[static_cast<std::size_t>(which)].push_back(k);
+          paired_side[static_cast<std::size_t>(mode)].push_back({k, side, other});
+        }
+      }
+  }
+
+  /// A surface can be slid on if its function depends on the state and the field on its relations.
+  void find_slides(const EventLogic::Setup& setup) {
+    std::unordered_set<NodeId> in_equations;
+    for (const auto& system : systems)
+      for (const Expr& lock : locks_of(system->equations().equations)) in_equations.insert(lock.id());
+    std::unordered_set<int> paired;
+    for (const auto& list : setup.pair_guards) paired.insert(list.begin(), list.end());
+    for (int k = 0; k < static_cast<int>(guards.guards().size()); ++k) {
+      const ModelGuards::Guard& guard = guards.guards()[static_cast<std::size_t>(k)];
+      const bool on_state = !symbols_of(std::span(&guard.function, 1), SymbolKind::variable).empty() ||
+                            !symbols_of(std::span(&guard.function, 1), SymbolKind::derivative).empty();
+      const bool chooses = paired.contains(k) || std::any_of(guard.locks.begin(), guard.locks.end(), [&](int lock) {
+                             return in_equations.contains(guards.locks()[static_cast<std::size_t>(lock)].id());
+                           });
+      guards.set_slides(k, guard.kind == ModelGuards::Kind::relation && on_state && chooses);
+    }
   }
 
   /// Sides decide, and whatever the discrete part looks at. Which guards matter may depend on anything.
@@ -120,6 +173,10 @@ struct CompiledModel::Impl {
       if (guards.some_dormant() || !guards.is_rounding(k) || logic->decides_by_lock(k)) deciding_locks.push_back(k);
     for (int k = 0; k < static_cast<int>(discretes.size()); ++k)
       if (guards.some_dormant() || logic->decides_by_discrete(k)) deciding_discretes.push_back(k);
+    for (int k = 0; k < static_cast<int>(discretes.size()); ++k) {
+      const auto in_equations = [k](const Switches& s) { return std::binary_search(s.discretes.begin(), s.discretes.end(), k); };
+      if (logic->decides_by_discrete(k) || logic->sets_by_discrete(k) || std::any_of(switches.begin(), switches.end(), in_equations)) identity.push_back(k);
+    }
   }
 
   static std::string describe_equation(const ModelData::NamedEquation& e) {
@@ -160,9 +217,71 @@ struct CompiledModel::Impl {
       parameter_names.push_back(p.name);
     }
     for (const auto& q : m.discretes) discretes.push_back(q.symbol);
+    initial_flag = add_flag(m, m.initial_symbol, 1.0);
+    terminal_flag = add_flag(m, m.terminal_symbol, 0.0);
     start_mode = m.start_mode;
     data.resize(parameters.size() + discretes.size());
     std::copy(parameter_values.begin(), parameter_values.end(), data.begin());
+  }
+
+  /// initial() and terminal(), where the model uses them, are discrete variables that are true in some rounds only.
+  int add_flag(const ModelData& m, const Expr& symbol, double start) {
+    bool used = false;
+    const auto look = [&](const Expr& e) {
+      if (used || e.is_constant()) return;
+      for (const Expr& s : symbols_of(std::span(&e, 1), SymbolKind::discrete)) used = used || s.same(symbol);
+    };
+    const auto look_at_actions = [&](const std::vector<ModelData::Action>& actions) {
+      for (const auto& a : actions) look(a.value), look(a.only_if.expr());
+    };
+    for (const auto& e : m.equations) look(e.equation.residual());
+    for (const auto& mode : m.modes)
+      for (const auto& e : mode.equations) look(e.equation.residual());
+    for (const auto& c : m.clauses) look(c.condition.expr()), look_at_actions(c.actions);
+    for (const auto& t : m.transitions) look(t.condition.expr()), look_at_actions(t.actions);
+    for (const auto& d : m.definitions) look(d.value);
+    for (const auto& a : m.assertions) look(a.condition.expr());
+    if (!used) return -1;
+    discretes.push_back(symbol);
+    discrete_data.push_back({symbol, start, symbol.name(), {}, true});
+    return static_cast<int>(discretes.size()) - 1;
+  }
+
+  /// What a clause assigns is, in its own condition, the value before: `when time >= since + 3` may set `since`.
+  static void own_targets_before(const ModelData& m, EventLogic::Setup& s) {
+    const auto before = [&](const Expr& target) {
+      for (const auto& [symbol, pre] : s.pre_discretes)
+        if (symbol.same(target)) return pre;
+      const Expr pre(m.graph, m.graph->symbol("pre(" + target.name() + ")", SymbolKind::discrete));
+      s.pre_discretes.emplace_back(target, pre);
+      return pre;
+    };
+    const auto rewrite = [&](BoolExpr& condition, const std::vector<Expr>& targets) {
+      if (condition.expr().is_constant() || targets.empty()) return;
+      const std::vector<Expr> read = symbols_of(std::span(&condition.expr(), 1), SymbolKind::discrete);
+      Rewrite own(*m.graph);
+      for (const Expr& target : targets)
+        if (std::any_of(read.begin(), read.end(), [&](const Expr& e) { return e.same(target); })) own.replace.emplace(target.id(), before(target).id());
+      if (!own.replace.empty()) condition = BoolExpr(Expr(m.graph, own(condition.expr().in(*m.graph))));
+    };
+    const auto collect = [](const std::vector<ModelData::Action>& actions, std::vector<Expr>& targets) {
+      for (const auto& a : actions)
+        if (a.kind == ModelData::Action::Kind::assign) targets.push_back(a.target);
+    };
+    for (std::size_t first = 0; first < s.clauses.size();) {  // a chain of `elsewhen` is one
+      std::size_t last = first + 1;
+      while (last < s.clauses.size() && s.clauses[last].after == static_cast<int>(last) - 1) ++last;
+      std::vector<Expr> targets;
+      for (std::size_t k = first; k < last; ++k) collect(s.clauses[k].actions, targets);
+      for (std::size_t k = first; k < last; ++k)
+        if (!s.clauses[k].samples) rewrite(s.clauses[k].condition, targets);
+      first = last;
+    }
+    for (auto& t : s.transitions) {
+      std::vector<Expr> targets;
+      collect(t.actions, targets);
+      rewrite(t.condition, targets);
+    }
   }
 
   EventLogic::Setup event_setup(const ModelData& m, Rewrite& rewrite) const {
@@ -183,8 +302,9 @@ struct CompiledModel::Impl {
       if (m.discretes[k].pulse) s.pulses.push_back(static_cast<int>(k));
     for (const auto& pair : m.pre_symbols)
       (m.graph->symbol_of(pair.first.id()).kind == SymbolKind::variable ? s.pre_variables : s.pre_discretes).push_back(pair);
-    s.initial = m.initial_symbol;
-    s.terminal = m.terminal_symbol;
+    s.initial_flag = initial_flag;
+    s.terminal_flag = terminal_flag;
+    for (const auto& q : discrete_data) s.boolean.push_back(q.boolean);
     s.clauses = m.clauses;
     for (auto& c : s.clauses) {
       c.condition = BoolExpr(apply(c.condition.expr()));
@@ -195,6 +315,7 @@ struct CompiledModel::Impl {
       t.condition = BoolExpr(apply(t.condition.expr()));
       apply_actions(t.actions);
     }
+    own_targets_before(m, s);
     s.definitions = m.definitions;
     for (auto& d : s.definitions) d.value = apply(d.value);
     s.assertions = m.assertions;
@@ -226,18 +347,28 @@ struct CompiledModel::Impl {
     system.set_data(data);
   }
 
+  /// The places of those that occur.
+  static std::vector<int> places(const std::vector<Expr>& all, const std::vector<Expr>& occurring) {
+    std::unordered_set<NodeId> ids;
+    for (const Expr& e : occurring) ids.insert(e.id());
+    std::vector<int> result;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (ids.contains(all[k].id())) result.push_back(static_cast<int>(k));
+    return result;
+  }
+
+  void find_time_switches() {
+    std::vector<Expr> functions;
+    for (std::size_t k = 0; k < guards.info().size(); ++k)
+      if (guards.info()[k].time_only) functions.push_back(guards.guards()[k].function);
+    in_time_guards.discretes = places(discretes, symbols_of(functions, SymbolKind::discrete));
+    in_time_guards.locks = places(guards.locks(), locks_of(functions));
+  }
+
   void find_switches(const RecordedSystem& system) {
     std::vector<Expr> expressions = system.equations().equations;
     for (std::size_t k = 0; k < guards.info().size(); ++k)  // when time events come is asked for after each event anyway
       if (!guards.info()[k].time_only) expressions.push_back(system.equations().guards[k]);
-    const auto places = [](const std::vector<Expr>& all, const std::vector<Expr>& occurring) {
-      std::unordered_set<NodeId> ids;
-      for (const Expr& e : occurring) ids.insert(e.id());
-      std::vector<int> result;
-      for (std::size_t k = 0; k < all.size(); ++k)
-        if (ids.contains(all[k].id())) result.push_back(static_cast<int>(k));
-      return result;
-    };
     Switches& found = switches.emplace_back();
     found.discretes = places(discretes, symbols_of(expressions, SymbolKind::discrete));
     const std::vector<int>& structural = system.structural_locks();
@@ -256,12 +387,12 @@ struct CompiledModel::Impl {
   }
 
   // In the initial equations initial() holds and pre(q) is q.
-  void compile_initial_equations(const ModelData& m, Rewrite& rewrite) {
+  void compile_initial_equations(const ModelData& m, const Rewrite& continuous) {
     if (m.initial_equations.empty()) return;
-    Rewrite at_start = rewrite;
-    for (const auto& [symbol, before] : m.pre_symbols) at_start.replace.emplace(before.id(), symbol.id());
-    if (m.initial_symbol.is_symbol()) at_start.replace.emplace(m.initial_symbol.id(), m.graph->constant(1.0));
-    if (m.terminal_symbol.is_symbol()) at_start.replace.emplace(m.terminal_symbol.id(), m.graph->constant(0.0));
+    Rewrite at_start(*m.graph);
+    at_start.replace = continuous.replace;
+    at_start.replace.emplace(m.initial_symbol.id(), m.graph->constant(1.0));
+    at_start.replace.emplace(m.terminal_symbol.id(), m.graph->constant(0.0));
     std::vector<Expr> residuals;
     std::vector<std::string> names;
     for (const auto& e : m.initial_equations) {
@@ -278,7 +409,7 @@ struct CompiledModel::Impl {
   void prepare_surface_modes(const ModelData& m, const EventLogic::Setup& logic_setup, Rewrite& continuous) {
     SurfaceModes::Setup s;
     const auto apply = [&](const Expr& e) { return Expr(m.graph, continuous(e.in(*m.graph))); };
-    for (const auto& g : guards.guards()) s.surfaces.push_back({g.function, g.locks, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
+    for (const auto& g : guards.guards()) s.surfaces.push_back({g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
     s.locks = guards.locks();
     for (const auto& system : systems) s.systems.push_back(system.get());
     s.clauses = logic_setup.clauses;
@@ -349,7 +480,9 @@ const std::vector<GuardInfo>& CompiledModel::guards() const { return impl_->guar
 
 Mode CompiledModel::initial_mode() const {
   Mode mode = impl_->initial_mode();
-  mode.conditions.assign(impl_->logic->clause_count(), 0.0);
+  mode.conditions.assign(impl_->logic->condition_count(), 0.0);
+  mode.sees.assign(impl_->guards.guards().size(), 0);
+  impl_->logic->start(mode);
   return mode;
 }
 
@@ -368,7 +501,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
     if (m.guards.info()[k].time_only || guard.same_as >= 0 || side(mode, static_cast<int>(k)) == 0) continue;
     const double value = mode.locks[guard.locks.front()];
     // of two, the one that says more: x > 0 or x < 0
-    const bool other = guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak == (value != 0.0);
+    const bool other = guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak[0] == (value != 0.0);
     const Expr& lock = m.guards.locks()[guard.locks[other ? 1 : 0]];
     if (guard.kind == ModelGuards::Kind::relation)
       parts.push_back(m.guards.between(mode, static_cast<int>(k)) ? to_string(guard.function, 40) + " = 0"
@@ -403,6 +536,13 @@ bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {
   return switches.dormant_locks.empty() || impl_->guards.same_where_it_matters(switches.dormant_locks, a, b);
 }
 
+bool CompiledModel::same_time_guards(const Mode& a, const Mode& b) const {
+  const auto same = [](std::span<const int> places, const std::vector<double>& p, const std::vector<double>& q) {
+    return std::all_of(places.begin(), places.end(), [&](int k) { return p[static_cast<std::size_t>(k)] == q[static_cast<std::size_t>(k)]; });
+  };
+  return same(impl_->in_time_guards.discretes, a.discrete, b.discrete) && same(impl_->in_time_guards.locks, a.locks, b.locks);
+}
+
 int CompiledModel::side(const Mode& mode, int guard) const { return impl_->guards.side(mode, guard); }
 [[gnu::hot]] void CompiledModel::set_side(Mode& mode, int guard, int side) const { impl_->guards.set_side(mode, guard, side); }
 std::span<const int> CompiledModel::dormant(const Mode& mode) const { return impl_->guards.dormant(mode); }
@@ -416,7 +556,26 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
   return impl_->time_guards.next(impl_->guards, mode, t, direction, fired);
 }
 
-[[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->run(input, transition); }
+[[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->round(input, transition); }
+void CompiledModel::end_instant(const EventInput& input, Transition& transition) { impl_->logic->end_instant(input, transition); }
+void CompiledModel::take_paired_side(Mode& mode) const {
+  for (const Impl::PairedSide& paired : impl_->paired_side[static_cast<std::size_t>(mode.automaton)]) {
+    if (side(mode, paired.guard) != paired.side) continue;
+    mode.automaton = paired.other;
+    return;
+  }
+}
+
+bool CompiledModel::takes_paired_sides() const {
+  return std::any_of(impl_->paired_side.begin(), impl_->paired_side.end(), [](const auto& sides) { return !sides.empty(); });
+}
+
+bool CompiledModel::same_decisions(const Mode& a, const Mode& b) const {
+  if (a.automaton != b.automaton || a.conditions != b.conditions || a.sees != b.sees || a.locks != b.locks || a.sliding != b.sliding ||
+      a.contacts != b.contacts || a.contact_sides != b.contact_sides)
+    return false;
+  return std::all_of(impl_->identity.begin(), impl_->identity.end(), [&](int k) { return a.discrete[k] == b.discrete[k]; });
+}
 
 bool CompiledModel::acts_alike(const Mode& a, const Mode& b) const {
   const Impl& m = *impl_;

@@ -23,9 +23,8 @@ std::vector<Expr> second(const std::vector<std::pair<Expr, Expr>>& pairs) {
 }
 
 Groups input_groups(const EventLogic::Setup& s) {
-  return {{s.time},       s.variables, s.derivatives,           s.parameters,
-          s.discretes,    s.locks,     second(s.pre_variables), second(s.pre_discretes),
-          {s.initial, s.terminal}};
+  return {{s.time},    s.variables, s.derivatives,           s.parameters,
+          s.discretes, s.locks,     second(s.pre_variables), second(s.pre_discretes)};
 }
 
 std::unordered_map<NodeId, int> index_of(std::span<const Expr> symbols) {
@@ -34,27 +33,32 @@ std::unordered_map<NodeId, int> index_of(std::span<const Expr> symbols) {
   return index;
 }
 
-enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes, phases };
+enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes };
 
 std::uint32_t first_of(const Tape& tape, Group group) {
   return std::accumulate(tape.input_sizes.begin(), tape.input_sizes.begin() + group, tape.first_input());
 }
 
-/// Whether a program looks at one of the inputs.
-bool reads(const Tape& tape, std::uint32_t first, std::uint32_t count) {
-  const auto inside = [&](std::uint32_t slot) { return slot >= first && slot < first + count; };
-  const auto any = [&](const std::vector<std::uint32_t>& slots) { return std::any_of(slots.begin(), slots.end(), inside); };
-  return std::any_of(tape.outputs.begin(), tape.outputs.end(), any) ||
-         std::any_of(tape.calls.begin(), tape.calls.end(), [&](const CallSite& call) { return any(call.arguments); }) ||
-         std::any_of(tape.code.begin(), tape.code.end(), [&](const Instruction& i) {
-           const std::uint32_t operands[] = {i.a, i.b, i.c};
-           return std::any_of(operands, operands + operand_count(i.op), inside);
-         });
+/// Calls visit(place) for each input of a group that a program reads.
+template <class Visit>
+void for_inputs_read(const Tape& tape, Group group, Visit visit) {
+  const std::uint32_t first = first_of(tape, group), count = tape.input_sizes[group];
+  const auto look = [&](std::uint32_t slot) {
+    if (slot >= first && slot < first + count) visit(slot - first);
+  };
+  for (const auto& slots : tape.outputs)
+    for (const std::uint32_t slot : slots) look(slot);
+  for (const CallSite& call : tape.calls)
+    for (const std::uint32_t slot : call.arguments) look(slot);
+  for (const Instruction& i : tape.code) {
+    const std::uint32_t operands[] = {i.a, i.b, i.c};
+    for (int k = 0; k < operand_count(i.op); ++k) look(operands[k]);
+  }
 }
-bool reads(const Tape& tape, Group group) { return reads(tape, first_of(tape, group), tape.input_sizes[group]); }
-bool reads(const Tape& tape, Group group, int place) {
-  const auto offset = static_cast<std::uint32_t>(place);
-  return offset < tape.input_sizes[group] && reads(tape, first_of(tape, group) + offset, 1);
+bool reads(const Tape& tape, Group group) {
+  bool any = false;
+  for_inputs_read(tape, group, [&](std::uint32_t) { any = true; });
+  return any;
 }
 
 std::string violated(const BoolExpr& condition, const std::string& message) {
@@ -70,7 +74,6 @@ Expr wanted(const Expr& value, const Expr& target, const Expr& before) {
   return if_else(BoolExpr(Expr(graph, choice.a)), wanted(Expr(graph, choice.b), target, before), wanted(Expr(graph, choice.c), target, before));
 }
 
-[[gnu::noinline]] void fit_resets(Transition& transition) { transition.reset.resize(transition.x.size(), 0); }
 
 }  // namespace
 
@@ -99,61 +102,127 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     definition_values.push_back(d.value);
     definition_target_.push_back(discrete_index_.at(d.discrete.id()));
   }
-  for (const Expr& lock : locks_of(definition_values)) {
-    const Expr function = switching_function(lock);
-    definitions_need_values_ = definitions_need_values_ || !symbols_of(std::span(&function, 1), SymbolKind::variable).empty();
-  }
-  // the locks themselves, evaluated from their arguments and other locks: left out of the inputs
-  std::vector<Expr> own_locks;
-  for (const int k : setup_.discrete_locks) own_locks.push_back(setup_.locks[k]);
   conditions_ = Evaluation(in, clause_conditions, options);
   transition_conditions_ = Evaluation(in, transition_conditions, options);
   assertions_ = Evaluation(in, assertion_conditions, options);
   definitions_ = Evaluation(in, definition_values, options);
+  // relations of discrete values, evaluated from their arguments and other locks: left out of the inputs
+  std::vector<Expr> own_locks;
   Groups without_own = in;
   Graph& graph = *setup_.time.graph();
-  for (const int k : setup_.discrete_locks)
+  for (std::size_t k = 0; k < setup_.locks.size(); ++k) {
+    if (setup_.lock_info[k].guard >= 0) continue;
+    discrete_locks_.push_back(static_cast<int>(k));
+    own_locks.push_back(setup_.locks[k]);
     without_own[locks][k] = Expr(setup_.time.graph(), graph.symbol("decided by discrete values", SymbolKind::parameter));
+  }
   discrete_relations_ = Evaluation(without_own, own_locks, options);
 
   for (const auto& [symbol, before] : setup_.pre_variables) pre_variable_index_.push_back(variable_index_.at(symbol.id()));
   for (const auto& [symbol, before] : setup_.pre_discretes) pre_discrete_index_.push_back(discrete_index_.at(symbol.id()));
   levels_ = clause_levels(setup_.clauses, setup_.definitions);
   edges_.resize(setup_.clauses.size());
-  most_rounds_ = 100 + 2 * (setup_.clauses.size() + setup_.definitions.size());
-  defines_ = !setup_.definitions.empty() || !setup_.discrete_locks.empty();
+  if (setup_.initial_flag >= 0)
+    for (auto& c : setup_.clauses)
+      for (const Expr& symbol : symbols_of(std::span(&c.condition.expr(), 1), SymbolKind::discrete))
+        c.at_start = c.at_start || symbol.same(setup_.discretes[static_cast<std::size_t>(setup_.initial_flag)]);
+  defines_ = !setup_.definitions.empty() || !discrete_locks_.empty();
   pre_x_.resize(setup_.pre_variables.size());
   pre_discrete_.resize(setup_.pre_discretes.size());
-  const bool only_clauses = setup_.transitions.empty() && setup_.definitions.empty() && setup_.discrete_locks.empty();
-  nothing_discrete_ = only_clauses && setup_.clauses.empty() && setup_.assertions.empty();
-  const Tape& tape = conditions_.program.tape();
-  settles_at_once_ = only_clauses && setup_.pre_discretes.empty() && !reads(tape, variables) && !reads(tape, discretes);
-  const auto looks_at_values = [](const Evaluation& evaluation) {
-    const Tape& t = evaluation.program.tape();
-    return reads(t, time) || reads(t, variables) || reads(t, derivatives) || reads(t, pre_variables);
+  assigned_.resize(setup_.discretes.size(), 0);
+  assigned_before_ = assigned_;
+  truths_.resize(setup_.locks.size(), 0.0);
+  flags_ = !setup_.pulses.empty() || setup_.initial_flag >= 0 || setup_.terminal_flag >= 0;
+  nothing_discrete_ = setup_.transitions.empty() && !defines_ && setup_.clauses.empty() && setup_.assertions.empty() && !flags_;
+  inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, truths_.data(), pre_x_.data(), pre_discrete_.data()};
+  find_needs();
+  find_deciding();
+}
+
+void EventLogic::find_deciding() {
+  deciding_discretes_.resize(setup_.discretes.size(), 0);
+  deciding_locks_.resize(setup_.locks.size(), 0);
+  bool looks_at_values = false;
+  for (const Evaluation* evaluation : {&conditions_, &transition_conditions_, &definitions_, &discrete_relations_, &relations_}) {
+    const Tape& tape = evaluation->program.tape();
+    for_inputs_read(tape, discretes, [&](std::uint32_t k) { deciding_discretes_[k] = 1; });
+    for_inputs_read(tape, pre_discretes, [&](std::uint32_t k) { deciding_discretes_[static_cast<std::size_t>(pre_discrete_index_[k])] = 1; });
+    for_inputs_read(tape, locks, [&](std::uint32_t k) { deciding_locks_[k] = 1; });
+    looks_at_values = looks_at_values || reads(tape, time) || reads(tape, variables) || reads(tape, derivatives) || reads(tape, pre_variables);
+  }
+  // a counter reads itself, and what reads nothing else decides nothing
+  setting_discretes_.resize(setup_.discretes.size(), 0);
+  const auto note_values = [&](const std::vector<ModelData::Action>& actions) {
+    for (const auto& a : actions)
+      for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete)) {
+        if (symbol.same(a.target)) continue;
+        if (const auto it = discrete_index_.find(symbol.id()); it != discrete_index_.end()) setting_discretes_[static_cast<std::size_t>(it->second)] = 1;
+        for (std::size_t k = 0; k < setup_.pre_discretes.size(); ++k)
+          if (symbol.same(setup_.pre_discretes[k].second) && !setup_.pre_discretes[k].first.same(a.target))
+            setting_discretes_[static_cast<std::size_t>(pre_discrete_index_[k])] = 1;
+      }
   };
+  for (const auto& c : setup_.clauses) note_values(c.actions);
+  for (const auto& t : setup_.transitions) note_values(t.actions);
   const bool sometimes = std::any_of(setup_.clauses.begin(), setup_.clauses.end(), [](const ModelData::Clause& clause) {
     return std::any_of(clause.actions.begin(), clause.actions.end(), [](const auto& a) { return !a.only_if.expr().is_constant(); });
   });
-  acts_by_mode_ = !sometimes && setup_.assertions.empty() && !definitions_need_values_ && !looks_at_values(conditions_) &&
-                  !looks_at_values(transition_conditions_) && !looks_at_values(definitions_) && !looks_at_values(discrete_relations_);
-  inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, nullptr, pre_x_.data(), pre_discrete_.data(), phase_.data()};
+  acts_by_mode_ = !sometimes && setup_.assertions.empty() && !flags_ && !looks_at_values;
 }
 
-bool EventLogic::decides_by_discrete(int discrete) const {
-  const auto looks = [&](const Evaluation& evaluation) {
-    const Tape& tape = evaluation.program.tape();
-    bool found = reads(tape, discretes, discrete);
-    for (std::size_t k = 0; k < pre_discrete_index_.size(); ++k)
-      found = found || (pre_discrete_index_[k] == discrete && reads(tape, pre_discretes, static_cast<int>(k)));
-    return found;
+/// What of a round is read in the same round, by conditions, values that are assigned, and the relations in both.
+void EventLogic::find_needs() {
+  std::vector<Expr> read;
+  std::unordered_set<NodeId> assigned, not_states;
+  const auto add_actions = [&](const std::vector<ModelData::Action>& actions) {
+    for (const auto& a : actions) {
+      read.push_back(a.value);
+      read.push_back(a.only_if.expr());
+      if (a.kind != ModelData::Action::Kind::assign) continue;
+      assigned.insert(a.target.id());
+      for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete))
+        if (const int k = discrete_index_.at(a.target.id()); symbol.same(a.target) && std::find(built_on_.begin(), built_on_.end(), k) == built_on_.end())
+          built_on_.push_back(k);
+    }
   };
-  return looks(conditions_) || looks(transition_conditions_) || looks(definitions_) || looks(discrete_relations_);
-}
-
-bool EventLogic::decides_by_lock(int lock) const {
-  const auto looks = [&](const Evaluation& evaluation) { return reads(evaluation.program.tape(), locks, lock); };
-  return looks(conditions_) || looks(transition_conditions_) || looks(definitions_) || looks(discrete_relations_);
+  for (const auto& c : setup_.clauses) {
+    if (c.samples) continue;  // they act before the others
+    read.push_back(c.condition.expr());
+    add_actions(c.actions);
+  }
+  for (const auto& t : setup_.transitions) {
+    read.push_back(t.condition.expr());
+    add_actions(t.actions);
+  }
+  for (const auto& d : setup_.definitions) {
+    read.push_back(d.value);
+    assigned.insert(d.discrete.id());
+  }
+  for (const auto& a : setup_.assertions) read.push_back(a.condition.expr());
+  for (std::size_t j = 0; j < setup_.variables.size(); ++j)
+    if (!setup_.state[j]) not_states.insert(setup_.variables[j].id());
+  const auto changes = [&](std::span<const Expr> e) {
+    const auto in = [&](SymbolKind kind, const std::unordered_set<NodeId>& set) {
+      const std::vector<Expr> symbols = symbols_of(e, kind);
+      return std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return set.contains(s.id()); });
+    };
+    return in(SymbolKind::discrete, assigned) || in(SymbolKind::variable, not_states) || !symbols_of(e, SymbolKind::derivative).empty();
+  };
+  for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::derivative})
+    for (const Expr& s : symbols_of(read, kind)) reads_values_ = reads_values_ || kind == SymbolKind::derivative || not_states.contains(s.id());
+  one_sweep_ = !changes(read);
+  // relations that conditions read and that a round may change
+  std::unordered_map<NodeId, int> place = index_of(setup_.locks);
+  std::vector<Expr> functions;
+  for (const Expr& lock : locks_of(read)) {
+    const auto it = place.find(lock.id());
+    if (it == place.end() || setup_.lock_info[static_cast<std::size_t>(it->second)].guard < 0) continue;
+    const Expr function = switching_function(lock);
+    if (!changes(std::span(&function, 1))) continue;
+    relation_locks_.push_back(it->second);
+    functions.push_back(function);
+  }
+  relations_ = Evaluation(input_groups(setup_), functions, options_);
 }
 
 void EventLogic::find_contested() {
@@ -188,15 +257,20 @@ void EventLogic::compile(ActionList& list) const {
     if (assignment.conditional) add(a.only_if.expr());
     if (a.kind == Kind::reset || a.kind == Kind::assign || a.kind == Kind::check) {
       add(a.value);
-      if (a.kind == Kind::assign) assigned.insert_or_assign(a.target.id(), values.back());
+      if (a.kind == Kind::assign) {
+        assigned.insert_or_assign(a.target.id(), values.back());
+        for (const Expr& symbol : symbols_of(std::span(&values.back(), 1), SymbolKind::discrete))
+          if (const auto it = discrete_index_.find(symbol.id()); it != discrete_index_.end())
+            assignment.reads.push_back(static_cast<std::size_t>(it->second));
+      }
       assignment.contested = a.kind != Kind::check && contested_.contains(a.target.id());
     }
+    if (a.kind == Kind::assign)
+      assignment.builds_on = std::find(assignment.reads.begin(), assignment.reads.end(), static_cast<std::size_t>(assignment.target)) != assignment.reads.end();
     if (assignment.contested) {
       Expr before = a.target;
       for (const auto& [symbol, pre] : a.kind == Kind::reset ? setup_.pre_variables : setup_.pre_discretes)
         if (symbol.same(a.target)) before = pre;
-      for (const Expr& symbol : symbols_of(std::span(&values.back(), 1), SymbolKind::discrete))
-        assignment.builds_on = assignment.builds_on || symbol.same(a.target);
       const Expr wish = wanted(values.back(), a.target, before);
       if (!wish.is_constant() || wish.constant_value() == 0.0) {
         assignment.wanted = static_cast<int>(wishes.size());
@@ -211,150 +285,6 @@ void EventLogic::compile(ActionList& list) const {
   list.right_hand_sides = Evaluation(input_groups(setup_), values, options_);
 }
 
-void EventLogic::refresh_discrete_locks(Mode& mode) {
-  evaluate(discrete_relations_);
-  for (std::size_t k = 0; k < setup_.discrete_locks.size(); ++k) mode.locks[setup_.discrete_locks[k]] = discrete_relations_.values[k];
-}
-
-/// Conditions that hold from the start have no edge, except those that ask for initial().
-void EventLogic::start_conditions(Mode& mode) {
-  evaluate(conditions_);
-  mode.conditions = conditions_.values;
-  for (std::size_t k = 0; k < setup_.clauses.size(); ++k)
-    if (setup_.clauses[k].at_start) mode.conditions[k] = 0.0;
-}
-
-[[gnu::hot]] void EventLogic::apply(ActionList& actions, int giver, Transition& transition) {
-  if (actions.right_hand_sides.program.empty()) compile(actions);
-  evaluate(actions.right_hand_sides);
-  const std::vector<double>& values = actions.right_hand_sides.values;
-  const double* value = values.data();
-  for (const Assignment& a : actions.assignments) {
-    const bool takes_place = !a.conditional || *value++ != 0.0;
-    switch (a.kind) {
-      case ModelData::Action::Kind::reset:
-      case ModelData::Action::Kind::assign: {
-        const bool reset = a.kind == ModelData::Action::Kind::reset;
-        double& now = (reset ? transition.x : transition.mode.discrete)[a.target];
-        const double given = *value++;
-        if (!takes_place) break;
-        given_.push_back({&a, given, now, giver, a.wanted < 0 || values[a.wanted] != 0.0});
-        if (!reset && (given_.back().wanted || !given_before(given_.back()))) now = given_.back().value;
-        break;
-      }
-      case ModelData::Action::Kind::terminate:
-        if (!takes_place) break;
-        transition.terminate = true;
-        transition.message = a.message;
-        break;
-      case ModelData::Action::Kind::record: transition.recorded = true; break;
-      case ModelData::Action::Kind::check:
-        if (*value++ != 0.0 || transition.failed) break;
-        transition.failed = true;
-        transition.message = a.message;
-        break;
-    }
-  }
-}
-
-void EventLogic::raise_pulses(Transition& transition) {
-  evaluate(conditions_);
-  for (std::size_t k = 0; k < setup_.clauses.size(); ++k) {
-    if (!setup_.clauses[k].samples) continue;
-    const bool due = conditions_.values[k] != 0.0 && transition.mode.conditions[k] == 0.0;
-    transition.mode.conditions[k] = conditions_.values[k];
-    if (due) apply(clause_actions_[k], static_cast<int>(k), transition);
-  }
-}
-
-bool EventLogic::lower_pulses(Mode& mode) {
-  bool any = false;
-  for (const int k : setup_.pulses) any = std::exchange(mode.discrete[k], 0.0) != 0.0 || any;
-  return any;
-}
-
-/// One round of the clauses. Those that need what others assign wait for them: nobody sees values of which some are old.
-/// Returns whether one acted.
-bool EventLogic::run_clauses(Transition& transition) {
-  evaluate(conditions_, &Setup::Surface::clauses, transition.mode);
-  bool acted = fire_clauses(levels_.front(), transition), current = !acted;
-  for (std::size_t level = 1; level < levels_.size(); ++level) {
-    if (!current) {
-      settle_definitions(transition.mode);
-      evaluate(conditions_, &Setup::Surface::clauses, transition.mode);
-    }
-    current = !fire_clauses(levels_[level], transition);
-    acted = acted || !current;
-  }
-  return acted;
-}
-
-/// Returns whether a clause with an edge acts; an `elsewhen` leaves it to those before it.
-[[gnu::hot]] bool EventLogic::fire_clauses(std::span<const int> clauses, Transition& transition) {
-  Mode& mode = transition.mode;
-  bool any = false;
-  for (const int k : clauses) {
-    const double truth = conditions_.values[k];
-    edges_[k] = truth != 0.0 && mode.conditions[k] == 0.0;
-    mode.conditions[k] = truth;
-    any = any || edges_[k];
-  }
-  if (!any) return false;
-  for (const int k : clauses) {
-    if (!edges_[k]) continue;
-    const ModelData::Clause& clause = setup_.clauses[k];
-    bool preceded = false;
-    for (int p = clause.after; p >= 0; p = setup_.clauses[p].after) preceded = preceded || edges_[p];
-    if (preceded) continue;
-    if (!clause.name.empty()) transition.fired.push_back(clause.name);
-    apply(clause_actions_[k], k, transition);
-  }
-  return true;  // the first one of a chain that has an edge
-}
-
-bool EventLogic::take_transitions(Transition& transition) {
-  evaluate(transition_conditions_, &Setup::Surface::transitions, transition.mode);
-  for (std::size_t k = 0; k < setup_.transitions.size(); ++k) {
-    const auto& rule = setup_.transitions[k];
-    if (static_cast<int>(rule.from) != transition.mode.automaton || transition_conditions_.values[k] == 0.0) continue;
-    apply(transition_actions_[k], static_cast<int>(setup_.clauses.size() + k), transition);
-    transition.mode.automaton = static_cast<int>(rule.to);
-    transition.fired.push_back(transition_names_[k]);
-    return true;
-  }
-  return false;
-}
-
-/// In contact the conditions of those whose resets have made it stay as they are beside the surface: `h <= 0` does not become true for the clause that turns
-/// the speed round, and can become so again by another surface.
-void EventLogic::see_from_beside(Evaluation& conditions, std::vector<int> Setup::Surface::* whose, const Mode& mode) {
-  const std::vector<double> on_surface = conditions.values;
-  beside_ = mode;
-  for (std::size_t c = 0; c < mode.contacts.size(); ++c)
-    for (const int lock : setup_.surfaces[mode.contacts[c]].locks) beside_.locks[lock] = mode.contact_sides[c] > 0 ? 1.0 : 0.0;
-  inputs_[discretes] = beside_.discrete.data();
-  inputs_[locks] = beside_.locks.data();
-  if (defines_) settle_definitions(beside_);
-  evaluate(conditions);
-  inputs_[discretes] = mode.discrete.data();
-  inputs_[locks] = mode.locks.data();
-  beside_.conditions = on_surface;
-  for (const int guard : mode.contacts)
-    for (const int k : setup_.surfaces[guard].*whose) beside_.conditions[k] = conditions.values[k];
-  conditions.values = beside_.conditions;
-}
-
-/// All of a round see the values before it.
-void EventLogic::take_resets(Transition& transition) {
-  if (!contested_.empty() && given_.front().giver != given_.back().giver) find_contradictions(transition);
-  for (const Given& g : given_) {
-    if (!g.reset()) continue;
-    if (g.wanted || !given_before(g)) transition.x[g.by->target] = g.value;
-    transition.reset[g.by->target] = 1;
-  }
-  given_.clear();
-}
-
 const EventLogic::Given* EventLogic::given_before(const Given& given) const {
   const Given* found = nullptr;
   if (!given.by->contested) return found;
@@ -367,9 +297,11 @@ void EventLogic::find_contradictions(Transition& transition) {
   for (const Given& g : given_) {
     const Given* first = g.wanted && !g.by->builds_on ? given_before(g) : nullptr;
     if (!first || first->value == g.value) continue;
-    const Expr& symbol = (g.reset() ? setup_.variables : setup_.discretes)[g.by->target];
+    const auto target = static_cast<std::size_t>(g.by->target);
+    const Expr& symbol = (g.reset() ? setup_.variables : setup_.discretes)[target];
+    const double before = g.reset() ? transition.x[target] : before_[target];
     transition.contradictions.push_back(
-        {symbol.name(), describe_giver(first->giver), describe_giver(g.giver), first->value, g.value, first->before, !g.reset()});
+        {symbol.name(), describe_giver(first->giver), describe_giver(g.giver), first->value, g.value, before, !g.reset()});
   }
 }
 
@@ -380,129 +312,15 @@ std::string EventLogic::describe_giver(int giver) const {
   return "'" + name + "'" + (where.known() ? " (" + to_string(where) + ")" : "");
 }
 
-/// Returns whether one of them is new. What one needs of another takes a pass each; more than that is a circle, and left to the next round.
-bool EventLogic::settle_definitions(Mode& mode) {
-  bool changed = false;
-  for (std::size_t pass = 0; pass <= setup_.definitions.size(); ++pass) {
-    if (!setup_.discrete_locks.empty()) refresh_discrete_locks(mode);
-    if (setup_.definitions.empty() || !update_definitions(mode)) break;
-    changed = true;
-  }
-  return changed;
-}
-
-bool EventLogic::update_definitions(Mode& mode) {
-  evaluate(definitions_);
-  bool changed = false;
-  for (std::size_t k = 0; k < definition_target_.size(); ++k) {
-    double& value = mode.discrete[definition_target_[k]];
-    changed = changed || value != definitions_.values[k];
-    value = definitions_.values[k];
-  }
-  return changed;
-}
-
 void EventLogic::check_assertions(Transition& transition) {
   evaluate(assertions_);
   for (std::size_t k = 0; k < setup_.assertions.size(); ++k)
-    if (assertions_.values[k] == 0.0) {
-      transition.failed = true;
-      transition.message = violated(setup_.assertions[k].condition, setup_.assertions[k].message);
-      return;
-    }
+    if (assertions_.values[k] == 0.0) return fail(transition, violated(setup_.assertions[k].condition, setup_.assertions[k].message));
 }
 
-bool EventLogic::remember_pre(const Mode& mode) {
-  bool changed = false;
-  for (std::size_t k = 0; k < pre_discrete_.size(); ++k) {
-    const double value = mode.discrete[pre_discrete_index_[k]];
-    changed = changed || pre_discrete_[k] != value;
-    pre_discrete_[k] = value;
-  }
-  return changed;
-}
-
-[[gnu::hot]] bool EventLogic::run(const EventInput& input, Transition& transition) {
-  if (nothing_discrete_) {
-    if (transition.reset.size() != transition.x.size()) fit_resets(transition);
-    return false;
-  }
-  return definitions_need_values_ ? run_with_values(input, transition) : iterate(input, transition, false);
-}
-
-/// Discrete equations that need values of the new mode may go round for ever with those of the old one.
-bool EventLogic::run_with_values(const EventInput& input, Transition& transition) {
-  before_ = transition;
-  settles_ = true;
-  const bool acted = iterate(input, transition, false);
-  if (settles_) return acted;
-  std::swap(transition, before_);
-  return iterate(input, transition, true);
-}
-
-/// `step_by_step`: returns before pre() changes, so that values and sides are found in between.
-[[gnu::hot]] bool EventLogic::iterate(const EventInput& input, Transition& transition, bool step_by_step) {
-  Mode& mode = transition.mode;
-  t_ = input.t;
-  phase_ = {0.0, 0.0};
-  inputs_[variables] = transition.x.data();
-  inputs_[derivatives] = input.xp_before.data();
-  inputs_[discretes] = mode.discrete.data();
-  inputs_[locks] = mode.locks.data();
-  for (std::size_t k = 0; k < pre_x_.size(); ++k) pre_x_[k] = input.x_before[pre_variable_index_[k]];
-  if (!pre_discrete_.empty()) remember_pre(mode);
-  given_.clear();
-  if (transition.reset.size() != transition.x.size()) fit_resets(transition);
-  bool anything = false;
-  if (input.initial) {
-    anything = defines_ && settle_definitions(mode);  // what they say at the start is no edge
-    start_conditions(mode);
-    phase_[0] = 1.0;
-  }
-  if (input.terminal) phase_[1] = 1.0;
-  if (!setup_.pulses.empty()) raise_pulses(transition);
-
-  for (std::size_t round = 0; round < most_rounds_; ++round) {  // few models have all of these
-    bool changed = defines_ && settle_definitions(mode);
-    if (!levels_.empty()) changed = run_clauses(transition) || changed;
-    const bool moved = !setup_.transitions.empty() && take_transitions(transition);
-    if (!given_.empty()) take_resets(transition);
-    if (!setup_.pulses.empty() && lower_pulses(mode)) changed = true;
-    if (transition.failed) return true;
-    if (moved) {  // guards that mean something in the new mode only must be looked at first
-      transition.unfinished = true;
-      return true;
-    }
-    // values before the event stay until all that depends on them has settled: then edge(b) has been seen by everybody
-    const bool goes_on = changed || (!pre_discrete_.empty() && remember_pre(mode));
-    anything = anything || goes_on;
-    if (goes_on && transition.terminate) return true;
-    if (!goes_on || settles_at_once_) {
-      if (input.initial || input.terminal) {  // the phase is over: clauses that waited for it fall back without acting
-        phase_ = {0.0, 0.0};
-        evaluate(conditions_, &Setup::Surface::clauses, mode);
-        mode.conditions = conditions_.values;
-      }
-      if (!setup_.assertions.empty()) check_assertions(transition);
-      return anything;
-    }
-    if (step_by_step && !changed) {
-      transition.unfinished = true;
-      return true;
-    }
-  }
-  report_cycle(transition);
-  return true;
-}
-
-void EventLogic::report_cycle(Transition& transition) {
-  settles_ = false;
+void EventLogic::fail(Transition& transition, std::string message) const {
   transition.failed = true;
-  transition.message = "the discrete equations do not settle within " + std::to_string(most_rounds_) + " rounds at one instant";
-  if (transition.fired.empty()) return;
-  transition.message += "; the last to act were:";
-  const std::size_t first = transition.fired.size() > 6 ? transition.fired.size() - 6 : 0;
-  for (std::size_t k = first; k < transition.fired.size(); ++k) transition.message.append(" '").append(transition.fired[k]).append("'");
+  transition.message = std::move(message);
 }
 
 }  // namespace saltus

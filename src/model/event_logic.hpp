@@ -1,4 +1,9 @@
-// The discrete part of a compiled model: what happens at an event.
+// The discrete part of a compiled model: what happens in one round of an instant.
+//
+// In a round everything holds together: discrete equations, the assignments of the clauses whose conditions have just become true, the
+// transition that is taken, and what the equations of the mode make of new discrete values. pre(v) is the value before the round. The
+// round is found by sweeps over the clauses, sorted by who needs whom, until nothing changes; numbers that need each other are solved by
+// Newton's method, truth values that do are refused. Resets take effect at the end of the round.
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>
@@ -12,25 +17,30 @@
 
 namespace saltus {
 
-/// Runs `when` clauses, definitions and transitions between explicit modes to a fixed point, as Modelica's event iteration does: in each
-/// round pre() has the values of the round before, and clauses act on the rising edge of their conditions.
 class EventLogic {
  public:
+  /// A relation or rounding as conditions read it.
+  struct Lock {
+    int guard = -1;         ///< that decides it; -1: discrete values alone do
+    bool rounding = false;
+    bool weak = false;      ///< true where the guard is zero
+    int sign = +1;          ///< of the side on which it is true
+  };
   /// Symbols in the order in which the programs receive their values, and the expressions with eliminated variables replaced.
   struct Setup {
     Expr time;
     std::vector<Expr> variables, derivatives, parameters, discretes, locks;
     std::vector<std::pair<Expr, Expr>> pre_variables, pre_discretes;  ///< (symbol, pre symbol)
-    Expr initial, terminal;
-    std::vector<int> pulses;          ///< discrete variables that are true in the first round of an instant only
-    std::vector<int> discrete_locks;  ///< locks that depend on discrete values only: decided here, not by guards
+    int initial_flag = -1, terminal_flag = -1;  ///< discrete variables that stand for initial() and terminal(); -1: not used
+    std::vector<int> pulses;          ///< discrete variables that are true during their instant only
+    std::vector<char> boolean;        ///< by discrete variable
+    std::vector<char> state;          ///< by variable: differentiated in every explicit mode, so that a round does not change it
+    std::vector<Lock> lock_info;      ///< by lock
     std::vector<ModelData::Clause> clauses;
     std::vector<ModelData::Transition> transitions;
-    /// A contact with a surface takes the place of resets.
-    struct Surface {
-      std::vector<int> locks, clauses, transitions;  ///< the relations on it, and whose resets these are
-    };
-    std::vector<Surface> surfaces;  ///< by guard
+    std::vector<std::vector<int>> pair_guards;  ///< by transition: while the solution slides on these, it is part of the field
+    std::vector<std::vector<int>> contact_clauses;  ///< by guard: clauses with resets that come to rest on its surface
+    std::vector<std::vector<int>> contact_guards;  ///< by transition: in contact with their surfaces its resets have come to rest
     std::vector<ModelData::Definition> definitions;
     std::vector<ModelData::Assertion> assertions;
     std::vector<std::string> mode_names;
@@ -41,13 +51,21 @@ class EventLogic {
   EventLogic(const EventLogic&) = delete;
   EventLogic& operator=(const EventLogic&) = delete;
 
-  bool run(const EventInput& input, Transition& transition);
-  std::size_t clause_count() const { return setup_.clauses.size(); }
+  /// One round; see HybridSystem::transition.
+  bool round(const EventInput& input, Transition& transition);
+  /// See HybridSystem::end_instant.
+  void end_instant(const EventInput& input, Transition& transition);
+  /// Relations that depend on discrete values alone, as these are at the start.
+  void start(Mode& mode);
+  /// Clauses, then transitions: those from a mode to itself act on edges, too.
+  std::size_t condition_count() const { return setup_.clauses.size() + setup_.transitions.size(); }
   /// Whether nothing but values that are assigned depends on time and variables.
   bool acts_by_mode() const { return acts_by_mode_; }
   /// Whether something else depends on a discrete variable, or on a lock.
-  bool decides_by_discrete(int discrete) const;
-  bool decides_by_lock(int lock) const;
+  bool decides_by_discrete(int discrete) const { return deciding_discretes_[static_cast<std::size_t>(discrete)] != 0; }
+  /// Whether a value that is assigned or reset depends on a discrete variable.
+  bool sets_by_discrete(int discrete) const { return setting_discretes_[static_cast<std::size_t>(discrete)] != 0; }
+  bool decides_by_lock(int lock) const { return deciding_locks_[static_cast<std::size_t>(lock)] != 0; }
 
  private:
   /// A program with its memory, and the values that it gave last.
@@ -67,84 +85,103 @@ class EventLogic {
     bool contested = false;  // others give it values too
     bool builds_on = false;  // the value that the target has by then
     int wanted = -1;         // place among the values: whether it is given at all (`if c then x else pre(q)`); -1: always
+    std::vector<std::size_t> reads = {};  // discrete variables that its value needs, of assignments
   };
   struct ActionList {
     const std::vector<ModelData::Action>* source = nullptr;
     Evaluation right_hand_sides;  // made when the clause first acts
     std::vector<Assignment> assignments;
   };
-  /// What a clause or a transition gives to a variable.
+  /// What a clause or a transition gives to a variable in this sweep.
   struct Given {
     const Assignment* by;
-    double value, before;
+    double value;
     int giver;    // clauses come first, then transitions
     bool wanted;  // see Assignment
 
     bool reset() const { return by->kind == ModelData::Action::Kind::reset; }
   };
 
-  [[gnu::noinline]] bool run_with_values(const EventInput& input, Transition& transition);
-  bool iterate(const EventInput& input, Transition& transition, bool step_by_step);
   void find_contested();
+  void find_deciding();
+  void find_needs();
   void compile(ActionList& list) const;
   void evaluate(Evaluation& evaluation) {
     double* const out[] = {evaluation.values.data()};
     evaluation.program(inputs_, out, evaluation.work);
   }
-  void refresh_discrete_locks(Mode& mode);
-  void start_conditions(Mode& mode);
-  /// Raises the pulses of the samples that are due: in the first round everybody sees them.
-  void raise_pulses(Transition& transition);
-  /// Returns whether there was one.
-  bool lower_pulses(Mode& mode);
-  inline void apply(ActionList& actions, int giver, Transition& transition);
-  inline bool run_clauses(Transition& transition);
-  bool fire_clauses(std::span<const int> clauses, Transition& transition);
-  bool take_transitions(Transition& transition);
-  /// The truth of conditions, of clauses or transitions.
-  void evaluate(Evaluation& conditions, std::vector<int> Setup::Surface::* whose, const Mode& mode) {
-    evaluate(conditions);
-    if (!mode.contacts.empty()) see_from_beside(conditions, whose, mode);
+  bool begin_round(const EventInput& input, Transition& transition);
+  void read_truths(const Mode& mode);
+  /// The truth of all conditions. In contact the clauses whose resets have come to rest there are ready to act again.
+  void evaluate_conditions(const Mode& mode) {
+    evaluate(conditions_);
+    if (!mode.contacts.empty()) see_from_beside(mode);
   }
-  [[gnu::noinline]] void see_from_beside(Evaluation& conditions, std::vector<int> Setup::Surface::* whose, const Mode& mode);
-  inline void take_resets(Transition& transition);
-  /// What another clause or transition has given to the same variable in this round before, and meant; null: nothing.
-  const Given* given_before(const Given& given) const;
-  [[gnu::noinline]] void find_contradictions(Transition& transition);
-  std::string describe_giver(int giver) const;
+  void see_from_beside(const Mode& mode);
+  void refresh_discrete_locks();
+  bool raise_pulses(Transition& transition);
+  bool find_round(const EventInput& input, Transition& transition);
+  void sweep(const EventInput& input, Transition& transition);
+  bool fire_clauses(std::span<const int> clauses, const EventInput& input, Transition& transition);
+  void choose_transition(const EventInput& input, Transition& transition);
+  bool in_contact(const Mode& mode, std::size_t k) const;
+  inline void apply(ActionList& actions, int giver, Transition& transition);
   bool settle_definitions(Mode& mode);
   bool update_definitions(Mode& mode);
+  /// What follows from new discrete values: values of the mode, and relations on both. Returns whether a truth changed.
+  bool follow(const EventInput& input, Transition& transition);
+  bool refresh_relations();
+  bool solve_loop(const EventInput& input, Transition& transition);
+  bool refuse_loop_of_truths(Transition& transition);
+  void commit_round(const EventInput& input, Transition& transition);
+  void note_alternatives(Transition& transition);
   void check_assertions(Transition& transition);
-  /// Takes the discrete values as those before the next iteration. Returns whether one of them is new.
-  bool remember_pre(const Mode& mode);
-  void report_cycle(Transition& transition);
+  void fail(Transition& transition, std::string message) const;
+  /// What another clause or transition has given to the same variable in this round before, and meant; null: nothing.
+  const Given* given_before(const Given& given) const;
+  void find_contradictions(Transition& transition);
+  std::string describe_giver(int giver) const;
+  std::string describe_loop(const Mode& mode) const;
 
   Setup setup_;
   ProgramOptions options_;
   std::unordered_map<NodeId, int> variable_index_, discrete_index_;
-  Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_;
+  Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_, relations_;
+  std::vector<int> discrete_locks_;   // decided by discrete values alone
+  std::vector<int> relation_locks_;   // of relations_: they may change within a round
   std::vector<ActionList> clause_actions_, transition_actions_;
   std::unordered_set<NodeId> contested_;  // variables to which more than one clause or transition gives values
   std::vector<std::string> transition_names_;
   std::vector<std::vector<int>> levels_;  // clauses, see clause_levels
-  std::vector<char> edges_;               // of the clauses of this round
+  std::vector<char> edges_;               // of the clauses in this sweep
+  std::vector<int> built_on_;             // discrete variables whose new value is made of the old one, without pre()
   std::vector<int> definition_target_;
   std::vector<int> pre_variable_index_, pre_discrete_index_;
-  // What the programs see. Variables, discrete values and locks are the transition's own; resets wait for the end of the round.
-  std::array<const double*, 9> inputs_{};
+  std::vector<char> deciding_discretes_, deciding_locks_, setting_discretes_;
+  // What the programs see.
+  std::array<const double*, 8> inputs_{};
   double t_ = 0.0;
-  std::array<double, 2> phase_{};  // initial(), terminal()
+  std::vector<double> truths_;            // by lock, as conditions see them
   std::vector<double> pre_x_, pre_discrete_;
-  std::vector<Given> given_;              // in this round
-  std::size_t most_rounds_ = 0;           // a cascade in which each clause waits for the one before takes two rounds each
+  std::vector<double> x_, xp_;            // values of the mode with new discrete values
+  std::vector<double> discrete_locks_before_;
+  bool locks_changed_ = false;            // those that depend on discrete values alone
+  bool followed_ = false;                 // x_ and xp_ count
+  // The round
+  std::vector<double> before_;            // discrete values before it
+  std::vector<double> last_, last_conditions_, conditions_before_;
+  std::vector<double> functions_before_, functions_, truths_before_, noise_;  // of relations_
+  std::array<std::vector<double>, 8> moved_;  // inputs with rounding errors
+  std::vector<char> assigned_, assigned_before_;  // by discrete variable: by clauses and transitions, in this sweep and the last
+  std::vector<Given> given_;              // in this sweep
+  std::vector<int> active_, last_active_; // clauses that act
+  int taken_ = -1;                        // transition
   bool defines_ = false;                  // there are definitions, or relations of discrete values
   bool nothing_discrete_ = false;         // events are the business of guards alone
-  bool settles_at_once_ = false;          // nothing that a round changes is looked at in the next one
+  bool one_sweep_ = false;                // nothing that a round changes is read in the same round
+  bool reads_values_ = false;             // algebraic variables or derivatives
   bool acts_by_mode_ = false;
-  bool definitions_need_values_ = false;  // of variables, which change with the mode
-  bool settles_ = true;                   // the last iteration; looked at if definitions need values
-  Transition before_;                     // what run() was given
-  Mode beside_;                           // workspace
+  bool flags_ = false;                    // something is true for an instant only
 };
 
 }  // namespace saltus

@@ -91,7 +91,9 @@ Expr Model::discrete(const std::string& name, double start, const SourceLocation
 }
 
 BoolExpr Model::discrete(const std::string& name, bool start, const SourceLocation& where) {
-  return BoolExpr(discrete(name, start ? 1.0 : 0.0, where));
+  const Expr symbol = discrete(name, start ? 1.0 : 0.0, where);
+  data_->discretes.back().boolean = true;
+  return BoolExpr(symbol);
 }
 
 void Model::equation(const Equation& equation, const std::string& name, const SourceLocation& where) {

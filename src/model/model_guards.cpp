@@ -1,5 +1,7 @@
 #include "model/model_guards.hpp"
 
+#include "model/coincident_guards.hpp"
+
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
 
@@ -37,42 +39,93 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   locks_ = locks_of(everything);
   std::vector<Expr> continuous = outputs;
   for (const auto& list : equations) continuous.insert(continuous.end(), list.begin(), list.end());
-  const GuardsOfLocks guards_of_lock = find_guards(model, locks_of(continuous));
+  GuardsOfLocks guards_of_lock = find_guards(model, logic, locks_of(continuous));
+  merge_coincident(model, logic, guards_of_lock);
   find_activity(logic, by_mode);
   locate(model, logic, guards_of_lock);
   add_second_guards();
 }
 
-ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const std::vector<Expr>& of_equations) {
-  std::unordered_set<NodeId> in_equations;
+ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<Expr>& of_equations) {
+  std::unordered_set<NodeId> in_equations, known;
   for (const Expr& lock : of_equations) in_equations.insert(lock.id());
+  for (const Expr& lock : locks_) known.insert(lock.id());
   std::unordered_map<NodeId, int> guard_of_function;
-  GuardsOfLocks guards_of_lock(locks_.size());
+  GuardsOfLocks guards_of_lock;
+  Rewrite now(*model.graph);  // between events pre(q) is q: time >= pre(next) is watched as time >= next
+  for (const auto* pairs : {&logic.pre_discretes, &logic.pre_variables})
+    for (const auto& [symbol, before] : *pairs) now.replace.emplace(before.id(), symbol.id());
   for (std::size_t k = 0; k < locks_.size(); ++k) {
-    const Expr g = switching_function(locks_[k]);
+    guards_of_lock.emplace_back();
+    const Expr written = switching_function(locks_[k]);
+    const Expr g = now.replace.empty() ? written : Expr(model.graph, now(written.in(*model.graph)));
+    for (const Expr& inner : locks_of(std::span(&g, 1)))
+      if (known.insert(inner.id()).second) locks_.push_back(inner);
     if (in_equations.contains(locks_[k].id()) ? !is_continuous(g) : !moves_between_events(g)) continue;
     const Op op = model.graph->node(locks_[k].id()).op;
     if (op == Op::floor) {
       for (const Kind kind : {Kind::rounding_low, Kind::rounding_high}) {
         guards_of_lock[k].push_back(static_cast<int>(guards_.size()));
         const bool low = kind == Kind::rounding_low;
-        guards_.push_back({kind, low ? g - locks_[k] : locks_[k] + 1.0 - g, {static_cast<int>(k)}, true});
+        guards_.push_back({kind, low ? g - locks_[k] : locks_[k] + 1.0 - g, {static_cast<int>(k)}, {+1}, {true}});
         info_.push_back({to_string(g) + (low ? " falls below an integer" : " reaches an integer"), {}, false});
       }
       continue;
     }
     const auto [it, fresh] = guard_of_function.emplace(g.id(), static_cast<int>(guards_.size()));
     if (fresh) {
-      guards_.push_back({Kind::relation, g, {}, op == Op::nonnegative});
+      guards_.push_back({Kind::relation, g, {}, {}, {}});
       const auto named = std::find_if(model.guard_names.begin(), model.guard_names.end(),
                                       [&](const auto& given) { return given.first.same(locks_[k]); });
       info_.push_back({named != model.guard_names.end() ? named->second : to_string(BoolExpr(locks_[k])), {}, false});
     }
-    guards_[it->second].locks.push_back(static_cast<int>(k));
+    Guard& guard = guards_[static_cast<std::size_t>(it->second)];
+    guard.locks.push_back(static_cast<int>(k));
+    guard.signs.push_back(+1);
+    guard.weak.push_back(op == Op::nonnegative);
     guards_of_lock[k].push_back(it->second);
   }
-  for (const auto& list : guards_of_lock) guard_of_lock_.push_back(list.empty() ? -1 : list.front());
   return guards_of_lock;
+}
+
+/// Relations on functions with the same zeros share one guard: one surface, in several spellings.
+void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock) {
+  std::vector<Expr> functions;
+  std::vector<int> relations;
+  for (std::size_t k = 0; k < guards_.size(); ++k) {
+    if (guards_[k].kind != Kind::relation) continue;
+    relations.push_back(static_cast<int>(k));
+    functions.push_back(guards_[k].function);
+  }
+  const std::vector<Coincidence> found =
+      find_coincident(functions, {{model.time}, logic.variables, logic.derivatives, logic.discretes, locks_}, logic.parameters, logic.parameter_values);
+  std::vector<int> place(guards_.size());
+  std::vector<char> gone(guards_.size(), 0);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].with < 0) continue;
+    const Guard from = guards_[static_cast<std::size_t>(relations[i])];
+    Guard& to = guards_[static_cast<std::size_t>(relations[static_cast<std::size_t>(found[i].with)])];
+    to.locks.insert(to.locks.end(), from.locks.begin(), from.locks.end());
+    to.weak.insert(to.weak.end(), from.weak.begin(), from.weak.end());
+    for (const int sign : from.signs) to.signs.push_back(sign * found[i].sign);
+    gone[static_cast<std::size_t>(relations[i])] = 1;
+  }
+  std::vector<Guard> kept;
+  std::vector<GuardInfo> kept_info;
+  for (std::size_t k = 0; k < guards_.size(); ++k) {
+    if (gone[k]) continue;
+    place[k] = static_cast<int>(kept.size());
+    kept.push_back(std::move(guards_[k]));
+    kept_info.push_back(std::move(info_[k]));
+  }
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i].with >= 0)
+      place[static_cast<std::size_t>(relations[i])] = place[static_cast<std::size_t>(relations[static_cast<std::size_t>(found[i].with)])];
+  guards_ = std::move(kept);
+  info_ = std::move(kept_info);
+  for (auto& list : guards_of_lock)
+    for (int& guard : list) guard = place[static_cast<std::size_t>(guard)];
+  for (const auto& list : guards_of_lock) guard_of_lock_.push_back(list.empty() ? -1 : list.front());
 }
 
 void ModelGuards::find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked) {
@@ -112,6 +165,26 @@ void ModelGuards::locate(const ModelData& model, const EventLogic::Setup& logic,
     for (const auto& e : mode.equations) locate(e.equation.residual(), e.where);
 }
 
+bool ModelGuards::Guard::distinct_at_zero() const {
+  for (const int side : {+1, -1}) {
+    bool same = true;
+    for (std::size_t i = 0; i < locks.size(); ++i) same = same && truth(i, 0) == truth(i, side);
+    if (same) return false;
+  }
+  return true;
+}
+
+std::vector<EventLogic::Lock> ModelGuards::lock_info() const {
+  std::vector<EventLogic::Lock> result(locks_.size());
+  for (std::size_t k = 0; k < guards_.size(); ++k) {
+    const Guard& guard = guards_[k];
+    if (guard.same_as >= 0 || guard.kind == Kind::rounding_high) continue;
+    for (std::size_t i = 0; i < guard.locks.size(); ++i)
+      result[static_cast<std::size_t>(guard.locks[i])] = {static_cast<int>(k), guard.kind != Kind::relation, guard.weak[i] != 0, guard.signs[i]};
+  }
+  return result;
+}
+
 /// x > 0 and x >= 0 (which is how x < 0 is written) differ at zero alone. One guard serves both: a crossing is one event. But while x rests at
 /// zero, with the first true and the second not or the other way round, it may leave to either side, and a guard watches one: another
 /// one is at work then.
@@ -119,9 +192,12 @@ void ModelGuards::add_second_guards() {
   const std::size_t count = guards_.size();
   for (std::size_t k = 0; k < count; ++k) {
     Guard second = guards_[k];
-    if (second.kind != Kind::relation || second.locks.size() < 2) continue;
-    std::swap(second.locks[0], second.locks[1]);
-    second.weak = !second.weak;
+    if (second.kind != Kind::relation || !second.distinct_at_zero()) continue;
+    std::size_t i = 1;  // a relation that gives the other side at zero
+    while (second.side_of(i, second.truth(i, 0)) == second.side_of(0, second.truth(0, 0))) ++i;
+    std::swap(second.locks[0], second.locks[i]);
+    std::swap(second.signs[0], second.signs[i]);
+    std::swap(second.weak[0], second.weak[i]);
     second.same_as = static_cast<int>(k);
     GuardInfo info = info_[k];
     info.record_touch = false;
@@ -137,11 +213,12 @@ void ModelGuards::set_rules(const ModelData& model, Rewrite& continuous) {
     const Expr relation(model.graph, continuous(surface.relation.expr().in(*model.graph)));
     bool found = false;
     for (const Expr& lock : locks_of(std::span(&relation, 1)))
-      for (std::size_t k = 0; k < guards_.size(); ++k)
-        if (guards_[k].function.same(switching_function(lock))) {
-          info_[k].rule = surface.rule;
-          found = true;
-        }
+      for (std::size_t k = 0; k < guards_.size(); ++k) {
+        const auto is_lock = [&](int l) { return locks_[static_cast<std::size_t>(l)].same(lock); };
+        if (!guards_[k].function.same(switching_function(lock)) && std::none_of(guards_[k].locks.begin(), guards_[k].locks.end(), is_lock)) continue;
+        info_[k].rule = surface.rule;
+        found = true;
+      }
     if (!found)
       throw ModelError(surface.where, "no equation or condition depends on the surface of '" + to_string(surface.relation) + "'");
   }
@@ -165,13 +242,21 @@ int ModelGuards::varying_side(const Mode& mode, int guard) const {
   if (!activity_[mode.automaton].active(first, mode)) return 0;
   for (const auto* surfaces : {&mode.sliding, &mode.contacts})
     if (std::binary_search(surfaces->begin(), surfaces->end(), first)) return 0;
-  return g.kind != Kind::relation || mode.locks[g.locks.front()] != 0.0 ? +1 : -1;
+  return g.kind != Kind::relation ? +1 : g.side_of(0, mode.locks[static_cast<std::size_t>(g.locks.front())]);
+}
+
+bool ModelGuards::between(const Mode& mode, int guard) const {
+  const Guard& g = guards_[static_cast<std::size_t>(guard)];
+  if (g.kind != Kind::relation || g.locks.size() < 2 || !g.distinct_at_zero()) return false;
+  for (std::size_t i = 0; i < g.locks.size(); ++i)
+    if (mode.locks[static_cast<std::size_t>(g.locks[i])] != g.truth(i, 0)) return false;
+  return true;
 }
 
 [[gnu::hot]] void ModelGuards::set_side(Mode& mode, int guard, int side) const {
   const Guard& g = guards_[guard];
   if (g.kind == Kind::relation) {
-    for (const int lock : g.locks) mode.locks[lock] = side > 0 ? 1.0 : 0.0;
+    for (std::size_t i = 0; i < g.locks.size(); ++i) mode.locks[static_cast<std::size_t>(g.locks[i])] = g.truth(i, side);
   } else if (side < 0) {
     mode.locks[g.locks.front()] += g.kind == Kind::rounding_low ? -1.0 : +1.0;
   }
@@ -193,19 +278,23 @@ bool ModelGuards::follow(Mode& mode, int guard, double value, int side) const {
 
 int ModelGuards::resting_side(int guard) const {
   // x = k exactly belongs to the integer k: the lower end is inside, the upper end is not
-  if (guards_[guard].kind == Kind::rounding_high) return -1;
-  return guards_[guard].weak ? +1 : -1;
+  const Guard& g = guards_[static_cast<std::size_t>(guard)];
+  if (g.kind == Kind::rounding_high) return -1;
+  return g.side_of(0, g.truth(0, 0));
 }
 
 void ModelGuards::rest(Mode& mode, int guard) const {
-  set_side(mode, guard, resting_side(guard));
-  const Guard& g = guards_[guard];
-  if (g.kind == Kind::relation && g.locks.size() > 1) mode.locks[g.locks[1]] = g.weak ? 0.0 : 1.0;
+  const Guard& g = guards_[static_cast<std::size_t>(guard)];
+  if (g.kind != Kind::relation) return set_side(mode, guard, resting_side(guard));
+  for (std::size_t i = 0; i < g.locks.size(); ++i) mode.locks[static_cast<std::size_t>(g.locks[i])] = g.truth(i, 0);
 }
 
 bool ModelGuards::rests(const Mode& mode, int guard) const {
-  const Guard& g = guards_[guard];
-  return side(mode, guard) == resting_side(guard) && (g.locks.size() < 2 || between(mode, guard));
+  const Guard& g = guards_[static_cast<std::size_t>(guard)];
+  if (side(mode, guard) != resting_side(guard)) return false;
+  for (std::size_t i = 0; g.kind == Kind::relation && i < g.locks.size(); ++i)
+    if (mode.locks[static_cast<std::size_t>(g.locks[i])] != g.truth(i, 0)) return false;
+  return true;
 }
 
 std::span<const int> ModelGuards::find_dormant(const Mode& mode) {

@@ -20,9 +20,18 @@ class ModelGuards {
   struct Guard {
     Kind kind;
     Expr function;
-    std::vector<int> locks;  ///< relations on this function, > or >= or both, or the one rounding; the first one gives the side
-    bool weak = false;       ///< that one is >=
-    int same_as = -1;        ///< see GuardInfo
+    /// Relations on this function, or the one rounding; the first one gives the side.
+    std::vector<int> locks;
+    std::vector<int> signs;   ///< by lock: the side on which the relation is true
+    std::vector<char> weak;   ///< by lock: it is true at zero
+    int same_as = -1;         ///< see GuardInfo
+
+    /// The truth of its relation i on a side, or at zero.
+    double truth(std::size_t i, int side) const { return side == 0 ? (weak[i] ? 1.0 : 0.0) : side * signs[i] > 0 ? 1.0 : 0.0; }
+    /// The side that relation i gives.
+    int side_of(std::size_t i, double truth) const { return truth != 0.0 ? signs[i] : -signs[i]; }
+    /// Whether its relations at zero are those of neither side.
+    bool distinct_at_zero() const;
   };
 
   ModelGuards() = default;
@@ -36,6 +45,9 @@ class ModelGuards {
   const std::vector<Expr>& locks() const { return locks_; }
   const std::vector<Guard>& guards() const { return guards_; }
   const std::vector<GuardInfo>& info() const { return info_; }
+  /// The locks as conditions read them.
+  std::vector<EventLogic::Lock> lock_info() const;
+  void set_slides(int guard, bool slides) { info_[static_cast<std::size_t>(guard)].slides = slides; }
   void mark_time_only(int guard) { info_[static_cast<std::size_t>(guard)].time_only = true; }
   /// Whether a lock depends on discrete values alone: no guard stands behind it.
   bool is_discrete(int lock) const { return guard_of_lock_[static_cast<std::size_t>(lock)] < 0; }
@@ -54,23 +66,21 @@ class ModelGuards {
   int side(const Mode& mode, int guard) const {
     const int lock = side_lock_[static_cast<std::size_t>(mode.automaton)][static_cast<std::size_t>(guard)];
     if (lock == varies || mode.on_surfaces()) return varying_side(mode, guard);
-    return lock == rounding || mode.locks[static_cast<std::size_t>(lock)] != 0.0 ? +1 : -1;
+    return lock == rounding ? +1 : guards_[static_cast<std::size_t>(guard)].side_of(0, mode.locks[static_cast<std::size_t>(lock)]);
   }
   void set_side(Mode& mode, int guard, int side) const;
   bool follow(Mode& mode, int guard, double value, int side) const;
   int resting_side(int guard) const;
   void rest(Mode& mode, int guard) const;
   bool rests(const Mode& mode, int guard) const;
-  /// Whether the relations of a guard are locked as they are at zero, where those of the two kinds differ.
-  bool between(const Mode& mode, int guard) const {
-    const std::vector<int>& locks = guards_[static_cast<std::size_t>(guard)].locks;
-    return locks.size() > 1 && mode.locks[static_cast<std::size_t>(locks[0])] != mode.locks[static_cast<std::size_t>(locks[1])];
-  }
+  /// Whether the relations of a guard are locked as they are at zero, and that is neither of its sides.
+  bool between(const Mode& mode, int guard) const;
   std::span<const int> dormant(const Mode& mode) { return some_dormant_ ? find_dormant(mode) : std::span<const int>{}; }
 
  private:
   using GuardsOfLocks = std::vector<std::vector<int>>;
-  GuardsOfLocks find_guards(const ModelData& model, const std::vector<Expr>& of_equations);
+  GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<Expr>& of_equations);
+  void merge_coincident(const ModelData& model, const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock);
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   void add_second_guards();

@@ -85,7 +85,7 @@ SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, st
   std::vector<Expr> symbols;
   for (const SlidingSurface& s : surfaces) {
     symbols.emplace_back(graph, graph->symbol("weight", SymbolKind::variable));
-    for (const Expr& lock : s.locks) field.lock_weights.emplace_back(lock, symbols.back());
+    for (std::size_t i = 0; i < s.locks.size(); ++i) field.lock_weights.emplace_back(s.locks[i], s.weight_of(i, symbols.back()));
   }
   const auto is_relaxed = [&](const Expr& lock) {
     return std::any_of(field.lock_weights.begin(), field.lock_weights.end(), [&](const auto& w) { return w.first.same(lock); });
@@ -142,7 +142,7 @@ SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, st
   field.rhs = substitute(relaxed, values);
   std::size_t next = 0;
   for (std::size_t k = 0; k < p; ++k)
-    for (std::size_t l = 0; l < surfaces[k].locks.size(); ++l) field.lock_weights[next++].second = field.weights[k];
+    for (std::size_t l = 0; l < surfaces[k].locks.size(); ++l) field.lock_weights[next++].second = surfaces[k].weight_of(l, field.weights[k]);
   field.kind = SlidingField::Kind::explicit_;
   return field;
 }

@@ -12,6 +12,10 @@ namespace saltus {
 struct SlidingSurface {
   Expr function;            ///< g
   std::vector<Expr> locks;  ///< the relations on g: what changes across the surface
+  std::vector<int> signs;   ///< by lock: the side on which the relation is true
+
+  /// What stands for relation i where the positive side has this weight.
+  Expr weight_of(std::size_t i, const Expr& weight) const { return signs[i] > 0 ? weight : 1.0 - weight; }
 };
 
 struct SlidingField {

@@ -173,7 +173,7 @@ void add_weights(const SurfaceSetup& setup, SurfaceEquations& mode) {
   std::vector<Expr> unknowns;
   for (const SlidingSurface& s : setup.sliding) {
     unknowns.emplace_back(graph, graph->symbol("weight of " + to_string(s.function, 40) + " = 0", SymbolKind::variable));
-    for (const Expr& lock : s.locks) mode.lock_weights.emplace_back(lock, unknowns.back());
+    for (std::size_t i = 0; i < s.locks.size(); ++i) mode.lock_weights.emplace_back(s.locks[i], s.weight_of(i, unknowns.back()));
   }
   complete(mode.lock_weights, setup.locks);
   eq.equations = relax(eq.equations, mode.lock_weights);

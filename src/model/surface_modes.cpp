@@ -58,7 +58,7 @@ void SurfaceModes::make(const Mode& mode, Made& made) {
   for (const int k : mode.sliding) {
     const Surface& surface = setup_.surfaces[k];
     if (!surface.relation || !depends_on_state(surface.function)) return;
-    SlidingSurface s{system->equations().guards[k], {}};
+    SlidingSurface s{system->equations().guards[k], {}, surface.signs};
     for (const int lock : surface.locks) s.locks.push_back(setup_.locks[lock]);
     setup.sliding.push_back(std::move(s));
   }
@@ -98,26 +98,29 @@ const RecordedSystem* SurfaceModes::base(const Mode& mode) {
   return system;
 }
 
-/// The explicit mode to which a transition without actions leads as soon as the surface is crossed to the side, if one leads back from
-/// there; -1 if there is none.
-int SurfaceModes::opposite_mode(int automaton, int surface, int side) const {
-  const auto leads = [&](int from, int to_side) {
+int SurfaceModes::opposite_mode(int automaton, int surface, int side, int* which) const {
+  const Surface& crossed = setup_.surfaces[surface];
+  const auto leads = [&](int from, int to_side, int* found) {
     std::vector<std::pair<Expr, Expr>> there, here;
-    for (const int lock : setup_.surfaces[surface].locks) {
-      there.emplace_back(setup_.locks[lock], Expr(to_side > 0 ? 1.0 : 0.0));
-      here.emplace_back(setup_.locks[lock], Expr(to_side > 0 ? 0.0 : 1.0));
+    for (std::size_t i = 0; i < crossed.locks.size(); ++i) {
+      const bool holds = to_side * crossed.signs[i] > 0;
+      there.emplace_back(setup_.locks[crossed.locks[i]], Expr(holds ? 1.0 : 0.0));
+      here.emplace_back(setup_.locks[crossed.locks[i]], Expr(holds ? 0.0 : 1.0));
     }
-    for (const auto& t : setup_.transitions) {
+    for (std::size_t k = 0; k < setup_.transitions.size(); ++k) {
+      const auto& t = setup_.transitions[k];
       if (static_cast<int>(t.from) != from || t.from == t.to || !t.actions.empty()) continue;
       const Expr condition = t.condition.expr();
       const Expr on = substitute(std::span(&condition, 1), there).front(), off = substitute(std::span(&condition, 1), here).front();
-      if (on.is_constant() && on.constant_value() != 0.0 && off.is_constant() && off.constant_value() == 0.0)
+      if (on.is_constant() && on.constant_value() != 0.0 && off.is_constant() && off.constant_value() == 0.0) {
+        if (found) *found = static_cast<int>(k);
         return static_cast<int>(t.to);
+      }
     }
     return -1;
   };
-  const int other = leads(automaton, side);
-  return other >= 0 && leads(other, -side) == automaton ? other : -1;
+  const int other = leads(automaton, side, which);
+  return other >= 0 && leads(other, -side, nullptr) == automaton ? other : -1;
 }
 
 /// Two explicit modes as one with a choice on the surface. Null if their equations do not correspond: each pair must agree in its

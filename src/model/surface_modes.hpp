@@ -22,6 +22,7 @@ class SurfaceModes {
   struct Surface {
     Expr function;           ///< g
     std::vector<int> locks;  ///< the relations on g, as indices into Setup::locks
+    std::vector<int> signs;  ///< by lock: the side on which the relation is true
     bool relation = true;    ///< false: the end of a rounding's interval
     /// Clauses, and transitions from an explicit mode to itself, with resets that depend on the side: a contact takes their place.
     std::vector<int> resetting_clauses = {}, resetting_transitions = {};
@@ -51,12 +52,14 @@ class SurfaceModes {
   explicit SurfaceModes(Setup setup);
   Made& get(const Mode& mode);
   const std::vector<Surface>& surfaces() const { return setup_.surfaces; }
+  /// The explicit mode to which a transition without actions leads as soon as the surface is crossed to the side, if one leads back from
+  /// there; -1 if there is none. `which`: the transition.
+  int opposite_mode(int automaton, int surface, int side, int* which = nullptr) const;
 
  private:
   using Key = std::tuple<int, std::vector<int>, std::vector<int>, std::vector<int>>;
   void make(const Mode& mode, Made& made);
   const RecordedSystem* base(const Mode& mode);
-  int opposite_mode(int automaton, int surface, int side) const;
   const RecordedSystem* pair(int plus, int minus, int surface);
   std::vector<std::pair<Expr, Expr>> resets(int automaton, int surface) const;
   void find_resets();

@@ -299,6 +299,10 @@ TEST(DormantGuard, ClausesAskForWhatDecidesOnly) {
     std::vector<double> exact;
     double impact = 10.0 / 7.0, interval = 2.0 * impact;
     int tops_reached = 0;
+    if (with_apex) {  // the first one is the start
+      exact.push_back(0.0);
+      ++tops_reached;
+    }
     while (impact < 20.0) {
       exact.push_back(impact);
       interval *= 0.9;

@@ -78,11 +78,20 @@ struct RandomModel {
 
   void predict() {
     double t = 0.0, x = start;
-    int state = 9;
+    int state = 9, seen = 9;
+    bool jumped = false;
+    const auto see = [&](int s) {
+      if (seen != 9 && edge.truth(s) && !edge.truth(seen)) n_end += 1.0;
+      seen = s;
+    };
     const auto enter = [&](int next) {
-      if (state != 9 && next != sliding && state != sliding && edge.truth(next) && !edge.truth(state)) n_end += 1.0;
+      if (next != sliding && (next != state || jumped)) {  // conditions see it pass through zero, or jump there
+        if (x == 0.0) see(0);
+        see(next);
+      }
       if (state != 9 && next != state) ++changes;
       state = next;
+      jumped = false;
       slides = slides || state == sliding;
       rests = rests || state == 0;
     };
@@ -111,6 +120,8 @@ struct RandomModel {
         x = over ? x + h * speed : 0.0;
         t += h;
       }
+      unique = unique && !(phase.resets && x == 0.0);  // the new field leads off zero before the reset: conditions may see that
+      jumped = phase.resets && phase.target == 0.0;
       if (phase.resets) x = phase.target;
     }
     x_end = x;

@@ -92,13 +92,7 @@ class Reference {
 
   /// False: not unique, or too close to tell.
   bool run() {
-    std::array<int, 2> side{};
-    if (!regime(side)) return false;
-    for (std::size_t i = 0; i < 2; ++i) {
-      slides_[i] = zero(i) && side[i] == 0;
-      side_[i] = side[i];  // sliding: as zero itself
-    }
-    for (std::size_t k = 0; k < m_.clauses.size(); ++k) held_[k] = holds(m_.clauses[k]);
+    if (!settle(true)) return false;
     std::vector<double> times;
     for (const Clause& c : m_.clauses)
       if (c.on == 3) times.push_back(c.time);
@@ -121,8 +115,7 @@ class Reference {
           if (!slides_[i]) x[i] = i == first ? m_.threshold[i] : x[i] + (end - t_) * speed[i];
         t_ = end;
         arrives = first == 2;
-        if (arrives && time != m_.stop) act();
-        if ((!arrives || time != m_.stop) && !settle()) return false;
+        if ((!arrives || time != m_.stop) && !settle(false)) return false;
         if (++events_ > 60) return false;
       }
     return true;
@@ -144,13 +137,16 @@ class Reference {
     if (c.on == 3) return t_ >= c.time;
     return (c.on == 1 || truth(c.comparison[0], side_[0])) && (c.on == 0 || truth(c.comparison[c.on == 1 ? 0 : 1], side_[1]));
   }
-  void act() {
+  /// One round; in the first one of all there are no edges. Returns whether a clause acts.
+  bool act(bool first) {
     double added = 0.0;  // all clauses of a round see z before it
+    bool any = false;
     for (std::size_t k = 0; k < m_.clauses.size(); ++k) {
       const Clause& c = m_.clauses[k];
       const bool before = held_[k];
       held_[k] = holds(c);
-      if (!held_[k] || before) continue;
+      if (first || !held_[k] || before) continue;
+      any = true;
       ++counts[k];
       for (std::size_t i = 0; i < 2; ++i)
         if (c.to[i]) x[i] = *c.to[i];
@@ -158,6 +154,7 @@ class Reference {
       if (c.adds_to_z) added = 1.0;
     }
     z += added;
+    return any;
   }
   /// The only way to go on: a side for each coordinate, 0 where it slides; false if there are others, or none, or it is hard to tell.
   bool regime(std::array<int, 2>& found) {
@@ -194,19 +191,27 @@ class Reference {
       }
     return count == 1;
   }
-  bool settle() {
+  /// What conditions see of a coordinate at its threshold goes one step in a round, through zero; one that jumps there shows zero.
+  bool settle(bool initial) {
+    enum class Was { unknown, zero, away };
+    std::array<Was, 2> was{Was::unknown, Was::unknown};
     for (int round = 0; round < 30; ++round) {
-      std::array<int, 2> side{};
-      if (!regime(side)) return false;
-      bool changed = false;
+      const bool first = initial && round == 0;
+      std::array<int, 2> target{};
+      if (!regime(target)) return false;
+      bool arrived = true;
       for (std::size_t i = 0; i < 2; ++i) {
-        slides_[i] = side[i] == 0;
-        if (side[i] == 0 || side[i] == side_[i]) continue;
-        side_[i] = side[i];
-        changed = true;
+        slides_[i] = zero(i) && target[i] == 0;
+        if (!zero(i))
+          side_[i] = target[i];
+        else if (first || was[i] == Was::away)
+          side_[i] = 0;
+        else
+          side_[i] += (target[i] > side_[i]) - (target[i] < side_[i]);
+        was[i] = zero(i) ? Was::zero : Was::away;
+        arrived = arrived && side_[i] == target[i];
       }
-      if (!changed) return true;
-      act();
+      if (!act(first) && arrived && !first) return true;
     }
     return false;
   }

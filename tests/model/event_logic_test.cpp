@@ -1,4 +1,5 @@
-// What a compiled model does when it is asked again and again: nothing that is kept from one call may be seen in the next.
+// Rounds of the discrete part by hand, and what a compiled model does when it is asked again and again: nothing that is kept from one call may
+// be seen in the next.
 #include <gtest/gtest.h>
 #include <saltus/model/compiled_model.hpp>
 
@@ -24,7 +25,7 @@ struct Hand {
   Hand(CompiledModel& m, std::vector<double> x, const std::vector<int>& sides) : model(m), before(x), xp(x.size(), 0.0) {
     now.mode = m.initial_mode();
     now.x = std::move(x);
-    for (std::size_t k = 0; k < sides.size(); ++k) m.set_side(now.mode, static_cast<int>(k), sides[k]);
+    for (std::size_t k = 0; k < sides.size(); ++k) place(static_cast<int>(k), sides[k]);
     m.transition({.t = 0.0, .x_before = before, .xp_before = xp, .initial = true}, now);
   }
   bool at(double t) {
@@ -32,8 +33,12 @@ struct Hand {
     now.reset.assign(now.x.size(), 0);
     return model.transition({.t = t, .x_before = before, .xp_before = xp}, now);
   }
-  bool side(int guard, int side, double t) {
+  void place(int guard, int side) {
     model.set_side(now.mode, guard, side);
+    now.mode.sees[static_cast<std::size_t>(guard)] = static_cast<signed char>(side);
+  }
+  bool side(int guard, int side, double t) {
+    place(guard, side);
     return at(t);
   }
 };
@@ -64,14 +69,78 @@ TEST(EventLogic, ResetsAreSeenFromTheNextRoundOn) {
   const BoolExpr q = m.discrete("q", false);
   for (const Expr& e : {x, y, z, w}) m.equation(der(e) == 0.0);
   m.when(m.time() > 1.0).reset(x, 7.0).assign(q, BoolExpr(true));
-  m.when(m.time() > 1.0).reset(x, x + 1.0).reset(z, x);                // the same round: x is still 5, and the later reset of x wins
-  m.when(q).reset(w, x + 1000.0 * z);                                  // the same round, after the first clause
-  m.when(m.pre(q)).reset(y, x + 100.0 * m.pre(x) + 1000.0 * z);        // the next round, with pre(x) from before the event
+  m.when(m.time() > 1.0).reset(z, x);                            // the same round: x is still 5
+  m.when(q).reset(w, x + 1000.0 * z);                            // the same round, after the first clause
+  m.when(m.pre(q)).reset(y, x + 100.0 * m.pre(x) + 1000.0 * z);  // the next round, with pre(x) from before that round
   CompiledModel c(m);
   Hand hand(c, {5.0, 0.0, 0.0, 0.0}, {-1});
   EXPECT_TRUE(hand.side(0, +1, 1.0));
-  EXPECT_EQ(hand.now.x, (std::vector{6.0, 6.0 + 500.0 + 5000.0, 5.0, 5.0}));
+  EXPECT_EQ(hand.now.x, (std::vector{7.0, 0.0, 5.0, 5.0}));
+  EXPECT_EQ(hand.now.fired.size(), 3u);
+  EXPECT_TRUE(hand.at(1.0));
+  EXPECT_EQ(hand.now.x, (std::vector{7.0, 7.0 + 700.0 + 5000.0, 5.0, 5.0}));
   EXPECT_EQ(hand.now.fired.size(), 4u);
+  EXPECT_FALSE(hand.at(1.0));
+}
+
+TEST(EventLogic, TwoResetsOfOneRoundWithDifferentValuesAreReported) {
+  Model m("twice");
+  const Expr x = m.variable("x", 5.0);
+  m.equation(der(x) == 0.0);
+  m.when(m.time() > 1.0).reset(x, 7.0);
+  m.when(m.time() > 1.0).reset(x, x + 1.0);
+  CompiledModel c(m);
+  Hand hand(c, {5.0}, {-1});
+  EXPECT_TRUE(hand.side(0, +1, 1.0));
+  ASSERT_EQ(hand.now.contradictions.size(), 1u);
+  EXPECT_EQ(hand.now.contradictions[0].variable, "x");
+  EXPECT_EQ(hand.now.contradictions[0].first_value, 7.0);
+  EXPECT_EQ(hand.now.contradictions[0].second_value, 6.0);
+}
+
+TEST(EventLogic, ARelationHasTheTruthOfTheValuesOfItsRound) {
+  Model m("timer");
+  const Expr x = m.variable("x", 0.0), t0 = m.discrete("t0", 0.0);
+  const BoolExpr armed = m.discrete("armed", false), done = m.discrete("done", false);
+  m.equation(der(x) == 1.0);
+  m.when(x > 2.0).assign(t0, m.time()).assign(armed, BoolExpr(true));
+  m.when(armed && m.time() > t0 + 1.0).assign(done, BoolExpr(true));
+  CompiledModel c(m);
+  Hand hand(c, {2.0}, {-1, +1});
+  ASSERT_EQ(c.guards()[1].name, "time > t0 + 1");
+  EXPECT_TRUE(hand.side(0, +1, 2.0));  // the timer begins to run in this round
+  EXPECT_EQ(hand.now.mode.discrete, (std::vector{2.0, 1.0, 0.0}));
+  EXPECT_FALSE(hand.side(1, -1, 2.0));
+  EXPECT_TRUE(hand.side(1, +1, 3.0));
+  EXPECT_EQ(hand.now.mode.discrete, (std::vector{2.0, 1.0, 1.0}));
+}
+
+TEST(EventLogic, NumbersThatNeedEachOtherAreSolved) {
+  Model m("loop");
+  const Expr x = m.variable("x", 0.0), a = m.discrete("a", 0.0), b = m.discrete("b", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(x > 1.0).assign(a, 2.0 * b + 1.0);
+  m.when(x > 1.0).assign(b, 3.0 - a);
+  CompiledModel c(m);
+  Hand hand(c, {1.0}, {-1});
+  EXPECT_TRUE(hand.side(0, +1, 1.0));
+  EXPECT_FALSE(hand.now.failed) << hand.now.message;
+  EXPECT_NEAR(hand.now.mode.discrete[0], 7.0 / 3.0, 1e-11);  // the accuracy of the iteration
+  EXPECT_NEAR(hand.now.mode.discrete[1], 2.0 / 3.0, 1e-11);
+}
+
+TEST(EventLogic, TruthsThatNeedEachOtherAreRefused) {
+  Model m("loop");
+  const Expr x = m.variable("x", 0.0);
+  const BoolExpr a = m.discrete("a", false), b = m.discrete("b", false);
+  m.equation(der(x) == 1.0);
+  m.when(x > 1.0).assign(a, b);
+  m.when(x > 1.0).assign(b, a);
+  CompiledModel c(m);
+  Hand hand(c, {1.0}, {-1});
+  EXPECT_TRUE(hand.side(0, +1, 1.0));
+  EXPECT_TRUE(hand.now.failed);
+  EXPECT_NE(hand.now.message.find("'a', 'b'"), std::string::npos) << hand.now.message;
 }
 
 TEST(EventLogic, AChangeOfModeSeesTheValuesBeforeTheRound) {
@@ -89,7 +158,6 @@ TEST(EventLogic, AChangeOfModeSeesTheValuesBeforeTheRound) {
   EXPECT_TRUE(hand.side(guard_named(c, "time > 1"), +1, 1.0));
   EXPECT_EQ(hand.now.x, (std::vector{-1.0, 3.0}));
   EXPECT_EQ(hand.now.mode.automaton, 1);
-  EXPECT_TRUE(hand.now.unfinished);
 }
 
 TEST(EventLogic, AnEndIsReportedByTheRoundThatAsksForIt) {
@@ -118,6 +186,8 @@ TEST(EventLogic, AssertionsAreCheckedAfterTheActions) {
   EXPECT_FALSE(hand.at(0.5));
   EXPECT_FALSE(hand.now.failed);
   EXPECT_TRUE(hand.side(0, +1, 1.0));
+  EXPECT_FALSE(hand.now.failed);
+  c.end_instant({.t = 1.0, .x_before = hand.before, .xp_before = hand.xp}, hand.now);
   EXPECT_TRUE(hand.now.failed);
   EXPECT_NE(hand.now.message.find("q stays zero"), std::string::npos) << hand.now.message;
 }

@@ -23,6 +23,7 @@ enum class StatusCode {
   assertion_failed,       ///< an assertion of the model is violated
   chattering,             ///< events follow each other too closely and the options say stop
   zeno,                   ///< events accumulate and no limit mode exists
+  contradiction,          ///< two clauses give a variable different values at one instant
 };
 
 /// The code as it stands in JSON files: its name in this file.

@@ -19,8 +19,9 @@ namespace saltus {
 struct Mode {
   int automaton = 0;               ///< which of the explicit modes is active
   std::vector<double> discrete;    ///< discrete variables
-  std::vector<double> locks;       ///< relations (0 or 1) and roundings (integers) as they are locked
+  std::vector<double> locks;       ///< relations (0 or 1) and roundings (integers) as the equations of motion read them
   std::vector<double> conditions;  ///< truth of the `when` conditions after the last event, for finding edges
+  std::vector<signed char> sees = {};  ///< by guard: what conditions see of it, -1, 0 or +1. On a surface it is 0
   std::vector<int> sliding = {};   ///< guards on whose surfaces the solution slides, increasing
   std::vector<int> contacts = {};  ///< guards on whose surfaces it rests after infinitely many resets, increasing
   std::vector<int> contact_sides = {};  ///< from which it came to each of them, and to which it goes back
@@ -63,20 +64,31 @@ struct GuardInfo {
   bool time_only = false;   ///< known in advance: next_time_event says when
   SurfaceRule rule = SurfaceRule::filippov;
   bool record_touch = false;  ///< zeros that touch without crossing are wanted as events
+  bool slides = true;         ///< the field may differ on its sides, and the solution can be kept on its surface
   /// >= 0: this is the function of another guard once more. While that one rests at zero, the two wait for it to leave to either side; events
   /// name the other.
   int same_as = -1;
 };
 
-/// What a transition may look at.
-struct EventInput {
-  double t = 0.0;
-  std::span<const double> x_before, xp_before;  ///< just before the event, in the old mode
-  bool initial = false;                          ///< the first call of a run
-  bool terminal = false;                         ///< the last call of a run
+/// Values of a mode at the present instant, for rounds whose clauses read what the equations make of new discrete values.
+class ModeValues {
+ public:
+  virtual ~ModeValues() = default;
+  /// Changes x and xp to the values that the mode has from the same state. False: there are none without a jump of the state.
+  virtual bool find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) = 0;
 };
 
-/// Two clauses or transitions gave a variable different values at one instant, neither of them knowing about the other. The second counts.
+/// What a round may look at.
+struct EventInput {
+  double t = 0.0;
+  std::span<const double> x_before, xp_before;  ///< before the round: what pre() of a variable gives
+  bool initial = false;                          ///< the first round of a run
+  bool terminal = false;                         ///< the rounds of the last instant of a run
+  bool quiet = false;                            ///< conditions take their truths, and nothing acts
+  ModeValues* values = nullptr;                  ///< null: the variables do not change in the round
+};
+
+/// Two clauses or transitions gave a variable different values in one round. The run ends.
 struct Contradiction {
   std::string variable;
   std::string first, second;  ///< the clauses, with their places
@@ -84,18 +96,18 @@ struct Contradiction {
   bool discrete = false;  ///< the variable changes at events only
 };
 
-/// What a transition changes; kept between calls so that nothing is allocated per event.
+/// What a round changes; kept between calls so that nothing is allocated per event.
 struct Transition {
-  Mode mode;                  ///< in: with the new sides of the guards that fired; out: after all discrete actions
-  std::vector<double> x;      ///< in: values so far; out: with the user's resets
-  std::vector<char> reset;    ///< which variables were set by the user (accumulates)
+  Mode mode;                  ///< in: a committed discrete state; out: after the round
+  std::vector<double> x;      ///< in: values of that mode; out: with the resets of the round
+  std::vector<char> reset;    ///< which variables were set by resets (accumulates)
   bool terminate = false;
-  bool failed = false;        ///< an assertion is violated, or the discrete equations have no fixed point
+  bool failed = false;        ///< an assertion is violated, or the equations of the round have no solution
   bool recorded = false;      ///< the model asked for the event to be recorded
-  bool unfinished = false;    ///< the discrete part must run again once values and sides of the new mode are known
   std::string message = {};   ///< why it ended, or what failed
   std::vector<std::string_view> fired = {};  ///< names of the clauses and transitions that acted; they must live as long as the system
   std::vector<Contradiction> contradictions = {};  ///< between them (accumulates)
+  std::vector<std::string> notes = {};             ///< what the event says besides (accumulates)
 
   bool any_reset() const { return std::any_of(reset.begin(), reset.end(), [](char c) { return c != 0; }); }
 };
@@ -125,6 +137,8 @@ class HybridSystem {
   /// Whether the equations and guards of two modes are the same functions (those that are watched in one of them), and system() gives the same object for both:
   /// they differ in discrete values and sides of guards alone. Integration then goes on through an event as if nothing had happened. Default: no.
   virtual bool same_equations(const Mode& /*a*/, const Mode& /*b*/) const { return false; }
+  /// Whether the guards that depend on time alone are the same functions, too. Default: same_equations().
+  virtual bool same_time_guards(const Mode& a, const Mode& b) const { return same_equations(a, b); }
   /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode: it is not watched.
   virtual int side(const Mode& mode, int guard) const = 0;
   /// Guards without a meaning in this mode that may get one when others change their sides: relations in branches that are not taken. At
@@ -155,11 +169,21 @@ class HybridSystem {
   /// guards that do so to `guards`.
   virtual double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) = 0;
 
-  /// Runs the discrete part once the sides in `transition.mode` are set: `when` clauses on their edges, transitions between explicit
-  /// modes, discrete equations, to a fixed point. Returns whether anything changed (mode, values, or an action took place). In contact the
-  /// clauses that have made the infinitely many resets go on seeing the side from which the solution came, or they would act once more.
+  /// Runs one round of the discrete part from a committed state: `when` clauses on the edges of their conditions, transitions between
+  /// explicit modes, discrete equations. All of them hold together; resets take effect at the end. Conditions see `mode.sees`. Returns
+  /// whether anything changed or acted: then another round follows.
   virtual bool transition(const EventInput& input, Transition& transition) = 0;
+  /// The last round is over: what is true for an instant only (samples) falls without an edge, and assertions are checked. Default: nothing.
+  virtual void end_instant(const EventInput& /*input*/, Transition& /*transition*/) {}
+  /// The mode that transitions without actions lead to and back across a surface: its equations are those of the other side of one field.
+  /// Default: the same mode.
+  virtual void take_paired_side(Mode& /*mode*/) const {}
+  /// Whether there are such transitions.
+  virtual bool takes_paired_sides() const { return false; }
 
+  /// Whether two modes differ at most in numbers that decide nothing: counters, sampled values. A point that comes back in this sense ends an
+  /// instant as a cycle. Default: whether they are equal.
+  virtual bool same_decisions(const Mode& a, const Mode& b) const { return a == b; }
   /// Whether events that begin in these modes with the same guard are alike: transition() acts by the mode, without a look at t and x, and the
   /// modes differ at most in numbers that decide nothing (counters, sampled values, roundings). Which clauses act, which variables are set and
   /// which sides change is then the same; only the values that are set may depend on more. Such an event is repeated instead of settled

@@ -26,6 +26,7 @@ class CompiledModel final : public HybridSystem {
   std::string describe(const Mode& mode) const override;
   System& system(const Mode& mode) override;
   bool same_equations(const Mode& a, const Mode& b) const override;
+  bool same_time_guards(const Mode& a, const Mode& b) const override;
   int side(const Mode& mode, int guard) const override;
   void set_side(Mode& mode, int guard, int side) const override;
   std::span<const int> dormant(const Mode& mode) const override;
@@ -36,7 +37,11 @@ class CompiledModel final : public HybridSystem {
   bool can_stay_on_surfaces(const Mode& mode) override;
   double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
   bool transition(const EventInput& input, Transition& transition) override;
+  void end_instant(const EventInput& input, Transition& transition) override;
+  void take_paired_side(Mode& mode) const override;
+  bool takes_paired_sides() const override;
   const std::vector<VariableInfo>& observed() const override;
+  bool same_decisions(const Mode& a, const Mode& b) const override;
   bool acts_alike(const Mode& a, const Mode& b) const override;
   bool derives_variables() const override;
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,

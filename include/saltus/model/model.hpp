@@ -204,7 +204,8 @@ struct ModelData {
     std::string name;
     SourceLocation where;
     bool hidden = false;  ///< made by the library (sample times)
-    bool pulse = false;   ///< true in the first round of an instant only
+    bool pulse = false;   ///< true in the rounds of one instant only
+    bool boolean = false; ///< a truth value
   };
   struct Parameter {
     Expr symbol;

@@ -159,7 +159,6 @@ void Flattener::define_discretes() {
         break;
       }
   if (!definitions_.empty()) substitute_definitions(order);
-  relax_looking_back();
 }
 
 // Booleans are replaced everywhere. A number is replaced in continuous equations only, and only where no relation
@@ -206,33 +205,6 @@ void Flattener::substitute_definitions(const std::vector<std::size_t>& order) {
     rewrite(between, e.rhs.elements[0]);
   }
   for_event_expressions([&](Expr& e) { rewrite(at_events, e); });
-}
-
-// The guard behind time >= pre(next) is watched between events, where pre(next) is next.
-void Flattener::relax_looking_back() {
-  if (pre_symbols_.empty()) return;
-  const auto& shared = model_->data().graph;
-  Graph& graph = *shared;
-  Rewrite now(graph), rebuilt(graph);
-  std::unordered_set<NodeId> before;
-  for (const auto& [id, symbol] : pre_symbols_) {
-    now.replace.emplace(symbol->id(), id);
-    before.insert(symbol->id());
-  }
-  std::vector<Expr> all;
-  for_event_expressions([&](Expr& e) { all.push_back(e); });
-  for (const Expr& lock : locks_of(all)) {
-    const Expr function = switching_function(lock);
-    const std::vector<Expr> symbols = symbols_of(std::span(&function, 1), SymbolKind::discrete);
-    const bool looks_back =
-        std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return before.contains(s.id()); });
-    if (!looks_back || !moves_between_events(function)) continue;
-    rebuilt.replace.emplace(lock.id(), now(lock.id()));
-  }
-  if (rebuilt.replace.empty()) return;
-  for_event_expressions([&](Expr& e) {
-    if (!e.is_constant()) e = Expr(shared, rebuilt(e.in(graph)));
-  });
 }
 
 // Clauses whose values others need (not through pre), in conditions, values or what defines these, act first; otherwise, and in circles, the order

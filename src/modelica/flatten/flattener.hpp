@@ -300,7 +300,6 @@ class Flattener {
   void for_event_expressions(Visit visit);
   void define_discretes();
   void substitute_definitions(const std::vector<std::size_t>& order);
-  void relax_looking_back();
   void emit();
   void emit_clauses();
   void emit_initial_equations();
@@ -340,6 +339,7 @@ class Flattener {
   std::vector<FlatEquation> equations_, initial_equations_;
   std::map<NodeId, FlatSurface> surfaces_;
   std::vector<FlatClause> clauses_;
+  std::unordered_map<NodeId, Location> when_targets_;  // variables that equations in 'when' assign
   std::vector<FlatAction>* when_actions_ = nullptr;  ///< of the algorithm's clause that is being followed
   std::vector<FlatAction>* when_checks_ = nullptr;   ///< assertions of the clause that is being read: they hold when it acts
   std::vector<Definition> definitions_;

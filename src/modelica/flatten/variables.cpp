@@ -318,7 +318,8 @@ void Flattener::declare_variable(Component& component) {
       symbol = model_->parameter(name, element(start), where);
       parameter_values_[symbol.id()] = element(start);
     } else if (component.is_discrete()) {
-      symbol = model_->discrete(name, element(start), where);
+      symbol = component.type.kind == TypeKind::boolean ? model_->discrete(name, element(start) != 0.0, where).expr()
+                                                        : model_->discrete(name, element(start), where);
     } else {
       options.fixed = element(fixed) != 0.0;
       options.min = element(least);

@@ -20,6 +20,7 @@ std::string quoted(std::string_view name) {
 
 void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
   bool first = true;
+  std::unordered_map<NodeId, Location> targets;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
     std::vector<FlatAction> actions, checks;
@@ -29,8 +30,18 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
     when_checks_ = nullptr;
     actions.insert(actions.end(), checks.begin(), checks.end());
     if (diagnostics_.error_count() == errors) sort_actions(actions);
+    for (const FlatAction& action : actions)
+      if (action.kind == Kind::assign) targets.emplace(action.target.id(), action.where);
     add_clauses(condition, std::move(actions), branch.condition->where, !first);
     first = false;
+  }
+  // each is an equation: if both act at one instant, one of them would be lost
+  for (const auto& [id, where] : targets) {
+    const auto [it, fresh] = when_targets_.emplace(id, where);
+    if (fresh) continue;
+    report({where, "two clauses assign " + quoted(model_->data().graph->symbol_of(id).name),
+            "write one 'when' with 'elsewhen', or one with a vector of conditions"});
+    note(it->second, "the other one is here");
   }
 }
 

@@ -1,0 +1,238 @@
+#include "hybrid/instant/decision.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+bool Decision::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
+  failure_ = {code, std::move(message), std::move(culprits)};
+  return false;
+}
+
+[[gnu::hot]] bool Decision::decide(const Point& from, const Circumstances& now, Approach& approach, Trial& trial) {
+  constexpr int most = 64, most_choices = 6;
+  tried_count_ = 0;
+  zero_.assign(static_cast<std::size_t>(trials_.family_guards()), 0);
+  int choices = 0;
+  bool seen_here = false, jump_accepted = false;
+  Point moved;                 // `from` beyond a surface, where the equations can be evaluated
+  const Point* start = &from;
+  for (int count = 0; count < most; ++count) {
+    if (now.cause != Cause::reset && trials_.is_singular(*start, trial.point.mode, now.t) &&
+        search_switches(*start, now, now.cause == Cause::start ? 2 * Resolution::few_flips : Resolution::few_flips, true, false, trial.point.mode))
+      continue;
+    if (!trials_.find_values(*start, now, trial)) {
+      if (trial.failure.code == StatusCode::not_finite && seen_here && start == &from) {
+        moved = from;
+        if (move_across_surfaces(trial, moved)) {
+          start = &moved;
+          continue;
+        }
+      }
+      const Next next = without_values(*start, now, seen_here, trial);
+      if (next == Next::failed) return false;
+      continue;
+    }
+    if (!trial.point.mode.sliding.empty() && !trials_.is_regular(trial, now.t)) {
+      stop_sliding(trial.point.mode);
+      continue;
+    }
+    if (trial.jumps && !jump_accepted) {  // a mode that needs no impulse comes before one that does
+      jump_accepted = true;
+      if (search_switches(*start, now, Resolution::most_switches, false, true, trial.point.mode)) continue;
+      if (!trials_.find_values(*start, now, trial)) return fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
+    }
+    trials_.look(now.t, trial);
+    seen_here = true;
+    for (int k = 0; k < trials_.family_guards(); ++k)
+      if (trial.view.multiplicity(k) > 0) zero_[static_cast<std::size_t>(k)] = 1;
+    const bool admissible = trials_.weights_admissible(trial);
+    if (admissible && !trial.point.mode.sliding.empty() && rests_instead(*start, now.t, trial)) return true;
+    if (admissible && trial.point.mode.contacts.empty() && approach.opened.empty() && trials_.fits(trial)) {
+      if (!place_dormant(trial) || now.cause != Cause::start) return true;
+      continue;  // initial equations may read them
+    }
+    place_dormant(trial);
+    Mode& next = next_;
+    copy(trial.point.mode, next);
+    const bool changed = place(trial, now, approach, next);
+    open_contacts(trial, next, approach);
+    const bool released = next.contacts.size() != trial.point.mode.contacts.size();
+    if (!changed && !released && admissible) return approach.opened.empty() || stays_open(trial, now, approach);
+    remember(trial.point.mode);
+    const auto known = [&](const Mode& mode) { return same_but_conditions(mode, next); };
+    // the guard that fired is wanted back on its side, in the mode that it has just left transversally
+    const bool back = approach.left && trial.view.multiplicity(approach.guard) == 1 &&
+                      std::abs(approach.slope) > 1e-6 * std::abs(trial.view.slope(approach.guard)) && same_but_conditions(next, *approach.left);
+    if (back || (!changed && !released) || std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_), known) || (!admissible && !released)) {
+      if (++choices > most_choices)
+        return fail(StatusCode::no_forward_solution,
+                    fmt::format("at t = {:.12g} no consistent mode was found: every candidate leads to another candidate", now.t), {});
+      if (!choose_otherwise(*start, now, trial)) return false;
+      if (!stop_message.empty()) return true;
+      tried_count_ = 0;
+      continue;
+    }
+    const bool same_view = !released && !next.on_surfaces() && !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next);
+    copy(next, trial.point.mode);
+    // positions that only conditions read: values and guards stay as they are
+    if (same_view && approach.opened.empty() && trials_.fits(trial) && (!place_dormant(trial) || now.cause != Cause::start)) return true;
+  }
+  return fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no consistent mode was found within {} candidates", now.t, most));
+}
+
+void Decision::remember(const Mode& mode) {
+  if (tried_count_ == tried_.size()) tried_.emplace_back();
+  copy(mode, tried_[tried_count_++]);
+}
+
+/// Sides lead in a circle, or weights are impossible: a combination of switches, or a regime on surfaces.
+bool Decision::choose_otherwise(const Point& from, const Circumstances& now, Trial& trial) {
+  const Mode tried = trial.point.mode;
+  // one switch that takes over from another need not slide on the way
+  if (now.cause != Cause::reset && tried.sliding.empty() &&
+      search_switches(from, now, Resolution::few_flips, true, false, trial.point.mode))
+    return true;
+  if (choose_regime(from, now.t, trial)) return true;
+  if (failure_.code != StatusCode::no_forward_solution) return false;
+  const Failure reason = std::exchange(failure_, {});
+  trial.point.mode = tried;
+  if (search_switches(from, now, Resolution::most_switches, false, false, trial.point.mode)) return true;
+  failure_ = reason;
+  return false;
+}
+
+/// The mode has no values: it slid and does so no more, or it is the wrong combination of switches.
+Decision::Next Decision::without_values(const Point& from, const Circumstances& now, bool seen_here, Trial& trial) {
+  const Failure reason = trial.failure;
+  if (stop_sliding(trial.point.mode)) return Next::again;
+  if (now.cause == Cause::start && !seen_here && tried_count_ == 0) {  // the values of the guards may say which mode is meant
+    System& system = hybrid_.system(trial.point.mode);
+    std::vector<double> g(static_cast<std::size_t>(system.structure().guards)), at_rest(static_cast<std::size_t>(system.structure().variables), 0.0);
+    system.guards(now.t, from.x, at_rest, g);
+    Mode next = trial.point.mode;
+    for (int k = 0; k < trials_.family_guards(); ++k) {
+      const int side = hybrid_.side(next, k);
+      if (side * g[static_cast<std::size_t>(k)] < 0.0) hybrid_.set_side(next, k, -side);
+    }
+    remember(trial.point.mode);
+    if (!same(next.locks, trial.point.mode.locks)) {
+      trial.point.mode = std::move(next);
+      return Next::again;
+    }
+  }
+  if (search_switches(from, now, Resolution::most_switches, false, false, trial.point.mode)) return Next::again;
+  failure_ = reason;
+  return Next::failed;
+}
+
+/// Guards without a meaning lie where the solution is, for the time when they get one. Returns whether one has moved.
+bool Decision::place_dormant(Trial& trial) const {
+  const std::span<const int> dormant = hybrid_.dormant(trial.point.mode);
+  if (dormant.empty()) return false;
+  bool moved = false;
+  for (const int k : std::vector<int>(dormant.begin(), dormant.end()))
+    moved = hybrid_.follow(trial.point.mode, k, trial.view.value(k), trial.view.side(k)) || moved;
+  return moved;
+}
+
+/// Moves guards to where the solution goes: those that are clearly not zero by their values; if these fit, those that are zero by their
+/// derivatives; if these fit, those that vanish to rest. Returns whether one has moved.
+bool Decision::place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next) {
+  const GuardSides& view = trial.view;
+  bool changed = false;
+  const auto has_opened = [&](int k) {
+    return std::any_of(approach.opened.begin(), approach.opened.end(), [k](const auto& contact) { return contact.guard == k; });
+  };
+  for (int stage = 0; stage < 3 && !changed; ++stage)
+    for (int k = 0; k < trials_.family_guards(); ++k) {
+      const int side = hybrid_.side(trial.point.mode, k), seen = view.side(k);
+      const int own_stage = view.multiplicity(k) == 0 ? 0 : seen != 0 ? 1 : 2;
+      if (own_stage != stage || trials_.fits(trial, k, side) || (now.set.empty() && has_opened(k))) continue;
+      if (seen != 0)
+        hybrid_.set_side(next, k, seen);
+      else
+        hybrid_.rest(next, k);
+      changed = true;
+    }
+  return changed;
+}
+
+/// The mode may be one that cannot be evaluated beyond a surface on which the state lies up to errors, of which the sign is the wrong one. Gives
+/// them the other sign, for linear guards, and a small part of their size at least: at the edge itself derivatives may be infinite. Returns
+/// whether there are such guards.
+bool Decision::move_across_surfaces(Trial& seen, Point& from) const {
+  constexpr double small_part = 1e-5;
+  bool any = false;
+  for (const LinearGuard& guard : seen.system->linear_guards()) {
+    const int k = guard.guard;
+    if (k >= trials_.family_guards() || k >= seen.view.count() || seen.view.multiplicity(k) == 0) continue;
+    const double value = seen.view.value(k);
+    const int side = hybrid_.side(seen.point.mode, k);
+    if (!(side * value < 0.0)) continue;
+    const double change = side * std::max(std::abs(value), small_part * seen.view.noise(k)) - value;
+    double square = 0.0;
+    for (const double c : guard.coefficients) square += c * c;
+    for (std::size_t i = 0; i < guard.variables.size(); ++i)
+      from.x[static_cast<std::size_t>(guard.variables[i])] += change * guard.coefficients[i] / square;
+    any = any || square > 0.0;
+  }
+  return any;
+}
+
+/// Both sides of a surface agree, as after a relay has been switched off: the sides are to be found. Returns whether the mode slid.
+bool Decision::stop_sliding(Mode& mode) const {
+  if (mode.sliding.empty()) return false;
+  for (const int k : std::exchange(mode.sliding, {}))
+    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // a side to begin with, not rest
+  return true;
+}
+
+/// Contacts whose force would have to pull open.
+void Decision::open_contacts(const Trial& trial, Mode& next, Approach& approach) const {
+  const std::vector<int> contacts = trial.point.mode.contacts;
+  const int first = trials_.family_guards() + 2 * static_cast<int>(trial.point.mode.sliding.size());
+  for (std::size_t c = 0; c < contacts.size(); ++c)
+    if (trial.view.side(first + static_cast<int>(c)) < 0) {
+      hybrid_.end_contact(next, contacts[c]);
+      approach.opened.push_back({contacts[c], hybrid_.side(next, contacts[c])});
+    }
+}
+
+/// Contacts open by the equations on their surfaces. Those beside them may be others, by a relation on the surface, and press the solution back: it
+/// can neither stay nor leave. False: see failure().
+bool Decision::stays_open(const Trial& trial, const Circumstances& now, const Approach& approach) {
+  constexpr int most = 3;  // derivatives: of what moves g, its speed, or its force
+  for (const Approach::Opened& contact : approach.opened) {
+    const int k = contact.guard;
+    if (trial.view.multiplicity(k) == 0 || hybrid_.side(trial.point.mode, k) != contact.side) continue;
+    Mode on_surface = trial.point.mode;
+    hybrid_.rest(on_surface, k);
+    if (hybrid_.same_equations(trial.point.mode, on_surface)) continue;
+    const std::vector<double> c = GuardSides::coefficients(most + 1, *trial.system, trials_.consistency(), now.t, trial.point.x, k);
+    // what is left of g, its speed and its force are errors, which are over at once
+    const auto lasts = [&](int i) {
+      double time = std::numeric_limits<double>::infinity();
+      for (int j = i + 1; j <= most + 1; ++j) time = std::min(time, std::pow(std::abs(c[i] / c[j]), 1.0 / (j - i)));
+      return c[i] != 0.0 && time > Resolution::negligible_part * trials_.doubt.time_scale;
+    };
+    int i = 1;
+    while (i <= most && !lasts(i)) ++i;
+    if (i > most || !(c[i] * (trials_.direction() < 0 && i % 2 == 1 ? -1 : 1) * contact.side < 0.0)) continue;
+    const std::string& name = hybrid_.guards()[static_cast<std::size_t>(k)].name;
+    return fail(StatusCode::no_forward_solution,
+                fmt::format("at t = {:.12g} the contact on the surface of '{}' opens by the equations that hold there, but those beside it push the "
+                            "solution back: a relation on the surface stands in them", now.t, name),
+                {name});
+  }
+  return true;
+}
+
+}  // namespace saltus

@@ -1,0 +1,98 @@
+// How a solution goes on from a point: positions of the guards and values, with discrete variables as they are. Fields come first: what
+// clauses would make of a position plays no part in whether the solution goes there.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hybrid/instant/trials.hpp"
+
+namespace saltus {
+
+/// How the solution has come to a point.
+struct Approach {
+  const Mode* left = nullptr;  ///< the mode that it leaves because one guard fires; null: not known, or several have fired
+  int guard = -1;              ///< that guard
+  double slope = 0.0;          ///< with this slope
+  bool slide_ends = false;     ///< a weight has reached 0 or 1
+  /// Contacts that open because of their forces: what is left of force and speed are errors.
+  struct Opened {
+    int guard, side;  ///< to which the solution goes back
+  };
+  std::vector<Opened> opened = {};
+};
+
+class Decision {
+ public:
+  explicit Decision(Trials& trials) : trials_(trials), hybrid_(trials.hybrid()) {}
+
+  bool stop_if_non_unique = false;
+
+  /// Finds positions with which the solution goes on from `from`, beginning with those of trial.point.mode. False: failure() says why.
+  bool decide(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
+  /// Looks for other motions where the one that was found was not the only candidate. False: the run is to end, see failure().
+  bool check_uniqueness(const Point& from, double t, bool transversal, Trial& trial);
+
+  const Failure& failure() const { return failure_; }
+  /// What the event is to say, and why the run is to stop at a surface; empty: nothing.
+  std::string note, stop_message;
+  void forget() {
+    if (failure_) failure_ = {};
+    if (!note.empty()) note.clear();
+    if (!stop_message.empty()) stop_message.clear();
+    selected_ = false;
+  }
+
+ private:
+  /// A way to go on from a point on surfaces.
+  struct Regime {
+    Point point;
+    bool rests = false;  ///< on a surface that it does not slide on
+    bool at_the_end = false;  ///< a weight is 0 or 1: only one side has a part in the slide
+  };
+  enum class Next { again, done, failed };
+  bool place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next);
+  bool place_dormant(Trial& trial) const;
+  void remember(const Mode& mode);
+  bool choose_otherwise(const Point& from, const Circumstances& now, Trial& trial);
+  Next without_values(const Point& from, const Circumstances& now, bool seen_here, Trial& trial);
+  bool stop_sliding(Mode& mode) const;
+  bool move_across_surfaces(Trial& seen, Point& from) const;
+  void open_contacts(const Trial& trial, Mode& next, Approach& approach) const;
+  bool stays_open(const Trial& trial, const Circumstances& now, const Approach& approach);
+  bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
+  // --- regimes
+  std::vector<int> active_surfaces(const Trial& trial) const;
+  bool choose_regime(const Point& from, double t, Trial& trial);
+  bool take_regime(std::span<Regime> feasible, double t, Trial& trial);
+  std::optional<Regime> regime_where_surfaces_meet(const Point& from, double t, const Trial& seen);
+  std::vector<Regime> feasible_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
+  std::vector<Regime> all_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
+  std::optional<Regime> pivot(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
+  std::optional<Regime> try_regime(const Point& from, double t, const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted,
+                                   GuardSides* view = nullptr);
+  Next try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial, Regime& regime);
+  bool rests_instead(const Point& from, double t, Trial& trial);
+  bool weight_at_the_end(const Trial& trial, std::size_t surface) const;
+  bool others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const;
+  bool sides_fit(const Trial& trial, std::span<const int> surfaces, std::span<const int> wanted) const;
+  bool note_alternatives(double t, std::size_t count, const Mode& taken);
+  // --- combinations of switches
+  bool search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only, bool without_jump, Mode& mode);
+  bool may_fit(const Mode& mode, std::span<const int> switches) const;
+  bool combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches, bool without_jump, Trial& trial);
+
+  Trials& trials_;
+  HybridSystem& hybrid_;
+  Failure failure_;
+  bool selected_ = false;     // a combination of switches was looked for and found
+  std::vector<Mode> tried_;   // positions that were tested from this point: the first ones of the list
+  std::size_t tried_count_ = 0;
+  std::vector<char> zero_;    // by guard: it was zero in one of them
+  Mode next_;                 // workspace
+  Trial attempt_;             // workspace of regimes and combinations
+};
+
+}  // namespace saltus

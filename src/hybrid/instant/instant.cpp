@@ -1,0 +1,461 @@
+#include "hybrid/instant/instant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+Instant::Instant(HybridSystem& hybrid, int direction, int max_rounds)
+    : hybrid_(hybrid),
+      max_rounds_(max_rounds),
+      family_guards_(static_cast<int>(hybrid.guards().size())),
+      trials_(hybrid, direction),
+      decision_(trials_) {}
+
+bool Instant::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
+  failure_ = {code, std::move(message), std::move(culprits)};
+  return false;
+}
+
+void Instant::begin(const Mode& from) {
+  begun_ = &from;
+  fired_.clear();
+  fired_direction_.clear();
+  crossed_.clear();
+  approach_.left = nullptr;
+  approach_.guard = -1;
+  approach_.slide_ends = false;
+  approach_.opened.clear();
+  doubt().tangential = 0.0;
+  decision_.forget();
+  if (failure_) failure_ = {};
+  view_current_ = false;
+}
+
+void Instant::place_dormant(double t) {
+  const std::span<const int> dormant = hybrid_.dormant(now.mode);
+  if (dormant.empty()) return;
+  System& system = hybrid_.system(now.mode);
+  watched_.clear();
+  for (int k = 0; k < system.structure().guards; ++k)
+    if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
+  dormant_view_.ignore(watched_, {});
+  dormant_view_.look(system, trials_.consistency(), t, now.x, now.xp, trials_.direction(), doubt().time_scale, {.noise = doubt().noise});
+  const std::vector<int> placed(dormant.begin(), dormant.end());
+  for (const int k : placed) {
+    hybrid_.follow(now.mode, k, dormant_view_.value(k), dormant_view_.side(k));
+    now.mode.sees[static_cast<std::size_t>(k)] = static_cast<signed char>(dormant_view_.side(k));
+  }
+  copy(now.mode, refreshed_);
+  begun_ = &refreshed_;
+}
+
+void Instant::forget_actions() {
+  resize(transition.reset, now.x.size());
+  for (char& reset : transition.reset)
+    if (reset) reset = 0;  // few, as a rule: a call of memset would take longer
+  reset_ = false;
+  transition.terminate = transition.failed = transition.recorded = false;
+  transition.message.clear();
+  transition.fired.clear();
+  if (!transition.contradictions.empty()) transition.contradictions.clear();
+  if (!transition.notes.empty()) transition.notes.clear();
+}
+
+/// Whether it makes a difference that this guard alone has changed its side. It does not if nothing reads it on the other side: `a and b`
+/// reads a while a is false, although nothing happens when it becomes true as long as b is not.
+bool Instant::matters(int guard, int to_side) {
+  if (hybrid_.side(now.mode, guard) != 0) return true;
+  copy(*begun_, flipped_);
+  hybrid_.set_side(flipped_, guard, to_side);
+  return hybrid_.side(flipped_, guard) != 0;
+}
+
+void Instant::add_firing(int guard, int to_side) {
+  guard = trials_.named(guard);
+  if (contains(fired_, guard)) return;
+  fired_.push_back(guard);
+  fired_direction_.push_back(to_side);
+}
+
+void Instant::fire(int guard) {
+  if (guard >= family_guards_) {
+    const int place = guard - family_guards_, weights = 2 * static_cast<int>(now.mode.sliding.size());
+    if (place >= weights) {  // the force of a contact vanishes: it opens
+      const int surface = now.mode.contacts[static_cast<std::size_t>(place - weights)];
+      hybrid_.end_contact(now.mode, surface);
+      approach_.opened.push_back({surface, hybrid_.side(now.mode, surface)});
+      return add_firing(surface, approach_.opened.back().side);
+    }
+    const int surface = now.mode.sliding[static_cast<std::size_t>(place / 2)];  // a weight reaches 0 or 1: the surface is left towards that side
+    const int side = place % 2 == 0 ? -1 : +1;
+    approach_.slide_ends = true;
+    doubt().tangential = Resolution::negligible_part * doubt().time_scale;
+    std::erase(now.mode.sliding, surface);
+    hybrid_.set_side(now.mode, surface, side);
+    return add_firing(surface, side);
+  }
+  const int to_side = -hybrid_.side(*begun_, guard);
+  if (to_side == 0) return;
+  hybrid_.set_side(now.mode, guard, to_side);
+  crossed_.push_back({trials_.named(guard), to_side});
+  if (matters(trials_.named(guard), to_side)) add_firing(guard, to_side);
+}
+
+bool Instant::pass_by(double t) {
+  forget_actions();
+  view_current_ = false;
+  for (const Crossed& one : crossed_) now.mode.sees[static_cast<std::size_t>(one.guard)] = static_cast<signed char>(one.side);
+  const Structure* before = trial_.system ? &trial_.system->structure() : nullptr;
+  trial_.system = &hybrid_.system(now.mode);
+  return &trial_.system->structure() == before || find_values(t);
+}
+
+bool Instant::find_values(double t) {
+  view_current_ = false;
+  trial_.point.mode = now.mode;
+  if (!trials_.find_values(now, {.t = t}, trial_)) {
+    failure_ = trial_.failure;
+    return false;
+  }
+  now.x = trial_.point.x;
+  now.xp = trial_.point.xp;
+  return true;
+}
+
+void Instant::look(double t) {
+  if (view_current_) return;
+  view_current_ = true;
+  copy(now.mode, trial_.point.mode);
+  copy(now.x, trial_.point.x);
+  copy(now.xp, trial_.point.xp);
+  trial_.system = &hybrid_.system(now.mode);
+  copy(doubt().alternative_state, trial_.alternative);
+  trials_.look(t, trial_);
+}
+
+/// What is not certain about a function is so for both guards that have it.
+void Instant::share_doubts() {
+  Uncertainty& d = doubt();
+  const std::vector<GuardInfo>& guards = hybrid_.guards();
+  for (std::size_t k = 0; k < guards.size(); ++k) {
+    if (guards[k].same_as < 0) continue;
+    const auto first = static_cast<std::size_t>(guards[k].same_as);
+    if (k < d.noise.size()) d.noise[k] = d.noise[first] = std::max(d.noise[k], d.noise[first]);
+    if (k < d.slope_error.size()) d.slope_error[k] = d.slope_error[first] = d.slope_error[k] != 0.0 ? d.slope_error[k] : d.slope_error[first];
+  }
+}
+
+/// One guard has crossed, and nothing but conditions depends on it: the values are known already.
+[[gnu::hot]] bool Instant::crosses_plainly(const Arrival& arrival) const {
+  if (arrival.terminal && fired_.empty()) return true;
+  return approach_.left && !arrival.initial && fired_.size() == 1 && approach_.slope != 0.0 && !now.mode.on_surfaces() && !begun_->on_surfaces() &&
+         !hybrid_.takes_paired_sides() && hybrid_.same_equations(*begun_, now.mode) && hybrid_.dormant(*begun_).empty() && hybrid_.dormant(now.mode).empty();
+}
+
+[[gnu::hot]] bool Instant::settle(const Arrival& arrival) {
+  forget_actions();
+  share_doubts();
+  t_ = arrival.t;
+  remembered_ = 0;
+  decided_anew_ = false;
+  resize(now.mode.sees, static_cast<std::size_t>(family_guards_));
+  resize(target_, static_cast<std::size_t>(family_guards_));
+  zero_.assign(static_cast<std::size_t>(family_guards_), -1);
+  copy(*begun_, committed_);
+  resize(committed_.sees, static_cast<std::size_t>(family_guards_));
+  circumstances_.t = arrival.t;
+  circumstances_.cause = arrival.initial ? Cause::start : Cause::mode_change;
+  circumstances_.set.clear();
+  bool acted = false;          // in the round before
+  bool idle_reset = false;     // there, a reset has changed nothing
+  bool decided = crosses_plainly(arrival);
+  if (decided && !arrival.terminal) {
+    look(arrival.t);
+    decided = trial_.view.multiplicity(approach_.guard) <= 1 && trials_.fits(trial_);
+  }
+  copy(arrival.x, before_round_.x);
+  // a cascade in which each discrete variable waits for the one before takes two rounds each
+  const int most = max_rounds_ + 2 * static_cast<int>(now.mode.discrete.size() + now.mode.conditions.size());
+  for (int round = 0; round < most; ++round) {
+    const bool first = round == 0;
+    if (!decided) {
+      if (now.mode.on_surfaces()) leave_jumped_surfaces(arrival, now.mode);
+      if (!decide(first)) return false;
+      decided_anew_ = !first;
+      if (!decision_.stop_message.empty()) {
+        transition.terminate = true;
+        transition.message = std::exchange(decision_.stop_message, {});
+        return true;
+      }
+    }
+    if (idle_reset && view_current_ && begin_contact_at_rest()) circumstances_.cause = Cause::mode_change;
+    commit();
+    const bool arrived = pass(arrival.initial && first, !(acted || (first && (arrival.initial || arrival.terminal))));
+    copy(now.x, committed_x_);
+    if (first && arrival.initial) copy(now.x, before_round_.x);
+    acted = act(arrival, first);
+    if (transition.failed) {
+      const bool assertion = transition.message.starts_with("assertion");
+      return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
+                  {transition.fired.begin(), transition.fired.end()});
+    }
+    if (failure_) return false;
+    if (transition.terminate) return true;
+    if (!acted && arrived && !(arrival.initial && first)) return finish(arrival);
+    if (acted && comes_back()) return fail_in_circle(arrival.t);
+    if (reset_ && !arrival.initial) circumstances_.cause = Cause::reset;
+    if (reset_) {
+      circumstances_.set.clear();
+      for (std::size_t j = 0; j < transition.reset.size(); ++j)
+        if (transition.reset[j]) circumstances_.set.push_back(static_cast<int>(j));
+      doubt().slope_error.clear();  // the state is another one, and exact
+    }
+    idle_reset = acted && reset_ && unchanged(committed_x_);
+    // what was decided still holds if neither the state nor the equations have changed
+    decided = !(acted && (!same(now.x, committed_x_) || !hybrid_.same_equations(committed_, now.mode) ||
+                           !hybrid_.same_time_guards(committed_, now.mode) || now.mode.on_surfaces()));
+    copy(now.x, before_round_.x);
+  }
+  return fail(StatusCode::too_many_mode_changes,
+              fmt::format("more than {} rounds at t = {:.12g}; raise max_mode_changes if this is meant", most, arrival.t), trials_.names(fired_));
+}
+
+bool Instant::decide(bool first) {
+  Approach later;
+  later.opened = approach_.opened;
+  copy(now.mode, trial_.point.mode);
+  if (!decision_.decide(now, circumstances_, first ? approach_ : later, trial_)) {
+    failure_ = decision_.failure();
+    return false;
+  }
+  if (!first) approach_.opened = later.opened;
+  if (!decision_.stop_message.empty()) return true;
+  trial_.system = &hybrid_.system(trial_.point.mode);
+  view_current_ = true;
+  copy(trial_.point.mode, now.mode);
+  copy(trial_.point.x, now.x);
+  copy(trial_.point.xp, now.xp);
+  copy(trial_.alternative, doubt().alternative_state);
+  return true;
+}
+
+/// Notes the guards that have changed their sides.
+void Instant::commit() {
+  for (int k = 0; k < family_guards_; ++k) {
+    const int before = hybrid_.side(committed_, k), after = hybrid_.side(now.mode, k);
+    const auto on = [k](const Mode& mode) { return contains(mode.sliding, k) || contains(mode.contacts, k); };
+    if (before != after && (before != 0 || on(committed_)) && (after != 0 || on(now.mode)))
+      add_firing(k, after != 0 ? after : -before);
+    else if (trials_.has_second(k) && before != 0 && before == after && hybrid_.rests(committed_, k) && !hybrid_.rests(now.mode, k))
+      add_firing(k, after);  // from rest
+  }
+  copy(now.mode, committed_);
+}
+
+/// Guards that are clearly not zero are seen where they are; the others go one step towards their positions. Returns whether all have arrived.
+/// `quiet`: nothing else changes in this round, so that steps that no relation notices need no round of their own.
+[[gnu::hot]] bool Instant::pass(bool initial, bool quiet) {
+  const GuardSides& view = trial_.view;
+  std::vector<signed char>& sees = now.mode.sees;
+  bool arrived = true, noticed = false;
+  const auto step = [](int from, int to) { return from + (to > from) - (to < from); };
+  for (int k = 0; k < family_guards_; ++k) {
+    const auto place = static_cast<std::size_t>(k);
+    const int before = sees[place];
+    const bool on_surface = contains(now.mode.sliding, k) || contains(now.mode.contacts, k);
+    if (!view_current_) {  // the last instant of a run: nothing has moved
+      target_[place] = sees[place];
+      continue;
+    }
+    const int side = hybrid_.side(now.mode, k);
+    const int position = side == 0 || view.side(k) == 0 ? view.side(k) : side;
+    if (!on_surface && view.multiplicity(k) == 0) {
+      target_[place] = static_cast<signed char>(position);
+      sees[place] = target_[place];
+      zero_[place] = 0;
+      noticed = noticed || sees[place] != before;
+      continue;
+    } else {
+      target_[place] = on_surface ? 0 : static_cast<signed char>(position);
+      const bool jumped = zero_[place] == 0;  // onto zero, within the instant
+      zero_[place] = 1;
+      sees[place] = initial || jumped ? 0 : static_cast<signed char>(step(before, target_[place]));
+    }
+    arrived = arrived && sees[place] == target_[place];
+    // a step to zero is noticed if a relation has another truth there
+    if (sees[place] != before)
+      noticed = noticed || sees[place] != 0 || trials_.has_second(k) || hybrid_.resting_side(now.mode, k) != before;
+  }
+  if (!arrived && quiet && !noticed && !initial) {
+    for (int k = 0; k < family_guards_; ++k)
+      if (zero_[static_cast<std::size_t>(k)] == 1) sees[static_cast<std::size_t>(k)] = target_[static_cast<std::size_t>(k)];
+    return true;
+  }
+  return arrived;
+}
+
+/// One round. Returns whether anything changed.
+[[gnu::hot]] bool Instant::act(const Arrival& arrival, bool first) {
+  exchange(now.mode, transition.mode);
+  now.x.swap(transition.x);
+  const EventInput input{.t = arrival.t,
+                         .x_before = before_round_.x,
+                         .xp_before = now.xp,
+                         .initial = arrival.initial && first,
+                         .terminal = arrival.terminal,
+                         .values = this};
+  const bool acted = hybrid_.transition(input, transition);
+  exchange(now.mode, transition.mode);
+  now.x.swap(transition.x);
+  reset_ = transition.any_reset();
+  for (const Contradiction& c : transition.contradictions) {
+    const double size = std::max({std::abs(c.first_value), std::abs(c.second_value), std::abs(c.value_before)});
+    const double error = c.discrete ? 0.0 : Resolution::same_point * doubt().tolerance * size;
+    if (std::abs(c.first_value - c.second_value) <= error) continue;
+    fail(StatusCode::contradiction,
+         fmt::format("at t = {:.12g} {} sets '{}' to {:.9g} and {} sets it to {:.9g}; write one clause for both conditions", arrival.t, c.first,
+                     c.variable, c.first_value, c.second, c.second_value),
+         {c.variable});
+    break;
+  }
+  return acted;
+}
+
+/// The values that the equations would have with other discrete values, for the round that makes them. Positions of ideal switches may change.
+bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) {
+  question_.point.mode = mode;
+  Approach unknown;
+  const std::string note = decision_.note;
+  const std::vector<double> noise = doubt().noise;
+  const bool found = decision_.decide({committed_, transition.x, now.xp}, {.t = t_}, unknown, question_) && decision_.stop_message.empty() && !question_.jumps;
+  decision_.forget();
+  decision_.note = note;
+  doubt().noise = noise;
+  if (trial_.system) trial_.system = &hybrid_.system(transition.mode);
+  if (!found) return false;
+  x.assign(question_.point.x.begin(), question_.point.x.begin() + static_cast<std::ptrdiff_t>(std::min(x.size(), question_.point.x.size())));
+  xp.assign(question_.point.xp.begin(), question_.point.xp.begin() + static_cast<std::ptrdiff_t>(std::min(xp.size(), question_.point.xp.size())));
+  return true;
+}
+
+/// The last round has changed nothing.
+bool Instant::finish(const Arrival& arrival) {
+  exchange(now.mode, transition.mode);
+  now.x.swap(transition.x);
+  hybrid_.end_instant({.t = arrival.t, .x_before = before_round_.x, .xp_before = now.xp, .terminal = arrival.terminal}, transition);
+  exchange(now.mode, transition.mode);
+  now.x.swap(transition.x);
+  if (transition.failed) return fail(StatusCode::assertion_failed, transition.message, {transition.fired.begin(), transition.fired.end()});
+  if (!view_current_) {
+    trial_.system = &hybrid_.system(now.mode);
+    return true;
+  }
+  const bool transversal = !arrival.initial && !reset_ && !decided_anew_;
+  copy(now.mode, trial_.point.mode);
+  if (!approach_.slide_ends && !arrival.terminal) {
+    if (!decision_.check_uniqueness(now, arrival.t, transversal, trial_)) {
+      failure_ = decision_.failure();
+      return false;
+    }
+    if (!same_but_conditions(now.mode, trial_.point.mode)) {
+      now.mode = trial_.point.mode;
+      now.x = trial_.point.x;
+      now.xp = trial_.point.xp;
+    }
+  }
+  trial_.system = &hybrid_.system(now.mode);
+  if (!decision_.note.empty()) transition.notes.push_back(decision_.note);
+  return true;
+}
+
+/// Whether the state is the same as before, within the tolerance.
+bool Instant::unchanged(std::span<const double> before) {
+  const std::vector<double>& sizes = doubt().sizes;
+  for (std::size_t j = 0; j < std::min(before.size(), now.x.size()); ++j) {
+    const double size = sizes.empty() ? 1.0 : sizes[std::min(j, sizes.size() - 1)];
+    if (!(std::abs(now.x[j] - before[j]) <= doubt().tolerance * (size + std::abs(now.x[j])))) return false;
+  }
+  return true;
+}
+
+/// Whether the point after this round is one after rounds before: numbers that decide nothing do not count. These may take a round each to settle.
+bool Instant::comes_back() {
+  std::size_t times = 0;
+  for (std::size_t k = 0; k < remembered_; ++k)
+    if (same(history_[k].x, now.x) && hybrid_.same_decisions(history_[k].mode, now.mode)) ++times;
+  if (times > now.mode.discrete.size()) return true;
+  if (remembered_ == history_.size()) history_.emplace_back();
+  copy(now.mode, history_[remembered_].mode);
+  copy(now.x, history_[remembered_].x);
+  ++remembered_;
+  return false;
+}
+
+bool Instant::fail_in_circle(double t) {
+  if (transition.fired.empty())
+    return fail(StatusCode::too_many_mode_changes,
+                fmt::format("at t = {:.12g} discrete equations change their values in a cycle, through '{}'; write pre() only where the value before the "
+                            "event is meant",
+                            t, hybrid_.describe(now.mode)));
+  std::string text = fmt::format("at t = {:.12g} clauses undo each other in a cycle:", t);
+  std::vector<std::string> names;
+  for (std::size_t k = transition.fired.size(); k-- > 0 && names.size() < 6;)
+    if (std::find(names.begin(), names.end(), transition.fired[k]) == names.end()) names.emplace_back(transition.fired[k]);
+  std::reverse(names.begin(), names.end());
+  for (std::size_t k = 0; k < names.size(); ++k) text.append(k > 0 ? ", '" : " '").append(names[k]).append("'");
+  text += "; write an if expression in the equations, along whose surface the solution can slide, or leave a band between the conditions";
+  return fail(StatusCode::too_many_mode_changes, text, names);
+}
+
+/// A surface whose function has jumped, or from which a reset has taken the state, leaves the solution where it is: its guard is placed by its value.
+void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
+  if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
+    mode.sliding.clear();
+    while (!mode.contacts.empty()) hybrid_.end_contact(mode, mode.contacts.back());
+    return;
+  }
+  const std::size_t family = hybrid_.variables().size();
+  if (arrival.x.size() < family) return;
+  const auto beside = [](Mode of) {
+    of.sliding.clear();
+    of.contacts.clear();
+    of.contact_sides.clear();
+    return of;
+  };
+  const auto guards_at = [&](const Mode& of, std::span<const double> x, std::span<const double> xp) {
+    System& system = hybrid_.system(of);
+    std::vector<double> g(static_cast<std::size_t>(system.structure().guards));
+    system.guards(arrival.t, x.first(family), xp.first(family), g);
+    return g;
+  };
+  constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon(), nothing = 0.0;
+  const Mode there = beside(mode);
+  const std::vector<double> before = guards_at(beside(*begun_), arrival.x, arrival.xp), after = guards_at(there, now.x, now.xp);
+  System& system = hybrid_.system(there);
+  const std::vector<double> noise = GuardSides::uncertainty(system, arrival.t, std::span<const double>(now.x).first(family),
+                                                            std::span<const double>(now.xp).first(family), rounding, std::span(&nothing, 1));
+  const auto moved = [&](int k) {
+    const auto place = static_cast<std::size_t>(k);
+    return std::abs(after[place]) > 4.0 * (std::abs(before[place]) + noise[place]);
+  };
+  for (const int k : std::vector<int>(mode.sliding)) {
+    if (!moved(k)) continue;
+    std::erase(mode.sliding, k);
+    hybrid_.set_side(mode, k, after[static_cast<std::size_t>(k)] > 0.0 ? +1 : -1);
+  }
+  for (const int k : std::vector<int>(mode.contacts)) {
+    const double speed_before = GuardSides::speed(system, trials_.consistency(), arrival.t, arrival.x.first(family), k),
+                 speed_after = GuardSides::speed(system, trials_.consistency(), arrival.t, std::span<const double>(now.x).first(family), k);
+    if (moved(k) || (reset_ && std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before))) hybrid_.end_contact(mode, k);
+  }
+  now.x.resize(family);
+}
+
+}  // namespace saltus

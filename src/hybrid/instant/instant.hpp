@@ -1,0 +1,149 @@
+// What happens at one instant.
+//
+//   repeat
+//     decide   positions and values with which the solution goes on, discrete variables as they are (decision.hpp)
+//     commit   them
+//     pass     every guard that is zero goes one step towards its position, as conditions see it: from its side to zero, from zero to its side
+//     act      one round: discrete equations, clauses on edges, a transition; resets at its end
+//   until nothing acts and every guard has arrived.
+//
+// Clauses act on committed points only, so nothing is ever undone. A committed point that comes back is a cycle, and ends the run.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hybrid/instant/decision.hpp"
+#include "hybrid/instant/point.hpp"
+#include "hybrid/instant/trials.hpp"
+#include "hybrid/large_modes.hpp"
+
+namespace saltus {
+
+/// The point at which a solution arrives, in the mode before.
+struct Arrival {
+  double t = 0.0;
+  const Mode* mode = nullptr;
+  std::span<const double> x, xp;
+  bool initial = false, terminal = false;
+};
+
+class Instant final : private ModeValues {
+ public:
+  Instant(HybridSystem& hybrid, int direction, int max_rounds);
+
+  Point now;              ///< the state of the run; the outcome after settle()
+  Transition transition;  ///< what has acted: names, resets, notes. Mode and values are in `now`
+
+  Uncertainty& doubt() { return trials_.doubt; }
+  void stop_if_non_unique(bool stop) { decision_.stop_if_non_unique = stop; }
+
+  // --- an instant: begin(), fire() for each guard, settle()
+  /// Forgets what the last instant knew. The mode must stay until settle() has returned.
+  void begin(const Mode& from);
+  /// Guards that had no meaning in the mode are placed where the solution is, before anything can read them. After begin().
+  void place_dormant(double t);
+  /// A guard left its side. For a weight of a sliding mode or the force of a contact (numbers after those of the family) the surface is left.
+  void fire(int guard);
+  /// The solution leaves the mode because this guard alone fires, with this slope.
+  void leave(int guard, double slope) {
+    approach_.left = begun_;
+    approach_.guard = guard;
+    approach_.slope = slope;
+  }
+  /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
+  bool settle(const Arrival& arrival);
+  /// No guard that fired matters: goes on from `now` as it is. False: see failure().
+  bool pass_by(double t);
+  /// The instant is over: very large modes give back what only the next one needs.
+  void end() { give_back(now.x.size(), doubt().alternative_state, before_round_.x, committed_x_); }
+
+  // --- accumulation, see accumulation.cpp
+  /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over: the solution, which came
+  /// from this side, goes on in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
+  bool rest_on(int guard, int side, const Arrival& arrival);
+  /// Why the last one failed: the contact would hold if relations on the surface had the truth that they have beside it.
+  bool rest_denied() const { return rest_denied_; }
+  /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet. False: nothing has changed.
+  bool slide_on(std::span<const int> guards, double t);
+
+  // --- the outcome
+  const Failure& failure() const { return failure_; }
+  System& system() { return *trial_.system; }
+  Consistency& consistency() { return trials_.consistency(); }
+  const GuardSides& sides() const { return trial_.view; }
+  /// Whether the model has set variables.
+  bool reset() const { return reset_; }
+  /// Guards that have changed their positions, and to which side.
+  const std::vector<int>& fired() const { return fired_; }
+  const std::vector<int>& fired_direction() const { return fired_direction_; }
+  std::vector<std::string> guard_names(std::span<const int> guards) const { return trials_.names(guards); }
+  int family_guards() const { return family_guards_; }
+  /// Consistent values of now.mode, once more. False: see failure().
+  bool find_values(double t);
+  /// Looks at all guards at the present point, unless it has just done so.
+  void look(double t);
+  /// What look() saw no longer holds: something about the point or its noise is different.
+  void forget_view() { view_current_ = false; }
+  void forget_actions();
+
+ private:
+  bool find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) override;
+  bool decide(bool first);
+  void commit();
+  bool pass(bool initial, bool quiet);
+  bool act(const Arrival& arrival, bool first);
+  bool finish(const Arrival& arrival);
+  bool crosses_plainly(const Arrival& arrival) const;
+  bool matters(int guard, int to_side);
+  void add_firing(int guard, int to_side);
+  void leave_jumped_surfaces(const Arrival& arrival, Mode& mode);
+  bool begin_contact_at_rest();
+  bool unchanged(std::span<const double> before);
+  bool comes_back();
+  bool fail_in_circle(double t);
+  bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
+  bool stays_on_surfaces(double t);
+  void see_zero(int guard, double t);
+  void try_force_beside(int guard, int side, double t);
+  void share_doubts();
+
+  HybridSystem& hybrid_;
+  int max_rounds_, family_guards_;
+  Trials trials_;
+  Decision decision_;
+  Approach approach_;
+  Trial trial_;               // the last one that was committed
+  bool view_current_ = false; // trial_ is at the present point
+  Failure failure_;
+  const Mode* begun_ = nullptr;
+  double t_ = 0.0;
+  std::vector<int> fired_, fired_direction_;
+  struct Crossed {
+    int guard, side;
+  };
+  std::vector<Crossed> crossed_;  // guards that have fired, whether they matter or not
+  bool reset_ = false;        // something has been reset in this instant
+  bool decided_anew_ = false; // something has changed the field or the state since the arrival
+  bool rest_denied_ = false;
+  Point before_round_;        // what pre() of variables gives
+  Mode committed_, flipped_;
+  std::vector<double> committed_x_;
+  std::vector<signed char> target_, zero_;  // by guard: where sees go; 1: zero in the round before, 0: not, -1: not known
+  struct Seen {
+    Mode mode;
+    std::vector<double> x;
+  };
+  std::vector<Seen> history_;  // points after rounds that have changed something; the first ones of the list
+  std::size_t remembered_ = 0; // so many of them
+  Circumstances circumstances_;
+  Mode refreshed_;             // the mode at the arrival, with dormant guards where they are
+  GuardSides dormant_view_;
+  std::vector<int> watched_;   // workspace
+  Trial question_;             // of find()
+};
+
+}  // namespace saltus

@@ -1,0 +1,235 @@
+#include "hybrid/instant/trials.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+Trials::Trials(HybridSystem& hybrid, int direction) : hybrid_(hybrid), direction_(direction) {
+  const auto& variables = hybrid.variables();
+  for (std::size_t j = 0; j < variables.size(); ++j)
+    if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
+  force_noise.resize(hybrid.guards().size(), 0.0);
+  for (const GuardInfo& guard : hybrid.guards()) {
+    if (guard.same_as < 0) continue;
+    has_second_.resize(hybrid.guards().size(), 0);
+    has_second_[static_cast<std::size_t>(guard.same_as)] = 1;
+  }
+}
+
+std::vector<std::string> Trials::names(std::span<const int> guards) const {
+  std::vector<std::string> result;
+  for (const int k : guards) result.push_back(hybrid_.guards()[static_cast<std::size_t>(k)].name);
+  return result;
+}
+
+void Trials::fit(const System& system, std::vector<double>& x) const {
+  const auto wanted = static_cast<std::size_t>(system.structure().variables);
+  if (x.size() == wanted) return;
+  x.resize(hybrid_.variables().size());
+  x.resize(wanted, 0.5);
+}
+
+bool Trials::near(std::span<const double> a, std::span<const double> b) const {
+  for (std::size_t j = 0; j < std::min(a.size(), b.size()); ++j)
+    if (!(std::abs(a[j] - b[j]) <= Resolution::same_point * doubt.tolerance * (1.0 + std::abs(b[j])))) return false;
+  return true;
+}
+
+[[gnu::hot]] bool Trials::test(const Point& from, const Circumstances& now, Trial& trial) {
+  if (!find_values(from, now, trial)) return false;
+  look(now.t, trial);
+  return true;
+}
+
+[[gnu::hot]] bool Trials::find_values(const Point& from, const Circumstances& now, Trial& trial) {
+  Mode& mode = trial.point.mode;
+  trial.jumps = false;
+  copy(doubt.alternative_state, trial.alternative);
+  if (trial.failure) trial.failure = {};
+  if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) {
+    trial.failure = {StatusCode::no_forward_solution, "there is no such sliding or contact mode", {}};
+    return false;
+  }
+  trial.system = &system_of(mode);
+  System& system = *trial.system;
+  copy(from.x, trial.point.x);
+  fit(system, trial.point.x);
+  copy(from.xp, trial.point.xp);
+  trial.point.xp.resize(trial.point.x.size(), 0.0);
+  ExtraConditions* const conditions = now.cause == Cause::start && now.set.empty() ? hybrid_.initial_conditions(mode) : nullptr;
+  if (!conditions && consistency_.evaluate(system, now.t, trial.point.x, trial.point.xp)) return true;
+  if (!system.structure().explicit_ode && !consistency_.possible(system)) {
+    trial.failure = consistency_.find(system, now.t, now.cause, fixed_, conditions, trial.point.x, trial.point.xp);
+    if (trial.failure) return false;
+  } else if (now.cause == Cause::reset && jump_beside_resets(from, now, trial)) {
+    trial.jumps = false;
+  } else {
+    trial.failure = consistency_.find(system, now.t, now.cause, now.cause == Cause::reset ? std::span<const int>(now.set) : std::span<const int>(fixed_),
+                                      conditions, trial.point.x, trial.point.xp);
+    if (trial.failure) return false;
+  }
+  if (now.cause != Cause::start)
+    for (std::size_t j = 0; j < hybrid_.variables().size() && !trial.jumps; ++j)
+      trial.jumps = system.structure().differentiated(static_cast<int>(j)) && !contains(now.set, static_cast<int>(j)) &&
+                    !near(std::span(trial.point.x).subspan(j, 1), std::span(from.x).subspan(j, 1));
+  if (now.cause == Cause::start || !system.structure().explicit_ode) keep_alternative(from, trial);
+  return true;
+}
+
+/// Transitions that lead across a surface and back belong to the field: on the other side the equations are those of the other explicit mode.
+[[gnu::hot]] System& Trials::system_of(const Mode& mode) {
+  if (mode.on_surfaces() || !hybrid_.takes_paired_sides()) return hybrid_.system(mode);
+  copy(mode, paired_);
+  hybrid_.take_paired_side(paired_);
+  return hybrid_.system(paired_);
+}
+
+/// A reset in the instant in which the mode changes: what it leaves alone moves as without it, so that what an impulse conserves is conserved.
+/// False: it would move what has been reset, or there is no such point; the trial is as before.
+bool Trials::jump_beside_resets(const Point& from, const Circumstances& now, Trial& trial) {
+  if (trial.system->structure().explicit_ode || hybrid_.same_equations(from.mode, trial.point.mode)) return false;
+  const std::vector<double> x = trial.point.x, xp = trial.point.xp;
+  bool kept = !consistency_.find(*trial.system, now.t, Cause::mode_change, fixed_, nullptr, trial.point.x, trial.point.xp);
+  for (const int j : now.set) {
+    const auto place = static_cast<std::size_t>(j);
+    kept = kept && std::abs(trial.point.x[place] - x[place]) <= Resolution::iteration * (1.0 + std::abs(x[place]));
+  }
+  if (kept) return true;
+  trial.point.x = x;
+  trial.point.xp = xp;
+  return false;
+}
+
+/// Finding consistent values moves them a little; guards must not take that for a motion.
+void Trials::keep_alternative(const Point& from, Trial& trial) {
+  const std::size_t family = hybrid_.variables().size();
+  const auto before = std::span<const double>(from.x).first(family);
+  if (std::equal(before.begin(), before.end(), trial.point.x.begin()) || !near(trial.point.x, before)) return;
+  trial.alternative.assign(before.begin(), before.end());
+}
+
+/// The alternative as a point of the system in which x lies; empty if it has none there (algebraic variables have jumped).
+std::span<const double> Trials::alternative_of(const Trial& trial) {
+  if (trial.alternative.empty()) return {};
+  const std::size_t family = hybrid_.variables().size();
+  const auto other = std::span<const double>(trial.alternative).first(family);
+  if (!near(other, std::span<const double>(trial.point.x).first(family))) return {};
+  copy(trial.point.x, alternative_here_);  // with the weights that were found now
+  std::copy(other.begin(), other.end(), alternative_here_.begin());
+  return alternative_here_;
+}
+
+[[gnu::hot]] void Trials::look(double t, Trial& trial) {
+  const Mode& mode = trial.point.mode;
+  trial.view.ignore(mode.sliding, mode.contacts);
+  if (!has_second_.empty() && mode.on_surfaces())
+    for (int k = 0; k < family_guards(); ++k)
+      if (const int first = named(k); first != k && (contains(mode.sliding, first) || contains(mode.contacts, first))) trial.view.ignore_too(k);
+  GuardSides::Doubt uncertain{doubt.noise, doubt.slope_error, alternative_of(trial), doubt.tangential};
+  if (mode.on_surfaces()) uncertain.noise = noise_on_surfaces(*trial.system, mode);
+  trial.view.look(*trial.system, consistency_, t, trial.point.x, trial.point.xp, direction_, doubt.time_scale, uncertain);
+  if (!mode.contacts.empty() && !doubt.sizes.empty())
+    trial.view.rest_on_invariants(*trial.system, t, trial.point.x, trial.point.xp, doubt.sizes);
+}
+
+/// What guards, weights and the forces of contacts are not certain by.
+std::span<const double> Trials::noise_on_surfaces(const System& system, const Mode& mode) {
+  constexpr double rounding = 1e-14, error_of_iteration = 1e-12;  // of weights, which are numbers of size 1
+  const double error_of_weights = mode.sliding.empty() ? 0.0 : system.structure().explicit_ode ? rounding : error_of_iteration;
+  const auto is_noisy = [&](int k) { return force_noise[static_cast<std::size_t>(k)] > 0.0; };
+  if (error_of_weights == 0.0 && std::none_of(mode.contacts.begin(), mode.contacts.end(), is_noisy)) return doubt.noise;
+  const auto family = static_cast<std::size_t>(family_guards());
+  copy(doubt.noise, noise_);
+  noise_.resize(family, 0.0);
+  noise_.resize(family + 2 * mode.sliding.size(), error_of_weights);
+  for (const int k : mode.contacts) noise_.push_back(force_noise[static_cast<std::size_t>(k)]);
+  return noise_;
+}
+
+[[gnu::hot]] bool Trials::fits(const Trial& trial) const {
+  for (int k = 0; k < static_cast<int>(hybrid_.guards().size()); ++k)
+    if (!fits(trial, k, hybrid_.side(trial.point.mode, k))) return false;
+  return true;
+}
+
+bool Trials::weights_admissible(const Trial& trial) const {
+  const int first = static_cast<int>(hybrid_.guards().size()), weights = 2 * static_cast<int>(trial.point.mode.sliding.size());
+  for (int k = first; k < first + weights; ++k)
+    if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || trial.view.undefined(k)) return false;
+  return true;
+}
+
+/// The force of a contact may vanish identically: the equations themselves may keep the solution at rest, as long as it is on the surface.
+bool Trials::surfaces_hold(const Trial& trial) const {
+  const int family = static_cast<int>(hybrid_.guards().size()), forces = family + 2 * static_cast<int>(trial.point.mode.sliding.size());
+  for (int k = family; k < trial.view.count(); ++k)
+    if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || (k < forces && trial.view.undefined(k))) return false;
+  return true;
+}
+
+bool Trials::is_regular(const Trial& trial, double t) {
+  const CharacteristicValues* values = consistency_.values(*trial.system);
+  if (values && ((*values)->u > 0 || (*values)->v > 0)) return false;
+  return weights_matter(*trial.system, t, trial.point.x, trial.point.xp);
+}
+
+bool Trials::is_singular(const Point& from, const Mode& mode, double t) {
+  if (mode.on_surfaces()) return false;
+  System& system = hybrid_.system(mode);
+  const Structure& s = system.structure();
+  if (s.explicit_ode || s.variables != s.equations || TrialValues::too_large(s)) return false;
+  if (const CharacteristicValues* known = consistency_.values(system)) return (*known)->u > 0;
+  if (!consistency_.possible(system)) return true;
+  std::vector<double> x = from.x, xp = from.xp;
+  fit(system, x);
+  xp.resize(x.size(), 0.0);
+  return consistency_.plain(system) && !newton_.find(system, t, x, xp) && newton_.singular();
+}
+
+bool Trials::weights_matter(System& system, double t, std::span<const double> x, std::span<const double> xp) const {
+  const Structure& s = system.structure();
+  const std::size_t family = hybrid_.variables().size();
+  if (static_cast<std::size_t>(s.variables) == family) return true;
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
+  std::vector<double> size(static_cast<std::size_t>(s.equations), 0.0), above(size.size()), below(size.size());
+  system.jacobian(t, x, xp, Fx, Fxp);
+  for (int j = 0; j < s.variables; ++j) {
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k) size[s.state_pattern.row[k]] += std::abs(Fx[k] * x[j]);
+    for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
+      size[s.derivative_pattern.row[k]] += std::abs(Fxp[k] * xp[j]);
+  }
+  std::vector<double> moved(x.begin(), x.end());
+  for (std::size_t j = family; j < x.size(); ++j) {
+    moved[j] = 1.0;
+    system.residual(t, moved, xp, above);
+    moved[j] = 0.0;
+    system.residual(t, moved, xp, below);
+    moved[j] = x[j];
+    bool differ = false;
+    for (std::size_t i = 0; i < size.size(); ++i) differ = differ || std::abs(above[i] - below[i]) > 1e-8 * size[i];
+    if (!differ) return false;
+  }
+  return true;
+}
+
+std::vector<int> Trials::switches_at(const Trial& trial, double t) const {
+  const Structure& s = trial.system->structure();
+  std::vector<int> found;
+  if (s.explicit_ode) return found;
+  std::vector<double> x = trial.point.x, xp = trial.point.xp, g(static_cast<std::size_t>(s.guards)), moved(g.size());
+  trial.system->guards(t, x, xp, g);
+  for (int j = 0; j < s.variables; ++j)
+    if (!s.differentiated(j)) x[static_cast<std::size_t>(j)] += 1.0 + 0.5 * std::abs(x[static_cast<std::size_t>(j)]) + 0.1 * j;
+  for (std::size_t j = 0; j < xp.size(); ++j) xp[j] += 1.0 + 0.1 * static_cast<double>(j);
+  trial.system->guards(t, x, xp, moved);
+  for (int k = 0; k < static_cast<int>(hybrid_.guards().size()); ++k)
+    if (hybrid_.side(trial.point.mode, k) != 0 && !hybrid_.guards()[static_cast<std::size_t>(k)].time_only &&
+        g[static_cast<std::size_t>(k)] != moved[static_cast<std::size_t>(k)])
+      found.push_back(k);
+  return found;
+}
+
+}  // namespace saltus

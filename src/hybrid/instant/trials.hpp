@@ -1,0 +1,102 @@
+// Trials: whether a solution can go on from a point with given positions of the guards. Nothing but the trial itself changes.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hybrid/consistency.hpp"
+#include "hybrid/failure.hpp"
+#include "hybrid/guard_sides.hpp"
+#include "hybrid/instant/point.hpp"
+#include "hybrid/trial_values.hpp"
+
+namespace saltus {
+
+/// The circumstances of all trials of one instant.
+struct Circumstances {
+  double t = 0.0;
+  Cause cause = Cause::mode_change;
+  std::vector<int> set = {};  ///< variables that resets have given values
+};
+
+/// A discrete state with the values that it has, and where its guards go from there.
+struct Trial {
+  Point point;
+  System* system = nullptr;
+  GuardSides view;
+  Failure failure;     ///< there are no values, because of this
+  bool jumps = false;  ///< the state has moved, and no reset has moved it
+  std::vector<double> alternative;  ///< a second point that is as good; empty: none
+};
+
+class Trials {
+ public:
+  Trials(HybridSystem& hybrid, int direction);
+
+  Uncertainty doubt;
+
+  HybridSystem& hybrid() { return hybrid_; }
+  Consistency& consistency() { return consistency_; }
+  int family_guards() const { return static_cast<int>(hybrid_.guards().size()); }
+  int direction() const { return direction_; }
+  /// Guards with a second one for the same function; empty: none.
+  bool has_second(int guard) const { return !has_second_.empty() && has_second_[static_cast<std::size_t>(guard)] != 0; }
+  /// The guard under whose name a guard fires.
+  int named(int guard) const {
+    const int other = hybrid_.guards()[static_cast<std::size_t>(guard)].same_as;
+    return other >= 0 ? other : guard;
+  }
+
+  /// Finds the values that trial.point.mode has from `from`, and looks at its guards there. False: there are none, see trial.failure.
+  bool test(const Point& from, const Circumstances& now, Trial& trial);
+  /// The first half of it.
+  bool find_values(const Point& from, const Circumstances& now, Trial& trial);
+  /// The second half.
+  void look(double t, Trial& trial);
+  /// The guards that would decide whether a mode on surfaces stays there do: weights between 0 and 1, forces that push.
+  bool surfaces_hold(const Trial& trial) const;
+  bool weights_admissible(const Trial& trial) const;
+  /// Whether a guard of the family stands where the solution goes; `side`: where it is locked.
+  bool fits(const Trial& trial, int guard, int side) const {
+    const int seen = trial.view.side(guard);
+    return side == 0 || seen == side || (seen == 0 && hybrid_.rests(trial.point.mode, guard));
+  }
+  bool fits(const Trial& trial) const;
+  /// Whether each weight that is an unknown changes the equations: where both sides of a surface agree there is nothing to slide with.
+  bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
+  /// Whether the mode is regular and its weights mean something; after find_values.
+  bool is_regular(const Trial& trial, double t);
+  /// Whether a mode is singular by its structure or, where that promises a mode without hidden constraints, by its values.
+  bool is_singular(const Point& from, const Mode& mode, double t);
+  /// Weights that are unknowns follow the variables of the family; they start in the middle.
+  void fit(const System& system, std::vector<double>& x) const;
+  /// Whether two points are the same within the tolerance.
+  bool near(std::span<const double> a, std::span<const double> b) const;
+  /// Guards whose values depend on algebraic variables, so that they have none before the mode is known.
+  std::vector<int> switches_at(const Trial& trial, double t) const;
+  std::vector<std::string> names(std::span<const int> guards) const;
+  TrialValues& newton() { return newton_; }
+  /// By guard: the uncertainty of the force of a contact.
+  std::vector<double> force_noise;
+
+ private:
+  System& system_of(const Mode& mode);
+  bool jump_beside_resets(const Point& from, const Circumstances& now, Trial& trial);
+  void keep_alternative(const Point& from, Trial& trial);
+  std::span<const double> alternative_of(const Trial& trial);
+  std::span<const double> noise_on_surfaces(const System& system, const Mode& mode);
+
+  HybridSystem& hybrid_;
+  int direction_;
+  std::vector<int> fixed_;
+  std::vector<char> has_second_;
+  Consistency consistency_;
+  TrialValues newton_;
+  std::vector<double> alternative_here_, noise_;  // workspace
+  Mode paired_;                                   // workspace
+};
+
+}  // namespace saltus

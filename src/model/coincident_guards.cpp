@@ -1,0 +1,189 @@
+#include "model/coincident_guards.hpp"
+
+#include <saltus/expr/derivative.hpp>
+#include <saltus/program/program.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <random>
+#include <unordered_set>
+
+namespace saltus {
+
+namespace {
+
+constexpr int points = 64, lines = 24, zeros_wanted = 4;
+
+using Groups = std::vector<std::vector<Expr>>;
+
+/// Some functions at points of the space of all their inputs.
+class Sampler {
+ public:
+  Sampler(std::vector<Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters, const std::vector<double>& values)
+      : parameters_(values), count_(functions.size()) {
+    std::unordered_set<NodeId> used;
+    for (const Expr& f : functions) {
+      for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
+        for (const Expr& s : symbols_of(std::span(&f, 1), kind)) used.insert(s.id());
+      for (const Expr& lock : locks_of(std::span(&f, 1))) used.insert(lock.id());
+    }
+    std::vector<Expr> moving;
+    for (const auto& group : inputs)
+      for (const Expr& symbol : group)
+        if (symbol.graph() && used.contains(symbol.id())) moving.push_back(symbol);
+    size_ = moving.size();
+    program_ = Program(Groups{moving, parameters}, Groups{std::move(functions)}, {});
+    work_ = program_.workspace();
+  }
+  std::size_t size() const { return size_; }
+  /// Magnitudes over many decades, so that thresholds of any size are met.
+  std::vector<double> point(std::mt19937& dice) const {
+    std::uniform_real_distribution<double> decade(-2.0, 4.0), fraction(0.0, 1.0);
+    std::vector<double> p(size_);
+    for (double& v : p) v = (fraction(dice) < 0.5 ? -1.0 : 1.0) * std::pow(10.0, decade(dice));
+    return p;
+  }
+  std::vector<double> at(const std::vector<double>& p) {
+    std::vector<double> g(count_);
+    const double* in[] = {p.data(), parameters_.data()};
+    double* const out[] = {g.data()};
+    program_(in, out, work_);
+    return g;
+  }
+
+ private:
+  std::vector<double> parameters_;
+  std::size_t count_, size_ = 0;
+  Program program_;
+  Workspace work_;
+};
+
+/// How two functions with the same signs everywhere are related at the zeros of each.
+struct Relation {
+  bool coincide = false;
+  int sign = 0;
+  bool first_is_flat = false;  // the slope of the first one vanishes at its zeros, that of the second does not
+};
+
+/// The largest number in an expression: what is added to it and taken away again has lost the digits below.
+double largest_number(const Expr& f) {
+  double largest = 0.0;
+  if (!f.graph()) return largest;
+  const Graph& graph = *f.graph();
+  const NodeId root = f.id();
+  for (const NodeId id : graph.reachable(std::span(&root, 1), {}))
+    if (graph.is_constant(id)) largest = std::max(largest, std::abs(graph.constant_value(id)));
+  return largest;
+}
+
+Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
+  Relation result;
+  int found = 0, flat_first = 0;
+  for (int line = 0; line < lines && found < zeros_wanted; ++line) {
+    const std::vector<double> a = pair.point(dice), b = pair.point(dice);
+    const auto there = [&](double s) {
+      std::vector<double> p(a.size());
+      for (std::size_t j = 0; j < p.size(); ++j) p[j] = a[j] + s * (b[j] - a[j]);
+      return pair.at(p);
+    };
+    for (const std::size_t who : {std::size_t{0}, std::size_t{1}}) {
+      double low = 0.0, high = 1.0;
+      const double first = there(low)[who], last = there(high)[who];
+      if (!(first * last < 0.0)) continue;
+      // down to neighbouring points: the ends of the line may be far away
+      std::vector<double> below = a, above = b, middle(a.size());
+      for (int k = 0; k < 200; ++k) {
+        for (std::size_t j = 0; j < middle.size(); ++j) middle[j] = 0.5 * (below[j] + above[j]);
+        const double s = 0.5 * (low + high);
+        const bool before = pair.at(middle)[who] * first > 0.0;
+        (before ? below : above) = middle;
+        (before ? low : high) = s;
+      }
+      const double zero = 0.5 * (low + high), far = 1e-3, near = 1e-6;
+      if (zero < 2.0 * far || zero > 1.0 - 2.0 * far) continue;
+      const auto g = pair.at(below), left = there(zero - far), right = there(zero + far), l = there(zero - near), r = there(zero + near);
+      // what rounding errors of the point, and of its place on the line, explain
+      std::vector<double> noise(2, rounding);
+      for (const int pattern : {0x55555555, 0x33333333, -1}) {
+        std::vector<double> p(a.size());
+        for (std::size_t j = 0; j < p.size(); ++j)
+          p[j] = below[j] * (1.0 + ((pattern >> (j % 31)) & 1 ? 4.0 : -4.0) * std::numeric_limits<double>::epsilon());
+        const auto moved = pair.at(p);
+        for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) noise[k] = std::max(noise[k], 8.0 * std::abs(moved[k] - g[k]));
+      }
+      const auto behind = pair.at(above);
+      // one function may not know the place of its zero better than this
+      const double place = rounding > 0.0 ? rounding / std::max(std::abs(r[who] - l[who]) / (2.0 * near), 1e-300) : 0.0;
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+        if (!(left[k] * right[k] < 0.0)) return result;
+        if (!(std::abs(g[k]) <= noise[k] + 2.0 * std::abs(behind[k] - g[k]) + 4.0 * place * std::abs(r[k] - l[k]) / (2.0 * near))) return result;
+      }
+      const int sign = left[0] * left[1] > 0.0 ? +1 : -1;
+      if (result.sign != 0 && sign != result.sign) return result;
+      result.sign = sign;
+      ++found;
+      const auto slope = [&](std::size_t k) { return std::abs((r[k] - l[k]) / near) / std::abs((right[k] - left[k]) / far); };
+      flat_first += slope(0) < 1e-3 && slope(1) >= 1e-3;
+    }
+  }
+  result.coincide = found >= 2;
+  result.first_is_flat = flat_first > 0;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Coincidence> find_coincident(std::span<const Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters,
+                                         const std::vector<double>& values) {
+  std::vector<Coincidence> result(functions.size());
+  if (functions.size() < 2) return result;
+  std::mt19937 dice(20011);  // the same points in every run
+  Sampler all({functions.begin(), functions.end()}, inputs, parameters, values);
+  std::vector<std::uint64_t> signs(functions.size(), 0);
+  for (int k = 0; k < points; ++k) {
+    const std::vector<double> g = all.at(all.point(dice));
+    for (std::size_t i = 0; i < g.size(); ++i) signs[i] |= static_cast<std::uint64_t>(g[i] > 0.0) << k;
+  }
+  std::map<std::uint64_t, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < signs.size(); ++i) alike[signs[i] & 1 ? ~signs[i] : signs[i]].push_back(i);
+  constexpr std::size_t too_many = 200;  // functions whose signs never change: far thresholds of many cells
+  for (const auto& [signature, members] : alike) {
+    if (members.size() < 2 || members.size() > too_many) continue;
+    std::vector<std::size_t> leaders;
+    for (const std::size_t i : members) {
+      bool joined = false;
+      for (std::size_t& leader : leaders) {
+        const std::vector<Expr> two{functions[leader], functions[i]};
+        const auto shared = [&](SymbolKind kind) {
+          const auto p = symbols_of(std::span(two).first(1), kind), q = symbols_of(std::span(two).last(1), kind);
+          return std::any_of(p.begin(), p.end(), [&](const Expr& s) {
+            return std::any_of(q.begin(), q.end(), [&](const Expr& o) { return o.same(s); });
+          });
+        };
+        if (!shared(SymbolKind::variable) && !shared(SymbolKind::time) && !shared(SymbolKind::derivative)) continue;
+        Sampler pair(two, inputs, parameters, values);
+        double largest = 0.0;
+        for (const Expr& f : two) largest = std::max(largest, largest_number(f));
+        const Relation relation = relate(pair, 4.0 * std::numeric_limits<double>::epsilon() * largest, dice);
+        if (!relation.coincide) continue;
+        joined = true;
+        if (relation.first_is_flat) {  // the one with a slope leads
+          for (Coincidence& c : result)
+            if (c.with == static_cast<int>(leader)) c = {static_cast<int>(i), c.sign * relation.sign};
+          result[leader] = {static_cast<int>(i), relation.sign};
+          leader = i;
+        } else {
+          result[i] = {static_cast<int>(leader), relation.sign};
+        }
+        break;
+      }
+      if (!joined) leaders.push_back(i);
+    }
+  }
+  return result;
+}
+
+}  // namespace saltus

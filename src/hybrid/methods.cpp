@@ -40,7 +40,8 @@ constexpr std::array<MethodInfo, method_count> table = {{
      runge_kutta<dormand_prince_8>},
     {Method::taylor, "taylor", MethodFamily::taylor, "Taylor series of high order: smooth modes, tight tolerances",
      [](const StepOptions& options) { return make_taylor(options); }},
-    {Method::rodas4, "rodas4", MethodFamily::rosenbrock, "Rosenbrock, order 4: stiff, and index 1", rosenbrock<rodas_4>},
+    {Method::rodas4, "rodas4", MethodFamily::rosenbrock, "Rosenbrock, order 4: stiff, and index 1",
+     rosenbrock<rodas_4>},
     {Method::rodas5p, "rodas5p", MethodFamily::rosenbrock, "Rosenbrock, order 5: stiff, and index 1",
      rosenbrock<rodas_5p>},
     {Method::radau, "radau", MethodFamily::radau, "Radau IIA of variable order: stiff, and any index", radau<0>},
@@ -63,19 +64,25 @@ static_assert(rows_fit(), "each enumerator of Method needs its row in the table,
 
 std::string_view words(MethodFamily family) {
   switch (family) {
-    case MethodFamily::automatic: return "";
-    case MethodFamily::explicit_runge_kutta: return "explicit";
-    case MethodFamily::taylor: return "explicit, or of any index";
+    case MethodFamily::automatic:
+      return "";
+    case MethodFamily::explicit_runge_kutta:
+      return "explicit";
+    case MethodFamily::taylor:
+      return "explicit, or of any index";
     case MethodFamily::rosenbrock:
     case MethodFamily::radau:
-    case MethodFamily::bdf: return "implicit";
+    case MethodFamily::bdf:
+      return "implicit";
   }
   return "";
 }
 
 }  // namespace
 
-std::span<const MethodInfo> method_table() { return table; }
+std::span<const MethodInfo> method_table() {
+  return table;
+}
 
 const MethodInfo& info(Method method) {
   const auto k = static_cast<std::size_t>(method);
@@ -83,7 +90,9 @@ const MethodInfo& info(Method method) {
   return table[k];
 }
 
-std::string_view to_string(Method method) { return info(method).name; }
+std::string_view to_string(Method method) {
+  return info(method).name;
+}
 
 std::optional<Method> find_method(std::string_view name) {
   for (const MethodInfo& row : table)

@@ -310,7 +310,7 @@ TEST(Consistency, SeriesAreThoseOfTheSolution) {
   ASSERT_GE(X.size(), 8u);
   double factorial = 1.0, power = 1.0;
   for (std::size_t k = 0; k < 4; ++k) {
-    EXPECT_NEAR(X[2 * k], 1.0 / factorial, 1e-12) << k;       // exp(t)
+    EXPECT_NEAR(X[2 * k], 1.0 / factorial, 1e-12) << k;        // exp(t)
     EXPECT_NEAR(X[2 * k + 1], power / factorial, 1e-11) << k;  // exp(2 t)
     factorial *= static_cast<double>(k + 1);
     power *= 2.0;

@@ -45,7 +45,8 @@ Looking integrators(int n) {
   ModeBuilder m;
   std::vector<Expr> x;
   for (int k = 0; k < n; ++k) x.push_back(m.variable("x" + std::to_string(k)));
-  for (int k = 0; k < n; ++k) m.equation(der(x[static_cast<std::size_t>(k)]) - (k + 1 < n ? x[static_cast<std::size_t>(k) + 1] : Expr(1.0)));
+  for (int k = 0; k < n; ++k)
+    m.equation(der(x[static_cast<std::size_t>(k)]) - (k + 1 < n ? x[static_cast<std::size_t>(k) + 1] : Expr(1.0)));
   m.guard(x[0]);
   return Looking(m.system());
 }
@@ -118,7 +119,8 @@ TEST(GuardSides, AGuardThatVanishesWithAllDerivativesHasNoSideAndMultiplicityTwo
   EXPECT_FALSE(s.undefined(0));
 }
 
-// Radius and energy are conserved on every orbit: their derivatives are zero at the point and beside it, up to rounding errors.
+// Radius and energy are conserved on every orbit: their derivatives are zero at the point and beside it, up to rounding
+// errors.
 TEST(GuardSides, ConservedQuantitiesHaveNoSideWhateverTheRoundingErrorsAre) {
   ModeBuilder m;
   const Expr x = m.variable("x"), y = m.variable("y"), q = m.variable("q"), p = m.variable("p");

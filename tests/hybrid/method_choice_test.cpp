@@ -61,7 +61,9 @@ struct Hidden {
   }
 };
 
-bool begins_with(const std::string& text, std::string_view beginning) { return text.rfind(beginning, 0) == 0; }
+bool begins_with(const std::string& text, std::string_view beginning) {
+  return text.rfind(beginning, 0) == 0;
+}
 
 TEST(MethodChoice, AutoTakesOrderFiveForExplicitModesAndOrderEightForTightTolerances) {
   const auto system = oscillator();
@@ -80,7 +82,8 @@ TEST(MethodChoice, AutoTakesARosenbrockMethodForIndexOneWithConstantCoefficients
   MethodChoice one({}, true), other({}, true);
   ASSERT_NE(one.choose({.system = *constant}, problem), nullptr) << problem;
   ASSERT_NE(other.choose({.system = *varying}, problem), nullptr) << problem;
-  EXPECT_TRUE(begins_with(one.description(), "rodas5p (differential-algebraic equations of index 1")) << one.description();
+  EXPECT_TRUE(begins_with(one.description(), "rodas5p (differential-algebraic equations of index 1"))
+      << one.description();
   EXPECT_TRUE(begins_with(other.description(), "radau (differential-algebraic equations")) << other.description();
 }
 
@@ -253,7 +256,8 @@ TEST(MethodChoice, ValuesInsideTheStepsOfExplicitMethodsAreAccurate) {
 TEST(MethodChoice, MethodsOfSingleModesAreFoundByTheNameOrTheWholeDescription) {
   const auto system = oscillator();
   std::string problem;
-  MethodChoice choice({.method = Method::tsit5, .mode_methods = {{"fast", Method::dop853}, {"slow, n = 1", Method::bs3}, {"typo", Method::bdf}}},
+  MethodChoice choice({.method = Method::tsit5,
+                       .mode_methods = {{"fast", Method::dop853}, {"slow, n = 1", Method::bs3}, {"typo", Method::bdf}}},
                       true);
   EXPECT_TRUE(choice.per_mode());
   Stepper* const usual = choice.choose({.system = *system, .description = "slow, n = 2"}, problem);

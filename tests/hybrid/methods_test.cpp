@@ -67,7 +67,8 @@ TEST(Methods, ExplicitOnesAreThoseOfRungeAndKuttaAndTaylor) {
   EXPECT_EQ(names, (std::set<std::string_view>{"dopri5", "tsit5", "bs3", "dop853", "taylor"}));
 }
 
-// A row with the factory of another method would not be seen otherwise: the orders differ, and so do the counts of steps.
+// A row with the factory of another method would not be seen otherwise: the orders differ, and so do the counts of
+// steps.
 TEST(Methods, EachRunsUnderItsOwnNameAndReachesTheTolerance) {
   std::set<std::string> fingerprints;
   for (const MethodInfo& row : method_table()) {

@@ -1,5 +1,5 @@
-// RedundancyWatch promises: while equations that follow from the others go on to do so, it says nothing; where they begin
-// to contradict them, it says so once.
+// RedundancyWatch promises: while equations that follow from the others go on to do so, it says nothing; where they
+// begin to contradict them, it says so once.
 #include "hybrid/redundancy_watch.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Small systems for the tests of the event numerics: recorded ones with guards, and one written by hand that has neither
-// Taylor coefficients nor linear guards.
+// Small systems for the tests of the event numerics: recorded ones with guards, and one written by hand that has
+// neither Taylor coefficients nor linear guards.
 #pragma once
 
 #include <saltus/expr/derivative.hpp>
@@ -33,7 +33,8 @@ class ModeBuilder {
   RecordedEquations equations_{.time = Expr(graph_, graph_->symbol("time", SymbolKind::time))};
 };
 
-/// x' = f(t, x) by hand, with dense patterns and guards that are plain functions: no Taylor coefficients, no linear guards.
+/// x' = f(t, x) by hand, with dense patterns and guards that are plain functions: no Taylor coefficients, no linear
+/// guards.
 class PlainSystem final : public System {
  public:
   using Rhs = std::function<void(double t, std::span<const double> x, std::span<double> xp)>;

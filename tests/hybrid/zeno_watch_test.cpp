@@ -1,5 +1,6 @@
-// ZenoWatch promises: a guard accumulates once the intervals between its events have shrunk five times in a row, each to
-// 0.999 of the last one or less; then the next interval and the limit follow from the last two by Aitken's extrapolation.
+// ZenoWatch promises: a guard accumulates once the intervals between its events have shrunk five times in a row, each
+// to 0.999 of the last one or less; then the next interval and the limit follow from the last two by Aitken's
+// extrapolation.
 #include "hybrid/zeno_watch.hpp"
 
 #include <gtest/gtest.h>

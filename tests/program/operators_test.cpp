@@ -2,11 +2,11 @@
 // line here, and a rule that is forgotten or wrong fails.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
 #include <saltus/program/program.hpp>
 #include <saltus/program/taylor.hpp>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -34,8 +34,8 @@ std::vector<std::vector<double>> sample_points(const Operator& row, int count, d
   while (static_cast<int>(points.size()) < count) {
     std::vector<double> x{random.uniform(low + margin, high - margin), random.uniform(4.0 * distance, 2.5),
                           random.uniform(-2.5, 2.5)};
-    if (row.op == Op::tan && std::abs(std::cos(x[0])) < 2.0 * distance) continue;              // a pole
-    if (std::abs(x[0]) < 0.05 || std::abs(x[0] - std::round(x[0])) < 0.01) continue;           // a surface
+    if (row.op == Op::tan && std::abs(std::cos(x[0])) < 2.0 * distance) continue;     // a pole
+    if (std::abs(x[0]) < 0.05 || std::abs(x[0] - std::round(x[0])) < 0.01) continue;  // a surface
     if (row.kind == OpKind::logic || row.kind == OpKind::choice) x[0] = random.below(2) == 0 ? 0.0 : 1.0;
     if (row.kind == OpKind::logic) x[1] = random.below(2) == 0 ? 0.0 : 1.0;
     points.push_back(x);
@@ -250,9 +250,7 @@ TEST(Operators, FunctionsPrintAsTheirNameOrSignWithTheOperands) {
     if (row.kind != OpKind::function) continue;
     const Variables v;
     const std::string text = to_string(v.node(row)), name(row.sign);
-    EXPECT_EQ(text, row.op == Op::pow       ? "x^y"
-                    : row.operands == 1 ? name + "(x)"
-                                        : name + "(x, y)");
+    EXPECT_EQ(text, row.op == Op::pow ? "x^y" : row.operands == 1 ? name + "(x)" : name + "(x, y)");
   }
 }
 

@@ -27,7 +27,11 @@ enum class Op : std::uint8_t {
   constant,  ///< a: index into the constants
   symbol,    ///< a: index into the symbols
   // arithmetic
-  add, sub, mul, div, neg,
+  add,
+  sub,
+  mul,
+  div,
+  neg,
   // fused arithmetic, rounded once: made when a graph becomes a tape, so no graph has it
   fma,   ///< a*b + c
   fms,   ///< a*b - c
@@ -37,12 +41,32 @@ enum class Op : std::uint8_t {
   nonnegative,  ///< a >= 0, a switching function
   floor,        ///< the largest integer <= a; switches at the integers
   // the same without events: always evaluated, never a lock. In tapes they are positive, nonnegative and floor.
-  live_positive, live_nonnegative, live_floor,
+  live_positive,
+  live_nonnegative,
+  live_floor,
   // logic
-  logical_and, logical_or, logical_not,
+  logical_and,
+  logical_or,
+  logical_not,
   select,  ///< a != 0 ? b : c
   // elementary functions
-  sqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, pow, atan2,
+  sqrt,
+  exp,
+  log,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  pow,
+  atan2,
   // foreign code; the last enumerator
   external,  ///< a: index into the calls; in graphs, b: index of the output
 };
@@ -68,9 +92,9 @@ struct Operator {
 
   Op op;
   OpKind kind;
-  int operands;           ///< 0 for leaves and external calls
-  std::string_view name;  ///< in tapes
-  std::string_view sign;  ///< in formulas
+  int operands;             ///< 0 for leaves and external calls
+  std::string_view name;    ///< in tapes
+  std::string_view sign;    ///< in formulas
   Unary unary = nullptr;    ///< value of a function or rounding with one operand
   Binary binary = nullptr;  ///< value of a function with two operands
   /// The first operand's numbers for which a function is finite and smooth: the open interval (lower, upper).
@@ -120,7 +144,9 @@ inline constexpr std::array<Operator, op_count> operators = {{
 }};
 
 /// The row of an operator.
-constexpr const Operator& info(Op op) { return operators[static_cast<std::size_t>(op)]; }
+constexpr const Operator& info(Op op) {
+  return operators[static_cast<std::size_t>(op)];
+}
 
 namespace detail {
 
@@ -146,22 +172,34 @@ inline constexpr auto operand_counts = [] {
 }  // namespace detail
 
 /// How formulas write an operator.
-constexpr std::string_view to_string(Op op) { return info(op).sign; }
+constexpr std::string_view to_string(Op op) {
+  return info(op).sign;
+}
 /// Number of operands (0 for leaves and external calls).
-constexpr int operand_count(Op op) { return detail::operand_counts[static_cast<std::size_t>(op)]; }
+constexpr int operand_count(Op op) {
+  return detail::operand_counts[static_cast<std::size_t>(op)];
+}
 /// True if the operation can be a lock: positive, nonnegative, floor.
-constexpr bool is_lock(Op op) { return op == Op::positive || op == Op::nonnegative || op == Op::floor; }
+constexpr bool is_lock(Op op) {
+  return op == Op::positive || op == Op::nonnegative || op == Op::floor;
+}
 /// The instruction of a tape that evaluates a node: a live relation is a relation there.
 constexpr Op instruction_of(Op op) {
   switch (op) {
-    case Op::live_positive: return Op::positive;
-    case Op::live_nonnegative: return Op::nonnegative;
-    case Op::live_floor: return Op::floor;
-    default: return op;
+    case Op::live_positive:
+      return Op::positive;
+    case Op::live_nonnegative:
+      return Op::nonnegative;
+    case Op::live_floor:
+      return Op::floor;
+    default:
+      return op;
   }
 }
 /// True if tapes have such an instruction.
-constexpr bool is_instruction(Op op) { return info(op).kind != OpKind::leaf && instruction_of(op) == op; }
+constexpr bool is_instruction(Op op) {
+  return info(op).kind != OpKind::leaf && instruction_of(op) == op;
+}
 
 /// The value of an operator applied to numbers: the one definition that folding and Taylor series share. Throws
 /// UsageError for leaves and external calls.

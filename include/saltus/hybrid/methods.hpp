@@ -1,7 +1,7 @@
 // The table of methods: name, family, factory and help of everything that can integrate a smooth mode.
 //
-// A new method is an enumerator here and its row in src/hybrid/methods.cpp. The command line, its help and the tests that
-// run every method read the table; tests/hybrid/methods_test.cpp checks that the pages name each method.
+// A new method is an enumerator here and its row in src/hybrid/methods.cpp. The command line, its help and the tests
+// that run every method read the table; tests/hybrid/methods_test.cpp checks that the pages name each method.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,18 @@ struct StepOptions;
 
 enum class Method {
   automatic,  ///< by the structure of each mode and the tolerance
-  dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
-  taylor,                      ///< Taylor series of high order: explicit modes, and those of any index with a regular structure
-  rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
-  radau,                       ///< Radau IIA of variable order: stiff, and differential-algebraic of any index
-  radau5, radau9, radau13,     ///< the same of fixed order
-  bdf,  ///< backward differentiation of variable order: the same, for long stretches without events; the last enumerator
+  dopri5,     ///< explicit Runge-Kutta of Dormand and Prince, order 5
+  tsit5,      ///< explicit Runge-Kutta of Tsitouras, order 5
+  bs3,        ///< explicit Runge-Kutta of Bogacki and Shampine, order 3
+  dop853,     ///< explicit Runge-Kutta of Dormand and Prince, order 8
+  taylor,     ///< Taylor series of high order: explicit modes, and those of any index with a regular structure
+  rodas4,     ///< Rosenbrock, order 4: stiff, and index 1 with constant coefficients of the derivatives
+  rodas5p,    ///< the same, order 5
+  radau,      ///< Radau IIA of variable order: stiff, and differential-algebraic of any index
+  radau5,     ///< the same of fixed order 5
+  radau9,     ///< … 9
+  radau13,    ///< … 13
+  bdf,        ///< backward differentiation of variable order: the same, for long stretches without events
 };
 inline constexpr std::size_t method_count = static_cast<std::size_t>(Method::bdf) + 1;
 

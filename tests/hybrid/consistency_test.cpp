@@ -340,6 +340,39 @@ TEST(Consistency, AStructurallySingularModeIsNotPossible) {
   EXPECT_FALSE(consistency.plain(*system));
 }
 
+// The structure sees two equations for two variables; the numbers are those of one equation.
+std::unique_ptr<RecordedSystem> twice_the_same(double second) {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(x + y - 1.0);
+  m.equation(2.0 * x + 2.0 * y - second);
+  return m.system();
+}
+
+TEST(Consistency, AFreeVariableKeepsItsGuessWhereEquationsAreRedundant) {
+  const auto system = twice_the_same(2.0);
+  Consistency consistency;
+  EXPECT_TRUE(consistency.possible(*system));
+  std::vector<double> x{0.3, 0.4}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, {}, nullptr, x, xp));
+  EXPECT_NEAR(x[0] + x[1], 1.0, 1e-12);
+  ASSERT_NE(consistency.values(*system), nullptr);
+  EXPECT_EQ(consistency.values(*system)->numbers.u, 1);
+}
+
+TEST(Consistency, EquationsThatContradictEachOtherAreRefusedEachTimeAndTheValuesStay) {
+  const auto system = twice_the_same(3.0);
+  Consistency consistency;
+  for (int k = 0; k < 5; ++k) {
+    std::vector<double> x{0.3, 0.4}, xp;
+    const Failure failure = consistency.find(*system, 0.0, Cause::start, {}, nullptr, x, xp);
+    EXPECT_EQ(failure.code, StatusCode::initialisation_failed);
+    EXPECT_NE(failure.message.find("contradict"), std::string::npos) << failure.message;
+    EXPECT_FALSE(failure.culprits.empty());
+    EXPECT_EQ(x, (std::vector<double>{0.3, 0.4}));
+  }
+}
+
 TEST(Consistency, ANonSquareModeHasNoStructuralPromise) {
   ModeBuilder m;
   const Expr x = m.variable("x"), y = m.variable("y");

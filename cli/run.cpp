@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "cli/load_options.hpp"
@@ -35,13 +34,6 @@ struct RunOptions {
   std::vector<std::string> stop_on;
   bool quiet = false, no_plot = false;
 };
-
-const std::map<std::string, Method> methods = {{"auto", Method::automatic}, {"dopri5", Method::dopri5},
-                                               {"tsit5", Method::tsit5},    {"bs3", Method::bs3},
-                                               {"dop853", Method::dop853},  {"taylor", Method::taylor}, {"rodas4", Method::rodas4},
-                                               {"rodas5p", Method::rodas5p}, {"radau5", Method::radau5},
-                                               {"radau", Method::radau}, {"radau9", Method::radau9},  {"radau13", Method::radau13},
-                                               {"bdf", Method::bdf}};
 
 std::atomic<bool> interrupted = false;
 
@@ -199,7 +191,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
   s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
   s.atol = o.atol.value_or(s.rtol);
-  s.method = methods.at(o.method);
+  s.method = find_method(o.method).value();
   if (o.max_step) s.max_step = *o.max_step;
   for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
 
@@ -238,8 +230,8 @@ Command run_command() {
             app.add_option("--rtol", o->rtol, "Relative tolerance (default: experiment annotation, or 1e-6)");
             app.add_option("--atol", o->atol, "Absolute tolerance (default: as rtol)");
             std::vector<std::string> names;
-            for (const auto& [name, method] : methods) names.push_back(name);
-            app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853 (explicit); taylor (explicit, or of any index); rodas4, rodas5p, radau, radau5, radau9, radau13, bdf (implicit)")->check(CLI::IsMember(names));
+            for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
+            app.add_option("--method", o->method, method_summary())->check(CLI::IsMember(names));
             app.add_option("--max-step", o->max_step, "Largest step");
             app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
             app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");

@@ -165,14 +165,13 @@ void report(const std::string& method, int unknowns, double rtol, double seconds
 }
 
 void run_ours(const std::string& method, int unknowns, double rtol) {
-  static const std::map<std::string, Method> methods = {{"rodas4", Method::rodas4}, {"rodas5p", Method::rodas5p},
-                                                        {"radau", Method::radau},   {"radau5", Method::radau5},
-                                                        {"bdf", Method::bdf},       {"auto", Method::automatic}};
+  const auto known = find_method(method);
+  if (!known) throw UsageError("there is no method '" + method + "'");
   const double begin = cpu_seconds();
   Simulator simulator(std::make_shared<Thermostat>(unknowns), {.stop = stop,
                                                                .rtol = rtol,
                                                                .atol = rtol,
-                                                               .method = methods.at(method),
+                                                               .method = *known,
                                                                .keep_steps = false,
                                                                .keep_event_values = false});
   simulator.run();

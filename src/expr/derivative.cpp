@@ -8,67 +8,11 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "expr/partial_derivatives.hpp"
+
 namespace saltus {
 
 namespace {
-
-// d(node)/d(operand k) as a node. `select` is not here: its derivative is again a select.
-NodeId partial(Graph& g, NodeId id, int k) {
-  const Node n = g.node(id);
-  const auto number = [&](double v) { return g.constant(v); };
-  const auto square = [&](NodeId x) { return g.make(Op::mul, x, x); };
-  const auto reciprocal = [&](NodeId x) { return g.make(Op::div, number(1.0), x); };
-  switch (n.op) {
-    case Op::add: return number(1.0);
-    case Op::sub: return number(k == 0 ? 1.0 : -1.0);
-    case Op::mul: return k == 0 ? n.b : n.a;
-    case Op::div:
-      if (k == 0) return reciprocal(n.b);
-      return g.make(Op::neg, g.make(Op::div, id, n.b));
-    case Op::neg: return number(-1.0);
-    case Op::pow:
-      if (k == 0) return g.make(Op::mul, n.b, g.make(Op::pow, n.a, g.make(Op::sub, n.b, number(1.0))));
-      return g.make(Op::mul, id, g.make(Op::log, n.a));
-    case Op::atan2: {
-      const NodeId r2 = g.make(Op::add, square(n.a), square(n.b));
-      return k == 0 ? g.make(Op::div, n.b, r2) : g.make(Op::neg, g.make(Op::div, n.a, r2));
-    }
-    case Op::sqrt: return g.make(Op::div, number(0.5), id);
-    case Op::exp: return id;
-    case Op::log: return reciprocal(n.a);
-    case Op::sin: return g.make(Op::cos, n.a);
-    case Op::cos: return g.make(Op::neg, g.make(Op::sin, n.a));
-    case Op::tan: return g.make(Op::add, number(1.0), square(id));
-    case Op::asin: return reciprocal(g.make(Op::sqrt, g.make(Op::sub, number(1.0), square(n.a))));
-    case Op::acos:
-      return g.make(Op::neg, reciprocal(g.make(Op::sqrt, g.make(Op::sub, number(1.0), square(n.a)))));
-    case Op::atan: return reciprocal(g.make(Op::add, number(1.0), square(n.a)));
-    case Op::sinh: return g.make(Op::cosh, n.a);
-    case Op::cosh: return g.make(Op::sinh, n.a);
-    case Op::tanh: return g.make(Op::sub, number(1.0), square(id));
-    case Op::asinh: return reciprocal(g.make(Op::sqrt, g.make(Op::add, square(n.a), number(1.0))));
-    case Op::acosh: return reciprocal(g.make(Op::sqrt, g.make(Op::sub, square(n.a), number(1.0))));
-    case Op::atanh: return reciprocal(g.make(Op::sub, number(1.0), square(n.a)));
-    default: return number(0.0);  // locks, roundings and logic are constant between events
-  }
-}
-
-bool carries_derivative(Op op) {
-  switch (op) {
-    case Op::constant:
-    case Op::symbol:
-    case Op::positive:
-    case Op::nonnegative:
-    case Op::floor:
-    case Op::live_positive:
-    case Op::live_nonnegative:
-    case Op::live_floor:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_not: return false;
-    default: return true;
-  }
-}
 
 // The Jacobian of an external function as an external function: its own, or central differences with the step that
 // balances truncation and rounding (cube root of eps).
@@ -117,7 +61,7 @@ class Partials {
     }
     const std::array<NodeId, 2> operands{n.a, n.b};
     for (int k = 0; k < operand_count(n.op); ++k)
-      if (!graph_.is_constant(operands[k])) visit(operands[k], partial(graph_, id, k));
+      if (!graph_.is_constant(operands[k])) visit(operands[k], partial_derivative(graph_, id, k));
   }
 
  private:

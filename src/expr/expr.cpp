@@ -1,9 +1,6 @@
 #include <saltus/expr/expr.hpp>
 #include <saltus/expr/rewrite.hpp>
 
-#include <cmath>
-
-
 namespace saltus {
 
 namespace {
@@ -24,19 +21,19 @@ const std::shared_ptr<Graph>& joint(const Expr& a, const Expr& b) {
   return a.graph();
 }
 
-Expr unary(Op op, const Expr& a) {
+}  // namespace
+
+Expr apply(Op op, const Expr& a) {
   if (!a.graph()) return apply(op, a.constant_value());
   return {a.graph(), a.graph()->make(op, a.id())};
 }
 
-Expr binary(Op op, const Expr& a, const Expr& b) {
+Expr apply(Op op, const Expr& a, const Expr& b) {
   const auto& graph = joint(a, b);
   if (!graph) return apply(op, a.constant_value(), b.constant_value());
   const NodeId left = a.in(*graph), right = b.in(*graph);
   return {graph, graph->make(op, left, right)};
 }
-
-}  // namespace
 
 double Expr::constant_value() const {
   if (!graph_) return value_;
@@ -67,30 +64,11 @@ Expr& Expr::operator/=(const Expr& other) { return *this = *this / other; }
 
 Expr Equation::residual() const { return lhs - rhs; }
 
-Expr operator+(const Expr& a, const Expr& b) { return binary(Op::add, a, b); }
-Expr operator-(const Expr& a, const Expr& b) { return binary(Op::sub, a, b); }
-Expr operator*(const Expr& a, const Expr& b) { return binary(Op::mul, a, b); }
-Expr operator/(const Expr& a, const Expr& b) { return binary(Op::div, a, b); }
-Expr operator-(const Expr& a) { return unary(Op::neg, a); }
-
-Expr pow(const Expr& base, const Expr& exponent) { return binary(Op::pow, base, exponent); }
-Expr sqrt(const Expr& x) { return unary(Op::sqrt, x); }
-Expr exp(const Expr& x) { return unary(Op::exp, x); }
-Expr log(const Expr& x) { return unary(Op::log, x); }
-Expr log10(const Expr& x) { return log(x) / std::log(10.0); }
-Expr sin(const Expr& x) { return unary(Op::sin, x); }
-Expr cos(const Expr& x) { return unary(Op::cos, x); }
-Expr tan(const Expr& x) { return unary(Op::tan, x); }
-Expr asin(const Expr& x) { return unary(Op::asin, x); }
-Expr acos(const Expr& x) { return unary(Op::acos, x); }
-Expr atan(const Expr& x) { return unary(Op::atan, x); }
-Expr sinh(const Expr& x) { return unary(Op::sinh, x); }
-Expr cosh(const Expr& x) { return unary(Op::cosh, x); }
-Expr tanh(const Expr& x) { return unary(Op::tanh, x); }
-Expr asinh(const Expr& x) { return unary(Op::asinh, x); }
-Expr acosh(const Expr& x) { return unary(Op::acosh, x); }
-Expr atanh(const Expr& x) { return unary(Op::atanh, x); }
-Expr atan2(const Expr& y, const Expr& x) { return binary(Op::atan2, y, x); }
+Expr operator+(const Expr& a, const Expr& b) { return apply(Op::add, a, b); }
+Expr operator-(const Expr& a, const Expr& b) { return apply(Op::sub, a, b); }
+Expr operator*(const Expr& a, const Expr& b) { return apply(Op::mul, a, b); }
+Expr operator/(const Expr& a, const Expr& b) { return apply(Op::div, a, b); }
+Expr operator-(const Expr& a) { return apply(Op::neg, a); }
 
 Expr sum(std::span<const Expr> terms) {
   std::vector<Expr> level(terms.begin(), terms.end());
@@ -104,8 +82,8 @@ Expr sum(std::span<const Expr> terms) {
   return level.front();
 }
 
-BoolExpr operator>(const Expr& a, const Expr& b) { return BoolExpr(unary(Op::positive, a - b)); }
-BoolExpr operator>=(const Expr& a, const Expr& b) { return BoolExpr(unary(Op::nonnegative, a - b)); }
+BoolExpr operator>(const Expr& a, const Expr& b) { return BoolExpr(apply(Op::positive, a - b)); }
+BoolExpr operator>=(const Expr& a, const Expr& b) { return BoolExpr(apply(Op::nonnegative, a - b)); }
 BoolExpr operator<(const Expr& a, const Expr& b) { return b > a; }
 BoolExpr operator<=(const Expr& a, const Expr& b) { return b >= a; }
 BoolExpr equal(const Expr& a, const Expr& b) { return a >= b && a <= b; }
@@ -116,12 +94,12 @@ Equation operator==(const Expr& lhs, const Expr& rhs) {
 }
 
 BoolExpr operator&&(const BoolExpr& a, const BoolExpr& b) {
-  return BoolExpr(binary(Op::logical_and, a.expr(), b.expr()));
+  return BoolExpr(apply(Op::logical_and, a.expr(), b.expr()));
 }
 BoolExpr operator||(const BoolExpr& a, const BoolExpr& b) {
-  return BoolExpr(binary(Op::logical_or, a.expr(), b.expr()));
+  return BoolExpr(apply(Op::logical_or, a.expr(), b.expr()));
 }
-BoolExpr operator!(const BoolExpr& a) { return BoolExpr(unary(Op::logical_not, a.expr())); }
+BoolExpr operator!(const BoolExpr& a) { return BoolExpr(apply(Op::logical_not, a.expr())); }
 
 Expr if_else(const BoolExpr& condition, const Expr& then, const Expr& otherwise) {
   const auto graph = common_graph({&condition.expr(), &then, &otherwise});
@@ -141,7 +119,7 @@ Expr sign(const Expr& x) {
 Expr abs(const Expr& x) { return if_else(x > 0.0, x, -x); }
 Expr min(const Expr& a, const Expr& b) { return if_else(a > b, b, a); }
 Expr max(const Expr& a, const Expr& b) { return if_else(a > b, a, b); }
-Expr floor(const Expr& x) { return unary(Op::floor, x); }
+Expr floor(const Expr& x) { return apply(Op::floor, x); }
 Expr ceil(const Expr& x) { return -floor(-x); }
 Expr div(const Expr& x, const Expr& y) {
   const Expr q = x / y;

@@ -95,6 +95,9 @@ NodeId Graph::simplify(Op op, NodeId a, NodeId b, NodeId c) {
     case Op::select: return simplify_logic(op, a, b, c);
     case Op::sqrt:
       return chooses_zero(*this, a) ? root_of_choice(*this, op, a, no_node) : intern({op, a});
+    case Op::fma:
+    case Op::fms:
+    case Op::fnma: throw UsageError("a graph has no fused operations: they are made when it becomes a program");
     default: return intern({op, a, b, c});
   }
 }

@@ -17,6 +17,16 @@ constexpr double series_accuracy = 1e-11;  // relative, of such coefficients
 constexpr double golden = 0.6180339887498949;  // its multiples, modulo 1, are irregular
 constexpr double shift = 4.0 * eps;  // by how much arguments are moved to see the effect of rounding errors
 
+/// Gives derivatives the rounding errors that they may have, each its own. Without them a guard that is conserved (an energy, a
+/// radius) would seem to be free of noise: it vanishes beside the point, too, up to rounding errors that may happen to agree.
+void disturb(std::span<double> derivatives, double dice = 0.5) {
+  for (double& value : derivatives) {
+    dice += golden;
+    if (dice >= 1.0) dice -= 1.0;
+    value *= 1.0 + (dice < 0.5 ? -shift : shift) * (0.5 + std::abs(dice - 0.5));
+  }
+}
+
 double slope_error(const GuardSides::Doubt& doubt, std::size_t guard) {
   return guard < doubt.slope_error.size() ? doubt.slope_error[guard] : 0.0;
 }
@@ -182,10 +192,12 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
   const auto velocity = std::span(solution_).subspan(n);
   const auto find_slopes = [&](double when, std::span<const double> point, std::vector<double>& series) {
     std::copy(point.begin(), point.end(), solution_.begin());
-    if (point.data() == x.data())
+    if (point.data() == x.data()) {
       std::copy(xp.begin(), xp.end(), velocity.begin());
-    else
+    } else {
       system.rhs(when, point, velocity);
+      if (point.data() == x_.data()) disturb(velocity);
+    }
     series.resize(2 * count);
     system.guards_taylor(when, 1, solution_, series);
   };
@@ -205,10 +217,7 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
 void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, const Doubt& doubt) {
   const std::size_t n = x.size(), count = g_.size();
   for (const int order : {low_order, taylor_order}) {  // mostly the second derivative decides
-    const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
-      solution_.assign(n * static_cast<std::size_t>(order + 2), 0.0);
-      std::copy(point.begin(), point.end(), solution_.begin());
-      system.solution_taylor(when, order + 1, solution_);
+    const auto find_guards = [&](double when, std::vector<double>& series) {
       series.resize(count * static_cast<std::size_t>(order + 1));
       if (linear.empty())
         system.guards_taylor(when, order, solution_, series);
@@ -218,11 +227,23 @@ void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<c
             series[i * count + static_cast<std::size_t>(guard.guard)] =
                 slope_of(guard, std::span(solution_).subspan(i * n, n)) - (i > 1 ? guard.time : 0.0);
     };
-    expand(t, x, series_);
+    const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
+      solution_.assign(n * static_cast<std::size_t>(order + 2), 0.0);
+      std::copy(point.begin(), point.end(), solution_.begin());
+      system.solution_taylor(when, order + 1, solution_);
+      find_guards(when, series);
+    };
     // A coefficient counts if it is larger than what rounding errors of its arguments make of it; its size compared with the
     // others says nothing: a ball that leaves the floor at 1e-9 m/s still leaves it.
     expand(t * (1.0 + shift), shifted(x), shifted_);
     if (!doubt.twin.empty()) expand(t, doubt.twin, twin_series_);
+    expand(t, x, series_);
+    for (const double seed : {0.1, 0.35, 0.6, 0.85}) {  // one of them may happen to disturb nothing
+      disturb(std::span(solution_).subspan(n), seed);
+      find_guards(t, disturbed_);
+      for (std::size_t k = count; k < series_.size(); ++k)
+        if (std::abs(disturbed_[k] - series_[k]) > std::abs(shifted_[k] - series_[k])) shifted_[k] = disturbed_[k];
+    }
     const int last = order == taylor_order ? order : order - 1;  // the noise of a coefficient needs the next one
     choose_sides(last, t, direction, false, doubt);
     if (all_decided()) return;

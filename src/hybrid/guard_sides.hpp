@@ -134,7 +134,7 @@ class GuardSides {
   std::vector<Seen> seen_;
   std::vector<int> ignored_;
   std::vector<double> factors_;  // of shifted()
-  std::vector<double> shifted_, series_, twin_series_, solution_, x_, xp_;  // workspace
+  std::vector<double> shifted_, series_, twin_series_, disturbed_, solution_, x_, xp_;  // workspace
 };
 
 /// Time derivatives of the first `count` guards at a point, along the solution of the system. Without Taylor coefficients a difference

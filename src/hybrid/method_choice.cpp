@@ -1,40 +1,13 @@
 #include "hybrid/method_choice.hpp"
 
 #include <fmt/format.h>
-#include <saltus/step/bdf.hpp>
 #include <saltus/step/dummy_derivatives.hpp>
-#include <saltus/step/explicit_runge_kutta.hpp>
-#include <saltus/step/radau.hpp>
-#include <saltus/step/rosenbrock.hpp>
-#include <saltus/step/tableau.hpp>
-#include <saltus/step/taylor.hpp>
 
 #include <algorithm>
 
 namespace saltus {
 
 namespace {
-
-bool is_explicit_method(Method m) {
-  return m == Method::dopri5 || m == Method::tsit5 || m == Method::bs3 || m == Method::dop853 || m == Method::taylor;
-}
-
-std::unique_ptr<Stepper> make_stepper(Method method, const StepOptions& options) {
-  switch (method) {
-    case Method::tsit5: return make_explicit_runge_kutta(tsitouras_5(), options);
-    case Method::bs3: return make_explicit_runge_kutta(bogacki_shampine_3(), options);
-    case Method::dop853: return make_explicit_runge_kutta(dormand_prince_8(), options);
-    case Method::taylor: return make_taylor(options);
-    case Method::rodas4: return make_rosenbrock(rodas_4(), options);
-    case Method::rodas5p: return make_rosenbrock(rodas_5p(), options);
-    case Method::radau: return make_radau(options, {.order = 0});
-    case Method::radau5: return make_radau(options, {.order = 5});
-    case Method::radau9: return make_radau(options, {.order = 9});
-    case Method::radau13: return make_radau(options, {.order = 13});
-    case Method::bdf: return make_bdf(options);
-    default: return make_explicit_runge_kutta(dormand_prince_5(), options);
-  }
-}
 
 constexpr const char* no_series = "the Taylor method cannot expand external functions; use method = auto";
 
@@ -90,9 +63,9 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
     problem = why_not_taylor(mode);
     return {wanted};
   }
-  if (is_explicit_method(wanted))
+  if (is_explicit(wanted))
     problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
-  const bool rosenbrock = wanted == Method::rodas4 || wanted == Method::rodas5p;
+  const bool rosenbrock = info(wanted).family == MethodFamily::rosenbrock;
   const bool regular = mode.hidden_constraints && why_not_taylor(mode).empty();
   if (regular && wanted == Method::automatic) {
     // series keep hidden constraints as they are, and are much faster than implicit methods where nothing is stiff
@@ -116,8 +89,8 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
 Method MethodChoice::stiff_method() const { return options_.rtol < 1e-7 ? Method::radau : Method::rodas5p; }
 
 std::unique_ptr<Stepper> MethodChoice::make(const Choice& choice) const {
-  if (!choice.dummy_derivatives) return make_stepper(choice.method, options_);
-  return make_dummy_derivatives(options_, [method = choice.method](const StepOptions& options) { return make_stepper(method, options); });
+  if (!choice.dummy_derivatives) return info(choice.method).make(options_);
+  return make_dummy_derivatives(options_, info(choice.method).make);
 }
 
 Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
@@ -143,7 +116,7 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
 
 Stepper* MethodChoice::helper(const Stepper& stepper) {
   for (const auto& [choice, known] : steppers_)
-    if (known.get() == &stepper && choice.method != Method::taylor && is_explicit_method(choice.method)) return nullptr;
+    if (known.get() == &stepper && choice.method != Method::taylor && is_explicit(choice.method)) return nullptr;
   const Choice choice{Method::dopri5};
   auto& found = steppers_[choice];
   if (!found) {
@@ -156,7 +129,7 @@ Stepper* MethodChoice::helper(const Stepper& stepper) {
 bool MethodChoice::dense_is_accurate(const Stepper& stepper, const System& system) const {
   return system.structure().explicit_ode &&
          std::any_of(steppers_.begin(), steppers_.end(),
-                     [&](const auto& entry) { return entry.second.get() == &stepper && is_explicit_method(entry.first.method); });
+                     [&](const auto& entry) { return entry.second.get() == &stepper && is_explicit(entry.first.method); });
 }
 
 bool MethodChoice::note_stiff(const System& system) {

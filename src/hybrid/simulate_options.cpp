@@ -7,25 +7,6 @@
 
 namespace saltus {
 
-std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::automatic: return "auto";
-    case Method::dopri5: return "dopri5";
-    case Method::tsit5: return "tsit5";
-    case Method::bs3: return "bs3";
-    case Method::dop853: return "dop853";
-    case Method::taylor: return "taylor";
-    case Method::rodas4: return "rodas4";
-    case Method::rodas5p: return "rodas5p";
-    case Method::radau: return "radau";
-    case Method::radau5: return "radau5";
-    case Method::radau9: return "radau9";
-    case Method::radau13: return "radau13";
-    case Method::bdf: return "bdf";
-  }
-  return "unknown";
-}
-
 void check_options(const SimulateOptions& o, std::size_t variables) {
   const auto positive = [](double v, const char* name) {
     if (!(v > 0.0)) throw UsageError(fmt::format("the option {} must be positive, not {}", name, v));

@@ -19,24 +19,24 @@ std::string c_number(double value) {
 
 std::string c_expression(const Instruction& i, const std::string& a, const std::string& b, const std::string& c) {
   switch (i.op) {
-    case Opcode::add: return a + " + " + b;
-    case Opcode::sub: return a + " - " + b;
-    case Opcode::mul: return a + " * " + b;
-    case Opcode::div: return a + " / " + b;
-    case Opcode::neg: return "-" + a;
-    case Opcode::fma: return fmt::format("fma({}, {}, {})", a, b, c);
-    case Opcode::fms: return fmt::format("fma({}, {}, -{})", a, b, c);
-    case Opcode::fnma: return fmt::format("fma(-{}, {}, {})", a, b, c);
-    case Opcode::pow: return fmt::format("pow({}, {})", a, b);
-    case Opcode::atan2: return fmt::format("atan2({}, {})", a, b);
-    case Opcode::positive: return a + " > 0 ? 1.0 : 0.0";
-    case Opcode::nonnegative: return a + " >= 0 ? 1.0 : 0.0";
-    case Opcode::logical_and: return fmt::format("{} != 0 && {} != 0 ? 1.0 : 0.0", a, b);
-    case Opcode::logical_or: return fmt::format("{} != 0 || {} != 0 ? 1.0 : 0.0", a, b);
-    case Opcode::logical_not: return a + " == 0 ? 1.0 : 0.0";
-    case Opcode::select: return fmt::format("{} != 0 ? {} : {}", a, b, c);
-    default: return fmt::format("{}({})", to_string(i.op), a);  // functions have their names of C
+    case Op::add: return a + " + " + b;
+    case Op::sub: return a + " - " + b;
+    case Op::mul: return a + " * " + b;
+    case Op::div: return a + " / " + b;
+    case Op::neg: return "-" + a;
+    case Op::fma: return fmt::format("fma({}, {}, {})", a, b, c);
+    case Op::fms: return fmt::format("fma({}, {}, -{})", a, b, c);
+    case Op::fnma: return fmt::format("fma(-{}, {}, {})", a, b, c);
+    case Op::positive: return a + " > 0 ? 1.0 : 0.0";
+    case Op::nonnegative: return a + " >= 0 ? 1.0 : 0.0";
+    case Op::logical_and: return fmt::format("{} != 0 && {} != 0 ? 1.0 : 0.0", a, b);
+    case Op::logical_or: return fmt::format("{} != 0 || {} != 0 ? 1.0 : 0.0", a, b);
+    case Op::logical_not: return a + " == 0 ? 1.0 : 0.0";
+    case Op::select: return fmt::format("{} != 0 ? {} : {}", a, b, c);
+    default: break;
   }
+  const Operator& function = info(i.op);  // its name is that of C
+  return function.operands == 2 ? fmt::format("{}({}, {})", function.name, a, b) : fmt::format("{}({})", function.name, a);
 }
 
 }  // namespace

@@ -14,6 +14,10 @@ namespace saltus {
 void interpret(const Tape& tape, double* frame, int lanes);
 void interpret(const Tape& tape, Interval* frame);
 
+/// All values of an operation for operands in the given intervals. `same`: the first two operands are one value, so that
+/// their product is a square. Throws UsageError for external calls.
+Interval enclose(Op op, Interval a, Interval b, Interval c, bool same);
+
 /// Calls foreign code: the arguments stand at `scratch`, the results go behind them. If the function throws, all results are
 /// NaN: an exception must not pass through generated code, and all back ends behave alike. Defined outside the loop's header,
 /// which is compiled for two instruction sets.

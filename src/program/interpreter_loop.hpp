@@ -2,8 +2,10 @@
 // same code apart for the linker).
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "program/interpreter.hpp"
 
@@ -100,18 +102,83 @@ void call_with_frame(const CallSite& call, Lanes<W, Isa>* frame, std::uint32_t s
   }
 }
 
+/// The places in the loop: one per instruction of the processor, and two for the functions of the C library.
+enum Place : std::uint8_t {
+  at_add, at_sub, at_mul, at_div, at_neg, at_fma, at_fms, at_fnma, at_sqrt, at_floor, at_unary, at_binary, at_positive,
+  at_nonnegative, at_and, at_or, at_not, at_select, at_external, nowhere
+};
+
+constexpr Place place_of(const Operator& row) {
+  switch (row.op) {
+    case Op::add: return at_add;
+    case Op::sub: return at_sub;
+    case Op::mul: return at_mul;
+    case Op::div: return at_div;
+    case Op::neg: return at_neg;
+    case Op::fma: return at_fma;
+    case Op::fms: return at_fms;
+    case Op::fnma: return at_fnma;
+    case Op::sqrt: return at_sqrt;
+    case Op::floor: return at_floor;
+    case Op::positive: return at_positive;
+    case Op::nonnegative: return at_nonnegative;
+    case Op::logical_and: return at_and;
+    case Op::logical_or: return at_or;
+    case Op::logical_not: return at_not;
+    case Op::select: return at_select;
+    case Op::external: return at_external;
+    default: break;
+  }
+  return !is_instruction(row.op) ? nowhere : row.unary ? at_unary : row.binary ? at_binary : nowhere;
+}
+
+/// Data only, by operator: inline functions of shared headers must not be compiled here for one of the two instruction sets.
+template <class Isa>
+struct Tables {
+  std::array<std::uint8_t, op_count> place{};
+  std::array<Operator::Unary, op_count> unary{};
+  std::array<Operator::Binary, op_count> binary{};
+};
+template <class Isa>
+inline constexpr Tables<Isa> tables = [] {
+  Tables<Isa> t;
+  for (std::size_t k = 0; k < op_count; ++k) {
+    t.place[k] = place_of(operators[k]);
+    t.unary[k] = operators[k].unary;
+    t.binary[k] = operators[k].binary;
+    if (is_instruction(operators[k].op) && t.place[k] == nowhere) throw "an instruction has no place in the loop";
+  }
+  return t;
+}();
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"  // labels as values: 15 to 30 % faster than a switch
 
-template <class T, class Isa>
-void run(const Tape& tape, T* const frame) {
+/// k...: the numbers of all operators.
+template <class T, class Isa, std::size_t... k>
+void run(const Tape& tape, T* const frame, std::index_sequence<k...>) {
   using O = Ops<T, Isa>;
-  static const void* const labels[] = {
-      &&l_add,  &&l_sub,   &&l_mul,   &&l_div,   &&l_neg, &&l_fma,   &&l_fms,   &&l_fnma,     &&l_sqrt,
-      &&l_exp,  &&l_log,   &&l_sin,   &&l_cos,   &&l_tan, &&l_asin,  &&l_acos,  &&l_atan,     &&l_sinh,
-      &&l_cosh, &&l_tanh,  &&l_asinh, &&l_acosh, &&l_atanh, &&l_pow, &&l_atan2, &&l_floor,    &&l_positive,
-      &&l_nonnegative,     &&l_and,   &&l_or,    &&l_not, &&l_select, &&l_external};
-  static_assert(sizeof labels / sizeof labels[0] == opcode_count);
+  constexpr const Tables<Isa>& table = tables<Isa>;
+  // by operator, so that a jump needs one look into memory
+  static const void* const labels[] = {(table.place[k] == at_add           ? &&l_add
+                                        : table.place[k] == at_sub         ? &&l_sub
+                                        : table.place[k] == at_mul         ? &&l_mul
+                                        : table.place[k] == at_div         ? &&l_div
+                                        : table.place[k] == at_neg         ? &&l_neg
+                                        : table.place[k] == at_fma         ? &&l_fma
+                                        : table.place[k] == at_fms         ? &&l_fms
+                                        : table.place[k] == at_fnma        ? &&l_fnma
+                                        : table.place[k] == at_sqrt        ? &&l_sqrt
+                                        : table.place[k] == at_floor       ? &&l_floor
+                                        : table.place[k] == at_unary       ? &&l_unary
+                                        : table.place[k] == at_binary      ? &&l_binary
+                                        : table.place[k] == at_positive    ? &&l_positive
+                                        : table.place[k] == at_nonnegative ? &&l_nonnegative
+                                        : table.place[k] == at_and         ? &&l_and
+                                        : table.place[k] == at_or          ? &&l_or
+                                        : table.place[k] == at_not         ? &&l_not
+                                        : table.place[k] == at_select      ? &&l_select
+                                                                           : &&l_external)...};
   const Instruction* i = tape.code.data();
   const Instruction* const end = i + tape.code.size();
   if (i == end) return;
@@ -120,9 +187,6 @@ void run(const Tape& tape, T* const frame) {
 #define SALTUS_NEXT \
   if (++i == end) return; \
   goto* labels[static_cast<int>(i->op)]
-#define SALTUS_UNARY(label, function) \
-  label: frame[i->result] = O::map(frame[i->a], [](double x) { return function(x); }); \
-  SALTUS_NEXT;
 
 l_add: frame[i->result] = O::add(frame[i->a], frame[i->b]); SALTUS_NEXT;
 l_sub: frame[i->result] = O::sub(frame[i->a], frame[i->b]); SALTUS_NEXT;
@@ -133,27 +197,9 @@ l_fma: frame[i->result] = O::fma(frame[i->a], frame[i->b], frame[i->c]); SALTUS_
 l_fms: frame[i->result] = O::fma(frame[i->a], frame[i->b], O::neg(frame[i->c])); SALTUS_NEXT;
 l_fnma: frame[i->result] = O::fma(O::neg(frame[i->a]), frame[i->b], frame[i->c]); SALTUS_NEXT;
 l_sqrt: frame[i->result] = O::sqrt(frame[i->a]); SALTUS_NEXT;
-  SALTUS_UNARY(l_exp, std::exp)
-  SALTUS_UNARY(l_log, std::log)
-  SALTUS_UNARY(l_sin, std::sin)
-  SALTUS_UNARY(l_cos, std::cos)
-  SALTUS_UNARY(l_tan, std::tan)
-  SALTUS_UNARY(l_asin, std::asin)
-  SALTUS_UNARY(l_acos, std::acos)
-  SALTUS_UNARY(l_atan, std::atan)
-  SALTUS_UNARY(l_sinh, std::sinh)
-  SALTUS_UNARY(l_cosh, std::cosh)
-  SALTUS_UNARY(l_tanh, std::tanh)
-  SALTUS_UNARY(l_asinh, std::asinh)
-  SALTUS_UNARY(l_acosh, std::acosh)
-  SALTUS_UNARY(l_atanh, std::atanh)
-  SALTUS_UNARY(l_floor, std::floor)
-l_pow:
-  frame[i->result] = O::map(frame[i->a], frame[i->b], [](double x, double y) { return std::pow(x, y); });
-  SALTUS_NEXT;
-l_atan2:
-  frame[i->result] = O::map(frame[i->a], frame[i->b], [](double x, double y) { return std::atan2(x, y); });
-  SALTUS_NEXT;
+l_floor: frame[i->result] = O::map(frame[i->a], [](double x) { return std::floor(x); }); SALTUS_NEXT;
+l_unary: frame[i->result] = O::map(frame[i->a], table.unary[static_cast<int>(i->op)]); SALTUS_NEXT;
+l_binary: frame[i->result] = O::map(frame[i->a], frame[i->b], table.binary[static_cast<int>(i->op)]); SALTUS_NEXT;
 l_positive:
   frame[i->result] = O::map(frame[i->a], [](double x) { return x > 0.0 ? 1.0 : 0.0; });
   SALTUS_NEXT;
@@ -175,7 +221,6 @@ l_select: frame[i->result] = O::select(frame[i->a], frame[i->b], frame[i->c]); S
 l_external:
   call_with_frame<Isa>(tape.calls[i->a], frame, tape.first_temporary() + tape.temporaries);
   SALTUS_NEXT;
-#undef SALTUS_UNARY
 #undef SALTUS_NEXT
 }
 
@@ -183,9 +228,10 @@ l_external:
 
 template <class Isa>
 void dispatch(const Tape& tape, double* frame, int lanes) {
-  if (lanes == 1) return run<double, Isa>(tape, frame);
-  if (lanes == 4) return run<Lanes<4, Isa>, Isa>(tape, reinterpret_cast<Lanes<4, Isa>*>(frame));
-  if (lanes == 8) return run<Lanes<8, Isa>, Isa>(tape, reinterpret_cast<Lanes<8, Isa>*>(frame));
+  constexpr auto all = std::make_index_sequence<op_count>();
+  if (lanes == 1) return run<double, Isa>(tape, frame, all);
+  if (lanes == 4) return run<Lanes<4, Isa>, Isa>(tape, reinterpret_cast<Lanes<4, Isa>*>(frame), all);
+  if (lanes == 8) return run<Lanes<8, Isa>, Isa>(tape, reinterpret_cast<Lanes<8, Isa>*>(frame), all);
   throw UsageError("the interpreter runs 1, 4 or 8 lanes");
 }
 

@@ -10,44 +10,6 @@ namespace saltus {
 
 namespace {
 
-Opcode opcode_of(Op op) {
-  switch (op) {
-    case Op::add: return Opcode::add;
-    case Op::sub: return Opcode::sub;
-    case Op::mul: return Opcode::mul;
-    case Op::div: return Opcode::div;
-    case Op::neg: return Opcode::neg;
-    case Op::pow: return Opcode::pow;
-    case Op::atan2: return Opcode::atan2;
-    case Op::sqrt: return Opcode::sqrt;
-    case Op::exp: return Opcode::exp;
-    case Op::log: return Opcode::log;
-    case Op::sin: return Opcode::sin;
-    case Op::cos: return Opcode::cos;
-    case Op::tan: return Opcode::tan;
-    case Op::asin: return Opcode::asin;
-    case Op::acos: return Opcode::acos;
-    case Op::atan: return Opcode::atan;
-    case Op::sinh: return Opcode::sinh;
-    case Op::cosh: return Opcode::cosh;
-    case Op::tanh: return Opcode::tanh;
-    case Op::asinh: return Opcode::asinh;
-    case Op::acosh: return Opcode::acosh;
-    case Op::atanh: return Opcode::atanh;
-    case Op::positive:
-    case Op::live_positive: return Opcode::positive;
-    case Op::nonnegative:
-    case Op::live_nonnegative: return Opcode::nonnegative;
-    case Op::floor:
-    case Op::live_floor: return Opcode::floor;
-    case Op::logical_and: return Opcode::logical_and;
-    case Op::logical_or: return Opcode::logical_or;
-    case Op::logical_not: return Opcode::logical_not;
-    case Op::select: return Opcode::select;
-    default: throw UsageError("lower: a leaf is not an instruction");
-  }
-}
-
 constexpr std::uint32_t no_slot = 0xffffffffu;
 
 class Lowering {
@@ -78,7 +40,7 @@ class Lowering {
  private:
   // An instruction with its operand nodes, before slots are known.
   struct Pattern {
-    Opcode op;
+    Op op;
     int count;
     NodeId operand[3];
     NodeId swallowed = no_node;  // the product inside a fused operation
@@ -126,7 +88,7 @@ class Lowering {
   // The instruction for a node. A product is swallowed by a sum only if nothing else needs it.
   Pattern pattern(NodeId id) const {
     const Node& n = graph_.node(id);
-    Pattern p{opcode_of(n.op), operand_count(n.op), {n.a, n.b, n.c}};
+    Pattern p{instruction_of(n.op), operand_count(n.op), {n.a, n.b, n.c}};
     if (!options_.fuse || (n.op != Op::add && n.op != Op::sub)) return p;
     const auto single_product = [&](NodeId x) {
       return graph_.node(x).op == Op::mul && uses_[x] == 1 && slot_[x] == no_slot;
@@ -134,7 +96,7 @@ class Lowering {
     const bool left = n.a != n.b && single_product(n.a), right = n.a != n.b && single_product(n.b);
     if (!left && !right) return p;
     const NodeId product = right ? n.b : n.a, other = right ? n.a : n.b;
-    const Opcode op = n.op == Op::add ? Opcode::fma : right ? Opcode::fnma : Opcode::fms;
+    const Op op = n.op == Op::add ? Op::fma : right ? Op::fnma : Op::fms;
     return {op, 3, {graph_.node(product).a, graph_.node(product).b, other}, product};
   }
 
@@ -204,7 +166,7 @@ class Lowering {
     if (unused != no_slot) free_.push_back(unused);
     for (const NodeId argument : call.arguments)
       for (std::size_t k = 0; k < outputs_of_call_[index].size(); ++k) release(argument);  // counted once per output node
-    tape_.code.push_back({Opcode::external, 0, static_cast<std::uint32_t>(tape_.calls.size()), 0, 0});
+    tape_.code.push_back({Op::external, 0, static_cast<std::uint32_t>(tape_.calls.size()), 0, 0});
     tape_.calls.push_back(std::move(site));
   }
 

@@ -1,6 +1,7 @@
 #include "program/native_code_calls.hpp"
 
-#include <cmath>
+#include <array>
+#include <utility>
 
 #include "program/interpreter.hpp"
 
@@ -8,28 +9,30 @@ namespace saltus::native {
 
 namespace {
 
-using Unary = double (*)(double);
-using Binary = double (*)(double, double);
-
-template <Unary f>
-void map_unary(double* x) {
-  for (int k = 0; k < 4; ++k) x[k] = f(x[k]);
+template <Op op>
+void call_four(double* x) {
+  constexpr const Operator& f = info(op);
+  for (int k = 0; k < 4; ++k) {
+    if constexpr (f.operands == 2)
+      x[k] = f.binary(x[k], x[k + 4]);
+    else
+      x[k] = f.unary(x[k]);
+  }
 }
 
-template <Binary f>
-void map_binary(double* x) {
-  for (int k = 0; k < 4; ++k) x[k] = f(x[k], x[k + 4]);
+using FourLanes = void (*)(double*);
+
+template <Op op>
+constexpr FourLanes four_lanes() {
+  if constexpr (info(op).kind == OpKind::function) return &call_four<op>;
+  return nullptr;
 }
 
-template <Unary f>
-const void* pick(int lanes) {
-  return lanes == 4 ? reinterpret_cast<const void*>(&map_unary<f>) : reinterpret_cast<const void*>(f);
+template <std::size_t... k>
+constexpr std::array<FourLanes, op_count> all_four_lanes(std::index_sequence<k...>) {
+  return {four_lanes<static_cast<Op>(k)>()...};
 }
-
-template <Binary f>
-const void* pick(int lanes) {
-  return lanes == 4 ? reinterpret_cast<const void*>(&map_binary<f>) : reinterpret_cast<const void*>(f);
-}
+constexpr std::array<FourLanes, op_count> functions_of_four_lanes = all_four_lanes(std::make_index_sequence<op_count>());
 
 template <int lanes>
 void call_lanes(const CallSite* site, double* scratch) {
@@ -41,47 +44,14 @@ void call_lanes(const CallSite* site, double* scratch) {
 
 }  // namespace
 
-bool makes_call(Opcode op) {
-  return op == Opcode::external || math_function(op, 1) != nullptr;
+bool makes_call(Op op) {
+  return op == Op::external || (info(op).kind == OpKind::function && op != Op::sqrt);
 }
 
-const void* math_function(Opcode op, int lanes) {
-  switch (op) {
-    case Opcode::exp:
-      return pick<static_cast<Unary>(::exp)>(lanes);
-    case Opcode::log:
-      return pick<static_cast<Unary>(::log)>(lanes);
-    case Opcode::sin:
-      return pick<static_cast<Unary>(::sin)>(lanes);
-    case Opcode::cos:
-      return pick<static_cast<Unary>(::cos)>(lanes);
-    case Opcode::tan:
-      return pick<static_cast<Unary>(::tan)>(lanes);
-    case Opcode::asin:
-      return pick<static_cast<Unary>(::asin)>(lanes);
-    case Opcode::acos:
-      return pick<static_cast<Unary>(::acos)>(lanes);
-    case Opcode::atan:
-      return pick<static_cast<Unary>(::atan)>(lanes);
-    case Opcode::sinh:
-      return pick<static_cast<Unary>(::sinh)>(lanes);
-    case Opcode::cosh:
-      return pick<static_cast<Unary>(::cosh)>(lanes);
-    case Opcode::tanh:
-      return pick<static_cast<Unary>(::tanh)>(lanes);
-    case Opcode::asinh:
-      return pick<static_cast<Unary>(::asinh)>(lanes);
-    case Opcode::acosh:
-      return pick<static_cast<Unary>(::acosh)>(lanes);
-    case Opcode::atanh:
-      return pick<static_cast<Unary>(::atanh)>(lanes);
-    case Opcode::pow:
-      return pick<static_cast<Binary>(::pow)>(lanes);
-    case Opcode::atan2:
-      return pick<static_cast<Binary>(::atan2)>(lanes);
-    default:
-      return nullptr;
-  }
+const void* math_function(Op op, int lanes) {
+  const Operator& f = info(op);
+  if (lanes == 4) return reinterpret_cast<const void*>(functions_of_four_lanes[static_cast<std::size_t>(op)]);
+  return f.operands == 2 ? reinterpret_cast<const void*>(f.binary) : reinterpret_cast<const void*>(f.unary);
 }
 
 const void* external_function(int lanes) {

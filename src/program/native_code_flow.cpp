@@ -6,32 +6,12 @@ namespace saltus::native {
 
 namespace {
 
-bool gives_truth(Opcode op) {
-  switch (op) {
-    case Opcode::positive:
-    case Opcode::nonnegative:
-    case Opcode::logical_and:
-    case Opcode::logical_or:
-    case Opcode::logical_not:
-      return true;
-    default:
-      return false;
-  }
-}
+bool gives_truth(Op op) { return info(op).kind == OpKind::relation || info(op).kind == OpKind::logic; }
 
 }  // namespace
 
-bool reads_truth(Opcode op, std::size_t k) {
-  switch (op) {
-    case Opcode::logical_and:
-    case Opcode::logical_or:
-    case Opcode::logical_not:
-      return true;
-    case Opcode::select:
-      return k == 0;
-    default:
-      return false;
-  }
+bool reads_truth(Op op, std::size_t k) {
+  return info(op).kind == OpKind::logic || (info(op).kind == OpKind::choice && k == 0);
 }
 
 Flow::Flow(const Tape& tape) : leaves(tape.first_temporary()) {
@@ -49,7 +29,7 @@ void Flow::make_steps(const Tape& tape, std::vector<Value>& value_in_slot) {
   operands.reserve(2 * tape.code.size());
   for (const Instruction& i : tape.code) {
     Step step{i.op, i.a, static_cast<std::uint32_t>(operands.size()), 0, values, 1};
-    if (i.op == Opcode::external) {
+    if (i.op == Op::external) {
       const CallSite& call = tape.calls[i.a];
       for (const std::uint32_t slot : call.arguments) operands.push_back(value_in_slot[slot]);
       for (const std::uint32_t slot : call.results) value_in_slot[slot] = values++;

@@ -17,7 +17,7 @@ using Value = std::uint32_t;
 
 /// One instruction over values. The results of an external call have consecutive numbers.
 struct Step {
-  Opcode op;
+  Op op;
   std::uint32_t call;  ///< external: index into the tape's calls
   std::uint32_t first_operand, operand_count;
   Value result;
@@ -62,6 +62,6 @@ struct Flow {
 };
 
 /// Whether operand `k` of the operation is only asked for its truth.
-bool reads_truth(Opcode op, std::size_t k);
+bool reads_truth(Op op, std::size_t k);
 
 }  // namespace saltus::native

@@ -29,30 +29,30 @@ constexpr int towards_minus_infinity = 0x09;  // of vround, without the inexact 
 
 void Emitter::step(const Step& s) {
   switch (s.op) {
-    case Opcode::add:
-    case Opcode::sub:
-    case Opcode::mul:
-    case Opcode::div:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
       return arithmetic(s);
-    case Opcode::fma:
-    case Opcode::fms:
-    case Opcode::fnma:
+    case Op::fma:
+    case Op::fms:
+    case Op::fnma:
       return fused(s);
-    case Opcode::neg:
-    case Opcode::sqrt:
-    case Opcode::floor:
+    case Op::neg:
+    case Op::sqrt:
+    case Op::floor:
       return unary(s);
-    case Opcode::positive:
-    case Opcode::nonnegative:
+    case Op::positive:
+    case Op::nonnegative:
       return relation(s);
-    case Opcode::logical_and:
-    case Opcode::logical_or:
+    case Op::logical_and:
+    case Op::logical_or:
       return logic(s);
-    case Opcode::logical_not:
+    case Op::logical_not:
       return logical_not(s);
-    case Opcode::select:
+    case Op::select:
       return select(s);
-    case Opcode::external:
+    case Op::external:
       return external_call(s);
     default:
       return math_call(s);
@@ -63,10 +63,10 @@ void Emitter::arithmetic(const Step& s) {
   Value a = flow_.operands_of(s)[0], b = flow_.operands_of(s)[1];
   static constexpr Binary scalar[] = {&G::vaddsd, &G::vsubsd, &G::vmulsd, &G::vdivsd};
   static constexpr Binary packed[] = {&G::vaddpd, &G::vsubpd, &G::vmulpd, &G::vdivpd};
-  const auto k = static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Opcode::add);
+  const auto k = static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Op::add);
   const Binary instruction = lanes_ == 4 ? packed[k] : scalar[k];
 
-  const bool commutes = s.op == Opcode::add || s.op == Opcode::mul;
+  const bool commutes = s.op == Op::add || s.op == Op::mul;
   if (commutes && foldable(a) && !foldable(b)) std::swap(a, b);
   const Reg ra = need(a);
   const Reg rb = foldable(b) ? none : need(b);
@@ -87,7 +87,7 @@ void Emitter::fused(const Step& s) {
                                              {{&G::vfmadd132pd, &G::vfmadd213pd, &G::vfmadd231pd},
                                               {&G::vfmsub132pd, &G::vfmsub213pd, &G::vfmsub231pd},
                                               {&G::vfnmadd132pd, &G::vfnmadd213pd, &G::vfnmadd231pd}}};
-  const auto& form = forms[lanes_ == 4][static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Opcode::fma)];
+  const auto& form = forms[lanes_ == 4][static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Op::fma)];
 
   const auto dies = [&](Value v) { return flow_.uses.items[flow_.uses.begin[v + 1] - 1] == position_; };
   int target = -1;
@@ -133,9 +133,9 @@ void Emitter::unary(const Step& s) {
   const Reg ra = need(a);
   release(a);
   const Reg d = allocate();
-  if (s.op == Opcode::neg) {
+  if (s.op == Op::neg) {
     code_.vxorpd(vec(d), vec(ra), special(Special::sign));
-  } else if (s.op == Opcode::sqrt) {
+  } else if (s.op == Op::sqrt) {
     if (lanes_ == 4)
       code_.vsqrtpd(vec(d), vec(ra));
     else
@@ -170,7 +170,7 @@ void Emitter::relation(const Step& s) {
   const Reg ra = foldable(a) ? none : need(a);
   release(a);
   const Reg d = allocate();
-  const bool strict = s.op == Opcode::positive;
+  const bool strict = s.op == Op::positive;
   compare_with_zero(d, a, ra, strict ? greater : greater_equal, strict ? less : less_equal);
   if (!flow_.is_mask[s.result]) code_.vandpd(vec(d), vec(d), special(Special::one));
   define(s.result, d);
@@ -194,7 +194,7 @@ void Emitter::logic(const Step& s) {
     right = allocate(bit(d) | bit(rb));
     compare_with_zero(right, b, rb, not_equal, not_equal);
   }
-  if (s.op == Opcode::logical_and)
+  if (s.op == Op::logical_and)
     code_.vandpd(vec(d), vec(left), vec(right));
   else
     code_.vorpd(vec(d), vec(left), vec(right));

@@ -7,34 +7,6 @@
 
 namespace saltus {
 
-std::string_view to_string(Opcode op) {
-  static constexpr std::string_view names[opcode_count] = {
-      "add",   "sub",   "mul",   "div",  "neg",   "fma",   "fms",         "fnma",        "sqrt",       "exp",
-      "log",   "sin",   "cos",   "tan",  "asin",  "acos",  "atan",        "sinh",        "cosh",       "tanh",
-      "asinh", "acosh", "atanh", "pow",  "atan2", "floor", "positive",    "nonnegative", "logical_and", "logical_or",
-      "logical_not",    "select", "external"};
-  return names[static_cast<int>(op)];
-}
-
-int operand_count(Opcode op) {
-  switch (op) {
-    case Opcode::fma:
-    case Opcode::fms:
-    case Opcode::fnma:
-    case Opcode::select: return 3;
-    case Opcode::add:
-    case Opcode::sub:
-    case Opcode::mul:
-    case Opcode::div:
-    case Opcode::pow:
-    case Opcode::atan2:
-    case Opcode::logical_and:
-    case Opcode::logical_or: return 2;
-    case Opcode::external: return 0;
-    default: return 1;
-  }
-}
-
 std::uint32_t Tape::first_temporary() const {
   return std::accumulate(input_sizes.begin(), input_sizes.end(), first_input());
 }
@@ -55,11 +27,11 @@ std::string to_string(const Tape& tape) {
   for (std::size_t g = 0; g < tape.input_sizes.size(); ++g)
     for (std::uint32_t k = 0; k < tape.input_sizes[g]; ++k) fmt::format_to(out, "s{} = input {}[{}]\n", slot++, g, k);
   for (const Instruction& i : tape.code) {
-    if (i.op == Opcode::external) {
+    if (i.op == Op::external) {
       fmt::format_to(out, "call {}\n", tape.calls[i.a].function->name);
       continue;
     }
-    fmt::format_to(out, "s{} = {} s{}", i.result, to_string(i.op), i.a);
+    fmt::format_to(out, "s{} = {} s{}", i.result, info(i.op).name, i.a);
     if (operand_count(i.op) > 1) fmt::format_to(out, " s{}", i.b);
     if (operand_count(i.op) > 2) fmt::format_to(out, " s{}", i.c);
     text += '\n';

@@ -105,6 +105,7 @@ class Builder {
     slot_[id] = va || vb || vc ? add_varying(n.op, a, b, c, va, vb) : emit(TaylorOp::once, n.op, a, b, c);
   }
 
+  // No `default`: the compiler names the function whose recurrence is missing.
   std::uint32_t add_varying(Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c, bool va, bool vb) {
     switch (op) {
       case Op::add: return emit(TaylorOp::add, op, a, b);
@@ -147,8 +148,23 @@ class Builder {
         return emit(TaylorOp::atan2, op, a, b, emit(TaylorOp::add, Op::add, y2, x2));
       }
       case Op::select: return emit(TaylorOp::select, op, a, b, c);
-      default: return emit(TaylorOp::once, op, a, b, c);  // relations, roundings and logic are constant along the curve
+      case Op::positive:
+      case Op::nonnegative:
+      case Op::floor:
+      case Op::live_positive:
+      case Op::live_nonnegative:
+      case Op::live_floor:
+      case Op::logical_and:
+      case Op::logical_or:
+      case Op::logical_not: return emit(TaylorOp::once, op, a, b, c);  // constant along the curve
+      case Op::constant:
+      case Op::symbol:
+      case Op::fma:
+      case Op::fms:
+      case Op::fnma:
+      case Op::external: break;
     }
+    throw UsageError("Taylor: '" + std::string(info(op).name) + "' is not an operation of a graph");
   }
 
   Graph& graph_;

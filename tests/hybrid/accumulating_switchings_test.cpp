@@ -6,11 +6,12 @@
 #include <functional>
 #include <string>
 
+#include "suites/every_method.hpp"
+
 namespace saltus {
 namespace {
 
-const std::vector<Method> all_methods = {Method::automatic, Method::dopri5, Method::tsit5,  Method::bs3,    Method::dop853,  Method::taylor, Method::rodas4,
-                                         Method::rodas5p,   Method::radau,  Method::radau5, Method::radau9, Method::radau13, Method::bdf};
+const std::vector<Method> all_methods = suite::every_method();
 
 /// The twisting controller x'' = -a sign(x) - b sign(x') + force.
 Model twisting(double a, double b, double x0, const std::function<Expr(const Expr&)>& force) {

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <functional>
 
+#include "suites/every_method.hpp"
+
 namespace saltus {
 namespace {
 
 constexpr double g = 9.81;
-const std::vector<Method> all_methods = {Method::automatic, Method::dopri5, Method::tsit5,  Method::bs3,    Method::dop853,  Method::taylor, Method::rodas4,
-                                         Method::rodas5p,   Method::radau,  Method::radau5, Method::radau9, Method::radau13, Method::bdf};
+const std::vector<Method> all_methods = suite::every_method();
 
 /// A ball of the given mass that falls from half of a unit of length and bounces with e = 1/2. `force` is what acts on it beside its weight.
 Model ball(double mass, const std::function<Expr(const Expr&)>& force, double unit = 1.0) {

@@ -9,11 +9,12 @@
 #include <random>
 #include <set>
 
+#include "suites/every_method.hpp"
+
 namespace saltus {
 namespace {
 
-constexpr Method all_methods[] = {Method::automatic, Method::dopri5, Method::tsit5,  Method::bs3,    Method::dop853,  Method::taylor, Method::rodas4,
-                                  Method::rodas5p,   Method::radau,  Method::radau5, Method::radau9, Method::radau13, Method::bdf};
+const std::vector<Method> all_methods = suite::every_method();
 
 Model counter() {
   Model m("counter");

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "event/properties.hpp"
+#include "suites/every_method.hpp"
 
 namespace saltus {
 namespace {
@@ -18,8 +19,7 @@ using testing::check_property;
 using testing::number_in;
 using testing::real_in;
 
-constexpr Method all_methods[] = {Method::automatic, Method::dopri5, Method::tsit5,  Method::bs3,    Method::dop853,  Method::taylor, Method::rodas4,
-                                  Method::rodas5p,   Method::radau,  Method::radau5, Method::radau9, Method::radau13, Method::bdf};
+const std::vector<Method> all_methods = suite::every_method();
 
 SimulateOptions to(double stop, double tolerance = 1e-10, Method method = Method::automatic) {
   return {.stop = stop, .rtol = tolerance, .atol = tolerance, .method = method};

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "suites/every_method.hpp"
+
 namespace saltus {
 namespace {
 
-const std::vector<Method> all_methods = {Method::automatic, Method::dopri5, Method::tsit5,  Method::bs3,    Method::dop853,  Method::taylor, Method::rodas4,
-                                         Method::rodas5p,   Method::radau,  Method::radau5, Method::radau9, Method::radau13, Method::bdf};
+const std::vector<Method> all_methods = suite::every_method();
 // Errors of single steps add up, and sensitivities near roots are large: a hundred tolerances are allowed where exact solutions are compared.
 constexpr double many = 100.0;
 

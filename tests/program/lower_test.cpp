@@ -21,9 +21,9 @@ struct LowerTest : ::testing::Test {
 
 TEST_F(LowerTest, ProductsWithOneUseAreFusedIntoSums) {
   EXPECT_EQ(tape({x, y}, {x * y + 1.0}).code.size(), 1u);
-  EXPECT_EQ(tape({x, y}, {x * y + 1.0}).code[0].op, Opcode::fma);
-  EXPECT_EQ(tape({x, y}, {x * y - sin(x)}).code.back().op, Opcode::fms);
-  EXPECT_EQ(tape({x, y}, {sin(x) - x * y}).code.back().op, Opcode::fnma);
+  EXPECT_EQ(tape({x, y}, {x * y + 1.0}).code[0].op, Op::fma);
+  EXPECT_EQ(tape({x, y}, {x * y - sin(x)}).code.back().op, Op::fms);
+  EXPECT_EQ(tape({x, y}, {sin(x) - x * y}).code.back().op, Op::fnma);
   EXPECT_EQ(tape({x, y}, {x * y + 1.0, x * y + 2.0}).code.size(), 3u);  // the product is shared: not fused
   EXPECT_EQ(tape({x, y}, {x * y, x * y + 2.0}).code.size(), 2u);        // the product is an output: not fused
   EXPECT_EQ(tape({x, y}, {x * y + 1.0}, {.fuse = false}).code.size(), 2u);

@@ -87,6 +87,21 @@ inline const std::vector<std::shared_ptr<const ExternalFunction>>& external_func
   return functions;
 }
 
+/// The operators of the table for which a condition holds.
+template <class Condition>
+std::vector<Op> operators_where(Condition condition) {
+  std::vector<Op> list;
+  for (const Operator& o : operators)
+    if (condition(o)) list.push_back(o.op);
+  return list;
+}
+
+/// The operators that tapes have.
+inline const std::vector<Op>& instructions() {
+  static const std::vector<Op> list = operators_where([](const Operator& o) { return is_instruction(o.op); });
+  return list;
+}
+
 struct RandomGraph {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   std::vector<std::vector<Expr>> inputs, outputs;
@@ -122,9 +137,7 @@ inline RandomGraph random_graph(Random& random, const RandomGraphOptions& option
   };
   static const std::vector<Op> plain{Op::add, Op::add, Op::sub, Op::sub, Op::mul,
                                      Op::mul, Op::mul, Op::div, Op::neg, Op::sqrt};
-  static const std::vector<Op> functions{Op::pow,  Op::atan2, Op::exp,   Op::log,  Op::sin,  Op::cos,
-                                         Op::tan,  Op::asin,  Op::acos,  Op::atan, Op::sinh, Op::cosh,
-                                         Op::tanh, Op::asinh, Op::acosh, Op::atanh};
+  static const std::vector<Op> functions = operators_where([](const Operator& o) { return o.kind == OpKind::function; });
   static const std::vector<Op> switches{Op::positive,         Op::nonnegative, Op::floor,       Op::live_positive,
                                         Op::live_nonnegative, Op::live_floor,  Op::logical_and, Op::logical_or,
                                         Op::logical_not,      Op::select,      Op::select,      Op::select};
@@ -173,9 +186,9 @@ inline Tape random_tape(Random& random, std::size_t size) {
   for (std::uint32_t s = 0; s < first; ++s) known.push_back(s);
   const bool calls = random.chance(2);
   while (tape.code.size() < size) {
-    const auto op = static_cast<Opcode>(random.below(opcode_count));
-    const bool function = op >= Opcode::exp && op <= Opcode::atan2;
-    if (op == Opcode::external || (function && !(calls && random.chance(6)))) continue;
+    const Op op = random.pick(instructions());
+    const bool function = info(op).kind == OpKind::function && op != Op::sqrt;
+    if (op == Op::external || (function && !(calls && random.chance(6)))) continue;
     const Instruction i{op, first + static_cast<std::uint32_t>(random.below(tape.temporaries)), random.pick(known),
                         random.pick(known), random.pick(known)};
     tape.code.push_back(i);

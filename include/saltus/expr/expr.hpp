@@ -104,25 +104,7 @@ Expr operator/(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a);
 inline Expr operator+(const Expr& a) { return a; }
 
-// --- functions
-Expr pow(const Expr& base, const Expr& exponent);
-Expr sqrt(const Expr& x);
-Expr exp(const Expr& x);
-Expr log(const Expr& x);
-Expr log10(const Expr& x);
-Expr sin(const Expr& x);
-Expr cos(const Expr& x);
-Expr tan(const Expr& x);
-Expr asin(const Expr& x);
-Expr acos(const Expr& x);
-Expr atan(const Expr& x);
-Expr sinh(const Expr& x);
-Expr cosh(const Expr& x);
-Expr tanh(const Expr& x);
-Expr asinh(const Expr& x);
-Expr acosh(const Expr& x);
-Expr atanh(const Expr& x);
-Expr atan2(const Expr& y, const Expr& x);
+// --- functions; the elementary ones (sin, exp, pow, …) stand in operators.hpp
 
 /// Balanced sum: its depth grows with the logarithm of the number of terms.
 Expr sum(std::span<const Expr> terms);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <saltus/base/error.hpp>
+#include <saltus/expr/operators.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -16,35 +17,6 @@ namespace saltus {
 
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = 0xffffffffu;
-
-/// What a node does. Boolean values are the numbers 0 and 1.
-enum class Op : std::uint8_t {
-  // leaves
-  constant,  ///< a: index into the constants
-  symbol,    ///< a: index into the symbols
-  // arithmetic
-  add, sub, mul, div, neg, pow, atan2,
-  // functions of one argument
-  sqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
-  // switches. A relation or a rounding that a program lists among its inputs is a *lock*; otherwise it is evaluated.
-  positive,     ///< a > 0, a switching function
-  nonnegative,  ///< a >= 0, a switching function
-  floor,        ///< the largest integer <= a; switches at the integers
-  // the same without events: always evaluated, never a lock
-  live_positive, live_nonnegative, live_floor,
-  // logic
-  logical_and, logical_or, logical_not,
-  select,  ///< a != 0 ? b : c
-  // foreign code
-  external,  ///< a: index into the calls, b: index of the output
-};
-
-/// The name of an operation, as printed.
-std::string_view to_string(Op op);
-/// Number of operand nodes of an operation (0 for leaves and external calls).
-int operand_count(Op op);
-/// Whether the operation can be a lock: positive, nonnegative, floor.
-bool is_lock(Op op);
 
 struct Node {
   Op op;
@@ -128,9 +100,6 @@ class Graph {
   mutable std::vector<std::uint32_t> mark_; // scratch of reachable()
   mutable std::uint32_t epoch_ = 0;  // marks: epoch = leaf, epoch + 1 = found
 };
-
-/// The value of an operation applied to numbers: the one definition that folding and the interpreter share.
-double apply(Op op, double a, double b = 0.0, double c = 0.0);
 
 template <class Visit>
 void Graph::for_each_operand(NodeId id, Visit visit) const {

@@ -1,6 +1,7 @@
 // Simulator: a run in steps, for users who embed the solver in their own loop.
 #pragma once
 
+#include <saltus/hybrid/methods.hpp>
 #include <saltus/hybrid/trajectory.hpp>
 
 #include <cstdint>
@@ -10,7 +11,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace saltus {
@@ -20,18 +20,6 @@ struct Progress {
   double t, start, stop;
   std::int64_t steps, events;
 };
-
-enum class Method {
-  automatic,  ///< by the structure of each mode and the tolerance
-  dopri5, tsit5, bs3, dop853,  ///< explicit Runge-Kutta
-  taylor,                      ///< Taylor series of high order, for smooth modes: explicit, or regular by their structure, of any index
-  rodas4, rodas5p,             ///< Rosenbrock: stiff, and index 1 with constant coefficients of the derivatives
-  radau,                       ///< Radau IIA of variable order: stiff, and differential-algebraic of any index
-  radau5, radau9, radau13,     ///< the same of fixed order
-  bdf,                         ///< backward differentiation of variable order: the same, for long stretches without events
-};
-/// The name as users write it: "auto", "dopri5", ….
-std::string_view to_string(Method method);
 
 struct SimulateOptions {
   double start = 0.0;

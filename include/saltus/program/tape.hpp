@@ -12,29 +12,9 @@
 
 namespace saltus {
 
-/// Instructions. Truth values are 0.0 and 1.0; anything that is not zero counts as true.
-enum class Opcode : std::uint32_t {
-  add, sub, mul, div, neg,
-  fma,   ///< a*b + c, rounded once
-  fms,   ///< a*b - c, rounded once
-  fnma,  ///< c - a*b, rounded once
-  sqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
-  pow, atan2,
-  floor,
-  positive,     ///< a > 0 ? 1 : 0
-  nonnegative,  ///< a >= 0 ? 1 : 0
-  logical_and, logical_or, logical_not,
-  select,    ///< a != 0 ? b : c
-  external,  ///< calls[a]; writes all results of the call
-};
-inline constexpr int opcode_count = static_cast<int>(Opcode::external) + 1;
-
-std::string_view to_string(Opcode op);
-/// Number of operand slots that an instruction reads (0 for external calls).
-int operand_count(Opcode op);
-
+/// One operation on slots of the frame; an external call writes all results of the call site `a`.
 struct Instruction {
-  Opcode op;
+  Op op;
   std::uint32_t result, a, b, c;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <unordered_map>
 
 #include "modelica/flatten/flattener.hpp"
@@ -17,15 +18,17 @@ namespace {
 
 const char* const reference_page = "docs/reference/modelica.md lists what is read";
 
-using Function = Expr (*)(const Expr&);
+using Function = std::function<Expr(const Expr&)>;
 
+/// The elementary functions of one argument, from the table of operators, and log10.
 const std::unordered_map<std::string_view, Function>& functions() {
-  static const std::unordered_map<std::string_view, Function> table{
-      {"sin", saltus::sin},   {"cos", saltus::cos},     {"tan", saltus::tan},     {"asin", saltus::asin},
-      {"acos", saltus::acos}, {"atan", saltus::atan},   {"sinh", saltus::sinh},   {"cosh", saltus::cosh},
-      {"tanh", saltus::tanh}, {"asinh", saltus::asinh}, {"acosh", saltus::acosh}, {"atanh", saltus::atanh},
-      {"exp", saltus::exp},   {"log", saltus::log},     {"log10", saltus::log10}, {"sqrt", saltus::sqrt},
-  };
+  static const std::unordered_map<std::string_view, Function> table = [] {
+    std::unordered_map<std::string_view, Function> known{{"log10", [](const Expr& x) { return log10(x); }}};
+    for (const saltus::Operator& row : operators)
+      if (row.kind == OpKind::function && row.operands == 1)
+        known.emplace(row.name, [op = row.op](const Expr& x) { return apply(op, x); });
+    return known;
+  }();
   return table;
 }
 

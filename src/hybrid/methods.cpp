@@ -1,0 +1,120 @@
+#include <saltus/base/error.hpp>
+#include <saltus/hybrid/methods.hpp>
+#include <saltus/step/bdf.hpp>
+#include <saltus/step/explicit_runge_kutta.hpp>
+#include <saltus/step/radau.hpp>
+#include <saltus/step/rosenbrock.hpp>
+#include <saltus/step/tableau.hpp>
+#include <saltus/step/taylor.hpp>
+
+#include <array>
+
+namespace saltus {
+
+namespace {
+
+template <const Tableau& (*tableau)()>
+std::unique_ptr<Stepper> runge_kutta(const StepOptions& options) {
+  return make_explicit_runge_kutta(tableau(), options);
+}
+
+template <const RosenbrockTableau& (*tableau)()>
+std::unique_ptr<Stepper> rosenbrock(const StepOptions& options) {
+  return make_rosenbrock(tableau(), options);
+}
+
+/// Order 0: variable.
+template <int order>
+std::unique_ptr<Stepper> radau(const StepOptions& options) {
+  return make_radau(options, {.order = order});
+}
+
+constexpr std::array<MethodInfo, method_count> table = {{
+    {Method::automatic, "auto", MethodFamily::automatic, "chosen for each mode", nullptr},
+    {Method::dopri5, "dopri5", MethodFamily::explicit_runge_kutta, "Dormand and Prince, order 5",
+     runge_kutta<dormand_prince_5>},
+    {Method::tsit5, "tsit5", MethodFamily::explicit_runge_kutta, "Tsitouras, order 5", runge_kutta<tsitouras_5>},
+    {Method::bs3, "bs3", MethodFamily::explicit_runge_kutta, "Bogacki and Shampine, order 3: loose tolerances",
+     runge_kutta<bogacki_shampine_3>},
+    {Method::dop853, "dop853", MethodFamily::explicit_runge_kutta, "Dormand and Prince, order 8: tight tolerances",
+     runge_kutta<dormand_prince_8>},
+    {Method::taylor, "taylor", MethodFamily::taylor, "Taylor series of high order: smooth modes, tight tolerances",
+     [](const StepOptions& options) { return make_taylor(options); }},
+    {Method::rodas4, "rodas4", MethodFamily::rosenbrock, "Rosenbrock, order 4: stiff, and index 1",
+     rosenbrock<rodas_4>},
+    {Method::rodas5p, "rodas5p", MethodFamily::rosenbrock, "Rosenbrock, order 5: stiff, and index 1",
+     rosenbrock<rodas_5p>},
+    {Method::radau, "radau", MethodFamily::radau, "Radau IIA of variable order: stiff, and any index", radau<0>},
+    {Method::radau5, "radau5", MethodFamily::radau, "Radau IIA, order 5: stiff, and any index", radau<5>},
+    {Method::radau9, "radau9", MethodFamily::radau, "Radau IIA, order 9: stiff, and any index", radau<9>},
+    {Method::radau13, "radau13", MethodFamily::radau, "Radau IIA, order 13: stiff, and any index", radau<13>},
+    {Method::bdf, "bdf", MethodFamily::bdf, "backward differentiation, order 1 to 5: long stretches without events",
+     [](const StepOptions& options) { return make_bdf(options); }},
+}};
+
+constexpr bool rows_fit() {
+  for (std::size_t k = 0; k < method_count; ++k) {
+    const MethodInfo& row = table[k];
+    if (row.method != static_cast<Method>(k) || row.name.empty() || row.help.empty()) return false;
+    if ((row.make == nullptr) != (row.family == MethodFamily::automatic)) return false;
+  }
+  return true;
+}
+static_assert(rows_fit(), "each enumerator of Method needs its row in the table, in the same order");
+
+std::string_view words(MethodFamily family) {
+  switch (family) {
+    case MethodFamily::automatic:
+      return "";
+    case MethodFamily::explicit_runge_kutta:
+      return "explicit";
+    case MethodFamily::taylor:
+      return "explicit, or of any index";
+    case MethodFamily::rosenbrock:
+    case MethodFamily::radau:
+    case MethodFamily::bdf:
+      return "implicit";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const MethodInfo> method_table() {
+  return table;
+}
+
+const MethodInfo& info(Method method) {
+  const auto k = static_cast<std::size_t>(method);
+  if (k >= method_count) throw UsageError("there is no method with the number " + std::to_string(k));
+  return table[k];
+}
+
+std::string_view to_string(Method method) {
+  return info(method).name;
+}
+
+std::optional<Method> find_method(std::string_view name) {
+  for (const MethodInfo& row : table)
+    if (row.name == name) return row.method;
+  return std::nullopt;
+}
+
+bool is_explicit(Method method) {
+  const MethodFamily family = info(method).family;
+  return family == MethodFamily::explicit_runge_kutta || family == MethodFamily::taylor;
+}
+
+std::string method_summary() {
+  std::string text;
+  for (std::size_t k = 0; k < method_count; ++k) {
+    const std::string_view family = words(table[k].family);
+    const bool last = k + 1 == method_count || words(table[k + 1].family) != family;
+    text += table[k].name;
+    if (last && !family.empty()) text += " (" + std::string(family) + ")";
+    if (k + 1 < method_count) text += last ? "; " : ", ";
+  }
+  return text;
+}
+
+}  // namespace saltus

@@ -1,0 +1,386 @@
+// What the header of Consistency promises, with modes whose consistent values are known.
+#include "hybrid/consistency.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "hybrid/small_systems.hpp"
+
+namespace saltus {
+namespace {
+
+using saltus::testing::ModeBuilder;
+
+/// p' = v, v' = -lambda p - (0, 10), |p| = 1.
+std::unique_ptr<RecordedSystem> pendulum() {
+  ModeBuilder m;
+  std::vector<Expr> p;
+  for (const char* name : {"x", "y", "u", "v", "lambda"}) p.push_back(m.variable(name));
+  m.equation(der(p[0]) - p[2]);
+  m.equation(der(p[1]) - p[3]);
+  m.equation(der(p[2]) + p[4] * p[0]);
+  m.equation(der(p[3]) + p[4] * p[1] + 10.0);
+  m.equation(p[0] * p[0] + p[1] * p[1] - 1.0);
+  return m.system();
+}
+
+/// The constraint of the pendulum, its first and its second derivative.
+void expect_on_constraints(const std::vector<double>& x, double tolerance) {
+  EXPECT_NEAR(x[0] * x[0] + x[1] * x[1], 1.0, tolerance);
+  EXPECT_NEAR(x[0] * x[2] + x[1] * x[3], 0.0, tolerance);
+  EXPECT_NEAR(x[2] * x[2] + x[3] * x[3] - x[4] - 10.0 * x[1], 0.0, tolerance);
+}
+
+/// Two wheels of inertia 2 and 3 that a clutch couples: 2 a' = f, 3 b' = -f, a = b.
+std::unique_ptr<RecordedSystem> clutch() {
+  ModeBuilder m;
+  const Expr a = m.variable("a"), b = m.variable("b"), f = m.variable("f");
+  m.equation(2.0 * der(a) - f);
+  m.equation(3.0 * der(b) + f);
+  m.equation(a - b);
+  return m.system();
+}
+
+/// h(x) = x_0 - value.
+class FirstIs final : public ExtraConditions {
+ public:
+  FirstIs(int variables, double value) : value_(value) {
+    const std::vector<std::pair<int, int>> first{{0, 0}}, none;
+    state_ = make_pattern(1, variables, first);
+    derivative_ = make_pattern(1, variables, none);
+  }
+  int count() const override { return 1; }
+  const SparsePattern& state_pattern() const override { return state_; }
+  const SparsePattern& derivative_pattern() const override { return derivative_; }
+  void residual(double, std::span<const double> x, std::span<const double>, std::span<double> h) override {
+    h[0] = x[0] - value_;
+  }
+  void jacobian(double, std::span<const double>, std::span<const double>, std::span<double> hx,
+                std::span<double>) override {
+    hx[0] = 1.0;
+  }
+
+ private:
+  SparsePattern state_, derivative_;
+  double value_;
+};
+
+// --- explicit modes
+
+std::unique_ptr<RecordedSystem> explicit_mode() {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(der(x) - y);
+  m.equation(der(y) - 1.0 / x);
+  return m.system();
+}
+
+TEST(Consistency, AnExplicitModeKeepsItsValuesAndGetsItsDerivatives) {
+  const auto system = explicit_mode();
+  for (const Cause cause : {Cause::start, Cause::mode_change, Cause::reset}) {
+    Consistency consistency;
+    std::vector<double> x{4.0, 3.0}, xp;
+    EXPECT_FALSE(consistency.find(*system, 0.0, cause, {}, nullptr, x, xp));
+    EXPECT_EQ(x, (std::vector<double>{4.0, 3.0}));
+    EXPECT_EQ(xp, (std::vector<double>{3.0, 0.25}));
+    EXPECT_EQ(consistency.remark(), "");
+  }
+}
+
+TEST(Consistency, ADerivativeThatIsNotFiniteIsAFailureThatNamesTheVariable) {
+  const auto system = explicit_mode();
+  Consistency consistency;
+  std::vector<double> x{0.0, 3.0}, xp;
+  const Failure failure = consistency.find(*system, 1.5, Cause::start, {}, nullptr, x, xp);
+  EXPECT_EQ(failure.code, StatusCode::not_finite);
+  EXPECT_EQ(failure.culprits, std::vector<std::string>{"y"});
+  EXPECT_NE(failure.message.find("'y'"), std::string::npos) << failure.message;
+  EXPECT_NE(failure.message.find("1.5"), std::string::npos) << failure.message;
+  EXPECT_FALSE(consistency.evaluate(*system, 1.5, x, xp));
+}
+
+TEST(Consistency, EvaluateServesExplicitModesOnly) {
+  const auto system = explicit_mode();
+  const auto other = pendulum();
+  Consistency consistency;
+  std::vector<double> xp;
+  EXPECT_TRUE(consistency.evaluate(*system, 0.0, std::vector<double>{4.0, 3.0}, xp));
+  EXPECT_EQ(xp, (std::vector<double>{3.0, 0.25}));
+  EXPECT_FALSE(consistency.evaluate(*other, 0.0, std::vector<double>{1.0, 0.0, 0.0, 0.0, 0.0}, xp));
+}
+
+TEST(Consistency, ExplicitModesAreNeverMovedReducedOrAnalysed) {
+  const auto system = explicit_mode();
+  Consistency consistency;
+  std::vector<double> x{4.0, 3.0}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, {}, nullptr, x, xp));
+  EXPECT_TRUE(consistency.polish(*system, 0.0, x, xp));
+  EXPECT_EQ(x, (std::vector<double>{4.0, 3.0}));
+  EXPECT_FALSE(consistency.needs_reduction(*system));
+  EXPECT_TRUE(consistency.reduce(*system));
+  EXPECT_EQ(&consistency.integrable(*system), system.get());
+  EXPECT_EQ(consistency.reduced(*system), nullptr);
+  EXPECT_EQ(consistency.values(*system), nullptr);
+  EXPECT_TRUE(consistency.possible(*system));
+  EXPECT_TRUE(consistency.plain(*system));
+}
+
+TEST(Consistency, InitialConditionsMoveExplicitModesAtTheStartOnly) {
+  const auto system = explicit_mode();
+  Consistency consistency;
+  FirstIs condition(2, 7.0);
+  std::vector<double> x{4.0, 3.0}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, {}, &condition, x, xp));
+  EXPECT_NEAR(x[0], 7.0, 1e-12);
+  EXPECT_NEAR(xp[1], 1.0 / 7.0, 1e-12);
+  x = {4.0, 3.0};
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::mode_change, {}, &condition, x, xp));
+  EXPECT_EQ(x[0], 4.0);
+}
+
+// --- index 1
+
+std::unique_ptr<RecordedSystem> index_one() {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(der(x) + y);
+  m.equation(y * y * y + y - x);  // y = 1 for x = 2
+  return m.system();
+}
+
+TEST(Consistency, AlgebraicVariablesFollowAndFixedOnesStay) {
+  const auto system = index_one();
+  Consistency consistency;
+  std::vector<double> x{2.0, 0.3}, xp;
+  const int fixed[] = {0};
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, fixed, nullptr, x, xp));
+  EXPECT_EQ(x[0], 2.0);
+  EXPECT_NEAR(x[1], 1.0, 1e-12);
+  EXPECT_NEAR(xp[0], -1.0, 1e-12);
+  EXPECT_TRUE(consistency.possible(*system));
+  EXPECT_TRUE(consistency.plain(*system));
+  EXPECT_FALSE(consistency.needs_reduction(*system));
+}
+
+TEST(Consistency, AtModeChangesAndResetsDifferentiatedVariablesOfIndexOneStay) {
+  const auto system = index_one();
+  for (const Cause cause : {Cause::mode_change, Cause::reset}) {
+    Consistency consistency;
+    std::vector<double> x{2.0, 0.9}, xp;
+    ASSERT_FALSE(consistency.find(*system, 0.0, cause, {}, nullptr, x, xp));
+    EXPECT_EQ(x[0], 2.0);
+    EXPECT_NEAR(x[1], 1.0, 1e-10);
+  }
+}
+
+TEST(Consistency, AConditionAtTheStartReplacesAFixedValue) {
+  const auto system = index_one();
+  Consistency consistency;
+  FirstIs condition(2, 10.0);  // then y = 2
+  std::vector<double> x{2.0, 0.3}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, {}, &condition, x, xp));
+  EXPECT_NEAR(x[0], 10.0, 1e-9);
+  EXPECT_NEAR(x[1], 2.0, 1e-9);
+}
+
+TEST(Consistency, EquationsWithoutASolutionFailAndNameTheWorst) {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(der(x) + y);
+  m.equation(y * y + 1.0 + 0.0 * x);
+  const auto system = m.system();
+  Consistency consistency;
+  std::vector<double> at{2.0, 0.5}, xp;
+  const int fixed[] = {0};
+  const Failure failure = consistency.find(*system, 0.0, Cause::start, fixed, nullptr, at, xp);
+  EXPECT_TRUE(failure);
+  EXPECT_FALSE(failure.message.empty());
+}
+
+// --- hidden constraints
+
+TEST(Consistency, APendulumGetsAllItsConstraintsAndTheirDerivatives) {
+  const auto system = pendulum();
+  Consistency consistency;
+  std::vector<double> x{0.6, -0.8, 1.0, 0.5, 0.0}, xp;
+  const int fixed[] = {0, 2};
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, fixed, nullptr, x, xp));
+  EXPECT_EQ(x[0], 0.6);
+  EXPECT_EQ(x[2], 1.0);
+  expect_on_constraints(x, 1e-10);
+  EXPECT_NEAR(xp[0], x[2], 1e-10);
+  EXPECT_NEAR(xp[2], -x[4] * x[0], 1e-10);
+  EXPECT_NEAR(xp[3], -x[4] * x[1] - 10.0, 1e-10);
+  EXPECT_FALSE(consistency.plain(*system));
+  EXPECT_TRUE(consistency.possible(*system));
+  EXPECT_TRUE(consistency.needs_reduction(*system));
+}
+
+TEST(Consistency, FixedValuesThatContradictAConstraintFailAndAreNamed) {
+  const auto system = pendulum();
+  Consistency consistency;
+  std::vector<double> x{0.6, 0.9, 1.0, 0.5, 0.0}, xp;
+  const int fixed[] = {0, 1};
+  const Failure failure = consistency.find(*system, 0.0, Cause::start, fixed, nullptr, x, xp);
+  EXPECT_EQ(failure.code, StatusCode::initialisation_failed);
+  EXPECT_FALSE(failure.culprits.empty());
+}
+
+// 2 a + 3 b is conserved: the common speed after the clutch engages is (2*10 + 3*0)/5.
+TEST(Consistency, AModeChangeWithoutResetConservesWhatAnImpulseConserves) {
+  const auto system = clutch();
+  Consistency consistency;
+  std::vector<double> x{10.0, 0.0, 0.0}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::mode_change, {}, nullptr, x, xp));
+  EXPECT_NEAR(x[0], 4.0, 1e-10);
+  EXPECT_NEAR(x[1], 4.0, 1e-10);
+}
+
+TEST(Consistency, AResetHoldsWhatWasSetAndMovesTheOther) {
+  const auto system = clutch();
+  for (const int set : {0, 1}) {
+    Consistency consistency;
+    std::vector<double> x{10.0, 1.0, 0.0}, xp;
+    const double kept = x[static_cast<std::size_t>(set)];
+    ASSERT_FALSE(consistency.find(*system, 0.0, Cause::reset, std::span(&set, 1), nullptr, x, xp));
+    EXPECT_EQ(x[static_cast<std::size_t>(set)], kept);
+    EXPECT_NEAR(x[0], x[1], 1e-10);
+  }
+}
+
+TEST(Consistency, ValuesThatAreConsistentDoNotMove) {
+  const auto system = clutch();
+  for (const Cause cause : {Cause::mode_change, Cause::reset}) {
+    Consistency consistency;
+    std::vector<double> x{3.25, 3.25, 0.0}, xp;
+    ASSERT_FALSE(consistency.find(*system, 0.0, cause, {}, nullptr, x, xp));
+    EXPECT_EQ(x[0], 3.25);
+    EXPECT_EQ(x[1], 3.25);
+    EXPECT_NEAR(x[2], 0.0, 1e-12);
+  }
+}
+
+TEST(Consistency, PolishMovesBackOntoTheConstraints) {
+  const auto system = pendulum();
+  Consistency consistency;
+  std::vector<double> x{0.6, -0.8, 0.8, 0.6, 0.0}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, {}, nullptr, x, xp));
+  for (std::size_t j = 0; j < x.size(); ++j) x[j] += 1e-7 * std::cos(static_cast<double>(j));
+  ASSERT_TRUE(consistency.polish(*system, 0.0, x, xp));
+  expect_on_constraints(x, 1e-12);
+  EXPECT_NEAR(x[0], 0.6, 1e-6);
+}
+
+TEST(Consistency, TheReducedFormIsMadeOnceAndLivesWithTheMode) {
+  const auto system = pendulum();
+  Consistency consistency;
+  std::vector<double> x{0.6, -0.8, 0.8, 0.6, 0.0}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, {}, nullptr, x, xp));
+  EXPECT_EQ(consistency.reduced(*system), nullptr);
+  EXPECT_TRUE(Consistency::can_be_reduced(*system));
+  ASSERT_TRUE(consistency.reduce(*system));
+  const ReducedSystem* reduced = consistency.reduced(*system);
+  ASSERT_NE(reduced, nullptr);
+  EXPECT_EQ(&consistency.integrable(*system), reduced);
+  ASSERT_TRUE(consistency.reduce(*system));
+  EXPECT_EQ(consistency.reduced(*system), reduced);
+  ASSERT_NE(consistency.values(*system), nullptr);
+  EXPECT_EQ(consistency.values(*system)->numbers.mu, 2);
+}
+
+// --- Taylor coefficients of the solution
+
+TEST(Consistency, SeriesAreThoseOfTheSolution) {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), z = m.variable("z");
+  m.equation(der(x) - x);
+  m.equation(z - x * x);
+  const auto system = m.system();
+  Consistency consistency;
+  std::vector<double> X;
+  const std::vector<double> point{1.0, 1.0};
+  EXPECT_FALSE(consistency.series(*system, 0.0, point, 3, X));  // nothing is known about the mode yet
+  std::vector<double> at{1.0, 0.5}, xp;
+  const int fixed[] = {0};
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, fixed, nullptr, at, xp));
+  ASSERT_TRUE(consistency.series(*system, 0.0, at, 3, X));
+  ASSERT_GE(X.size(), 8u);
+  double factorial = 1.0, power = 1.0;
+  for (std::size_t k = 0; k < 4; ++k) {
+    EXPECT_NEAR(X[2 * k], 1.0 / factorial, 1e-12) << k;        // exp(t)
+    EXPECT_NEAR(X[2 * k + 1], power / factorial, 1e-11) << k;  // exp(2 t)
+    factorial *= static_cast<double>(k + 1);
+    power *= 2.0;
+  }
+}
+
+TEST(Consistency, SeriesOfExplicitModesNeedNoAnalysis) {
+  const auto system = explicit_mode();
+  Consistency consistency;
+  std::vector<double> X;
+  ASSERT_TRUE(consistency.series(*system, 0.0, std::vector<double>{4.0, 3.0}, 1, X));
+  EXPECT_DOUBLE_EQ(X[2], 3.0);
+  EXPECT_DOUBLE_EQ(X[3], 0.25);
+  EXPECT_DOUBLE_EQ(X[4], 0.125);
+}
+
+// --- modes that do not determine their variables
+
+TEST(Consistency, AStructurallySingularModeIsNotPossible) {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(der(x) - 1.0);
+  m.equation(x - m.time() + 0.0 * y);
+  const auto system = m.system();
+  Consistency consistency;
+  EXPECT_FALSE(consistency.possible(*system));
+  EXPECT_FALSE(consistency.plain(*system));
+}
+
+// The structure sees two equations for two variables; the numbers are those of one equation.
+std::unique_ptr<RecordedSystem> twice_the_same(double second) {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(x + y - 1.0);
+  m.equation(2.0 * x + 2.0 * y - second);
+  return m.system();
+}
+
+TEST(Consistency, AFreeVariableKeepsItsGuessWhereEquationsAreRedundant) {
+  const auto system = twice_the_same(2.0);
+  Consistency consistency;
+  EXPECT_TRUE(consistency.possible(*system));
+  std::vector<double> x{0.3, 0.4}, xp;
+  ASSERT_FALSE(consistency.find(*system, 0.0, Cause::start, {}, nullptr, x, xp));
+  EXPECT_NEAR(x[0] + x[1], 1.0, 1e-12);
+  ASSERT_NE(consistency.values(*system), nullptr);
+  EXPECT_EQ(consistency.values(*system)->numbers.u, 1);
+}
+
+TEST(Consistency, EquationsThatContradictEachOtherAreRefusedEachTimeAndTheValuesStay) {
+  const auto system = twice_the_same(3.0);
+  Consistency consistency;
+  for (int k = 0; k < 5; ++k) {
+    std::vector<double> x{0.3, 0.4}, xp;
+    const Failure failure = consistency.find(*system, 0.0, Cause::start, {}, nullptr, x, xp);
+    EXPECT_EQ(failure.code, StatusCode::initialisation_failed);
+    EXPECT_NE(failure.message.find("contradict"), std::string::npos) << failure.message;
+    EXPECT_FALSE(failure.culprits.empty());
+    EXPECT_EQ(x, (std::vector<double>{0.3, 0.4}));
+  }
+}
+
+TEST(Consistency, ANonSquareModeHasNoStructuralPromise) {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), y = m.variable("y");
+  m.equation(der(x) - y);
+  const auto system = m.system();
+  Consistency consistency;
+  EXPECT_FALSE(consistency.possible(*system));
+}
+
+}  // namespace
+}  // namespace saltus

@@ -181,7 +181,7 @@ bool ModeController::follow_dormant(const GuardSides& seen) {
 
 void ModeController::arrive(const Mode& from, double t) {
   begun_ = &from;
-  const std::span<const int> dormant = hybrid_.dormant(transition.mode);
+  const std::vector<int> dormant = hybrid_.dormant(transition.mode);
   if (dormant.empty()) return;
   watched_.clear();
   for (int k = 0; k < system_->structure().guards; ++k)

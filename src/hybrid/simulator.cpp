@@ -14,10 +14,17 @@ namespace saltus {
 
 namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
+
+/// One for the run alone, or the system itself if it has none.
+std::shared_ptr<HybridSystem> instance_of(const std::shared_ptr<HybridSystem>& system) {
+  std::shared_ptr<HybridSystem> own = system->instance();
+  return own ? own : system;
+}
 }  // namespace
 
 Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
-    : hybrid(std::move(h)),
+    : hybrid(instance_of(h)),
+      alone(hybrid != h),
       options(std::move(o)),
       result(hybrid, options.start),
       direction(options.stop >= options.start ? +1 : -1),
@@ -232,6 +239,7 @@ void Simulator::Impl::restore_state() {
 
 [[gnu::hot]] void Simulator::Impl::start_stepper(double step) {
   const bool explicit_ode = system->structure().explicit_ode;
+  stepped = system;
   stepper->start(explicit_ode || stepper->takes_hidden_constraints() ? *system : controller.consistency().integrable(*system),
                  {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = explicit_ode});
 }
@@ -289,7 +297,16 @@ std::vector<double> Simulator::Impl::observe() const {
   return false;
 }
 
+void Simulator::Impl::forget_systems() {
+  constexpr int interval = 64;
+  steps_until_forgetting = interval;
+  if (!alone) return;
+  const System* const used[] = {system, stepped, &controller.system()};
+  hybrid->forget_systems(used);
+}
+
 [[gnu::hot]] void Simulator::Impl::step() {
+  if (--steps_until_forgetting < 0) forget_systems();
   if (in_rest && !reached(pause, stepper->t())) {  // somebody wants to stop earlier than the stepper has gone
     in_rest = false;
     start_stepper(stepper->next_step());
@@ -449,7 +466,7 @@ void Simulator::Impl::shorten() {
 }
 
 void Simulator::Impl::regain_mode() {
-  if (over) return;
+  if (over || alone) return;
   System* const own = &hybrid->system(mode);
   if (own == system) return;
   system = own;

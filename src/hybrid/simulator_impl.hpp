@@ -28,6 +28,7 @@ namespace saltus {
 
 struct Simulator::Impl {
   std::shared_ptr<HybridSystem> hybrid;
+  bool alone;  // no other run or reader evaluates it
   SimulateOptions options;
   Trajectory result;
   int direction;
@@ -44,6 +45,7 @@ struct Simulator::Impl {
   Mode& mode = controller.transition.mode;
   std::vector<double>&x = controller.transition.x, &xp = controller.xp;
   System* system = nullptr;
+  System* stepped = nullptr;  // with which the stepper began: that one, or one with the same functions
 
   Stepper* stepper = nullptr;
   EventLocator locator;
@@ -95,6 +97,7 @@ struct Simulator::Impl {
   std::int64_t rejected_before = 0;   // it
   DensePolynomial rest;    // of a step that an event without consequences has interrupted
   bool in_rest = false;
+  int steps_until_forgetting = 0;
   std::int64_t steps_made = 0;  // all that were accepted, also on the way to events
   double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
 
@@ -197,9 +200,11 @@ struct Simulator::Impl {
   void finish(Failure outcome = {});
   bool progress() { return !options.progress || report_progress(); }
   bool report_progress();
-  /// Sets the hybrid system to the present mode once more: since the last step others may have asked it for other modes, to read a result or to
-  /// run the same system.
+  /// Sets a hybrid system that is shared to the present mode once more: since the last step others may have asked it
+  /// for other modes, to read a result or to run the same system.
   void regain_mode();
+  /// Gives back systems of modes that were left.
+  void forget_systems();
 
   // --- events
   /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,

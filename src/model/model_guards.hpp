@@ -66,7 +66,7 @@ class ModelGuards {
     const std::vector<int>& locks = guards_[static_cast<std::size_t>(guard)].locks;
     return locks.size() > 1 && mode.locks[static_cast<std::size_t>(locks[0])] != mode.locks[static_cast<std::size_t>(locks[1])];
   }
-  std::span<const int> dormant(const Mode& mode) { return some_dormant_ ? find_dormant(mode) : std::span<const int>{}; }
+  std::vector<int> dormant(const Mode& mode) const { return some_dormant_ ? find_dormant(mode) : std::vector<int>{}; }
 
  private:
   using GuardsOfLocks = std::vector<std::vector<int>>;
@@ -75,7 +75,7 @@ class ModelGuards {
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   void add_second_guards();
   int varying_side(const Mode& mode, int guard) const;
-  std::span<const int> find_dormant(const Mode& mode);
+  std::vector<int> find_dormant(const Mode& mode) const;
 
   std::vector<Expr> locks_;
   std::vector<Guard> guards_;
@@ -83,7 +83,6 @@ class ModelGuards {
   std::vector<int> guard_of_lock_;       // one of them; -1: none
   std::vector<GuardActivity> activity_;  // by explicit mode
   bool some_dormant_ = false;            // there are guards that matter in some modes only
-  std::vector<int> dormant_;             // workspace
   // By explicit mode and guard: the relation that gives the side; or
   static constexpr int rounding = -1;  // inside its interval
   static constexpr int varies = -2;    // whether the guard matters depends on the mode

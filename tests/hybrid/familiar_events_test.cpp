@@ -34,7 +34,7 @@ class Observed final : public HybridSystem {
   System& system(const Mode& mode) override { return model_.system(mode); }
   bool same_equations(const Mode& a, const Mode& b) const override { return model_.same_equations(a, b); }
   int side(const Mode& mode, int guard) const override { return model_.side(mode, guard); }
-  std::span<const int> dormant(const Mode& mode) const override { return model_.dormant(mode); }
+  std::vector<int> dormant(const Mode& mode) const override { return model_.dormant(mode); }
   bool follow(Mode& mode, int guard, double value, int side) const override { return model_.follow(mode, guard, value, side); }
   void set_side(Mode& mode, int guard, int side) const override { model_.set_side(mode, guard, side); }
   int resting_side(const Mode& mode, int guard) const override { return model_.resting_side(mode, guard); }

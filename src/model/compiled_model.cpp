@@ -63,7 +63,6 @@ struct CompiledModel::Code {
   std::size_t clause_count = 0;
   bool acts_by_mode = false;
   std::vector<int> deciding_locks, deciding_discretes;  // see acts_alike
-  std::vector<int> identifying_locks, identifying_discretes;  // those, and what decides the structure of equations
   std::unique_ptr<InitialEquations> initial_equations;  // null: none
   Program observe_program;
   std::vector<Expr> solutions;  // of the eliminated variables
@@ -134,7 +133,6 @@ struct CompiledModel::Code {
     clause_count = logic->clause_count();
     acts_by_mode = logic->acts_by_mode();
     find_deciding(*logic);
-    find_identifying();
     idle_logic.push_back(std::move(logic));
   }
 
@@ -174,20 +172,31 @@ struct CompiledModel::Code {
       if (guards.some_dormant() || logic.decides_by_discrete(k)) deciding_discretes.push_back(k);
   }
 
-  void find_identifying() {
-    identifying_locks = deciding_locks;
-    identifying_discretes = deciding_discretes;
-    for (const auto& system : systems) {
-      const std::vector<int>& locks = system->structural_locks();
-      identifying_locks.insert(identifying_locks.end(), locks.begin(), locks.end());
-      for (const int k : system->structural_data())
-        if (k >= static_cast<int>(parameters.size()))
-          identifying_discretes.push_back(k - static_cast<int>(parameters.size()));
-    }
-    for (auto* list : {&identifying_locks, &identifying_discretes}) {
-      std::sort(list->begin(), list->end());
-      list->erase(std::unique(list->begin(), list->end()), list->end());
-    }
+  /// See CompiledModel::identify. Found when it is first asked for.
+  struct Identity {
+    std::once_flag found;
+    std::vector<int> locks, discretes;
+  };
+  mutable Identity identity_places;
+
+  /// What decides for the discrete part, for the guards that matter, or for the structure of equations.
+  const Identity& identity() const {
+    std::call_once(identity_places.found, [&] {
+      std::vector<char> by_discrete(discretes.size(), 0), by_lock(guards.locks().size(), 0);
+      guards.mark_deciding(by_discrete, by_lock);
+      for (const auto& system : systems) {
+        for (const int k : system->structural_locks()) by_lock[k] = 1;
+        for (const int k : system->structural_data())
+          if (const int q = k - static_cast<int>(parameters.size()); q >= 0) by_discrete[q] = 1;
+      }
+      auto logic = borrow_logic();
+      for (int k = 0; k < static_cast<int>(by_lock.size()); ++k)
+        if (by_lock[k] || !guards.is_rounding(k) || logic->decides_by_lock(k)) identity_places.locks.push_back(k);
+      for (int k = 0; k < static_cast<int>(by_discrete.size()); ++k)
+        if (by_discrete[k] || logic->decides_by_discrete(k)) identity_places.discretes.push_back(k);
+      give_back(std::move(logic));
+    });
+    return identity_places;
   }
 
   static std::string describe_equation(const ModelData::NamedEquation& e) {
@@ -606,8 +615,9 @@ void CompiledModel::identify(const Mode& mode, std::vector<double>& key) const {
     key.insert(key.end(), surfaces->begin(), surfaces->end());
   }
   key.insert(key.end(), mode.conditions.begin(), mode.conditions.end());
-  for (const int k : m.identifying_locks) key.push_back(mode.locks[k]);
-  for (const int k : m.identifying_discretes) key.push_back(mode.discrete[k]);
+  const Code::Identity& identity = m.identity();
+  for (const int k : identity.locks) key.push_back(mode.locks[k]);
+  for (const int k : identity.discretes) key.push_back(mode.discrete[k]);
 }
 
 bool CompiledModel::derives_variables() const {

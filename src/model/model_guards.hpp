@@ -45,6 +45,10 @@ class ModelGuards {
   }
   /// Whether there are guards that matter in some modes only.
   bool some_dormant() const { return some_dormant_; }
+  /// Marks the discrete variables and locks that decide in some explicit mode which guards matter.
+  void mark_deciding(std::vector<char>& discretes, std::vector<char>& locks) const {
+    for (const GuardActivity& activity : activity_) activity.mark_deciding(discretes, locks);
+  }
   /// Whether a lock can play a part in whatever happens in the explicit mode.
   bool always_matters(int automaton, int lock) const;
   /// Whether two discrete states of one explicit mode agree in those of the locks that play a part in one of them.

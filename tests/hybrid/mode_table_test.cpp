@@ -18,6 +18,8 @@ Model model() {
   const BoolExpr armed = m.discrete("armed", false), joined = m.discrete("joined", false);
   m.equation(der(x) == if_else(x > 0.0, held - x, held + x));
   m.equation(if_else(joined, y - x, der(y) - x) == 0.0);
+  const Expr z = m.variable("z", 0.0);  // no explicit form, whose derivatives would need fixed coefficients
+  m.equation(z + sin(z) == x);
   m.when(x > 2.0).assign(count, m.pre(count) + 1.0).assign(held, -x);
   m.when(armed && x > 3.0).assign(count, 0.0);
   return m;

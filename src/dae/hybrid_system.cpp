@@ -32,6 +32,16 @@ void HybridSystem::end_contact(Mode& mode, int guard) const {
   set_side(mode, guard, to_side);
 }
 
+void HybridSystem::identify(const Mode& mode, std::vector<double>& key) const {
+  const auto add = [&key](const auto& values) {
+    key.push_back(static_cast<double>(values.size()));
+    key.insert(key.end(), values.begin(), values.end());
+  };
+  key.push_back(mode.automaton);
+  for (const auto* values : {&mode.discrete, &mode.locks, &mode.conditions}) add(*values);
+  for (const auto* surfaces : {&mode.sliding, &mode.contacts, &mode.contact_sides}) add(*surfaces);
+}
+
 bool HybridSystem::can_stay_on_surfaces(const Mode&) { return false; }
 
 void HybridSystem::observe(const Mode&, double, std::span<const double> x, std::span<const double>, std::span<double> values) {

@@ -24,6 +24,24 @@ std::uint64_t hash(const Node& n) {
 
 Graph::Graph() : table_(256, no_node) {}
 
+Graph::Graph(const Graph& other)
+    : nodes_(other.nodes_),
+      constants_(other.constants_),
+      symbols_(other.symbols_),
+      calls_(other.calls_),
+      table_(other.table_),
+      derivatives_(other.derivatives_) {}
+
+std::shared_ptr<Graph> Graph::clone() const {
+  return std::shared_ptr<Graph>(new Graph(*this));
+}
+
+void Graph::require_growing() const {
+  if (frozen_)
+    throw UsageError(
+        "the graph of a compiled model does not grow: build new expressions in the graph of the Model, or in a clone");
+}
+
 void Graph::grow() {
   std::vector<NodeId> table(table_.size() * 2, no_node);
   const std::size_t mask = table.size() - 1;
@@ -41,13 +59,14 @@ void Graph::grow() {
 }
 
 NodeId Graph::intern(const Node& n) {
-  if (nodes_.size() * 2 >= table_.size()) grow();
+  if (!frozen_ && nodes_.size() * 2 >= table_.size()) grow();
   const std::size_t mask = table_.size() - 1;
   std::size_t k = hash(n) & mask;
   while (table_[k] != no_node) {
     if (nodes_[table_[k]] == n) return table_[k];
     k = (k + 1) & mask;
   }
+  require_growing();
   if (nodes_.size() >= no_node - 1) throw UsageError("the expression graph is full (2^32 nodes)");
   const auto id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back(n);
@@ -57,7 +76,7 @@ NodeId Graph::intern(const Node& n) {
 
 NodeId Graph::constant(double value) {
   if (value == 0.0) value = 0.0;  // one zero: -0.0 and 0.0 are the same constant
-  if (nodes_.size() * 2 >= table_.size()) grow();
+  if (!frozen_ && nodes_.size() * 2 >= table_.size()) grow();
   const std::size_t mask = table_.size() - 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
   std::size_t k = mix(bits) & mask;
@@ -66,6 +85,7 @@ NodeId Graph::constant(double value) {
     if (nodes_[id].op == Op::constant && std::bit_cast<std::uint64_t>(constant_value(id)) == bits) return id;
     k = (k + 1) & mask;
   }
+  require_growing();
   const auto id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back({Op::constant, static_cast<NodeId>(constants_.size())});
   constants_.push_back(value);
@@ -74,6 +94,7 @@ NodeId Graph::constant(double value) {
 }
 
 NodeId Graph::symbol(const std::string& name, SymbolKind kind) {
+  require_growing();
   const auto id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back({Op::symbol, static_cast<NodeId>(symbols_.size())});  // never shared, so not in the table
   symbols_.push_back({name, kind, id});
@@ -103,7 +124,10 @@ NodeId Graph::call(std::shared_ptr<const ExternalFunction> function, std::vector
   std::size_t index = calls_.size();
   for (std::size_t k = calls_.size(); k-- > look_back && index == calls_.size();)
     if (calls_[k].function == function && calls_[k].arguments == arguments) index = k;
-  if (index == calls_.size()) calls_.push_back({std::move(function), std::move(arguments)});
+  if (index == calls_.size()) {
+    require_growing();
+    calls_.push_back({std::move(function), std::move(arguments)});
+  }
   return intern({Op::external, static_cast<NodeId>(index), static_cast<NodeId>(output)});
 }
 
@@ -114,6 +138,7 @@ std::size_t Graph::memory() const {
 }
 
 std::vector<NodeId> Graph::reachable(std::span<const NodeId> roots, std::span<const NodeId> leaves) const {
+  const std::lock_guard lock(marking_);
   mark_.resize(nodes_.size(), 0);
   epoch_ += 2;
   if (epoch_ >= 0xfffffff0u) {

@@ -298,7 +298,9 @@ bool Consistency::reduce(System& system) {
 
 System& Consistency::integrable(System& system) {
   const auto it = analyses_.find(&system.structure());
-  return it == analyses_.end() || !it->second.reduced ? system : *it->second.reduced;
+  if (it == analyses_.end() || !it->second.reduced) return system;
+  it->second.reduced->set_original(system);
+  return *it->second.reduced;
 }
 
 void Consistency::restart_reduced(System& system, double t, std::span<const double> x) {

@@ -130,7 +130,7 @@ std::int32_t EventLog::store_shape(const EventShape& shape, const EventNumbers& 
                      std::string(shape.message), size(numbers.slope_before), size(numbers.slope_after), size(numbers.before), size(numbers.weights)});
   append(shape_integers_, shape.guards);
   append(shape_integers_, shape.directions);
-  append(actions_, shape.actions);
+  actions_.insert(actions_.end(), shape.actions.begin(), shape.actions.end());
   return static_cast<std::int32_t>(shapes_.size()) - 1;
 }
 

@@ -103,7 +103,7 @@ class EventLog {
   std::vector<Parts> parts_;      // by tag
   std::vector<StoredShape> shapes_;
   std::vector<int> shape_integers_;
-  std::vector<std::string_view> actions_;  // into the system
+  std::vector<std::string> actions_;
   std::vector<StoredMode> modes_;
   std::vector<double> mode_numbers_;
   std::vector<int> mode_integers_;

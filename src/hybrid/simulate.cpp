@@ -9,7 +9,11 @@ Trajectory simulate(std::shared_ptr<HybridSystem> system, const SimulateOptions&
 }
 
 Trajectory simulate(const Model& model, const SimulateOptions& options, const ProgramOptions& program) {
-  return simulate(std::make_shared<CompiledModel>(model, program), options);
+  return simulate(CompiledModel(model, program), options);
+}
+
+Trajectory simulate(const CompiledModel& model, const SimulateOptions& options) {
+  return simulate(std::shared_ptr<HybridSystem>(model.instance()), options);
 }
 
 }  // namespace saltus

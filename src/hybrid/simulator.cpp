@@ -14,10 +14,17 @@ namespace saltus {
 
 namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
+
+/// One for the run alone, or the system itself if it has none.
+std::shared_ptr<HybridSystem> instance_of(const std::shared_ptr<HybridSystem>& system) {
+  std::shared_ptr<HybridSystem> own = system->instance();
+  return own ? own : system;
+}
 }  // namespace
 
 Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
-    : hybrid(std::move(h)),
+    : hybrid(instance_of(h)),
+      alone(hybrid != h),
       options(std::move(o)),
       result(hybrid, options.start),
       direction(options.stop >= options.start ? +1 : -1),
@@ -102,6 +109,24 @@ bool Simulator::Impl::enter_mode() {
   }
   in_rest = false;
   set_watch();
+  return true;
+}
+
+[[gnu::hot]] bool Simulator::Impl::enter_mode_again() {
+  system = &instant.system();
+  if (helped || &system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
+  in_rest = false;
+  const auto given = instant.sides_of_edge();
+  const GuardSides& sides = instant.sides();
+  watching = false;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const int guard = static_cast<int>(k), root = sides.multiplicity(guard);
+    const bool by_time = has_time_guards && hybrid->guards()[k].time_only;
+    watch[k] = by_time ? GuardWatch{} : GuardWatch{given[k], static_cast<unsigned char>(root), root > 0 ? sides.noise(guard) : 0.0};
+    watching = watching || watch[k].side != 0;
+    instant.doubt().noise[k] = 0.0;
+  }
+  plan_time_events();
   return true;
 }
 
@@ -213,6 +238,7 @@ void Simulator::Impl::restore_state() {
 
 [[gnu::hot]] void Simulator::Impl::start_stepper(double step) {
   const bool explicit_ode = system->structure().explicit_ode;
+  stepped = system;
   stepper->start(explicit_ode || stepper->takes_hidden_constraints() ? *system : instant.consistency().integrable(*system),
                  {.t = t, .x = x, .xp = xp, .direction = direction, .step = step, .xp_is_rhs = explicit_ode});
 }
@@ -270,7 +296,16 @@ std::vector<double> Simulator::Impl::observe() const {
   return false;
 }
 
+void Simulator::Impl::forget_systems() {
+  constexpr int interval = 64;
+  steps_until_forgetting = interval;
+  if (!alone) return;
+  const System* const used[] = {system, stepped, &instant.system()};
+  hybrid->forget_systems(used);
+}
+
 [[gnu::hot]] void Simulator::Impl::step() {
+  if (--steps_until_forgetting < 0) forget_systems();
   if (in_rest && !reached(pause, stepper->t())) {  // somebody wants to stop earlier than the stepper has gone
     in_rest = false;
     start_stepper(stepper->next_step());
@@ -430,7 +465,7 @@ void Simulator::Impl::shorten() {
 }
 
 void Simulator::Impl::regain_mode() {
-  if (over) return;
+  if (over || alone) return;
   System* const own = &hybrid->system(mode);
   if (own == system) return;
   system = own;

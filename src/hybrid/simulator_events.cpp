@@ -225,6 +225,7 @@ void Simulator::Impl::project_event_state() {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
   take_step(when);
+  if (by_guard != by_time && !approached && repeat_event(by_time, step_size)) return;
   const bool explicit_ode = system->structure().explicit_ode;
   if (explicit_ode) find_slopes();
   measure_bracket(by_guard && !by_time ? located.t_before : when, when, by_guard, by_guard && (approached || when == stepper->t()));
@@ -311,6 +312,48 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   }
 }
 
+[[gnu::hot]] bool Simulator::Impl::repeat_event(bool by_time, double step_size) {
+  const std::vector<int>& guards = by_time ? time_guards : located.guards;
+  if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty()) return false;
+  const int guard = guards.front();
+  if (!instant.knows(guard, by_time ? hybrid->side(mode, guard) : watch[static_cast<std::size_t>(guard)].side)) return false;
+  const auto linear = system->linear_guards();
+  if (linear.size() != watch.size()) return false;
+  resize(g_then, watch.size());
+  system->guards(t, x, xp, g_then);
+  resize(guard_slopes, watch.size());
+  std::vector<double>& noise = instant.doubt().noise;
+  resize(noise, watch.size());
+  const double width = t - at_least_some_units_before(t, by_time ? t : located.t_before);
+  for (const LinearGuard& one : linear) {
+    const auto k = static_cast<std::size_t>(one.guard);
+    guard_slopes[k] = slope_of(one, xp);
+    const double over_bracket = std::abs(guard_slopes[k] * width);
+    noise[k] = std::isfinite(over_bracket) ? 4.0 * over_bracket : 0.0;
+    if (watch[k].known_root > 0 && (by_time || one.guard != guard)) noise[k] = std::max(noise[k], watch[k].noise);
+  }
+  if (!by_time) {
+    const auto k = static_cast<std::size_t>(guard);
+    const int side = watch[k].side;
+    if (!(side * g_then[k] < 0.0) || !(side * guard_slopes[k] * direction < 0.0)) return false;
+    noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
+  }
+  observe(values_before);
+  if (const Mode* same_as_before = instant.known_mode()) {
+    mode_left = same_as_before;
+    copy(x, state_before);
+    copy(xp, slope_before);
+  } else {
+    keep_state();
+  }
+  instant.begin(*mode_left);
+  instant.doubt().time_scale = time_scale();
+  if (!instant.follow_edge(guard, {.t = t, .mode = mode_left, .x = state_before, .xp = slope_before})) return false;
+  stepper->forget_dense();
+  leave_event(by_time, step_size);
+  return true;
+}
+
 void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size) {
   give_back(x.size(), x_then, xp_then);
   stepper->forget_dense();
@@ -321,6 +364,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   instant.place_dormant(t);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < instant.family_guards())
     instant.leave(located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
+  if (const std::vector<int>& guards = by_time ? time_guards : located.guards; by_guard != by_time && guards.size() == 1) instant.alone(guards.front());
   // weights of sliding modes last: firing them changes the numbering
   if (by_guard)
     for (std::size_t k = located.guards.size(); k-- > 0;) instant.fire(located.guards[k]);
@@ -347,7 +391,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     copy(slope_before, xp);  // as the stepper has them
     system = &instant.system();
     set_watch();
-  } else if (!transition.terminate && !enter_mode()) {
+  } else if (!transition.terminate && !(instant.sides_of_edge().empty() ? enter_mode() : enter_mode_again())) {
     return;
   }
   // a guard may touch zero within its errors, or a weight its end, and the solution go on as before

@@ -28,6 +28,7 @@ namespace saltus {
 
 struct Simulator::Impl {
   std::shared_ptr<HybridSystem> hybrid;
+  bool alone;  // no other run or reader evaluates it
   SimulateOptions options;
   Trajectory result;
   int direction;
@@ -44,6 +45,7 @@ struct Simulator::Impl {
   Mode& mode = instant.now.mode;
   std::vector<double>&x = instant.now.x, &xp = instant.now.xp;
   System* system = nullptr;
+  System* stepped = nullptr;  // with which the stepper began: that one, or one with the same functions
 
   Stepper* stepper = nullptr;
   EventLocator locator;
@@ -95,6 +97,7 @@ struct Simulator::Impl {
   std::int64_t rejected_before = 0;   // it
   DensePolynomial rest;    // of a step that an event without consequences has interrupted
   bool in_rest = false;
+  int steps_until_forgetting = 0;
   std::int64_t steps_made = 0;  // all that were accepted, also on the way to events
   double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
 
@@ -125,6 +128,8 @@ struct Simulator::Impl {
   }
   /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its guards.
   bool enter_mode();
+  /// The same after an event on a known edge: what the mode needs is there, as a rule.
+  bool enter_mode_again();
   /// Sets the watch on the guards of the present mode.
   void set_watch();
   void plan_time_events();
@@ -194,9 +199,11 @@ struct Simulator::Impl {
   void finish(Failure outcome = {});
   bool progress() { return !options.progress || report_progress(); }
   bool report_progress();
-  /// Sets the hybrid system to the present mode once more: since the last step others may have asked it for other modes, to read a result or to
-  /// run the same system.
+  /// Sets a hybrid system that is shared to the present mode once more: since the last step others may have asked it
+  /// for other modes, to read a result or to run the same system.
   void regain_mode();
+  /// Gives back systems of modes that were left.
+  void forget_systems();
 
   // --- events
   /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
@@ -238,6 +245,8 @@ struct Simulator::Impl {
   void restore_state();
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
+  /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and nothing has changed.
+  bool repeat_event(bool by_time, double step_size);
   /// The event has been settled: goes on behind it.
   void leave_event(bool by_time, double step_size);
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.

@@ -47,9 +47,14 @@ namespace saltus {
   const std::vector<int>& fired = instant.fired();
   if (!pending_touches.empty()) std::erase_if(pending_touches, [&](const PendingTouch& touch) { return contains(fired, touch.guard); });
   EventNumbers numbers = settled_numbers();
+  EventTag* const on_edge = instant.tag_of_edge();
+  if (on_edge && on_edge->known()) {
+    ++result.statistics_.events;
+    return result.events_->add(*on_edge, numbers);
+  }
   find_weights();
   numbers.weights = weights;
-  record({.kind = kind_of_settled(by_time),
+  const EventTag tag = record({.kind = kind_of_settled(by_time),
                                .mode_before = mode_left,
                                .mode_after = &mode,
                                .guards = fired,
@@ -57,6 +62,7 @@ namespace saltus {
                                .actions = transition.fired,
                                .message = message_of_settled()},
                               numbers);
+  if (on_edge) *on_edge = tag;
 }
 
 std::string Simulator::Impl::message_of_settled() {

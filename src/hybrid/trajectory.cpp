@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "hybrid/event_log.hpp"
+#include "hybrid/result_readers.hpp"
 
 namespace saltus {
 
@@ -52,7 +53,7 @@ std::string Event::describe() const {
 }
 
 Trajectory::Trajectory(std::shared_ptr<HybridSystem> system, double t_start)
-    : system_(std::move(system)),
+    : readers_(std::make_shared<ResultReaders>(std::move(system))),
       t_start_(t_start),
       t_end_(t_start),
       events_(std::make_unique<EventLog>()) {}
@@ -61,7 +62,7 @@ Trajectory::Trajectory(Trajectory&&) noexcept = default;
 Trajectory& Trajectory::operator=(Trajectory&&) noexcept = default;
 Trajectory& Trajectory::operator=(const Trajectory& other) { return *this = Trajectory(other); }
 Trajectory::Trajectory(const Trajectory& other)
-    : system_(other.system_),
+    : readers_(other.readers_),
       t_start_(other.t_start_),
       t_end_(other.t_end_),
       initial_values_(other.initial_values_),
@@ -72,7 +73,12 @@ Trajectory::Trajectory(const Trajectory& other)
       status_(other.status_),
       statistics_(other.statistics_) {}
 
-const std::vector<Event>& Trajectory::events() const { return events_->read(*system_); }
+const std::vector<Event>& Trajectory::events() const {
+  return events_->read(readers_->system());
+}
+const std::vector<VariableInfo>& Trajectory::variables() const {
+  return readers_->system().observed();
+}
 
 std::size_t Trajectory::index(const std::string& name) const {
   for (std::size_t k = 0; k < variables().size(); ++k)
@@ -87,12 +93,14 @@ std::size_t Trajectory::index(const std::string& name) const {
 std::vector<double> Trajectory::values_in(const Segment& segment, const Step& step, double t) const {
   std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables)), xp(x.size()), values(variables().size());
   step.polynomial.evaluate(t, x);
-  System& system = system_->system(segment.mode);
-  if (system.structure().explicit_ode)
-    system.rhs(t, x, xp);
-  else
-    step.polynomial.derivative(t, xp);
-  system_->observe(segment.mode, t, x, xp, values);
+  readers_->with_system([&](HybridSystem& hybrid) {
+    System& system = hybrid.system(segment.mode);
+    if (system.structure().explicit_ode)
+      system.rhs(t, x, xp);
+    else
+      step.polynomial.derivative(t, xp);
+    hybrid.observe(segment.mode, t, x, xp, values);
+  });
   return values;
 }
 

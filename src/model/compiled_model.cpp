@@ -7,14 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
 #include "model/initial_equations.hpp"
+#include "model/mode_systems.hpp"
 #include "model/model_guards.hpp"
-#include "model/same_bits.hpp"
+#include "model/rehome.hpp"
+#include "model/runnable_program.hpp"
 #include "model/start_values.hpp"
 #include "model/surface_modes.hpp"
 #include "model/time_guards.hpp"
@@ -28,8 +31,12 @@ using Groups = std::vector<std::vector<Expr>>;
 
 }  // namespace
 
-struct CompiledModel::Impl {
+/// What is known about a model once it has been compiled. Runs in any number of threads share it. What was not needed
+/// so far, modes on surfaces and parts of programs, is added on first use under a mutex, and does not change anything
+/// that is there.
+struct CompiledModel::Code {
   std::string name;
+  GraphHandle graph;  // frozen: nothing is added to it any more
   ProgramOptions options;
   std::vector<Expr> all_variables, variables, derivatives, parameters, discretes;
   std::vector<VariableInfo> info, observed_info;  // of the variables that are kept, and of what the user sees
@@ -48,29 +55,32 @@ struct CompiledModel::Impl {
   };
   Switches in_time_guards;         // those that occur in guards that depend on time alone
   std::vector<Switches> switches;  // by explicit mode: those that occur in its equations or in guards
+  std::vector<OccurringValues> values;  // by explicit mode: all that its functions depend on, guards of time included
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
-  int initial_flag = -1, terminal_flag = -1;  // discrete variables that stand for initial() and terminal(); -1: not used
-  std::vector<std::unique_ptr<RecordedSystem>> systems;  // by explicit mode
-  std::unique_ptr<EventLogic> logic;
+  int initial_flag = -1, terminal_flag = -1;  // discrete variables for initial() and terminal(); -1: not used
+  std::vector<std::unique_ptr<RecordedSystem>> systems;  // by explicit mode, to make those of runs from
+  std::vector<Expr> negated;                             // by lock: the opposite of a relation, for descriptions
+  EventLogic::Setup logic_setup;
+  Mode first_mode;  // before anything is known about guards
+  bool acts_by_mode = false;
   struct PairedSide {
     int guard, side, other;  // on this side of the guard the other explicit mode has the field
   };
   std::vector<std::vector<PairedSide>> paired_side;  // by explicit mode
   std::vector<int> deciding_locks, deciding_discretes;  // see acts_alike
-  std::vector<int> identity;                            // discrete variables that decide, move the state, or set one that does
+  std::vector<int> decisive;                            // discrete variables that decide, move the state, or set one that does
   std::unique_ptr<InitialEquations> initial_equations;  // null: none
   Program observe_program;
-  Workspace observe_work;
   std::vector<Expr> solutions;  // of the eliminated variables
   Expr time;
 
   std::unique_ptr<SurfaceModes> surface_modes;
-  std::vector<double> data, observed_values;
+  std::vector<double> data;
 
-  Impl(const Model& model, ProgramOptions opts) : options(opts) {
-    const ModelData& m = model.data();
+  Code(const ModelData& m, ProgramOptions opts) : options(opts) {
     name = m.name;
+    graph = m.graph;
     time = m.time;
     const Elimination elimination = m.unbalanced ? Elimination::none(m) : eliminate_explicit(m);
     validate(m, elimination);
@@ -110,7 +120,10 @@ struct CompiledModel::Impl {
     compile_observation();
     time_guards = TimeGuards(m.time, guards.guards(), parameters, discretes, guards.locks(), parameter_values, options);
     for (const int k : time_guards.guards()) guards.mark_time_only(k);
-    for (const auto& system : systems) find_switches(*system);
+    for (const auto& system : systems) {
+      find_switches(*system);
+      values.emplace_back(system->equations(), discretes, guards.locks());
+    }
     find_time_switches();
     compile_initial_equations(m, continuous);
     guards.set_rules(m, continuous);
@@ -127,8 +140,48 @@ struct CompiledModel::Impl {
     for (const auto& system : systems)
       for (std::size_t j = 0; j < variables.size(); ++j)
         if (!system->structure().differentiated(static_cast<int>(j))) setup.state[j] = 0;
-    logic = std::make_unique<EventLogic>(std::move(setup), options);
-    find_deciding();
+    logic_setup = std::move(setup);
+    for (std::size_t k = 0; k < guards.locks().size(); ++k)
+      negated.push_back(guards.is_rounding(static_cast<int>(k)) || m.graph->node(guards.locks()[k].id()).op == Op::floor
+                            ? Expr()
+                            : (!BoolExpr(guards.locks()[k])).expr());
+    graph->freeze();
+    auto logic = make_logic();
+    first_mode = initial_mode();
+    first_mode.conditions.assign(logic->condition_count(), 0.0);
+    first_mode.sees.assign(guards.guards().size(), 0);
+    logic->start(first_mode);
+    acts_by_mode = logic->acts_by_mode();
+    find_deciding(*logic);
+    idle_logic.push_back(std::move(logic));
+  }
+
+  // The discrete part keeps what it is working on, and compiles actions when they first take place, in a graph of its
+  // own: each run has one, and leaves it to the next.
+  mutable std::mutex lending;
+  mutable std::vector<std::unique_ptr<EventLogic>> idle_logic;
+
+  std::unique_ptr<EventLogic> make_logic() const {
+    EventLogic::Setup setup = logic_setup;
+    const bool empty = setup.clauses.empty() && setup.transitions.empty() && setup.definitions.empty() &&
+                       setup.assertions.empty() && setup.locks.empty();
+    if (!empty) rehome(setup, graph->clone());
+    return std::make_unique<EventLogic>(std::move(setup), options);
+  }
+  std::unique_ptr<EventLogic> borrow_logic() const {
+    {
+      const std::lock_guard lock(lending);
+      if (!idle_logic.empty()) {
+        auto logic = std::move(idle_logic.back());
+        idle_logic.pop_back();
+        return logic;
+      }
+    }
+    return make_logic();
+  }
+  void give_back(std::unique_ptr<EventLogic> logic) const {
+    const std::lock_guard lock(lending);
+    idle_logic.push_back(std::move(logic));
   }
 
   /// Transitions that lead across a surface and back are part of the field there.
@@ -168,15 +221,42 @@ struct CompiledModel::Impl {
   }
 
   /// Sides decide, and whatever the discrete part looks at. Which guards matter may depend on anything.
-  void find_deciding() {
+  void find_deciding(const EventLogic& logic) {
     for (int k = 0; k < static_cast<int>(guards.locks().size()); ++k)
-      if (guards.some_dormant() || !guards.is_rounding(k) || logic->decides_by_lock(k)) deciding_locks.push_back(k);
+      if (guards.some_dormant() || !guards.is_rounding(k) || logic.decides_by_lock(k)) deciding_locks.push_back(k);
     for (int k = 0; k < static_cast<int>(discretes.size()); ++k)
-      if (guards.some_dormant() || logic->decides_by_discrete(k)) deciding_discretes.push_back(k);
+      if (guards.some_dormant() || logic.decides_by_discrete(k)) deciding_discretes.push_back(k);
     for (int k = 0; k < static_cast<int>(discretes.size()); ++k) {
       const auto in_equations = [k](const Switches& s) { return std::binary_search(s.discretes.begin(), s.discretes.end(), k); };
-      if (logic->decides_by_discrete(k) || logic->sets_by_discrete(k) || std::any_of(switches.begin(), switches.end(), in_equations)) identity.push_back(k);
+      if (logic.decides_by_discrete(k) || logic.sets_by_discrete(k) || std::any_of(switches.begin(), switches.end(), in_equations)) decisive.push_back(k);
     }
+  }
+
+  /// See CompiledModel::identify. Found when it is first asked for.
+  struct Identity {
+    std::once_flag found;
+    std::vector<int> locks, discretes;
+  };
+  mutable Identity identity_places;
+
+  /// What decides for the discrete part, for the guards that matter, or for the structure of equations.
+  const Identity& identity() const {
+    std::call_once(identity_places.found, [&] {
+      std::vector<char> by_discrete(discretes.size(), 0), by_lock(guards.locks().size(), 0);
+      guards.mark_deciding(by_discrete, by_lock);
+      for (const auto& system : systems) {
+        for (const int k : system->structural_locks()) by_lock[k] = 1;
+        for (const int k : system->structural_data())
+          if (const int q = k - static_cast<int>(parameters.size()); q >= 0) by_discrete[q] = 1;
+      }
+      auto logic = borrow_logic();
+      for (int k = 0; k < static_cast<int>(by_lock.size()); ++k)
+        if (by_lock[k] || !guards.is_rounding(k) || logic->decides_by_lock(k)) identity_places.locks.push_back(k);
+      for (int k = 0; k < static_cast<int>(by_discrete.size()); ++k)
+        if (by_discrete[k] || logic->decides_by_discrete(k)) identity_places.discretes.push_back(k);
+      give_back(std::move(logic));
+    });
+    return identity_places;
   }
 
   static std::string describe_equation(const ModelData::NamedEquation& e) {
@@ -341,12 +421,6 @@ struct CompiledModel::Impl {
           data, first.locks, options));
   }
 
-  void set_discrete(RecordedSystem& system, const std::vector<double>& values) {
-    if (same_bits(values, system.data().last(values.size()))) return;
-    std::copy(values.begin(), values.end(), data.end() - static_cast<std::ptrdiff_t>(values.size()));
-    system.set_data(data);
-  }
-
   /// The places of those that occur.
   static std::vector<int> places(const std::vector<Expr>& all, const std::vector<Expr>& occurring) {
     std::unordered_set<NodeId> ids;
@@ -370,9 +444,9 @@ struct CompiledModel::Impl {
     for (std::size_t k = 0; k < guards.info().size(); ++k)  // when time events come is asked for after each event anyway
       if (!guards.info()[k].time_only) expressions.push_back(system.equations().guards[k]);
     Switches& found = switches.emplace_back();
-    found.discretes = places(discretes, symbols_of(expressions, SymbolKind::discrete));
+    found.discretes = places_of(discretes, symbols_of(expressions, SymbolKind::discrete));
     const std::vector<int>& structural = system.structural_locks();
-    for (const int k : places(guards.locks(), locks_of(expressions))) {
+    for (const int k : places_of(guards.locks(), locks_of(expressions))) {
       const bool always = std::binary_search(structural.begin(), structural.end(), k) ||
                           guards.always_matters(static_cast<int>(switches.size()) - 1, k);
       (always ? found.locks : found.dormant_locks).push_back(k);
@@ -381,8 +455,6 @@ struct CompiledModel::Impl {
 
   void compile_observation() {
     observe_program = Program(observe_inputs(), Groups{solutions}, options);
-    observe_work = observe_program.workspace();
-    observed_values.resize(solutions.size());
     observes_states = observed_discretes.empty() && solutions.empty();
   }
 
@@ -406,15 +478,15 @@ struct CompiledModel::Impl {
 
   Groups observe_inputs() const { return {{time}, variables, derivatives, parameters, discretes, guards.locks()}; }
 
-  void prepare_surface_modes(const ModelData& m, const EventLogic::Setup& logic_setup, Rewrite& continuous) {
+  void prepare_surface_modes(const ModelData& m, const EventLogic::Setup& discrete_part, Rewrite& continuous) {
     SurfaceModes::Setup s;
     const auto apply = [&](const Expr& e) { return Expr(m.graph, continuous(e.in(*m.graph))); };
     for (const auto& g : guards.guards()) s.surfaces.push_back({g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
     s.locks = guards.locks();
     for (const auto& system : systems) s.systems.push_back(system.get());
-    s.clauses = logic_setup.clauses;
-    s.transitions = logic_setup.transitions;
-    s.definitions = logic_setup.definitions;
+    s.clauses = discrete_part.clauses;
+    s.transitions = discrete_part.transitions;
+    s.definitions = discrete_part.definitions;
     for (auto& c : s.clauses) {
       c.condition = BoolExpr(apply(c.condition.expr()));
       for (auto& a : c.actions) {
@@ -437,23 +509,6 @@ struct CompiledModel::Impl {
     surface_modes = std::make_unique<SurfaceModes>(std::move(s));
   }
 
-  [[gnu::noinline]] void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
-                                 std::span<double> values) {
-    if (!observed_values.empty()) {
-      const double* in[] = {&t, x.data(), xp.data(), parameter_values.data(), mode.discrete.data(), mode.locks.data()};
-      double* const out[] = {observed_values.data()};
-      if (mode.on_surfaces()) {
-        SurfaceModes::Made& s = surface_modes->get(mode);
-        s.observe_program(in, out, s.observe_work);
-      } else {
-        observe_program(in, out, observe_work);
-      }
-    }
-    std::size_t next = 0, place = 0;
-    for (const int position : observed_position) values[place++] = position >= 0 ? x[position] : observed_values[next++];
-    for (const int k : observed_discretes) values[place++] = mode.discrete[k];
-  }
-
   Mode initial_mode() const {
     Mode mode;
     mode.automaton = static_cast<int>(start_mode);
@@ -463,36 +518,137 @@ struct CompiledModel::Impl {
   }
 };
 
-CompiledModel::CompiledModel(const Model& model, ProgramOptions options) try
-    : impl_(std::make_unique<Impl>(model, options)) {
+/// What one run works with. It serves one thread.
+struct CompiledModel::State {
+  const Code& code;
+  std::vector<std::unique_ptr<ModeSystems>> systems;  // by explicit mode, made when it is entered
+  struct OnSurfaces {
+    std::unique_ptr<ModeSystems> systems;  // null: there is no such mode
+    RunnableProgram observe;
+  };
+  std::map<SurfaceModes::Key, OnSurfaces> on_surfaces;
+  OnSurfaces* last_on_surfaces = nullptr;  // what was asked for last, and for which mode
+  Mode last_mode;
+  TimeGuards time_guards;
+  RunnableProgram observe_program;
+  std::vector<double> observed_values;
+  std::vector<std::unique_ptr<InitialEquations>> initial_equations;  // by values of the modes that were asked for
+  std::unique_ptr<EventLogic> logic;
+
+  explicit State(const Code& c)
+      : code(c),
+        systems(c.systems.size()),
+        time_guards(c.time_guards),
+        observe_program(c.observe_program),
+        observed_values(c.solutions.size()),
+        logic(c.borrow_logic()) {}
+  ~State() { code.give_back(std::move(logic)); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  [[gnu::noinline]] ModeSystems& make_systems(std::size_t automaton) {
+    systems[automaton] =
+        std::make_unique<ModeSystems>(*code.systems[automaton], code.parameters.size(), code.values[automaton]);
+    return *systems[automaton];
+  }
+  ModeSystems& systems_of(const Mode& mode) {
+    const auto automaton = static_cast<std::size_t>(mode.automaton);
+    return systems[automaton] ? *systems[automaton] : make_systems(automaton);
+  }
+
+  OnSurfaces& surfaces_of(const Mode& mode) {
+    if (last_on_surfaces && mode.contacts.empty() && last_mode.contacts.empty() &&
+        mode.automaton == last_mode.automaton && mode.sliding == last_mode.sliding)
+      return *last_on_surfaces;
+    const auto [it, fresh] = on_surfaces.try_emplace(SurfaceModes::key_of(mode));
+    if (fresh) {
+      const SurfaceModes::Made& made = code.surface_modes->get(mode);
+      it->second.observe = RunnableProgram(made.observe);
+      if (made.system)
+        it->second.systems = std::make_unique<ModeSystems>(*made.system, code.parameters.size(), made.values);
+    }
+    last_on_surfaces = &it->second;
+    last_mode = mode;
+    return it->second;
+  }
+
+  InitialEquations* initial_conditions(const Mode& mode) {
+    for (const auto& known : initial_equations)
+      if (known->has_values_of(mode)) return known.get();
+    initial_equations.push_back(std::make_unique<InitialEquations>(*code.initial_equations));
+    initial_equations.back()->set_mode(mode);
+    return initial_equations.back().get();
+  }
+
+  [[gnu::noinline]] void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
+                                 std::span<double> values) {
+    if (!observed_values.empty()) {
+      const double* in[] = {
+          &t, x.data(), xp.data(), code.parameter_values.data(), mode.discrete.data(), mode.locks.data()};
+      double* const out[] = {observed_values.data()};
+      if (mode.on_surfaces())
+        surfaces_of(mode).observe(in, out);
+      else
+        observe_program(in, out);
+    }
+    std::size_t next = 0, place = 0;
+    for (const int position : code.observed_position)
+      values[place++] = position >= 0 ? x[position] : observed_values[next++];
+    for (const int k : code.observed_discretes) values[place++] = mode.discrete[k];
+  }
+};
+
+struct CompiledModel::Impl {
+  std::shared_ptr<const Code> code;
+  std::unique_ptr<State> state;  // made when it is needed
+
+  [[gnu::noinline]] State& make() {
+    state = std::make_unique<State>(*code);
+    return *state;
+  }
+  State& use() { return state ? *state : make(); }
+};
+
+CompiledModel::CompiledModel(const Model& model, ProgramOptions options) try : impl_(std::make_unique<Impl>()) {
+  impl_->code = std::make_shared<const Code>(with_own_graph(model.data()), options);
 } catch (const ModelError& error) {
   const std::string quoted = error.where().known() && model.data().quote ? model.data().quote(error.where()) : "";
   if (quoted.empty()) throw;
   // the text of the error begins with the place already
   throw ModelError(error.where(), std::string(error.what()).substr(to_string(error.where()).size() + 2) + "\n" + quoted);
 }
+CompiledModel::CompiledModel(const CompiledModel& other) : impl_(std::make_unique<Impl>()) {
+  impl_->code = other.impl_->code;
+}
 CompiledModel::~CompiledModel() = default;
 
-const std::string& CompiledModel::name() const { return impl_->name; }
-const std::vector<VariableInfo>& CompiledModel::variables() const { return impl_->info; }
-bool CompiledModel::stands_still() const { return impl_->stands_still; }
-const std::vector<GuardInfo>& CompiledModel::guards() const { return impl_->guards.info(); }
+std::unique_ptr<HybridSystem> CompiledModel::instance() const {
+  return std::make_unique<CompiledModel>(*this);
+}
+
+const std::string& CompiledModel::name() const {
+  return impl_->code->name;
+}
+const std::vector<VariableInfo>& CompiledModel::variables() const {
+  return impl_->code->info;
+}
+bool CompiledModel::stands_still() const {
+  return impl_->code->stands_still;
+}
+const std::vector<GuardInfo>& CompiledModel::guards() const {
+  return impl_->code->guards.info();
+}
 
 Mode CompiledModel::initial_mode() const {
-  Mode mode = impl_->initial_mode();
-  mode.conditions.assign(impl_->logic->condition_count(), 0.0);
-  mode.sees.assign(impl_->guards.guards().size(), 0);
-  impl_->logic->start(mode);
-  return mode;
+  return impl_->code->first_mode;
 }
 
 ExtraConditions* CompiledModel::initial_conditions(const Mode& mode) {
-  if (impl_->initial_equations) impl_->initial_equations->set_mode(mode);
-  return impl_->initial_equations.get();
+  return impl_->code->initial_equations ? impl_->use().initial_conditions(mode) : nullptr;
 }
 
 std::string CompiledModel::describe(const Mode& mode) const {
-  const Impl& m = *impl_;
+  const Code& m = *impl_->code;
   std::vector<std::string> parts;
   if (!m.mode_names[mode.automaton].empty()) parts.push_back(m.mode_names[mode.automaton]);
   for (const int k : m.observed_discretes) parts.push_back(m.discrete_data[k].name + " = " + number_text(mode.discrete[k]));
@@ -504,8 +660,9 @@ std::string CompiledModel::describe(const Mode& mode) const {
     const bool other = guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak[0] == (value != 0.0);
     const Expr& lock = m.guards.locks()[guard.locks[other ? 1 : 0]];
     if (guard.kind == ModelGuards::Kind::relation)
-      parts.push_back(m.guards.between(mode, static_cast<int>(k)) ? to_string(guard.function, 40) + " = 0"
-                                                                  : to_string(value != 0.0 ? BoolExpr(lock) : !BoolExpr(lock), 40));
+      parts.push_back(m.guards.between(mode, static_cast<int>(k))
+                          ? to_string(guard.function, 40) + " = 0"
+                          : to_string(BoolExpr(value != 0.0 ? lock : m.negated[guard.locks[other ? 1 : 0]]), 40));
     else if (guard.kind == ModelGuards::Kind::rounding_low)
       parts.push_back(to_string(lock, 40) + " = " + number_text(value));
   }
@@ -519,47 +676,73 @@ std::string CompiledModel::describe(const Mode& mode) const {
 }
 
 [[gnu::hot]] System& CompiledModel::system(const Mode& mode) {
-  Impl& m = *impl_;
-  RecordedSystem& s = mode.on_surfaces() ? *m.surface_modes->get(mode).system : *m.systems[mode.automaton];
-  if (!mode.discrete.empty()) m.set_discrete(s, mode.discrete);
-  s.set_locks(mode.locks);
-  return s;
+  State& s = impl_->use();
+  if (!mode.on_surfaces()) return s.systems_of(mode).get(mode);
+  State::OnSurfaces& on = s.surfaces_of(mode);
+  if (!on.systems)
+    throw UsageError(
+        "CompiledModel::system: the solution cannot stay on these surfaces; ask can_stay_on_surfaces first");
+  return on.systems->get(mode);
+}
+
+void CompiledModel::forget_systems(std::span<const System* const> kept) {
+  State& s = impl_->use();
+  for (const auto& systems : s.systems)
+    if (systems) systems->forget(kept);
+  for (auto& [key, on] : s.on_surfaces)
+    if (on.systems) on.systems->forget(kept);
 }
 
 bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {
   if (a.automaton != b.automaton || a.on_surfaces() || b.on_surfaces()) return false;
-  const Impl::Switches& switches = impl_->switches[a.automaton];
+  const Code::Switches& switches = impl_->code->switches[a.automaton];
   for (const int k : switches.discretes)
     if (a.discrete[k] != b.discrete[k]) return false;
   for (const int k : switches.locks)
     if (a.locks[k] != b.locks[k]) return false;
-  return switches.dormant_locks.empty() || impl_->guards.same_where_it_matters(switches.dormant_locks, a, b);
+  return switches.dormant_locks.empty() || impl_->code->guards.same_where_it_matters(switches.dormant_locks, a, b);
 }
 
 bool CompiledModel::same_time_guards(const Mode& a, const Mode& b) const {
   const auto same = [](std::span<const int> places, const std::vector<double>& p, const std::vector<double>& q) {
     return std::all_of(places.begin(), places.end(), [&](int k) { return p[static_cast<std::size_t>(k)] == q[static_cast<std::size_t>(k)]; });
   };
-  return same(impl_->in_time_guards.discretes, a.discrete, b.discrete) && same(impl_->in_time_guards.locks, a.locks, b.locks);
+  return same(impl_->code->in_time_guards.discretes, a.discrete, b.discrete) && same(impl_->code->in_time_guards.locks, a.locks, b.locks);
 }
 
-int CompiledModel::side(const Mode& mode, int guard) const { return impl_->guards.side(mode, guard); }
-[[gnu::hot]] void CompiledModel::set_side(Mode& mode, int guard, int side) const { impl_->guards.set_side(mode, guard, side); }
-std::span<const int> CompiledModel::dormant(const Mode& mode) const { return impl_->guards.dormant(mode); }
-bool CompiledModel::follow(Mode& mode, int guard, double value, int side) const { return impl_->guards.follow(mode, guard, value, side); }
-int CompiledModel::resting_side(const Mode&, int guard) const { return impl_->guards.resting_side(guard); }
-void CompiledModel::rest(Mode& mode, int guard) const { impl_->guards.rest(mode, guard); }
-bool CompiledModel::rests(const Mode& mode, int guard) const { return impl_->guards.rests(mode, guard); }
-bool CompiledModel::can_stay_on_surfaces(const Mode& mode) { return impl_->surface_modes->get(mode).system != nullptr; }
+int CompiledModel::side(const Mode& mode, int guard) const {
+  return impl_->code->guards.side(mode, guard);
+}
+[[gnu::hot]] void CompiledModel::set_side(Mode& mode, int guard, int side) const {
+  impl_->code->guards.set_side(mode, guard, side);
+}
+std::vector<int> CompiledModel::dormant(const Mode& mode) const {
+  return impl_->code->guards.dormant(mode);
+}
+bool CompiledModel::follow(Mode& mode, int guard, double value, int side) const {
+  return impl_->code->guards.follow(mode, guard, value, side);
+}
+int CompiledModel::resting_side(const Mode&, int guard) const {
+  return impl_->code->guards.resting_side(guard);
+}
+void CompiledModel::rest(Mode& mode, int guard) const {
+  impl_->code->guards.rest(mode, guard);
+}
+bool CompiledModel::rests(const Mode& mode, int guard) const {
+  return impl_->code->guards.rests(mode, guard);
+}
+bool CompiledModel::can_stay_on_surfaces(const Mode& mode) {
+  return impl_->use().surfaces_of(mode).systems != nullptr;
+}
 
 double CompiledModel::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& fired) {
-  return impl_->time_guards.next(impl_->guards, mode, t, direction, fired);
+  return impl_->use().time_guards.next(impl_->code->guards, mode, t, direction, fired);
 }
 
-[[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->logic->round(input, transition); }
-void CompiledModel::end_instant(const EventInput& input, Transition& transition) { impl_->logic->end_instant(input, transition); }
+[[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->use().logic->round(input, transition); }
+void CompiledModel::end_instant(const EventInput& input, Transition& transition) { impl_->use().logic->end_instant(input, transition); }
 void CompiledModel::take_paired_side(Mode& mode) const {
-  for (const Impl::PairedSide& paired : impl_->paired_side[static_cast<std::size_t>(mode.automaton)]) {
+  for (const Code::PairedSide& paired : impl_->code->paired_side[static_cast<std::size_t>(mode.automaton)]) {
     if (side(mode, paired.guard) != paired.side) continue;
     mode.automaton = paired.other;
     return;
@@ -567,20 +750,20 @@ void CompiledModel::take_paired_side(Mode& mode) const {
 }
 
 bool CompiledModel::takes_paired_sides() const {
-  return std::any_of(impl_->paired_side.begin(), impl_->paired_side.end(), [](const auto& sides) { return !sides.empty(); });
+  return std::any_of(impl_->code->paired_side.begin(), impl_->code->paired_side.end(), [](const auto& sides) { return !sides.empty(); });
 }
 
 bool CompiledModel::same_decisions(const Mode& a, const Mode& b) const {
   if (a.automaton != b.automaton || a.conditions != b.conditions || a.sees != b.sees || a.locks != b.locks || a.sliding != b.sliding ||
       a.contacts != b.contacts || a.contact_sides != b.contact_sides)
     return false;
-  return std::all_of(impl_->identity.begin(), impl_->identity.end(), [&](int k) { return a.discrete[k] == b.discrete[k]; });
+  return std::all_of(impl_->code->decisive.begin(), impl_->code->decisive.end(), [&](int k) { return a.discrete[k] == b.discrete[k]; });
 }
 
 bool CompiledModel::acts_alike(const Mode& a, const Mode& b) const {
-  const Impl& m = *impl_;
-  if (!m.logic->acts_by_mode() || a.automaton != b.automaton || a.conditions != b.conditions || a.sliding != b.sliding || a.contacts != b.contacts ||
-      a.contact_sides != b.contact_sides)
+  const Code& m = *impl_->code;
+  if (!m.acts_by_mode || a.automaton != b.automaton || a.conditions != b.conditions || a.sliding != b.sliding ||
+      a.contacts != b.contacts || a.contact_sides != b.contact_sides)
     return false;
   const auto same = [](std::span<const int> places, const std::vector<double>& values, const std::vector<double>& others) {
     return std::all_of(places.begin(), places.end(), [&](int k) { return values[k] == others[k]; });
@@ -588,23 +771,38 @@ bool CompiledModel::acts_alike(const Mode& a, const Mode& b) const {
   return same(m.deciding_locks, a.locks, b.locks) && same(m.deciding_discretes, a.discrete, b.discrete);
 }
 
-bool CompiledModel::derives_variables() const { return !impl_->solutions.empty(); }
+void CompiledModel::identify(const Mode& mode, std::vector<double>& key) const {
+  const Code& m = *impl_->code;
+  key.push_back(mode.automaton);
+  for (const auto* surfaces : {&mode.sliding, &mode.contacts, &mode.contact_sides}) {
+    key.push_back(static_cast<double>(surfaces->size()));
+    key.insert(key.end(), surfaces->begin(), surfaces->end());
+  }
+  key.insert(key.end(), mode.conditions.begin(), mode.conditions.end());
+  const Code::Identity& identity = m.identity();
+  for (const int k : identity.locks) key.push_back(mode.locks[k]);
+  for (const int k : identity.discretes) key.push_back(mode.discrete[k]);
+}
+
+bool CompiledModel::derives_variables() const {
+  return !impl_->code->solutions.empty();
+}
 
 const std::vector<VariableInfo>& CompiledModel::observed() const {
-  return impl_->observed_info;
+  return impl_->code->observed_info;
 }
 
 [[gnu::hot]] void CompiledModel::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                             std::span<double> values) {
-  Impl& m = *impl_;
-  if (!m.observes_states) return m.observe(mode, t, x, xp, values);
+  const Code& m = *impl_->code;
+  if (!m.observes_states) return impl_->use().observe(mode, t, x, xp, values);
   for (std::size_t k = 0; k < m.observed_position.size(); ++k) values[k] = x[k];
 }
 
 std::vector<std::pair<std::string, double>> CompiledModel::parameters() const {
   std::vector<std::pair<std::string, double>> result;
-  for (std::size_t k = 0; k < impl_->parameter_names.size(); ++k)
-    result.emplace_back(impl_->parameter_names[k], impl_->parameter_values[k]);
+  for (std::size_t k = 0; k < impl_->code->parameter_names.size(); ++k)
+    result.emplace_back(impl_->code->parameter_names[k], impl_->code->parameter_values[k]);
   return result;
 }
 

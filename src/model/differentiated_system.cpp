@@ -7,55 +7,11 @@
 #include <unordered_map>
 
 #include "model/graph_copy.hpp"
+#include "model/recorded_code.hpp"
 
 namespace saltus {
 
 namespace {
-
-/// The recorded system with dummy derivatives; takes over data and locks of the original before each evaluation.
-class DifferentiatedSystem final : public System {
- public:
-  DifferentiatedSystem(RecordedEquations equations, const DifferentiatedSource& source)
-      : data_(source.data), locks_(source.locks), system_(std::move(equations), values(), {}, source.options), structure_(system_.structure()) {
-    // integrators look after the variables that guards read; the guards themselves stay with the original
-    structure_.guards = source.structure.guards;
-    structure_.guard_variables = source.structure.guard_variables;
-  }
-
-  const Structure& structure() const override { return structure_; }
-  std::string variable_name(int j) const override { return system_.variable_name(j); }
-  std::string equation_name(int i) const override { return system_.equation_name(i); }
-  double nominal(int j) const override { return system_.nominal(j); }
-  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
-    follow();
-    system_.residual(t, x, xp, F);
-  }
-  void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx, std::span<double> Fxp) override {
-    follow();
-    system_.jacobian(t, x, xp, Fx, Fxp);
-  }
-  void time_derivative(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Ft) override {
-    follow();
-    system_.time_derivative(t, x, xp, Ft);
-  }
-
- private:
-  std::vector<double> values() const {
-    std::vector<double> all = data_;
-    all.insert(all.end(), locks_.begin(), locks_.end());
-    return all;
-  }
-  void follow() {
-    const auto now = system_.data();
-    if (!std::equal(data_.begin(), data_.end(), now.begin()) ||
-        !std::equal(locks_.begin(), locks_.end(), now.begin() + static_cast<std::ptrdiff_t>(data_.size())))
-      system_.set_data(values());
-  }
-
-  const std::vector<double>&data_, &locks_;
-  RecordedSystem system_;
-  Structure structure_;
-};
 
 /// x, der(x), der(der(x)), …
 std::string derivative_name(const std::string& name, int order) {
@@ -64,7 +20,8 @@ std::string derivative_name(const std::string& name, int order) {
 
 }  // namespace
 
-std::unique_ptr<System> make_differentiated_system(const DifferentiatedSource& source, const DerivativePlan& plan) {
+std::shared_ptr<const DifferentiatedCode> differentiate(const DifferentiatedSource& source,
+                                                        const DerivativePlan& plan) {
   const RecordedEquations& eq = source.equations;
   const auto &c = plan.equation_offset, &d = plan.variable_offset;
   const auto from = common_graph(eq.variables);
@@ -95,7 +52,8 @@ std::unique_ptr<System> make_differentiated_system(const DifferentiatedSource& s
     replace(eq.variables[j], chain[j][0]);
     if (d[j] > 0) replace(der(eq.variables[j]), chain[j][1]);
   }
-  const auto take_values = [&](const std::vector<Expr>& symbols, const std::vector<double>& values, const std::vector<char>& fixed) {
+  const auto take_values = [&](const std::vector<Expr>& symbols, std::span<const double> values,
+                               const std::vector<char>& fixed) {
     for (std::size_t k = 0; k < symbols.size(); ++k) {
       made.data.emplace_back(graph, graph->symbol("data", SymbolKind::parameter));
       replace(symbols[k], fixed[k] ? Expr(graph, graph->constant(values[k])) : made.data.back());
@@ -136,7 +94,16 @@ std::unique_ptr<System> make_differentiated_system(const DifferentiatedSource& s
     level = next.empty() ? next : directional_derivative(next, symbols, directions);
     which = std::move(next_which);
   }
-  return std::make_unique<DifferentiatedSystem>(std::move(made), source);
+  std::vector<double> values(source.data.begin(), source.data.end());
+  values.insert(values.end(), source.locks.begin(), source.locks.end());
+  const auto result = std::make_shared<DifferentiatedCode>();
+  const auto code = std::make_shared<RecordedCode>(std::move(made), values, std::span<const double>{}, source.options);
+  graph->freeze();
+  result->structure = code->select(values, {}).structure;
+  result->structure.guards = source.structure.guards;
+  result->structure.guard_variables = source.structure.guard_variables;
+  result->code = code;
+  return result;
 }
 
 }  // namespace saltus

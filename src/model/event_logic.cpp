@@ -167,7 +167,7 @@ void EventLogic::find_deciding() {
   const bool sometimes = std::any_of(setup_.clauses.begin(), setup_.clauses.end(), [](const ModelData::Clause& clause) {
     return std::any_of(clause.actions.begin(), clause.actions.end(), [](const auto& a) { return !a.only_if.expr().is_constant(); });
   });
-  acts_by_mode_ = !sometimes && setup_.assertions.empty() && !flags_ && !looks_at_values;
+  acts_by_mode_ = !sometimes && setup_.assertions.empty() && setup_.initial_flag < 0 && setup_.terminal_flag < 0 && !looks_at_values;
 }
 
 /// What of a round is read in the same round, by conditions, values that are assigned, and the relations in both.

@@ -17,6 +17,8 @@ class ExplicitForm {
 
   bool found() const { return found_; }
   const std::vector<Expr>& right_hand_sides() const { return f_; }
+  /// Whether coefficients of derivatives do.
+  bool depends_on_data() const { return !coefficients_.empty(); }
   /// Whether it is there for other data too: no coefficient of a derivative vanishes.
   bool possible(const RecordedEquations& eq, std::span<const double> data) const {
     return coefficients_.empty() || coefficients_nonzero(eq, data);

@@ -198,4 +198,31 @@ bool GuardActivity::may_be(const Truth& t, bool value, const Mode& mode) const {
   return true;
 }
 
+void GuardActivity::mark_deciding(std::vector<char>& discretes, std::vector<char>& locks) const {
+  std::vector<char> seen(truths_.size(), 0);
+  std::vector<int> open;
+  const auto visit = [&](int truth) {
+    if (truth < 0 || seen[static_cast<std::size_t>(truth)]) return;
+    seen[static_cast<std::size_t>(truth)] = 1;
+    open.push_back(truth);
+  };
+  for (const Region& region : regions_)
+    for (const Entry& entry : region) {
+      visit(entry.a);
+      visit(entry.b);
+    }
+  while (!open.empty()) {
+    const Truth& t = truths_[static_cast<std::size_t>(open.back())];
+    open.pop_back();
+    switch (t.kind) {
+      case Truth::Kind::lock: locks[static_cast<std::size_t>(t.a)] = 1; break;
+      case Truth::Kind::discrete: discretes[static_cast<std::size_t>(t.a)] = 1; break;
+      case Truth::Kind::unknown: break;
+      default:
+        visit(t.a);
+        visit(t.b);
+    }
+  }
+}
+
 }  // namespace saltus

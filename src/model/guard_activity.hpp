@@ -32,6 +32,8 @@ class GuardActivity {
     const int region = region_of_guard_[static_cast<std::size_t>(guard)];
     return region == everywhere || region == too_deep;
   }
+  /// Marks the discrete variables and locks that decide which guards matter.
+  void mark_deciding(std::vector<char>& discretes, std::vector<char>& locks) const;
   /// Guards that matter for some values of locks and discrete variables only, increasing.
   const std::vector<int>& changing() const { return changing_; }
 

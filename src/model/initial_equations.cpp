@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/same_bits.hpp"
+
 namespace saltus {
 
 InitialEquations::InitialEquations(const Symbols& s, const std::vector<Expr>& residuals, std::vector<std::string> names,
@@ -27,10 +29,8 @@ InitialEquations::InitialEquations(const Symbols& s, const std::vector<Expr>& re
   };
   const std::vector<Expr> in_state = differentiate(s.variables, state_pattern_),
                           in_derivative = differentiate(s.derivatives, derivative_pattern_);
-  residual_ = Program(inputs, Groups{residuals}, options);
-  jacobian_ = Program(inputs, Groups{in_state, in_derivative}, options);
-  residual_work_ = residual_.workspace();
-  jacobian_work_ = jacobian_.workspace();
+  residual_ = RunnableProgram(Program(inputs, Groups{residuals}, options));
+  jacobian_ = RunnableProgram(Program(inputs, Groups{in_state, in_derivative}, options));
 }
 
 void InitialEquations::set_mode(const Mode& mode) {
@@ -38,17 +38,22 @@ void InitialEquations::set_mode(const Mode& mode) {
   locks_ = mode.locks;
 }
 
+bool InitialEquations::has_values_of(const Mode& mode) const {
+  return discrete_.size() == mode.discrete.size() && locks_.size() == mode.locks.size() &&
+         same_bits(discrete_, mode.discrete) && same_bits(locks_, mode.locks);
+}
+
 void InitialEquations::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> h) {
   const double* in[] = {&t, x.data(), xp.data(), parameter_values_.data(), discrete_.data(), locks_.data()};
   double* const out[] = {h.data()};
-  residual_(in, out, residual_work_);
+  residual_(in, out);
 }
 
 void InitialEquations::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> hx,
                                 std::span<double> hxp) {
   const double* in[] = {&t, x.data(), xp.data(), parameter_values_.data(), discrete_.data(), locks_.data()};
   double* const out[] = {hx.data(), hxp.data()};
-  jacobian_(in, out, jacobian_work_);
+  jacobian_(in, out);
 }
 
 }  // namespace saltus

@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "model/runnable_program.hpp"
+
 namespace saltus {
 
+/// For the discrete values of one mode. A copy shares the code and has memory of its own.
 class InitialEquations final : public ExtraConditions {
  public:
   /// What the residuals are functions of.
@@ -25,6 +28,8 @@ class InitialEquations final : public ExtraConditions {
 
   /// Discrete values and locks to be used.
   void set_mode(const Mode& mode);
+  /// Whether they are those of the mode.
+  bool has_values_of(const Mode& mode) const;
 
   int count() const override { return static_cast<int>(names_.size()); }
   std::string name(int i) const override { return names_[i]; }
@@ -38,8 +43,7 @@ class InitialEquations final : public ExtraConditions {
   std::vector<std::string> names_;
   std::vector<double> parameter_values_, discrete_, locks_;
   SparsePattern state_pattern_, derivative_pattern_;
-  Program residual_, jacobian_;
-  Workspace residual_work_, jacobian_work_;
+  RunnableProgram residual_, jacobian_;
 };
 
 }  // namespace saltus

@@ -56,8 +56,7 @@ LinearGuards::LinearGuards(const Expr& time, std::span<const Expr> variables, st
   for (std::size_t i = 0; i < constants.size(); ++i) add({i, -2}, constants[i]);
   if (outputs.empty()) return;
   using Groups = std::vector<std::vector<Expr>>;
-  program_ = Program(Groups{data, locks}, Groups{outputs}, options);
-  work_ = program_.workspace();
+  program_ = RunnableProgram(Program(Groups{data, locks}, Groups{outputs}, options));
   values_.resize(outputs.size());
 }
 
@@ -70,7 +69,7 @@ std::span<const LinearGuard> LinearGuards::at(std::span<const double> data, std:
   if (!places_.empty()) {
     const double* in[] = {data.data(), locks.data()};
     double* const out[] = {values_.data()};
-    program_(in, out, work_);
+    program_(in, out);
     for (std::size_t i = 0; i < places_.size(); ++i) put(places_[i], values_[i]);
   }
   return guards_;

@@ -8,8 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "model/runnable_program.hpp"
+
 namespace saltus {
 
+/// A copy shares the code and has memory of its own.
 class LinearGuards {
  public:
   /// Finds those of the guards whose derivatives with respect to t and x depend on data and locks alone. Guards must not use external
@@ -31,8 +34,7 @@ class LinearGuards {
 
   std::vector<LinearGuard> guards_;
   std::vector<Place> places_;  // of the coefficients that are not numbers
-  Program program_;
-  Workspace work_;
+  RunnableProgram program_;
   std::vector<double> values_;
 };
 

@@ -46,6 +46,7 @@ const LockedJacobians::Locked& LockedJacobians::select(const Structure& common, 
   Locked& s = it->second;
   if (!fresh) return s;
   s.structure = common;
+  s.number = static_cast<int>(structures_.size()) - 1;
   const auto reduce = [&](const Entries& entries, const LockStructure& zeros, SparsePattern& pattern, std::vector<int>& keep) {
     const std::vector<char> vanishing = zeros.vanishing(values);
     std::vector<std::pair<int, int>> places;

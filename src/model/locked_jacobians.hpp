@@ -19,6 +19,7 @@ class LockedJacobians {
   struct Locked {
     Structure structure;
     std::vector<int> keep_x, keep_xp;  ///< entries of the full Jacobians that remain
+    int number = 0;                    ///< among those of these Jacobians
   };
 
   LockedJacobians() = default;

@@ -297,14 +297,14 @@ bool ModelGuards::rests(const Mode& mode, int guard) const {
   return true;
 }
 
-std::span<const int> ModelGuards::find_dormant(const Mode& mode) {
-  dormant_.clear();
+std::vector<int> ModelGuards::find_dormant(const Mode& mode) const {
+  std::vector<int> found;
   const GuardActivity& which = activity_[mode.automaton];
   for (const int k : which.changing()) {
     const auto on = [k](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), k); };
-    if (!which.active(k, mode) && !on(mode.sliding) && !on(mode.contacts)) dormant_.push_back(k);
+    if (!which.active(k, mode) && !on(mode.sliding) && !on(mode.contacts)) found.push_back(k);
   }
-  return dormant_;
+  return found;
 }
 
 }  // namespace saltus

@@ -57,6 +57,10 @@ class ModelGuards {
   }
   /// Whether there are guards that matter in some modes only.
   bool some_dormant() const { return some_dormant_; }
+  /// Marks the discrete variables and locks that decide in some explicit mode which guards matter.
+  void mark_deciding(std::vector<char>& discretes, std::vector<char>& locks) const {
+    for (const GuardActivity& activity : activity_) activity.mark_deciding(discretes, locks);
+  }
   /// Whether a lock can play a part in whatever happens in the explicit mode.
   bool always_matters(int automaton, int lock) const;
   /// Whether two discrete states of one explicit mode agree in those of the locks that play a part in one of them.
@@ -75,7 +79,7 @@ class ModelGuards {
   bool rests(const Mode& mode, int guard) const;
   /// Whether the relations of a guard are locked as they are at zero, and that is neither of its sides.
   bool between(const Mode& mode, int guard) const;
-  std::span<const int> dormant(const Mode& mode) { return some_dormant_ ? find_dormant(mode) : std::span<const int>{}; }
+  std::vector<int> dormant(const Mode& mode) const { return some_dormant_ ? find_dormant(mode) : std::vector<int>{}; }
 
  private:
   using GuardsOfLocks = std::vector<std::vector<int>>;
@@ -85,7 +89,7 @@ class ModelGuards {
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   void add_second_guards();
   int varying_side(const Mode& mode, int guard) const;
-  std::span<const int> find_dormant(const Mode& mode);
+  std::vector<int> find_dormant(const Mode& mode) const;
 
   std::vector<Expr> locks_;
   std::vector<Guard> guards_;
@@ -93,7 +97,6 @@ class ModelGuards {
   std::vector<int> guard_of_lock_;       // one of them; -1: none
   std::vector<GuardActivity> activity_;  // by explicit mode
   bool some_dormant_ = false;            // there are guards that matter in some modes only
-  std::vector<int> dormant_;             // workspace
   // By explicit mode and guard: the relation that gives the side; or
   static constexpr int rounding = -1;  // inside its interval
   static constexpr int varies = -2;    // whether the guard matters depends on the mode

@@ -14,8 +14,7 @@ Projection::Projection(const std::vector<std::vector<Expr>>& inputs, const std::
   auto matrix = jacobian(invariants, variables);
   matrix.sort_by_columns();
   pattern_ = make_pattern(matrix.rows, matrix.columns, matrix.places());
-  program_ = Program(inputs, std::vector<std::vector<Expr>>{invariants, matrix.values()}, options);
-  work_ = program_.workspace();
+  program_ = RunnableProgram(Program(inputs, std::vector<std::vector<Expr>>{invariants, matrix.values()}, options));
   values_.resize(invariants.size());
   step_.resize(invariants.size());
   entries_.resize(matrix.entries.size());
@@ -29,7 +28,7 @@ bool Projection::apply(double t, std::span<double> x, std::span<const double> da
   for (int iteration = 0; iteration < 4; ++iteration) {
     const double* in[] = {&t, x.data(), nullptr, data.data(), locks.data()};
     double* const out[] = {values_.data(), entries_.data()};
-    program_(in, out, work_);
+    program_(in, out);
     // a value that rounding errors of its arguments explain is zero already
     std::fill(step_.begin(), step_.end(), 0.0);
     for (int j = 0; j < pattern_.columns; ++j)

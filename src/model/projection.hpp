@@ -7,9 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "model/runnable_program.hpp"
+
 namespace saltus {
 
-/// Gauss-Newton with minimum-norm steps, in variables scaled by their nominal values.
+/// Gauss-Newton with minimum-norm steps, in variables scaled by their nominal values. A copy shares the code and has
+/// memory of its own.
 class Projection {
  public:
   /// Inputs as the groups time, variables, (nothing), data, locks.
@@ -20,8 +23,7 @@ class Projection {
   bool apply(double t, std::span<double> x, std::span<const double> data, std::span<const double> locks);
 
  private:
-  Program program_;
-  Workspace work_;
+  RunnableProgram program_;
   SparsePattern pattern_;  // of the Jacobian of the invariants
   std::vector<double> nominal_, values_, entries_, gram_, step_;
 };

@@ -1,32 +1,22 @@
-#include <saltus/expr/derivative.hpp>
+// A system is three things: the code (RecordedCode), which any number of threads share; the memory in which it is
+// evaluated (Evaluator), which the systems of one thread share; and its own values of data and locks. The evaluator
+// knows for which system it is set up: a system that finds another one there puts its own values in place first.
 #include <saltus/expr/print.hpp>
 #include <saltus/model/recorded_system.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <initializer_list>
+#include <cstdint>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 
 #include "model/differentiated_system.hpp"
-#include "model/explicit_form.hpp"
-#include "model/linear_guards.hpp"
-#include "model/locked_jacobians.hpp"
-#include "model/projection.hpp"
+#include "model/recorded_code.hpp"
 #include "model/same_bits.hpp"
-#include "model/stage_program.hpp"
-#include "model/staged_solution.hpp"
 
 namespace saltus {
 
-using Groups = std::vector<std::vector<Expr>>;
-
 namespace {
-
-bool depends_on_kind(std::span<const Expr> f, std::initializer_list<SymbolKind> kinds) {
-  return std::any_of(kinds.begin(), kinds.end(), [&](SymbolKind kind) { return !symbols_of(f, kind).empty(); });
-}
 
 [[noreturn]] void refuse_values(const char* function) {
   throw UsageError(std::string("RecordedSystem::") + function + ": wrong number of values");
@@ -34,180 +24,66 @@ bool depends_on_kind(std::span<const Expr> f, std::initializer_list<SymbolKind> 
 
 }  // namespace
 
-struct RecordedSystem::Impl {
-  RecordedEquations eq;
-  std::vector<Expr> xp;
-  ProgramOptions options;
+/// Programs with their memory, in the thread of one run.
+struct RecordedSystem::Evaluator {
+  std::shared_ptr<const RecordedCode> code;
+  std::size_t fixed = 0;  // so many data, the first ones, are the same for all systems that share the evaluator
   std::vector<double> data, locks;
   double time = 0.0;
   std::array<const double*, 5> program_inputs{};  // time, x, x', data, locks
-  ExplicitForm explicit_form;
-  LockedJacobians jacobians;
+  const Impl* bound = nullptr;                    // the system whose values are in place
   const LockedJacobians::Locked* current = nullptr;
-  Structure common;  // flags that do not depend on locks
 
-  // Programs are made when first needed: an explicit method never asks for a Jacobian.
-  Program residual_program, rhs_program, jacobian_program, time_program, guard_program;
-  Workspace residual_work, rhs_work, jacobian_work, time_work, guard_work;
-  TaylorProgram residual_series, jacobian_series, rhs_series, guard_series;
+  RunnableProgram residual, rhs, jacobian, time_derivative, guards;
   TaylorWorkspace residual_taylor, jacobian_taylor, rhs_taylor, guard_taylor;
-  struct SolutionProgram {
-    Program program;  // empty: use the series
-    Workspace work;
-  };
-  std::map<int, SolutionProgram> solution_programs;  // by order
+  bool has_residual_taylor = false, has_jacobian_taylor = false, has_rhs_taylor = false, has_guard_taylor = false;
+  std::map<int, RunnableProgram> solutions;  // by order; empty: use the series
   std::unique_ptr<StagedSolution> staged;
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
-  std::optional<std::span<const LinearGuard>> linear_now;  // for these data and locks, once asked for
   std::vector<std::unique_ptr<StageProgram>> stage_programs;
   struct Differentiated {
-    std::unique_ptr<System> system;
+    std::shared_ptr<const DifferentiatedCode> code;
+    std::shared_ptr<Evaluator> evaluator;
     std::int64_t last_asked = 0;
   };
-  std::map<std::pair<const LockedJacobians::Locked*, std::vector<int>>, Differentiated> differentiated_systems;  // by structure and plan
+  std::map<std::pair<int, std::vector<int>>, Differentiated> differentiated;  // by number of the structure, and plan
   std::int64_t times_asked = 0;
 
-  Impl(RecordedEquations equations, std::vector<double> data_values, std::vector<double> lock_values, ProgramOptions opts)
-      : eq(std::move(equations)), options(opts), data(std::move(data_values)), locks(std::move(lock_values)) {
-    check_sizes();
-    const auto graph = common_graph(eq.variables);
-    if (!graph) throw UsageError("RecordedSystem: there are no variables");
-    if (!eq.time.is_symbol()) eq.time = Expr(graph, graph->symbol("time", SymbolKind::time));
-    for (const Expr& x : eq.variables) xp.push_back(der(x));
-    explicit_form = ExplicitForm(eq, xp, data);
-    jacobians = LockedJacobians(eq, xp);
-    common.variables = static_cast<int>(eq.variables.size());
-    common.equations = static_cast<int>(eq.equations.size());
-    common.guards = static_cast<int>(eq.guards.size());
-    common.explicit_ode = explicit_form.found();
-    common.guards_read_xp = !common.explicit_ode && depends_on_kind(eq.guards, {SymbolKind::derivative});
-    find_guard_variables();
-    std::vector<Expr> all = jacobians.Fx();
-    all.insert(all.end(), jacobians.Fxp().begin(), jacobians.Fxp().end());
-    common.linear = !depends_on_kind(all, {SymbolKind::variable, SymbolKind::derivative});
-    common.constant_jacobian = common.linear && !depends_on_kind(all, {SymbolKind::time});
-    common.constant_mass =
-        !depends_on_kind(jacobians.Fxp(), {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time});
-    common.taylor = common.differentiable = !uses_external();
-    full_x.resize(jacobians.Fx().size());
-    full_xp.resize(jacobians.Fxp().size());
-    scaled.resize(eq.variables.size());
+  Evaluator(std::shared_ptr<const RecordedCode> shared, std::vector<double> data_values, std::size_t fixed_data)
+      : code(std::move(shared)),
+        fixed(fixed_data),
+        data(std::move(data_values)),
+        locks(code->equations().locks.size()) {
+    full_x.resize(code->jacobians().Fx().size());
+    full_xp.resize(code->jacobians().Fxp().size());
+    scaled.resize(code->equations().variables.size());
     program_inputs = {&time, nullptr, nullptr, data.data(), locks.data()};
-    select_structure();
   }
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
-  void check_sizes() const {
-    if (data.size() != eq.data.size()) throw UsageError("RecordedSystem: one value per data symbol is needed");
-    if (locks.size() != eq.locks.size()) throw UsageError("RecordedSystem: one value per lock is needed");
-    if (!eq.equation_names.empty() && eq.equation_names.size() != eq.equations.size())
-      throw UsageError("RecordedSystem: one name per equation is needed");
-    if (!eq.nominal.empty() && eq.nominal.size() != eq.variables.size())
-      throw UsageError("RecordedSystem: one nominal value per variable is needed");
-    for (const Expr& x : eq.variables)
-      if (!x.is_symbol()) throw UsageError("RecordedSystem: a variable must be a symbol");
-  }
+  const RecordedEquations& eq() const { return code->equations(); }
 
-  void find_guard_variables() {
-    const auto graph = common_graph(eq.guards);
-    if (!graph) return;
-    std::unordered_map<NodeId, int> index;
-    for (std::size_t j = 0; j < eq.variables.size(); ++j) index.emplace(eq.variables[j].in(*graph), static_cast<int>(j));
-    std::vector<int>& read = common.guard_variables;
-    const auto add = [&](NodeId id) {
-      if (const auto it = index.find(id); it != index.end()) read.push_back(it->second);
-    };
-    for (const Expr& x : symbols_of(eq.guards, SymbolKind::variable)) add(x.id());
-    for (const Expr& d : symbols_of(eq.guards, SymbolKind::derivative)) add(graph->symbol_of(d.id()).base);
-    std::sort(read.begin(), read.end());
-    read.erase(std::unique(read.begin(), read.end()), read.end());
-  }
+  inline void bind(const Impl& system);
 
-  bool uses_external() const {
-    std::vector<Expr> all = eq.equations;
-    all.insert(all.end(), eq.guards.begin(), eq.guards.end());
-    const auto graph = common_graph(all);
-    if (!graph) return false;
-    std::vector<NodeId> ids;
-    for (const Expr& e : all) ids.push_back(e.in(*graph));
-    const auto nodes = graph->reachable(ids);
-    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return graph->node(id).op == Op::external; });
-  }
-
-  void select_structure() { current = &jacobians.select(common, data, locks); }
-  const std::vector<Expr>& f() const { return explicit_form.right_hand_sides(); }
-
-  StageEvaluator* stages(const RungeKuttaStages& method) {
-    for (const auto& made : stage_programs)
-      if (made->made_for(method)) return made.get();
-    return make_stages(method);
-  }
-
-  // Larger modes gain little from it, and their code would outgrow the caches.
-  [[gnu::noinline]] StageEvaluator* make_stages(const RungeKuttaStages& method) {
-    constexpr std::size_t limit = 2000;
-    if (!common.explicit_ode || !common.taylor || method.stages < 3) return nullptr;  // external functions are not copied
-    make(rhs_program, rhs_work, false, {&f()});
-    const std::size_t operations = rhs_program.tape().code.size() + 2 * static_cast<std::size_t>(method.stages) * f().size();
-    if (rhs_program.backend() != Backend::native || operations * static_cast<std::size_t>(method.stages) > limit) return nullptr;
-    stage_programs.push_back(std::make_unique<StageProgram>(method, eq.time, eq.variables, f(), eq.data, eq.locks, data, locks, options));
-    return stage_programs.back().get();
-  }
-
-  Groups inputs(bool with_derivatives) const {
-    return {{eq.time}, eq.variables, with_derivatives ? xp : std::vector<Expr>{}, eq.data, eq.locks};
-  }
-
-  // Lists by address: these calls stand in every evaluation and must not copy expressions when the program is there already.
-  using Outputs = std::initializer_list<const std::vector<Expr>*>;
-  static Groups copy(Outputs outputs) {
-    Groups groups;
-    for (const auto* list : outputs) groups.push_back(*list);
-    return groups;
-  }
-
-  void make(Program& program, Workspace& work, bool with_derivatives, Outputs outputs) {
-    if (program.empty()) compile(program, work, with_derivatives, outputs);
-  }
-
-  [[gnu::noinline]] void compile(Program& program, Workspace& work, bool with_derivatives, Outputs outputs) {
-    program = Program(inputs(with_derivatives), copy(outputs), options);
-    work = program.workspace();
-  }
-
-  void run(const Program& program, Workspace& work, double t, std::span<const double> x, const double* derivative,
+  void run(RunnableProgram& program, double t, std::span<const double> x, const double* derivative,
            std::span<double* const> out) {
     time = t;
     program_inputs[1] = x.data();
     program_inputs[2] = derivative;
-    program(program_inputs, out, work);
+    program(program_inputs, out);
   }
 
-  // The first calls of what is called most often, apart from all the others.
-  [[gnu::noinline]] void first_rhs(RecordedSystem& self, double t, std::span<const double> x, std::span<double> derivative) {
-    if (!common.explicit_ode) return self.System::rhs(t, x, derivative);
-    make(rhs_program, rhs_work, false, {&f()});
-    self.rhs(t, x, derivative);
+  static void make(RunnableProgram& program, const Program& (RecordedCode::*part)() const, const RecordedCode& code) {
+    if (program.empty()) program = RunnableProgram((code.*part)());
   }
-
-  [[gnu::noinline]] void first_guards(RecordedSystem& self, double t, std::span<const double> x, std::span<const double> derivative,
-                                      std::span<double> g) {
-    if (eq.guards.empty()) return;
-    make(guard_program, guard_work, !common.explicit_ode, {&eq.guards});
-    self.guards(t, x, derivative, g);
-  }
-
-  /// Data or locks have changed.
-  void forget() {
-    if (staged) staged->forget();
-    if (!linear_guards || linear_guards->change()) linear_now.reset();
-  }
-
-  void make(TaylorProgram& program, TaylorWorkspace& work, bool with_derivatives, Outputs outputs) {
-    if (!program.empty()) return;
-    program = TaylorProgram(inputs(with_derivatives), {true, true, true, false, false}, copy(outputs));
-    work = TaylorWorkspace(program);
+  static void make(TaylorWorkspace& work, bool& made, const TaylorProgram& (RecordedCode::*part)() const,
+                   const RecordedCode& code) {
+    if (made) return;
+    work = TaylorWorkspace((code.*part)());
+    made = true;
   }
 
   void start(TaylorWorkspace& work, double t, int order) const {
@@ -218,228 +94,459 @@ struct RecordedSystem::Impl {
     work.set(4, 0, locks);
   }
 
-  // Recorded recurrences as native code are five times as fast as the series evaluator, but recording and compiling takes as long
-  // as some hundred expansions. So only small ones are made, where that time (about 2 ms at the limit) is not missed. The choice
-  // depends on the system and the order alone: the same question always gets the same bits.
-  SolutionProgram& solution_program(int order) {
-    const auto [it, fresh] = solution_programs.try_emplace(order);
-    constexpr std::size_t limit = 5000;
-    make(rhs_series, rhs_taylor, false, {&f()});
-    make(rhs_program, rhs_work, false, {&f()});
-    if (!fresh || rhs_program.backend() != Backend::native || rhs_series.operations(order) > limit) return it->second;
-    const auto series = solution_taylor_expressions(eq.time, eq.variables, f(), order);
-    std::vector<Expr> coefficients_in_order;
-    for (std::size_t k = 1; k <= static_cast<std::size_t>(order); ++k)
-      for (const auto& row : series) coefficients_in_order.push_back(row[k]);
-    make(it->second.program, it->second.work, false, {&coefficients_in_order});
-    return it->second;
-  }
-
-  [[gnu::noinline]] std::span<const LinearGuard> find_linear_guards() {
-    if (eq.guards.empty() || !common.taylor) return {};  // no derivatives of external functions
-    if (!linear_guards) linear_guards = std::make_unique<LinearGuards>(eq.time, eq.variables, eq.guards, eq.data, eq.locks, options);
-    linear_now = linear_guards->at(data, locks);
-    return *linear_now;
-  }
-
   /// Coefficient k of x and x' from X = (x_[0], x_[1], …).
   void set_state(TaylorWorkspace& work, int k, std::span<const double> X, bool with_derivatives) {
-    const std::size_t n = eq.variables.size();
+    const std::size_t n = eq().variables.size();
     work.set(1, k, X.subspan(static_cast<std::size_t>(k) * n, n));
     if (!with_derivatives) return;
     for (std::size_t j = 0; j < n; ++j) scaled[j] = (k + 1) * X[static_cast<std::size_t>(k + 1) * n + j];
     work.set(2, k, scaled);
   }
+
+  LinearGuards& linear() {
+    if (!linear_guards) linear_guards = std::make_unique<LinearGuards>(code->linear_guards());
+    return *linear_guards;
+  }
+
+  StageProgram* stages(const RungeKuttaStages& method) {
+    for (const auto& made : stage_programs)
+      if (made->code().made_for(method)) return made.get();
+    const StageCode* found = code->stages(method);
+    if (!found) return nullptr;
+    stage_programs.push_back(std::make_unique<StageProgram>(*found));
+    return stage_programs.back().get();
+  }
+};
+
+/// One system: its values, and what follows from them.
+struct RecordedSystem::Impl {
+  std::shared_ptr<Evaluator> evaluator;
+  std::vector<double> data;  // those that are not the same for all who share the evaluator
+  std::vector<double> locks;
+  const LockedJacobians::Locked* current = nullptr;
+  std::uint64_t version = 0;                               // of the values
+  std::optional<std::span<const LinearGuard>> linear_now;  // once asked for
+  std::vector<LinearGuard> linear;                         // where coefficients depend on the values
+  /// All stages of a step, for this system.
+  struct Stages final : StageEvaluator {
+    Impl& system;
+    StageProgram& program;
+
+    Stages(Impl& s, StageProgram& p) : system(s), program(p) {}
+    [[gnu::hot]] void evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k,
+                               std::span<double> x_before_last, std::span<double> x_end,
+                               std::span<double> dense) override {
+      Evaluator& e = system.use();
+      program.evaluate(t, h, end, x, k, x_before_last, x_end, dense, e.data.data(), e.locks.data());
+    }
+  };
+  std::vector<std::unique_ptr<Stages>> stages;
+  struct Differentiated {
+    std::unique_ptr<System> system;
+    std::int64_t last_asked = 0;
+  };
+  std::map<std::pair<int, std::vector<int>>, Differentiated> differentiated;  // by number of the structure, and plan
+
+  Impl(std::shared_ptr<Evaluator> shared, std::vector<double> own_data, std::vector<double> lock_values)
+      : evaluator(std::move(shared)), data(std::move(own_data)), locks(std::move(lock_values)) {
+    if (data.size() + evaluator->fixed != evaluator->data.size() || locks.size() != evaluator->locks.size())
+      refuse_values("sibling");
+    select_structure();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (evaluator->bound == this) evaluator->bound = nullptr;
+  }
+
+  const RecordedCode& code() const { return *evaluator->code; }
+
+  /// The evaluator with the values of this system in place.
+  Evaluator& use() {
+    Evaluator& e = *evaluator;
+    if (e.bound != this) e.bind(*this);
+    return e;
+  }
+
+  std::vector<double> all_data() const {
+    std::vector<double> all(evaluator->data.begin(),
+                            evaluator->data.begin() + static_cast<std::ptrdiff_t>(evaluator->fixed));
+    all.insert(all.end(), data.begin(), data.end());
+    return all;
+  }
+
+  void select_structure() {
+    const std::vector<double> all = all_data();
+    code().require_possible(all);
+    current = &code().select(all, locks);
+  }
+
+  /// Data or locks have changed.
+  void values_changed() {
+    ++version;
+    if (evaluator->bound == this) evaluator->bound = nullptr;
+    if (!evaluator->linear_guards || evaluator->linear_guards->change()) linear_now.reset();
+  }
+
+  bool structure_differs(std::span<const double> lock_values) const {
+    const std::vector<int>& structural = code().jacobians().structural_locks();
+    return std::any_of(structural.begin(), structural.end(), [&](int k) { return lock_values[k] != locks[k]; });
+  }
+
+  [[gnu::noinline]] std::span<const LinearGuard> find_linear_guards() {
+    if (evaluator->eq().guards.empty() || !code().common().taylor) return {};  // no derivatives of external functions
+    Evaluator& e = use();
+    LinearGuards& guards = e.linear();
+    linear_now = guards.at(e.data, e.locks);
+    if (guards.change()) {
+      linear.assign(linear_now->begin(), linear_now->end());
+      linear_now = linear;
+    }
+    return *linear_now;
+  }
+
+  /// Where a series in stages goes on: another system must not have used the evaluator since it began.
+  StagedSolution& staged() {
+    if (evaluator->bound != this)
+      throw UsageError("RecordedSystem: another system has been evaluated since start_stages; begin the stages anew");
+    return *evaluator->staged;
+  }
+
+  // The first calls of what is called most often, apart from all the others.
+  [[gnu::noinline]] void first_rhs(RecordedSystem& self, double t, std::span<const double> x,
+                                   std::span<double> derivative) {
+    if (!code().common().explicit_ode) return self.System::rhs(t, x, derivative);
+    Evaluator::make(evaluator->rhs, &RecordedCode::rhs, code());
+    self.rhs(t, x, derivative);
+  }
+
+  [[gnu::noinline]] void first_guards(RecordedSystem& self, double t, std::span<const double> x,
+                                      std::span<const double> derivative, std::span<double> g) {
+    if (evaluator->eq().guards.empty()) return;
+    Evaluator::make(evaluator->guards, &RecordedCode::guard_values, code());
+    self.guards(t, x, derivative, g);
+  }
+};
+
+[[gnu::hot]] void RecordedSystem::Evaluator::bind(const Impl& system) {
+  std::copy(system.data.begin(), system.data.end(), data.begin() + static_cast<std::ptrdiff_t>(fixed));
+  std::copy(system.locks.begin(), system.locks.end(), locks.begin());
+  current = system.current;
+  if (staged) staged->forget();
+  bound = &system;
+}
+
+/// The system with dummy derivatives; takes over the values of the original before each evaluation.
+class RecordedSystem::WithDummyDerivatives final : public System {
+ public:
+  WithDummyDerivatives(const Impl& original, std::shared_ptr<const DifferentiatedCode> code,
+                       std::shared_ptr<Evaluator> evaluator)
+      : original_(original),
+        code_(std::move(code)),
+        system_(std::make_unique<Impl>(std::move(evaluator), values(), std::vector<double>{})),
+        version_(original.version) {}
+
+  const Structure& structure() const override { return code_->structure; }
+  std::string variable_name(int j) const override { return system_.variable_name(j); }
+  std::string equation_name(int i) const override { return system_.equation_name(i); }
+  double nominal(int j) const override { return system_.nominal(j); }
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+    follow();
+    system_.residual(t, x, xp, F);
+  }
+  void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                std::span<double> Fxp) override {
+    follow();
+    system_.jacobian(t, x, xp, Fx, Fxp);
+  }
+  void time_derivative(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Ft) override {
+    follow();
+    system_.time_derivative(t, x, xp, Ft);
+  }
+
+ private:
+  std::vector<double> values() const {
+    std::vector<double> all = original_.all_data();
+    all.insert(all.end(), original_.locks.begin(), original_.locks.end());
+    return all;
+  }
+  void follow() {
+    if (version_ == original_.version) return;
+    system_.set_data(values());
+    version_ = original_.version;
+  }
+
+  const Impl& original_;
+  std::shared_ptr<const DifferentiatedCode> code_;
+  RecordedSystem system_;
+  std::uint64_t version_;
 };
 
 RecordedSystem::RecordedSystem(RecordedEquations equations, std::vector<double> data, std::vector<double> locks,
-                               ProgramOptions options)
-    : impl_(std::make_unique<Impl>(std::move(equations), std::move(data), std::move(locks), options)) {}
+                               ProgramOptions options) {
+  auto code = std::make_shared<const RecordedCode>(std::move(equations), data, locks, options);
+  auto evaluator = std::make_shared<Evaluator>(std::move(code), data, 0);
+  impl_ = std::make_unique<Impl>(std::move(evaluator), std::move(data), std::move(locks));
+}
+RecordedSystem::RecordedSystem(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RecordedSystem::~RecordedSystem() = default;
 RecordedSystem::RecordedSystem(RecordedSystem&&) noexcept = default;
 RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 
-void RecordedSystem::set_data(std::span<const double> data) {
-  if (data.size() != impl_->data.size()) refuse_values("set_data");
-  std::copy(data.begin(), data.end(), impl_->data.begin());
-  impl_->forget();
-  if (impl_->jacobians.discrete_decides()) impl_->select_structure();
-  if (!impl_->explicit_form.possible(impl_->eq, impl_->data))
-    throw UsageError("a parameter makes the coefficient of a derivative zero, which changes the index of the system: "
-                     "give this value when the system is built");
+RecordedSystem RecordedSystem::for_another_thread(std::size_t shared_data) const {
+  std::vector<double> all = impl_->all_data();
+  if (shared_data > all.size()) refuse_values("for_another_thread");
+  auto evaluator = std::make_shared<Evaluator>(impl_->evaluator->code, all, shared_data);
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shared_data));
+  return RecordedSystem(std::make_unique<Impl>(std::move(evaluator), std::move(all), impl_->locks));
 }
 
-[[gnu::hot]] void RecordedSystem::set_locks(std::span<const double> locks) {
-  if (locks.size() != impl_->locks.size()) refuse_values("set_locks");
+RecordedSystem RecordedSystem::sibling(std::span<const double> own_data, std::span<const double> locks) const {
+  return RecordedSystem(std::make_unique<Impl>(impl_->evaluator, std::vector<double>(own_data.begin(), own_data.end()),
+                                               std::vector<double>(locks.begin(), locks.end())));
+}
+
+void RecordedSystem::set_data(std::span<const double> data) {
   Impl& m = *impl_;
+  if (m.evaluator->fixed > 0 || data.size() != m.data.size()) refuse_values("set_data");
+  std::copy(data.begin(), data.end(), m.data.begin());
+  m.values_changed();
+  if (m.code().jacobians().discrete_decides()) m.current = &m.code().select(m.data, m.locks);
+  m.code().require_possible(m.data);
+}
+
+void RecordedSystem::set_locks(std::span<const double> locks) {
+  Impl& m = *impl_;
+  if (locks.size() != m.locks.size()) refuse_values("set_locks");
   if (same_bits(locks, m.locks)) return;
-  bool structural = false;
-  for (const int k : m.jacobians.structural_locks()) structural = structural || locks[k] != m.locks[k];
-  for (std::size_t k = 0; k < locks.size(); ++k) m.locks[k] = locks[k];
-  m.forget();
+  const bool structural = m.structure_differs(locks);
+  std::copy(locks.begin(), locks.end(), m.locks.begin());
+  m.values_changed();
   if (structural) m.select_structure();
 }
 
-std::span<const double> RecordedSystem::data() const { return impl_->data; }
-std::span<const double> RecordedSystem::locks() const { return impl_->locks; }
-const std::vector<int>& RecordedSystem::structural_locks() const { return impl_->jacobians.structural_locks(); }
-const RecordedEquations& RecordedSystem::equations() const { return impl_->eq; }
-const std::vector<Expr>& RecordedSystem::right_hand_sides() const { return impl_->f(); }
+[[gnu::hot]] void RecordedSystem::set_values(std::span<const double> own_data, std::span<const double> locks) {
+  Impl& m = *impl_;
+  if (own_data.size() != m.data.size() || locks.size() != m.locks.size()) refuse_values("set_values");
+  const bool structural =
+      m.code().jacobians().discrete_decides() || m.code().data_may_be_impossible() || m.structure_differs(locks);
+  std::copy(own_data.begin(), own_data.end(), m.data.begin());
+  std::copy(locks.begin(), locks.end(), m.locks.begin());
+  m.values_changed();
+  if (structural) m.select_structure();
+}
+
+std::vector<double> RecordedSystem::data() const {
+  return impl_->all_data();
+}
+std::span<const double> RecordedSystem::own_data() const {
+  return impl_->data;
+}
+std::span<const double> RecordedSystem::locks() const {
+  return impl_->locks;
+}
+const std::vector<int>& RecordedSystem::structural_locks() const {
+  return impl_->code().jacobians().structural_locks();
+}
+std::vector<int> RecordedSystem::structural_data() const {
+  std::vector<char> data(impl_->evaluator->data.size(), 0), locks(impl_->locks.size(), 0);
+  impl_->code().jacobians().mark_structural(data, locks);
+  std::vector<int> found;
+  for (std::size_t k = 0; k < data.size(); ++k)
+    if (data[k]) found.push_back(static_cast<int>(k));
+  return found;
+}
+const RecordedEquations& RecordedSystem::equations() const {
+  return impl_->code().equations();
+}
+const std::vector<Expr>& RecordedSystem::right_hand_sides() const {
+  return impl_->code().right_hand_sides();
+}
 const Program& RecordedSystem::residual_program() const {
-  impl_->make(impl_->residual_program, impl_->residual_work, true, {&impl_->eq.equations});
-  return impl_->residual_program;
+  return impl_->code().residual();
 }
-[[gnu::hot]] const Structure& RecordedSystem::structure() const { return impl_->current->structure; }
-std::string RecordedSystem::variable_name(int j) const { return impl_->eq.variables[j].name(); }
+[[gnu::hot]] const Structure& RecordedSystem::structure() const {
+  return impl_->current->structure;
+}
+std::string RecordedSystem::variable_name(int j) const {
+  return equations().variables[j].name();
+}
 std::string RecordedSystem::equation_name(int i) const {
-  if (!impl_->eq.equation_names.empty()) return impl_->eq.equation_names[i];
-  return "0 = " + to_string(impl_->eq.equations[i], 60);
+  if (!equations().equation_names.empty()) return equations().equation_names[i];
+  return "0 = " + to_string(equations().equations[i], 60);
 }
-double RecordedSystem::nominal(int j) const { return impl_->eq.nominal.empty() ? 1.0 : impl_->eq.nominal[j]; }
+double RecordedSystem::nominal(int j) const {
+  return equations().nominal.empty() ? 1.0 : equations().nominal[j];
+}
 
 void RecordedSystem::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
-  impl_->make(impl_->residual_program, impl_->residual_work, true, {&impl_->eq.equations});
+  Evaluator& e = impl_->use();
+  Evaluator::make(e.residual, &RecordedCode::residual, *e.code);
   double* const out[] = {F.data()};
-  impl_->run(impl_->residual_program, impl_->residual_work, t, x, xp.data(), out);
+  e.run(e.residual, t, x, xp.data(), out);
 }
 
 [[gnu::hot]] void RecordedSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
-  if (impl_->rhs_program.empty()) return impl_->first_rhs(*this, t, x, xp);
+  Evaluator& e = impl_->use();
+  if (e.rhs.empty()) return impl_->first_rhs(*this, t, x, xp);
   double* const out[] = {xp.data()};
-  impl_->run(impl_->rhs_program, impl_->rhs_work, t, x, nullptr, out);
+  e.run(e.rhs, t, x, nullptr, out);
 }
 
 System* RecordedSystem::differentiated(const DerivativePlan& plan) {
-  Impl& m = *impl_;
-  if (!m.common.differentiable) return nullptr;
-  std::vector<int> key;
-  for (const auto& part : {plan.equation_offset, plan.variable_offset, plan.states}) key.insert(key.end(), part.begin(), part.end());
   constexpr std::size_t most = 64;
-  Impl::Differentiated& made = m.differentiated_systems[{m.current, std::move(key)}];
-  made.last_asked = ++m.times_asked;
+  Impl& m = *impl_;
+  Evaluator& e = *m.evaluator;
+  if (!e.code->common().differentiable) return nullptr;
+  const auto forget_oldest = [](auto& known) {
+    if (known.size() > most)
+      known.erase(std::min_element(known.begin(), known.end(), [](const auto& a, const auto& b) {
+        return a.second.last_asked < b.second.last_asked;
+      }));
+  };
+  const std::pair<int, std::vector<int>> key(m.current->number, RecordedCode::key_of(plan));
+  Impl::Differentiated& made = m.differentiated[key];
+  made.last_asked = ++e.times_asked;
   if (made.system) return made.system.get();
-  if (m.differentiated_systems.size() > most)
-    m.differentiated_systems.erase(std::min_element(m.differentiated_systems.begin(), m.differentiated_systems.end(),
-                                                    [](const auto& a, const auto& b) { return a.second.last_asked < b.second.last_asked; }));
-  std::vector<char> fixed_data(m.data.size(), 0), fixed_locks(m.locks.size(), 0);  // those that decide the structure
-  m.jacobians.mark_structural(fixed_data, fixed_locks);
-  made.system = make_differentiated_system({m.current->structure, m.eq, m.data, m.locks, fixed_data, fixed_locks, m.options}, plan);
+  forget_oldest(m.differentiated);
+  Evaluator::Differentiated& shared = e.differentiated[key];
+  shared.last_asked = e.times_asked;
+  if (!shared.code) {
+    forget_oldest(e.differentiated);
+    const std::vector<double> data = m.all_data();
+    shared.code = e.code->differentiated(*m.current, data, m.locks, plan);
+    std::vector<double> all = data;
+    all.insert(all.end(), m.locks.begin(), m.locks.end());
+    shared.evaluator = std::make_shared<Evaluator>(shared.code->code, std::move(all), 0);
+  }
+  made.system = std::make_unique<WithDummyDerivatives>(m, shared.code, shared.evaluator);
   return made.system.get();
 }
 
-[[gnu::hot]] StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) { return impl_->stages(method); }
+[[gnu::hot]] StageEvaluator* RecordedSystem::stages(const RungeKuttaStages& method) {
+  Impl& m = *impl_;
+  for (const auto& made : m.stages)
+    if (made->program.code().made_for(method)) return made.get();
+  StageProgram* program = m.evaluator->stages(method);
+  if (!program) return nullptr;
+  m.stages.push_back(std::make_unique<Impl::Stages>(m, *program));
+  return m.stages.back().get();
+}
 
 void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                               std::span<double> Fxp) {
-  Impl& m = *impl_;
-  m.make(m.jacobian_program, m.jacobian_work, true, {&m.jacobians.Fx(), &m.jacobians.Fxp()});
-  double* const out[] = {m.full_x.data(), m.full_xp.data()};
-  m.run(m.jacobian_program, m.jacobian_work, t, x, xp.data(), out);
-  for (std::size_t k = 0; k < m.current->keep_x.size(); ++k) Fx[k] = m.full_x[m.current->keep_x[k]];
-  for (std::size_t k = 0; k < m.current->keep_xp.size(); ++k) Fxp[k] = m.full_xp[m.current->keep_xp[k]];
+  Evaluator& e = impl_->use();
+  Evaluator::make(e.jacobian, &RecordedCode::jacobian, *e.code);
+  double* const out[] = {e.full_x.data(), e.full_xp.data()};
+  e.run(e.jacobian, t, x, xp.data(), out);
+  for (std::size_t k = 0; k < e.current->keep_x.size(); ++k) Fx[k] = e.full_x[e.current->keep_x[k]];
+  for (std::size_t k = 0; k < e.current->keep_xp.size(); ++k) Fxp[k] = e.full_xp[e.current->keep_xp[k]];
 }
 
-void RecordedSystem::time_derivative(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Ft) {
-  Impl& m = *impl_;
-  if (m.time_program.empty()) {
-    const Expr one = 1.0;
-    const std::vector<Expr> Ft_list = directional_derivative(m.eq.equations, std::span(&m.eq.time, 1), std::span(&one, 1));
-    m.make(m.time_program, m.time_work, true, {&Ft_list});
-  }
+void RecordedSystem::time_derivative(double t, std::span<const double> x, std::span<const double> xp,
+                                     std::span<double> Ft) {
+  Evaluator& e = impl_->use();
+  Evaluator::make(e.time_derivative, &RecordedCode::time_derivative, *e.code);
   double* const out[] = {Ft.data()};
-  m.run(m.time_program, m.time_work, t, x, xp.data(), out);
+  e.run(e.time_derivative, t, x, xp.data(), out);
 }
 
 void RecordedSystem::taylor(double t, int level, std::span<const double> X, std::span<double> F) {
-  Impl& m = *impl_;
-  if (!m.common.taylor) return System::taylor(t, level, X, F);
-  m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
-  const std::size_t rows = m.eq.equations.size();
-  m.start(m.residual_taylor, t, level);
+  if (!impl_->code().common().taylor) return System::taylor(t, level, X, F);
+  Evaluator& e = impl_->use();
+  Evaluator::make(e.residual_taylor, e.has_residual_taylor, &RecordedCode::residual_series, *e.code);
+  const std::size_t rows = e.eq().equations.size();
+  e.start(e.residual_taylor, t, level);
   for (int k = 0; k <= level; ++k) {
-    m.set_state(m.residual_taylor, k, X, true);
-    m.residual_taylor.advance(k);
-    m.residual_taylor.get(0, k, F.subspan(static_cast<std::size_t>(k) * rows, rows));
+    e.set_state(e.residual_taylor, k, X, true);
+    e.residual_taylor.advance(k);
+    e.residual_taylor.get(0, k, F.subspan(static_cast<std::size_t>(k) * rows, rows));
   }
 }
 
 void RecordedSystem::taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F,
                                      std::span<double> Fx, std::span<double> Fxp) {
-  Impl& m = *impl_;
-  if (!m.common.taylor) return System::taylor_jacobian(t, level, X, F, Fx, Fxp);
-  m.make(m.jacobian_series, m.jacobian_taylor, true, {&m.eq.equations, &m.jacobians.Fx(), &m.jacobians.Fxp()});
-  const std::size_t rows = m.eq.equations.size();
-  const auto &keep_x = m.current->keep_x, &keep_xp = m.current->keep_xp;
-  m.start(m.jacobian_taylor, t, level);
+  if (!impl_->code().common().taylor) return System::taylor_jacobian(t, level, X, F, Fx, Fxp);
+  Evaluator& e = impl_->use();
+  Evaluator::make(e.jacobian_taylor, e.has_jacobian_taylor, &RecordedCode::jacobian_series, *e.code);
+  const std::size_t rows = e.eq().equations.size();
+  const auto &keep_x = e.current->keep_x, &keep_xp = e.current->keep_xp;
+  e.start(e.jacobian_taylor, t, level);
   for (int k = 0; k <= level; ++k) {
-    m.set_state(m.jacobian_taylor, k, X, true);
-    m.jacobian_taylor.advance(k);
-    m.jacobian_taylor.get(0, k, F.subspan(static_cast<std::size_t>(k) * rows, rows));
+    e.set_state(e.jacobian_taylor, k, X, true);
+    e.jacobian_taylor.advance(k);
+    e.jacobian_taylor.get(0, k, F.subspan(static_cast<std::size_t>(k) * rows, rows));
     const auto level_offset = static_cast<std::size_t>(k);
     for (std::size_t i = 0; i < keep_x.size(); ++i)
-      Fx[level_offset * keep_x.size() + i] = m.jacobian_taylor.get(1, keep_x[i], k);
+      Fx[level_offset * keep_x.size() + i] = e.jacobian_taylor.get(1, keep_x[i], k);
     for (std::size_t i = 0; i < keep_xp.size(); ++i)
-      Fxp[level_offset * keep_xp.size() + i] = m.jacobian_taylor.get(2, keep_xp[i], k);
+      Fxp[level_offset * keep_xp.size() + i] = e.jacobian_taylor.get(2, keep_xp[i], k);
   }
 }
 
 void RecordedSystem::solution_taylor(double t, int order, std::span<double> X) {
-  Impl& m = *impl_;
-  if (!m.common.taylor || !m.common.explicit_ode) return System::solution_taylor(t, order, X);
-  const std::size_t n = m.eq.variables.size();
-  if (auto& recorded = m.solution_program(order); !recorded.program.empty()) {
+  const Structure& common = impl_->code().common();
+  if (!common.taylor || !common.explicit_ode) return System::solution_taylor(t, order, X);
+  Evaluator& e = impl_->use();
+  const std::size_t n = e.eq().variables.size();
+  const auto [recorded, fresh] = e.solutions.try_emplace(order);
+  if (fresh) recorded->second = RunnableProgram(e.code->solution(order));
+  if (!recorded->second.empty()) {
     double* const out[] = {X.data() + n};
-    return m.run(recorded.program, recorded.work, t, X, nullptr, out);
+    return e.run(recorded->second, t, X, nullptr, out);
   }
-  m.start(m.rhs_taylor, t, order);
+  Evaluator::make(e.rhs_taylor, e.has_rhs_taylor, &RecordedCode::rhs_series, *e.code);
+  e.start(e.rhs_taylor, t, order);
   for (int k = 0; k < order; ++k) {
-    m.set_state(m.rhs_taylor, k, X, false);
-    m.rhs_taylor.advance(k);
+    e.set_state(e.rhs_taylor, k, X, false);
+    e.rhs_taylor.advance(k);
     const std::span<double> next = X.subspan(static_cast<std::size_t>(k + 1) * n, n);
-    m.rhs_taylor.get(0, k, next);
+    e.rhs_taylor.get(0, k, next);
     for (double& value : next) value /= k + 1;
   }
 }
 
 void RecordedSystem::start_stages(double t, std::span<const int> c, std::span<const int> d, int last) {
-  Impl& m = *impl_;
-  if (m.common.taylor && !m.staged) {
-    m.make(m.residual_series, m.residual_taylor, true, {&m.eq.equations});
-    m.staged = std::make_unique<StagedSolution>(m.residual_series, m.eq.variables.size(), m.eq.data.size(), m.eq.locks.size(),
-                                                m.options);
-  }
-  if (!m.common.taylor || !m.staged->start(t, c, d, last, m.data, m.locks)) System::start_stages(t, c, d, last);
+  Evaluator& e = impl_->use();
+  const bool taylor = e.code->common().taylor;
+  if (taylor && !e.staged)
+    e.staged = std::make_unique<StagedSolution>(e.code->residual_series(), e.eq().variables.size(), e.eq().data.size(),
+                                                e.eq().locks.size(), e.code->options(), e.code->staged_programs());
+  if (!taylor || !e.staged->start(t, c, d, last, e.data, e.locks)) System::start_stages(t, c, d, last);
 }
 
 void RecordedSystem::stage_residual(int stage, std::span<const double> X, std::span<double> F) {
-  if (!impl_->staged->possible()) return System::stage_residual(stage, X, F);
-  impl_->staged->stages().residual(stage, X, F);
+  StagedSolution& staged = impl_->staged();
+  if (!staged.possible()) return System::stage_residual(stage, X, F);
+  staged.stages().residual(stage, X, F);
 }
 
 void RecordedSystem::settle_stage(int stage, std::span<const double> X) {
-  if (impl_->staged->possible()) impl_->staged->stages().settle(stage, X);
+  StagedSolution& staged = impl_->staged();
+  if (staged.possible()) staged.stages().settle(stage, X);
 }
 
 bool RecordedSystem::correct_stages(std::span<const double> inverse, std::span<double> X) {
-  return impl_->staged->correct(inverse, X, impl_->data, impl_->locks);
+  return impl_->staged().correct(inverse, X, impl_->evaluator->data, impl_->locks);
 }
 
 bool RecordedSystem::extend_stages(std::span<const double> inverse, int order, std::span<double> X) {
-  return impl_->staged->extend(inverse, order, X, impl_->data, impl_->locks);
+  return impl_->staged().extend(inverse, order, X, impl_->evaluator->data, impl_->locks);
 }
 
 bool RecordedSystem::project(double t, std::span<double> x) {
-  Impl& m = *impl_;
-  if (m.eq.invariants.empty()) return false;
-  if (!m.projection)
-    m.projection = std::make_unique<Projection>(m.inputs(false), m.eq.variables, m.eq.invariants, m.eq.nominal, m.options);
-  return m.projection->apply(t, x, m.data, m.locks);
+  Evaluator& e = impl_->use();
+  if (e.eq().invariants.empty()) return false;
+  if (!e.projection) e.projection = std::make_unique<Projection>(e.code->projection());
+  return e.projection->apply(t, x, e.data, e.locks);
 }
 
-[[gnu::hot]] void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) {
-  if (impl_->guard_program.empty()) return impl_->first_guards(*this, t, x, xp, g);
+[[gnu::hot]] void RecordedSystem::guards(double t, std::span<const double> x, std::span<const double> xp,
+                                         std::span<double> g) {
+  Evaluator& e = impl_->use();
+  if (e.guards.empty()) return impl_->first_guards(*this, t, x, xp, g);
   double* const out[] = {g.data()};
-  impl_->run(impl_->guard_program, impl_->guard_work, t, x, xp.data(), out);
+  e.run(e.guards, t, x, xp.data(), out);
 }
 
 [[gnu::hot]] std::span<const LinearGuard> RecordedSystem::linear_guards() {
@@ -447,16 +554,17 @@ bool RecordedSystem::project(double t, std::span<double> x) {
 }
 
 void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {
-  Impl& m = *impl_;
-  if (m.eq.guards.empty()) return;
-  if (!m.common.taylor) return System::guards_taylor(t, order, X, G);
-  m.make(m.guard_series, m.guard_taylor, !m.common.explicit_ode, {&m.eq.guards});
-  const std::size_t count = m.eq.guards.size();
-  m.start(m.guard_taylor, t, order);
+  if (equations().guards.empty()) return;
+  const Structure& common = impl_->code().common();
+  if (!common.taylor) return System::guards_taylor(t, order, X, G);
+  Evaluator& e = impl_->use();
+  Evaluator::make(e.guard_taylor, e.has_guard_taylor, &RecordedCode::guard_series, *e.code);
+  const std::size_t count = e.eq().guards.size();
+  e.start(e.guard_taylor, t, order);
   for (int k = 0; k <= order; ++k) {
-    m.set_state(m.guard_taylor, k, X, !m.common.explicit_ode);
-    m.guard_taylor.advance(k);
-    m.guard_taylor.get(0, k, G.subspan(static_cast<std::size_t>(k) * count, count));
+    e.set_state(e.guard_taylor, k, X, !common.explicit_ode);
+    e.guard_taylor.advance(k);
+    e.guard_taylor.get(0, k, G.subspan(static_cast<std::size_t>(k) * count, count));
   }
 }
 

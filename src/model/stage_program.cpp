@@ -10,17 +10,15 @@
 namespace saltus {
 
 // In a graph of its own, which ends here: that of the model would grow with every system that is made from it.
-StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std::span<const Expr> variables, std::span<const Expr> f,
-                           const std::vector<Expr>& data_symbols, const std::vector<Expr>& lock_symbols, const std::vector<double>& data,
-                           const std::vector<double>& locks, const ProgramOptions& options)
+StageCode::StageCode(const RungeKuttaStages& method, const Expr& time, std::span<const Expr> variables,
+                     std::span<const Expr> f, const std::vector<Expr>& data_symbols,
+                     const std::vector<Expr>& lock_symbols, const ProgramOptions& options)
     : a_(method.a.begin(), method.a.end()),
       c_(method.c.begin(), method.c.end()),
       dense_(method.dense.begin(), method.dense.end()),
       fingerprint_(method.fingerprint),
       stages_(method.stages),
-      dense_degree_(method.dense_degree),
-      data_(data),
-      locks_(locks) {
+      dense_degree_(method.dense_degree) {
   const std::size_t n = variables.size(), last = static_cast<std::size_t>(stages_) - 1, width = c_.size();
   const auto graph = std::make_shared<Graph>();
   const auto symbols = [&graph](std::size_t count) {
@@ -66,11 +64,9 @@ StageProgram::StageProgram(const RungeKuttaStages& method, const Expr& time, std
     }
   outputs.push_back(std::move(powers));
   program_ = Program(std::vector<std::vector<Expr>>{{t}, x, {h}, {end}, k[0], parameters, switches}, outputs, options);
-  work_ = program_.workspace();
-  out_.resize(outputs.size());
 }
 
-bool StageProgram::has_numbers_of(const RungeKuttaStages& method) const {
+bool StageCode::has_numbers_of(const RungeKuttaStages& method) const {
   const auto same = [](std::span<const double> a, const std::vector<double>& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
   };
@@ -78,15 +74,20 @@ bool StageProgram::has_numbers_of(const RungeKuttaStages& method) const {
          same(method.dense, dense_);
 }
 
-[[gnu::hot]] void StageProgram::evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k,
-                            std::span<double> x_before_last, std::span<double> x_end, std::span<double> dense) {
-  const std::array<const double*, 7> in{&t, x.data(), &h, &end, k[0], data_.data(), locks_.data()};
-  const auto last = static_cast<std::size_t>(stages_) - 1;
+StageProgram::StageProgram(const StageCode& code)
+    : code_(&code), program_(code.program()), out_(static_cast<std::size_t>(code.stages()) + 2) {}
+
+[[gnu::hot]] void StageProgram::evaluate(double t, double h, double end, std::span<const double> x,
+                                         std::span<double* const> k, std::span<double> x_before_last,
+                                         std::span<double> x_end, std::span<double> dense, const double* data,
+                                         const double* locks) {
+  const std::array<const double*, 7> in{&t, x.data(), &h, &end, k[0], data, locks};
+  const auto last = static_cast<std::size_t>(code_->stages()) - 1;
   for (std::size_t i = 0; i < last; ++i) out_[i] = k[i + 1];
   out_[last] = x_before_last.data();
   out_[last + 1] = x_end.data();
   out_[last + 2] = dense.data();
-  program_(in, out_, work_);
+  program_(in, out_);
 }
 
 }  // namespace saltus

@@ -9,21 +9,23 @@
 #include <span>
 #include <vector>
 
+#include "model/runnable_program.hpp"
+
 namespace saltus {
 
-class StageProgram final : public StageEvaluator {
+/// The code, for one method: the same for all who evaluate it.
+class StageCode {
  public:
-  /// x' = f(t, x) with values of `data` and `locks` that are read at every evaluation.
-  StageProgram(const RungeKuttaStages& method, const Expr& time, std::span<const Expr> variables, std::span<const Expr> f,
-               const std::vector<Expr>& data_symbols, const std::vector<Expr>& lock_symbols, const std::vector<double>& data,
-               const std::vector<double>& locks, const ProgramOptions& options);
+  /// x' = f(t, x) with values of `data` and `locks` that are given at every evaluation.
+  StageCode(const RungeKuttaStages& method, const Expr& time, std::span<const Expr> variables, std::span<const Expr> f,
+            const std::vector<Expr>& data_symbols, const std::vector<Expr>& lock_symbols,
+            const ProgramOptions& options);
 
   bool made_for(const RungeKuttaStages& method) const {
     return method.fingerprint != 0 && fingerprint_ != 0 ? method.fingerprint == fingerprint_ : has_numbers_of(method);
   }
-  bool native() const { return program_.backend() == Backend::native; }
-  void evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k, std::span<double> x_before_last,
-                std::span<double> x_end, std::span<double> dense) override;
+  const Program& program() const { return program_; }
+  int stages() const { return stages_; }
 
  private:
   bool has_numbers_of(const RungeKuttaStages& method) const;
@@ -31,9 +33,23 @@ class StageProgram final : public StageEvaluator {
   std::vector<double> a_, c_, dense_;
   std::uint64_t fingerprint_;
   int stages_, dense_degree_;
-  const std::vector<double>&data_, &locks_;
   Program program_;
-  Workspace work_;
+};
+
+/// The code with memory to run it.
+class StageProgram {
+ public:
+  explicit StageProgram(const StageCode& code);
+
+  const StageCode& code() const { return *code_; }
+  /// See StageEvaluator::evaluate.
+  void evaluate(double t, double h, double end, std::span<const double> x, std::span<double* const> k,
+                std::span<double> x_before_last, std::span<double> x_end, std::span<double> dense, const double* data,
+                const double* locks);
+
+ private:
+  const StageCode* code_;
+  RunnableProgram program_;
   std::vector<double*> out_;
 };
 

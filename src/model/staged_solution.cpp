@@ -13,8 +13,20 @@ constexpr std::size_t most_operations = 6000;
 }  // namespace
 
 StagedSolution::StagedSolution(TaylorProgram residual, std::size_t variables, std::size_t data, std::size_t locks,
-                               ProgramOptions options)
-    : stages_(std::move(residual)), n_(variables), data_(data), locks_(locks), options_(options) {}
+                               ProgramOptions options, std::shared_ptr<StagedPrograms> programs)
+    : stages_(std::move(residual)),
+      n_(variables),
+      data_(data),
+      locks_(locks),
+      options_(options),
+      shared_programs_(std::move(programs)) {}
+
+const StagedPrograms::Pair& StagedPrograms::get(std::vector<int> key, const std::function<Pair()>& make) {
+  const std::lock_guard lock(making_);
+  const auto [it, fresh] = programs_.try_emplace(std::move(key));
+  if (fresh) it->second = make();
+  return it->second;
+}
 
 bool StagedSolution::start(double t, std::span<const int> c, std::span<const int> d, int last, std::span<const double> data,
                            std::span<const double> locks) {
@@ -46,15 +58,18 @@ void StagedSolution::choose_native(int last) {
   key.insert(key.end(), d_.begin(), d_.end());
   key.push_back(last);
   key.insert(key.end(), stages_.choices().begin(), stages_.choices().end());
-  const auto [it, fresh] = programs_.try_emplace(std::move(key));
-  Native& native = it->second;
   X_.resize(n_ * static_cast<std::size_t>(*std::ranges::max_element(d_) + 1));
-  if (fresh) compile(native, order);
+  const auto [it, fresh] = programs_.try_emplace(key);
+  Native& native = it->second;
+  if (fresh) {
+    const StagedPrograms::Pair& made = shared_programs_->get(std::move(key), [&] { return compile(order); });
+    native = {RunnableProgram(made.correction), RunnableProgram(made.extension)};
+  }
   if (!native.extension.empty()) native_ = &native;
 }
 
 // In a graph of its own, which ends here: that of the model would grow with every system that is made from it.
-void StagedSolution::compile(Native& native, int order) const {
+StagedPrograms::Pair StagedSolution::compile(int order) const {
   const auto graph = std::make_shared<Graph>();
   const auto symbols = [&](std::size_t count) {
     std::vector<Expr> list;
@@ -67,32 +82,31 @@ void StagedSolution::compile(Native& native, int order) const {
                                 .constants = {symbols(data_), symbols(locks_)},
                                 .factor = &stage_factor};
   const std::vector<std::vector<Expr>> inputs{{s.time}, s.X, s.inverse, s.constants[0], s.constants[1]};
-  native.correction = Program(inputs, std::vector<std::vector<Expr>>{stages_.record_correction(s)}, options_);
-  if (native.correction.backend() != Backend::native) return;  // the recurrences are faster than interpreted code
-  native.extension = Program(inputs, std::vector<std::vector<Expr>>{stages_.record_extension(s, order)}, options_);
-  native.correction_work = native.correction.workspace();
-  native.extension_work = native.extension.workspace();
+  Program correction(inputs, std::vector<std::vector<Expr>>{stages_.record_correction(s)}, options_);
+  if (correction.backend() != Backend::native) return {};  // the recurrences are faster than interpreted code
+  return {std::move(correction),
+          Program(inputs, std::vector<std::vector<Expr>>{stages_.record_extension(s, order)}, options_)};
 }
 
-void StagedSolution::run(const Program& program, Workspace& work, std::span<const double> inverse, double* out,
+void StagedSolution::run(RunnableProgram& program, std::span<const double> inverse, double* out,
                          std::span<const double> X, std::span<const double> data, std::span<const double> locks) {
   std::copy_n(X.begin(), X_.size(), X_.begin());
   const double* in[] = {&t_, X_.data(), inverse.data(), data.data(), locks.data()};
   double* const to[] = {out};
-  program(in, to, work);
+  program(in, to);
 }
 
 bool StagedSolution::correct(std::span<const double> inverse, std::span<double> X, std::span<const double> data,
                              std::span<const double> locks) {
   if (!native_) return false;
-  run(native_->correction, native_->correction_work, inverse, X.data(), X, data, locks);
+  run(native_->correction, inverse, X.data(), X, data, locks);
   return true;
 }
 
 bool StagedSolution::extend(std::span<const double> inverse, int order, std::span<double> X, std::span<const double> data,
                             std::span<const double> locks) {
   if (!native_ || order != last_ + *std::ranges::min_element(d_)) return false;
-  run(native_->extension, native_->extension_work, inverse, X.data() + n_, X, data, locks);
+  run(native_->extension, inverse, X.data() + n_, X, data, locks);
   return true;
 }
 

@@ -4,16 +4,38 @@
 #include <saltus/program/program.hpp>
 #include <saltus/program/staged_taylor.hpp>
 
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
+#include "model/runnable_program.hpp"
+
 namespace saltus {
+
+/// Native code for the stages, by offsets, branches and last stage. Shared by all systems with the same equations, in
+/// any thread.
+class StagedPrograms {
+ public:
+  struct Pair {
+    Program correction, extension;  // empty: there is no native code
+  };
+
+  /// Stays in place; `make` is called for a key that is new.
+  const Pair& get(std::vector<int> key, const std::function<Pair()>& make);
+
+ private:
+  std::mutex making_;
+  std::map<std::vector<int>, Pair> programs_;
+};
 
 class StagedSolution {
  public:
   /// `residual` has the inputs t, x, x', data and locks, so many of each.
-  StagedSolution(TaylorProgram residual, std::size_t variables, std::size_t data, std::size_t locks, ProgramOptions options);
+  StagedSolution(TaylorProgram residual, std::size_t variables, std::size_t data, std::size_t locks,
+                 ProgramOptions options, std::shared_ptr<StagedPrograms> programs);
 
   /// Data or locks have changed.
   void forget() { prepared_ = false; }
@@ -30,12 +52,11 @@ class StagedSolution {
 
  private:
   struct Native {
-    Program correction, extension;
-    Workspace correction_work, extension_work;
+    RunnableProgram correction, extension;
   };
   void choose_native(int last);
-  void compile(Native& native, int order) const;
-  void run(const Program& program, Workspace& work, std::span<const double> inverse, double* out, std::span<const double> X,
+  StagedPrograms::Pair compile(int order) const;
+  void run(RunnableProgram& program, std::span<const double> inverse, double* out, std::span<const double> X,
            std::span<const double> data, std::span<const double> locks);
 
   StagedTaylor stages_;
@@ -46,7 +67,8 @@ class StagedSolution {
   double t_ = 0.0;
   int last_ = -1;            // for which native_ was chosen
   Native* native_ = nullptr;  // null: none
-  std::map<std::vector<int>, Native> programs_;  // by offsets, branches and last stage
+  std::shared_ptr<StagedPrograms> shared_programs_;
+  std::map<std::vector<int>, Native> programs_;  // of those, the ones that were used here
   std::vector<double> X_;
 };
 

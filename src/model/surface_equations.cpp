@@ -190,16 +190,16 @@ void add_weights(const SurfaceSetup& setup, SurfaceEquations& mode) {
 
 std::optional<SurfaceEquations> surface_equations(const SurfaceSetup& setup) {
   SurfaceEquations mode;
-  mode.equations = setup.base->equations();
+  mode.equations = setup.base.equations;
   RecordedEquations& eq = mode.equations;
-  if (!setup.base->structure().explicit_ode) {
+  if (!setup.base.explicit_ode) {
     std::vector<Expr> forces;
     if (!setup.contacts.empty() && !add_contact_forces(setup, mode, forces)) return std::nullopt;
     add_weights(setup, mode);
     eq.guards.insert(eq.guards.end(), forces.begin(), forces.end());
     return mode;
   }
-  std::vector<Expr> rhs = setup.base->right_hand_sides(), forces;
+  std::vector<Expr> rhs = setup.base.rhs, forces;
   if (!setup.contacts.empty()) {
     auto contact = contact_field(eq, rhs, setup.contacts);
     if (!contact) return std::nullopt;

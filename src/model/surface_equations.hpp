@@ -19,9 +19,16 @@ struct ContactSurface {
   std::vector<std::pair<Expr, Expr>> resets;  ///< (variable, its value after the reset)
 };
 
+/// The equations that would hold without surfaces.
+struct SurfaceBase {
+  RecordedEquations equations;
+  std::vector<Expr> rhs;  ///< of an explicit mode, otherwise empty
+  bool explicit_ode = false;
+};
+
 /// What a mode is made from: the mode that would be without surfaces, and the surfaces.
 struct SurfaceSetup {
-  const RecordedSystem* base = nullptr;
+  SurfaceBase base;
   std::span<const Expr> locks;  ///< all of the model
   std::vector<SlidingSurface> sliding;
   std::vector<ContactSurface> contacts;

@@ -3,8 +3,11 @@
 #include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "model/rehome.hpp"
 
 namespace saltus {
 
@@ -36,79 +39,19 @@ bool has_resets(const std::vector<ModelData::Action>& actions) {
   return std::any_of(actions.begin(), actions.end(), [](const auto& a) { return a.kind == ModelData::Action::Kind::reset; });
 }
 
-}  // namespace
-
-SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)) { find_resets(); }
-
-SurfaceModes::Made& SurfaceModes::get(const Mode& mode) {
-  if (last_ && mode.contacts.empty() && last_mode_.contacts.empty() && mode.automaton == last_mode_.automaton &&
-      mode.sliding == last_mode_.sliding)
-    return *last_;
-  const auto [it, fresh] = made_.try_emplace({mode.automaton, mode.sliding, mode.contacts, mode.contact_sides});
-  if (fresh) make(mode, it->second);
-  last_ = &it->second;
-  last_mode_ = mode;
-  return it->second;
-}
-
-void SurfaceModes::make(const Mode& mode, Made& made) {
-  const RecordedSystem* system = base(mode);
-  if (!system) return;
-  SurfaceSetup setup{system, setup_.locks, {}, {}, setup_.stabilisation};
-  for (const int k : mode.sliding) {
-    const Surface& surface = setup_.surfaces[k];
-    if (!surface.relation || !depends_on_state(surface.function)) return;
-    SlidingSurface s{system->equations().guards[k], {}, surface.signs};
-    for (const int lock : surface.locks) s.locks.push_back(setup_.locks[lock]);
-    setup.sliding.push_back(std::move(s));
-  }
-  for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
-    const int k = mode.contacts[c];
-    if (!setup_.surfaces[k].relation) return;
-    ContactSurface contact{system->equations().guards[k], mode.contact_sides[c], resets(mode.automaton, k)};
-    if (contact.resets.empty()) return;
-    setup.contacts.push_back(std::move(contact));
-  }
-  auto found = surface_equations(setup);
-  if (!found) return;
-  const RecordedEquations& eq = found->equations;
-  std::vector<Expr> derivatives;
-  for (const Expr& x : eq.variables) derivatives.push_back(der(x));
-  made.observe_program = Program(
-      std::vector<std::vector<Expr>>{{eq.time}, eq.variables, derivatives, setup_.parameters, setup_.discretes, setup_.locks},
-      std::vector<std::vector<Expr>>{relax(setup_.observed, found->lock_weights)}, setup_.options);
-  made.observe_work = made.observe_program.workspace();
-  made.system = std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
-}
-
-/// The explicit mode itself, or, where its transitions lead to another one across a surface and back, the two as one mode with a
-/// choice on that surface. Null if more than one surface does so.
-const RecordedSystem* SurfaceModes::base(const Mode& mode) {
-  const RecordedSystem* system = setup_.systems[mode.automaton];
-  bool paired = false;
-  for (const int k : mode.sliding) {
-    for (const int side : {+1, -1}) {
-      const int other = opposite_mode(mode.automaton, k, side);
-      if (other < 0) continue;
-      if (paired || mode.sliding.size() > 1) return nullptr;
-      paired = true;
-      system = side > 0 ? pair(other, mode.automaton, k) : pair(mode.automaton, other, k);
-    }
-  }
-  return system;
-}
-
-int SurfaceModes::opposite_mode(int automaton, int surface, int side, int* which) const {
-  const Surface& crossed = setup_.surfaces[surface];
+/// The explicit mode to which a transition without actions leads as soon as the surface is crossed to the side, if one
+/// leads back from there; -1 if there is none. `which`: the transition.
+int opposite_mode(const SurfaceModes::Setup& setup, int automaton, int surface, int side, int* which) {
+  const SurfaceModes::Surface& crossed = setup.surfaces[surface];
   const auto leads = [&](int from, int to_side, int* found) {
     std::vector<std::pair<Expr, Expr>> there, here;
     for (std::size_t i = 0; i < crossed.locks.size(); ++i) {
       const bool holds = to_side * crossed.signs[i] > 0;
-      there.emplace_back(setup_.locks[crossed.locks[i]], Expr(holds ? 1.0 : 0.0));
-      here.emplace_back(setup_.locks[crossed.locks[i]], Expr(holds ? 0.0 : 1.0));
+      there.emplace_back(setup.locks[crossed.locks[i]], Expr(holds ? 1.0 : 0.0));
+      here.emplace_back(setup.locks[crossed.locks[i]], Expr(holds ? 0.0 : 1.0));
     }
-    for (std::size_t k = 0; k < setup_.transitions.size(); ++k) {
-      const auto& t = setup_.transitions[k];
+    for (std::size_t k = 0; k < setup.transitions.size(); ++k) {
+      const auto& t = setup.transitions[k];
       if (static_cast<int>(t.from) != from || t.from == t.to || !t.actions.empty()) continue;
       const Expr condition = t.condition.expr();
       const Expr on = substitute(std::span(&condition, 1), there).front(), off = substitute(std::span(&condition, 1), here).front();
@@ -123,27 +66,118 @@ int SurfaceModes::opposite_mode(int automaton, int surface, int side, int* which
   return other >= 0 && leads(other, -side, nullptr) == automaton ? other : -1;
 }
 
-/// Two explicit modes as one with a choice on the surface. Null if their equations do not correspond: each pair must agree in its
-/// derivatives.
-const RecordedSystem* SurfaceModes::pair(int plus, int minus, int surface) {
-  const auto [it, fresh] = pairs_.try_emplace({plus, minus, surface});
-  if (!fresh) return it->second.get();
-  const RecordedSystem &above = *setup_.systems[plus], &below = *setup_.systems[minus];
-  RecordedEquations eq = above.equations();
-  const auto& other = below.equations().equations;
-  if (!same_derivatives(eq.equations, other, eq.variables)) return nullptr;
+}  // namespace
+
+SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)) { find_resets(); }
+
+/// Makes one mode, in a clone of the graph: what becomes of it does not depend on the modes that were made before.
+class SurfaceModes::Maker {
+ public:
+  explicit Maker(const Setup& setup) : setup_(setup), graph_(setup.systems.front()->equations().time.graph()->clone()) {
+    for (Surface& surface : setup_.surfaces) rehome(surface.function, graph_);
+    for (auto* list : {&setup_.locks, &setup_.observed, &setup_.parameters, &setup_.discretes}) rehome(*list, graph_);
+    rehome(setup_.clauses, graph_);
+    rehome(setup_.transitions, graph_);
+  }
+
+  void make(const Mode& mode, Made& made);
+
+ private:
+  SurfaceBase base_of(int automaton) const;
+  std::optional<SurfaceBase> base(const Mode& mode) const;
+  std::optional<SurfaceBase> pair(int plus, int minus, int surface) const;
+  std::vector<std::pair<Expr, Expr>> resets(int automaton, int surface) const;
+
+  Setup setup_;
+  GraphHandle graph_;
+};
+
+int SurfaceModes::opposite_mode(int automaton, int surface, int side, int* which) const {
+  return saltus::opposite_mode(setup_, automaton, surface, side, which);
+}
+
+const SurfaceModes::Made& SurfaceModes::get(const Mode& mode) const {
+  const std::lock_guard lock(making_);
+  const auto [it, fresh] = made_.try_emplace(key_of(mode));
+  if (fresh) Maker(setup_).make(mode, it->second);
+  return it->second;
+}
+
+void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
+  std::optional<SurfaceBase> found_base = base(mode);
+  if (!found_base) return;
+  SurfaceSetup setup{std::move(*found_base), setup_.locks, {}, {}, setup_.stabilisation};
+  const std::vector<Expr>& guards = setup.base.equations.guards;
+  for (const int k : mode.sliding) {
+    const Surface& surface = setup_.surfaces[k];
+    if (!surface.relation || !depends_on_state(surface.function)) return;
+    SlidingSurface s{guards[k], {}, surface.signs};
+    for (const int lock : surface.locks) s.locks.push_back(setup_.locks[lock]);
+    setup.sliding.push_back(std::move(s));
+  }
+  for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
+    const int k = mode.contacts[c];
+    if (!setup_.surfaces[k].relation) return;
+    ContactSurface contact{guards[k], mode.contact_sides[c], resets(mode.automaton, k)};
+    if (contact.resets.empty()) return;
+    setup.contacts.push_back(std::move(contact));
+  }
+  auto found = surface_equations(setup);
+  if (!found) return;
+  const RecordedEquations& eq = found->equations;
+  std::vector<Expr> derivatives;
+  for (const Expr& x : eq.variables) derivatives.push_back(der(x));
+  made.observe = Program(
+      std::vector<std::vector<Expr>>{
+          {eq.time}, eq.variables, derivatives, setup_.parameters, setup_.discretes, setup_.locks},
+      std::vector<std::vector<Expr>>{relax(setup_.observed, found->lock_weights)}, setup_.options);
+  made.system = std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
+  made.values = OccurringValues(made.system->equations(), setup_.discretes, setup_.locks);
+  graph_->freeze();
+}
+
+SurfaceBase SurfaceModes::Maker::base_of(int automaton) const {
+  const RecordedSystem& system = *setup_.systems[automaton];
+  SurfaceBase result{system.equations(), system.right_hand_sides(), system.structure().explicit_ode};
+  rehome(result.equations, graph_);
+  rehome(result.rhs, graph_);
+  return result;
+}
+
+/// The explicit mode itself, or, where its transitions lead to another one across a surface and back, the two as one
+/// mode with a choice on that surface. Empty if more than one surface does so.
+std::optional<SurfaceBase> SurfaceModes::Maker::base(const Mode& mode) const {
+  std::optional<SurfaceBase> both;
+  bool paired = false;
+  for (const int k : mode.sliding)
+    for (const int side : {+1, -1}) {
+      const int other = saltus::opposite_mode(setup_, mode.automaton, k, side, nullptr);
+      if (other < 0) continue;
+      if (paired || mode.sliding.size() > 1) return std::nullopt;
+      paired = true;
+      both = side > 0 ? pair(other, mode.automaton, k) : pair(mode.automaton, other, k);
+    }
+  return paired ? std::move(both) : base_of(mode.automaton);
+}
+
+/// Two explicit modes as one with a choice on the surface. Empty if their equations do not correspond: each pair must
+/// agree in its derivatives.
+std::optional<SurfaceBase> SurfaceModes::Maker::pair(int plus, int minus, int surface) const {
+  RecordedEquations eq = base_of(plus).equations;
+  const std::vector<Expr> other = base_of(minus).equations.equations;
+  if (!same_derivatives(eq.equations, other, eq.variables)) return std::nullopt;
   std::vector<std::pair<Expr, Expr>> at_rest;
   for (const Expr& x : eq.variables) at_rest.emplace_back(der(x), Expr(0.0));
   for (const Expr& lock : setup_.locks) at_rest.emplace_back(lock, lock);
   const std::vector<Expr> f = substitute(eq.equations, at_rest), g = substitute(other, at_rest);
   const BoolExpr condition{setup_.locks[setup_.surfaces[surface].locks.front()]};
   for (std::size_t i = 0; i < other.size(); ++i) eq.equations[i] = eq.equations[i] - f[i] + if_else(condition, f[i], g[i]);
-  it->second = std::make_unique<RecordedSystem>(std::move(eq), setup_.data, setup_.start_locks, setup_.options);
-  return it->second.get();
+  const RecordedSystem made(std::move(eq), setup_.data, setup_.start_locks, setup_.options);
+  return SurfaceBase{made.equations(), made.right_hand_sides(), made.structure().explicit_ode};
 }
 
 /// What the clauses and transitions that the surface triggers make of the variables.
-std::vector<std::pair<Expr, Expr>> SurfaceModes::resets(int automaton, int surface) const {
+std::vector<std::pair<Expr, Expr>> SurfaceModes::Maker::resets(int automaton, int surface) const {
   std::vector<std::pair<Expr, Expr>> found;
   const auto collect = [&](const std::vector<ModelData::Action>& actions) {
     for (const auto& a : actions)

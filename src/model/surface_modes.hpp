@@ -1,4 +1,5 @@
-// The modes of a compiled model that stay on surfaces, made when they are first needed.
+// The modes of a compiled model that stay on surfaces, made when they are first needed. Any number of threads share
+// them.
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>
@@ -8,10 +9,12 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "model/mode_systems.hpp"
 #include "model/surface_equations.hpp"
 
 namespace saltus {
@@ -42,33 +45,31 @@ class SurfaceModes {
     ProgramOptions options;
   };
 
-  /// A mode on surfaces; without system if there is none.
+  /// A mode on surfaces; without system if there is none. It does not change once it has been made.
   struct Made {
-    std::unique_ptr<RecordedSystem> system;
-    Program observe_program;
-    Workspace observe_work;
+    std::unique_ptr<const RecordedSystem> system;  ///< to make the systems of runs from
+    OccurringValues values;
+    Program observe;
   };
+  /// What identifies such a mode: the explicit mode, and the surfaces.
+  using Key = std::tuple<int, std::vector<int>, std::vector<int>, std::vector<int>>;
+  static Key key_of(const Mode& mode) { return {mode.automaton, mode.sliding, mode.contacts, mode.contact_sides}; }
 
   explicit SurfaceModes(Setup setup);
-  Made& get(const Mode& mode);
+  /// Stays in place.
+  const Made& get(const Mode& mode) const;
   const std::vector<Surface>& surfaces() const { return setup_.surfaces; }
   /// The explicit mode to which a transition without actions leads as soon as the surface is crossed to the side, if one leads back from
   /// there; -1 if there is none. `which`: the transition.
   int opposite_mode(int automaton, int surface, int side, int* which = nullptr) const;
 
  private:
-  using Key = std::tuple<int, std::vector<int>, std::vector<int>, std::vector<int>>;
-  void make(const Mode& mode, Made& made);
-  const RecordedSystem* base(const Mode& mode);
-  const RecordedSystem* pair(int plus, int minus, int surface);
-  std::vector<std::pair<Expr, Expr>> resets(int automaton, int surface) const;
+  class Maker;
   void find_resets();
 
   Setup setup_;
-  std::map<Key, Made> made_;
-  Made* last_ = nullptr;  // what was asked for last, and for which mode
-  Mode last_mode_;
-  std::map<std::tuple<int, int, int>, std::unique_ptr<RecordedSystem>> pairs_;
+  mutable std::mutex making_;
+  mutable std::map<Key, Made> made_;
 };
 
 }  // namespace saltus

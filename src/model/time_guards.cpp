@@ -35,8 +35,7 @@ TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> gua
   }
   outputs.insert(outputs.end(), slopes.begin(), slopes.end());
   using Groups = std::vector<std::vector<Expr>>;
-  program_ = Program(Groups{parameters, discretes, locks}, Groups{outputs}, options);
-  work_ = program_.workspace();
+  program_ = RunnableProgram(Program(Groups{parameters, discretes, locks}, Groups{outputs}, options));
   values_.resize(outputs.size());
 }
 
@@ -46,7 +45,7 @@ double TimeGuards::next(const ModelGuards& sides, const Mode& mode, double t, in
   if (guards_.empty()) return never;
   const double* in[] = {parameters_.data(), mode.discrete.data(), mode.locks.data()};
   double* const out[] = {values_.data()};
-  program_(in, out, work_);
+  program_(in, out);
   const std::size_t count = guards_.size();
   double first = never;
   for (std::size_t k = 0; k < count; ++k) {

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "model/model_guards.hpp"
+#include "model/runnable_program.hpp"
 
 namespace saltus {
 
+/// A copy shares the code and has memory of its own.
 class TimeGuards {
  public:
   TimeGuards() = default;
@@ -23,8 +25,7 @@ class TimeGuards {
 
  private:
   std::vector<int> guards_;
-  Program program_;
-  Workspace work_;
+  RunnableProgram program_;
   std::vector<double> parameters_;
   std::vector<double> values_;  // b of each guard, then a
 };

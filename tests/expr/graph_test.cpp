@@ -56,6 +56,31 @@ TEST_F(GraphTest, AMillionNodesAreSharedWithoutRecursion) {
   EXPECT_EQ(graph->reachable(std::span(&root, 1)).size(), 1000002u);
 }
 
+TEST_F(GraphTest, AClonedGraphHasTheSameNodesAndGrowsByItself) {
+  const Expr e = sin(x) * y + 2.0;
+  const std::size_t size = graph->size();
+  const auto other = graph->clone();
+  const Expr copy(other, e.id());
+  EXPECT_TRUE((sin(Expr(other, x.id())) * Expr(other, y.id()) + 2.0).same(copy));
+  EXPECT_EQ(other->size(), size);
+  EXPECT_FALSE(exp(copy).same(exp(e)));
+  EXPECT_EQ(other->size(), size + 1);
+  EXPECT_EQ(graph->size(), size + 1);
+  EXPECT_EQ(other->symbol_of(x.id()).name, graph->symbol_of(x.id()).name);
+}
+
+TEST_F(GraphTest, AFrozenGraphFindsItsNodesAndRefusesNewOnes) {
+  const Expr e = sin(x) + 3.0;
+  graph->freeze();
+  const std::size_t size = graph->size();
+  EXPECT_TRUE((sin(x) + 3.0).same(e));
+  EXPECT_THROW(cos(x), UsageError);
+  EXPECT_THROW(x + 4.0, UsageError);
+  EXPECT_THROW(graph->symbol("z", SymbolKind::variable), UsageError);
+  EXPECT_EQ(graph->size(), size);
+  EXPECT_FALSE(graph->clone()->frozen());
+}
+
 TEST_F(GraphTest, ExternalCallsAreShared) {
   auto f = std::make_shared<ExternalFunction>();
   f->name = "f";

@@ -245,6 +245,87 @@ TEST(CompiledModel, SystemsFollowTheModeWhoeverAskedBefore) {
   check(above, INFINITY);
 }
 
+// All of them at once, each asked while the others are held.
+TEST(CompiledModel, SystemsOfTwoModesAreIndependent) {
+  Model m("m");
+  const Expr x = m.variable("x", 1.0), u = m.discrete("u", 2.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == if_else(x > u, 1.0 / u, -x));
+  m.when(x > 7.0).assign(n, m.pre(n) + 1.0);
+  CompiledModel c(m);
+  std::vector<Mode> modes;
+  std::vector<System*> systems;
+  for (int k = 0; k < 200; ++k) {
+    Mode& mode = modes.emplace_back(c.initial_mode());
+    c.set_side(mode, 0, k % 2 == 0 ? +1 : -1);
+    mode.discrete[0] = 1.0 + k;
+    systems.push_back(&c.system(mode));
+  }
+  const std::vector<double> point{3.0};
+  for (std::size_t k = 0; k < modes.size(); ++k) {
+    System& s = *systems[k];
+    EXPECT_EQ(&c.system(modes[k]), &s);
+    double xp[1], g[2];
+    s.rhs(0.0, point, xp);
+    EXPECT_EQ(xp[0], k % 2 == 0 ? 1.0 / modes[k].discrete[0] : -3.0);
+    s.guards(0.0, point, {xp, 1}, g);
+    EXPECT_EQ(g[0], 3.0 - modes[k].discrete[0]);
+    EXPECT_EQ(s.linear_guards()[0].constant, -modes[k].discrete[0]);
+  }
+  EXPECT_EQ(systems[4]->linear_guards()[0].constant, -5.0);  // as before
+  // a counter is no part of the equations
+  Mode counted = modes[0];
+  counted.discrete[1] = 17.0;
+  EXPECT_EQ(&c.system(counted), systems[0]);
+  // those that are kept stay as they are, whatever becomes of the others
+  const System* const kept[] = {systems[3], systems[4]};
+  c.forget_systems(kept);
+  for (int k = 0; k < 500; ++k) {
+    modes[0].discrete[0] = 1000.0 + k;
+    c.system(modes[0]);
+  }
+  for (const std::size_t k : {3u, 4u}) {
+    double xp[1];
+    systems[k]->rhs(0.0, point, xp);
+    EXPECT_EQ(xp[0], k % 2 == 0 ? 1.0 / modes[k].discrete[0] : -3.0);
+    EXPECT_EQ(&c.system(modes[k]), systems[k]);
+  }
+}
+
+TEST(CompiledModel, InitialConditionsOfTwoModesAreIndependent) {
+  Model m("m");
+  const Expr x = m.variable("x", 1.0), u = m.discrete("u", 2.0);
+  m.equation(der(x) == -x);
+  m.initial_equation(x == u);
+  CompiledModel c(m);
+  Mode one = c.initial_mode(), other = one;
+  other.discrete[0] = 5.0;
+  ExtraConditions *a = c.initial_conditions(one), *b = c.initial_conditions(other);
+  double h[1];
+  const double point[1] = {3.0}, slope[1] = {0.0};
+  a->residual(0.0, point, slope, h);
+  const double first = h[0];
+  b->residual(0.0, point, slope, h);
+  EXPECT_EQ(std::abs(first), 1.0);
+  EXPECT_EQ(std::abs(h[0]), 2.0);
+  EXPECT_EQ(c.initial_conditions(one), a);
+}
+
+TEST(CompiledModel, HasAGraphOfItsOwn) {
+  Model m("m");
+  const Expr x = m.variable("x", 1.0), p = m.parameter("p", 2.0);
+  m.equation(der(x) == -p * x);
+  const std::size_t before = m.data().graph->size();
+  CompiledModel c(m);
+  const Mode mode = c.initial_mode();
+  std::vector<double> xp(1), Ft(1);
+  c.system(mode).time_derivative(0.0, std::vector{1.0}, xp, Ft);
+  EXPECT_EQ(m.data().graph->size(), before);
+  m.set("p", 3.0);
+  const Expr more = sin(x) * cos(x);
+  c.system(mode).rhs(0.0, std::vector{1.0}, xp);
+  EXPECT_EQ(xp[0], -2.0);
+}
+
 TEST(CompiledModel, SidesFollowDiscreteValuesAndExplicitModes) {
   Model m("m");
   const Expr x = m.variable("x"), y = m.variable("y"), q = m.discrete("q", 0.0);

@@ -21,6 +21,8 @@ class DerivativeArray {
   explicit DerivativeArray(System& system);
 
   System& system() { return *system_; }
+  /// Another one of the same structure.
+  void set_system(System& system) { system_ = &system; }
   int rows(int level) const { return (level + 1) * m_; }
   int columns(int level) const { return (level + 2) * n_; }
   /// The highest level that can be evaluated: 0 for systems without Taylor coefficients.

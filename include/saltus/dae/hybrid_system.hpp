@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,16 +106,25 @@ struct Transition {
   bool failed = false;        ///< an assertion is violated, or the equations of the round have no solution
   bool recorded = false;      ///< the model asked for the event to be recorded
   std::string message = {};   ///< why it ended, or what failed
-  std::vector<std::string_view> fired = {};  ///< names of the clauses and transitions that acted; they must live as long as the system
+  /// Names of the clauses and transitions that acted; they live as long as the system.
+  std::vector<std::string_view> fired = {};
   std::vector<Contradiction> contradictions = {};  ///< between them (accumulates)
   std::vector<std::string> notes = {};             ///< what the event says besides (accumulates)
 
   bool any_reset() const { return std::any_of(reset.begin(), reset.end(), [](char c) { return c != 0; }); }
 };
 
+/// Systems, conditions and texts that are handed out live as long as the object that gave them (systems: see
+/// forget_systems). Those of two modes are independent: asking for one changes nothing in another. Functions that are
+/// const may be called from several threads at once; the others serve one thread.
 class HybridSystem {
  public:
   virtual ~HybridSystem() = default;
+
+  /// The same family for one more run or reader, in any thread, independent of this object. Simulator and Trajectory
+  /// ask for one each. Null, the default: there is none, and they share this object; then a run and its result must be
+  /// used in one thread.
+  virtual std::unique_ptr<HybridSystem> instance() const { return nullptr; }
 
   virtual const std::string& name() const = 0;
   /// The variables x of all systems of the family.
@@ -123,27 +133,33 @@ class HybridSystem {
 
   /// The mode before anything is known about guards.
   virtual Mode initial_mode() const = 0;
-  /// What must hold at the start of a run beside the equations of the mode; null: nothing. Valid until the next call.
+  /// What must hold at the start of a run beside the equations of the mode; null: nothing.
   virtual ExtraConditions* initial_conditions(const Mode& /*mode*/) { return nullptr; }
   /// A short text: the explicit mode's name, the discrete values.
   virtual std::string describe(const Mode& mode) const = 0;
 
-  /// The smooth system of a mode; valid until the next call. Cheap when the mode has been seen before.
+  /// The smooth system of a mode. Cheap when the mode has been seen before. Modes whose functions are the same may have
+  /// one system.
   ///
-  /// In a mode on surfaces the system moves along them. Its variables may be followed by more than those of the family (weights that are
-  /// unknowns), and its guards are followed by two for each surface on which it slides, the weight of the field on the positive side and
-  /// one minus it, and by one for each contact, positive while the contact holds. The surface is left where one of them becomes negative.
+  /// In a mode on surfaces the system moves along them. Its variables may be followed by more than those of the family
+  /// (weights that are unknowns), and its guards are followed by two for each surface on which it slides, the weight of
+  /// the field on the positive side and one minus it, and by one for each contact, positive while the contact holds.
+  /// The surface is left where one of them becomes negative.
   virtual System& system(const Mode& mode) = 0;
-  /// Whether the equations and guards of two modes are the same functions (those that are watched in one of them), and system() gives the same object for both:
-  /// they differ in discrete values and sides of guards alone. Integration then goes on through an event as if nothing had happened. Default: no.
+  /// The caller uses no systems but these from now on: the memory of others may be used again. A run calls it now and
+  /// then for an instance of its own, because a sampled value makes a new mode at each sample. Default: does nothing.
+  virtual void forget_systems(std::span<const System* const> /*kept*/) {}
+  /// Whether the equations and guards of two modes are the same functions (those that are watched in one of them): they
+  /// differ in discrete values and sides of guards alone. Integration then goes on through an event as if nothing had
+  /// happened. Default: no.
   virtual bool same_equations(const Mode& /*a*/, const Mode& /*b*/) const { return false; }
   /// Whether the guards that depend on time alone are the same functions, too. Default: same_equations().
   virtual bool same_time_guards(const Mode& a, const Mode& b) const { return same_equations(a, b); }
   /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode: it is not watched.
   virtual int side(const Mode& mode, int guard) const = 0;
-  /// Guards without a meaning in this mode that may get one when others change their sides: relations in branches that are not taken. At
-  /// every event they are locked where the solution is, before anybody can ask for them. Default: none. Valid until the next call.
-  virtual std::span<const int> dormant(const Mode& /*mode*/) const { return {}; }
+  /// Guards without a meaning in this mode that may get one when others change their sides: relations in branches that
+  /// are not taken. At every event they are locked where the solution is, before they can matter. Default: none.
+  virtual std::vector<int> dormant(const Mode& /*mode*/) const { return {}; }
   /// Locks a dormant guard that has this value and goes to this side; 0: it rests at zero. Returns whether that is new.
   virtual bool follow(Mode& mode, int guard, double value, int side) const;
   /// Locks a guard on a side. For a rounding, leaving its interval downwards or upwards moves to the next integer.
@@ -189,6 +205,11 @@ class HybridSystem {
   /// which sides change is then the same; only the values that are set may depend on more. Such an event is repeated instead of settled
   /// anew. Default: no.
   virtual bool acts_alike(const Mode& /*a*/, const Mode& /*b*/) const { return false; }
+
+  /// Appends to `key` what identifies the mode: the numbers that decide which equations hold, what their structure is
+  /// and which clauses act. Numbers that decide nothing (counters, sampled values) need not be there. Modes with the
+  /// same key are one mode of the family. Default: all numbers.
+  virtual void identify(const Mode& mode, std::vector<double>& key) const;
 
   // --- what the user sees: all variables of the model, also those that the systems do not carry
   virtual const std::vector<VariableInfo>& observed() const { return variables(); }

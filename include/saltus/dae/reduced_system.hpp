@@ -41,6 +41,11 @@ class ReducedSystem final : public System {
   ~ReducedSystem() override;
 
   System& original() { return *system_; }
+  /// Goes on with another system of the same structure: the same mode with other values. Keeps a reference to it.
+  void set_original(System& system) {
+    system_ = &system;
+    array_.set_system(system);
+  }
 
   // --- System
   const Structure& structure() const override { return structure_; }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,11 +52,18 @@ struct ExternalCall {
 };
 
 /// Arena of nodes. Operands always have smaller numbers than the node itself, so ascending order is an evaluation order.
+///
+/// Any number of threads may read one graph at the same time while no thread builds in it, as in one that is frozen.
 class Graph {
  public:
   Graph();
-  Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
+
+  /// A graph of its own with the same nodes under the same numbers. It can grow, also if this one is frozen.
+  std::shared_ptr<Graph> clone() const;
+  /// From now on the graph does not grow: what would make a new node throws UsageError. Nodes that exist are still found.
+  void freeze() { frozen_ = true; }
+  bool frozen() const { return frozen_; }
 
   // --- building (simplifying and sharing; operands must be nodes of this graph)
   NodeId constant(double value);
@@ -83,6 +91,9 @@ class Graph {
   void for_each_operand(NodeId id, Visit visit) const;
 
  private:
+  Graph(const Graph& other);
+  /// Throws UsageError if the graph is frozen.
+  void require_growing() const;
   NodeId intern(const Node& node);
   NodeId simplify(Op op, NodeId a, NodeId b, NodeId c);
   NodeId simplify_arithmetic(Op op, NodeId a, NodeId b);
@@ -97,7 +108,9 @@ class Graph {
   std::vector<ExternalCall> calls_;
   std::vector<NodeId> table_;              // open addressing, no_node = free
   std::vector<NodeId> derivatives_;        // by symbol index
-  mutable std::vector<std::uint32_t> mark_; // scratch of reachable()
+  bool frozen_ = false;
+  mutable std::mutex marking_;
+  mutable std::vector<std::uint32_t> mark_;  // scratch of reachable(), used under marking_
   mutable std::uint32_t epoch_ = 0;  // marks: epoch = leaf, epoch + 1 = found
 };
 

@@ -15,7 +15,12 @@ namespace saltus {
 /// `program` says how expressions are evaluated (native code or interpreter).
 Trajectory simulate(const Model& model, const SimulateOptions& options = {}, const ProgramOptions& program = {});
 
-/// The same for any hybrid system.
+/// Runs a model that has been compiled already. Any number of threads may do so at the same time, with the same
+/// results.
+Trajectory simulate(const CompiledModel& model, const SimulateOptions& options = {});
+
+/// The same for any hybrid system. The run evaluates an instance of its own, if the system has instances
+/// (HybridSystem::instance), and otherwise the system itself.
 Trajectory simulate(std::shared_ptr<HybridSystem> system, const SimulateOptions& options = {});
 
 }  // namespace saltus

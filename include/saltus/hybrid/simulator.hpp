@@ -45,8 +45,9 @@ struct SimulateOptions {
 
 class Simulator {
  public:
-  /// Initialises: modes, consistent values, events at the start. Throws UsageError for options that make no sense. A start that fails
-  /// shows in status().
+  /// Initialises: modes, consistent values, events at the start. Throws UsageError for options that make no sense. A
+  /// start that fails shows in status(). The run evaluates an instance of its own, if the system has instances
+  /// (HybridSystem::instance), and otherwise the system itself.
   Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options);
   ~Simulator();
   Simulator(Simulator&&) noexcept;

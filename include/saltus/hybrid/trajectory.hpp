@@ -80,8 +80,13 @@ struct RunStatistics : StepStatistics {
 };
 
 class EventLog;
+class ResultReaders;
 
 /// Values are right limits: at the time of an event, what holds after it.
+///
+/// Reading changes nothing. Once the run has ended, any number of threads read one const Trajectory at the same time,
+/// and neither the model nor the simulator need live any more. (Results of hybrid systems without
+/// HybridSystem::instance keep the system alive, and evaluate it.)
 class Trajectory {
  public:
   /// One accepted step, valid from its beginning to t_end (an event may cut it short).
@@ -108,7 +113,7 @@ class Trajectory {
   const RunStatistics& statistics() const { return statistics_; }
   const std::vector<Chattering>& chattering() const { return chattering_; }
   /// Names and attributes of the variables, in the order of the values.
-  const std::vector<VariableInfo>& variables() const { return system_->observed(); }
+  const std::vector<VariableInfo>& variables() const;
   /// Position of a variable. Throws UsageError with the nearest name if there is none.
   std::size_t index(const std::string& name) const;
 
@@ -138,7 +143,7 @@ class Trajectory {
   /// What the events at t leave behind, or found; empty if values were not kept, none if there are no events.
   const std::vector<double>* at_event(double t, bool right) const;
 
-  std::shared_ptr<HybridSystem> system_;
+  std::shared_ptr<ResultReaders> readers_;
   double t_start_, t_end_;
   std::vector<double> initial_values_, final_values_;
   std::vector<Segment> segments_;

@@ -1,4 +1,8 @@
 // CompiledModel: a Model made ready to run, as a HybridSystem. One set of programs serves all combinations of locks.
+//
+// It is code, which does not change, and, as soon as something is evaluated, the workspaces of one run. Copies share
+// the code and have workspaces of their own, so any number of threads run one `const CompiledModel` at the same time:
+// `simulate(compiled, options)`.
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>
@@ -11,13 +15,21 @@
 
 namespace saltus {
 
-/// Throws ModelError on construction if the model is not complete: too many or too few equations, variables that no equation
-/// determines, transitions without a successor. One object serves one thread.
+/// Throws ModelError on construction if the model is not complete: too many or too few equations, variables that no
+/// equation determines, transitions without a successor.
+///
+/// The model may be changed or destroyed afterwards: what has been compiled has a graph of its own. Functions that are
+/// const may be called from several threads at once. The others evaluate: then one object serves one thread, and each
+/// thread takes a copy.
 class CompiledModel final : public HybridSystem {
  public:
   explicit CompiledModel(const Model& model, ProgramOptions options = {});
+  /// Shares the code. Cheap: nothing is compiled.
+  CompiledModel(const CompiledModel& other);
+  CompiledModel& operator=(const CompiledModel&) = delete;
   ~CompiledModel() override;
 
+  std::unique_ptr<HybridSystem> instance() const override;
   const std::string& name() const override;
   const std::vector<VariableInfo>& variables() const override;
   const std::vector<GuardInfo>& guards() const override;
@@ -25,11 +37,12 @@ class CompiledModel final : public HybridSystem {
   ExtraConditions* initial_conditions(const Mode& mode) override;
   std::string describe(const Mode& mode) const override;
   System& system(const Mode& mode) override;
+  void forget_systems(std::span<const System* const> kept) override;
   bool same_equations(const Mode& a, const Mode& b) const override;
   bool same_time_guards(const Mode& a, const Mode& b) const override;
   int side(const Mode& mode, int guard) const override;
   void set_side(Mode& mode, int guard, int side) const override;
-  std::span<const int> dormant(const Mode& mode) const override;
+  std::vector<int> dormant(const Mode& mode) const override;
   bool follow(Mode& mode, int guard, double value, int side) const override;
   int resting_side(const Mode& mode, int guard) const override;
   void rest(Mode& mode, int guard) const override;
@@ -43,6 +56,7 @@ class CompiledModel final : public HybridSystem {
   const std::vector<VariableInfo>& observed() const override;
   bool same_decisions(const Mode& a, const Mode& b) const override;
   bool acts_alike(const Mode& a, const Mode& b) const override;
+  void identify(const Mode& mode, std::vector<double>& key) const override;
   bool derives_variables() const override;
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
@@ -54,6 +68,8 @@ class CompiledModel final : public HybridSystem {
   std::vector<std::pair<std::string, double>> parameters() const;
 
  private:
+  struct Code;
+  struct State;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

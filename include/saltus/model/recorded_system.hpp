@@ -27,8 +27,12 @@ struct RecordedEquations {
   std::vector<Expr> invariants = {};  ///< functions of t and x that stay zero along solutions; project() keeps them so
 };
 
-/// One set of programs serves all values of data and locks. What depends on the locks (which entries of the Jacobians vanish, whether the
-/// mode is an explicit ODE) is analysed when a combination is first seen.
+/// One set of programs serves all values of data and locks. What depends on the locks (which entries of the Jacobians
+/// vanish, whether the mode is an explicit ODE) is analysed when a combination is first seen.
+///
+/// Programs and structures are shared by the systems that sibling() and for_another_thread() make, and never change
+/// once they are there. The graph of the expressions does not grow after construction.
+/// A series in stages (start_stages) ends where a sibling is evaluated: to go on with it throws UsageError.
 class RecordedSystem final : public System {
  public:
   /// `data` are the values of equations.data, `locks` those of equations.locks (0 or 1, integers for roundings).
@@ -38,13 +42,27 @@ class RecordedSystem final : public System {
   RecordedSystem(RecordedSystem&&) noexcept;
   RecordedSystem& operator=(RecordedSystem&&) noexcept;
 
-  /// Changes the values of data and locks. Cheap unless a combination of structure-changing locks is new.
+  /// The same equations and values for another thread: the two share code, and each has memory of its own.
+  /// `shared_data`: so many data, the first ones, will be the same for all siblings of the new system.
+  RecordedSystem for_another_thread(std::size_t shared_data = 0) const;
+  /// The same equations with other values, for the same thread: the two share code and the memory of evaluations, and
+  /// each has its own values. `own_data` are those that are not shared. Throws UsageError where set_data does.
+  RecordedSystem sibling(std::span<const double> own_data, std::span<const double> locks) const;
+
+  /// Changes the values of data and locks of this system, not those of its siblings. Cheap unless a combination of
+  /// structure-changing locks is new. Data cannot be changed if some of them are shared.
   void set_data(std::span<const double> data);
   void set_locks(std::span<const double> locks);
-  std::span<const double> data() const;
+  /// Both at once, for systems that share the first data with their siblings.
+  void set_values(std::span<const double> own_data, std::span<const double> locks);
+  std::vector<double> data() const;
+  /// The data that are not shared with siblings.
+  std::span<const double> own_data() const;
   std::span<const double> locks() const;
   /// Locks whose value decides where the Jacobians vanish, as indices into equations.locks.
   const std::vector<int>& structural_locks() const;
+  /// Data that do so, as indices into equations.data.
+  std::vector<int> structural_data() const;
 
   const RecordedEquations& equations() const;
   /// The right-hand sides if the mode is an explicit ODE, otherwise empty.
@@ -78,7 +96,10 @@ class RecordedSystem final : public System {
   std::span<const LinearGuard> linear_guards() override;
 
  private:
+  struct Evaluator;
   struct Impl;
+  class WithDummyDerivatives;
+  explicit RecordedSystem(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

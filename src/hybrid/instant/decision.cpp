@@ -135,10 +135,10 @@ Decision::Next Decision::without_values(const Point& from, const Circumstances& 
 
 /// Guards without a meaning lie where the solution is, for the time when they get one. Returns whether one has moved.
 bool Decision::place_dormant(Trial& trial) const {
-  const std::span<const int> dormant = hybrid_.dormant(trial.point.mode);
+  const std::vector<int> dormant = hybrid_.dormant(trial.point.mode);
   if (dormant.empty()) return false;
   bool moved = false;
-  for (const int k : std::vector<int>(dormant.begin(), dormant.end()))
+  for (const int k : dormant)
     moved = hybrid_.follow(trial.point.mode, k, trial.view.value(k), trial.view.side(k)) || moved;
   return moved;
 }

@@ -16,7 +16,8 @@ Instant::Instant(HybridSystem& hybrid, int direction, int max_rounds)
       max_rounds_(max_rounds),
       family_guards_(static_cast<int>(hybrid.guards().size())),
       trials_(hybrid, direction),
-      decision_(trials_) {}
+      decision_(trials_),
+      learns_(hybrid.acts_alike(hybrid.initial_mode(), hybrid.initial_mode())) {}
 
 bool Instant::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
   failure_ = {code, std::move(message), std::move(culprits)};
@@ -28,6 +29,8 @@ void Instant::begin(const Mode& from) {
   fired_.clear();
   fired_direction_.clear();
   crossed_.clear();
+  lone_guard_ = -1;
+  followed_ = nullptr;
   approach_.left = nullptr;
   approach_.guard = -1;
   approach_.slide_ends = false;
@@ -39,7 +42,7 @@ void Instant::begin(const Mode& from) {
 }
 
 void Instant::place_dormant(double t) {
-  const std::span<const int> dormant = hybrid_.dormant(now.mode);
+  const std::vector<int> dormant = hybrid_.dormant(now.mode);
   if (dormant.empty()) return;
   System& system = hybrid_.system(now.mode);
   watched_.clear();
@@ -47,8 +50,7 @@ void Instant::place_dormant(double t) {
     if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
   dormant_view_.ignore(watched_, {});
   dormant_view_.look(system, trials_.consistency(), t, now.x, now.xp, trials_.direction(), doubt().time_scale, {.noise = doubt().noise});
-  const std::vector<int> placed(dormant.begin(), dormant.end());
-  for (const int k : placed) {
+  for (const int k : dormant) {
     hybrid_.follow(now.mode, k, dormant_view_.value(k), dormant_view_.side(k));
     now.mode.sees[static_cast<std::size_t>(k)] = static_cast<signed char>(dormant_view_.side(k));
   }
@@ -165,6 +167,7 @@ void Instant::share_doubts() {
   t_ = arrival.t;
   remembered_ = 0;
   decided_anew_ = false;
+  acting_rounds_ = 0;
   resize(now.mode.sees, static_cast<std::size_t>(family_guards_));
   resize(target_, static_cast<std::size_t>(family_guards_));
   zero_.assign(static_cast<std::size_t>(family_guards_), -1);
@@ -201,6 +204,11 @@ void Instant::share_doubts() {
     copy(now.x, committed_x_);
     if (first && arrival.initial) copy(now.x, before_round_.x);
     acted = act(arrival, first);
+    if (acted && learns_ && lone_guard_ >= 0) {
+      ++acting_rounds_;
+      acting_see_ = now.mode.sees[static_cast<std::size_t>(trials_.named(lone_guard_))];
+      copy(now.mode, acted_);
+    }
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
       return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
@@ -372,6 +380,7 @@ bool Instant::finish(const Arrival& arrival) {
   }
   trial_.system = &hybrid_.system(now.mode);
   if (!decision_.note.empty()) transition.notes.push_back(decision_.note);
+  if (learns_ && lone_guard_ >= 0) learn();
   return true;
 }
 

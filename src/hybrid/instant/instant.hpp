@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "hybrid/event_log.hpp"
 #include "hybrid/instant/decision.hpp"
 #include "hybrid/instant/point.hpp"
 #include "hybrid/instant/trials.hpp"
@@ -60,6 +61,23 @@ class Instant final : private ModeValues {
   bool pass_by(double t);
   /// The instant is over: very large modes give back what only the next one needs.
   void end() { give_back(now.x.size(), doubt().alternative_state, before_round_.x, committed_x_); }
+
+  // --- known edges, see known_edges.cpp
+  /// True if this guard has left this side in this mode before, in a way that can be repeated.
+  bool knows(int guard, int side);
+  /// The mode in which it did, if it was exactly the present one, otherwise null.
+  const Mode* known_mode() const { return exact_ ? &edge_->before : nullptr; }
+  /// Does what was done then, instead of fire() and settle(), if what settle() would find is the same. After begin() and knows(). False: `now` is as
+  /// before.
+  bool follow_edge(int guard, const Arrival& arrival);
+  /// The tag that this event has in common with those before it on its edge, not known at first. Null: it has followed no edge exactly.
+  EventTag* tag_of_edge() const { return followed_ && exact_ ? &followed_->tag : nullptr; }
+  /// The sides of all guards if the last event followed an edge, otherwise none.
+  std::span<const signed char> sides_of_edge() const {
+    return followed_ ? std::span<const signed char>(followed_->sides) : std::span<const signed char>{};
+  }
+  /// This guard alone has fired, by its value or by time.
+  void alone(int guard) { lone_guard_ = guard; }
 
   // --- accumulation, see accumulation.cpp
   /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over: the solution, which came
@@ -144,6 +162,43 @@ class Instant final : private ModeValues {
   GuardSides dormant_view_;
   std::vector<int> watched_;   // workspace
   Trial question_;             // of find()
+
+  /// A number of a mode that becomes another one.
+  struct Change {
+    std::vector<double> Mode::* list;
+    std::size_t place;
+    double value;
+  };
+  /// What happened when one guard left a mode.
+  struct Edge {
+    Mode before, acted;                // `acted`: after the round that acted
+    std::vector<Change> settling;      // what became of `acted`
+    std::vector<signed char> sees;     // afterwards
+    std::vector<signed char> sides;    // of all guards, afterwards
+    std::vector<int> fired, directions;
+    int side = 0;                      // of the guard, before it fired
+    signed char acting_see = 0;        // of the guard, in the round that acted
+    bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
+    bool known = false;
+    int learned_in_vain = 0;           // times, since it was followed last
+    const Edge* follower = nullptr;    // begins exactly in the mode to which this one leads
+    EventTag tag;
+  };
+  static std::size_t place_of(int guard, int side) { return 2 * static_cast<std::size_t>(guard) + (side > 0 ? 1 : 0); }
+  static void find_changes(const Mode& from, const Mode& to, std::vector<Change>& found);
+  void learn();
+  bool follows(const Edge& edge, int guard, const Arrival& arrival);
+  bool looks_like(const Edge& edge, int guard) const;
+
+  bool learns_;                   // events that may come again
+  std::vector<Edge> known_;       // two by guard, for either side
+  Edge* edge_ = nullptr;          // that knows() has found
+  Edge* followed_ = nullptr;      // in this instant
+  bool exact_ = false;            // also in the numbers of the mode
+  int lone_guard_ = -1;           // that has fired alone; -1: there is none
+  int acting_rounds_ = 0;
+  signed char acting_see_ = 0;    // of that guard, in the round that acted
+  Mode acted_;                    // after it
 };
 
 }  // namespace saltus

@@ -46,12 +46,10 @@ SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)) { find_resets
 /// Makes one mode, in a clone of the graph: what becomes of it does not depend on the modes that were made before.
 class SurfaceModes::Maker {
  public:
-  explicit Maker(const Setup& setup) : setup_(setup), graph_(setup.systems.front()->equations().time.graph()->clone()) {
-    for (Surface& surface : setup_.surfaces) rehome(surface.function, graph_);
-    for (auto* list : {&setup_.locks, &setup_.observed, &setup_.parameters, &setup_.discretes}) rehome(*list, graph_);
-    rehome(setup_.clauses, graph_);
-    rehome(setup_.transitions, graph_);
-  }
+  explicit Maker(const Setup& setup)
+      : setup_(setup),
+        graph_(setup.systems.front()->equations().time.graph()->clone()),
+        locks_(in_clone(setup.locks)) {}
 
   void make(const Mode& mode, Made& made);
 
@@ -62,8 +60,16 @@ class SurfaceModes::Maker {
   std::optional<SurfaceBase> pair(int plus, int minus, int surface) const;
   std::vector<std::pair<Expr, Expr>> resets(int automaton, int surface) const;
 
-  Setup setup_;
+  /// The same in the clone.
+  template <class T>
+  T in_clone(T expressions) const {
+    rehome(expressions, graph_);
+    return expressions;
+  }
+
+  const Setup& setup_;  // in the graph of the model
   GraphHandle graph_;
+  std::vector<Expr> locks_;  // in the clone
 };
 
 const SurfaceModes::Made& SurfaceModes::get(const Mode& mode) const {
@@ -76,13 +82,13 @@ const SurfaceModes::Made& SurfaceModes::get(const Mode& mode) const {
 void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   std::optional<SurfaceBase> found_base = base(mode);
   if (!found_base) return;
-  SurfaceSetup setup{std::move(*found_base), setup_.locks, {}, {}, setup_.stabilisation};
+  SurfaceSetup setup{std::move(*found_base), locks_, {}, {}, setup_.stabilisation};
   const std::vector<Expr>& guards = setup.base.equations.guards;
   for (const int k : mode.sliding) {
     const Surface& surface = setup_.surfaces[k];
     if (!surface.relation || !depends_on_state(surface.function)) return;
     SlidingSurface s{guards[k], {}};
-    for (const int lock : surface.locks) s.locks.push_back(setup_.locks[lock]);
+    for (const int lock : surface.locks) s.locks.push_back(locks_[lock]);
     setup.sliding.push_back(std::move(s));
   }
   for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
@@ -97,12 +103,14 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   const RecordedEquations& eq = found->equations;
   std::vector<Expr> derivatives;
   for (const Expr& x : eq.variables) derivatives.push_back(der(x));
+  const std::vector<Expr> discretes = in_clone(setup_.discretes);
   made.observe = Program(
       std::vector<std::vector<Expr>>{
-          {eq.time}, eq.variables, derivatives, setup_.parameters, setup_.discretes, setup_.locks},
-      std::vector<std::vector<Expr>>{relax(setup_.observed, found->lock_weights)}, setup_.options);
-  made.system = std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
-  made.values = OccurringValues(made.system->equations(), setup_.discretes, setup_.locks);
+          {eq.time}, eq.variables, derivatives, in_clone(setup_.parameters), discretes, locks_},
+      std::vector<std::vector<Expr>>{relax(in_clone(setup_.observed), found->lock_weights)}, setup_.options);
+  made.system =
+      std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
+  made.values = OccurringValues(made.system->equations(), discretes, locks_);
   graph_->freeze();
 }
 
@@ -136,12 +144,12 @@ int SurfaceModes::Maker::opposite_mode(int automaton, int surface, int side) con
   const auto leads = [&](int from, int to_side) {
     std::vector<std::pair<Expr, Expr>> there, here;
     for (const int lock : setup_.surfaces[surface].locks) {
-      there.emplace_back(setup_.locks[lock], Expr(to_side > 0 ? 1.0 : 0.0));
-      here.emplace_back(setup_.locks[lock], Expr(to_side > 0 ? 0.0 : 1.0));
+      there.emplace_back(locks_[lock], Expr(to_side > 0 ? 1.0 : 0.0));
+      here.emplace_back(locks_[lock], Expr(to_side > 0 ? 0.0 : 1.0));
     }
     for (const auto& t : setup_.transitions) {
       if (static_cast<int>(t.from) != from || t.from == t.to || !t.actions.empty()) continue;
-      const Expr condition = t.condition.expr();
+      const Expr condition = in_clone(t.condition.expr());
       const Expr on = substitute(std::span(&condition, 1), there).front(), off = substitute(std::span(&condition, 1), here).front();
       if (on.is_constant() && on.constant_value() != 0.0 && off.is_constant() && off.constant_value() == 0.0)
         return static_cast<int>(t.to);
@@ -160,9 +168,9 @@ std::optional<SurfaceBase> SurfaceModes::Maker::pair(int plus, int minus, int su
   if (!same_derivatives(eq.equations, other, eq.variables)) return std::nullopt;
   std::vector<std::pair<Expr, Expr>> at_rest;
   for (const Expr& x : eq.variables) at_rest.emplace_back(der(x), Expr(0.0));
-  for (const Expr& lock : setup_.locks) at_rest.emplace_back(lock, lock);
+  for (const Expr& lock : locks_) at_rest.emplace_back(lock, lock);
   const std::vector<Expr> f = substitute(eq.equations, at_rest), g = substitute(other, at_rest);
-  const BoolExpr condition{setup_.locks[setup_.surfaces[surface].locks.front()]};
+  const BoolExpr condition{locks_[setup_.surfaces[surface].locks.front()]};
   for (std::size_t i = 0; i < other.size(); ++i) eq.equations[i] = eq.equations[i] - f[i] + if_else(condition, f[i], g[i]);
   const RecordedSystem made(std::move(eq), setup_.data, setup_.start_locks, setup_.options);
   return SurfaceBase{made.equations(), made.right_hand_sides(), made.structure().explicit_ode};
@@ -175,9 +183,9 @@ std::vector<std::pair<Expr, Expr>> SurfaceModes::Maker::resets(int automaton, in
     for (const auto& a : actions)
       if (a.kind == ModelData::Action::Kind::reset) found.emplace_back(a.target, if_else(a.only_if, a.value, a.target));
   };
-  for (const int k : setup_.surfaces[surface].resetting_clauses) collect(setup_.clauses[k].actions);
+  for (const int k : setup_.surfaces[surface].resetting_clauses) collect(in_clone(setup_.clauses[k].actions));
   for (const int k : setup_.surfaces[surface].resetting_transitions)
-    if (static_cast<int>(setup_.transitions[k].from) == automaton) collect(setup_.transitions[k].actions);
+    if (static_cast<int>(setup_.transitions[k].from) == automaton) collect(in_clone(setup_.transitions[k].actions));
   return found;
 }
 

@@ -189,17 +189,10 @@ struct CompiledModel::Code {
     setup.pair_guards.resize(setup.transitions.size());
     paired_side.assign(mode_names.size(), {});
     if (setup.transitions.empty()) return;
-    for (int mode = 0; mode < static_cast<int>(mode_names.size()); ++mode)
-      for (int k = 0; k < static_cast<int>(guards.guards().size()); ++k) {
-        if (guards.guards()[static_cast<std::size_t>(k)].kind != ModelGuards::Kind::relation || guards.guards()[static_cast<std::size_t>(k)].same_as >= 0) continue;
-        for (const int side : {+1, -1}) {
-          int which = -1;
-          const int other = surface_modes->opposite_mode(mode, k, side, &which);
-          if (other < 0) continue;
-          setup.pair_guards[static_cast<std::size_t>(which)].push_back(k);
-          paired_side[static_cast<std::size_t>(mode)].push_back({k, side, other});
-        }
-      }
+    for (const SurfaceModes::PairedModes& pair : surface_modes->pairs()) {
+      setup.pair_guards[static_cast<std::size_t>(pair.transition)].push_back(pair.surface);
+      paired_side[static_cast<std::size_t>(pair.automaton)].push_back({pair.surface, pair.side, pair.other});
+    }
   }
 
   /// A surface can be slid on if its function depends on the state and the field on its relations.

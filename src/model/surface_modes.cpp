@@ -68,51 +68,75 @@ int opposite_mode(const SurfaceModes::Setup& setup, int automaton, int surface, 
 
 }  // namespace
 
-SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)) { find_resets(); }
+SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)) {
+  find_resets();
+  find_pairs();
+}
+
+void SurfaceModes::find_pairs() {
+  if (setup_.transitions.empty()) return;
+  for (int mode = 0; mode < static_cast<int>(setup_.systems.size()); ++mode)
+    for (int k = 0; k < static_cast<int>(setup_.surfaces.size()); ++k)
+      for (const int side : {+1, -1}) {
+        if (!setup_.surfaces[k].relation) continue;
+        int which = -1;
+        const int other = opposite_mode(setup_, mode, k, side, &which);
+        if (other >= 0) pairs_.push_back({mode, k, side, other, which});
+      }
+}
 
 /// Makes one mode, in a clone of the graph: what becomes of it does not depend on the modes that were made before.
 class SurfaceModes::Maker {
  public:
-  explicit Maker(const Setup& setup) : setup_(setup), graph_(setup.systems.front()->equations().time.graph()->clone()) {
-    for (Surface& surface : setup_.surfaces) rehome(surface.function, graph_);
-    for (auto* list : {&setup_.locks, &setup_.observed, &setup_.parameters, &setup_.discretes}) rehome(*list, graph_);
-    rehome(setup_.clauses, graph_);
-    rehome(setup_.transitions, graph_);
-  }
+  Maker(const Setup& setup, const std::vector<PairedModes>& pairs)
+      : setup_(setup),
+        pairs_(pairs),
+        graph_(setup.systems.front()->equations().time.graph()->clone()),
+        locks_(in_clone(setup.locks)) {}
 
   void make(const Mode& mode, Made& made);
 
  private:
   SurfaceBase base_of(int automaton) const;
   std::optional<SurfaceBase> base(const Mode& mode) const;
+  int opposite(int automaton, int surface, int side) const {
+    for (const PairedModes& pair : pairs_)
+      if (pair.automaton == automaton && pair.surface == surface && pair.side == side) return pair.other;
+    return -1;
+  }
   std::optional<SurfaceBase> pair(int plus, int minus, int surface) const;
   std::vector<std::pair<Expr, Expr>> resets(int automaton, int surface) const;
 
-  Setup setup_;
-  GraphHandle graph_;
-};
+  /// The same in the clone.
+  template <class T>
+  T in_clone(T expressions) const {
+    rehome(expressions, graph_);
+    return expressions;
+  }
 
-int SurfaceModes::opposite_mode(int automaton, int surface, int side, int* which) const {
-  return saltus::opposite_mode(setup_, automaton, surface, side, which);
-}
+  const Setup& setup_;  // in the graph of the model
+  const std::vector<PairedModes>& pairs_;
+  GraphHandle graph_;
+  std::vector<Expr> locks_;  // in the clone
+};
 
 const SurfaceModes::Made& SurfaceModes::get(const Mode& mode) const {
   const std::lock_guard lock(making_);
   const auto [it, fresh] = made_.try_emplace(key_of(mode));
-  if (fresh) Maker(setup_).make(mode, it->second);
+  if (fresh) Maker(setup_, pairs_).make(mode, it->second);
   return it->second;
 }
 
 void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   std::optional<SurfaceBase> found_base = base(mode);
   if (!found_base) return;
-  SurfaceSetup setup{std::move(*found_base), setup_.locks, {}, {}, setup_.stabilisation};
+  SurfaceSetup setup{std::move(*found_base), locks_, {}, {}, setup_.stabilisation};
   const std::vector<Expr>& guards = setup.base.equations.guards;
   for (const int k : mode.sliding) {
     const Surface& surface = setup_.surfaces[k];
     if (!surface.relation || !depends_on_state(surface.function)) return;
     SlidingSurface s{guards[k], {}, surface.signs};
-    for (const int lock : surface.locks) s.locks.push_back(setup_.locks[lock]);
+    for (const int lock : surface.locks) s.locks.push_back(locks_[lock]);
     setup.sliding.push_back(std::move(s));
   }
   for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
@@ -127,12 +151,14 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   const RecordedEquations& eq = found->equations;
   std::vector<Expr> derivatives;
   for (const Expr& x : eq.variables) derivatives.push_back(der(x));
+  const std::vector<Expr> discretes = in_clone(setup_.discretes);
   made.observe = Program(
       std::vector<std::vector<Expr>>{
-          {eq.time}, eq.variables, derivatives, setup_.parameters, setup_.discretes, setup_.locks},
-      std::vector<std::vector<Expr>>{relax(setup_.observed, found->lock_weights)}, setup_.options);
-  made.system = std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
-  made.values = OccurringValues(made.system->equations(), setup_.discretes, setup_.locks);
+          {eq.time}, eq.variables, derivatives, in_clone(setup_.parameters), discretes, locks_},
+      std::vector<std::vector<Expr>>{relax(in_clone(setup_.observed), found->lock_weights)}, setup_.options);
+  made.system =
+      std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
+  made.values = OccurringValues(made.system->equations(), discretes, locks_);
   graph_->freeze();
 }
 
@@ -151,7 +177,7 @@ std::optional<SurfaceBase> SurfaceModes::Maker::base(const Mode& mode) const {
   bool paired = false;
   for (const int k : mode.sliding)
     for (const int side : {+1, -1}) {
-      const int other = saltus::opposite_mode(setup_, mode.automaton, k, side, nullptr);
+      const int other = opposite(mode.automaton, k, side);
       if (other < 0) continue;
       if (paired || mode.sliding.size() > 1) return std::nullopt;
       paired = true;
@@ -168,9 +194,9 @@ std::optional<SurfaceBase> SurfaceModes::Maker::pair(int plus, int minus, int su
   if (!same_derivatives(eq.equations, other, eq.variables)) return std::nullopt;
   std::vector<std::pair<Expr, Expr>> at_rest;
   for (const Expr& x : eq.variables) at_rest.emplace_back(der(x), Expr(0.0));
-  for (const Expr& lock : setup_.locks) at_rest.emplace_back(lock, lock);
+  for (const Expr& lock : locks_) at_rest.emplace_back(lock, lock);
   const std::vector<Expr> f = substitute(eq.equations, at_rest), g = substitute(other, at_rest);
-  const BoolExpr condition{setup_.locks[setup_.surfaces[surface].locks.front()]};
+  const BoolExpr condition{locks_[setup_.surfaces[surface].locks.front()]};
   for (std::size_t i = 0; i < other.size(); ++i) eq.equations[i] = eq.equations[i] - f[i] + if_else(condition, f[i], g[i]);
   const RecordedSystem made(std::move(eq), setup_.data, setup_.start_locks, setup_.options);
   return SurfaceBase{made.equations(), made.right_hand_sides(), made.structure().explicit_ode};
@@ -183,9 +209,9 @@ std::vector<std::pair<Expr, Expr>> SurfaceModes::Maker::resets(int automaton, in
     for (const auto& a : actions)
       if (a.kind == ModelData::Action::Kind::reset) found.emplace_back(a.target, if_else(a.only_if, a.value, a.target));
   };
-  for (const int k : setup_.surfaces[surface].resetting_clauses) collect(setup_.clauses[k].actions);
+  for (const int k : setup_.surfaces[surface].resetting_clauses) collect(in_clone(setup_.clauses[k].actions));
   for (const int k : setup_.surfaces[surface].resetting_transitions)
-    if (static_cast<int>(setup_.transitions[k].from) == automaton) collect(setup_.transitions[k].actions);
+    if (static_cast<int>(setup_.transitions[k].from) == automaton) collect(in_clone(setup_.transitions[k].actions));
   return found;
 }
 

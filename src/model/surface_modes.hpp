@@ -59,15 +59,20 @@ class SurfaceModes {
   /// Stays in place.
   const Made& get(const Mode& mode) const;
   const std::vector<Surface>& surfaces() const { return setup_.surfaces; }
-  /// The explicit mode to which a transition without actions leads as soon as the surface is crossed to the side, if one leads back from
-  /// there; -1 if there is none. `which`: the transition.
-  int opposite_mode(int automaton, int surface, int side, int* which = nullptr) const;
+  /// Two explicit modes between which transitions without actions lead across a surface and back.
+  struct PairedModes {
+    int automaton, surface, side;  ///< on this side of the surface
+    int other, transition;         ///< the other mode has the field, to which this transition leads
+  };
+  const std::vector<PairedModes>& pairs() const { return pairs_; }
 
  private:
   class Maker;
   void find_resets();
+  void find_pairs();
 
   Setup setup_;
+  std::vector<PairedModes> pairs_;
   mutable std::mutex making_;
   mutable std::map<Key, Made> made_;
 };

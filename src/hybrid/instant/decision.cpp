@@ -80,7 +80,7 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
       tried_count_ = 0;
       continue;
     }
-    const bool same_view = !released && !next.on_surfaces() && !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next);
+    const bool same_view = !released && !hybrid_.takes_paired_sides() && !next.on_surfaces() && !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next);
     copy(next, trial.point.mode);
     // positions that only conditions read: values and guards stay as they are
     if (same_view && approach.opened.empty() && trials_.fits(trial) && (!place_dormant(trial) || now.cause != Cause::start)) return true;

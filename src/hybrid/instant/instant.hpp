@@ -77,7 +77,7 @@ class Instant final : private ModeValues {
     return followed_ ? std::span<const signed char>(followed_->sides) : std::span<const signed char>{};
   }
   /// This guard alone has fired, by its value or by time.
-  void alone(int guard) { lone_guard_ = guard; }
+  void alone(int guard) { lone_guard_ = guard < family_guards_ ? guard : -1; }
 
   // --- accumulation, see accumulation.cpp
   /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over: the solution, which came

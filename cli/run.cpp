@@ -1,6 +1,7 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
+#include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
 #include <saltus/saltus.hpp>
@@ -16,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "cli/load_options.hpp"
 
@@ -29,7 +31,8 @@ struct RunOptions {
   std::string method = "auto";
   std::vector<std::string> set;
   int intervals = 500;
-  std::string csv, json, plot, phase;
+  std::size_t html_nodes = 20'000;
+  std::string csv, json, html, plot, phase;
   std::vector<std::string> vars;
   std::size_t events = 40;
   std::vector<std::string> stop_on;
@@ -154,7 +157,7 @@ void check_outputs(const RunOptions& o, const CompiledModel& compiled) {
   const std::string ending = std::filesystem::path(o.plot).extension().string();
   if (!o.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
     throw UsageError("--plot: '" + o.plot + "' must end in .svg, .png or .pdf");
-  for (const std::string* path : {&o.csv, &o.json})
+  for (const std::string* path : {&o.csv, &o.json, &o.html})
     if (!path->empty() && !std::ofstream(*path, std::ios::app)) throw UsageError("cannot write to '" + *path + "'");
 }
 
@@ -165,19 +168,46 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   if (!file) throw UsageError("cannot write to '" + path + "'; is the disk full?");
 }
 
-void write_files(const RunOptions& o, const Trajectory& run, const CompiledModel& compiled, std::ostream& out) {
+/// The two names of --phase; empty without the option.
+std::pair<std::string, std::string> phase_names(const RunOptions& o) {
+  const auto comma = o.phase.find(',');
+  if (comma == std::string::npos) return {};
+  return {o.phase.substr(0, comma), o.phase.substr(comma + 1)};
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled, std::ostream& file) {
+  HtmlReportOptions h;
+  h.model = compiled.name();
+  h.description = source.description;
+  h.source = text_of(o.file);
+  h.source_file = o.file;
+  h.parameters = compiled.parameters();
+  h.variables = o.vars;
+  std::tie(h.phase_x, h.phase_y) = phase_names(o);
+  for (const auto& note : source.notes) h.notes.push_back(render(note));
+  h.system = &compiled;
+  h.most_nodes = o.html_nodes;
+  write_html_report(file, run, h);
+}
+
+void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled, std::ostream& out) {
   if (!o.csv.empty()) write_file(o.csv, [&](std::ostream& file) { write_csv(file, run, o.intervals, o.vars); });
   if (!o.json.empty()) write_file(o.json, [&](std::ostream& file) { write_json(file, run, {compiled.name(), compiled.parameters()}); });
+  if (!o.html.empty()) {
+    write_file(o.html, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
+    if (!o.quiet) out << "report: " << o.html << '\n';
+  }
   if (o.no_plot) return;
   PlotOptions p;
   p.variables = o.vars;
   p.title = compiled.name();
   p.intervals = std::max(o.intervals, 2000);
-  if (!o.phase.empty()) {
-    const auto comma = o.phase.find(',');
-    p.phase_x = o.phase.substr(0, comma);
-    p.phase_y = o.phase.substr(comma + 1);
-  }
+  std::tie(p.phase_x, p.phase_y) = phase_names(o);
   const bool by_default = o.plot.empty();
   const std::string file = by_default ? compiled.name() + ".svg" : o.plot;
   try {
@@ -214,7 +244,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     print_events(streams.out, run, o.events);
     print_summary(streams.out, run);
   }
-  write_files(o, run, *compiled, streams.out);
+  write_files(o, run, source, *compiled, streams.out);
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
   return ExitCode::failure;
@@ -246,6 +276,8 @@ Command run_command() {
             app.add_option("--intervals", o->intervals, "Output intervals of CSV files and plots")->check(CLI::Range(1, 100000000));
             app.add_option("--csv", o->csv, "Write the variables over time to this file");
             app.add_option("--json", o->json, "Write events, status and statistics to this file");
+            app.add_option("--html", o->html, "Write a report for the browser to this file: one page that needs nothing else");
+            app.add_option("--html-nodes", o->html_nodes, "Most nodes of a curve in the report")->check(CLI::Range(10, 10000000));
             app.add_option("--plot", o->plot, "Draw into this file (.svg, .png, .pdf; default: MODEL.svg)");
             app.add_flag("--no-plot", o->no_plot, "Draw nothing");
             app.add_option("--vars", o->vars, "Variables for CSV and plot: a,b,c (default: all)")->delimiter(',');

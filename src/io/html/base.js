@@ -73,7 +73,7 @@ const kind_colours = {
 };
 const kind_colour = (kind) => palette[kind_colours[kind] || "c7"];
 // neighbours in the list of modes differ by the golden angle
-const mode_colour = (k) => `hsl(${(k * 137.508 + 205) % 360} ${is_dark() ? "50% 62%" : "52% 74%"})`;
+const mode_colour = (k) => `hsl(${(k * 137.508 + 205) % 360} ${is_dark() ? "52% 68%" : "52% 74%"})`;
 
 // --- state
 const full = [data.from ?? 0, data.to ?? 0];

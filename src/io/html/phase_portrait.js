@@ -4,8 +4,9 @@ let path = null; // the points of the whole path, kept while the variables stay 
 const phase_points = (a, b) => {
   // times, and values of both variables, at several points between nodes of either of them
   const nodes = [...curves[a].t, ...curves[b].t].sort((x, y) => x - y);
-  const every = Math.ceil(nodes.length / 3000);
-  const fine = Math.min(200, Math.max(2, Math.ceil(6000 / Math.max(nodes.length, 1)))); // few nodes: long cubics
+  const rough = !curves[a].m || !curves[b].m; // an envelope has no path: some of its points are enough
+  const every = Math.ceil(nodes.length / (rough ? 600 : 3000));
+  const fine = rough ? 1 : Math.min(200, Math.max(2, Math.ceil(6000 / Math.max(nodes.length, 1)))); // few nodes: long cubics
   const points = [];
   let last = nodes[0];
   const add = (t, after) => points.push({ t, x: value_at(a, t, after), y: value_at(b, t, after) });

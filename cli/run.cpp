@@ -32,11 +32,13 @@ struct RunOptions {
   std::vector<std::string> set;
   int intervals = 500;
   std::size_t html_nodes = 20'000;
-  std::string csv, json, html, plot, phase;
+  std::string csv, json, html, mat, npz, plot, phase;
+  std::string times;
+  std::optional<std::size_t> samples;
   std::vector<std::string> vars;
   std::size_t events = 40;
   std::vector<std::string> stop_on;
-  bool quiet = false, no_plot = false;
+  bool quiet = false, no_plot = false, csv_units = false, trajectories = false;
 };
 
 const std::map<std::string, Method> methods = {{"auto", Method::automatic}, {"dopri5", Method::dopri5},
@@ -139,7 +141,7 @@ void print_summary(std::ostream& out, const Trajectory& run) {
 }
 
 /// What would only be found out behind a long run, whose result would be lost.
-void check_outputs(const RunOptions& o, const CompiledModel& compiled) {
+void check_outputs(const RunOptions& o, const SimulateOptions& s, const CompiledModel& compiled) {
   std::vector<std::string> names;
   for (const VariableInfo& v : compiled.observed()) names.push_back(v.name);
   const auto check_name = [&](const std::string& name, const char* option) {
@@ -154,10 +156,17 @@ void check_outputs(const RunOptions& o, const CompiledModel& compiled) {
     check_name(o.phase.substr(0, comma), "--phase");
     check_name(o.phase.substr(comma + 1), "--phase");
   }
+  if (!o.times.empty()) {
+    const std::vector<double> times = parse_times(o.times);
+    const double low = std::min(s.start, s.stop), high = std::max(s.start, s.stop), rounding = 1e-9 * (high - low);
+    for (const double t : {times.front(), times.back()})
+      if (t < low - rounding || t > high + rounding)
+        throw UsageError(fmt::format("--times: {} lies outside of the run, which goes from {} to {}", t, s.start, s.stop));
+  }
   const std::string ending = std::filesystem::path(o.plot).extension().string();
   if (!o.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
     throw UsageError("--plot: '" + o.plot + "' must end in .svg, .png or .pdf");
-  for (const std::string* path : {&o.csv, &o.json, &o.html})
+  for (const std::string* path : {&o.csv, &o.json, &o.html, &o.mat, &o.npz})
     if (!path->empty() && !std::ofstream(*path, std::ios::app)) throw UsageError("cannot write to '" + *path + "'");
 }
 
@@ -196,8 +205,25 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
 }
 
 void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled, std::ostream& out) {
-  if (!o.csv.empty()) write_file(o.csv, [&](std::ostream& file) { write_csv(file, run, o.intervals, o.vars); });
-  if (!o.json.empty()) write_file(o.json, [&](std::ostream& file) { write_json(file, run, {compiled.name(), compiled.parameters()}); });
+  ResultTable table;
+  if (!o.csv.empty() || !o.mat.empty() || !o.npz.empty() || o.trajectories) {
+    TableOptions t;
+    t.variables = o.vars;
+    t.intervals = o.intervals;
+    if (!o.times.empty()) t.times = parse_times(o.times);
+    if (o.samples) t.times = equal_times(run.t_start(), run.t_end(), *o.samples);
+    table = result_table(run, t);
+  }
+  if (!o.csv.empty())
+    write_file(o.csv, [&](std::ostream& file) {
+      write_csv(file, table, o.csv_units ? CsvHeader::described : CsvHeader::names);
+    });
+  if (!o.json.empty())
+    write_file(o.json, [&](std::ostream& file) {
+      write_json(file, run, {compiled.name(), compiled.parameters(), o.trajectories ? &table : nullptr});
+    });
+  if (!o.mat.empty()) write_file(o.mat, [&](std::ostream& file) { write_mat(file, table, compiled.parameters()); });
+  if (!o.npz.empty()) write_file(o.npz, [&](std::ostream& file) { write_npz(file, table, compiled.parameters()); });
   if (!o.html.empty()) {
     write_file(o.html, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
     if (!o.quiet) out << "report: " << o.html << '\n';
@@ -237,7 +263,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   ProgressBar bar(streams.err, !o.quiet && isatty(STDERR_FILENO));
   s.progress = [&](const Progress& p) { return bar(p); };
   const auto compiled = std::make_shared<CompiledModel>(source.model);
-  check_outputs(o, *compiled);
+  check_outputs(o, s, *compiled);
   const Trajectory run = simulate(compiled, s);
   bar.clear();
   if (!o.quiet) {
@@ -273,14 +299,24 @@ Command run_command() {
             app.add_option("--max-step", o->max_step, "Largest step");
             app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
             app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
-            app.add_option("--intervals", o->intervals, "Output intervals of CSV files and plots")->check(CLI::Range(1, 100000000));
+            app.add_option("--intervals", o->intervals, "Output intervals of files and plots, with both sides of all events")->check(CLI::Range(1, 100000000));
+            app.add_option("--samples", o->samples, "Instead: so many equal times, without the events")
+                ->check(CLI::Range(std::size_t{2}, std::size_t{100000000}))
+                ->excludes("--intervals");
+            app.add_option("--times", o->times, "Instead: the times FROM:STEP:TO, without the events")
+                ->excludes("--intervals")
+                ->excludes("--samples");
             app.add_option("--csv", o->csv, "Write the variables over time to this file");
+            app.add_flag("--csv-units", o->csv_units, "Units and descriptions as first lines of the CSV file");
             app.add_option("--json", o->json, "Write events, status and statistics to this file");
+            app.add_flag("--trajectories", o->trajectories, "Put the variables over time into the JSON file, too")->needs("--json");
+            app.add_option("--mat", o->mat, "Write a result file for Modelica tools (MAT, version 4)");
+            app.add_option("--npz", o->npz, "Write arrays for numpy");
             app.add_option("--html", o->html, "Write a report for the browser to this file: one page that needs nothing else");
             app.add_option("--html-nodes", o->html_nodes, "Most nodes of a curve in the report")->check(CLI::Range(10, 10000000));
             app.add_option("--plot", o->plot, "Draw into this file (.svg, .png, .pdf; default: MODEL.svg)");
             app.add_flag("--no-plot", o->no_plot, "Draw nothing");
-            app.add_option("--vars", o->vars, "Variables for CSV and plot: a,b,c (default: all)")->delimiter(',');
+            app.add_option("--vars", o->vars, "Variables for files and plots: a,b,c (default: all)")->delimiter(',');
             app.add_option("--phase", o->phase, "X,Y: draw Y over X instead of values over time");
             app.add_option("--events", o->events, "Longest event table to print")->check(CLI::Range(4, 100000000));
             app.add_flag("--quiet,-q", o->quiet, "Print nothing but errors");

@@ -84,6 +84,10 @@ write_details();
 listen_phase();
 show_event();
 if (data.variables.length === 0) $("#plot").hidden = true;
+if (data.variables.length < 2) {
+  $("#phase").hidden = true;
+  $('nav a[href="#phase"]').hidden = true;
+}
 $("#previous").addEventListener("click", () => next_event(-1));
 $("#next").addEventListener("click", () => next_event(1));
 $("#whole").addEventListener("click", () => zoom_to(...full));

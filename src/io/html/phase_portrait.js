@@ -59,11 +59,8 @@ const draw_arrows = (g, places) => {
 };
 
 const draw_phase = () => {
+  if (data.variables.length < 2) return;
   const canvas = $("#phase canvas");
-  if (data.variables.length === 0) {
-    $("#phase").hidden = true;
-    return;
-  }
   const a = +$("#phase-x").value,
     b = +$("#phase-y").value;
   if (!path || path.a !== a || path.b !== b) {

@@ -38,7 +38,7 @@ StatusExplanation explain(StatusCode code) {
               "The solution may have a singularity here, or the tolerance cannot be met: try a larger tolerance or another method."};
     case StatusCode::too_many_steps:
       return {"The limit on the number of steps was reached.",
-              "Try an implicit method for a stiff model (--method radau), a larger tolerance, or a higher limit."};
+              "Try an implicit method for a stiff model (--method radau), a larger tolerance, or a higher limit (--max-steps)."};
     case StatusCode::too_many_mode_changes:
       return {"The discrete part does not settle: its clauses or guards change each other in a cycle at one instant.",
               "The message lists the cycle. Break it with pre(…), or with conditions that exclude each other."};

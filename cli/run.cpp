@@ -36,7 +36,8 @@ struct RunOptions {
   int intervals = 500;
   std::size_t html_nodes = 20'000;
   std::string csv, json, html, mat, npz, plot, phase;
-  std::string times;
+  std::string times, plot_size;
+  std::optional<double> plot_font;
   std::optional<std::size_t> samples;
   std::vector<std::string> vars;
   std::size_t events = 40;
@@ -119,6 +120,7 @@ void check_outputs(const RunOptions& o, const SimulateOptions& s, const Compiled
   if (o.open) check_open();
   if (o.open && o.html.empty() && o.no_plot)
     throw UsageError("--open shows a report or a plot; leave out --no-plot, or add --html FILE");
+  if (!o.plot_size.empty()) parse_plot_size(o.plot_size);
   const std::string ending = std::filesystem::path(o.plot).extension().string();
   if (!o.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
     throw UsageError("--plot: '" + o.plot + "' must end in .svg, .png or .pdf");
@@ -191,7 +193,9 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
   PlotOptions p;
   p.variables = o.vars;
   p.title = compiled.name();
-  p.intervals = std::max(o.intervals, 2000);
+  p.system = &compiled;
+  if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
+  if (o.plot_font) p.size.font = *o.plot_font;
   std::tie(p.phase_x, p.phase_y) = phase_names(o);
   const bool by_default = o.plot.empty();
   const std::string file = by_default ? compiled.name() + ".svg" : o.plot;
@@ -358,6 +362,13 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   const char* plots = "Plots";
   app.add_option("--plot", o.plot, "Draw into this file (.svg, .png, .pdf; default: MODEL.svg)")
       ->type_name("FILE")
+      ->group(plots);
+  app.add_option("--plot-size", o.plot_size, "paper, slide, wide, or WIDTHxHEIGHT in pixels")
+      ->type_name("SIZE")
+      ->group(plots);
+  app.add_option("--plot-font", o.plot_font, "Size of the letters in points")
+      ->check(CLI::Range(4.0, 100.0))
+      ->type_name("N")
       ->group(plots);
   app.add_flag("--no-plot", o.no_plot, "Draw nothing")->group(plots);
   app.add_option("--phase", o.phase, "Draw Y over X instead of values over time")->type_name("X,Y")->group(plots);

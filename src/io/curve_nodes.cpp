@@ -48,13 +48,15 @@ std::vector<Stretch> stretches_of(const Trajectory& run) {
   return stretches;
 }
 
-/// Values of all variables at the ends of the steps of a stretch and at points between.
+/// Values of the picked variables at the ends of the steps of a stretch and at points between. Variables are named by
+/// their place among those that were picked: models may have very many more.
 class StretchSamples {
  public:
-  StretchSamples(const Trajectory& run, const Stretch& stretch) : run_(run), stretch_(stretch) {
+  StretchSamples(const Trajectory& run, const Stretch& stretch, const std::vector<std::size_t>& picked)
+      : run_(run), stretch_(stretch), picked_(picked) {
     for (const auto* step = stretch.first; step <= stretch.last; ++step) {
       const double a = step->polynomial.t0, b = step->t_end;
-      for (int k = 0; k < points_in_step; ++k) t_.push_back(a + (b - a) * k / points_in_step);
+      for (const double share : {0.0, 0.21, 0.47, 0.79}) t_.push_back(a + (b - a) * share);  // out of step with swings
     }
     t_.push_back(stretch.end());
     for (const double t : t_) values_.push_back(value(t));
@@ -90,7 +92,13 @@ class StretchSamples {
 
  private:
   std::size_t steps() const { return static_cast<std::size_t>(stretch_.last - stretch_.first) + 1; }
-  std::vector<double> value(double t) const { return t == stretch_.end() ? run_.before(t) : run_.at(t); }
+  std::vector<double> value(double t) const {
+    const std::vector<double> all = t == stretch_.end() ? run_.before(t) : run_.at(t);
+    std::vector<double> values;
+    values.reserve(picked_.size());
+    for (const std::size_t k : picked_) values.push_back(all[k]);
+    return values;
+  }
 
   // (-3 y(t) + 4 y(t + d) - y(t + 2 d)) / (2 d): of second order, on one side
   std::vector<double> difference(double t, const std::vector<double>& y, double d) const {
@@ -102,6 +110,7 @@ class StretchSamples {
 
   const Trajectory& run_;
   Stretch stretch_;
+  const std::vector<std::size_t>& picked_;
   std::vector<double> t_;
   std::vector<std::vector<double>> values_, slopes_;
   std::map<double, std::vector<double>> inside_, slopes_inside_;
@@ -168,7 +177,7 @@ class CurveBuilder {
       bool good = piece.depth >= deepest;
       if (piece.depth > 0 && !good) {
         good = true;
-        for (const double s : {0.25, 0.5, 0.75}) {
+        for (const double s : {0.19, 0.5, 0.83}) {
           const double t = piece.a.t + s * length;
           good = good && std::abs(cubic(piece.a, piece.b, t) - samples.inside(t)[variable_]) <= tolerance_;
         }
@@ -317,13 +326,15 @@ std::vector<CurveNodes> curve_nodes(const Trajectory& run, std::span<const std::
     if (open.empty() || stretches.size() > 2 * options.most_nodes) break;
     const double share = options.share * (kind == CurveNodes::Kind::coarse ? coarse_factor : 1.0);
     std::vector<CurveBuilder> builders;
+    std::vector<std::size_t> picked;
     for (const std::size_t k : open) {
       const double rounding = 1e-14 * std::max(std::abs(ranges[k].low), std::abs(ranges[k].high));
-      builders.emplace_back(variables[k], std::max(share * ranges[k].size(), rounding), options.most_nodes);
+      picked.push_back(variables[k]);
+      builders.emplace_back(builders.size(), std::max(share * ranges[k].size(), rounding), options.most_nodes);
     }
     for (const Stretch& stretch : stretches) {
       if (std::ranges::all_of(builders, &CurveBuilder::full)) break;
-      StretchSamples samples(run, stretch);
+      StretchSamples samples(run, stretch, picked);
       for (CurveBuilder& builder : builders)
         if (!builder.full()) builder.add(samples);
     }

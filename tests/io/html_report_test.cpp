@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
@@ -119,6 +120,17 @@ void expect_curves_within(const Trajectory& run, double share) {
 TEST(HtmlReport, CurvesStayWithinTheirShareOfTheRangeAtRandomTimes) {
   expect_curves_within(ball(), 1e-5);
   expect_curves_within(mixture(), 1e-5);
+}
+
+TEST(HtmlReport, CurvesOfTheWholeGalleryStayWithinTheirShareToo) {
+  for (const auto& entry : std::filesystem::directory_iterator(SALTUS_GALLERY)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    const ModelicaModel source = load_modelica_file(entry.path().string());
+    const double tolerance = source.experiment.tolerance.value_or(1e-6);
+    expect_curves_within(
+        simulate(source.model, {.stop = source.experiment.stop.value_or(1.0), .rtol = tolerance, .atol = tolerance}),
+        1e-5);
+  }
 }
 
 TEST(HtmlReport, RunsThatGoBackwardsHaveTheSameCurves) {

@@ -1,6 +1,7 @@
 # Writes the fixed parts of the HTML report into a C++ source, as a script:
 #   cmake -DOUT=assets.cpp -DPAGE=page.html -DSTYLE=a.css -DSCRIPTS="a.js|b.js" -P saltus_embed_html.cmake
-# Scripts are joined in the order given, in one function of their own. What must not stand inside of an element is refused.
+# Scripts are joined in the order given, in one function of their own. What must not stand inside of an element is
+# refused.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ ${PAGE} _page)

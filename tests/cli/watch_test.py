@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""--watch runs a model again when its file changes, --open starts a program, --log tells every step: watch_test.py SALTUS"""
+"""--watch runs a model again when its file changes, --open starts a program, --log tells every step:
+watch_test.py SALTUS"""
 import os
 import pathlib
 import signal
@@ -8,7 +9,13 @@ import sys
 import tempfile
 import time
 
-MODEL = "model A\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = {};\n  annotation(experiment(StopTime = 1));\nend A;\n"
+MODEL = """model A
+  Real x(start = 1, fixed = true);
+equation
+  der(x) = {};
+  annotation(experiment(StopTime = 1));
+end A;
+"""
 
 
 def wait_for(condition, what):
@@ -39,7 +46,8 @@ def main():
         model, output = folder / "A.mo", folder / "output"
         write(model, MODEL.format("2"))
         with open(output, "w", encoding="utf-8") as out:
-            process = subprocess.Popen([saltus, "run", model, "--no-plot", "--watch"], stdout=out, stderr=subprocess.STDOUT)
+            command = [saltus, "run", model, "--no-plot", "--watch"]
+            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
         try:
             printed = lambda: output.read_text(encoding="utf-8")
             wait_for(lambda: "x = 3" in printed() and printed().count("watching") == 1, "the first run")
@@ -53,26 +61,28 @@ def main():
         finally:
             process.kill()
 
+        def run(*options, opener=None):
+            environment = {**os.environ, **({"SALTUS_OPEN": str(opener)} if opener else {})}
+            command = [saltus, "run", model, *options]
+            return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
         opener = folder / "opener"
         opener.write_text('#!/bin/sh\necho "$1" >"$0.file"\n')
         opener.chmod(0o755)
-        environment = {**os.environ, "SALTUS_OPEN": str(opener)}
-        subprocess.run([saltus, "run", model, "--no-plot", "-q", "--html", "a.html", "--open"], cwd=folder, env=environment, check=True)
+        assert run("--no-plot", "-q", "--html", "a.html", "--open", opener=opener).returncode == 0
         shown = folder / "opener.file"
         wait_for(lambda: shown.exists() and shown.read_text().strip().endswith("/a.html"), "the report to be shown")
-        missing = {**os.environ, "SALTUS_OPEN": "no-such-program"}
-        result = subprocess.run([saltus, "run", model, "-q", "--html", "b.html", "--open"], cwd=folder, env=missing, capture_output=True, text=True, check=False)
+        result = run("-q", "--html", "b.html", "--open", opener="no-such-program")
         assert result.returncode == 2 and "no-such-program" in result.stderr, result.stderr
 
-        result = subprocess.run([saltus, "run", model, "--no-plot", "--log", "steps"], capture_output=True, text=True, check=True)
+        result = run("--no-plot", "--log", "steps")
         lines = result.stderr.splitlines()
         assert lines[0].split() == ["step", "t", "size", "events", "mode"], lines[0]
         steps = lines.index("steps in each tenth of the run:") - 2
         assert f" {steps} steps" in result.stdout, result.stdout  # a line for each
-        quiet = subprocess.run([saltus, "run", model, "--no-plot"], capture_output=True, text=True, check=True)
-        assert quiet.stderr == "", quiet.stderr  # nothing unless asked
-        few = subprocess.run([saltus, "run", model, "--no-plot", "-q", "--max-steps", "1", "--max-step", "0.1"], capture_output=True, text=True, check=False)
-        assert few.returncode == 1 and "--max-steps" in few.stderr, few.stderr
+        assert run("--no-plot").stderr == ""  # nothing unless asked
+        result = run("--no-plot", "-q", "--max-steps", "1", "--max-step", "0.1")
+        assert result.returncode == 1 and "--max-steps" in result.stderr, result.stderr
     print("watched, opened and logged")
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes the reports of many models and opens them in a browser: browser_test.py SALTUS FOLDER [MODEL ...]
 
-Needs a Chromium, Node.js and npm; what npm installs goes to FOLDER. Where one of them is missing the test is skipped (exit code 77) with
-a message, but not in continuous integration (CI=true), where it fails. Names of models restrict the test to them.
+Needs a Chromium, Node.js and npm; what npm installs goes to FOLDER. Where one of them is missing the test is skipped
+(exit code 77) with a message, but not in continuous integration (CI=true), where it fails. Names of models restrict the
+test to them.
 """
 import json
 import os
@@ -18,7 +19,8 @@ USED = ["BallOnTable", "DiodeBridge", "StickSlip", "StickSlipHysteresis"]
 
 SPECIAL = {
     "Hostile": ({"hostile": True, "use": True}, """model Hostile "</script><script>window.hacked = 1</script>"
-  Real '</script><img src=x onerror="window.hacked=1">'(start = 1, fixed = true, unit = "</style>") "<b>bold</b> & 'quotes'";
+  Real '</script><img src=x onerror="window.hacked=1">'(start = 1, fixed = true, unit = "</style>")
+    "<b>bold</b> & 'quotes'";
   Real NAME(start = 0, fixed = true) "a very long name";
 equation
   der('</script><img src=x onerror="window.hacked=1">') = -1;
@@ -85,23 +87,28 @@ def program(*names):
     return missing(f"there is no {names[0]} on this machine (Debian packages: chromium, nodejs, npm)")
 
 
+def output_of(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+
+
 def install_driver(folder):
     """playwright-core, in the version that package-lock.json names, by its hash."""
     here = pathlib.Path(__file__).resolve().parent
     lock = (here / "package-lock.json").read_text(encoding="utf-8")
-    if (folder / "node_modules/playwright-core").is_dir() and (folder / "installed").exists() and (folder / "installed").read_text() == lock:
+    stamp = folder / "installed"
+    if (folder / "node_modules/playwright-core").is_dir() and stamp.exists() and stamp.read_text() == lock:
         return
     for name in ("package.json", "package-lock.json"):
         shutil.copyfile(here / name, folder / name)
     command = [program("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    result = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    result = output_of(command, cwd=folder)
     if result.returncode != 0:
         missing("npm cannot install playwright-core:\n" + result.stdout)
-    (folder / "installed").write_text(lock)
+    stamp.write_text(lock)
 
 
 def write_report(saltus, model, page):
-    result = subprocess.run([saltus, "run", model, "--quiet", "--no-plot", "--html", page], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    result = output_of([saltus, "run", model, "--quiet", "--no-plot", "--html", page])
     if result.returncode not in (0, 1) or not page.exists():
         sys.exit(f"{model}: {result.stdout}")
     return page
@@ -112,14 +119,16 @@ def main():
     browser, node = os.environ.get("SALTUS_BROWSER") or program(*BROWSERS), program("node", "nodejs")
     folder.mkdir(parents=True, exist_ok=True)
     install_driver(folder)
-    models = [model for model in sorted((ROOT / "examples/gallery").glob("*.mo"))]
+    models = sorted((ROOT / "examples/gallery").glob("*.mo"))
     for name in USED:
         (folder / f"{name}.expect.json").write_text(json.dumps({"use": True}))
     for name, (expected, text) in SPECIAL.items():
         (folder / f"{name}.mo").write_text(text, encoding="utf-8")
         (folder / f"{name}.expect.json").write_text(json.dumps(expected))
         models.append(folder / f"{name}.mo")
-    pages = [write_report(saltus, model, folder / f"{model.stem}.html") for model in models if not wanted or model.stem in wanted]
+    if wanted:
+        models = [model for model in models if model.stem in wanted]
+    pages = [write_report(saltus, model, folder / f"{model.stem}.html") for model in models]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         if str(ROOT) in text or str(folder) in text:

@@ -1,7 +1,7 @@
 // Opens reports in a real browser and asserts what is in them, not how their pixels look:
 //   node report_test.mjs BROWSER PAGE.html ...
-// PAGE.html may have a file PAGE.expect.json beside it: { status, hostile, use, loads_within_ms }. With `use`, pointer and keys
-// are tried as well.
+// PAGE.html may have a file PAGE.expect.json beside it: { status, hostile, use, loads_within_ms }. With `use`, pointer
+// and keys are tried as well.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -284,7 +284,8 @@ for (const file of files) {
       assert.deepEqual(troubles, []);
       if (expected.hostile && scheme === "light") await check_hostile(page);
       console.log(
-        `ok   ${name}: ${f.events} events, loaded in ${Math.round(loaded)} ms, ${Math.round(performance.now() - began)} ms in all`,
+        `ok   ${name}: ${f.events} events, loaded in ${Math.round(loaded)} ms, ` +
+          `${Math.round(performance.now() - began)} ms in all`,
       );
     } catch (e) {
       ++failures;

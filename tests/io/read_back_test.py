@@ -16,10 +16,11 @@ try:
     import scipy.io
 except ImportError:
     system = "/usr/bin/python3"  # Debian's packages belong to it, whichever Python was found first
-    if os.path.exists(system) and os.path.realpath(sys.executable) != os.path.realpath(system) and "SALTUS_AGAIN" not in os.environ:
+    other = os.path.exists(system) and os.path.realpath(sys.executable) != os.path.realpath(system)
+    if other and "SALTUS_AGAIN" not in os.environ:
         os.execve(system, [system, *sys.argv], {**os.environ, "SALTUS_AGAIN": "1"})
     in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
-    print("FAILED" if in_ci else "skipped", ": there is no numpy or SciPy (Debian packages: python3-numpy, python3-scipy)")
+    print("FAILED:" if in_ci else "skipped:", "no numpy or SciPy (Debian packages: python3-numpy, python3-scipy)")
     sys.exit(1 if in_ci else 77)
 
 MODEL = """model Ball "a ball that bounces"
@@ -48,7 +49,8 @@ def main():
     def run(*options):
         subprocess.run([saltus, "run", "Ball.mo", "--quiet", "--no-plot", *options], cwd=folder, check=True)
 
-    run("--csv", "a.csv", "--csv-units", "--json", "a.json", "--trajectories", "--mat", "a.mat", "--npz", "a.npz", "--intervals", "30")
+    run("--csv", "a.csv", "--csv-units", "--json", "a.json", "--trajectories", "--mat", "a.mat", "--npz", "a.npz",
+        "--intervals", "30")
     rows = list(csv.reader(open(folder / "a.csv", encoding="utf-8")))
     assert rows[0] == ["# unit", "m", "m/s", ""], rows[0]
     assert rows[1] == ["# description", "height, above the floor", "Geschwindigkeit – schräg", ""], rows[1]
@@ -84,7 +86,8 @@ def main():
 
     run("--npz", "b.npz", "--times", "0.2:0.1:1.2", "--vars", "h")
     arrays = numpy.load(folder / "b.npz")
-    assert len(arrays["time"]) == 11 and numpy.allclose(arrays["time"], numpy.arange(0.2, 1.25, 0.1), rtol=0, atol=1e-15)
+    assert len(arrays["time"]) == 11
+    assert numpy.allclose(arrays["time"], numpy.arange(0.2, 1.25, 0.1), rtol=0, atol=1e-15)
     assert list(arrays["$names"]) == ["h"] and math.isclose(arrays["h"][3], 5 - 5 * 0.25, rel_tol=1e-8)
     run("--npz", "c.npz", "--samples", "7")
     assert numpy.load(folder / "c.npz")["time"].tolist() == [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5]

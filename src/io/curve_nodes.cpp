@@ -230,14 +230,13 @@ struct Range {
   bool flat() const { return size() <= 1e-13 * std::max(std::abs(low), std::abs(high)); }
 };
 
-/// Ends and middles of all steps.
+/// Ends of all steps and points inside, out of step with swings.
 template <class See>
 void look_at_steps(const Trajectory& run, const std::vector<Stretch>& stretches, See see) {
   for (const Stretch& stretch : stretches)
     for (const auto* step = stretch.first; step <= stretch.last; ++step) {
       const double a = step->polynomial.t0, b = step->t_end;
-      see(a, run.at(a));
-      see(0.5 * (a + b), run.at(0.5 * (a + b)));
+      for (const double share : {0.0, 0.31, 0.74}) see(a + share * (b - a), run.at(a + share * (b - a)));
       if (step == stretch.last) see(b, run.before(b));
     }
 }

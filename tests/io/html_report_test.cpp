@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <random>
 #include <sstream>
 
@@ -131,6 +132,16 @@ TEST(HtmlReport, CurvesOfTheWholeGalleryStayWithinTheirShareToo) {
         simulate(source.model, {.stop = source.experiment.stop.value_or(1.0), .rtol = tolerance, .atol = tolerance}),
         1e-5);
   }
+}
+
+TEST(HtmlReport, WhatSwingsOftenInsideOfAStepIsFollowed) {
+  Model m("fast");
+  const Expr x = m.variable("x", 0.0), y = m.variable("y", 0.0);
+  m.equation(der(x) == 1.0);
+  m.equation(y == sin(100.0 * x));
+  const Trajectory run = simulate(m, {.stop = 10.0, .max_step = std::numbers::pi / 5.0});  // ten periods each
+  ASSERT_LT(run.statistics().steps, 40);
+  expect_curves_within(run, 1e-5);
 }
 
 TEST(HtmlReport, RunsThatGoBackwardsHaveTheSameCurves) {

@@ -36,9 +36,9 @@ StatusExplanation explain(StatusCode code);
 
 /// All codes, in the order of the enumeration.
 inline constexpr StatusCode all_status_codes[] = {
-    StatusCode::success,          StatusCode::terminated,            StatusCode::cancelled,     StatusCode::initialisation_failed,
-    StatusCode::not_finite,       StatusCode::step_too_small,        StatusCode::too_many_steps, StatusCode::too_many_mode_changes,
-    StatusCode::singular_mode,    StatusCode::no_forward_solution,   StatusCode::non_unique,    StatusCode::assertion_failed,
+    StatusCode::success, StatusCode::terminated, StatusCode::cancelled, StatusCode::initialisation_failed,
+    StatusCode::not_finite, StatusCode::step_too_small, StatusCode::too_many_steps, StatusCode::too_many_mode_changes,
+    StatusCode::singular_mode, StatusCode::no_forward_solution, StatusCode::non_unique, StatusCode::assertion_failed,
     StatusCode::chattering,       StatusCode::zeno};
 
 /// The outcome of a run.

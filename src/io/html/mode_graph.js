@@ -63,10 +63,14 @@ const edge_shape = (edge, places, centre) => {
   };
   const from = towards(a, a.r + 1),
     to = towards(b, b.r + 4);
+  // the number stands on the outer side of the curve, nearer to its begin, so that those of neighbours do not meet
+  const out = { x: -dy / length, y: dx / length };
+  const on_curve = (key) => 0.3844 * from[key] + 0.4712 * m[key] + 0.1444 * to[key]; // at 0.38
   return {
     d: `M${from.x} ${from.y} Q${m.x} ${m.y} ${to.x} ${to.y}`,
-    x: (from.x + 2 * m.x + to.x) / 4,
-    y: (from.y + 2 * m.y + to.y) / 4,
+    x: on_curve("x") + out.x * 9,
+    y: on_curve("y") + out.y * 13,
+    anchor: out.x > 0.35 ? "start" : out.x < -0.35 ? "end" : "middle",
   };
 };
 
@@ -133,7 +137,7 @@ const draw_modes = () => {
       group.append(
         drawn(
           "text",
-          { class: "count", x: shape.x, y: shape.y + 4, "text-anchor": "middle" },
+          { class: "count", x: shape.x, y: shape.y + 4, "text-anchor": shape.anchor || "middle" },
           [text, count].filter(Boolean).join("  "),
         ),
       );
@@ -199,7 +203,7 @@ const draw_modes = () => {
   if (data.modes.thinned)
     notes.push("Modes that hold too short to be seen are left out of the band above the plots.");
   if (data.modes.edges_left_out) notes.push(`${thousands(data.modes.edges_left_out)} rare changes are not drawn.`);
-  if (nodes.length > 1)
-    notes.push("An arrow is an event; a loop leaves the mode as it was. ✓: the condition becomes true, ✗: false.");
+  if (nodes.length > 1) notes.push("An arrow is an event; a loop leaves the mode as it was.");
+  if (nodes.length > 1 && nodes.length <= 3) notes.push("✓: the condition becomes true, ✗: false.");
   $("#modes-notes").textContent = notes.join(" ");
 };

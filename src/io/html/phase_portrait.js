@@ -6,7 +6,8 @@ const phase_points = (a, b) => {
   const nodes = [...curves[a].t, ...curves[b].t].sort((x, y) => x - y);
   const rough = !curves[a].m || !curves[b].m; // an envelope has no path: some of its points are enough
   const every = Math.ceil(nodes.length / (rough ? 600 : 3000));
-  const fine = rough ? 1 : Math.min(200, Math.max(2, Math.ceil(6000 / Math.max(nodes.length, 1)))); // few nodes: long cubics
+  // where nodes are few, the cubics between them are long
+  const fine = rough ? 1 : Math.min(200, Math.max(2, Math.ceil(6000 / Math.max(nodes.length, 1))));
   const points = [];
   let last = nodes[0];
   const add = (t, after) => points.push({ t, x: value_at(a, t, after), y: value_at(b, t, after) });

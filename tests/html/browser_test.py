@@ -54,7 +54,7 @@ equation
 end Backwards;
 """),
     # times are no tests: this bound only finds pages that never load
-    "ManyEvents": ({"loads_within_ms": 20_000, "use": True}, """model ManyEvents "a hundred thousand events"
+    "ManyEvents": ({"loads_within_ms": 60_000, "use": True}, """model ManyEvents "a hundred thousand events"
   Real x(start = 0, fixed = true, unit = "V"), y(start = 0, fixed = true, unit = "A");
   discrete Real s(start = 1);
   Integer n(start = 0, fixed = true);

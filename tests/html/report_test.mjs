@@ -20,6 +20,7 @@ const open = async (file, colorScheme) => {
     colorScheme,
     reducedMotion: "reduce",
   });
+  context.setDefaultTimeout(60_000); // other tests may need the machine as well
   const page = await context.newPage();
   const troubles = [];
   page.on("pageerror", (e) => troubles.push(`error: ${e.message}`));

@@ -15,6 +15,17 @@ constexpr const char* description =
     "Saltus solves switched differential-algebraic equations: models that move between modes,\n"
     "with events, state jumps and sliding.";
 
+constexpr const char* examples =
+    "Start here:\n"
+    "  saltus new MyModel                         a commented model, MyModel.mo\n"
+    "  saltus run MyModel.mo                      solve it: events, final values, a plot\n"
+    "  saltus run MyModel.mo --html report.html   everything on one page for the browser\n"
+    "  saltus run MyModel.mo --set mu=0.2 --stop 20 --csv result.csv\n"
+    "  saltus check MyModel.mo                    variables, equations, guards, the index of each mode\n"
+    "  saltus compare first.csv second.mat        whether two results agree\n"
+    "  saltus explain step_too_small              what a status means and what to do\n"
+    "saltus COMMAND --help lists the options of a command.";
+
 // CLI11 only says that an argument was not expected; a mistyped subcommand deserves a better answer.
 std::string hint_for(const std::vector<Command>& commands, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front().starts_with("-")) return {};
@@ -30,6 +41,7 @@ ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::s
                   const Streams& streams) {
   CLI::App app(description, "saltus");
   app.set_version_flag("--version", fmt::format("saltus {}", version()), "Print the version and exit");
+  app.footer(examples);
   app.require_subcommand(0, 1);
   std::map<std::string, Action> actions;
   for (const Command& command : commands) actions[command.name] = command.add(app);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <saltus/dae/characteristic_values.hpp>
 #include <saltus/saltus.hpp>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "cli/load_options.hpp"
+#include "cli/progress.hpp"
 
 namespace saltus::cli {
 
@@ -140,7 +142,12 @@ ExitCode check(const CheckOptions& o, const Streams& streams) {
   s.start = source.experiment.start.value_or(0.0);
   s.stop = o.no_run ? s.start : source.experiment.stop.value_or(s.start + 1.0);
   s.rtol = s.atol = source.experiment.tolerance.value_or(1e-6);
-  if (!o.no_run) return print_modes(streams.out, compiled, s, o.most);
+  if (!o.no_run) {
+    const InterruptGuard guard;
+    ProgressBar bar(streams.err, isatty(STDERR_FILENO));
+    s.progress = [&](const Progress& p) { return bar(p); };
+    return print_modes(streams.out, compiled, s, o.most);
+  }
   Simulator start(compiled, s);
   const std::vector<double> x(start.x().begin(), start.x().end());
   if (start.status().ok()) print_mode(streams.out, *compiled, start.mode(), start.t(), x);
@@ -158,7 +165,7 @@ Command check_command() {
                        "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
             app.add_option("MODEL.mo", o->file, "Modelica file")->required()->check(CLI::ExistingFile);
             app.add_option("--model", o->model, "Which model of the file (default: the last one)");
-            app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
+            app.add_option("--set", o->set, "Change a parameter or start value; VALUE may be an expression (repeatable)")->type_name("NAME=VALUE");
             app.add_option("--all", o->most, "Longest list to print")->check(CLI::Range(1, 100000000));
             app.add_flag("--no-run", o->no_run, "Analyse the first mode only");
             return [o](const Streams& streams) { return check(*o, streams); };

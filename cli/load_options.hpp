@@ -9,7 +9,7 @@
 
 namespace saltus::cli {
 
-/// "mass=2.5" as a name and a number. Throws UsageError with an example otherwise.
+/// "mass=2.5" or "w=2*Modelica.Constants.pi" as a name and a number. Throws UsageError with an example otherwise.
 std::pair<std::string, double> parse_setting(const std::string& text);
 
 /// Reads the file with the settings applied.

@@ -1,22 +1,26 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
+#include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
 #include <saltus/saltus.hpp>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <thread>
+#include <tuple>
 
 #include "cli/load_options.hpp"
+#include "cli/open_file.hpp"
+#include "cli/progress.hpp"
+#include "cli/step_log.hpp"
 
 namespace saltus::cli {
 
@@ -25,69 +29,23 @@ namespace {
 struct RunOptions {
   std::string file, model;
   std::optional<double> start, stop, rtol, atol, max_step;
+  std::optional<std::int64_t> max_steps;
   std::string method = "auto";
   std::vector<std::string> set;
   int intervals = 500;
-  std::string csv, json, plot, phase;
+  std::size_t html_nodes = 20'000;
+  std::string csv, json, html, mat, npz, plot, phase;
+  std::string times, plot_size;
+  std::optional<double> plot_font;
+  std::optional<std::size_t> samples;
   std::vector<std::string> vars;
   std::size_t events = 40;
   std::vector<std::string> stop_on;
-  bool quiet = false, no_plot = false;
+  bool quiet = false, no_plot = false, csv_units = false, trajectories = false;
+  bool watch = false, open = false;
+  std::string log;
 };
 
-std::atomic<bool> interrupted = false;
-
-/// Turns Ctrl-C into a request to end the run; a second one kills as usual.
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    interrupted = false;
-    previous_ = std::signal(SIGINT, [](int) {
-      interrupted = true;
-      std::signal(SIGINT, SIG_DFL);
-    });
-  }
-  ~InterruptGuard() { std::signal(SIGINT, previous_); }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
- private:
-  void (*previous_)(int);
-};
-
-/// A line on the terminal that shows how far a long run is.
-class ProgressBar {
- public:
-  ProgressBar(std::ostream& err, bool enabled) : err_(err), enabled_(enabled) {}
-  ~ProgressBar() { clear(); }
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
-
-  bool operator()(const Progress& p) {
-    if (interrupted) return false;
-    if (!enabled_) return true;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - began_ < std::chrono::milliseconds(700) || now - shown_ < std::chrono::milliseconds(100)) return true;
-    shown_ = now;
-    const double share = (p.t - p.start) / (p.stop - p.start);
-    const int filled = static_cast<int>(30.0 * share);
-    err_ << fmt::format("\r[{:<30}] {:3.0f} %  t = {:.6g}  {} steps  {} events ", std::string(static_cast<std::size_t>(filled), '#'),
-                        100.0 * share, p.t, p.steps, p.events)
-         << std::flush;
-    visible_ = true;
-    return true;
-  }
-
-  void clear() {
-    if (visible_) err_ << '\r' << std::string(100, ' ') << '\r' << std::flush;
-    visible_ = false;
-  }
-
- private:
-  std::ostream& err_;
-  bool enabled_, visible_ = false;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), shown_ = began_;
-};
 
 void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
   const auto& events = run.events();
@@ -122,19 +80,21 @@ void print_summary(std::ostream& out, const Trajectory& run) {
   for (std::size_t k = 0; k < std::min(final.size(), most); ++k)
     out << fmt::format("  {} = {:.12g}{}\n", run.variables()[k].name, final[k],
                        run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
-  if (final.size() > most) out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
+  if (final.size() > most)
+    out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
   out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {:.3g} s\n", s.method, s.steps, s.rejected,
                      s.evaluations, s.events, s.seconds);
 }
 
 /// What would only be found out behind a long run, whose result would be lost.
-void check_outputs(const RunOptions& o, const CompiledModel& compiled) {
+void check_outputs(const RunOptions& o, const SimulateOptions& s, const CompiledModel& compiled) {
   std::vector<std::string> names;
   for (const VariableInfo& v : compiled.observed()) names.push_back(v.name);
   const auto check_name = [&](const std::string& name, const char* option) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
     const std::string near = nearest_name(name, names);
-    throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", option, name, near.empty() ? "" : "; did you mean '" + near + "'?"));
+    throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", option, name,
+                                 near.empty() ? "" : "; did you mean '" + near + "'?"));
   };
   for (const std::string& name : o.vars) check_name(name, "--vars");
   if (!o.phase.empty()) {
@@ -143,10 +103,22 @@ void check_outputs(const RunOptions& o, const CompiledModel& compiled) {
     check_name(o.phase.substr(0, comma), "--phase");
     check_name(o.phase.substr(comma + 1), "--phase");
   }
+  if (!o.times.empty()) {
+    const std::vector<double> times = parse_times(o.times);
+    const double low = std::min(s.start, s.stop), high = std::max(s.start, s.stop), rounding = 1e-9 * (high - low);
+    for (const double t : {times.front(), times.back()})
+      if (t < low - rounding || t > high + rounding)
+        throw UsageError(
+            fmt::format("--times: {} lies outside of the run, which goes from {} to {}", t, s.start, s.stop));
+  }
+  if (o.open) check_open();
+  if (o.open && o.html.empty() && o.no_plot)
+    throw UsageError("--open shows a report or a plot; leave out --no-plot, or add --html FILE");
+  if (!o.plot_size.empty()) parse_plot_size(o.plot_size);
   const std::string ending = std::filesystem::path(o.plot).extension().string();
   if (!o.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
     throw UsageError("--plot: '" + o.plot + "' must end in .svg, .png or .pdf");
-  for (const std::string* path : {&o.csv, &o.json})
+  for (const std::string* path : {&o.csv, &o.json, &o.html, &o.mat, &o.npz})
     if (!path->empty() && !std::ofstream(*path, std::ios::app)) throw UsageError("cannot write to '" + *path + "'");
 }
 
@@ -157,24 +129,74 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   if (!file) throw UsageError("cannot write to '" + path + "'; is the disk full?");
 }
 
-void write_files(const RunOptions& o, const Trajectory& run, const CompiledModel& compiled, std::ostream& out) {
-  if (!o.csv.empty()) write_file(o.csv, [&](std::ostream& file) { write_csv(file, run, o.intervals, o.vars); });
-  if (!o.json.empty()) write_file(o.json, [&](std::ostream& file) { write_json(file, run, {compiled.name(), compiled.parameters()}); });
+/// The two names of --phase; empty without the option.
+std::pair<std::string, std::string> phase_names(const RunOptions& o) {
+  const auto comma = o.phase.find(',');
+  if (comma == std::string::npos) return {};
+  return {o.phase.substr(0, comma), o.phase.substr(comma + 1)};
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled,
+                std::ostream& file) {
+  HtmlReportOptions h;
+  h.model = compiled.name();
+  h.description = source.description;
+  h.source = text_of(o.file);
+  h.source_file = o.file;
+  h.parameters = compiled.parameters();
+  h.variables = o.vars;
+  std::tie(h.phase_x, h.phase_y) = phase_names(o);
+  for (const auto& note : source.notes) h.notes.push_back(render(note));
+  h.system = &compiled;
+  h.most_nodes = o.html_nodes;
+  write_html_report(file, run, h);
+}
+
+void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled,
+                 std::ostream& out) {
+  ResultTable table;
+  if (!o.csv.empty() || !o.mat.empty() || !o.npz.empty() || o.trajectories) {
+    TableOptions t;
+    t.variables = o.vars;
+    t.intervals = o.intervals;
+    if (!o.times.empty()) t.times = parse_times(o.times);
+    if (o.samples) t.times = equal_times(run.t_start(), run.t_end(), *o.samples);
+    table = result_table(run, t);
+  }
+  if (!o.csv.empty())
+    write_file(o.csv, [&](std::ostream& file) {
+      write_csv(file, table, o.csv_units ? CsvHeader::described : CsvHeader::names);
+    });
+  if (!o.json.empty())
+    write_file(o.json, [&](std::ostream& file) {
+      write_json(file, run, {compiled.name(), compiled.parameters(), o.trajectories ? &table : nullptr});
+    });
+  if (!o.mat.empty()) write_file(o.mat, [&](std::ostream& file) { write_mat(file, table, compiled.parameters()); });
+  if (!o.npz.empty()) write_file(o.npz, [&](std::ostream& file) { write_npz(file, table, compiled.parameters()); });
+  if (!o.html.empty()) {
+    write_file(o.html, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
+    if (!o.quiet) out << "report: " << o.html << '\n';
+  }
+  if (o.open && !o.html.empty()) open_file(o.html);
   if (o.no_plot) return;
   PlotOptions p;
   p.variables = o.vars;
   p.title = compiled.name();
-  p.intervals = std::max(o.intervals, 2000);
-  if (!o.phase.empty()) {
-    const auto comma = o.phase.find(',');
-    p.phase_x = o.phase.substr(0, comma);
-    p.phase_y = o.phase.substr(comma + 1);
-  }
+  p.system = &compiled;
+  if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
+  if (o.plot_font) p.size.font = *o.plot_font;
+  std::tie(p.phase_x, p.phase_y) = phase_names(o);
   const bool by_default = o.plot.empty();
   const std::string file = by_default ? compiled.name() + ".svg" : o.plot;
   try {
     write_plot(run, file, p);
     if (!o.quiet) out << "plot: " << file << '\n';
+    if (o.open && o.html.empty()) open_file(file);
   } catch (const Error& problem) {
     if (!by_default) throw;  // nobody asked for this plot: the result itself is there
     if (!o.quiet) out << "no plot: " << problem.what() << '\n';
@@ -193,23 +215,168 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.atol = o.atol.value_or(s.rtol);
   s.method = find_method(o.method).value();
   if (o.max_step) s.max_step = *o.max_step;
+  if (o.max_steps) s.max_steps = *o.max_steps;
   for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
 
   const InterruptGuard guard;
-  ProgressBar bar(streams.err, !o.quiet && isatty(STDERR_FILENO));
+  ProgressBar bar(streams.err, !o.quiet && o.log.empty() && isatty(STDERR_FILENO));
   s.progress = [&](const Progress& p) { return bar(p); };
   const auto compiled = std::make_shared<CompiledModel>(source.model);
-  check_outputs(o, *compiled);
-  const Trajectory run = simulate(compiled, s);
+  check_outputs(o, s, *compiled);
+  const Trajectory run = o.log.empty() ? simulate(compiled, s) : simulate_with_log(compiled, s, streams.err);
   bar.clear();
   if (!o.quiet) {
     print_events(streams.out, run, o.events);
     print_summary(streams.out, run);
   }
-  write_files(o, run, *compiled, streams.out);
+  write_files(o, run, source, *compiled, streams.out);
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
   return ExitCode::failure;
+}
+
+/// When the file was last written; nothing while an editor replaces it.
+std::optional<std::filesystem::file_time_type> written(const std::string& file) {
+  std::error_code problem;
+  const auto time = std::filesystem::last_write_time(file, problem);
+  if (problem) return std::nullopt;
+  return time;
+}
+
+/// Runs the model again whenever its file changes, until Ctrl-C.
+ExitCode watch_model(const RunOptions& o, const Streams& streams) {
+  for (;;) {
+    const auto before = written(o.file);
+    ExitCode code = ExitCode::success;
+    try {
+      code = run_model(o, streams);
+    } catch (const Error& problem) {  // the next version of the file may be better
+      streams.err << problem.what() << '\n';
+      code = ExitCode::usage;
+    }
+    streams.out << "\nwatching " << o.file << "; Ctrl-C ends" << std::endl;
+    const InterruptGuard guard;
+    for (auto now = written(o.file); !now || now == before; now = written(o.file)) {
+      if (InterruptGuard::interrupted()) return code;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    streams.out << '\n' << std::string(72, '-') << '\n';
+  }
+}
+
+void add_model_options(CLI::App& app, RunOptions& o) {
+  const char* group = "Model";
+  app.add_option("MODEL.mo", o.file, "Modelica file")->required()->check(CLI::ExistingFile);
+  app.add_option("--model", o.model, "Which model of the file (default: the last one)")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--set", o.set, "Change a parameter or start value; VALUE may be an expression (repeatable)")
+      ->type_name("NAME=VALUE")
+      ->group(group);
+  app.add_option("--start", o.start, "Start time (default: the model's experiment annotation, or 0)")
+      ->type_name("T")
+      ->group(group);
+  app.add_option("--stop", o.stop, "Stop time; before the start time runs backwards")->type_name("T")->group(group);
+}
+
+void add_method_options(CLI::App& app, RunOptions& o) {
+  const char* group = "Method";
+  app.add_option("--rtol", o.rtol, "Relative tolerance (default: experiment annotation, or 1e-6)")
+      ->type_name("R")
+      ->group(group);
+  app.add_option("--atol", o.atol, "Absolute tolerance (default: as rtol)")->type_name("A")->group(group);
+  std::vector<std::string> names;
+  for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
+  app.add_option("--method", o.method, method_summary())
+      ->check(CLI::IsMember(names))
+      ->type_name("M")
+      ->group(group);
+  app.add_option("--max-step", o.max_step, "Largest step")->type_name("H")->group(group);
+  app.add_option("--max-steps", o.max_steps, "Most steps (default: 10 million)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--stop-on", o.stop_on, "End the run at: chattering, non-unique (repeatable)")
+      ->check(CLI::IsMember({"chattering", "non-unique"}))
+      ->type_name("WHAT")
+      ->group(group);
+}
+
+void add_file_options(CLI::App& app, RunOptions& o) {
+  const char* group = "Files";
+  const auto file = [&](const char* name, std::string& path, const char* text) {
+    return app.add_option(name, path, text)->type_name("FILE")->group(group);
+  };
+  file("--html", o.html, "A report for the browser: one page that needs nothing else");
+  file("--csv", o.csv, "The variables over time");
+  file("--json", o.json, "Events, status and statistics");
+  file("--mat", o.mat, "A result file for Modelica tools (MAT, version 4)");
+  file("--npz", o.npz, "Arrays for numpy");
+  app.add_flag("--trajectories", o.trajectories, "Put the variables over time into the JSON file, too")
+      ->needs("--json")
+      ->group(group);
+  app.add_flag("--csv-units", o.csv_units, "Units and descriptions as first lines of the CSV file")->group(group);
+  app.add_option("--vars", o.vars, "Variables for files and plots: a,b,c (default: all)")
+      ->delimiter(',')
+      ->type_name("A,B")
+      ->group(group);
+  auto* intervals =
+      app.add_option("--intervals", o.intervals, "Equal intervals of files and plots, with both sides of all events")
+          ->check(CLI::Range(1, 100000000))
+          ->type_name("N")
+          ->group(group);
+  auto* samples = app.add_option("--samples", o.samples, "Instead: so many equal times, without the events")
+                      ->check(CLI::Range(std::size_t{2}, std::size_t{100000000}))
+                      ->type_name("N")
+                      ->excludes(intervals)
+                      ->group(group);
+  app.add_option("--times", o.times, "Instead: these times, without the events")
+      ->type_name("FROM:STEP:TO")
+      ->excludes(intervals)
+      ->excludes(samples)
+      ->group(group);
+  app.add_option("--html-nodes", o.html_nodes, "Most nodes of a curve in the report (20000)")
+      ->check(CLI::Range(10, 10000000))
+      ->type_name("N")
+      ->group(group);
+}
+
+void add_run_options(CLI::App& app, RunOptions& o) {
+  app.footer(
+      "Examples:\n"
+      "  saltus run BouncingBall.mo\n"
+      "  saltus run BouncingBall.mo --stop 30 --set e=0.8 --csv ball.csv\n"
+      "  saltus run StickSlip.mo --html report.html --open\n"
+      "  saltus run StickSlip.mo --plot phase.svg --phase v1,v2\n"
+      "Exit codes: 0 success, 1 the run failed (its status says why), 2 wrong command line or model.");
+  add_model_options(app, o);
+  add_method_options(app, o);
+  add_file_options(app, o);
+  const char* plots = "Plots";
+  app.add_option("--plot", o.plot, "Draw into this file (.svg, .png, .pdf; default: MODEL.svg)")
+      ->type_name("FILE")
+      ->group(plots);
+  app.add_option("--plot-size", o.plot_size, "paper, slide, wide, or WIDTHxHEIGHT in pixels")
+      ->type_name("SIZE")
+      ->group(plots);
+  app.add_option("--plot-font", o.plot_font, "Size of the letters in points")
+      ->check(CLI::Range(4.0, 100.0))
+      ->type_name("N")
+      ->group(plots);
+  app.add_flag("--no-plot", o.no_plot, "Draw nothing")->group(plots);
+  app.add_option("--phase", o.phase, "Draw Y over X instead of values over time")->type_name("X,Y")->group(plots);
+  app.add_flag("--open", o.open, "Show the report, or else the plot, when the run is over")->group(plots);
+  const char* terminal = "Terminal";
+  app.add_option("--events", o.events, "Longest event table to print (40)")
+      ->check(CLI::Range(4, 100000000))
+      ->type_name("N")
+      ->group(terminal);
+  app.add_flag("--watch", o.watch, "Run again whenever the file changes")->group(terminal);
+  app.add_option("--log", o.log, "steps: a line for each step, on standard error")
+      ->check(CLI::IsMember({"steps"}))
+      ->type_name("WHAT")
+      ->group(terminal);
+  app.add_flag("--quiet,-q", o.quiet, "Print nothing but errors")->group(terminal);
 }
 
 }  // namespace
@@ -218,33 +385,8 @@ Command run_command() {
   return {"run", [](CLI::App& parent) -> Action {
             auto o = std::make_shared<RunOptions>();
             CLI::App& app = *parent.add_subcommand("run", "Solve a model, print its events, draw a plot");
-            app.footer("Examples:\n"
-                       "  saltus run BouncingBall.mo\n"
-                       "  saltus run BouncingBall.mo --stop 30 --set e=0.8 --csv ball.csv\n"
-                       "  saltus run StickSlip.mo --plot phase.svg --phase v1,v2\n"
-                       "Exit codes: 0 success, 1 the run failed (its status says why), 2 wrong command line or model.");
-            app.add_option("MODEL.mo", o->file, "Modelica file")->required()->check(CLI::ExistingFile);
-            app.add_option("--model", o->model, "Which model of the file (default: the last one)");
-            app.add_option("--start", o->start, "Start time (default: the model's experiment annotation, or 0)");
-            app.add_option("--stop", o->stop, "Stop time; before the start time runs backwards");
-            app.add_option("--rtol", o->rtol, "Relative tolerance (default: experiment annotation, or 1e-6)");
-            app.add_option("--atol", o->atol, "Absolute tolerance (default: as rtol)");
-            std::vector<std::string> names;
-            for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
-            app.add_option("--method", o->method, method_summary())->check(CLI::IsMember(names));
-            app.add_option("--max-step", o->max_step, "Largest step");
-            app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
-            app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
-            app.add_option("--intervals", o->intervals, "Output intervals of CSV files and plots")->check(CLI::Range(1, 100000000));
-            app.add_option("--csv", o->csv, "Write the variables over time to this file");
-            app.add_option("--json", o->json, "Write events, status and statistics to this file");
-            app.add_option("--plot", o->plot, "Draw into this file (.svg, .png, .pdf; default: MODEL.svg)");
-            app.add_flag("--no-plot", o->no_plot, "Draw nothing");
-            app.add_option("--vars", o->vars, "Variables for CSV and plot: a,b,c (default: all)")->delimiter(',');
-            app.add_option("--phase", o->phase, "X,Y: draw Y over X instead of values over time");
-            app.add_option("--events", o->events, "Longest event table to print")->check(CLI::Range(4, 100000000));
-            app.add_flag("--quiet,-q", o->quiet, "Print nothing but errors");
-            return [o](const Streams& streams) { return run_model(*o, streams); };
+            add_run_options(app, *o);
+            return [o](const Streams& streams) { return o->watch ? watch_model(*o, streams) : run_model(*o, streams); };
           }};
 }
 

@@ -13,8 +13,8 @@ A page is read from top to bottom in a folder of its own, in which `./run` and `
 - other blocks are not touched; `sh` and `bash` are refused, because nobody would notice when they become wrong.
 
 Numbers may differ in the last digits (mathematical libraries do), counts of steps by a tenth, times needed not be equal at all. Numbers with
-five or more decimals in the prose, and counts like "12 steps", must be among those printed on the page. A picture that gnuplot drew must be written by
-a command of the page that shows it.
+five or more decimals in the prose, and counts like "12 steps", must be among those printed on the page. A picture that gnuplot drew and a report in the
+folder of the page must be written by a command of the page that shows it.
 """
 import argparse
 import os
@@ -178,6 +178,12 @@ class Page:
                 shutil.copyfile(drawn, picture)
             elif not picture.exists() or (not drawn.exists() and "GNUPLOT" in picture.read_text(encoding="utf-8", errors="ignore")):
                 self.problems.append(f"{self.name}: no command of the page draws {link}")
+        for link in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s:/]+\.html)\)", prose):  # reports in the folder of the page
+            report = self.folder / link
+            if not report.exists():
+                self.problems.append(f"{self.name}: no command of the page writes {link}")
+            elif self.arguments.action == "update":
+                shutil.copyfile(report, self.path.parent / link)
 
 
 def collect_programs(pages, out):

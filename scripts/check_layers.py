@@ -29,7 +29,7 @@ LADDER = {
     "hybrid": ["base", "linalg", "dae", "step", "event"],
     "sens": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "event", "hybrid"],
     "study": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "event", "hybrid", "sens"],
-    "io": ["base", "hybrid", "sens", "study"],
+    "io": ["base", "dae", "hybrid", "sens", "study"],
 }
 
 # (layer, layer): the files, as a pattern for their name, that alone may go beyond the ladder.

@@ -32,6 +32,10 @@ dispensable() {
   case $1 in
     # The gnuplot packages exclude each other; any of them draws.
     gnuplot-nox) command -v gnuplot >/dev/null ;;
+    # Browsers and Node.js also come from elsewhere, and their packages may exclude Debian's.
+    chromium) command -v chromium >/dev/null || command -v google-chrome >/dev/null ;;
+    nodejs) command -v node >/dev/null ;;
+    npm) command -v npm >/dev/null ;;
     # The assembler library exists for amd64 only; elsewhere programs are interpreted.
     libxbyak-dev) [[ $(dpkg --print-architecture) != amd64 ]] ;;
     *) return 1 ;;
@@ -63,7 +67,8 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   if ! command -v cmake >/dev/null || [[ ! -e $root/build ]]; then
     echo "This system has no dpkg and apt-get, so nothing is installed automatically."
     echo "Saltus needs: a C++20 compiler, CMake 3.25, Ninja, Eigen 3.4, SuiteSparse (KLU), fmt, CLI11, nlohmann-json;"
-    echo "it uses if present: xbyak (x86-64 only), gnuplot. The tests need GoogleTest, RapidCheck and Python 3."
+    echo "it uses if present: xbyak (x86-64 only), gnuplot. The tests need GoogleTest, RapidCheck and Python 3;"
+    echo "those of the HTML report use, if present, Chromium, Node.js and npm."
     echo "The Debian packages are called: ${packages[*]}"
   fi
   exit 0

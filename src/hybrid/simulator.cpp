@@ -292,7 +292,7 @@ std::vector<double> Simulator::Impl::observe() const {
   if (++steps_made <= options.max_steps) return true;
   take_step(stepper->t());
   end({StatusCode::too_many_steps,
-       fmt::format("{} steps were not enough; raise max_steps, loosen the tolerance or use an implicit method", options.max_steps), {}});
+       fmt::format("{} steps were not enough; raise max_steps (--max-steps), loosen the tolerance or use an implicit method", options.max_steps), {}});
   return false;
 }
 

@@ -10,17 +10,12 @@
 #include <iterator>
 #include <memory>
 
+#include "io/plot_panels.hpp"
+#include "io/plot_script.hpp"
+
 namespace saltus {
 
-namespace {
-
-constexpr std::size_t most_curves = 8;
-// one colour-blind friendly palette and one dash pattern per curve, so that prints in grey can be read too
-constexpr const char* colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F"};
-constexpr int dashes[] = {1, 2, 4, 5, 3, 6, 7, 8};
-
-// Single quotes: gnuplot neither expands nor executes anything inside them.
-std::string quoted(const std::string& text) {
+std::string plot_text(const std::string& text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') result += '\'';
@@ -29,50 +24,10 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-std::string terminal(const std::string& file, int panels) {
-  const int height = 140 + 260 * panels;
-  if (file.ends_with(".svg")) return fmt::format("set terminal svg size 900,{} font 'DejaVu Sans,13' background '#ffffff'", height);
-  if (file.ends_with(".png")) return fmt::format("set terminal pngcairo size 900,{} font 'DejaVu Sans,11'", height);
-  if (file.ends_with(".pdf")) return "set terminal pdfcairo size 18cm,11cm font 'DejaVu Sans,11'";
-  throw UsageError("plot: '" + file + "' must end in .svg, .png or .pdf");
+bool on_surfaces(const Trajectory::Segment& segment) {
+  return segment.mode.on_surfaces() && !segment.steps.empty();
 }
 
-/// Data block of one curve. At an event the line is broken where the variable jumps.
-void write_data(std::string& script, const std::string& name, const Trajectory::Samples& s, std::size_t x, std::size_t y,
-                bool over_time) {
-  fmt::format_to(std::back_inserter(script), "${} << EOD\n", name);
-  for (std::size_t k = 0; k < s.t.size(); ++k) {
-    const double a = over_time ? s.t[k] : s.values[k][x], b = s.values[k][y];
-    const bool event = k > 0 && s.t[k] == s.t[k - 1];
-    if (event && (s.values[k][y] != s.values[k - 1][y] || (!over_time && s.values[k][x] != s.values[k - 1][x]))) script += "\n";
-    if (std::isfinite(a) && std::isfinite(b))
-      fmt::format_to(std::back_inserter(script), "{:.10g} {:.10g}\n", a, b);
-    else
-      script += "\n";
-  }
-  script += "EOD\n";
-}
-
-bool on_surfaces(const Trajectory::Segment& segment) { return segment.mode.on_surfaces() && !segment.steps.empty(); }
-
-/// The parts of the curve on which the solution slides or is in contact.
-void write_sliding(std::string& script, const Trajectory& run, const Trajectory::Samples& s, std::size_t x, std::size_t y) {
-  script += "$sliding << EOD\n";
-  for (const auto& segment : run.segments()) {
-    if (!on_surfaces(segment)) continue;
-    const double begin = segment.steps.front().polynomial.t0, end = segment.steps.back().t_end;
-    for (std::size_t k = 0; k < s.t.size(); ++k) {
-      if (s.t[k] < std::min(begin, end) || s.t[k] > std::max(begin, end)) continue;
-      if (s.t[k] == begin && k + 1 < s.t.size() && s.t[k + 1] == begin) continue;  // what held before the slide
-      if (s.t[k] == end && k > 0 && s.t[k - 1] == end) continue;                   // what held after it
-      fmt::format_to(std::back_inserter(script), "{:.10g} {:.10g}\n", s.values[k][x], s.values[k][y]);
-    }
-    script += "\n";
-  }
-  script += "EOD\n";
-}
-
-/// What shaded parts are called in the key; empty if there are none.
 std::string name_of_shading(const Trajectory& run) {
   bool sliding = false, contact = false;
   for (const auto& segment : run.segments()) {
@@ -82,100 +37,271 @@ std::string name_of_shading(const Trajectory& run) {
   return std::string(sliding ? "sliding" : "") + (sliding && contact ? ", " : "") + (contact ? "contact" : "");
 }
 
-std::string label(const VariableInfo& v) { return v.details->unit.empty() ? v.name : v.name + " [" + v.details->unit + "]"; }
+std::string plot_label(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : name + " [" + unit + "]";
+}
+
+namespace {
+
+constexpr std::size_t most_curves = 8;
+constexpr std::size_t columns = 700;    // that a picture of usual size can tell apart
+constexpr std::size_t most_lines = 40;  // events that are lines across the panels; more of them are ticks above
+constexpr std::size_t longest_name = 40;
+
+/// Heights in pixels.
+constexpr int room_above = 50, room_below = 62, between_panels = 18, panel_height = 240, row_height = 30,
+              ticks_height = 10;
+
+struct Layout {
+  int width, height;
+  double font;
+};
+
+int height_of(const PlotPanel& panel) {
+  return panel.rows ? row_height * static_cast<int>(panel.curves.size()) : panel_height;
+}
+
+/// What the size of letters does to everything else.
+double scale_of(const PlotSize& size) {
+  return size.font > 0.0 ? size.font / 13.0 : 1.0;
+}
+
+std::string terminal(const std::string& file, const Layout& layout) {
+  const bool svg = file.ends_with(".svg"), png = file.ends_with(".png"), pdf = file.ends_with(".pdf");
+  if (!svg && !png && !pdf) throw UsageError("plot: '" + file + "' must end in .svg, .png or .pdf");
+  const double font = layout.font > 0.0 ? layout.font
+                      : svg             ? 13.0
+                                        : 11.0,
+               lines = layout.font > 0.0 ? layout.font / 13.0 : 1.0;
+  const std::string size = pdf ? fmt::format("{:.4g}in,{:.4g}in", layout.width / 96.0, layout.height / 96.0)
+                               : fmt::format("{},{}", layout.width, layout.height);
+  return fmt::format("set terminal {} size {} font 'DejaVu Sans,{:g}' linewidth {:.3g}{}",
+                     svg   ? "svg"
+                     : png ? "pngcairo"
+                           : "pdfcairo",
+                     size, font, lines, svg ? " background '#ffffff'" : "");
+}
+
+/// Data block of one curve. The line is broken where the variable jumps.
+void write_data(std::string& script, const PlotCurve& c, double time_scale, double scale) {
+  auto out = std::back_inserter(script);
+  fmt::format_to(out, "$d{} << EOD\n", c.variable);
+  for (std::size_t k = 0; k < c.t.size(); ++k) {
+    if (k < c.jumps.size() && c.jumps[k]) script += "\n";
+    if (!std::isfinite(c.y[k])) {
+      script += "\n";
+      continue;
+    }
+    fmt::format_to(out, "{:.10g} {:.10g}", c.t[k] * time_scale, c.y[k] * scale);
+    if (!c.upper.empty()) fmt::format_to(out, " {:.10g}", c.upper[k] * scale);
+    script += "\n";
+  }
+  script += "EOD\n";
+}
 
 /// The names of a panel's curves and their unit, as far as there is room.
-std::string panel_label(const Trajectory& run, const std::vector<std::size_t>& columns) {
-  const std::string& unit = run.variables()[columns.front()].details->unit;
+std::string panel_label(const Trajectory& run, const PlotPanel& panel) {
   std::string text;
-  for (const std::size_t c : columns) text += (text.empty() ? "" : ", ") + run.variables()[c].name;
+  for (const PlotCurve& c : panel.curves) text += (text.empty() ? "" : ", ") + run.variables()[c.variable].name;
   if (text.size() > 24) text.clear();
-  if (!unit.empty()) text += (text.empty() ? "[" : " [") + unit + "]";
+  if (!panel.unit.empty()) text += (text.empty() ? "[" : " [") + panel.unit + "]";
   return text;
 }
 
-constexpr const char* event_line = "lc rgb '#444444' lw 1 dt 3";
-constexpr const char* sliding_colour = "#d8d8d8";
+std::string shortened(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most - 1;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside of a character
+  return text.substr(0, end) + "…";
+}
 
-std::string phase_plot(const Trajectory& run, const Trajectory::Samples& samples, std::size_t x, std::size_t y,
-                       const std::string& title) {
-  std::string script;
+/// Grey areas where the solution slides or is in contact; those that are nearer than a pixel are one.
+std::size_t write_shading(std::string& script, const Trajectory& run, double time_scale) {
+  const double pixel = std::abs(run.t_end() - run.t_start()) / static_cast<double>(columns);
+  std::vector<std::pair<double, double>> areas;
+  for (const auto& segment : run.segments()) {
+    if (!on_surfaces(segment)) continue;
+    const double a = segment.steps.front().polynomial.t0, b = segment.steps.back().t_end;
+    areas.emplace_back(std::min(a, b), std::max(a, b));
+  }
+  std::ranges::sort(areas);
+  std::vector<std::pair<double, double>> merged;
+  for (const auto& area : areas) {
+    if (!merged.empty() && area.first - merged.back().second < pixel)
+      merged.back().second = std::max(merged.back().second, area.second);
+    else
+      merged.push_back(area);
+  }
+  for (const auto& [from, to] : merged)
+    fmt::format_to(
+        std::back_inserter(script),
+        "set object rectangle from {:.10g},graph 0 to {:.10g},graph 1 fc rgb '{}' fs solid noborder behind\n",
+        from * time_scale, to * time_scale, plot_shading);
+  return merged.size();
+}
+
+/// Times of events; those that fall on one pixel are one.
+std::vector<double> event_times(const Trajectory& run) {
+  const double pixel = std::abs(run.t_end() - run.t_start()) / static_cast<double>(columns);
+  std::vector<double> times;
+  for (const Event& e : run.events())
+    if (times.empty() || std::abs(e.t - times.back()) >= pixel) times.push_back(e.t);
+  return times;
+}
+
+/// Boxes over time, one row for each variable, with their values where there is room.
+void write_rows(std::string& script, const Trajectory& run, const PlotPanel& panel, double time_scale,
+                const Layout& layout) {
   auto out = std::back_inserter(script);
-  write_data(script, "curve", samples, x, y, false);
-  write_sliding(script, run, samples, x, y);
-  fmt::format_to(out, "$start << EOD\n{:.10g} {:.10g}\nEOD\n", samples.values.front()[x], samples.values.front()[y]);
-  script += "$events << EOD\n";
-  for (const Event& e : run.events()) fmt::format_to(out, "{:.10g} {:.10g}\n", e.after[x], e.after[y]);
-  script += "EOD\n";
-  fmt::format_to(out, "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(title),
-                 quoted(label(run.variables()[x])), quoted(label(run.variables()[y])));
-  if (const auto& unit = run.variables()[x].details->unit; unit == "m" && unit == run.variables()[y].details->unit) script += "set size ratio -1\n";
+  const double span = std::abs(run.t_end() - run.t_start());
+  int object = 100'000;  // numbers of their own, to be taken away after the panel
+  const std::size_t count = panel.curves.size();
+  std::string labels;
+  for (std::size_t row = 0; row < count; ++row) {
+    const PlotCurve& c = panel.curves[row];
+    const double base = static_cast<double>(count - 1 - row);
+    const bool logical = c.low >= 0.0 && c.high <= 1.0;
+    const char* colour = plot_colours[row % plot_colours.size()];
+    for (const PlotBox& box : c.boxes) {
+      const double share = box.fast ? 0.45 : c.high > c.low ? (box.value - c.low) / (c.high - c.low) : 1.0;
+      const bool empty = logical && !box.fast && box.value == 0.0;  // a line stands for false
+      fmt::format_to(
+          out, "set object {} rectangle from {:.10g},{:g} to {:.10g},{:g} fc rgb '{}' fs solid {:.2f} noborder front\n",
+          ++object, box.from * time_scale, base + 0.18, box.to * time_scale, base + (empty ? 0.24 : 0.82), colour,
+          logical && !box.fast ? 0.85 : 0.2 + 0.6 * share);
+      if (!logical && !box.fast && (box.to - box.from) / span * layout.width > 26.0)
+        fmt::format_to(out, "set label {} '{:g}' at {:.10g},{:g} center front font ',{:g}'\n", object, box.value,
+                       0.5 * (box.from + box.to) * time_scale, base + 0.5,
+                       layout.font > 0.0 ? 0.8 * layout.font : 10.0);
+    }
+    labels += fmt::format("{}{} {:g}", row ? ", " : "", plot_text(shortened(run.variables()[c.variable].name, 14)),
+                          base + 0.5);
+  }
+  fmt::format_to(out,
+                 "set yrange [0:{}]\nset ytics ({}) noenhanced scale 0\nunset ylabel\nunset grid\nplot NaN notitle\n",
+                 count, labels);
+  fmt::format_to(out, "do for [n=100001:{}] {{ unset object n; unset label n }}\n", object);
+}
+
+/// What the marks mean: entries of the key without data.
+std::string key_of_marks(std::size_t events, bool lines, const std::string& shading) {
+  std::string text;
+  if (events > 0)
+    text += fmt::format(", NaN with lines {} title '{}'", plot_event_line,
+                        lines ? "event" : fmt::format("{} events", events));
+  if (!shading.empty()) text += fmt::format(", NaN with lines lw 10 lc rgb '{}' title '{}'", plot_shading, shading);
+  return text;
+}
+
+std::string time_plot_script(const Trajectory& run, const std::string& file, const PlotOptions& options,
+                             const std::vector<std::size_t>& chosen) {
+  const std::vector<PlotPanel> panels = plot_panels(run, chosen, columns);
   const std::string shading = name_of_shading(run);
-  fmt::format_to(out, "plot {0}$curve with lines lw 1.6 lc rgb '{1}' notitle, "
-                      "$start with points pt 5 ps 0.9 lc rgb '{1}' title 'start'",
-                 shading.empty() ? "" : fmt::format("$sliding with lines lw 7 lc rgb '{}' title '{}', ", sliding_colour, shading), colours[0]);
-  if (!run.events().empty()) script += ", $events with points pt 6 ps 0.9 lw 1.4 lc rgb '#000000' title 'event'";
-  return script + "\n";
+  std::size_t longest = std::max<std::size_t>(9, shading.size());  // letters of the longest name in the key
+  bool units = false;
+  int needed = room_above + room_below;
+  for (const PlotPanel& panel : panels) {
+    needed += height_of(panel) + between_panels;
+    for (const PlotCurve& c : panel.curves) {
+      longest = std::max(longest, run.variables()[c.variable].name.size() + (c.upper.empty() ? 0 : 7));
+      units = units || !run.variables()[c.variable].details->unit.empty();
+    }
+  }
+  const double scale = scale_of(options.size);
+  const int automatic = static_cast<int>(needed * scale);
+  const Layout layout{options.size.width, options.size.height > 0 ? options.size.height : automatic, options.size.font};
+  const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
+  const SiPrefix time = units ? si_prefix("s", std::max(std::abs(low), std::abs(high))) : SiPrefix{"", 1.0};
+
+  std::string script = terminal(file, layout) + "\n";
+  auto out = std::back_inserter(script);
+  fmt::format_to(
+      out,
+      "set output {}\nset encoding utf8\nset key outside right top noenhanced\nset border 3\nset tics nomirror out\n"
+      "set offsets 0,0,graph 0.05,graph 0.05\nset multiplot title {} noenhanced\n",
+      plot_text(file), plot_text(options.title));
+  const double letter = 0.62 * (layout.font > 0.0 ? layout.font : 13.0) / layout.width;
+  fmt::format_to(out, "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", std::min(0.2, 13.0 * letter),
+                 std::max(0.5, 1.0 - (static_cast<double>(std::min(longest, longest_name)) + 10.0) * letter));
+  fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low * time.scale, (high > low ? high : low + 1.0) * time.scale);
+  write_shading(script, run, time.scale);
+  const std::vector<double> events = event_times(run);
+  const bool lines = events.size() <= most_lines;
+
+  const double above = room_above * scale, below = room_below * scale;
+  const double stretch = (layout.height - above - below) / (needed - room_above - room_below);
+  double top = layout.height - above;
+  for (const PlotPanel& panel : panels) {
+    const bool first = &panel == &panels.front(), last = &panel == &panels.back();
+    const double bottom = top - height_of(panel) * stretch;
+    fmt::format_to(out, "set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n",
+                   (top - ticks_height * scale) / layout.height, bottom / layout.height);
+    if (first)
+      for (const double t : events)
+        fmt::format_to(out, "set arrow from {0:.10g},graph {1} to {0:.10g},graph {2} nohead {3}\n", t * time.scale,
+                       lines ? 0.0 : 1.0, lines ? 1.0 : 1.0 + ticks_height / (top - bottom),
+                       lines ? fmt::format("{} back", plot_event_line) : "lc rgb '#444444' lw 1 front");
+    fmt::format_to(out, "set xlabel '{}'\nset format x '{}'\n",
+                   last ? (units ? "time [" + time.unit + "]" : "time") : "", last ? "%g" : "");
+    if (panel.rows) {
+      write_rows(script, run, panel, time.scale, layout);
+    } else {
+      for (const PlotCurve& c : panel.curves) write_data(script, c, time.scale, panel.scale);
+      fmt::format_to(
+          out,
+          "set grid lc rgb '#dddddd' lt 1\nset autoscale y\nset ytics auto scale 1\nset ylabel {} noenhanced\nplot ",
+          plot_text(panel_label(run, panel)));
+      for (std::size_t k = 0; k < panel.curves.size(); ++k) {
+        const PlotCurve& c = panel.curves[k];
+        const std::string name = shortened(run.variables()[c.variable].name, longest_name);
+        const char* colour = plot_colours[k % plot_colours.size()];
+        if (c.upper.empty())
+          fmt::format_to(out, "{}$d{} with lines lw 1.8 dt {} lc rgb '{}' title {}", k ? ", " : "", c.variable,
+                         plot_dashes[k % plot_dashes.size()], colour, plot_text(name));
+        else
+          fmt::format_to(out,
+                         "{}$d{} using 1:2:3 with filledcurves fs transparent solid 0.4 noborder lc rgb '{}' title {}",
+                         k ? ", " : "", c.variable, colour, plot_text(name + " (range)"));
+      }
+      if (first) script += key_of_marks(run.events().size(), lines, shading);
+      script += "\n";
+    }
+    if (first && !lines) script += "unset arrow\n";  // ticks stand above the first panel only
+    top = bottom - between_panels * stretch;
+  }
+  return script + "unset multiplot\n";
 }
 
 }  // namespace
+
+PlotSize parse_plot_size(const std::string& text) {
+  if (text == "paper") return {.width = 340, .height = 0, .font = 8.0};
+  if (text == "slide") return {.width = 1280, .height = 720, .font = 20.0};
+  if (text == "wide") return {.width = 1400, .height = 0, .font = 0.0};
+  int width = 0, height = 0, end = 0;
+  if (std::sscanf(text.c_str(), "%5dx%5d%n", &width, &height, &end) != 2 || end != static_cast<int>(text.size()) ||
+      width < 100 || height < 100)
+    throw UsageError(
+        "the size of a plot is paper, slide, wide or WIDTHxHEIGHT in pixels (at least 100), for example 1200x800; got "
+        "'" +
+        text + "'");
+  return {.width = width, .height = height, .font = 0.0};
+}
 
 std::string plot_script(const Trajectory& run, const std::string& file, const PlotOptions& options) {
   const bool phase = !options.phase_x.empty();
   auto chosen = select_variables(run, phase ? std::vector{options.phase_x, options.phase_y} : options.variables);
   if (chosen.size() > most_curves && options.variables.empty()) chosen.resize(most_curves);
-  const auto samples = run.sample(options.intervals);
-  std::vector<std::vector<std::size_t>> panels;  // one per unit, in the order of the variables
-  const std::string shading = name_of_shading(run);
-  std::size_t longest = std::max<std::size_t>(5, shading.size());  // letters of the longest name in the key, which has "event", too
-  bool units = false;
-  for (const std::size_t c : chosen) {
-    const std::string& unit = run.variables()[c].details->unit;
-    const auto same = [&](const auto& panel) { return run.variables()[panel.front()].details->unit == unit; };
-    const auto panel = std::find_if(panels.begin(), panels.end(), same);
-    if (panel == panels.end()) panels.push_back({c});
-    else panel->push_back(c);
-    longest = std::max(longest, run.variables()[c].name.size());
-    units = units || !unit.empty();
-  }
-
-  std::string script = terminal(file, phase ? 2 : static_cast<int>(panels.size())) + "\n";
-  auto out = std::back_inserter(script);
-  fmt::format_to(out, "set output {}\nset encoding utf8\nset grid lc rgb '#dddddd' lt 1\nset key outside right top noenhanced\n", quoted(file));
-  fmt::format_to(out, "set border 3\nset tics nomirror out\nset offsets 0,0,graph 0.05,graph 0.05\n");
-  if (phase) return script + phase_plot(run, samples, chosen[0], chosen[1], options.title);
-
-  fmt::format_to(out, "set multiplot layout {},1 title {} noenhanced\nset lmargin 13\nset rmargin {}\n", panels.size(),
-                 quoted(options.title), std::min<std::size_t>(longest, 40) + 8);
-  const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
-  fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low, high > low ? high : low + 1.0);
-  constexpr std::size_t most_marks = 400;
-  std::size_t shaded = 0;
-  for (const auto& segment : run.segments()) {
-    if (!on_surfaces(segment) || ++shaded > most_marks) continue;
-    fmt::format_to(out, "set object rectangle from {:.10g},graph 0 to {:.10g},graph 1 fc rgb '{}' fs solid noborder behind\n",
-                   segment.steps.front().polynomial.t0, segment.steps.back().t_end, sliding_colour);
-  }
-  const bool marks = !run.events().empty() && run.events().size() <= most_marks;
-  if (marks)
-    for (const Event& e : run.events())
-      fmt::format_to(out, "set arrow from {0:.10g},graph 0 to {0:.10g},graph 1 nohead {1} back\n", e.t, event_line);
-  for (const auto& columns : panels) {
-    for (const std::size_t c : columns) write_data(script, fmt::format("d{}", c), samples, c, c, true);
-    const bool last = &columns == &panels.back();
-    fmt::format_to(out, "set ylabel {} noenhanced\nset xlabel '{}'\nset format x '{}'\nplot ", quoted(panel_label(run, columns)),
-                   last ? (units ? "time [s]" : "time") : "", last ? "%g" : "");
-    for (std::size_t k = 0; k < columns.size(); ++k)
-      fmt::format_to(out, "{}$d{} with lines lw 1.8 dt {} lc rgb '{}' title {}", k ? ", " : "", columns[k],
-                     dashes[k % std::size(dashes)], colours[k % std::size(colours)], quoted(run.variables()[columns[k]].name));
-    if (&columns == &panels.front()) {  // what the marks mean: entries of the key without data
-      if (marks) fmt::format_to(out, ", NaN with lines {} title 'event'", event_line);
-      if (shaded > 0) fmt::format_to(out, ", NaN with lines lw 10 lc rgb '{}' title '{}'", sliding_colour, shading);
-    }
-    script += "\n";
-  }
-  script += "unset multiplot\n";
-  return script;
+  if (!phase) return time_plot_script(run, file, options, chosen);
+  const Layout layout{options.size.width, options.size.height > 0 ? options.size.height : options.size.width * 11 / 15,
+                      options.size.font};
+  std::string script = terminal(file, layout) + "\n";
+  fmt::format_to(
+      std::back_inserter(script),
+      "set output {}\nset encoding utf8\nset grid lc rgb '#dddddd' lt 1\nset key outside right top noenhanced\n"
+      "set border 3\nset tics nomirror out\n",
+      plot_text(file));
+  return script + phase_plot_script(run, chosen[0], chosen[1], options);
 }
 
 void write_plot(const Trajectory& run, const std::string& file, const PlotOptions& options) {

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Names with a comma or a quote are quoted as RFC 4180 says.
+// Texts with a comma or a quote are quoted as RFC 4180 says.
 std::string csv_text(const std::string& name) {
   if (name.find_first_of(",\"\n") == std::string::npos) return name;
   std::string quoted = "\"";
@@ -67,19 +67,28 @@ std::vector<std::size_t> select_variables(const Trajectory& run, const std::vect
   return columns;
 }
 
-void write_csv(std::ostream& out, const Trajectory& run, int intervals, const std::vector<std::string>& names) {
-  const auto columns = select_variables(run, names);
-  const auto samples = run.sample(intervals);
-  out << "time";
-  for (const std::size_t c : columns) out << ',' << csv_text(run.variables()[c].name);
-  out << '\n';
+void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header) {
+  const auto write_texts = [&](const char* first, auto member) {
+    out << first;
+    for (const auto& column : table.columns) out << ',' << csv_text(column.*member);
+    out << '\n';
+  };
+  if (header == CsvHeader::described) {
+    write_texts("# unit", &ResultTable::Column::unit);
+    write_texts("# description", &ResultTable::Column::description);
+  }
+  write_texts("time", &ResultTable::Column::name);
   std::string line;
-  for (std::size_t k = 0; k < samples.t.size(); ++k) {
-    line = fmt::format("{}", samples.t[k]);
-    for (const std::size_t c : columns) fmt::format_to(std::back_inserter(line), ",{}", samples.values[k][c]);
+  for (std::size_t k = 0; k < table.time.size(); ++k) {
+    line = fmt::format("{}", table.time[k]);
+    for (const auto& column : table.columns) fmt::format_to(std::back_inserter(line), ",{}", column.values[k]);
     line += '\n';
     out << line;
   }
+}
+
+void write_csv(std::ostream& out, const Trajectory& run, int intervals, const std::vector<std::string>& names) {
+  write_csv(out, result_table(run, {.variables = names, .intervals = intervals}));
 }
 
 void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& options) {
@@ -92,7 +101,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
   Json chattering = Json::array();
   for (const Chattering& c : run.chattering())
     chattering.push_back({{"from", number(c.from)}, {"to", number(c.to)}, {"events", c.events}, {"guards", c.guards}});
-  const Json document = {
+  Json document = {
       {"saltus", version()},
       {"model", options.model},
       {"status",
@@ -117,6 +126,15 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
         {"unproved", s.unproved},
         {"seconds", s.seconds},
         {"method", s.method}}}};
+  if (options.trajectories) {
+    Json columns = Json::object(), variables = Json::array();
+    for (const auto& column : options.trajectories->columns) {
+      columns[column.name] = numbers(column.values);
+      variables.push_back({{"name", column.name}, {"unit", column.unit}, {"description", column.description}});
+    }
+    document["variables"] = std::move(variables);
+    document["trajectories"] = {{"time", numbers(options.trajectories->time)}, {"values", std::move(columns)}};
+  }
   out << document.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

@@ -99,7 +99,8 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
-    ModelicaModel result{flattener.take_model(), experiment, diagnostics.items()};
+    ModelicaModel result{flattener.take_model(), experiment, diagnostics.items(),
+                         std::string(cls->definition->description.text)};
     result.model.quote_source([source = std::make_shared<const SourceText>(parsed.ast.source())](
                                   const SourceLocation& where) { return source->quote(where); });
     return result;

@@ -16,5 +16,15 @@ TEST(Status, EveryCodeHasAName) {
     EXPECT_NE(to_string(static_cast<StatusCode>(code)), "unknown");
 }
 
+TEST(Status, EveryCodeIsListedAndExplained) {
+  int next = 0;
+  for (const StatusCode code : all_status_codes) {
+    EXPECT_EQ(static_cast<int>(code), next++);
+    EXPECT_FALSE(explain(code).meaning.empty());
+    EXPECT_EQ(explain(code).advice.empty(), Status{.code = code}.ok()) << to_string(code);
+  }
+  EXPECT_EQ(next, static_cast<int>(StatusCode::zeno) + 1);
+}
+
 }  // namespace
 }  // namespace saltus

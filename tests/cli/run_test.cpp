@@ -170,6 +170,23 @@ end Repel;
   EXPECT_EQ(nlohmann::json::parse(std::ifstream(json))["status"]["code"], "non_unique");
 }
 
+TEST_F(RunTest, WritesAReportAlsoOfRunsThatFail) {
+  const std::string html = file("ball.html");
+  const auto text = [&] {
+    std::stringstream page;
+    page << std::ifstream(html).rdbuf();
+    return page.str();
+  };
+  ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--html", html}), ExitCode::success) << err;
+  EXPECT_NE(out.find("report: " + html), std::string::npos) << out;
+  EXPECT_NE(text().find("\"event_count\":13"), std::string::npos);
+  EXPECT_EQ(text().find(folder.string()), std::string::npos);  // no folder of this machine
+  const std::string model = file("Root.mo", "model Root\n  Real x(start = 1);\nequation\n  der(x) = -sqrt(x) - 0.1;\nend Root;\n");
+  ASSERT_EQ(run({model, "--no-plot", "--stop", "9", "--html", html}), ExitCode::failure) << err;
+  EXPECT_NE(text().find("\"ok\":false"), std::string::npos);
+  EXPECT_EQ(run({model, "--no-plot", "--html", "/nonexistent folder/a.html"}), ExitCode::usage);
+}
+
 TEST_F(RunTest, AModelWithoutContinuousVariablesHasFilesAndPlots) {
   const std::string csv = file("n.csv"), json = file("n.json"), plot = file("n.svg");
   const std::string model = file("Counter.mo", R"(model Counter

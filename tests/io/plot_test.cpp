@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <sstream>
 
 namespace saltus {
 namespace {
@@ -20,7 +22,8 @@ Trajectory oscillator() {
 TEST(PlotScript, HasAPanelPerUnitAndAMarkPerEvent) {
   const Trajectory run = oscillator();
   const std::string script = plot_script(run, "a.svg", {.title = "it's a `title`"});
-  EXPECT_NE(script.find("layout 2,1"), std::string::npos);
+  EXPECT_NE(script.find("set ylabel 'x [m]'"), std::string::npos);
+  EXPECT_NE(script.find("set ylabel 'v [m/s]'"), std::string::npos);
   EXPECT_NE(script.find("set xrange [0:10]"), std::string::npos);
   EXPECT_NE(script.find("'it''s a `title`'"), std::string::npos);  // single quotes: nothing is executed
   std::size_t marks = 0;
@@ -41,6 +44,81 @@ TEST(PlotScript, ShadesSlidingMotionOverTimeAndInThePhasePlane) {
   EXPECT_EQ(phase.substr(begin, 4), "1 0\n");
   EXPECT_NE(phase.find("title 'sliding'"), std::string::npos);
   EXPECT_EQ(plot_script(oscillator(), "a.svg", {}).find("'sliding'"), std::string::npos);
+}
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t n = 0;
+  for (auto p = text.find(word); p != std::string::npos; p = text.find(word, p + 1)) ++n;
+  return n;
+}
+
+TEST(PlotScript, ManyEventsAreTicksAboveThePanelsAndTheKeySaysHowMany) {
+  Model m("clock");
+  const Expr x = m.variable("x", 0.0), s = m.discrete("s", 1.0);
+  m.equation(der(x) == s);
+  m.when(m.sample(0.5, 1.0)).assign(s, -m.pre(s));
+  const std::string script = plot_script(simulate(m, {.stop = 1000.0}), "a.svg", {});
+  EXPECT_NE(script.find("title '1000 events'"), std::string::npos);
+  EXPECT_EQ(script.find(",graph 0 to"), std::string::npos) << "no line across the curve";
+  EXPECT_LE(count(script, "set arrow from"), 701u);  // those on one pixel are one
+  // swings a thousand times over 700 columns: a band from -0.5 to 0.5
+  EXPECT_NE(script.find("using 1:2:3 with filledcurves"), std::string::npos);
+  EXPECT_NE(script.find("title 'x (range)'"), std::string::npos);
+}
+
+TEST(PlotScript, BooleansAndSmallIntegersAreRowsOfBoxes) {
+  Model m("steps");
+  const Expr x = m.variable("x", 0.0, {.unit = "V"}), n = m.discrete("n", 0.0), b = m.discrete("b", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(m.sample(1.0, 1.0)).assign(n, m.pre(n) + 1.0).assign(b, 1.0 - m.pre(b));
+  const std::string script = plot_script(simulate(m, {.stop = 4.5}), "a.svg", {});
+  EXPECT_NE(script.find("set ytics ('n' 1.5, 'b' 0.5)"), std::string::npos) << script;
+  EXPECT_EQ(count(script, "rectangle from"), 5u + 5u);
+  EXPECT_NE(script.find("'4' at 4.25"), std::string::npos) << "values are written into the boxes";
+  EXPECT_EQ(script.find("'x, n"), std::string::npos) << "they share no axis with a voltage";
+}
+
+TEST(PlotScript, UnitsHaveSiPrefixesAndQuantitiesOfOtherSizeOtherPanels) {
+  Model m("small");
+  const Expr i = m.variable("i", 2e-5, {.unit = "A"}), p = m.variable("p", 3e6, {.unit = "Pa"}),
+             w = m.variable("w", 1.0, {.unit = "kg"});
+  const Expr a = m.variable("a", 1.0), b = m.variable("b", 1e4);
+  for (const Expr& x : {i, p, w, a, b}) m.equation(der(x) == -x);
+  const std::string script = plot_script(simulate(m, {.stop = 0.02}), "a.svg", {});
+  for (const char* label : {"'i [µA]'", "'p [MPa]'", "'w [kg]'", "'time [ms]'", "set ylabel 'a'", "set ylabel 'b'"})
+    EXPECT_NE(script.find(label), std::string::npos) << label;
+  EXPECT_NE(script.find("$d0 << EOD\n0 20\n"), std::string::npos);  // 2e-5 A are 20 µA
+}
+
+TEST(PlotScript, PhasePlotsHaveArrowsStartEndAndSurfaces) {
+  Model m("relay");
+  const Expr x = m.variable("x", 1.0), y = m.variable("y", 0.0);
+  m.equation(der(x) == -sign(x - 0.5 * y) + 0.5);
+  m.equation(der(y) == 1.0);
+  const auto compiled = std::make_shared<CompiledModel>(m);
+  const Trajectory run = simulate(compiled, {.stop = 3.0});
+  const std::string script = plot_script(run, "a.svg", {.phase_x = "x", .phase_y = "y", .system = compiled.get()});
+  EXPECT_GE(count(script, "set arrow"), 1u);
+  for (const char* word : {"title 'start'", "title 'end'", "title 'surface'", "title 'sliding'"})
+    EXPECT_NE(script.find(word), std::string::npos) << word;
+  const auto place = script.find("$surfaces << EOD\n") + 17;
+  double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  std::istringstream(script.substr(place, 200)) >> x0 >> y0 >> x1 >> y1;
+  EXPECT_NEAR(x0, 0.5 * y0, 1e-6);
+  EXPECT_NEAR(x1, 0.5 * y1, 1e-6);
+  EXPECT_EQ(plot_script(run, "a.svg", {.phase_x = "x", .phase_y = "y"}).find("'surface'"), std::string::npos);
+}
+
+TEST(PlotScript, SizesAreNamesOrPixels) {
+  EXPECT_NE(plot_script(oscillator(), "a.svg", {.size = parse_plot_size("1200x800")}).find("size 1200,800"),
+            std::string::npos);
+  EXPECT_NE(plot_script(oscillator(), "a.png", {.size = parse_plot_size("slide")})
+                .find("size 1280,720 font 'DejaVu Sans,20'"),
+            std::string::npos);
+  EXPECT_NE(plot_script(oscillator(), "a.pdf", {.size = parse_plot_size("paper")}).find("size 3.542in"),
+            std::string::npos);
+  for (const char* wrong : {"", "x", "12x", "50x50", "1200x800x3", "-1x5", "poster"})
+    EXPECT_THROW(parse_plot_size(wrong), UsageError) << wrong;
 }
 
 TEST(PlotScript, RefusesUnknownEndingsAndVariables) {

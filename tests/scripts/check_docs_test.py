@@ -52,6 +52,15 @@ class CheckDocs(TreeTest):
         self.write("b.svg", "<svg>by hand</svg>")
         self.assertEqual(self.check("![b](b.svg)\n").returncode, 0)
 
+    def test_a_report_must_be_written_by_the_page_that_links_to_it(self):
+        self.write("a.html", "old")
+        self.assertEqual(self.check("[a](a.html)\n").returncode, 1)
+        page = "```console\n$ echo new >a.html\n```\n[a](a.html)\n"
+        self.assertEqual(self.check(page).returncode, 0)
+        self.assertEqual(self.check(page, "update").returncode, 0)
+        self.assertEqual((self.page.parent / "a.html").read_text(), "new\n")
+        self.assertEqual(self.check("[elsewhere](../b/a.html)\n").returncode, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -130,6 +130,14 @@ class InstallPackages(TreeTest):
         self.install("run", "test")
         self.assertIn(" libgtest-dev ", self.commands()[-1])
 
+    def test_a_browser_or_node_from_elsewhere_is_good_enough(self):
+        self.write("packages.txt", "# [test]\nchromium\nnodejs\nnpm\n")
+        self.tool("node", "true")
+        self.tool("google-chrome", "true")
+        self.tool("npm", "true")
+        result = self.install("test")
+        self.assertEqual((result.returncode, result.stdout, self.commands()), (0, "", []))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -29,6 +29,19 @@ enum class StatusCode {
 /// The code as it stands in JSON files: its name in this file.
 std::string_view to_string(StatusCode code);
 
+/// A status for people who meet it for the first time: what it means, and what to try (empty where nothing is wrong).
+struct StatusExplanation {
+  std::string_view meaning, advice;
+};
+StatusExplanation explain(StatusCode code);
+
+/// All codes, in the order of the enumeration.
+inline constexpr StatusCode all_status_codes[] = {
+    StatusCode::success, StatusCode::terminated, StatusCode::cancelled, StatusCode::initialisation_failed,
+    StatusCode::not_finite, StatusCode::step_too_small, StatusCode::too_many_steps, StatusCode::too_many_mode_changes,
+    StatusCode::singular_mode, StatusCode::no_forward_solution, StatusCode::non_unique, StatusCode::assertion_failed,
+    StatusCode::chattering,       StatusCode::zeno};
+
 /// The outcome of a run.
 struct Status {
   StatusCode code = StatusCode::success;

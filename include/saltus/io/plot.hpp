@@ -8,15 +8,31 @@
 
 namespace saltus {
 
+/// Size of a picture and of its letters. Pixels are those of screens (96 per inch); PDF files have the same size on
+/// paper.
+struct PlotSize {
+  int width = 900;
+  int height = 0;     ///< 0: by the number of panels
+  double font = 0.0;  ///< in points; 0: by the kind of file
+};
+/// "paper" (a column of a journal), "slide" (16:9, large letters), "wide", or WIDTHxHEIGHT in pixels. Throws UsageError
+/// otherwise.
+PlotSize parse_plot_size(const std::string& text);
+
 struct PlotOptions {
   std::vector<std::string> variables = {};  ///< empty: all, at most eight
   std::string phase_x = {}, phase_y = {};   ///< both given: y over x instead of values over time
   std::string title = {};
-  int intervals = 2000;
+  PlotSize size = {};
+  /// The system of the run, for the surfaces in phase plots; null: they are not drawn.
+  HybridSystem* system = nullptr;
 };
 
-/// The gnuplot script that draws the run into a file (SVG, PNG or PDF by its ending). One panel per unit of measurement; events are thin
-/// vertical lines (time plots) or dots (phase plots). Throws UsageError for unknown variables and endings.
+/// The gnuplot script that draws the run into a file (SVG, PNG or PDF by its ending). Over time there is a panel for
+/// each unit, with SI prefixes, and rows of boxes for Booleans and small integers; what swings too fast to be seen is a
+/// band between its lowest and highest values. Events are dotted lines; many of them are ticks above the panels.
+/// Sliding and contact are shaded. Phase plots have arrows, start, end, events, and surfaces that are straight lines in
+/// the plane. Throws UsageError for unknown variables and endings.
 std::string plot_script(const Trajectory& run, const std::string& file, const PlotOptions& options);
 
 /// Runs gnuplot. Throws UsageError if it is not installed or fails.

@@ -1,7 +1,8 @@
-// Results as files: CSV for spreadsheets, JSON for programs.
+// Results as files: CSV for spreadsheets, JSON for programs, MAT for Modelica tools, npz for numpy.
 #pragma once
 
 #include <saltus/hybrid/trajectory.hpp>
+#include <saltus/io/result_table.hpp>
 
 #include <ostream>
 #include <string>
@@ -13,15 +14,34 @@ namespace saltus {
 /// Which variables go into a table, by name; empty means all. Unknown names throw UsageError with the nearest name.
 std::vector<std::size_t> select_variables(const Trajectory& run, const std::vector<std::string>& names);
 
-/// A header line "time,a,b" and one line per output time; at an event two lines, before and after. Numbers read back exactly.
+/// What stands above the values of a CSV file.
+enum class CsvHeader {
+  names,     ///< a line "time,a,b"
+  described  ///< before it two lines that begin with "#", with the units and the descriptions of the columns
+};
+/// One line per time; at an event two, before and after. Numbers read back exactly.
+void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header = CsvHeader::names);
+/// The same for `intervals` equal intervals and the events between.
 void write_csv(std::ostream& out, const Trajectory& run, int intervals, const std::vector<std::string>& names = {});
 
 struct JsonOptions {
-  std::string model;                                      ///< name of the model
-  std::vector<std::pair<std::string, double>> parameters; ///< as they were in the run
+  std::string model;                                       ///< name of the model
+  std::vector<std::pair<std::string, double>> parameters;  ///< as they were in the run
+  const ResultTable* trajectories = nullptr;               ///< values over time to be included; null: none
 };
-/// The contract is docs/reference/json.md: keys are added, never renamed or removed. Numbers read back exactly; values that are not
-/// finite are null.
+/// The contract is docs/reference/json.md: keys are added, never renamed or removed. Numbers read back exactly; values
+/// that are not finite are null.
 void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& options);
+
+/// The result file that Modelica tools write and read: a MAT-file of version 4 with the matrices name, description,
+/// dataInfo, data_1 (parameters) and data_2 (variables). Units stand in brackets behind the descriptions. Throws
+/// UsageError for results beyond 2 GB.
+void write_mat(std::ostream& out, const ResultTable& table,
+               const std::vector<std::pair<std::string, double>>& parameters = {});
+
+/// For numpy.load: an array `time`, one for each variable under its name, and as lists of texts `$names`, `$units`,
+/// `$descriptions`, `$parameters`, with the numbers `$parameter_values`. Throws UsageError for results beyond 4 GB.
+void write_npz(std::ostream& out, const ResultTable& table,
+               const std::vector<std::pair<std::string, double>>& parameters = {});
 
 }  // namespace saltus

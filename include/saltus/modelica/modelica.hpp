@@ -27,6 +27,7 @@ struct ModelicaModel {
   Model model;
   Experiment experiment;
   std::vector<Diagnostic> notes;  ///< warnings and notes, in order of their place
+  std::string description = {};   ///< the string behind the name of the class
 };
 
 struct LoadOptions {

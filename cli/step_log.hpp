@@ -1,0 +1,17 @@
+// --log steps: what every step did, for those who want to see why a run is slow.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/hybrid/simulator.hpp>
+
+#include <memory>
+#include <ostream>
+
+namespace saltus::cli {
+
+/// Runs as `simulate` does and writes a line for each step: its end, its size, the number of events there, the mode
+/// where it changes. At the end it says where the steps are and which were the shortest.
+Trajectory simulate_with_log(const std::shared_ptr<HybridSystem>& system, const SimulateOptions& options,
+                             std::ostream& log);
+
+}  // namespace saltus::cli

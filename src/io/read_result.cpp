@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+#include <saltus/io/compare_results.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace saltus {
+
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+[[noreturn]] void fail(const std::string& file, const std::string& why) {
+  throw UsageError("'" + file + "': " + why);
+}
+
+std::string content_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) fail(file, "cannot be opened");
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (in.bad()) fail(file, "cannot be read");
+  return text;
+}
+
+/// The fields of the line at `place`, which moves behind it; quoted fields may contain anything (RFC 4180).
+std::vector<std::string> csv_line(const std::string& text, std::size_t& place, char separator) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (; place < text.size(); ++place) {
+    const char c = text[place];
+    if (quoted) {
+      if (c != '"')
+        fields.back() += c;
+      else if (place + 1 < text.size() && text[place + 1] == '"')
+        fields.back() += text[++place];
+      else
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == separator) {
+      fields.emplace_back();
+    } else if (c == '\n') {
+      ++place;
+      break;
+    } else if (c != '\r') {
+      fields.back() += c;
+    }
+  }
+  return fields;
+}
+
+ResultTable read_csv(const std::string& file) {
+  const std::string text = content_of(file);
+  ResultTable table;
+  const std::string head = text.substr(0, text.find('\n'));
+  const char separator = head.find(',') == std::string::npos && head.find(';') != std::string::npos ? ';' : ',';
+  std::size_t line = 0;
+  for (std::size_t place = 0; place < text.size();) {
+    ++line;
+    const bool remark = text[place] == '#';
+    const std::vector<std::string> fields = csv_line(text, place, separator);
+    if (remark || (fields.size() == 1 && fields[0].empty())) continue;
+    if (table.columns.empty()) {
+      for (std::size_t k = 1; k < fields.size(); ++k) table.columns.push_back({fields[k], "", "", {}});
+      if (table.columns.empty()) fail(file, "its first line has no names after the time");
+      continue;
+    }
+    if (fields.size() != table.columns.size() + 1)
+      fail(file, fmt::format("line {} has {} fields instead of {}", line, fields.size(), table.columns.size() + 1));
+    for (std::size_t k = 0; k < fields.size(); ++k) {
+      char* behind = nullptr;
+      const double number = std::strtod(fields[k].c_str(), &behind);
+      if (fields[k].empty() || *behind != '\0')
+        fail(file, fmt::format("line {} has '{}' where a number should be", line, fields[k]));
+      (k == 0 ? table.time : table.columns[k - 1].values).push_back(number);
+    }
+  }
+  return table;
+}
+
+ResultTable read_json(const std::string& file) {
+  const auto document = nlohmann::json::parse(content_of(file), nullptr, false);
+  if (document.is_discarded()) fail(file, "is not a JSON file");
+  if (!document.is_object() || !document.contains("trajectories"))
+    fail(file, "has no values over time; write it with --json FILE --trajectories");
+  ResultTable table;
+  try {
+    const auto numbers = [](const nlohmann::json& list) {
+      std::vector<double> values;
+      for (const auto& value : list) values.push_back(value.is_null() ? nan : value.get<double>());
+      return values;
+    };
+    table.time = numbers(document["trajectories"].at("time"));
+    for (const auto& v : document.at("variables")) {
+      const std::string name = v.at("name");
+      table.columns.push_back({name, v.value("unit", ""), v.value("description", ""),
+                               numbers(document["trajectories"].at("values").at(name))});
+      if (table.columns.back().values.size() != table.time.size())
+        fail(file, "'" + name + "' has another number of values than the time");
+    }
+  } catch (const nlohmann::json::exception& problem) {
+    fail(file, std::string("is not a result: ") + problem.what());
+  }
+  return table;
+}
+
+/// One matrix of a MAT-file of version 4, by columns.
+struct MatMatrix {
+  std::size_t rows = 0, columns = 0;
+  std::vector<double> values;
+
+  double at(std::size_t row, std::size_t column) const { return values[column * rows + row]; }
+  /// A text of a matrix of characters, from a row or a column, without the blanks at its end.
+  std::string text(std::size_t k, bool by_column) const {
+    std::string result;
+    const std::size_t count = by_column ? rows : columns;
+    for (std::size_t n = 0; n < count; ++n)
+      result += static_cast<char>(static_cast<int>(by_column ? at(n, k) : at(k, n)));
+    const auto end = result.find_last_not_of(std::string(" \0", 2));
+    return end == std::string::npos ? "" : result.substr(0, end + 1);
+  }
+};
+
+class MatReader {
+ public:
+  explicit MatReader(const std::string& file) : file_(file), bytes_(content_of(file)) {
+    while (place_ < bytes_.size()) read_matrix();
+  }
+  const MatMatrix& operator[](const std::string& name) const {
+    const auto found = matrices_.find(name);
+    if (found == matrices_.end()) fail(file_, "has no matrix '" + name + "': it is no result of a Modelica tool");
+    return found->second;
+  }
+
+ private:
+  template <class Number>
+  Number take() {
+    static_assert(std::endian::native == std::endian::little, "numbers are taken as they stand in the file");
+    if (place_ + sizeof(Number) > bytes_.size()) fail(file_, "ends in the middle of a matrix");
+    Number number;
+    std::memcpy(&number, bytes_.data() + place_, sizeof number);
+    place_ += sizeof number;
+    return number;
+  }
+  double take(int format) {
+    switch (format) {
+      case 0:
+        return take<double>();
+      case 1:
+        return take<float>();
+      case 2:
+        return take<std::int32_t>();
+      case 3:
+        return take<std::int16_t>();
+      case 4:
+        return take<std::uint16_t>();
+      case 5:
+        return take<std::uint8_t>();
+      default:
+        fail(file_, "is not a MAT-file of version 4");
+    }
+  }
+  void read_matrix() {
+    const auto type = take<std::int32_t>(), rows = take<std::int32_t>(), columns = take<std::int32_t>(),
+               imaginary = take<std::int32_t>(), length = take<std::int32_t>();
+    if (type < 0 || type > 999 || rows < 0 || columns < 0 || imaginary != 0 || length < 1 || length > 1000)
+      fail(file_, "is not a MAT-file of version 4 as Modelica tools write it");
+    std::string name;
+    for (int k = 0; k < length; ++k)
+      if (const char c = take<char>(); c != '\0') name += c;
+    MatMatrix matrix{static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), {}};
+    const std::size_t count = matrix.rows * matrix.columns;
+    if (count > bytes_.size()) fail(file_, "ends in the middle of the matrix '" + name + "'");
+    matrix.values.reserve(count);
+    for (std::size_t k = 0; k < count; ++k) matrix.values.push_back(take(type / 10 % 10));
+    matrices_[name] = std::move(matrix);
+  }
+
+  const std::string& file_;
+  std::string bytes_;
+  std::size_t place_ = 0;
+  std::map<std::string, MatMatrix> matrices_;
+};
+
+ResultTable read_mat(const std::string& file) {
+  const MatReader mat(file);
+  const MatMatrix& kind = mat["Aclass"];
+  const bool transposed = kind.rows >= 4 && kind.text(3, false) == "binTrans";
+  const MatMatrix &names = mat["name"], &info = mat["dataInfo"], &data = mat["data_2"];
+  const std::size_t count = transposed ? names.columns : names.rows, times = transposed ? data.columns : data.rows;
+  const std::size_t width = transposed ? data.rows : data.columns;
+  if ((transposed ? info.columns : info.rows) < count || (transposed ? info.rows : info.columns) < 2 || width < 1)
+    fail(file, "its matrices do not fit together");
+  ResultTable table;
+  const auto entry = [&](std::size_t k, std::size_t n) {
+    return static_cast<int>(transposed ? info.at(n, k) : info.at(k, n));
+  };
+  const auto value = [&](std::size_t column, std::size_t n) {
+    return transposed ? data.at(column, n) : data.at(n, column);
+  };
+  for (std::size_t n = 0; n < times; ++n) table.time.push_back(value(0, n));
+  for (std::size_t k = 0; k < count; ++k) {
+    const int column = entry(k, 1);
+    if (entry(k, 0) != 2 || column == 0) continue;  // the time, or a constant
+    const auto place = static_cast<std::size_t>(std::abs(column)) - 1;
+    if (place >= width) fail(file, "its matrices do not fit together");
+    ResultTable::Column c{names.text(k, transposed), "", "", {}};
+    for (std::size_t n = 0; n < times; ++n) c.values.push_back(column < 0 ? -value(place, n) : value(place, n));
+    table.columns.push_back(std::move(c));
+  }
+  return table;
+}
+
+}  // namespace
+
+ResultTable read_result(const std::string& file) {
+  if (file.ends_with(".csv")) return read_csv(file);
+  if (file.ends_with(".json")) return read_json(file);
+  if (file.ends_with(".mat")) return read_mat(file);
+  fail(file, "is of unknown kind; results to be compared end in .csv, .json or .mat");
+}
+
+}  // namespace saltus

@@ -1,0 +1,123 @@
+// The small commands: new, explain, completion; and what several commands share.
+#include <gtest/gtest.h>
+#include <saltus/base/error.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+#include <sstream>
+
+#include "cli/check.hpp"
+#include "cli/compare.hpp"
+#include "cli/completion.hpp"
+#include "cli/explain.hpp"
+#include "cli/load_options.hpp"
+#include "cli/new_model.hpp"
+#include "cli/progress.hpp"
+#include "cli/run.hpp"
+
+namespace saltus::cli {
+namespace {
+
+struct CommandsTest : ::testing::Test {
+  std::filesystem::path folder;
+  std::string out, err;
+
+  CommandsTest() {
+    folder = std::filesystem::temp_directory_path() /
+             ("saltus_commands_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(folder);
+  }
+  ~CommandsTest() override { std::filesystem::remove_all(folder); }
+
+  ExitCode call(const std::vector<std::string>& arguments) {
+    std::ostringstream o, e;
+    const ExitCode code = run_app({run_command(), check_command(), compare_command(), new_model_command(),
+                                   explain_command(), completion_command()},
+                                  arguments, {.out = o, .err = e});
+    out = o.str();
+    err = e.str();
+    return code;
+  }
+};
+
+TEST_F(CommandsTest, ANewModelRunsAndIsNotOverwritten) {
+  const std::string name = (folder / "MyModel").string();
+  ASSERT_EQ(call({"new", name}), ExitCode::success) << err;
+  EXPECT_NE(out.find("saltus run " + name + ".mo"), std::string::npos) << out;
+  ASSERT_EQ(call({"run", name + ".mo", "--no-plot"}), ExitCode::success) << err;
+  EXPECT_NE(out.find("reset"), std::string::npos) << out;
+  EXPECT_NE(out.find("slide_enter"), std::string::npos) << out;
+  EXPECT_EQ(call({"new", name + ".mo"}), ExitCode::usage);
+  EXPECT_NE(err.find("--force"), std::string::npos) << err;
+  EXPECT_EQ(call({"new", name, "--force"}), ExitCode::success);
+  for (const char* wrong : {"3d", "my model", "a-b", "x;y"})
+    EXPECT_EQ(call({"new", (folder / wrong).string()}), ExitCode::usage) << wrong;
+}
+
+TEST_F(CommandsTest, EveryStatusIsExplained) {
+  ASSERT_EQ(call({"explain"}), ExitCode::success);
+  EXPECT_NE(out.find("too_many_mode_changes"), std::string::npos);
+  ASSERT_EQ(call({"explain", "step-too-small"}), ExitCode::success);
+  EXPECT_NE(out.find("What to do:"), std::string::npos);
+  EXPECT_EQ(call({"explain", "zenno"}), ExitCode::usage);
+  EXPECT_NE(err.find("did you mean 'zeno'"), std::string::npos) << err;
+}
+
+TEST_F(CommandsTest, CompletionKnowsCommandsOptionsAndChoices) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    ASSERT_EQ(call({"completion", shell}), ExitCode::success) << shell;
+    for (const char* word : {"compare", "explain", "html", "method", "rodas5p", "time-tol", "non-unique"})
+      EXPECT_NE(out.find(word), std::string::npos) << shell << ' ' << word;
+  }
+  EXPECT_EQ(call({"completion", "tcsh"}), ExitCode::usage);
+}
+
+TEST_F(CommandsTest, BashCompletesWithTheScript) {
+  ASSERT_EQ(call({"completion", "bash"}), ExitCode::success);
+  const std::string script = (folder / "saltus.bash").string(), answer = (folder / "answer").string();
+  std::ofstream(script) << out
+                        << "COMP_WORDS=(saltus run --method ro); COMP_CWORD=3; _saltus; echo \"${COMPREPLY[@]}\"\n"
+                        << "COMP_WORDS=(saltus run --max-); COMP_CWORD=2; _saltus; echo \"${COMPREPLY[@]}\"\n"
+                        << "COMP_WORDS=(saltus co); COMP_CWORD=1; _saltus; echo \"${COMPREPLY[@]}\"\n";
+  if (std::system(("bash --norc '" + script + "' >'" + answer + "' 2>&1").c_str()) != 0)
+    GTEST_SKIP() << "there is no bash";
+  std::stringstream text;
+  text << std::ifstream(answer).rdbuf();
+  EXPECT_EQ(text.str(), "rodas4 rodas5p\n--max-step --max-steps\ncompare completion\n");
+}
+
+TEST_F(CommandsTest, HelpIsOneScreen) {
+  ASSERT_EQ(call({"--help"}), ExitCode::success);
+  EXPECT_LE(std::count(out.begin(), out.end(), '\n'), 30);
+  for (const char* word : {"saltus new", "--html", "saltus compare", "saltus explain"})
+    EXPECT_NE(out.find(word), std::string::npos) << word;
+}
+
+TEST(Setting, ValuesAreNumbersOrExpressionsOfConstants) {
+  EXPECT_EQ(parse_setting("a=2.5"), (std::pair<std::string, double>("a", 2.5)));
+  EXPECT_EQ(parse_setting("a=true").second, 1.0);
+  EXPECT_EQ(parse_setting("a=2 > 3 or 1 < 2").second, 1.0);
+  EXPECT_EQ(parse_setting("a.b[2]=-3/4").second, -0.75);
+  EXPECT_EQ(parse_setting("a=if 1 > 2 then 5 else sqrt(16)").second, 4.0);
+  EXPECT_DOUBLE_EQ(parse_setting("a=2*Modelica.Constants.pi").second, 2.0 * std::numbers::pi);
+  for (const char* wrong : {"a", "=1", "a=", "a=b", "a=1/0", "a=1; Real y", "a=1); parameter Real z = (2", "a=1 2",
+                            "a=nan", "a=\"x\"", "a={1,2}"})
+    EXPECT_THROW(parse_setting(wrong), UsageError) << wrong;
+}
+
+TEST(ProgressLine, SaysHowMuchTimeIsLeft) {
+  // a quarter of the way took 10 seconds: three times as much is left
+  const std::string line = progress_line({.t = 2.5, .start = 0.0, .stop = 10.0, .steps = 100, .events = 3}, 10.0);
+  EXPECT_EQ(line, "[#######                       ]  25 %  t = 2.5  100 steps  3 events  30 s left");
+  EXPECT_NE(progress_line({.t = 9.0, .start = 10.0, .stop = 0.0, .steps = 1, .events = 0}, 1000.0).find(" 10 %"),
+            std::string::npos);
+  EXPECT_NE(progress_line({.t = 9.0, .start = 10.0, .stop = 0.0, .steps = 1, .events = 0}, 1000.0).find("2.5 h left"),
+            std::string::npos);
+  EXPECT_EQ(progress_line({.t = 0.0, .start = 0.0, .stop = 10.0, .steps = 0, .events = 0}, 1.0).find("left"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace saltus::cli

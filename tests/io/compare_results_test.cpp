@@ -1,0 +1,148 @@
+// Two results agree or not; results are read back from the files that were written.
+#include <gtest/gtest.h>
+#include <saltus/io/compare_results.hpp>
+#include <saltus/io/result_files.hpp>
+#include <saltus/saltus.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace saltus {
+namespace {
+
+ResultTable table(std::vector<double> time, std::vector<double> x) {
+  return {std::move(time), {{"x", "m", "", std::move(x)}}};
+}
+
+TEST(CompareResults, DifferencesAreSharesOfTheRange) {
+  const auto c = compare_results(table({0, 1, 2}, {0, 10, 0}), table({0, 0.5, 2}, {0, 5, 0.05}));
+  ASSERT_EQ(c.variables.size(), 1u);
+  // the second result is a straight line from 5 at 0.5 to 0.05 at 2: at t = 1 it is 3.35 instead of 10
+  EXPECT_NEAR(c.variables[0].difference, 0.665, 1e-12);
+  EXPECT_EQ(c.variables[0].t, 1.0);
+  EXPECT_EQ(c.variables[0].first, 10.0);
+  EXPECT_NEAR(c.variables[0].second, 3.35, 1e-12);
+  EXPECT_TRUE(c.same(0.7));
+  EXPECT_FALSE(c.same(0.6));
+}
+
+TEST(CompareResults, AJumpMayBeALittleEarlierOrLaterButNotElsewhere) {
+  const auto jump = [](double t, double end) { return table({0, t, t, 10}, {0, 0, 1, end}); };
+  const CompareOptions near{.tolerance = 1e-3, .time_tolerance = 1e-3};
+  EXPECT_TRUE(compare_results(jump(5.0, 1), jump(5.005, 1), near).same(1e-3));
+  EXPECT_FALSE(compare_results(jump(5.0, 1), jump(5.02, 1), near).same(1e-3));
+  EXPECT_FALSE(
+      compare_results(jump(5.0, 1), jump(5.005, 1.1), near).same(1e-3));  // the value after the jump is another one
+  // without a jump there is no slack in time: a line that is late is different
+  EXPECT_FALSE(compare_results(table({0, 1, 10}, {0, 0, 1}), table({0, 1.05, 10}, {0, 0, 1}), {.time_tolerance = 0.1})
+                   .same(1e-3));
+}
+
+TEST(CompareResults, SpansMissingVariablesAndValuesThatAreNoNumbersAreSeen) {
+  EXPECT_FALSE(compare_results(table({0, 1}, {0, 1}), table({0, 0.5}, {0, 0.5})).same_span);
+  ResultTable two = table({0, 1}, {0, 1});
+  two.columns.push_back({"y", "", "", {0, 0}});
+  const auto c = compare_results(two, table({0, 1}, {0, 1}));
+  EXPECT_EQ(c.only_first, std::vector<std::string>{"y"});
+  EXPECT_TRUE(c.same(1e-12));
+  EXPECT_FALSE(compare_results(table({0, 1}, {0, 1}), table({0, 1}, {0, std::nan("")})).same(1e9));
+  EXPECT_THROW(compare_results(two, table({0, 1}, {0, 1}), {.variables = {"y"}}), UsageError);
+  EXPECT_THROW(compare_results(two, {}), UsageError);
+  EXPECT_THROW(compare_results(two, table({0, 2, 1}, {0, 1, 1})), UsageError);
+  EXPECT_TRUE(compare_results(table({1, 0}, {1, 0}), table({0, 1}, {0, 1})).same(1e-12));  // backwards
+}
+
+TEST(ResultTable, TimesAreWrittenFromStepTo) {
+  EXPECT_EQ(parse_times("0:0.25:1"), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
+  EXPECT_EQ(parse_times("1:-0.5:0"), (std::vector<double>{1, 0.5, 0}));
+  EXPECT_EQ(parse_times("0:0.4:1").back(), 0.8);
+  EXPECT_EQ(parse_times("0:0.1:1").size(), 11u);
+  EXPECT_EQ(parse_times("0:0.1:1").back(), 1.0);
+  for (const char* wrong : {"", "1", "0:1", "0:0:1", "0:-1:1", "a:1:2", "0:1:2:3", "0:1e-12:1", "0:nan:1", "0::1"})
+    EXPECT_THROW(parse_times(wrong), UsageError) << wrong;
+  EXPECT_EQ(equal_times(0, 3, 4), (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_THROW(equal_times(0, 1, 1), UsageError);
+}
+
+struct Files : ::testing::Test {
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() /
+      (std::string("saltus_files_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  Files() { std::filesystem::create_directories(folder); }
+  ~Files() override { std::filesystem::remove_all(folder); }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+};
+
+Trajectory ball(Method method) {
+  Model m("ball");
+  const Expr h = m.variable("h", 10.0, {.unit = "m", .description = "height, \"above\" the floor"}),
+             v = m.variable("v, 1", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.81);
+  m.when(h < 0.0).reset(v, -0.9 * v);
+  return simulate(m, {.stop = 8.0, .rtol = 1e-8, .atol = 1e-8, .method = method});
+}
+
+TEST_F(Files, AllKindsAreReadBackWithTheSameNumbers) {
+  const Trajectory run = ball(Method::automatic);
+  const ResultTable written = result_table(run, {.intervals = 50});
+  std::ofstream csv(path("a.csv")), json(path("a.json")), mat(path("a.mat"), std::ios::binary);
+  write_csv(csv, written, CsvHeader::described);
+  write_json(json, run, {"ball", {}, &written});
+  write_mat(mat, written, {{"g", 9.81}});
+  csv.close();
+  json.close();
+  mat.close();
+  for (const char* name : {"a.csv", "a.json", "a.mat"}) {
+    const ResultTable read = read_result(path(name));
+    EXPECT_EQ(read.time, written.time) << name;
+    ASSERT_EQ(read.columns.size(), 2u) << name;
+    for (std::size_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(read.columns[k].name, written.columns[k].name) << name;
+      EXPECT_EQ(read.columns[k].values, written.columns[k].values) << name;
+    }
+  }
+}
+
+TEST_F(Files, TwoMethodsAgree) {
+  const auto samples = [](Method method) { return result_table(ball(method), {.intervals = 400}); };
+  // exact parabolas between rows differ from straight lines by g h^2 / 8 = 5e-4 of 10 m; the methods agree much better
+  EXPECT_TRUE(compare_results(samples(Method::dopri5), samples(Method::radau)).same(1e-5));
+  EXPECT_FALSE(
+      compare_results(samples(Method::dopri5), result_table(ball(Method::dopri5), {.intervals = 7})).same(1e-5));
+}
+
+TEST_F(Files, WrongFilesAreRefusedWithTheReason) {
+  const auto problem = [](const std::string& name) -> std::string {
+    try {
+      read_result(name);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(problem(path("none.csv")).find("cannot be opened"), std::string::npos);
+  EXPECT_NE(problem(file("a.txt", "x")).find("unknown kind"), std::string::npos);
+  EXPECT_NE(problem(file("a.csv", "time,x\n0,1\n1\n")).find("line 3 has 1 fields instead of 2"), std::string::npos);
+  EXPECT_NE(problem(file("b.csv", "time,x\n0,abc\n")).find("'abc' where a number"), std::string::npos);
+  EXPECT_NE(problem(file("c.csv", "time\n0\n")).find("no names"), std::string::npos);
+  EXPECT_NE(problem(file("a.json", "{")).find("not a JSON file"), std::string::npos);
+  EXPECT_NE(problem(file("b.json", "{}")).find("--trajectories"), std::string::npos);
+  EXPECT_NE(
+      problem(file("c.json", R"({"trajectories": {"time": [0]}, "variables": [{"name": "x"}]})")).find("not a result"),
+      std::string::npos);
+  EXPECT_NE(problem(file("a.mat", "garbage that is long enough to be a header")).find("MAT-file of version 4"),
+            std::string::npos);
+  EXPECT_NE(problem(file("b.mat", std::string("\0\0\0\0\2\0\0\0\2\0\0\0\0\0\0\0\2\0\0\0a\0", 22))).find("middle"),
+            std::string::npos);
+  EXPECT_NE(problem(file("c.mat", "")).find("no matrix"), std::string::npos);
+  EXPECT_EQ(read_result(file("d.csv", "time;x\r\n0;1\r\n1;2\r\n")).columns[0].values, (std::vector<double>{1, 2}));
+}
+
+}  // namespace
+}  // namespace saltus

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""numpy and SciPy read what the program writes: read_back_test.py SALTUS FOLDER
+
+Skipped with a message (exit code 77) where they are not installed, but not in continuous integration (CI=true).
+"""
+import csv
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+try:
+    import numpy
+    import scipy.io
+except ImportError:
+    system = "/usr/bin/python3"  # Debian's packages belong to it, whichever Python was found first
+    other = os.path.exists(system) and os.path.realpath(sys.executable) != os.path.realpath(system)
+    if other and "SALTUS_AGAIN" not in os.environ:
+        os.execve(system, [system, *sys.argv], {**os.environ, "SALTUS_AGAIN": "1"})
+    in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+    print("FAILED:" if in_ci else "skipped:", "no numpy or SciPy (Debian packages: python3-numpy, python3-scipy)")
+    sys.exit(1 if in_ci else 77)
+
+MODEL = """model Ball "a ball that bounces"
+  parameter Real e = 0.5 "coefficient of restitution";
+  parameter Real g(unit = "m/s2") = 10;
+  Real h(start = 5, fixed = true, unit = "m") "height, above the floor";
+  Real 'v, "ü"'(start = 0, fixed = true, unit = "m/s") "Geschwindigkeit – schräg";
+  Boolean low = h < 1;
+equation
+  der(h) = 'v, "ü"';
+  der('v, "ü"') = -g;
+  when h < 0 then
+    reinit('v, "ü"', -e*pre('v, "ü"'));
+  end when;
+  annotation(experiment(StopTime = 1.5, Tolerance = 1e-9));
+end Ball;
+"""
+SPEED = """'v, "ü"'"""
+
+
+def main():
+    saltus, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "Ball.mo").write_text(MODEL, encoding="utf-8")
+
+    def run(*options):
+        subprocess.run([saltus, "run", "Ball.mo", "--quiet", "--no-plot", *options], cwd=folder, check=True)
+
+    run("--csv", "a.csv", "--csv-units", "--json", "a.json", "--trajectories", "--mat", "a.mat", "--npz", "a.npz",
+        "--intervals", "30")
+    rows = list(csv.reader(open(folder / "a.csv", encoding="utf-8")))
+    assert rows[0] == ["# unit", "m", "m/s", ""], rows[0]
+    assert rows[1] == ["# description", "height, above the floor", "Geschwindigkeit – schräg", ""], rows[1]
+    assert rows[2] == ["time", "h", SPEED, "low"], rows[2]
+    table = numpy.array([[float(x) for x in row] for row in rows[3:]])
+    time, h, v = table[:, 0], table[:, 1], table[:, 2]
+    assert len(time) > 31 and (numpy.diff(time) == 0).sum() >= 2  # the impact and the changes of `low`, twice each
+    assert time[-1] == 1.5 and h.min() > -1e-9
+    before = time < 1.0  # falls freely from 5 with 10: hits the floor at t = 1, to the tolerance
+    assert abs(h[before] - (5 - 5 * time[before] ** 2)).max() < 1e-8
+
+    arrays = numpy.load(folder / "a.npz")
+    assert arrays["time"].tolist() == time.tolist()  # the same numbers, to the last bit
+    assert arrays["h"].tolist() == h.tolist() and arrays[SPEED].tolist() == v.tolist()
+    assert list(arrays["$names"]) == ["h", SPEED, "low"] and list(arrays["$units"]) == ["m", "m/s", ""]
+    assert arrays["$descriptions"][1] == "Geschwindigkeit – schräg"
+    assert dict(zip(arrays["$parameters"], arrays["$parameter_values"])) == {"e": 0.5, "g": 10.0}
+
+    mat = scipy.io.loadmat(folder / "a.mat", chars_as_strings=False)
+    assert ["".join(row).rstrip() for row in mat["Aclass"]] == ["Atrajectory", "1.1", "", "binTrans"]
+    text = lambda matrix: ["".join(column).rstrip().encode("latin-1").decode() for column in matrix.T]
+    names, descriptions, info = text(mat["name"]), text(mat["description"]), mat["dataInfo"]
+    assert names == ["time", "e", "g", "h", SPEED, "low"], names
+    assert descriptions[3:5] == ["height, above the floor [m]", "Geschwindigkeit – schräg [m/s]"], descriptions
+    assert info.shape == (4, 6) and info[:, 0].tolist() == [0, 1, 0, -1]
+    values = {name: mat[f"data_{max(info[0, k], 1)}"][info[1, k] - 1] for k, name in enumerate(names)}
+    assert values["e"].tolist() == [0.5, 0.5] and mat["data_2"][0].tolist() == time.tolist()
+    assert values["h"].tolist() == h.tolist() and values[SPEED].tolist() == v.tolist()
+
+    result = json.load(open(folder / "a.json", encoding="utf-8"))
+    assert result["trajectories"]["time"] == time.tolist() and result["trajectories"]["values"]["h"] == h.tolist()
+    assert result["variables"][1] == {"name": SPEED, "unit": "m/s", "description": "Geschwindigkeit – schräg"}
+
+    run("--npz", "b.npz", "--times", "0.2:0.1:1.2", "--vars", "h")
+    arrays = numpy.load(folder / "b.npz")
+    assert len(arrays["time"]) == 11
+    assert numpy.allclose(arrays["time"], numpy.arange(0.2, 1.25, 0.1), rtol=0, atol=1e-15)
+    assert list(arrays["$names"]) == ["h"] and math.isclose(arrays["h"][3], 5 - 5 * 0.25, rel_tol=1e-8)
+    run("--npz", "c.npz", "--samples", "7")
+    assert numpy.load(folder / "c.npz")["time"].tolist() == [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5]
+    # the same run gives the same bytes
+    first = (folder / "c.npz").read_bytes()
+    run("--npz", "c.npz", "--samples", "7")
+    assert first == (folder / "c.npz").read_bytes()
+    print("CSV, JSON, MAT and npz agree")
+
+
+if __name__ == "__main__":
+    main()

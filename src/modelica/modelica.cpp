@@ -20,25 +20,33 @@ bool can_run(const ClassDefinition& definition) {
 }
 
 // The last model of a list of classes, also inside of packages; null if there is none.
-const ClassScope* last_model(const ClassScope& scope, const std::vector<const ClassDefinition*>& classes) {
+const ClassScope* last_model(ScopeTree& scopes, const ClassScope* scope,
+                             const std::vector<const ClassDefinition*>& classes) {
   for (std::size_t k = classes.size(); k-- > 0;) {
-    const auto it = scope.classes.find(classes[k]->name.text);
-    if (it == scope.classes.end()) continue;
-    if (can_run(*classes[k])) return it->second;
+    const ClassScope* nested_scope = scopes.find_member(classes[k]->name.text, scope);
+    if (!nested_scope) continue;
+    if (can_run(*classes[k])) return nested_scope;
     const auto* body = classes[k]->as<LongClass>();
     if (classes[k]->kind != ClassKind::package || !body) continue;
     std::vector<const ClassDefinition*> nested;
     for (const Element& element : body->elements)
       if (const auto* inner = element.as<const ClassDefinition*>()) nested.push_back(*inner);
-    if (const ClassScope* found = last_model(*it->second, nested)) return found;
+    if (const ClassScope* found = last_model(scopes, nested_scope, nested)) return found;
   }
   return nullptr;
 }
 
-void list_models(const ClassScope& scope, std::vector<std::string>& names) {
-  for (const auto& [name, nested] : scope.classes) {
-    if (can_run(*nested->definition)) names.push_back(nested->name);
-    list_models(*nested, names);
+void list_models(const std::vector<const ClassDefinition*>& classes, const std::string& prefix,
+                 std::vector<std::string>& names) {
+  for (const ClassDefinition* definition : classes) {
+    const std::string name = prefix + std::string(definition->name.text);
+    if (can_run(*definition)) names.push_back(name);
+    const auto* body = definition->as<LongClass>();
+    if (!body) continue;
+    std::vector<const ClassDefinition*> nested;
+    for (const Element& element : body->elements)
+      if (const auto* inner = element.as<const ClassDefinition*>()) nested.push_back(*inner);
+    list_models(nested, name + ".", names);
   }
 }
 
@@ -49,7 +57,7 @@ const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const std::str
     return nullptr;
   };
   if (wanted.empty()) {
-    const ClassScope* found = last_model(scopes.root(), ast.root.classes);
+    const ClassScope* found = last_model(scopes, &scopes.root(), ast.root.classes);
     return found ? found : fail("the file contains no model", "write 'model Name ... end Name;'");
   }
   const ClassScope* scope = &scopes.root();
@@ -63,7 +71,7 @@ const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const std::str
     return fail("'" + wanted + "' is partial and cannot run", "extend it and complete it");
   }
   std::vector<std::string> names;
-  list_models(scopes.root(), names);
+  list_models(ast.root.classes, "", names);
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(wanted, names);
   return fail(scope ? "'" + wanted + "' is a " + std::string(spelling(scope->kind())) + ", not a model"

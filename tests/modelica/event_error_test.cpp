@@ -332,7 +332,7 @@ hint: docs/reference/modelica.md lists what is read
 )");
 }
 
-TEST(FlattenErrors, RedeclareIsRefused) {
+TEST(FlattenErrors, ARedeclarationMustFit) {
   EXPECT_EQ(load_errors(R"(model A
   replaceable Real x = 1;
 end A;
@@ -340,10 +340,9 @@ model M
   A a(redeclare Integer x = 2);
 end M;
 )"),
-            R"(a.mo:5:7: error: 'redeclare' is not supported
+            R"(a.mo:5:17: error: 'x' cannot be redeclared like this: it must fit 'Real'
     A a(redeclare Integer x = 2);
-        ^~~~~~~~~~~~~~~~~~~~~~~
-hint: docs/reference/modelica.md lists what is read
+                  ^~~~~~~
 )");
 }
 

@@ -38,12 +38,7 @@ Flattener::Snapshot Flattener::blend(const Value& condition, const Snapshot& the
   Snapshot result = then;
   for (const auto& [name, other] : otherwise.variables) {
     Value& value = result.variables[name];
-    const bool unset = value.type != TypeKind::record && value.elements.empty();
-    const bool other_unset = other.type != TypeKind::record && other.elements.empty();
-    if (unset)
-      value = other;
-    else if (!other_unset)
-      value = choose(condition, value, other, where);
+    value = choose(condition, value, other, where);
   }
   const auto value_in = [&](const Snapshot& state, NodeId id) {
     const auto it = state.assigned.values.find(id);
@@ -88,12 +83,7 @@ Flattener::Flow Flattener::follow(const Statement& statement, const Context& con
   } else if (const auto* tuple = statement.as<TupleAssignment>()) {
     const auto& targets = tuple->targets->as<Tuple>()->elements;
     const Call& call = *tuple->call->as<Call>();
-    Name name;
-    for (const auto& part : call.callee.parts) name.parts.push_back(part.name);
-    const ClassScope* function = scopes_.find(name, context.lexical);
-    if (!function || !function->is_function())
-      throw Fault{call.callee_where, "there is no function " + quoted(print(call.callee))};
-    std::vector<Value> results = call_function(function, call, tuple->call->where, context);
+    std::vector<Value> results = call_function(function_named(call, context), call, tuple->call->where, context);
     if (targets.size() > results.size())
       throw Fault{statement.where, quoted(print(call.callee)) + " has " + std::to_string(results.size()) +
                                        " results, not " + std::to_string(targets.size())};

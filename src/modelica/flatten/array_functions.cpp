@@ -33,11 +33,10 @@ Dims Flattener::shape_of(ExprPtr expression, const Context& context) {
     if (context.frame)
       if (const auto it = context.frame->variables.find(name); it != context.frame->variables.end())
         return it->second.dims;
-    if (context.instance)
-      if (Component* component = context.instance->find(name)) {
-        shape(*component);
-        return component->dims;
-      }
+    if (Component* component = own_component(name, context)) {
+      shape(*component);
+      return component->dims;
+    }
   }
   return eval(expression, context).dims;
 }

@@ -38,6 +38,12 @@ Expr quiet(const Expr& e, Variability how) {
   return how >= Variability::parameter ? no_event(e) : e;
 }
 
+Value varying_text(std::string text) {
+  Value result = Value::string(std::move(text));
+  result.variability = Variability::discrete;
+  return result;
+}
+
 Expr exact_sign(const Expr& x) {
   if (!x.is_constant()) return sign(x);
   return x.constant_value() > 0.0 ? 1.0 : x.constant_value() < 0.0 ? -1.0 : 0.0;
@@ -88,13 +94,12 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
           "div", "noEvent", "smooth", "initial", "terminal", "transpose", "identity", "linspace", "cross"})
       names.emplace_back(known);
     for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
-      for (const auto& [known, nested] : scope->classes)
-        if (nested->is_function()) names.emplace_back(known);
+      for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
     std::sort(names.begin(), names.end());
     const std::string near = did_you_mean(simple, names);
     throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'", near};
   }
-  const ResolvedType type = scopes_.resolve(name, context.lexical);
+  const ResolvedType type = scopes_.resolve(cls, call.callee_where);
   if (type.cls && (type.cls->kind() == ClassKind::record || type.cls->kind() == ClassKind::operator_record))
     return construct_record(type.cls, call, where, context);
   if (!type.cls || !type.cls->is_function())
@@ -293,7 +298,7 @@ Value Flattener::string_of(const Call& call, const Location& where, const Contex
   if (value.type == TypeKind::string) return value;
   if (value.type == TypeKind::record) throw Fault{where, "a record has no text"};
   if (!value.scalar().is_constant() && value.variability < Variability::parameter)
-    return Value::string(print(call.arguments.front().value));
+    return varying_text(print(call.arguments.front().value));
   const double number = parameter_value(value.scalar());
   if (value.type == TypeKind::boolean) return Value::string(number != 0.0 ? "true" : "false");
   if (value.type == TypeKind::enumeration && value.enumeration) {

@@ -50,7 +50,8 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
     const ReferencePart& name = reference->parts[part];
     std::vector<Instance*> next;
     for (Instance* instance : here) {
-      Component* component = instance->find(name.name.text);
+      Component* component =
+          part == 0 ? own_component(name.name.text, context) : instance->find(name.name.text);
       if (!component) {
         if (part == 0) unknown_name(*reference, 0, context);
         throw Fault{name.name.where, quoted(instance->path) + " has no element " + quoted(name.name.text)};
@@ -166,7 +167,7 @@ void Flattener::collect_flows(Instance& instance, std::vector<Component*>& flows
   for (Component& component : instance.components) {
     if (component.absent || component.shape_state != Component::State::done) continue;
     if (component.type.builtin) {
-      if (component.role == ConnectorRole::flow && instance.is_connector) flows.push_back(&component);
+      if (component.role == ConnectorRole::flow && instance.in_connector) flows.push_back(&component);
       continue;
     }
     for (Instance* element : component.elements) collect_flows(*element, flows);

@@ -131,12 +131,7 @@ void Flattener::tuple_equation(const Tuple& targets, ExprPtr rhs, const Location
                                std::vector<FlatEquation>& out) {
   const auto* call = rhs->as<Call>();
   if (!call) throw Fault{rhs->where, "a list of variables can be equal to a function call only"};
-  Name name;
-  for (const auto& part : call->callee.parts) name.parts.push_back(part.name);
-  const ClassScope* function = scopes_.find(name, context.lexical);
-  if (!function || !function->is_function())
-    throw Fault{call->callee_where, "there is no function " + quoted(print(call->callee))};
-  const std::vector<Value> results = call_function(function, *call, rhs->where, context);
+  const std::vector<Value> results = call_function(function_named(*call, context), *call, rhs->where, context);
   if (targets.elements.size() > results.size())
     throw Fault{where, quoted(print(call->callee)) + " has " + std::to_string(results.size()) + " results, not " +
                            std::to_string(targets.elements.size())};

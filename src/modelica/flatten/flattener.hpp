@@ -95,7 +95,13 @@ class Flattener {
   void shape_work(Component& component);
   Dims dimensions(Component& component);
   void make_elements(Component& component);
-  ModifierPtr modifier_of(const Modification* modification, const Context& context, bool skip_value);
+  ModifierPtr modifier_of(const Modification* modification, const Context& context, bool each);
+  ModifierPtr modifier_of(const WrittenArgument& written, Instance* from);
+  /// Where expressions of a class are evaluated: in the nearest instance of it, from `from` outwards.
+  Context context_in(const ClassScope* lexical, Instance* from) const;
+  const ClassScope* redeclared(const ClassScope* cls, const ModifierPtr& modifier);
+  /// The component that a name means in a context, among those that its class declares or inherits; or null.
+  Component* own_component(std::string_view name, const Context& context);
   ModifierPtr modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context);
   ModifierPtr element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position);
   ModifierPtr field_modifiers(const ModifierPtr& modifier, const ClassScope* cls);
@@ -196,10 +202,15 @@ class Flattener {
   std::string message(ExprPtr expression, const Context& context);
   std::vector<Value> call_function(const ClassScope* function, const Call& call, const Location& where,
                                    const Context& context);
+  /// The function that a call names. Throws Fault if there is none.
+  const ClassScope* function_named(const Call& call, const Context& context);
+  Context frame_context(const Context& inside, const ClassScope* lexical);
   Value construct_record(const ClassScope* record, const Call& call, const Location& where, const Context& context);
   using NamedValues = std::vector<std::pair<std::string_view, Value>>;
   NamedValues named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context);
-  std::vector<Value> run_function(const ClassScope* function, const NamedValues& inputs, const Location& where);
+  std::vector<Value> run_function(const ClassScope* function, const NamedValues& inputs, const Location& where,
+                                  const Context& caller);
+  Value record_value(const ClassScope* record, const NamedValues& given, const Context& context, const Location& where);
   Value local_value(const LayoutComponent& local, const Value* given, const Context& context, const Location& where);
   Dims local_dims(const LayoutComponent& local, const ResolvedType& type, const Context& context, bool& open);
   void assert_true(const Call& call, const Location& where, const Context& context);
@@ -341,7 +352,8 @@ class Flattener {
   std::map<NodeId, FlatSurface> surfaces_;
   std::vector<FlatClause> clauses_;
   std::vector<FlatAction>* when_actions_ = nullptr;  ///< of the algorithm's clause that is being followed
-  std::vector<FlatAction>* when_checks_ = nullptr;   ///< assertions of the clause that is being read: they hold when it acts
+  std::vector<FlatAction>* when_checks_ =
+      nullptr;  ///< assertions of the clause that is being read: they hold when it acts
   std::vector<Definition> definitions_;
   struct FlatAssertion {
     BoolExpr condition;

@@ -25,9 +25,7 @@ struct Locals {
 };
 
 /// The variables of a function while its algorithm is being followed.
-struct Frame {
-  std::unordered_map<std::string_view, Value> variables;
-};
+struct Frame;
 
 /// The values that an algorithm section has given to variables so far, by the symbol of the variable.
 struct Assigned {
@@ -44,6 +42,12 @@ struct Context {
   Frame* frame = nullptr;
   Assigned* assigned = nullptr;
   std::int64_t end = -1;  ///< what `end` means; -1 outside of subscripts
+};
+
+struct Frame {
+  std::unordered_map<std::string_view, Value> variables;
+  const ClassScope* cls = nullptr;  ///< the function, or the record that is being constructed
+  Context outside;                  ///< where it is called
 };
 
 /// An expression that is evaluated when its value is needed for the first time.
@@ -74,6 +78,7 @@ struct Modifier {
   Location where;
   bool is_final = false;
   std::vector<std::pair<std::string_view, std::shared_ptr<const Modifier>>> arguments;
+  std::vector<WrittenModification> written;  ///< what it was made of, the outermost first: for redeclarations
 
   std::shared_ptr<const Modifier> find(std::string_view name) const;
 };
@@ -124,6 +129,7 @@ struct Instance {
   int depth = 0;
   bool is_static = false;  ///< holds constants of a class only
   bool is_connector = false;
+  bool in_connector = false;          ///< a connector or a record inside of one
   std::vector<Component> components;  ///< in the order of the layout
 
   Component* find(std::string_view name) {

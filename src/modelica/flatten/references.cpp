@@ -188,6 +188,7 @@ Value Flattener::member_of_value(Value value, const ComponentReference& referenc
       throw Fault{name.where, quoted(describe(value)) + " has no element " + quoted(name.text), near};
     }
     value = Value(it->second);
+    if (value.is_unset()) throw Fault{where, quoted(name.text) + " is used before it has a value"};
     if (!reference.parts[k].subscripts.empty())
       value = subscript(value, reference.parts[k].subscripts, context, where, name.text);
   }
@@ -222,11 +223,19 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
     }
   }
   std::vector<std::string> names;
-  for (const auto& component : scopes_.layout(cls).components) names.emplace_back(component.declaration->name.text);
-  for (const auto& [known, nested] : cls->classes) names.emplace_back(known);
+  for (const auto& component : scopes_.layout(cls).components) names.emplace_back(component.name());
+  for (std::string& known : scopes_.class_names(cls)) names.push_back(std::move(known));
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
   throw Fault{name.where, quoted(cls->name) + " has no element " + quoted(name.text), near};
+}
+
+Component* Flattener::own_component(std::string_view name, const Context& context) {
+  if (!context.instance) return nullptr;
+  Component* component = context.instance->find(name);
+  if (!component || context.lexical == context.instance->cls) return component;
+  // a base class does not see what the derived class declares
+  return scopes_.layout(context.lexical).index.contains(name) ? component : nullptr;
 }
 
 void Flattener::unknown_name(const ComponentReference& reference, std::size_t part, const Context& context) {
@@ -238,7 +247,7 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
   if (context.instance)
     for (const Component& component : context.instance->components) names.emplace_back(component.name());
   for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
-    for (const auto& [known, nested] : scope->classes) names.emplace_back(known);
+    for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
   throw Fault{name.where, quoted(name.text) + " is not declared", near};
@@ -256,14 +265,13 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
   if (context.frame)
     if (const auto it = context.frame->variables.find(name); it != context.frame->variables.end()) {
       const Value& value = it->second;
-      if (value.type != TypeKind::record && value.elements.empty() && value.is_scalar())
-        throw Fault{where, quoted(name) + " is used before it has a value"};
+      if (value.is_unset()) throw Fault{where, quoted(name) + " is used before it has a value"};
       if (reference.parts.size() == 1 && !reference.parts[0].subscripts.empty())
         return subscript(value, reference.parts[0].subscripts, context, where, name);
       return member_of_value(value, reference, 0, where, context);
     }
   if (context.instance)
-    if (Component* component = context.instance->find(name)) {
+    if (Component* component = own_component(name, context)) {
       Value value = member(*component, reference, 0, where, context);
       if (context.assigned)
         for (Expr& e : value.elements)
@@ -274,7 +282,7 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
     if (scope->definition->as<LongClass>() && !(context.instance && context.instance->cls == scope)) {
       const Layout& layout = scopes_.layout(scope);
       if (const auto it = layout.index.find(name); it != layout.index.end()) {
-        if (layout.components[it->second].clause->variability != Variability::constant)
+        if (layout.components[it->second].variability != Variability::constant)
           throw Fault{where, quoted(name) + " belongs to the enclosing class " + quoted(scope->name) +
                                  "; only constants of enclosing classes can be used here"};
         return member(*statics(scope)->find(name), reference, 0, where, context);
@@ -297,7 +305,7 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
 bool Flattener::imported_member(const ClassScope* scope, const ComponentReference& reference, const Location& where,
                                 const Context& context, Value& result) {
   const std::string_view name = reference.parts[0].name.text;
-  for (const Import* import : scope->imports) {
+  for (const Import* import : scopes_.imports(scope)) {
     const Name& path = import->name;
     std::string_view member_name = name;
     Name package = path;

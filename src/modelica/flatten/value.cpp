@@ -117,9 +117,13 @@ Value reshaped(Value value, Dims dims) {
   return value;
 }
 
+bool same_enumeration(const ClassScope* a, const ClassScope* b) {
+  return a == b || (a && b && a->definition == b->definition);
+}
+
 TypeKind common_type(const Value& a, const Value& b, const Location& where) {
   if (a.type == b.type) {
-    if (a.type == TypeKind::enumeration && a.enumeration != b.enumeration)
+    if (a.type == TypeKind::enumeration && !same_enumeration(a.enumeration, b.enumeration))
       throw Fault{where, "values of the enumerations " + describe(a) + " and " + describe(b) + " are mixed"};
     return a.type;
   }

@@ -74,6 +74,8 @@ class Value {
   std::shared_ptr<const RecordFields> record;
 
   bool is_scalar() const { return dims.empty(); }
+  /// A variable of a function, or a field of one, that has been declared but not assigned.
+  bool is_unset() const { return type != TypeKind::record && dims.empty() && elements.empty(); }
   bool is_numeric() const { return type == TypeKind::real || type == TypeKind::integer; }
   const Expr& scalar() const { return elements.front(); }
   BoolExpr truth() const { return BoolExpr(elements.front()); }
@@ -82,6 +84,9 @@ class Value {
   /// The scalar (or record) at a position in row-major order.
   Value at(std::size_t position) const;
 };
+
+/// True if both are the same enumeration, or none is one; a package that is modified has its own scopes of them.
+bool same_enumeration(const ClassScope* a, const ClassScope* b);
 
 /// The more variable of two.
 inline Variability join(Variability a, Variability b) {

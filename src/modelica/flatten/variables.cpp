@@ -229,7 +229,7 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
                            ", but its value is of type " + describe(value)};
   value = convert(std::move(value), component.type.kind, where, quoted(component.path));
   if (component.type.kind == TypeKind::enumeration && value.enumeration &&
-      value.enumeration != component.type.enumeration)
+      !same_enumeration(value.enumeration, component.type.enumeration))
     throw Fault{where, quoted(component.path) + " is of type " + component.type.enumeration->name +
                            ", but its value is of type " + describe(value)};
   if (value.dims != component.dims)

@@ -3,6 +3,7 @@
 
 #include <saltus/modelica/modelica.hpp>
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,17 @@ namespace saltus::cli {
 /// "mass=2.5" as a name and a number. Throws UsageError with an example otherwise.
 std::pair<std::string, double> parse_setting(const std::string& text);
 
-/// Reads the file with the settings applied.
-ModelicaModel load(const std::string& file, const std::string& model, const std::vector<std::string>& settings);
+/// Which model to read, from where, with which settings.
+struct ModelOptions {
+  std::string file, model;
+  std::vector<std::string> libraries, settings;
+
+  /// Declares MODEL.mo, --model, --library and --set.
+  void add_to(CLI::App& app);
+};
+
+/// Reads the model with the settings applied. Libraries are looked for in those of the command line, then in the
+/// folders that the environment variable MODELICAPATH lists.
+ModelicaModel load(const ModelOptions& options);
 
 }  // namespace saltus::cli

@@ -24,10 +24,9 @@ namespace saltus::cli {
 namespace {
 
 struct RunOptions {
-  std::string file, model;
+  ModelOptions source;
   std::optional<double> start, stop, rtol, atol, max_step;
   std::string method = "auto";
-  std::vector<std::string> set;
   int intervals = 500;
   std::string csv, json, plot, phase;
   std::vector<std::string> vars;
@@ -190,7 +189,7 @@ void write_files(const RunOptions& o, const Trajectory& run, const CompiledModel
 }
 
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
-  const ModelicaModel source = load(o.file, o.model, o.set);
+  const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes)
     if (!o.quiet) streams.err << render(note);
 
@@ -230,9 +229,9 @@ Command run_command() {
                        "  saltus run BouncingBall.mo\n"
                        "  saltus run BouncingBall.mo --stop 30 --set e=0.8 --csv ball.csv\n"
                        "  saltus run StickSlip.mo --plot phase.svg --phase v1,v2\n"
+                       "  saltus run --library DIR --model Package.Examples.Model\n"
                        "Exit codes: 0 success, 1 the run failed (its status says why), 2 wrong command line or model.");
-            app.add_option("MODEL.mo", o->file, "Modelica file")->required()->check(CLI::ExistingFile);
-            app.add_option("--model", o->model, "Which model of the file (default: the last one)");
+            o->source.add_to(app);
             app.add_option("--start", o->start, "Start time (default: the model's experiment annotation, or 0)");
             app.add_option("--stop", o->stop, "Stop time; before the start time runs backwards");
             app.add_option("--rtol", o->rtol, "Relative tolerance (default: experiment annotation, or 1e-6)");
@@ -242,7 +241,6 @@ Command run_command() {
             app.add_option("--method", o->method, "auto; dopri5, tsit5, bs3, dop853 (explicit); taylor (explicit, or of any index); rodas4, rodas5p, radau, radau5, radau9, radau13, bdf (implicit)")->check(CLI::IsMember(names));
             app.add_option("--max-step", o->max_step, "Largest step");
             app.add_option("--stop-on", o->stop_on, "End the run at: chattering, non-unique (repeatable)")->check(CLI::IsMember({"chattering", "non-unique"}));
-            app.add_option("--set", o->set, "NAME=VALUE: change a parameter or start value (repeatable)");
             app.add_option("--intervals", o->intervals, "Output intervals of CSV files and plots")->check(CLI::Range(1, 100000000));
             app.add_option("--csv", o->csv, "Write the variables over time to this file");
             app.add_option("--json", o->json, "Write events, status and statistics to this file");

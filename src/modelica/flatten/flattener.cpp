@@ -4,10 +4,10 @@
 
 namespace saltus::modelica {
 
-Flattener::Flattener(ScopeTree& scopes, std::vector<const SourceText*> sources, const LoadOptions& options,
+Flattener::Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
                      const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics)
     : scopes_(scopes),
-      sources_(std::move(sources)),
+      sources_(sources),
       options_(options),
       limits_(limits),
       structural_(structural),

@@ -64,8 +64,8 @@ struct FlatClause {
 
 class Flattener {
  public:
-  /// `sources` by file number. `structural`: names of parameters that decide the structure and are therefore numbers.
-  Flattener(ScopeTree& scopes, std::vector<const SourceText*> sources, const LoadOptions& options,
+  /// `sources` by file number, growing as classes are read. `structural`: names of parameters that decide the structure and are therefore numbers.
+  Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
             const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics);
 
   /// Flattens a class. Returns false when parameters turned out to be structural that were symbols already: then
@@ -320,7 +320,7 @@ class Flattener {
   bool is_discrete_symbol(const Expr& e) const;
 
   ScopeTree& scopes_;
-  std::vector<const SourceText*> sources_;
+  const std::vector<const SourceText*>& sources_;
   const LoadOptions& options_;
   FlattenLimits limits_;
   std::set<std::string>& structural_;
@@ -393,6 +393,8 @@ bool Flattener::attempt(Work work) {
   } catch (const Fault& fault) {
     report(fault);
   } catch (const Poisoned&) {
+  } catch (const ModelicaError&) {  // of a file of a library: it tells its own places
+    throw;
   } catch (const Error& error) {  // of the layers below, without a place in the text
     report({{}, error.what()});
   }

@@ -257,7 +257,9 @@ const ClassScope* ScopeTree::find_member(std::string_view name, const ClassScope
   if (const auto it = in->members.find(name); it != in->members.end()) return it->second;
   bool complete = true;
   const ClassScope* found = search(name, in, nullptr, complete);
-  if (complete && in->definition) in->members.emplace(found ? found->definition->name.text : name, found);
+  // a name that is not found may come from elsewhere than a text and is kept
+  if (complete && in->definition)
+    in->members.emplace(found ? found->definition->name.text : std::string_view(names_.emplace_back(name)), found);
   return found;
 }
 

@@ -192,6 +192,7 @@ class ScopeTree {
   ClassLoader* loader_;
   ClassScope root_;
   std::deque<ClassScope> scopes_;
+  std::deque<std::string> names_;
   std::unordered_map<const ClassDefinition*, Index> indices_;
   std::map<std::pair<const ClassScope*, std::vector<WrittenModification>>, const ClassScope*> specialised_;
   int lookups_ = 0;     ///< nested lookups of base classes

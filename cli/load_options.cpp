@@ -32,6 +32,7 @@ ModelicaModel load(const ModelOptions& options) {
   LoadOptions o;
   o.model_name = options.model;
   o.libraries = options.libraries;
+  o.start = options.start;
   const char* path = std::getenv("MODELICAPATH");
   for (std::string rest = path ? path : ""; !rest.empty();) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());

@@ -4,6 +4,7 @@
 #include <saltus/modelica/modelica.hpp>
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ std::pair<std::string, double> parse_setting(const std::string& text);
 struct ModelOptions {
   std::string file, model;
   std::vector<std::string> libraries, settings;
+  std::optional<double> start;  ///< of the run; empty: as the model says
 
   /// Declares MODEL.mo, --model, --library and --set.
   void add_to(CLI::App& app);

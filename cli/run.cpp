@@ -25,7 +25,7 @@ namespace {
 
 struct RunOptions {
   ModelOptions source;
-  std::optional<double> start, stop, rtol, atol, max_step;
+  std::optional<double> stop, rtol, atol, max_step;
   std::string method = "auto";
   int intervals = 500;
   std::string csv, json, plot, phase;
@@ -194,7 +194,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     if (!o.quiet) streams.err << render(note);
 
   SimulateOptions s;
-  s.start = o.start.value_or(source.experiment.start.value_or(0.0));
+  s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
   s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
   s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
   s.atol = o.atol.value_or(s.rtol);
@@ -232,7 +232,7 @@ Command run_command() {
                        "  saltus run --library DIR --model Package.Examples.Model\n"
                        "Exit codes: 0 success, 1 the run failed (its status says why), 2 wrong command line or model.");
             o->source.add_to(app);
-            app.add_option("--start", o->start, "Start time (default: the model's experiment annotation, or 0)");
+            app.add_option("--start", o->source.start, "Start time (default: the model's experiment annotation, or 0)");
             app.add_option("--stop", o->stop, "Stop time; before the start time runs backwards");
             app.add_option("--rtol", o->rtol, "Relative tolerance (default: experiment annotation, or 1e-6)");
             app.add_option("--atol", o->atol, "Absolute tolerance (default: as rtol)");

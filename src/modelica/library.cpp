@@ -121,16 +121,22 @@ const ClassDefinition* Library::load(const ClassDefinition* package, std::string
 }
 
 const ClassDefinition* Library::load_top(const std::string& name) {
-  for (const fs::path& root : roots_) {
-    if (is_package(root) && package_name(root) == name) return read_package(root, "", name);
-    if (is_package(root / name)) return read_package(root / name, "", name);
-    std::error_code ignored;
-    if (fs::is_regular_file(root / (name + ".mo"), ignored)) return read_file(root / (name + ".mo"), "", name);
-    // of several versions the last one
-    const std::vector<fs::path> paths = listing(root);
-    for (std::size_t k = paths.size(); k-- > 0;)
-      if (paths[k].filename().string().starts_with(name + " ") && is_package(paths[k]))
-        return read_package(paths[k], "", name);
+  if (!is_predefined(name))
+    for (const fs::path& root : roots_) {
+      if (is_package(root) && package_name(root) == name) return read_package(root, "", name);
+      if (is_package(root / name)) return read_package(root / name, "", name);
+      std::error_code ignored;
+      if (fs::is_regular_file(root / (name + ".mo"), ignored)) return read_file(root / (name + ".mo"), "", name);
+      // of several versions the last one
+      const std::vector<fs::path> paths = listing(root);
+      for (std::size_t k = paths.size(); k-- > 0;)
+        if (paths[k].filename().string().starts_with(name + " ") && is_package(paths[k]))
+          return read_package(paths[k], "", name);
+    }
+  if (is_predefined(name)) {
+    const Ast& ast = adopt(parse(predefined(), "Modelica", next_file()));
+    for (const ClassDefinition* definition : ast.root.classes) top_[std::string(definition->name.text)] = definition;
+    return top_.at(name);
   }
   if (name != "Modelica") return nullptr;
   return adopt(parse(prelude(), "Modelica", next_file())).root.classes.front();

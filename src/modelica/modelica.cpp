@@ -132,7 +132,7 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
-    ModelicaModel result{flattener.take_model(), experiment, diagnostics.items()};
+    ModelicaModel result{flattener.take_model(), experiment, diagnostics.items(), flattener.start_time_used()};
     result.model.quote_source([sources = library.shared_sources()](const SourceLocation& where) {
       for (const auto& source : sources)
         if (std::string quoted = source->quote(where); !quoted.empty()) return quoted;

@@ -154,7 +154,20 @@ Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& wh
       }
     }
     if (condition) path_conditions_.push_back(condition->truth());
-    const Flow flow = follow(branch.body, context);
+    Flow flow = Flow::next;
+    try {
+      flow = follow(branch.body, context);
+      if (flow != Flow::next && condition && condition->variability >= Variability::parameter)
+        throw Fault{branch.where, "this branch leaves the algorithm"};
+    } catch (const Fault&) {
+      // parameters decide: where a branch makes no sense for the others, they are part of the structure
+      if (!condition || condition->variability < Variability::parameter) throw;
+      restore(before, context);
+      path_conditions_.pop_back();
+      if (number(*condition, branch.condition->where, "the condition") == 0.0) continue;
+      condition.reset();
+      flow = follow(branch.body, context);
+    }
     if (flow != Flow::next && (condition || !taken.empty()))
       throw Fault{branch.body.back()->where,
                   "'break' and 'return' under a condition that is not known before the run are not supported",
@@ -267,21 +280,35 @@ void Flattener::assign(ExprPtr target, Value value, const Location& where, const
   Context plain = context;
   plain.assigned = nullptr;
   Value symbols = eval(target, plain);
+  assign_symbols(symbols, std::move(value), print(target), where, context);
+}
+
+// Assigns a value to the variables of a model, records field by field.
+void Flattener::assign_symbols(const Value& symbols, Value value, const std::string& target, const Location& where,
+                               const Context& context) {
   if (symbols.type == TypeKind::record || value.type == TypeKind::record) {
-    if (symbols.type != value.type || symbols.record->fields.size() != value.record->fields.size())
-      throw Fault{where, quoted(print(target)) + " is of type " + describe(symbols) + ", but its value is of type " +
-                             describe(value)};
-    throw Fault{where, "records are assigned field by field in algorithms of models"};
+    if (symbols.type != value.type || symbols.record->fields.size() != value.record->fields.size() ||
+        symbols.dims != value.dims)
+      throw Fault{
+          where, quoted(target) + " is of type " + describe(symbols) + ", but its value is of type " + describe(value)};
+    for (const auto& [name, field] : symbols.record->fields) {
+      const auto& fields = value.record->fields;
+      const auto it = std::find_if(fields.begin(), fields.end(),
+                                   [&, &key = name](const auto& other) { return other.first == key; });
+      if (it == fields.end()) throw Fault{where, "the value of " + quoted(target) + " has no field " + quoted(name)};
+      assign_symbols(field, it->second, target + "." + std::string(name), where, context);
+    }
+    return;
   }
-  value = convert(std::move(value), symbols.type, where, quoted(print(target)));
+  value = convert(std::move(value), symbols.type, where, quoted(target));
   if (symbols.dims != value.dims)
-    throw Fault{where, quoted(print(target)) + " is of type " + describe(symbols) + ", but its value is of type " +
-                           describe(value)};
+    throw Fault{where,
+                quoted(target) + " is of type " + describe(symbols) + ", but its value is of type " + describe(value)};
   for (std::size_t k = 0; k < symbols.elements.size(); ++k) {
     const Expr& symbol = symbols.elements[k];
     const Component* component = component_of(symbol);
     if (!component || component->is_parameter())
-      throw Fault{target->where, quoted(print(target)) + " is not a variable and cannot be assigned"};
+      throw Fault{where, quoted(target) + " is not a variable and cannot be assigned"};
     context.assigned->values[symbol.id()] = value.elements[k];
     context.assigned->outside[symbol.id()] = where;
   }
@@ -372,6 +399,7 @@ void Flattener::collect_targets(const std::vector<const Statement*>& statements,
 }
 
 void Flattener::flatten_algorithm(const AlgorithmSection& section, const Context& context) {
+  if (section.is_initial && flatten_initial_algorithm(section, context)) return;
   std::unordered_set<const Component*> targets;
   collect_targets(section.statements, *context.instance, targets);
   Assigned assigned;

@@ -75,7 +75,9 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
     name.parts.push_back(part.name);
   }
   const std::string_view simple = name.parts.back().text;
-  const ClassScope* cls = scopes_.find(name, context.lexical);
+  Instance* home = nullptr;
+  const ClassScope* cls = name.parts.size() > 1 ? function_of_component(name, context, home) : nullptr;
+  if (!cls) cls = scopes_.find(name, context.lexical);
   if (!cls && name.parts.size() == 1) {
     Value result;
     if (builtin_call(simple, call, where, context, result)) return result;
@@ -104,7 +106,7 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
     return construct_record(type.cls, call, where, context);
   if (!type.cls || !type.cls->is_function())
     throw Fault{call.callee_where, "'" + print(call.callee) + "' is not a function"};
-  std::vector<Value> results = call_function(type.cls, call, where, context);
+  std::vector<Value> results = call_function(type.cls, call, where, context, home);
   if (results.empty()) throw Fault{where, "'" + print(call.callee) + "' has no result"};
   return std::move(results.front());
 }

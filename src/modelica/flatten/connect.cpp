@@ -56,6 +56,9 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
         if (part == 0) unknown_name(*reference, 0, context);
         throw Fault{name.name.where, quoted(instance->path) + " has no element " + quoted(name.name.text)};
       }
+      if (part == 0 && component->owner != context.instance && component->type.is_connector)
+        throw Fault{name.name.where, "a connection to the outer connector " + quoted(name.name.text) +
+                                         " is not supported", "docs/reference/modelica.md lists what is read"};
       shape(*component);
       if (component->absent) {
         result.absent = true;

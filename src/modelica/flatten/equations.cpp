@@ -70,6 +70,7 @@ void Flattener::flatten_equations(const std::vector<const Equation*>& equations,
 void Flattener::flatten_equation(const Equation& equation, const Context& context, std::vector<FlatEquation>& out) {
   const Deeper deeper(*this, equation.where);
   charge(1, equation.where);
+  if (in_initial_ && used_initially_.contains({context.instance, &equation})) return;
   if (const auto* node = equation.as<EqualityEquation>()) {
     if (const auto* targets = node->lhs->as<Tuple>(); targets && targets->elements.size() != 1)
       return tuple_equation(*targets, node->rhs, equation.where, context, out);
@@ -277,8 +278,11 @@ void Flattener::assert_true(const Call& call, const Location& where, const Conte
   BoolExpr condition = eval_boolean(call.arguments[0].value, context);
   const std::string text = message(call.arguments[1].value, context);
   if (call.arguments.size() == 3) {  // AssertionLevel.warning does not end a run
-    const std::string level = print(call.arguments[2].value);
-    if (level.ends_with("warning")) return;
+    const Value level = eval_scalar(call.arguments[2].value, context, "the level of an assertion");
+    if (level.type != TypeKind::enumeration || level.enumeration->name != "AssertionLevel")
+      throw Fault{call.arguments[2].value->where,
+                  "the level of an assertion must be a value of AssertionLevel, not of type " + describe(level)};
+    if (number(level, where, "the level of an assertion") == 1.0) return;
   }
   for (const BoolExpr& outer : path_conditions_) condition = condition || !outer;
   if (condition.expr().is_constant() && condition.expr().constant_value() != 0.0) return;

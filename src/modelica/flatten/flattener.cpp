@@ -37,6 +37,7 @@ void Flattener::charge(std::int64_t amount, const Location& where) {
 bool Flattener::run(const ClassScope* cls) {
   model_.emplace(std::string(cls->definition->name.text));
   const Location& where = cls->definition->name.where;
+  start_time_ = options_.start ? *options_.start : experiment(cls).start.value_or(0.0);
   attempt([&] {
     top_ = instantiate(cls, nullptr, "", nullptr, where, false);
     shape_all(*top_);

@@ -13,10 +13,12 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -64,7 +66,8 @@ struct FlatClause {
 
 class Flattener {
  public:
-  /// `sources` by file number, growing as classes are read. `structural`: names of parameters that decide the structure and are therefore numbers.
+  /// `sources` by file number, growing as classes are read. `structural`: names of parameters that decide the structure
+  /// and are therefore numbers.
   Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
             const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics);
 
@@ -74,6 +77,10 @@ class Flattener {
 
   Model take_model() { return std::move(*model_); }
   Experiment experiment(const ClassScope* cls);
+  /// The start time, if the model depends on it.
+  std::optional<double> start_time_used() const {
+    return start_time_used_ ? std::optional<double>(start_time_) : std::nullopt;
+  }
 
  private:
   // --- reporting (flattener.cpp)
@@ -91,6 +98,7 @@ class Flattener {
   Instance* instantiate(const ClassScope* cls, Instance* parent, std::string path, const ModifierPtr& modifier,
                         const Location& where, bool is_static);
   void declare(Component& component, const ModifierPtr& outer);
+  void bind_outer(Component& component, const ModifierPtr& outer);
   void shape(Component& component);
   void shape_work(Component& component);
   Dims dimensions(Component& component);
@@ -118,6 +126,7 @@ class Flattener {
   std::vector<double> attribute_numbers(Component& component, std::string_view name, double otherwise);
   std::string attribute_text(Component& component, std::string_view name);
   void check_attributes(Component& component);
+  void check_state_select(Component& component);
   bool attribute_given(const Component& component, std::string_view name) const;
   void bind(Component& component, Value value, const Location& where);
   void declare_all(Instance& instance);
@@ -133,6 +142,14 @@ class Flattener {
   double parameter_value(const Expr& expr) const;
   /// Lets a start value follow the parameters in its expression, if there are any.
   void follow_parameters(const Expr& symbol, const Expr& start);
+
+  // --- parameters that initial equations determine (initial_values.cpp)
+  bool is_solved_initially(Component& component);
+  void resolve_initially(Component& component);
+  std::optional<Value> value_from(const std::vector<const Equation*>& equations, std::string_view name,
+                                  const Context& context);
+  const Frame* initial_algorithm(const AlgorithmSection& section, const Context& context);
+  bool flatten_initial_algorithm(const AlgorithmSection& section, const Context& context);
 
   // --- expressions (expression.cpp, references.cpp)
   Value eval(ExprPtr expression, const Context& context);
@@ -201,14 +218,15 @@ class Flattener {
   Value string_of(const Call& call, const Location& where, const Context& context);
   std::string message(ExprPtr expression, const Context& context);
   std::vector<Value> call_function(const ClassScope* function, const Call& call, const Location& where,
-                                   const Context& context);
+                                   const Context& context, Instance* home = nullptr);
+  const ClassScope* function_of_component(const Name& name, const Context& context, Instance*& home);
   /// The function that a call names. Throws Fault if there is none.
   const ClassScope* function_named(const Call& call, const Context& context);
   Context frame_context(const Context& inside, const ClassScope* lexical);
   Value construct_record(const ClassScope* record, const Call& call, const Location& where, const Context& context);
   using NamedValues = std::vector<std::pair<std::string_view, Value>>;
   NamedValues named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context);
-  std::vector<Value> run_function(const ClassScope* function, const NamedValues& inputs, const Location& where,
+  std::vector<Value> run_function(const ClassScope* function, NamedValues inputs, const Location& where,
                                   const Context& caller);
   Value record_value(const ClassScope* record, const NamedValues& given, const Context& context, const Location& where);
   Value local_value(const LayoutComponent& local, const Value* given, const Context& context, const Location& where);
@@ -273,6 +291,8 @@ class Flattener {
   void collect_targets(const std::vector<const Statement*>& statements, Instance& instance,
                        std::unordered_set<const Component*>& targets);
   void assign(ExprPtr target, Value value, const Location& where, const Context& context);
+  void assign_symbols(const Value& symbols, Value value, const std::string& target, const Location& where,
+                      const Context& context);
   void store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
              const Location& where, const Context& context);
 
@@ -332,7 +352,11 @@ class Flattener {
   std::deque<Instance> instances_;
   Instance* top_ = nullptr;
   bool variables_declared_ = false;
-  bool in_initial_ = false;
+  bool in_initial_ = false;  ///< in initial equations and algorithms: time is the start time
+  double start_time_ = 0.0;
+  bool start_time_used_ = false;
+  std::set<std::pair<const Instance*, const Equation*>> used_initially_;  ///< initial equations of parameters
+  std::map<std::tuple<const Instance*, const AlgorithmSection*, bool>, std::unique_ptr<Frame>> initial_frames_;
   bool structure_changed_ = false;
   std::int64_t scalars_ = 0, work_ = 0;
   int depth_ = 0;

@@ -63,10 +63,30 @@ Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inp
   return result;
 }
 
+// The function that a name means that leads through components: world.gravity(r). Null if it does not.
+const ClassScope* Flattener::function_of_component(const Name& name, const Context& context, Instance*& home) {
+  if (name.global) return nullptr;
+  for (const Locals* local = context.locals; local; local = local->outer)
+    if (local->name == name.parts[0].text) return nullptr;
+  Component* component = own_component(name.parts[0].text, context);
+  for (std::size_t k = 1; component && k < name.parts.size(); ++k) {
+    shape(*component);
+    if (component->elements.size() != 1 || !component->dims.empty()) return nullptr;
+    home = component->elements.front();
+    component = home->find(name.parts[k].text);
+    if (component || k + 1 < name.parts.size()) continue;
+    return scopes_.find_member(name.parts[k].text, home->cls);
+  }
+  return nullptr;
+}
+
+// `home`: the component that the function belongs to, or null.
 std::vector<Value> Flattener::call_function(const ClassScope* function, const Call& call, const Location& where,
-                                            const Context& context) {
+                                            const Context& context, Instance* home) {
   if (!call.iterators.empty()) throw Fault{where, "a function takes no iterators"};
   const Layout& layout = scopes_.layout(function);
+  Context caller = context;
+  if (home) caller.instance = home;
   NamedValues inputs = named_arguments(layout, true, call, context);
   // a function of scalars applied to arrays is applied to each element
   Dims outer;
@@ -84,14 +104,14 @@ std::vector<Value> Flattener::call_function(const ClassScope* function, const Ca
     outer = leading;
     spread[k] = 1;
   }
-  if (outer.empty()) return run_function(function, inputs, where, context);
+  if (outer.empty()) return run_function(function, inputs, where, caller);
   if (outer.size() > 1) throw Fault{where, "functions are applied to the elements of vectors only, not of matrices"};
   std::vector<std::vector<Value>> columns;
   for (std::int64_t n = 0; n < outer[0]; ++n) {
     NamedValues one = inputs;
     for (std::size_t k = 0; k < one.size(); ++k)
       if (spread[k]) one[k].second = inputs[k].second.element(n);
-    std::vector<Value> results = run_function(function, one, where, context);
+    std::vector<Value> results = run_function(function, one, where, caller);
     columns.resize(results.size());
     for (std::size_t k = 0; k < results.size(); ++k) columns[k].push_back(std::move(results[k]));
   }
@@ -245,13 +265,15 @@ const ClassScope* Flattener::function_named(const Call& call, const Context& con
   return function;
 }
 
-std::vector<Value> Flattener::run_function(const ClassScope* function, const NamedValues& inputs, const Location& where,
+std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValues inputs, const Location& where,
                                            const Context& caller) {
   const Deeper deeper(*this, where);
   charge(10, where);
-  if (std::find(function_stack_.begin(), function_stack_.end(), function) != function_stack_.end())
-    throw Fault{where, "the function " + quoted(function->name) + " calls itself; recursion is not supported",
-                "docs/reference/modelica.md lists what is read"};
+  constexpr std::ptrdiff_t most_recursive = 100;
+  const auto calls = std::count(function_stack_.begin(), function_stack_.end(), function);
+  if (calls > most_recursive)
+    throw Fault{where, "the function " + quoted(function->name) + " calls itself more than " +
+                           std::to_string(most_recursive) + " times deep"};
   if (const auto* body = function->definition->as<LongClass>(); body && body->external)
     throw Fault{where, "external functions are not supported", "docs/reference/modelica.md lists what is read"};
   if (function->definition->is_partial)
@@ -270,6 +292,12 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, const Nam
     const std::string_view name = component.name();
     const auto given =
         std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == name; });
+    // what decides how deep a function calls itself must be known
+    if (calls > 0 && given != inputs.end() && given->second.is_scalar() &&
+        (given->second.type == TypeKind::integer || given->second.type == TypeKind::boolean) &&
+        !given->second.scalar().is_constant())
+      given->second.elements[0] = Expr(number(
+          given->second, where, "an argument of the function " + quoted(function->name) + ", which calls itself,"));
     context.lexical = component.lexical;
     frame.variables[name] = local_value(component, given == inputs.end() ? nullptr : &given->second, context, where);
   }

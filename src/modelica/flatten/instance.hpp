@@ -77,6 +77,7 @@ struct Modifier {
   Binding value;
   Location where;
   bool is_final = false;
+  bool of_whole = false;  ///< a field of a record that is bound as a whole, which binds final fields, too
   std::vector<std::pair<std::string_view, std::shared_ptr<const Modifier>>> arguments;
   std::vector<WrittenModification> written;  ///< what it was made of, the outermost first: for redeclarations
 
@@ -95,7 +96,8 @@ struct Component {
   Direction direction = Direction::none;
   ConnectorRole role = ConnectorRole::none;
   bool is_final = false;
-  bool absent = false;  ///< its condition is false
+  bool absent = false;         ///< its condition is false
+  Component* inner = nullptr;  ///< of an outer component
   enum class State : std::uint8_t { declared, working, done, failed };
   State shape_state = State::declared;
   State value_state = State::declared;
@@ -132,9 +134,12 @@ struct Instance {
   bool in_connector = false;          ///< a connector or a record inside of one
   std::vector<Component> components;  ///< in the order of the layout
 
+  /// The component of that name; for an outer one, the inner one that it stands for.
   Component* find(std::string_view name) {
     const auto it = layout->index.find(name);
-    return it == layout->index.end() ? nullptr : &components[it->second];
+    if (it == layout->index.end()) return nullptr;
+    Component& component = components[it->second];
+    return component.inner ? component.inner : &component;
   }
 };
 

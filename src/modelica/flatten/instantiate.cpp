@@ -42,7 +42,7 @@ ModifierPtr Modifier::find(std::string_view name) const {
 ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
   if (!outer) return inner;
   if (!inner) return outer;
-  if (inner->is_final) throw Fault{outer->where, "this element is final and cannot be modified"};
+  if (inner->is_final && !outer->of_whole) throw Fault{outer->where, "this element is final and cannot be modified"};
   auto result = std::make_shared<Modifier>(*inner);
   result->is_final = outer->is_final;
   result->where = outer->where;
@@ -138,8 +138,10 @@ ModifierPtr Flattener::field_modifiers(const ModifierPtr& modifier, const ClassS
   auto fields = std::make_shared<Modifier>();
   fields->where = modifier->where;
   for (const auto& component : scopes_.layout(cls).components) {
+    if (component.variability == Variability::constant) continue;
     auto field = std::make_shared<Modifier>();
     field->where = modifier->where;
+    field->of_whole = true;
     field->value = modifier->value;
     field->value.path.push_back({component.name(), {}});
     fields->arguments.emplace_back(component.name(), std::move(field));
@@ -252,11 +254,35 @@ ModifierPtr Flattener::modifier_of(const WrittenArgument& written, Instance* fro
                           : modifier_of(written.modification, context, false);
 }
 
+// An outer component stands for the inner one of its name in the nearest instance around it.
+void Flattener::bind_outer(Component& component, const ModifierPtr& outer) {
+  const LayoutComponent& source = *component.source;
+  if (source.is_inner) throw Fault{component.where(), "'inner outer' is not supported", reference_page};
+  if (outer || source.declaration->modification || !source.modifications.empty())
+    throw Fault{outer ? outer->where : component.where(),
+                "an outer component cannot be modified; modify the inner " + quoted(component.name())};
+  for (Instance* instance = component.owner->parent; instance && !component.inner; instance = instance->parent) {
+    const auto it = instance->layout->index.find(component.name());
+    if (it != instance->layout->index.end() && instance->components[it->second].source->is_inner)
+      component.inner = &instance->components[it->second];
+  }
+  if (!component.inner)
+    throw Fault{
+        component.where(),
+        "there is no inner component " + quoted(component.name()) + " around " +
+            quoted(component.owner->path.empty() ? component.path : component.owner->path),
+        "declare 'inner " + print(source.clause->type) + " " + std::string(component.name()) + "' in the model"};
+  const LayoutComponent& inner = *component.inner->source;
+  const ResolvedType type = scopes_.resolve(inner.clause->type, inner.lexical);
+  scopes_.require_fit(type, source.clause->type, source.lexical, inner.clause->type.where, component.name(),
+                      " is no inner component for " + quoted(component.path));
+  component.shape_state = component.value_state = Component::State::done;
+  component.absent = true;
+}
+
 void Flattener::declare(Component& component, const ModifierPtr& outer) {
   const LayoutComponent& source = *component.source;
-  if (source.is_inner || source.is_outer)
-    throw Fault{component.where(), std::string("'") + (source.is_inner ? "inner" : "outer") + "' is not supported",
-                reference_page};
+  if (source.is_outer) return bind_outer(component, outer);
   if (source.role == ConnectorRole::stream) throw Fault{component.where(), "'stream' is not supported", reference_page};
   component.variability = source.variability;
   component.direction = source.direction;

@@ -113,10 +113,10 @@ const Layout& ScopeTree::layout(const ClassScope* scope) {
 }
 
 void ScopeTree::require_fit(const ResolvedType& type, const Name& wanted, const ClassScope* lexical,
-                            const Location& where, std::string_view name) {
+                            const Location& where, std::string_view name, const std::string& what) {
   const ResolvedType constraint = resolve(wanted, lexical);
   const auto refuse = [&](const std::string& why) {
-    throw Fault{where, quoted(name) + " cannot be redeclared like this: it must fit " + quoted(print(wanted)) + why};
+    throw Fault{where, quoted(name) + what + ": it must fit " + quoted(print(wanted)) + why};
   };
   if (type.builtin != constraint.builtin || (type.builtin && type.kind != constraint.kind)) refuse("");
   if (type.builtin || type.cls == constraint.cls) return;

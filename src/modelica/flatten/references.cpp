@@ -105,7 +105,9 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
       throw Fault{
           reference.parts[part + 1].name.where,
           quoted(component.path) + " is a " + std::string(type_name(component.type.kind)) + " and has no parts"};
-    if (here.subscripts.empty() || component.type.kind == TypeKind::string) return component_value(component, where);
+    if (here.subscripts.empty()) return component_value(component, where);
+    if (component.type.kind == TypeKind::string)
+      return subscript(component_value(component, where), here.subscripts, context, where, component.path);
     if (!component.is_parameter() && !variables_declared_)
       throw Fault{where, quoted(component.path) + " is a variable; only parameters and constants can be used here"};
     resolve_value(component);
@@ -297,7 +299,11 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
   if (reference.parts.size() > 1)
     if (const ClassScope* cls = scopes_.find(name, context.lexical))
       return class_member(cls, reference, 1, where, context);
-  if (name == "time" && reference.parts.size() == 1) return {TypeKind::real, Variability::continuous, model_->time()};
+  if (name == "time" && reference.parts.size() == 1) {
+    if (!in_initial_) return {TypeKind::real, Variability::continuous, model_->time()};
+    start_time_used_ = true;
+    return {TypeKind::real, Variability::parameter, Expr(start_time_)};
+  }
   unknown_name(reference, 0, context);
 }
 
@@ -422,7 +428,16 @@ Value Flattener::select_value(const Value& value, const Selection& selection) {
   result.type = value.type;
   result.variability = value.variability;
   result.enumeration = value.enumeration;
-  pick(selection, value.dims, value.elements, result);
+  if (value.type != TypeKind::string) {
+    pick(selection, value.dims, value.elements, result);
+    return result;
+  }
+  std::vector<Expr> positions;  // texts have none of their own
+  for (std::size_t k = 0; k < value.elements.size(); ++k) positions.emplace_back(static_cast<double>(k));
+  pick(selection, value.dims, positions, result);
+  for (const Expr& position : result.elements)
+    result.texts.push_back(value.text_at(static_cast<std::size_t>(position.constant_value())));
+  if (result.dims.empty()) result.text = result.texts.front();
   return result;
 }
 

@@ -1,6 +1,8 @@
 // Names of classes: own, inherited, imported and enclosing ones, with redeclarations on the way.
 #include "modelica/flatten/scope.hpp"
 
+#include "modelica/flatten/prelude.hpp"
+
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
@@ -267,7 +269,8 @@ const ClassScope* ScopeTree::find(std::string_view name, const ClassScope* from)
   for (const ClassScope* scope = from; scope; scope = scope->parent) {
     if (const ClassScope* found = find_member(name, scope)) return found;
     if (const ClassScope* found = find_import(name, scope)) return found;
-    if (scope->definition && scope->definition->is_encapsulated) return nullptr;
+    if (scope->definition && scope->definition->is_encapsulated)
+      return is_predefined(name) ? find_member(name, &root_) : nullptr;
   }
   return nullptr;
 }
@@ -316,7 +319,7 @@ const ClassScope* ScopeTree::make_base(const ClassScope* scope, const Name& name
   if (!base || base == scope || in_chain(base->definition, scope)) return nullptr;
   std::vector<WrittenModification> outer = handed_down(*scope);
   if (index_of(scope->definition).redeclares) outer.push_back({nullptr, scope, false, false});
-  if (modification) outer.push_back({modification, is_class_extends ? scope->parent : from});
+  if (modification) outer.push_back({modification, from});
   const ClassScope* made = specialise(base, outer);
   if (made != base) const_cast<ClassScope*>(made)->derived = scope;
   return made;

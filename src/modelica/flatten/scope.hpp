@@ -148,7 +148,7 @@ class ScopeTree {
   const Layout& layout(const ClassScope* scope);
   /// Throws Fault unless a type can stand where `wanted` is expected: the same basic type, or all public components.
   void require_fit(const ResolvedType& type, const Name& wanted, const ClassScope* lexical, const Location& where,
-                   std::string_view name);
+                   std::string_view name, const std::string& what = " cannot be redeclared like this");
   /// Base classes that are classes (not Real and so on), in order.
   const std::vector<const ClassScope*>& bases(const ClassScope* scope);
   /// Imports of the class itself: those that name what they import before those of whole packages.

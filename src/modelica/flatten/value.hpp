@@ -70,13 +70,16 @@ class Value {
   Dims dims;
   std::vector<Expr> elements;  ///< row by row; records have none
   const ClassScope* enumeration = nullptr;
-  std::string text;  ///< of a string
+  std::string text;                ///< of a string
+  std::vector<std::string> texts;  ///< of an array of strings
   std::shared_ptr<const RecordFields> record;
 
   bool is_scalar() const { return dims.empty(); }
   /// A variable of a function, or a field of one, that has been declared but not assigned.
   bool is_unset() const { return type != TypeKind::record && dims.empty() && elements.empty(); }
   bool is_numeric() const { return type == TypeKind::real || type == TypeKind::integer; }
+  /// The text of an element of an array of strings, or of a string.
+  const std::string& text_at(std::size_t position) const { return dims.empty() ? text : texts[position]; }
   const Expr& scalar() const { return elements.front(); }
   BoolExpr truth() const { return BoolExpr(elements.front()); }
   /// The part that one index of the first dimension selects; `index` counts from 0.

@@ -79,6 +79,15 @@ std::vector<double> Flattener::attribute_numbers(Component& component, std::stri
   return numbers;
 }
 
+// Which variables are states is the solver's decision; the attribute must make sense all the same.
+void Flattener::check_state_select(Component& component) {
+  const Location where = component.modifier->find("stateSelect")->value.where;
+  const Value value = attribute(component, "stateSelect");
+  if (value.type != TypeKind::enumeration || value.enumeration->name != "StateSelect")
+    throw Fault{where, "the attribute 'stateSelect' of " + quoted(component.path) +
+                           " must be a value of StateSelect, not of type " + describe(value)};
+}
+
 std::string Flattener::attribute_text(Component& component, std::string_view name) {
   if (!attribute_given(component, name)) return {};
   const Value value = value_of(component.modifier->find(name)->value);
@@ -206,6 +215,7 @@ void Flattener::resolve_parameter(Component& component) {
     const Binding& binding = component.modifier->value;
     return bind(component, value_of(binding), binding.where);
   }
+  if (!is_constant && is_solved_initially(component)) return resolve_initially(component);
   Value value = Value::array(component.type.kind, component.dims);
   if (attribute_given(component, "start")) {
     for (const double v : attribute_numbers(component, "start", 0.0)) value.elements.emplace_back(v);
@@ -297,6 +307,7 @@ void Flattener::declare_variable(Component& component) {
   const std::vector<double> least = attribute_numbers(component, "min", -infinity);
   const std::vector<double> most = attribute_numbers(component, "max", infinity);
   const std::vector<double> nominal = attribute_numbers(component, "nominal", 1.0);
+  if (attribute_given(component, "stateSelect")) check_state_select(component);
   VariableOptions options;
   options.unit = attribute_text(component, "unit");
   options.description = std::string(component.source->declaration->description.text);

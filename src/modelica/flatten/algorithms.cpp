@@ -314,9 +314,69 @@ void Flattener::assign_symbols(const Value& symbols, Value value, const std::str
   }
 }
 
+// Assigns to selected elements of an array of records: whole records, or one field of them.
+void Flattener::store_records(Value& variable, const ComponentReference& reference, std::size_t part,
+                              const Value& value, const Location& where, const Context& context) {
+  const ReferencePart& here = reference.parts[part];
+  const Selection selection = select(variable.dims, here.subscripts, context, where, here.name.text);
+  const bool one_field = part + 1 < reference.parts.size();
+  if (one_field && (part + 2 < reference.parts.size() || !reference.parts[part + 1].subscripts.empty()))
+    throw Fault{where, "in arrays of records whole fields are assigned, not parts of fields"};
+  if (!one_field && value.type != TypeKind::record)
+    throw Fault{where, quoted(here.name.text) + " is an array of records, but its value is of type " + describe(value)};
+  auto fields = std::make_shared<RecordFields>(*variable.record);
+  bool found = false;
+  for (auto& [name, field] : fields->fields) {
+    if (one_field && name != reference.parts[part + 1].name.text) continue;
+    found = true;
+    const Value* source = &value;
+    if (!one_field) {
+      const auto it = std::find_if(value.record->fields.begin(), value.record->fields.end(),
+                                   [&, &key = name](const auto& other) { return other.first == key; });
+      if (it == value.record->fields.end()) throw Fault{where, "the record has no field " + quoted(name)};
+      source = &it->second;
+    }
+    const Value given = convert(*source, field.type, where, quoted(name));
+    std::vector<std::size_t> offsets = offsets_of(selection, variable.dims);
+    const std::size_t inner =
+        field.elements.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, count(variable.dims)));
+    if (given.elements.size() != offsets.size() * inner)
+      throw Fault{where,
+                  quoted(print(reference)) + ": the value is of type " + describe(value) + ", which does not fit"};
+    for (std::size_t n = 0; n < offsets.size(); ++n)
+      for (std::size_t k = 0; k < inner; ++k) field.elements[offsets[n] * inner + k] = given.elements[n * inner + k];
+    field.variability = join(field.variability, given.variability);
+  }
+  if (!found)
+    throw Fault{reference.parts[part + 1].name.where,
+                "the record has no field " + quoted(reference.parts[part + 1].name.text)};
+  variable.variability = join(variable.variability, value.variability);
+  variable.record = std::move(fields);
+}
+
+// The positions of the selected elements in an array of the given size.
+std::vector<std::size_t> Flattener::offsets_of(const Selection& selection, const Dims& dims) {
+  std::size_t total = 1;
+  for (const auto& indices : selection.indices) total *= indices.size();
+  std::vector<std::size_t> offsets;
+  for (std::size_t n = 0; n < total; ++n) {
+    std::size_t rest = n, offset = 0, factor = 1;
+    for (std::size_t k = dims.size(); k-- > 0;) {
+      const auto& indices = selection.indices[k];
+      offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
+      rest /= indices.size();
+      factor *= static_cast<std::size_t>(dims[k]);
+    }
+    offsets.push_back(offset);
+  }
+  return offsets;
+}
+
 void Flattener::store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
                       const Location& where, const Context& context) {
   const ReferencePart& here = reference.parts[part];
+  if (variable.type == TypeKind::record && !here.subscripts.empty() && !variable.dims.empty())
+    return store_records(variable, reference, part, value, where, context);
   if (part + 1 < reference.parts.size()) {
     if (variable.type != TypeKind::record || !here.subscripts.empty())
       throw Fault{here.name.where, quoted(here.name.text) + " is not a record"};
@@ -332,7 +392,7 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
     return;
   }
   if (variable.type == TypeKind::record) {
-    if (value.type != TypeKind::record || !here.subscripts.empty())
+    if (value.type != TypeKind::record || !here.subscripts.empty() || value.dims != variable.dims)
       throw Fault{where, quoted(here.name.text) + " is a record, but its value is of type " + describe(value)};
     variable = value;
     return;
@@ -347,25 +407,15 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
     return;
   }
   const Selection selection = select(variable.dims, here.subscripts, context, where, here.name.text);
-  std::size_t total = 1;
   Dims kept;
   for (std::size_t k = 0; k < variable.dims.size(); ++k) {
-    total *= selection.indices[k].size();
     if (selection.keeps[k]) kept.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
   }
   if (kept != converted.dims)
     throw Fault{where, quoted(print(reference)) + " has the size " + (kept.empty() ? "of a scalar" : to_string(kept)) +
                            ", but its value is of type " + describe(converted)};
-  for (std::size_t n = 0; n < total; ++n) {
-    std::size_t rest = n, offset = 0, factor = 1;
-    for (std::size_t k = variable.dims.size(); k-- > 0;) {
-      const auto& indices = selection.indices[k];
-      offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
-      rest /= indices.size();
-      factor *= static_cast<std::size_t>(variable.dims[k]);
-    }
-    variable.elements[offset] = converted.elements[n];
-  }
+  const std::vector<std::size_t> offsets = offsets_of(selection, variable.dims);
+  for (std::size_t n = 0; n < offsets.size(); ++n) variable.elements[offsets[n]] = converted.elements[n];
   variable.variability = join(variable.variability, converted.variability);
 }
 

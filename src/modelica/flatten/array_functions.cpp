@@ -54,6 +54,7 @@ Value Flattener::reduce(std::string_view name, const Call& call, const Location&
   } else {
     all = std::move(arguments(call, context, 1, 1, where).front());
   }
+  if (name == "sum" && all.type == TypeKind::record) return sum_of_records(all, where);
   const bool extreme = name == "min" || name == "max";
   if (extreme && all.type == TypeKind::boolean && !all.elements.empty()) {  // false < true
     BoolExpr truth(all.elements.front());
@@ -169,8 +170,7 @@ bool Flattener::construct_call(std::string_view name, const Call& call, const Lo
       charge(count(dims) * static_cast<std::int64_t>(values[0].record->fields.size()), where);
       if (count(dims) == 0) throw Fault{where, "an array of records needs elements"};
       result = values[0];
-      for (std::size_t k = dims.size(); k-- > 0;)
-        result = stack(std::vector<Value>(static_cast<std::size_t>(dims[k]), result), where);
+      result = stacked(std::vector<Value>(static_cast<std::size_t>(count(dims)), values[0]), dims, where);
       return true;
     }
     result = values[0];

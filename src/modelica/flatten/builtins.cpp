@@ -29,8 +29,8 @@ const std::unordered_map<std::string_view, Function>& functions() {
   return table;
 }
 
-constexpr std::array<std::string_view, 9> refused{
-    "delay",    "spatialDistribution", "inStream", "actualStream", "cardinality", "Clock", "hold",
+constexpr std::array<std::string_view, 8> refused{
+    "delay",    "spatialDistribution", "inStream", "actualStream", "Clock", "hold",
     "previous", "getInstanceName"};
 
 // Switching functions of parameters never switch: they need no guard.
@@ -78,6 +78,10 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
   Instance* home = nullptr;
   const ClassScope* cls = name.parts.size() > 1 ? function_of_component(name, context, home) : nullptr;
   if (!cls) cls = scopes_.find(name, context.lexical);
+  if (!cls) {
+    Value result;
+    if (graph_query(print(call.callee), call, where, context, result)) return result;
+  }
   if (!cls && name.parts.size() == 1) {
     Value result;
     if (builtin_call(simple, call, where, context, result)) return result;
@@ -102,6 +106,8 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
     throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'", near};
   }
   const ResolvedType type = scopes_.resolve(cls, call.callee_where);
+  if (type.cls && type.cls->kind() == ClassKind::operator_record)
+    if (auto made = construct_operator_record(type.cls, call, where, context)) return std::move(*made);
   if (type.cls && (type.cls->kind() == ClassKind::record || type.cls->kind() == ClassKind::operator_record))
     return construct_record(type.cls, call, where, context);
   if (!type.cls || !type.cls->is_function())

@@ -131,6 +131,10 @@ void Flattener::connect(const ConnectEquation& node, const Location& where, cons
 }
 
 void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool b_outside, const Location& where) {
+  if (broken_.contains({&a, &b})) {
+    broken_connections_.push_back({&a, &b, where});
+    return;
+  }
   for (Component& first : a.components) {
     Component* second = b.find(first.name());
     const auto refuse = [&](const std::string& why) {

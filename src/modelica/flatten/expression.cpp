@@ -103,6 +103,7 @@ Value Flattener::eval_unary(const Unary& node, const Location& where, const Cont
     for (Expr& e : value.elements) e = (!BoolExpr(e)).expr();
     return value;
   }
+  if (value.type == TypeKind::record) return operate(node.op, value, where);
   if (!value.is_numeric())
     throw Fault{where,
                 "'" + std::string(spelling(node.op)) + "' needs a number, not a value of type " + describe(value)};
@@ -161,6 +162,7 @@ Value Flattener::eval_chain(const Chain& node, const Location& where, const Cont
 Value Flattener::arithmetic(Operator op, const Value& a, const Value& b, const Location& where) {
   if (op == Operator::add && a.type == TypeKind::string && b.type == TypeKind::string)
     return strings_joined(a, b);
+  if (a.type == TypeKind::record || b.type == TypeKind::record) return operate(op, a, b, where);
   if (!a.is_numeric() || !b.is_numeric()) {
     const Value& wrong = a.is_numeric() ? b : a;
     throw Fault{where, "'" + std::string(spelling(op)) + "' needs numbers, not a value of type " + describe(wrong),
@@ -223,6 +225,7 @@ Value Flattener::elementwise(Operator op, const Value& a, const Value& b, const 
 }
 
 Value Flattener::relation(Operator op, const Value& a, const Value& b, const Location& where) {
+  if (a.type == TypeKind::record || b.type == TypeKind::record) return operate(op, a, b, where);
   if (!a.is_scalar() || !b.is_scalar())
     throw Fault{where, "'" + std::string(spelling(op)) + "' compares scalars, not values of the types " + describe(a) +
                            " and " + describe(b)};

@@ -49,8 +49,11 @@ bool Flattener::run(const ClassScope* cls) {
   declare_all(*top_);
   apply_overrides();
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
+  attempt([&] { build_graph(); });
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
   flatten_sections(*top_);
   attempt([&] { finish_connections(); });
+  emit_broken();
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
   if (diagnostics_.has_errors()) return true;
   sort_equations();

@@ -234,6 +234,20 @@ class Flattener {
   void assert_true(const Call& call, const Location& where, const Context& context);
   Value convert(Value value, TypeKind kind, const Location& where, std::string_view what);
 
+  // --- operators of records (operators.cpp)
+  std::vector<const ClassScope*> operator_functions(const ClassScope* record, std::string_view name);
+  bool takes(const ClassScope* function, const std::vector<Value>& operands);
+  std::optional<Value> call_operator(const ClassScope* record, std::string_view name,
+                                     const std::vector<Value>& operands, const Location& where);
+  std::optional<Value> converted(const ClassScope* record, const Value& value, const Location& where);
+  Value operate_scalars(Operator op, const Value& a, const Value& b, const Location& where);
+  Value operate(Operator op, const Value& a, const Value& b, const Location& where);
+  Value operate(Operator op, const Value& a, const Location& where);
+  Value matrix_product(const Value& a, const Value& b, const Location& where);
+  Value sum_of_records(const Value& all, const Location& where);
+  std::optional<Value> construct_operator_record(const ClassScope* record, const Call& call, const Location& where,
+                                                 const Context& context);
+
   // --- equations (equations.cpp)
   void flatten_sections(Instance& instance);
   void flatten_equations(const std::vector<const Equation*>& equations, const Context& context,
@@ -293,6 +307,9 @@ class Flattener {
   void assign(ExprPtr target, Value value, const Location& where, const Context& context);
   void assign_symbols(const Value& symbols, Value value, const std::string& target, const Location& where,
                       const Context& context);
+  void store_records(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
+                     const Location& where, const Context& context);
+  static std::vector<std::size_t> offsets_of(const Selection& selection, const Dims& dims);
   void store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
              const Location& where, const Context& context);
 
@@ -319,6 +336,38 @@ class Flattener {
   std::size_t find_set(std::size_t node);
   void finish_connections();
   void collect_flows(Instance& instance, std::vector<Component*>& flows);
+
+  // --- the graph of connections (connection_graph.cpp)
+  struct GraphNode {
+    Instance* instance = nullptr;
+    std::size_t parent = 0;  ///< of the union of connected records
+    bool definite = false, is_root = false, rooted = false;
+    std::optional<std::int64_t> priority;  ///< of a potential root
+    std::optional<std::size_t> best;       ///< of a union: its potential root of the least priority
+    int distance = -1;                     ///< from the root
+  };
+  struct GraphEdge {
+    std::size_t a, b;
+    bool is_branch;
+    Location where;
+    bool broken = false;
+  };
+  struct BrokenConnection {
+    Instance *a, *b;
+    Location where;
+  };
+  const ClassScope* equality_constraint(const Instance& instance);
+  Instance& instance_named(ExprPtr expression, const Context& context);
+  GraphNode& graph_node(Instance& instance);
+  std::size_t graph_set(std::size_t node);
+  void graph_call(const Call& call, const std::string& name, const Location& where, const Context& context);
+  void graph_connect(Instance& a, Instance& b, const Location& where);
+  void collect_graph(const std::vector<const Equation*>& equations, const Context& context);
+  void collect_graph(Instance& instance);
+  void build_graph();
+  bool graph_query(const std::string& name, const Call& call, const Location& where, const Context& context,
+                   Value& result);
+  void emit_broken();
 
   // --- events (events.cpp)
   struct Definition {
@@ -390,6 +439,14 @@ class Flattener {
   std::vector<End> connection_ends_;
   std::vector<std::size_t> connection_parent_;
   std::vector<Location> connection_where_;
+  std::vector<GraphNode> graph_;
+  std::vector<GraphEdge> graph_edges_;
+  std::unordered_map<const Instance*, std::size_t> graph_index_;
+  std::set<std::pair<const Instance*, const Instance*>> broken_;
+  std::vector<BrokenConnection> broken_connections_;
+  std::unordered_map<const Instance*, int> cardinality_;
+  std::unordered_map<const Component*, int> scalar_cardinality_;
+  bool graph_known_ = false;
 };
 
 /// Counts nested evaluations while it lives.

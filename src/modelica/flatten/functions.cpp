@@ -105,18 +105,17 @@ std::vector<Value> Flattener::call_function(const ClassScope* function, const Ca
     spread[k] = 1;
   }
   if (outer.empty()) return run_function(function, inputs, where, caller);
-  if (outer.size() > 1) throw Fault{where, "functions are applied to the elements of vectors only, not of matrices"};
   std::vector<std::vector<Value>> columns;
-  for (std::int64_t n = 0; n < outer[0]; ++n) {
+  for (std::int64_t n = 0; n < count(outer); ++n) {
     NamedValues one = inputs;
     for (std::size_t k = 0; k < one.size(); ++k)
-      if (spread[k]) one[k].second = inputs[k].second.element(n);
+      if (spread[k]) one[k].second = inputs[k].second.leading(outer.size(), n);
     std::vector<Value> results = run_function(function, one, where, caller);
     columns.resize(results.size());
     for (std::size_t k = 0; k < results.size(); ++k) columns[k].push_back(std::move(results[k]));
   }
   std::vector<Value> results;
-  for (auto& column : columns) results.push_back(stack(std::move(column), where));
+  for (auto& column : columns) results.push_back(stacked(std::move(column), outer, where));
   if (results.empty()) results.push_back(Value::array(TypeKind::real, {0}));
   return results;
 }
@@ -179,6 +178,16 @@ std::vector<WrittenModification> modifications_of(const LayoutComponent& local) 
 
 }  // namespace
 
+// The same record with zeros for the fields that have no value yet.
+static std::shared_ptr<const RecordFields> with_zeros(const RecordFields& record) {
+  auto fields = std::make_shared<RecordFields>(record);
+  for (auto& [name, field] : fields->fields) {
+    if (field.is_unset()) field.elements.emplace_back(0.0);
+    if (field.type == TypeKind::record) field.record = with_zeros(*field.record);
+  }
+  return fields;
+}
+
 // The value with which a variable of a function, or a field of a record, begins. `given` is an argument or null.
 Value Flattener::local_value(const LayoutComponent& local, const Value* given, const Context& context,
                              const Location& where) {
@@ -206,8 +215,12 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
     if (!dims.empty()) value.elements.assign(static_cast<std::size_t>(count(dims)), Expr(0.0));
     return value;
   } else {
-    if (!dims.empty()) throw Fault{local.declaration->name.where, "arrays of records are not supported in functions"};
-    return record_value(scopes_.specialise(type.cls, modifications), {}, context, where);
+    Value one = record_value(scopes_.specialise(type.cls, modifications), {}, context, where);
+    if (dims.empty()) return one;
+    if (count(dims) == 0) throw Fault{local.declaration->name.where, "an array of records needs elements"};
+    // like arrays of numbers, those of records are filled element by element
+    one.record = with_zeros(*one.record);
+    return stacked(std::vector<Value>(static_cast<std::size_t>(count(dims)), one), dims, where);
   }
   if (type.builtin) {
     value = convert(std::move(value), type.kind, place, quoted(name));

@@ -60,10 +60,7 @@ Value Flattener::component_value(Component& component, const Location& where) {
     std::vector<Value> items;
     for (Instance* element : component.elements) items.push_back(instance_value(*element, where));
     if (items.empty()) throw Fault{where, "the array " + quoted(component.path) + " is empty"};
-    Value all = stack(std::move(items), where);
-    all.dims = component.dims;
-    if (component.dims.size() > 1) throw Fault{where, "matrices of records cannot be used as a whole"};
-    return all;
+    return stacked(std::move(items), component.dims, where);
   }
   if (!component.is_parameter() && !variables_declared_)
     throw Fault{where, quoted(component.path) + " is a variable; only parameters and constants can be used here"};
@@ -161,15 +158,7 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
     Dims dims = kept;
     return Value::array(TypeKind::real, std::move(dims));
   }
-  Value all = stack(std::move(items), where);
-  if (all.type == TypeKind::record) {
-    if (kept.size() > 1) throw Fault{where, "matrices of records cannot be used as a whole"};
-    return all;
-  }
-  Dims dims = kept;
-  dims.insert(dims.end(), all.dims.begin() + 1, all.dims.end());
-  all.dims = std::move(dims);
-  return all;
+  return stacked(std::move(items), kept, where);
 }
 
 Value Flattener::member_of_value(Value value, const ComponentReference& reference, std::size_t part,

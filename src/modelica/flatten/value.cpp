@@ -102,6 +102,18 @@ Value Value::element(std::int64_t index) const {
   return result;
 }
 
+Value Value::leading(std::size_t rank, std::int64_t position) const {
+  Value part = *this;
+  std::int64_t inner = 1;
+  for (std::size_t k = 0; k < rank; ++k) inner *= dims[k];
+  for (std::size_t k = 0; k < rank; ++k) {
+    inner /= dims[k];
+    part = part.element(position / inner);
+    position %= inner;
+  }
+  return part;
+}
+
 Value Value::at(std::size_t position) const {
   if (type == TypeKind::record) {
     Value part = *this;
@@ -207,6 +219,7 @@ Value stack(std::vector<Value> items, const Location& where) {
     }
     result.record = std::move(all);
     result.dims.insert(result.dims.begin(), static_cast<std::int64_t>(items.size()));
+    for (const Value& item : items) result.variability = join(result.variability, item.variability);
     return result;
   }
   result.dims.insert(result.dims.begin(), static_cast<std::int64_t>(items.size()));
@@ -226,6 +239,27 @@ Value stack(std::vector<Value> items, const Location& where) {
     for (const Value& item : items)
       for (std::size_t k = 0; k < item.elements.size(); ++k) result.texts.push_back(item.text_at(k));
   }
+  return result;
+}
+
+namespace {
+
+// Replaces the first dimension of a stacked value by several.
+void unfold(Value& value, const Dims& dims) {
+  Dims all = dims;
+  all.insert(all.end(), value.dims.begin() + 1, value.dims.end());
+  value.dims = std::move(all);
+  if (value.type != TypeKind::record) return;
+  auto fields = std::make_shared<RecordFields>(*value.record);
+  for (auto& [name, field] : fields->fields) unfold(field, dims);
+  value.record = std::move(fields);
+}
+
+}  // namespace
+
+Value stacked(std::vector<Value> items, const Dims& dims, const Location& where) {
+  Value result = stack(std::move(items), where);
+  if (dims.size() != 1) unfold(result, dims);
   return result;
 }
 

@@ -84,6 +84,8 @@ class Value {
   BoolExpr truth() const { return BoolExpr(elements.front()); }
   /// The part that one index of the first dimension selects; `index` counts from 0.
   Value element(std::int64_t index) const;
+  /// The part at a position, in row-major order, of the first `rank` dimensions.
+  Value leading(std::size_t rank, std::int64_t position) const;
   /// The scalar (or record) at a position in row-major order.
   Value at(std::size_t position) const;
 };
@@ -111,6 +113,8 @@ Value transpose(const Value& m, const Location& where);
 Value product(const Value& a, const Value& b, const Location& where);
 /// {a, b, ...}: all of one size.
 Value stack(std::vector<Value> items, const Location& where);
+/// The same in row-major order for an array of several dimensions; there must be at least one item.
+Value stacked(std::vector<Value> items, const Dims& dims, const Location& where);
 /// cat(k, a, b, ...); `dimension` counts from 0.
 Value concatenate(std::size_t dimension, const std::vector<Value>& items, const Location& where);
 /// The type in which both have a place: Real for Integer and Real. Throws Fault when there is none.

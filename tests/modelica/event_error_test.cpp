@@ -310,7 +310,7 @@ model M
   Real y = f(1);
 end M;
 )"),
-            R"(a.mo:7:12: error: external functions are not supported
+            R"(a.mo:7:12: error: the external function 'f' is not supported
     Real y = f(1);
              ^~~~
 hint: docs/reference/modelica.md lists what is read

@@ -124,7 +124,7 @@ void Flattener::follow_call(const Call& call, const Location& where, const Conte
       for (const BoolExpr& outer : path_conditions_) (*when_actions_)[k].only_if = (*when_actions_)[k].only_if && outer;
     return;
   }
-  eval_call(call, where, context);  // a function called for its assertions
+  eval_effect(call, where, context);  // a function called for its assertions
 }
 
 Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& where, const Context& context) {

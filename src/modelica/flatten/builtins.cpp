@@ -30,8 +30,7 @@ const std::unordered_map<std::string_view, Function>& functions() {
 }
 
 constexpr std::array<std::string_view, 8> refused{
-    "delay",    "spatialDistribution", "inStream", "actualStream", "Clock", "hold",
-    "previous", "getInstanceName"};
+    "delay", "spatialDistribution", "inStream", "actualStream", "Clock", "hold", "previous", "getInstanceName"};
 
 // Switching functions of parameters never switch: they need no guard.
 Expr quiet(const Expr& e, Variability how) {
@@ -66,7 +65,7 @@ std::vector<Value> Flattener::arguments(const Call& call, const Context& context
   return values;
 }
 
-Value Flattener::eval_call(const Call& call, const Location& where, const Context& context) {
+std::optional<Value> Flattener::eval_effect(const Call& call, const Location& where, const Context& context) {
   Name name;
   name.global = call.callee.global;
   name.where = call.callee_where;
@@ -110,11 +109,18 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
     if (auto made = construct_operator_record(type.cls, call, where, context)) return std::move(*made);
   if (type.cls && (type.cls->kind() == ClassKind::record || type.cls->kind() == ClassKind::operator_record))
     return construct_record(type.cls, call, where, context);
+  if (is_external_object(type.cls)) return construct_object(type.cls, call, where, context);
   if (!type.cls || !type.cls->is_function())
     throw Fault{call.callee_where, "'" + print(call.callee) + "' is not a function"};
   std::vector<Value> results = call_function(type.cls, call, where, context, home);
-  if (results.empty()) throw Fault{where, "'" + print(call.callee) + "' has no result"};
+  if (results.empty()) return std::nullopt;
   return std::move(results.front());
+}
+
+Value Flattener::eval_call(const Call& call, const Location& where, const Context& context) {
+  auto result = eval_effect(call, where, context);
+  if (!result) throw Fault{where, "'" + print(call.callee) + "' has no result"};
+  return std::move(*result);
 }
 
 bool Flattener::builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,

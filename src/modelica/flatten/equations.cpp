@@ -299,7 +299,7 @@ void Flattener::call_equation(const Call& call, const Location& where, const Con
   if (name == "assert") return assert_true(call, where, context);
   if (name == "reinit" || name == "terminate") throw Fault{where, quoted(name) + " belongs into a 'when' equation"};
   if (name.starts_with("Connections.")) return;  // a part of the graph of connections, which is known
-  eval_call(call, where, context);
+  eval_effect(call, where, context);
 }
 
 }  // namespace saltus::modelica

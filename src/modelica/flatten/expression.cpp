@@ -41,6 +41,18 @@ Value strings_joined(const Value& a, const Value& b) {
   return result;
 }
 
+// Counts nested conditional expressions while it lives.
+class ConditionalDepth {
+ public:
+  explicit ConditionalDepth(int& depth) : depth_(depth) { ++depth_; }
+  ~ConditionalDepth() { --depth_; }
+  ConditionalDepth(const ConditionalDepth&) = delete;
+  ConditionalDepth& operator=(const ConditionalDepth&) = delete;
+
+ private:
+  int& depth_;
+};
+
 }  // namespace
 
 Value Flattener::eval(ExprPtr expression, const Context& context) {
@@ -160,8 +172,7 @@ Value Flattener::eval_chain(const Chain& node, const Location& where, const Cont
 }
 
 Value Flattener::arithmetic(Operator op, const Value& a, const Value& b, const Location& where) {
-  if (op == Operator::add && a.type == TypeKind::string && b.type == TypeKind::string)
-    return strings_joined(a, b);
+  if (op == Operator::add && a.type == TypeKind::string && b.type == TypeKind::string) return strings_joined(a, b);
   if (a.type == TypeKind::record || b.type == TypeKind::record) return operate(op, a, b, where);
   if (!a.is_numeric() || !b.is_numeric()) {
     const Value& wrong = a.is_numeric() ? b : a;
@@ -331,9 +342,11 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
       rest = eval(branch.value, context);
       break;
     }
+    const ConditionalDepth deeper(conditional_depth_);
     parts.push_back({std::move(condition), eval(branch.value, context)});
   }
   if (!rest) {
+    const ConditionalDepth deeper(conditional_depth_);
     const bool by_parameters = !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const Part& part) {
       return part.condition.variability >= Variability::parameter;
     });

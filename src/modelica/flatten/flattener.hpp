@@ -175,8 +175,13 @@ class Flattener {
     std::vector<std::vector<std::int64_t>> indices;  ///< per dimension, from 0
     std::vector<bool> keeps;                         ///< per dimension: it stays a dimension
   };
+  using Fixed = std::map<std::size_t, std::int64_t>;  ///< indices, from 0, of some dimensions
   Selection select(const Dims& dims, const std::vector<ExprPtr>& subscripts, const Context& context,
-                   const Location& where, std::string_view name);
+                   const Location& where, std::string_view name, const Fixed& fixed = {});
+  std::optional<std::size_t> varying_subscript(const Dims& dims, const std::vector<ExprPtr>& subscripts,
+                                               const Context& context, const Fixed& fixed, Value& value);
+  Value subscript_from(const Value& value, const std::vector<ExprPtr>& subscripts, const Context& context,
+                       const Location& where, std::string_view name, const Fixed& fixed);
   Value select_value(const Value& value, const Selection& selection);
   Value component_value(Component& component, const Location& where);
   Value member(Component& component, const ComponentReference& reference, std::size_t part, const Location& where,
@@ -198,6 +203,8 @@ class Flattener {
 
   // --- calls (builtins.cpp, array_functions.cpp, functions.cpp)
   Value eval_call(const Call& call, const Location& where, const Context& context);
+  /// The same for calls that may have no result.
+  std::optional<Value> eval_effect(const Call& call, const Location& where, const Context& context);
   bool builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                     Value& result);
   bool event_call(std::string_view name, const Call& call, const Location& where, const Context& context,
@@ -228,6 +235,8 @@ class Flattener {
   NamedValues named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context);
   std::vector<Value> run_function(const ClassScope* function, NamedValues inputs, const Location& where,
                                   const Context& caller);
+  void run_external(const ClassScope& function, const ExternalClause& external, const Context& context,
+                    const Location& where);
   Value record_value(const ClassScope* record, const NamedValues& given, const Context& context, const Location& where);
   Value local_value(const LayoutComponent& local, const Value* given, const Context& context, const Location& where);
   Dims local_dims(const LayoutComponent& local, const ResolvedType& type, const Context& context, bool& open);
@@ -247,6 +256,19 @@ class Flattener {
   Value sum_of_records(const Value& all, const Location& where);
   std::optional<Value> construct_operator_record(const ClassScope* record, const Call& call, const Location& where,
                                                  const Context& context);
+
+  // --- external objects and functions (tables.cpp)
+  struct TableColumn {
+    std::vector<double> x;
+    std::vector<Expr> y;
+    int smoothness = 1, extrapolation = 2;
+  };
+  bool is_external_object(const ClassScope* cls) const;
+  Value construct_object(const ClassScope* cls, const Call& call, const Location& where, const Context& context);
+  TableColumn table_column(const Value& object, const Value& column, const Location& where);
+  Expr interpolate(const TableColumn& table, const Expr& at, Variability how, const Location& where);
+  Expr interpolate_plane(const Value& object, const Value& u1, const Value& u2, const Location& where);
+  std::optional<Value> call_external(std::string_view name, const std::vector<Value>& arguments, const Location& where);
 
   // --- equations (equations.cpp)
   void flatten_sections(Instance& instance);
@@ -409,6 +431,7 @@ class Flattener {
   bool structure_changed_ = false;
   std::int64_t scalars_ = 0, work_ = 0;
   int depth_ = 0;
+  int conditional_depth_ = 0;  ///< nested conditional expressions whose condition varies
   std::vector<const ClassScope*> function_stack_;
   std::vector<const Component*> resolving_;  ///< parameters whose values are being found
 

@@ -222,6 +222,7 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
     one.record = with_zeros(*one.record);
     return stacked(std::vector<Value>(static_cast<std::size_t>(count(dims)), one), dims, where);
   }
+  if (is_external_object(type.cls)) return value;
   if (type.builtin) {
     value = convert(std::move(value), type.kind, place, quoted(name));
   } else if (value.type != TypeKind::record) {
@@ -278,6 +279,25 @@ const ClassScope* Flattener::function_named(const Call& call, const Context& con
   return function;
 }
 
+void Flattener::run_external(const ClassScope& function, const ExternalClause& external, const Context& context,
+                             const Location& where) {
+  Context inside = context;
+  inside.lexical = &function;
+  std::vector<Value> arguments;
+  for (const ExprPtr argument : external.arguments) {
+    const auto* reference = argument->as<ComponentReference>();
+    const auto known =
+        reference ? context.frame->variables.find(reference->parts[0].name.text) : context.frame->variables.end();
+    if (known != context.frame->variables.end() && known->second.is_unset())
+      throw Fault{where, "the external function " + quoted(external.function.text) + " is not supported",
+                  "docs/reference/modelica.md lists what is read"};
+    arguments.push_back(eval(argument, inside));
+  }
+  const std::string_view name = external.function.empty() ? function.definition->name.text : external.function.text;
+  auto result = call_external(name, arguments, where);
+  if (result && external.result) assign(external.result, std::move(*result), where, inside);
+}
+
 std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValues inputs, const Location& where,
                                            const Context& caller) {
   const Deeper deeper(*this, where);
@@ -287,8 +307,6 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
   if (calls > most_recursive)
     throw Fault{where, "the function " + quoted(function->name) + " calls itself more than " +
                            std::to_string(most_recursive) + " times deep"};
-  if (const auto* body = function->definition->as<LongClass>(); body && body->external)
-    throw Fault{where, "external functions are not supported", "docs/reference/modelica.md lists what is read"};
   if (function->definition->is_partial)
     throw Fault{where, "the function " + quoted(function->name) + " is partial and cannot be called"};
   const Layout& layout = scopes_.layout(function);
@@ -314,6 +332,8 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
     context.lexical = component.lexical;
     frame.variables[name] = local_value(component, given == inputs.end() ? nullptr : &given->second, context, where);
   }
+  if (const auto* body = function->definition->as<LongClass>(); body && body->external)
+    run_external(*function, *body->external, context, where);
   for (const auto& section : layout.sections) {
     if (!section.algorithm) throw Fault{section.equations->where, "a function has no equations"};
     context.lexical = section.lexical;

@@ -98,6 +98,7 @@ struct Component {
   bool is_final = false;
   bool absent = false;         ///< its condition is false
   Component* inner = nullptr;  ///< of an outer component
+  bool is_object = false;      ///< an external object, whose value is `constant`
   enum class State : std::uint8_t { declared, working, done, failed };
   State shape_state = State::declared;
   State value_state = State::declared;

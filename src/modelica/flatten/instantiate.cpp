@@ -372,6 +372,11 @@ void Flattener::shape_work(Component& component) {
     }
   }
   component.dims = dimensions(component);
+  if (is_external_object(type.cls)) {
+    if (!component.dims.empty()) throw Fault{component.where(), "arrays of external objects are not supported"};
+    component.is_object = true;
+    return;
+  }
   const std::int64_t size = count(component.dims);
   scalars_ += size;
   if (type.builtin) {

@@ -185,6 +185,7 @@ void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout) {
 
 void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout& layout) {
   const auto it = scope->base_of.find(&extends.base);
+  if (extends.base.parts.size() == 1 && extends.base.parts[0].text == "ExternalObject") return;
   if (it == scope->base_of.end()) {
     TypeKind ignored;
     if (extends.base.parts.size() == 1 && builtin_type(extends.base.parts[0].text, ignored))

@@ -55,6 +55,10 @@ void pick(const Selection& selection, const Dims& dims, const std::vector<Expr>&
 Value Flattener::component_value(Component& component, const Location& where) {
   shape(component);
   if (component.absent) throw Fault{where, quoted(component.path) + " does not exist: its condition is false"};
+  if (component.is_object) {
+    resolve_value(component);
+    return component.constant;
+  }
   if (!component.type.builtin) {
     if (component.dims.empty()) return instance_value(*component.elements.front(), where);
     std::vector<Value> items;
@@ -97,6 +101,7 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
   const bool last = part + 1 == reference.parts.size();
   shape(component);
   if (component.absent) throw Fault{where, quoted(component.path) + " does not exist: its condition is false"};
+  if (component.is_object) return component_value(component, where);
   if (component.type.builtin) {
     if (!last)
       throw Fault{
@@ -108,6 +113,9 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
     if (!component.is_parameter() && !variables_declared_)
       throw Fault{where, quoted(component.path) + " is a variable; only parameters and constants can be used here"};
     resolve_value(component);
+    Value index;
+    if (varying_subscript(component.dims, here.subscripts, context, {}, index))
+      return subscript(component_value(component, where), here.subscripts, context, where, component.path);
     // the values are picked one by one, because the array may be large and this reference inside a loop
     const Selection selection = select(component.dims, here.subscripts, context, where, component.path);
     Value picked = with_elements(component);
@@ -352,7 +360,7 @@ bool Flattener::imported_member(const ClassScope* scope, const ComponentReferenc
 // ------------------------------------------------------------------------------------------------------- subscripts
 
 Flattener::Selection Flattener::select(const Dims& dims, const std::vector<ExprPtr>& subscripts, const Context& context,
-                                       const Location& where, std::string_view name) {
+                                       const Location& where, std::string_view name, const Fixed& fixed) {
   if (subscripts.size() > dims.size())
     throw Fault{where, quoted(name) + (dims.empty() ? " is a scalar and takes no subscripts"
                                                     : " has " + std::to_string(dims.size()) + " dimension" +
@@ -367,6 +375,11 @@ Flattener::Selection Flattener::select(const Dims& dims, const std::vector<ExprP
       charge(dims[k], where);
       indices.resize(static_cast<std::size_t>(dims[k]));
       for (std::int64_t i = 0; i < dims[k]; ++i) indices[static_cast<std::size_t>(i)] = i;
+      continue;
+    }
+    if (const auto it = fixed.find(k); it != fixed.end()) {
+      result.keeps[k] = false;
+      indices.push_back(it->second);
       continue;
     }
     Context inner = context;
@@ -432,7 +445,52 @@ Value Flattener::select_value(const Value& value, const Selection& selection) {
 
 Value Flattener::subscript(const Value& value, const std::vector<ExprPtr>& subscripts, const Context& context,
                            const Location& where, std::string_view name) {
-  return select_value(value, select(value.dims, subscripts, context, where, name));
+  return subscript_from(value, subscripts, context, where, name, {});
+}
+
+// The first subscript, not fixed yet, whose value is known in a run only.
+std::optional<std::size_t> Flattener::varying_subscript(const Dims& dims, const std::vector<ExprPtr>& subscripts,
+                                                        const Context& context, const Fixed& fixed, Value& value) {
+  for (std::size_t k = 0; k < std::min(subscripts.size(), dims.size()); ++k) {
+    if (fixed.contains(k) || subscripts[k]->as<WholeDimension>() || subscripts[k]->as<IntegerLiteral>()) continue;
+    Context inner = context;
+    inner.end = dims[k];
+    value = eval(subscripts[k], inner);
+    const bool counts =
+        value.type == TypeKind::integer || value.type == TypeKind::enumeration || value.type == TypeKind::boolean;
+    if (counts && value.is_scalar() && !value.scalar().is_constant() && value.variability < Variability::parameter)
+      return k;
+  }
+  return std::nullopt;
+}
+
+// A subscript that varies chooses among all elements.
+Value Flattener::subscript_from(const Value& value, const std::vector<ExprPtr>& subscripts, const Context& context,
+                                const Location& where, std::string_view name, const Fixed& fixed) {
+  Value index;
+  const auto varying = varying_subscript(value.dims, subscripts, context, fixed, index);
+  if (!varying) return select_value(value, select(value.dims, subscripts, context, where, name, fixed));
+  const std::int64_t size = value.dims[*varying];
+  charge(size, where);
+  if (size == 0) throw Fault{where, quoted(name) + " has no elements"};
+  const std::int64_t least = index.type == TypeKind::boolean ? 0 : 1;
+  if (index.type == TypeKind::integer && conditional_depth_ == 0) {
+    BoolExpr inside = index.scalar() >= Expr(1.0) && index.scalar() <= Expr(static_cast<double>(size));
+    for (const BoolExpr& outer : path_conditions_) inside = inside || !outer;
+    assertions_.push_back({inside, "the subscript of " + std::string(name) + " is out of range", where});
+  }
+  std::optional<Value> result;
+  for (std::int64_t k = size; k-- > 0;) {
+    Fixed inner = fixed;
+    inner[*varying] = k;
+    Value element = subscript_from(value, subscripts, context, where, name, inner);
+    Value number = index;
+    number.variability = Variability::constant;
+    number.elements[0] = Expr(static_cast<double>(k + least));
+    result = result ? choose(relation(Operator::equal, index, number, where), element, *result, where) : element;
+  }
+  result->variability = join(result->variability, index.variability);
+  return std::move(*result);
 }
 
 }  // namespace saltus::modelica

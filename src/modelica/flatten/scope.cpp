@@ -296,6 +296,8 @@ std::string ScopeTree::suggestion(std::string_view name, const ClassScope* from)
 }
 
 void ScopeTree::no_class(const Name& name, const ClassScope* from) {
+  if (name.parts.size() == 1 && name.parts[0].text == "Clock")
+    throw Fault{name.where, "clocks are not supported", "docs/reference/modelica.md lists what is read"};
   std::string text = "there is no class ";
   for (std::size_t k = 0; k < name.parts.size(); ++k) text += (k ? "." : "'") + std::string(name.parts[k].text);
   const std::string near = suggestion(name.parts[0].text, from);
@@ -340,7 +342,8 @@ const std::vector<const ClassScope*>& ScopeTree::bases(const ClassScope* scope) 
     } leave{lookups_, scope};
     TypeKind ignored;
     const auto add = [&](const Name& name, const Modification* modification, const ClassScope* from) {
-      if (name.parts.size() == 1 && builtin_type(name.parts[0].text, ignored)) return;
+      if (name.parts.size() == 1 && (builtin_type(name.parts[0].text, ignored) || name.parts[0].text == "ExternalObject"))
+        return;
       const ClassScope* base = make_base(scope, name, modification, from);
       if (!base) return;
       scope->bases.push_back(base);

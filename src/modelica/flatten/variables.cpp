@@ -175,7 +175,11 @@ void Flattener::resolve_value(Component& component) {
   } pop{resolving_};
   component.value_state = Component::State::working;
   try {
-    if (component.type.builtin && !component.absent) {
+    if (component.is_object && !component.absent) {
+      if (!component.modifier || !component.modifier->value)
+        throw Fault{component.where(), "the external object " + quoted(component.path) + " is not constructed"};
+      component.constant = value_of(component.modifier->value);
+    } else if (component.type.builtin && !component.absent) {
       if (component.is_parameter())
         resolve_parameter(component);
       else
@@ -353,7 +357,7 @@ void Flattener::declare_variable(Component& component) {
 void Flattener::declare_all(Instance& instance) {
   for (Component& component : instance.components) {
     if (component.shape_state != Component::State::done || component.absent) continue;
-    if (component.type.builtin)
+    if (component.type.builtin || component.is_object)
       attempt([&] { resolve_value(component); });
     else
       for (Instance* element : component.elements) declare_all(*element);

@@ -275,11 +275,18 @@ void Flattener::assign(ExprPtr target, Value value, const Location& where, const
   if (context.frame) {
     const auto it = context.frame->variables.find(name);
     if (it == context.frame->variables.end()) unknown_name(reference, 0, context);
+    const Layout& layout = scopes_.layout(context.frame->cls);
+    const auto place = layout.index.find(name);
+    if (place != layout.index.end() && layout.components[place->second].direction == Direction::input)
+      throw Fault{target->where, "the input " + quoted(name) + " cannot be assigned"};
     return store(it->second, reference, 0, value, where, context);
   }
   Context plain = context;
   plain.assigned = nullptr;
   Value symbols = eval(target, plain);
+  const Component* own = own_component(name, context);
+  if (own && own->direction == Direction::input && own->owner == context.instance)
+    throw Fault{target->where, "the input " + quoted(name) + " cannot be assigned"};
   assign_symbols(symbols, std::move(value), print(target), where, context);
 }
 
@@ -466,6 +473,12 @@ void Flattener::flatten_algorithm(const AlgorithmSection& section, const Context
          ok;
   in_initial_ = false;
   if (!ok) return;
+  for (const auto& [id, value] : assigned.values)
+    if (const auto [place, fresh] = algorithm_targets_.emplace(id, section.where); !section.is_initial && !fresh) {
+      report({section.where, quoted(model_->data().graph->symbol_of(id).name) + " is assigned in two algorithms"});
+      note(place->second, "the other algorithm is here");
+      return;
+    }
   std::vector<NodeId> ids;
   for (const auto& [id, place] : assigned.outside) ids.push_back(id);
   std::sort(ids.begin(), ids.end());

@@ -354,6 +354,8 @@ class Flattener {
   ConnectorReference resolve_connector(ExprPtr expression, const Context& context);
   void connect_instances(Instance& a, bool a_outside, Instance& b, bool b_outside, const Location& where);
   void connect_scalars(const End& a, const End& b, const Location& where);
+  void compare_parameters(Component& a, Component& b, const Location& where);
+  void check_sources(const std::vector<std::size_t>& set, const Location& where);
   std::size_t node_of(const End& end);
   std::size_t find_set(std::size_t node);
   void finish_connections();
@@ -470,6 +472,7 @@ class Flattener {
   std::unordered_map<const Instance*, int> cardinality_;
   std::unordered_map<const Component*, int> scalar_cardinality_;
   bool graph_known_ = false;
+  std::unordered_map<NodeId, Location> algorithm_targets_;  ///< variables that an algorithm has assigned
 };
 
 /// Counts nested evaluations while it lives.

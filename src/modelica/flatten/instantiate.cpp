@@ -196,7 +196,13 @@ Value Flattener::value_of(const Binding& binding) {
 void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& layout, const ClassScope* cls) {
   if (!modifier) return;
   for (const auto& [name, argument] : modifier->arguments) {
-    if (layout.index.contains(name) || scopes_.find_member(name, cls)) continue;
+    const auto it = layout.index.find(name);
+    if (it != layout.index.end()) {
+      if (layout.components[it->second].is_protected && !argument->of_whole)
+        report({argument->where, quoted(name) + " is protected in " + quoted(cls->name) + " and cannot be modified"});
+      continue;
+    }
+    if (scopes_.find_member(name, cls)) continue;
     std::vector<std::string> names;
     for (const auto& component : layout.components) names.emplace_back(component.name());
     const std::string near = did_you_mean(name, names);

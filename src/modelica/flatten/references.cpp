@@ -136,6 +136,8 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
                       quoted(next.text),
                   near};
     }
+    if (inner->source->is_protected)
+      throw Fault{next.where, quoted(next.text) + " is protected in " + quoted(instance.cls->name)};
     return member(*inner, reference, part + 1, where, context);
   };
   if (component.dims.empty()) {
@@ -218,6 +220,8 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
       if (component->variability != Variability::constant && component->owner->cls->kind() != ClassKind::package)
         throw Fault{name.where, quoted(name.text) + " is not a constant of the class " + quoted(cls->name),
                     "only constants can be used through the name of a class"};
+      if (component->source->is_protected)
+        throw Fault{name.where, quoted(name.text) + " is protected in " + quoted(cls->name)};
       return member(*component, reference, part, where, context);
     }
   }

@@ -17,8 +17,7 @@ namespace saltus::cli {
 namespace {
 
 struct CheckOptions {
-  std::string file, model;
-  std::vector<std::string> set;
+  ModelOptions source;
   std::size_t most = 40;
   bool no_run = false;
 };
@@ -133,7 +132,7 @@ ExitCode print_modes(std::ostream& out, const std::shared_ptr<CompiledModel>& co
 }
 
 ExitCode check(const CheckOptions& o, const Streams& streams) {
-  const ModelicaModel source = load(o.file, o.model, o.set);
+  const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes) streams.err << render(note);
   const auto compiled = std::make_shared<CompiledModel>(source.model);
   streams.out << "model " << compiled->name() << '\n';
@@ -163,9 +162,7 @@ Command check_command() {
             CLI::App& app = *parent.add_subcommand("check", "Show variables, equations, guards, and the index of each mode");
             app.footer("Runs the model over its experiment's time span and analyses each mode when it is first entered.\n"
                        "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
-            app.add_option("MODEL.mo", o->file, "Modelica file")->required()->check(CLI::ExistingFile);
-            app.add_option("--model", o->model, "Which model of the file (default: the last one)");
-            app.add_option("--set", o->set, "Change a parameter or start value; VALUE may be an expression (repeatable)")->type_name("NAME=VALUE");
+            o->source.add_to(app);
             app.add_option("--all", o->most, "Longest list to print")->check(CLI::Range(1, 100000000));
             app.add_flag("--no-run", o->no_run, "Analyse the first mode only");
             return [o](const Streams& streams) { return check(*o, streams); };

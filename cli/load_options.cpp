@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 
 namespace saltus::cli {
 
@@ -44,11 +45,32 @@ std::pair<std::string, double> parse_setting(const std::string& text) {
   return {name, evaluate(name, value)};
 }
 
-ModelicaModel load(const std::string& file, const std::string& model, const std::vector<std::string>& settings) {
-  LoadOptions options;
-  options.model_name = model;
-  for (const auto& text : settings) options.parameters.push_back(parse_setting(text));
-  return load_modelica_file(file, options);
+void ModelOptions::add_to(CLI::App& app) {
+  app.add_option("MODEL.mo", file, "Modelica file; may be left out where --library and --model say it all")
+      ->check(CLI::ExistingFile);
+  app.add_option("--model", model, "Which model (default: the last one of the file)");
+  app.add_option("--library", libraries, "Folder of a Modelica library (repeatable; then those of MODELICAPATH)");
+  app.add_option("--set", settings, "NAME=VALUE: change a parameter or start value (repeatable)");
+}
+
+ModelicaModel load(const ModelOptions& options) {
+  LoadOptions o;
+  o.model_name = options.model;
+  o.libraries = options.libraries;
+  o.start = options.start;
+  const char* path = std::getenv("MODELICAPATH");
+  for (std::string rest = path ? path : ""; !rest.empty();) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string folder = rest.substr(0, colon);
+    std::error_code ignored;  // other programs leave folders in this list that do not exist
+    if (std::filesystem::is_directory(folder, ignored)) o.libraries.push_back(folder);
+    rest.erase(0, colon + 1);
+  }
+  for (const auto& text : options.settings) o.parameters.push_back(parse_setting(text));
+  if (!options.file.empty()) return load_modelica_file(options.file, o);
+  if (options.model.empty())
+    throw UsageError("name a Modelica file, or a class of a library: --library DIR --model Package.Model");
+  return load_modelica_class(options.model, o);
 }
 
 }  // namespace saltus::cli

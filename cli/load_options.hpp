@@ -3,6 +3,8 @@
 
 #include <saltus/modelica/modelica.hpp>
 
+#include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +14,18 @@ namespace saltus::cli {
 /// "mass=2.5" or "w=2*Modelica.Constants.pi" as a name and a number. Throws UsageError with an example otherwise.
 std::pair<std::string, double> parse_setting(const std::string& text);
 
-/// Reads the file with the settings applied.
-ModelicaModel load(const std::string& file, const std::string& model, const std::vector<std::string>& settings);
+/// Which model to read, from where, with which settings.
+struct ModelOptions {
+  std::string file, model;
+  std::vector<std::string> libraries, settings;
+  std::optional<double> start;  ///< of the run; empty: as the model says
+
+  /// Declares MODEL.mo, --model, --library and --set.
+  void add_to(CLI::App& app);
+};
+
+/// Reads the model with the settings applied. Libraries are looked for in those of the command line, then in the
+/// folders that the environment variable MODELICAPATH lists.
+ModelicaModel load(const ModelOptions& options);
 
 }  // namespace saltus::cli

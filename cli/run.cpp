@@ -27,11 +27,10 @@ namespace saltus::cli {
 namespace {
 
 struct RunOptions {
-  std::string file, model;
-  std::optional<double> start, stop, rtol, atol, max_step;
+  ModelOptions source;
+  std::optional<double> stop, rtol, atol, max_step;
   std::optional<std::int64_t> max_steps;
   std::string method = "auto";
-  std::vector<std::string> set;
   int intervals = 500;
   std::size_t html_nodes = 20'000;
   std::string csv, json, html, mat, npz, plot, phase;
@@ -146,8 +145,10 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
   HtmlReportOptions h;
   h.model = compiled.name();
   h.description = source.description;
-  h.source = text_of(o.file);
-  h.source_file = o.file;
+  if (!o.source.file.empty()) {
+    h.source = text_of(o.source.file);
+    h.source_file = o.source.file;
+  }
   h.parameters = compiled.parameters();
   h.variables = o.vars;
   std::tie(h.phase_x, h.phase_y) = phase_names(o);
@@ -204,12 +205,12 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
 }
 
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
-  const ModelicaModel source = load(o.file, o.model, o.set);
+  const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes)
     if (!o.quiet) streams.err << render(note);
 
   SimulateOptions s;
-  s.start = o.start.value_or(source.experiment.start.value_or(0.0));
+  s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
   s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
   s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
   s.atol = o.atol.value_or(s.rtol);
@@ -246,7 +247,7 @@ std::optional<std::filesystem::file_time_type> written(const std::string& file) 
 /// Runs the model again whenever its file changes, until Ctrl-C.
 ExitCode watch_model(const RunOptions& o, const Streams& streams) {
   for (;;) {
-    const auto before = written(o.file);
+    const auto before = written(o.source.file);
     ExitCode code = ExitCode::success;
     try {
       code = run_model(o, streams);
@@ -254,9 +255,9 @@ ExitCode watch_model(const RunOptions& o, const Streams& streams) {
       streams.err << problem.what() << '\n';
       code = ExitCode::usage;
     }
-    streams.out << "\nwatching " << o.file << "; Ctrl-C ends" << std::endl;
+    streams.out << "\nwatching " << o.source.file << "; Ctrl-C ends" << std::endl;
     const InterruptGuard guard;
-    for (auto now = written(o.file); !now || now == before; now = written(o.file)) {
+    for (auto now = written(o.source.file); !now || now == before; now = written(o.source.file)) {
       if (InterruptGuard::interrupted()) return code;
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
@@ -266,14 +267,18 @@ ExitCode watch_model(const RunOptions& o, const Streams& streams) {
 
 void add_model_options(CLI::App& app, RunOptions& o) {
   const char* group = "Model";
-  app.add_option("MODEL.mo", o.file, "Modelica file")->required()->check(CLI::ExistingFile);
-  app.add_option("--model", o.model, "Which model of the file (default: the last one)")
+  app.add_option("MODEL.mo", o.source.file, "Modelica file; may be left out where --library and --model say it all")
+      ->check(CLI::ExistingFile);
+  app.add_option("--model", o.source.model, "Which model (default: the last one of the file)")
       ->type_name("NAME")
       ->group(group);
-  app.add_option("--set", o.set, "Change a parameter or start value; VALUE may be an expression (repeatable)")
+  app.add_option("--library", o.source.libraries, "Folder of a Modelica library (repeatable; then those of MODELICAPATH)")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("--set", o.source.settings, "Change a parameter or start value; VALUE may be an expression (repeatable)")
       ->type_name("NAME=VALUE")
       ->group(group);
-  app.add_option("--start", o.start, "Start time (default: the model's experiment annotation, or 0)")
+  app.add_option("--start", o.source.start, "Start time (default: the model's experiment annotation, or 0)")
       ->type_name("T")
       ->group(group);
   app.add_option("--stop", o.stop, "Stop time; before the start time runs backwards")->type_name("T")->group(group);

@@ -17,7 +17,7 @@ from pathlib import Path
 
 LONGEST = 120
 LIST = "scripts/style_exceptions.txt"
-NOT_TEXT = {".svg", ".csv", ".png", ".pdf", ".json"}
+NOT_TEXT = {".svg", ".csv", ".png", ".pdf", ".json", ".html"}
 CPP = {".cpp", ".hpp"}
 
 

@@ -69,6 +69,9 @@ StatusExplanation explain(StatusCode code) {
     case StatusCode::zeno:
       return {"Events accumulate at one instant, and no mode continues the solution after it.",
               "The result reaches up to the accumulation. Write the mode that holds afterwards."};
+    case StatusCode::contradiction:
+      return {"Two clauses give a variable different values in one round of an instant.",
+              "Write one clause for both conditions, with elsewhen or a vector of conditions."};
   }
   return {"", ""};
 }

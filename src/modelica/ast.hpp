@@ -514,6 +514,7 @@ class Ast {
 
   /// The text that the locations point into. Must not be asked of an Ast that was built without a text.
   const SourceText& source() const { return *source_; }
+  const std::shared_ptr<const SourceText>& shared_source() const { return source_; }
 
   /// Puts a node into its arena.
   template <class Node>

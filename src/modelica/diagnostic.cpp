@@ -1,6 +1,8 @@
 #include <saltus/modelica/diagnostic.hpp>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
 namespace saltus {
@@ -88,9 +90,14 @@ void Diagnostics::sort() {
     else
       keys.emplace_back(item.where, keys.size());
   }
-  std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
-  });
+  // files in the order in which they first appear
+  std::map<std::string, std::size_t> rank;
+  for (const auto& item : items_) rank.emplace(item.where.file, rank.size());
+  const auto order = [&](const SourceLocation& where) {
+    return std::tuple(rank.at(where.file), where.line, where.column);
+  };
+  std::stable_sort(keys.begin(), keys.end(),
+                   [&](const auto& a, const auto& b) { return order(a.first) < order(b.first); });
   std::vector<Diagnostic> sorted;
   sorted.reserve(items_.size());
   for (const auto& key : keys) sorted.push_back(std::move(items_[key.second]));

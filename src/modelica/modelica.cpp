@@ -1,13 +1,12 @@
 #include <saltus/modelica/modelica.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "modelica/flatten/load.hpp"
-#include "modelica/flatten/prelude.hpp"
+#include "modelica/library.hpp"
 #include "modelica/parser.hpp"
+#include "modelica/printer.hpp"
 
 namespace saltus {
 namespace modelica {
@@ -20,55 +19,85 @@ bool can_run(const ClassDefinition& definition) {
 }
 
 // The last model of a list of classes, also inside of packages; null if there is none.
-const ClassScope* last_model(const ClassScope& scope, const std::vector<const ClassDefinition*>& classes) {
+const ClassScope* last_model(ScopeTree& scopes, const ClassScope* scope,
+                             const std::vector<const ClassDefinition*>& classes) {
   for (std::size_t k = classes.size(); k-- > 0;) {
-    const auto it = scope.classes.find(classes[k]->name.text);
-    if (it == scope.classes.end()) continue;
-    if (can_run(*classes[k])) return it->second;
+    const ClassScope* nested_scope = scopes.find_member(classes[k]->name.text, scope);
+    if (!nested_scope) continue;
+    if (can_run(*classes[k])) return nested_scope;
     const auto* body = classes[k]->as<LongClass>();
     if (classes[k]->kind != ClassKind::package || !body) continue;
     std::vector<const ClassDefinition*> nested;
     for (const Element& element : body->elements)
       if (const auto* inner = element.as<const ClassDefinition*>()) nested.push_back(*inner);
-    if (const ClassScope* found = last_model(*it->second, nested)) return found;
+    if (const ClassScope* found = last_model(scopes, nested_scope, nested)) return found;
   }
   return nullptr;
 }
 
-void list_models(const ClassScope& scope, std::vector<std::string>& names) {
-  for (const auto& [name, nested] : scope.classes) {
-    if (can_run(*nested->definition)) names.push_back(nested->name);
-    list_models(*nested, names);
+void list_models(const std::vector<const ClassDefinition*>& classes, const std::string& prefix,
+                 std::vector<std::string>& names) {
+  for (const ClassDefinition* definition : classes) {
+    const std::string name = prefix + std::string(definition->name.text);
+    if (can_run(*definition)) names.push_back(name);
+    const auto* body = definition->as<LongClass>();
+    if (!body) continue;
+    std::vector<const ClassDefinition*> nested;
+    for (const Element& element : body->elements)
+      if (const auto* inner = element.as<const ClassDefinition*>()) nested.push_back(*inner);
+    list_models(nested, name + ".", names);
   }
 }
 
-const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const std::string& wanted, Diagnostics& diagnostics) {
+const ClassScope* find_path(ScopeTree& scopes, std::string_view path) {
+  const ClassScope* scope = &scopes.root();
+  for (std::size_t begin = 0; scope && begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    scope = scopes.find_member(path.substr(begin, end - begin), scope);
+    begin = end + 1;
+  }
+  return scope;
+}
+
+// `package`: where the classes of the text are.
+const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const ClassScope* package, const std::string& wanted,
+                               Diagnostics& diagnostics) {
   const SourceText& source = ast.source();
   const auto fail = [&](std::string message, std::string hint) {
     diagnostics.add(source.diagnose(Severity::error, {0, 0, source.file()}, std::move(message), std::move(hint)));
     return nullptr;
   };
   if (wanted.empty()) {
-    const ClassScope* found = last_model(scopes.root(), ast.root.classes);
+    const ClassScope* found = last_model(scopes, package, ast.root.classes);
     return found ? found : fail("the file contains no model", "write 'model Name ... end Name;'");
   }
-  const ClassScope* scope = &scopes.root();
-  for (std::size_t begin = 0; scope && begin <= wanted.size();) {
-    const std::size_t end = std::min(wanted.find('.', begin), wanted.size());
-    scope = scopes.find_member(std::string_view(wanted).substr(begin, end - begin), scope);
-    begin = end + 1;
-  }
+  const ClassScope* scope = find_path(scopes, wanted);
+  if (!scope && package != &scopes.root()) scope = find_path(scopes, package->name + "." + wanted);
   if (scope && scope->definition && (can_run(*scope->definition) || scope->definition->is_partial)) {
     if (!scope->definition->is_partial) return scope;
     return fail("'" + wanted + "' is partial and cannot run", "extend it and complete it");
   }
   std::vector<std::string> names;
-  list_models(scopes.root(), names);
+  list_models(ast.root.classes, "", names);
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(wanted, names);
-  return fail(scope ? "'" + wanted + "' is a " + std::string(spelling(scope->kind())) + ", not a model"
-                    : "there is no model '" + wanted + "' in this file",
+  return fail(scope
+                  ? "'" + wanted + "' is a " + std::string(spelling(scope->kind())) + ", not a model"
+                  : "there is no model '" + wanted + "' in this file" + (ast.root.classes.empty() ? " or library" : ""),
               near);
+}
+
+// The package that `within` names; the outermost scope if there is none of that name.
+const ClassScope* package_of(const Ast& ast, ScopeTree& scopes, Diagnostics& diagnostics) {
+  if (ast.root.within.empty()) return &scopes.root();
+  Name name = ast.root.within;
+  name.global = true;
+  if (const ClassScope* found = scopes.find(name, &scopes.root())) return found;
+  diagnostics.add(ast.source().diagnose(Severity::warning, name.where,
+                                        "there is no package '" + print(ast.root.within) +
+                                            "'; the classes of this file are read as if they stood outside of it",
+                                        "name the folder of the package with --library"));
+  return &scopes.root();
 }
 
 }  // namespace
@@ -77,32 +106,39 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
                    const FlattenLimits& limits) {
   ParseResult parsed = parse(text, file_name);
   parsed.require();
-  std::optional<ParseResult> library;
-  std::vector<const SourceText*> sources{&parsed.ast.source()};
-  if (text.find("Modelica.") != std::string_view::npos) {
-    library = parse(prelude(), "Modelica", 1);
-    sources.push_back(&library->ast.source());
-  }
+  Library library(options.libraries);
+  const Diagnostics parse_notes = parsed.diagnostics;
+  const Ast& ast = library.adopt(std::move(parsed));
+  library.place(ast.root, file_name);
   std::set<std::string> structural;
   // each round fixes the parameters that the one before found to decide the structure
   for (;;) {
     Diagnostics diagnostics;
-    diagnostics.add(parsed.diagnostics);
-    ScopeTree scopes;
-    scopes.add(parsed.ast.root);
-    if (library) scopes.add(library->ast.root);
-    const ClassScope* cls = choose_model(parsed.ast, scopes, options.model_name, diagnostics);
+    diagnostics.add(parse_notes);
+    ScopeTree scopes(&library);
+    const ClassScope* cls = nullptr;
+    try {
+      const ClassScope* package = package_of(ast, scopes, diagnostics);
+      scopes.add(ast.root, package);
+      cls = choose_model(ast, scopes, package, options.model_name, diagnostics);
+    } catch (const Fault& fault) {
+      diagnostics.add(
+          library.sources()[fault.where.file]->diagnose(Severity::error, fault.where, fault.message, fault.hint));
+    }
     if (!cls) throw ModelicaError(std::move(diagnostics));
-    Flattener flattener(scopes, sources, options, limits, structural, diagnostics);
+    Flattener flattener(scopes, library.sources(), options, limits, structural, diagnostics);
     const std::size_t known = structural.size();
     if (!flattener.run(cls) && structural.size() > known) continue;
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
     ModelicaModel result{flattener.take_model(), experiment, diagnostics.items(),
-                         std::string(cls->definition->description.text)};
-    result.model.quote_source([source = std::make_shared<const SourceText>(parsed.ast.source())](
-                                  const SourceLocation& where) { return source->quote(where); });
+                         std::string(cls->definition->description.text), flattener.start_time_used()};
+    result.model.quote_source([sources = library.shared_sources()](const SourceLocation& where) {
+      for (const auto& source : sources)
+        if (std::string quoted = source->quote(where); !quoted.empty()) return quoted;
+      return std::string();
+    });
     return result;
   }
 }
@@ -114,11 +150,14 @@ ModelicaModel load_modelica(std::string_view text, const std::string& file_name,
 }
 
 ModelicaModel load_modelica_file(const std::string& path, const LoadOptions& options) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError("the file '" + path + "' cannot be opened");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) throw UsageError("the file '" + path + "' cannot be read");
-  return load_modelica(text, path, options);
+  return load_modelica(modelica::read_text(path), path, options);
+}
+
+ModelicaModel load_modelica_class(const std::string& name, const LoadOptions& options) {
+  if (name.empty()) throw UsageError("the name of a class is missing, for example \"Package.Model\"");
+  LoadOptions named = options;
+  named.model_name = name;
+  return modelica::load("", "library", named, {});
 }
 
 }  // namespace saltus

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -49,6 +50,24 @@ equation
   annotation(experiment(StopTime = 20, Tolerance = 1e-10));
 end Ball;
 )";
+
+TEST_F(RunTest, AModelOfALibraryIsFoundByItsName) {
+  std::filesystem::create_directories(folder / "lib" / "Toys");
+  file("lib/Toys/package.mo", "within ;\npackage Toys\nend Toys;\n");
+  file("lib/Toys/Ball.mo", std::string("within Toys;\n") + ball);
+  const std::string lib = file("lib");
+  ASSERT_EQ(run({"--library", lib, "--model", "Toys.Ball", "--no-plot"}), ExitCode::success) << err;
+  EXPECT_NE(out.find("1.42857142857"), std::string::npos) << out;
+  EXPECT_EQ(run({"--library", lib, "--model", "Toys.Bell", "--no-plot"}), ExitCode::usage);
+  EXPECT_NE(err.find("there is no model 'Toys.Bell'"), std::string::npos) << err;
+  EXPECT_EQ(run({"--library", lib}), ExitCode::usage);
+  EXPECT_NE(err.find("name a Modelica file, or a class of a library"), std::string::npos) << err;
+  EXPECT_EQ(run({"--library", lib + "/none", "--model", "Toys.Ball"}), ExitCode::usage);
+  EXPECT_NE(err.find("does not exist"), std::string::npos) << err;
+  ASSERT_EQ(setenv("MODELICAPATH", ("/nowhere:" + lib).c_str(), 1), 0);
+  EXPECT_EQ(run({"--model", "Toys.Ball", "--no-plot", "--quiet"}), ExitCode::success) << err;
+  unsetenv("MODELICAPATH");
+}
 
 TEST_F(RunTest, TheBallFromItsFileHasItsThirteenImpacts) {
   const std::string json = file("ball.json");

@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #ifndef SALTUS_LIBFUZZER
 namespace {
 
-constexpr std::array<std::string_view, 23> corpus{
+constexpr std::array<std::string_view, 26> corpus{
     "model Ball \"a ball\"\n  parameter Real g = 9.81 \"gravity\";\n  Real h(start = 1, fixed = true), v;\nequation\n"
     "  der(h) = v;\n  der(v) = -g;\n  when h < 0 then\n    reinit(v, -0.8*pre(v));\n  end when;\n"
     "  annotation(experiment(StopTime = 3, Tolerance = 1e-8));\nend Ball;\n",
@@ -178,18 +178,46 @@ constexpr std::array<std::string_view, 23> corpus{
     " "
     "if x > a then\n    assert(x > 0, \"\");\n  end if annotation(__saltus_surface = \"filippov\", __other = 1);\nend "
     "V;\n",
+    "package Medium\n  constant Real c = 1;\n  replaceable partial function h\n    input Real T;\n    output Real y;\n  end h;\nend "
+    "Medium;\n"
+    "package Water\n  extends Medium(c = 4);\n  redeclare function extends h\n  algorithm\n    y := c*T;\n  end h;\nend Water;\n"
+    "partial model Part\n  parameter Real k = 1;\n  Real y;\nend Part;\nmodel Once\n  extends Part;\nequation\n  y = k;\nend Once;\n"
+    "model A\n  replaceable package M = Water constrainedby Medium;\n  replaceable Once p(k = 3) constrainedby Part(k = 2);\n"
+    "  replaceable model P = Once;\n  P q;\n  Real z = M.h(p.y);\nend A;\n"
+    "model B\n  extends A;\n  redeclare model P = Once(k = 5);\nend B;\n"
+    "model C\n  A a(redeclare package M = Water(c = 2), redeclare Once p(k = 7)), b[2](redeclare model P = Once);\n  B d;\nend C;\n",
+    "function power\n  input Integer n;\n  output Integer y;\nalgorithm\n  y := if n <= 0 then 1 else 2*power(n - 1);\nend power;\n"
+    "model World\n  parameter Real g = 9.81;\n  parameter String names[:] = {\"a\", \"b\"};\nend World;\n"
+    "model Body\n  outer World world;\n  parameter Real p(fixed = false), t0(fixed = false);\n  Real a = world.g + p;\n"
+    "initial equation\n  p = power(3);\n  t0 = time;\nend Body;\n"
+    "model M\n  inner World world(g = 2);\n  Body b[2];\n  Integer i = if time > 0.5 then 1 else 2;\n  Real v[2] = {1, 2}, y = v[i];\n"
+    "  Real x(stateSelect = StateSelect.prefer) = time;\nequation\n  assert(x > -1, \"low\", AssertionLevel.warning);\nend M;\n",
+    "operator record C\n  Real a, b;\n  operator function '+'\n    input C x;\n    input C y;\n    output C z;\n  algorithm\n"
+    "    z := C(x.a + y.a, x.b + y.b);\n  end '+';\nend C;\n"
+    "class T\n  extends ExternalObject;\n  function constructor\n    input String fileName;\n    input Real table[:, :];\n"
+    "    input Integer columns[:];\n    input Integer smoothness;\n    input Integer extrapolation;\n    output T t;\n"
+    "  external \"C\" t = f(table);\n  end constructor;\nend T;\n"
+    "function value\n  input T t;\n  input Integer k;\n  input Real u;\n  output Real y;\n"
+    "external \"C\" y = ModelicaStandardTables_CombiTable1D_getValue(t, k, u);\nend value;\n"
+    "record R\n  Real c;\n  function equalityConstraint\n    input R x;\n    input R y;\n    output Real r[0];\n  algorithm\n"
+    "  end equalityConstraint;\nend R;\nconnector F\n  Real x;\n  flow Real f;\n  R r;\nend F;\n"
+    "model G\n  F b;\nequation\n  Connections.root(b.r);\n  b.x = 0;\n  b.r.c = 1;\nend G;\n"
+    "model L\n  F a, b;\nequation\n  Connections.branch(a.r, b.r);\n  a.f + b.f = 0;\n  a.f = a.x - b.x;\n  b.r.c = a.r.c;\nend L;\n"
+    "model M\n  C p = C(1, 2) + C(3, time), q[2] = {p, p} + {p, p};\n  parameter T t = T(\"NoName\", [0, 0; 1, 1; 2, 5], {2}, 2, 1);\n"
+    "  Real y = value(t, 1, time);\n  G g;\n  L l, m;\nequation\n  connect(g.b, l.a);\n  connect(g.b, m.a);\n  connect(l.b, m.b);\n"
+    "end M;\n",
 };
 
 constexpr std::size_t first_that_flattens = 12;
 
-constexpr std::array<std::string_view, 62> tokens{
+constexpr std::array<std::string_view, 66> tokens{
     "algorithm", "and",       "annotation", "break",     "connect(",    "der(",     "each",    "else",     "elseif",
     "elsewhen",  "end",       "end if",     "end M;",    "enumeration", "equation", "extends", "external", "final",
     "for",       "function",  "if",         "import",    "in",          "initial",  "loop",    "model",    "not",
     "or",        "parameter", "protected",  "redeclare", "replaceable", "then",     "when",    "while",    "(",
     ")",         "[",         "]",          "{",         "}",           ";",        ",",       ":",        ":=",
     "==",        "=",         ".",          ".*",        "+",           "-",        "^",       "\"",       "'",
-    "/*",        "//",        "1e",         "endif",     "\n",          "\xCE\xB1", "!=",      "\\"};
+    "inner ",    "outer ",    "constrainedby ", "(fixed = false)", "/*",        "//",        "1e",         "endif",     "\n",          "\xCE\xB1", "!=",      "\\"};
 
 std::string mutate(std::string text, std::mt19937_64& random) {
   const auto below = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };

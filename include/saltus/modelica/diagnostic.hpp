@@ -42,7 +42,7 @@ class Diagnostics {
   void add(Diagnostic diagnostic);
   /// Appends all of `other`, for models that come from several files.
   void add(const Diagnostics& other);
-  /// Orders by line and column, keeping notes behind what they explain. All diagnostics must be of one file.
+  /// Orders by file (as they first appear), line and column, keeping notes behind what they explain.
   void sort();
 
   const std::vector<Diagnostic>& items() const { return items_; }

@@ -28,6 +28,8 @@ struct ModelicaModel {
   Experiment experiment;
   std::vector<Diagnostic> notes;  ///< warnings and notes, in order of their place
   std::string description = {};   ///< the string behind the name of the class
+  /// Set if the model depends on the time at which its runs start (initial equations like t0 = time): that time.
+  std::optional<double> start = std::nullopt;
 };
 
 struct LoadOptions {
@@ -36,13 +38,22 @@ struct LoadOptions {
   /// Values that replace what the file says, by full name ("R1.R", "T[3]"): of parameters, also of those that decide
   /// sizes and branches (a Boolean takes 0 or 1), and start values of variables.
   std::vector<std::pair<std::string, double>> parameters = {};
+  /// The time at which runs will start, which initial equations may use. Empty: that of the experiment annotation, or 0.
+  std::optional<double> start = {};
+  /// Folders with Modelica libraries, searched in order. Each holds packages (folders with a file package.mo, also
+  /// "Name 1.2", or files Name.mo) or is itself a package. Their files are read when a class is first named.
+  std::vector<std::string> libraries = {};
 };
 
 /// Reads a text and flattens one of its classes. `file_name` is used in messages. Throws ModelicaError with all
 /// independent errors of the text.
 ModelicaModel load_modelica(std::string_view text, const std::string& file_name, const LoadOptions& options = {});
 
-/// The same for a file. Throws UsageError if it cannot be read.
+/// The same for a file, which may be a part of a package that is stored in folders around it. Throws UsageError if it
+/// cannot be read.
 ModelicaModel load_modelica_file(const std::string& path, const LoadOptions& options = {});
+
+/// A class of a library by its full name ("Package.Examples.Model"); `options.libraries` says where the library is.
+ModelicaModel load_modelica_class(const std::string& name, const LoadOptions& options);
 
 }  // namespace saltus

@@ -38,12 +38,7 @@ Flattener::Snapshot Flattener::blend(const Value& condition, const Snapshot& the
   Snapshot result = then;
   for (const auto& [name, other] : otherwise.variables) {
     Value& value = result.variables[name];
-    const bool unset = value.type != TypeKind::record && value.elements.empty();
-    const bool other_unset = other.type != TypeKind::record && other.elements.empty();
-    if (unset)
-      value = other;
-    else if (!other_unset)
-      value = choose(condition, value, other, where);
+    value = choose(condition, value, other, where);
   }
   const auto value_in = [&](const Snapshot& state, NodeId id) {
     const auto it = state.assigned.values.find(id);
@@ -88,12 +83,7 @@ Flattener::Flow Flattener::follow(const Statement& statement, const Context& con
   } else if (const auto* tuple = statement.as<TupleAssignment>()) {
     const auto& targets = tuple->targets->as<Tuple>()->elements;
     const Call& call = *tuple->call->as<Call>();
-    Name name;
-    for (const auto& part : call.callee.parts) name.parts.push_back(part.name);
-    const ClassScope* function = scopes_.find(name, context.lexical);
-    if (!function || !function->is_function())
-      throw Fault{call.callee_where, "there is no function " + quoted(print(call.callee))};
-    std::vector<Value> results = call_function(function, call, tuple->call->where, context);
+    std::vector<Value> results = call_function(function_named(call, context), call, tuple->call->where, context);
     if (targets.size() > results.size())
       throw Fault{statement.where, quoted(print(call.callee)) + " has " + std::to_string(results.size()) +
                                        " results, not " + std::to_string(targets.size())};
@@ -134,7 +124,7 @@ void Flattener::follow_call(const Call& call, const Location& where, const Conte
       for (const BoolExpr& outer : path_conditions_) (*when_actions_)[k].only_if = (*when_actions_)[k].only_if && outer;
     return;
   }
-  eval_call(call, where, context);  // a function called for its assertions
+  eval_effect(call, where, context);  // a function called for its assertions
 }
 
 Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& where, const Context& context) {
@@ -164,7 +154,20 @@ Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& wh
       }
     }
     if (condition) path_conditions_.push_back(condition->truth());
-    const Flow flow = follow(branch.body, context);
+    Flow flow = Flow::next;
+    try {
+      flow = follow(branch.body, context);
+      if (flow != Flow::next && condition && condition->variability >= Variability::parameter)
+        throw Fault{branch.where, "this branch leaves the algorithm"};
+    } catch (const Fault&) {
+      // parameters decide: where a branch makes no sense for the others, they are part of the structure
+      if (!condition || condition->variability < Variability::parameter) throw;
+      restore(before, context);
+      path_conditions_.pop_back();
+      if (number(*condition, branch.condition->where, "the condition") == 0.0) continue;
+      condition.reset();
+      flow = follow(branch.body, context);
+    }
     if (flow != Flow::next && (condition || !taken.empty()))
       throw Fault{branch.body.back()->where,
                   "'break' and 'return' under a condition that is not known before the run are not supported",
@@ -272,34 +275,115 @@ void Flattener::assign(ExprPtr target, Value value, const Location& where, const
   if (context.frame) {
     const auto it = context.frame->variables.find(name);
     if (it == context.frame->variables.end()) unknown_name(reference, 0, context);
+    const Layout& layout = scopes_.layout(context.frame->cls);
+    const auto place = layout.index.find(name);
+    if (place != layout.index.end() && layout.components[place->second].direction == Direction::input)
+      throw Fault{target->where, "the input " + quoted(name) + " cannot be assigned"};
     return store(it->second, reference, 0, value, where, context);
   }
   Context plain = context;
   plain.assigned = nullptr;
   Value symbols = eval(target, plain);
+  const Component* own = own_component(name, context);
+  if (own && own->direction == Direction::input && own->owner == context.instance)
+    throw Fault{target->where, "the input " + quoted(name) + " cannot be assigned"};
+  assign_symbols(symbols, std::move(value), print(target), where, context);
+}
+
+// Assigns a value to the variables of a model, records field by field.
+void Flattener::assign_symbols(const Value& symbols, Value value, const std::string& target, const Location& where,
+                               const Context& context) {
   if (symbols.type == TypeKind::record || value.type == TypeKind::record) {
-    if (symbols.type != value.type || symbols.record->fields.size() != value.record->fields.size())
-      throw Fault{where, quoted(print(target)) + " is of type " + describe(symbols) + ", but its value is of type " +
-                             describe(value)};
-    throw Fault{where, "records are assigned field by field in algorithms of models"};
+    if (symbols.type != value.type || symbols.record->fields.size() != value.record->fields.size() ||
+        symbols.dims != value.dims)
+      throw Fault{
+          where, quoted(target) + " is of type " + describe(symbols) + ", but its value is of type " + describe(value)};
+    for (const auto& [name, field] : symbols.record->fields) {
+      const auto& fields = value.record->fields;
+      const auto it = std::find_if(fields.begin(), fields.end(),
+                                   [&, &key = name](const auto& other) { return other.first == key; });
+      if (it == fields.end()) throw Fault{where, "the value of " + quoted(target) + " has no field " + quoted(name)};
+      assign_symbols(field, it->second, target + "." + std::string(name), where, context);
+    }
+    return;
   }
-  value = convert(std::move(value), symbols.type, where, quoted(print(target)));
+  value = convert(std::move(value), symbols.type, where, quoted(target));
   if (symbols.dims != value.dims)
-    throw Fault{where, quoted(print(target)) + " is of type " + describe(symbols) + ", but its value is of type " +
-                           describe(value)};
+    throw Fault{where,
+                quoted(target) + " is of type " + describe(symbols) + ", but its value is of type " + describe(value)};
   for (std::size_t k = 0; k < symbols.elements.size(); ++k) {
     const Expr& symbol = symbols.elements[k];
     const Component* component = component_of(symbol);
     if (!component || component->is_parameter())
-      throw Fault{target->where, quoted(print(target)) + " is not a variable and cannot be assigned"};
+      throw Fault{where, quoted(target) + " is not a variable and cannot be assigned"};
     context.assigned->values[symbol.id()] = value.elements[k];
     context.assigned->outside[symbol.id()] = where;
   }
 }
 
+// Assigns to selected elements of an array of records: whole records, or one field of them.
+void Flattener::store_records(Value& variable, const ComponentReference& reference, std::size_t part,
+                              const Value& value, const Location& where, const Context& context) {
+  const ReferencePart& here = reference.parts[part];
+  const Selection selection = select(variable.dims, here.subscripts, context, where, here.name.text);
+  const bool one_field = part + 1 < reference.parts.size();
+  if (one_field && (part + 2 < reference.parts.size() || !reference.parts[part + 1].subscripts.empty()))
+    throw Fault{where, "in arrays of records whole fields are assigned, not parts of fields"};
+  if (!one_field && value.type != TypeKind::record)
+    throw Fault{where, quoted(here.name.text) + " is an array of records, but its value is of type " + describe(value)};
+  auto fields = std::make_shared<RecordFields>(*variable.record);
+  bool found = false;
+  for (auto& [name, field] : fields->fields) {
+    if (one_field && name != reference.parts[part + 1].name.text) continue;
+    found = true;
+    const Value* source = &value;
+    if (!one_field) {
+      const auto it = std::find_if(value.record->fields.begin(), value.record->fields.end(),
+                                   [&, &key = name](const auto& other) { return other.first == key; });
+      if (it == value.record->fields.end()) throw Fault{where, "the record has no field " + quoted(name)};
+      source = &it->second;
+    }
+    const Value given = convert(*source, field.type, where, quoted(name));
+    std::vector<std::size_t> offsets = offsets_of(selection, variable.dims);
+    const std::size_t inner =
+        field.elements.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, count(variable.dims)));
+    if (given.elements.size() != offsets.size() * inner)
+      throw Fault{where,
+                  quoted(print(reference)) + ": the value is of type " + describe(value) + ", which does not fit"};
+    for (std::size_t n = 0; n < offsets.size(); ++n)
+      for (std::size_t k = 0; k < inner; ++k) field.elements[offsets[n] * inner + k] = given.elements[n * inner + k];
+    field.variability = join(field.variability, given.variability);
+  }
+  if (!found)
+    throw Fault{reference.parts[part + 1].name.where,
+                "the record has no field " + quoted(reference.parts[part + 1].name.text)};
+  variable.variability = join(variable.variability, value.variability);
+  variable.record = std::move(fields);
+}
+
+// The positions of the selected elements in an array of the given size.
+std::vector<std::size_t> Flattener::offsets_of(const Selection& selection, const Dims& dims) {
+  std::size_t total = 1;
+  for (const auto& indices : selection.indices) total *= indices.size();
+  std::vector<std::size_t> offsets;
+  for (std::size_t n = 0; n < total; ++n) {
+    std::size_t rest = n, offset = 0, factor = 1;
+    for (std::size_t k = dims.size(); k-- > 0;) {
+      const auto& indices = selection.indices[k];
+      offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
+      rest /= indices.size();
+      factor *= static_cast<std::size_t>(dims[k]);
+    }
+    offsets.push_back(offset);
+  }
+  return offsets;
+}
+
 void Flattener::store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
                       const Location& where, const Context& context) {
   const ReferencePart& here = reference.parts[part];
+  if (variable.type == TypeKind::record && !here.subscripts.empty() && !variable.dims.empty())
+    return store_records(variable, reference, part, value, where, context);
   if (part + 1 < reference.parts.size()) {
     if (variable.type != TypeKind::record || !here.subscripts.empty())
       throw Fault{here.name.where, quoted(here.name.text) + " is not a record"};
@@ -315,7 +399,7 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
     return;
   }
   if (variable.type == TypeKind::record) {
-    if (value.type != TypeKind::record || !here.subscripts.empty())
+    if (value.type != TypeKind::record || !here.subscripts.empty() || value.dims != variable.dims)
       throw Fault{where, quoted(here.name.text) + " is a record, but its value is of type " + describe(value)};
     variable = value;
     return;
@@ -330,25 +414,15 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
     return;
   }
   const Selection selection = select(variable.dims, here.subscripts, context, where, here.name.text);
-  std::size_t total = 1;
   Dims kept;
   for (std::size_t k = 0; k < variable.dims.size(); ++k) {
-    total *= selection.indices[k].size();
     if (selection.keeps[k]) kept.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
   }
   if (kept != converted.dims)
     throw Fault{where, quoted(print(reference)) + " has the size " + (kept.empty() ? "of a scalar" : to_string(kept)) +
                            ", but its value is of type " + describe(converted)};
-  for (std::size_t n = 0; n < total; ++n) {
-    std::size_t rest = n, offset = 0, factor = 1;
-    for (std::size_t k = variable.dims.size(); k-- > 0;) {
-      const auto& indices = selection.indices[k];
-      offset += factor * static_cast<std::size_t>(indices[rest % indices.size()]);
-      rest /= indices.size();
-      factor *= static_cast<std::size_t>(variable.dims[k]);
-    }
-    variable.elements[offset] = converted.elements[n];
-  }
+  const std::vector<std::size_t> offsets = offsets_of(selection, variable.dims);
+  for (std::size_t n = 0; n < offsets.size(); ++n) variable.elements[offsets[n]] = converted.elements[n];
   variable.variability = join(variable.variability, converted.variability);
 }
 
@@ -382,6 +456,7 @@ void Flattener::collect_targets(const std::vector<const Statement*>& statements,
 }
 
 void Flattener::flatten_algorithm(const AlgorithmSection& section, const Context& context) {
+  if (section.is_initial && flatten_initial_algorithm(section, context)) return;
   std::unordered_set<const Component*> targets;
   collect_targets(section.statements, *context.instance, targets);
   Assigned assigned;
@@ -398,6 +473,12 @@ void Flattener::flatten_algorithm(const AlgorithmSection& section, const Context
          ok;
   in_initial_ = false;
   if (!ok) return;
+  for (const auto& [id, value] : assigned.values)
+    if (const auto [place, fresh] = algorithm_targets_.emplace(id, section.where); !section.is_initial && !fresh) {
+      report({section.where, quoted(model_->data().graph->symbol_of(id).name) + " is assigned in two algorithms"});
+      note(place->second, "the other algorithm is here");
+      return;
+    }
   std::vector<NodeId> ids;
   for (const auto& [id, place] : assigned.outside) ids.push_back(id);
   std::sort(ids.begin(), ids.end());

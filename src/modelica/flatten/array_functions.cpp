@@ -33,11 +33,10 @@ Dims Flattener::shape_of(ExprPtr expression, const Context& context) {
     if (context.frame)
       if (const auto it = context.frame->variables.find(name); it != context.frame->variables.end())
         return it->second.dims;
-    if (context.instance)
-      if (Component* component = context.instance->find(name)) {
-        shape(*component);
-        return component->dims;
-      }
+    if (Component* component = own_component(name, context)) {
+      shape(*component);
+      return component->dims;
+    }
   }
   return eval(expression, context).dims;
 }
@@ -55,7 +54,15 @@ Value Flattener::reduce(std::string_view name, const Call& call, const Location&
   } else {
     all = std::move(arguments(call, context, 1, 1, where).front());
   }
-  if (!all.is_numeric() && !((name == "min" || name == "max") && all.type == TypeKind::enumeration))
+  if (name == "sum" && all.type == TypeKind::record) return sum_of_records(all, where);
+  const bool extreme = name == "min" || name == "max";
+  if (extreme && all.type == TypeKind::boolean && !all.elements.empty()) {  // false < true
+    BoolExpr truth(all.elements.front());
+    for (std::size_t k = 1; k < all.elements.size(); ++k)
+      truth = name == "min" ? truth && BoolExpr(all.elements[k]) : truth || BoolExpr(all.elements[k]);
+    return {TypeKind::boolean, all.variability, truth.expr()};
+  }
+  if (!all.is_numeric() && !(extreme && all.type == TypeKind::enumeration))
     throw Fault{where, "'" + std::string(name) + "' needs numbers, not a value of type " + describe(all)};
   Value result(all.type, all.variability, Expr(0.0));
   result.enumeration = all.enumeration;
@@ -159,8 +166,13 @@ bool Flattener::construct_call(std::string_view name, const Call& call, const Lo
   if (name == "fill") {
     const std::vector<Value> values = arguments(call, context, 2, 100, where);
     const Dims dims = sizes(values, 1);
-    if (values[0].type == TypeKind::record || values[0].type == TypeKind::string)
-      throw Fault{where, "'fill' needs a number, not a value of type " + describe(values[0])};
+    if (values[0].type == TypeKind::record) {
+      charge(count(dims) * static_cast<std::int64_t>(values[0].record->fields.size()), where);
+      if (count(dims) == 0) throw Fault{where, "an array of records needs elements"};
+      result = values[0];
+      result = stacked(std::vector<Value>(static_cast<std::size_t>(count(dims)), values[0]), dims, where);
+      return true;
+    }
     result = values[0];
     result.dims = dims;
     result.dims.insert(result.dims.end(), values[0].dims.begin(), values[0].dims.end());
@@ -169,6 +181,11 @@ bool Flattener::construct_call(std::string_view name, const Call& call, const Lo
     if (count(result.dims) > limits_.scalars) throw Fault{where, "the array has too many elements"};
     for (std::int64_t k = 0; k < count(dims); ++k)
       result.elements.insert(result.elements.end(), values[0].elements.begin(), values[0].elements.end());
+    if (result.type == TypeKind::string) {
+      result.texts.clear();
+      for (std::size_t k = 0; k < result.elements.size(); ++k)
+        result.texts.push_back(values[0].text_at(k % std::max<std::size_t>(1, values[0].elements.size())));
+    }
     return true;
   }
   if (name == "identity" || name == "diagonal") {

@@ -32,13 +32,18 @@ const std::unordered_map<std::string_view, Function>& functions() {
   return table;
 }
 
-constexpr std::array<std::string_view, 9> refused{
-    "delay",    "spatialDistribution", "inStream", "actualStream", "cardinality", "Clock", "hold",
-    "previous", "getInstanceName"};
+constexpr std::array<std::string_view, 8> refused{
+    "delay", "spatialDistribution", "inStream", "actualStream", "Clock", "hold", "previous", "getInstanceName"};
 
 // Switching functions of parameters never switch: they need no guard.
 Expr quiet(const Expr& e, Variability how) {
   return how >= Variability::parameter ? no_event(e) : e;
+}
+
+Value varying_text(std::string text) {
+  Value result = Value::string(std::move(text));
+  result.variability = Variability::discrete;
+  return result;
 }
 
 Expr exact_sign(const Expr& x) {
@@ -63,7 +68,7 @@ std::vector<Value> Flattener::arguments(const Call& call, const Context& context
   return values;
 }
 
-Value Flattener::eval_call(const Call& call, const Location& where, const Context& context) {
+std::optional<Value> Flattener::eval_effect(const Call& call, const Location& where, const Context& context) {
   Name name;
   name.global = call.callee.global;
   name.where = call.callee_where;
@@ -72,7 +77,13 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
     name.parts.push_back(part.name);
   }
   const std::string_view simple = name.parts.back().text;
-  const ClassScope* cls = scopes_.find(name, context.lexical);
+  Instance* home = nullptr;
+  const ClassScope* cls = name.parts.size() > 1 ? function_of_component(name, context, home) : nullptr;
+  if (!cls) cls = scopes_.find(name, context.lexical);
+  if (!cls) {
+    Value result;
+    if (graph_query(print(call.callee), call, where, context, result)) return result;
+  }
   if (!cls && name.parts.size() == 1) {
     Value result;
     if (builtin_call(simple, call, where, context, result)) return result;
@@ -91,20 +102,28 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
           "div", "noEvent", "smooth", "initial", "terminal", "transpose", "identity", "linspace", "cross"})
       names.emplace_back(known);
     for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
-      for (const auto& [known, nested] : scope->classes)
-        if (nested->is_function()) names.emplace_back(known);
+      for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
     std::sort(names.begin(), names.end());
     const std::string near = did_you_mean(simple, names);
     throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'", near};
   }
-  const ResolvedType type = scopes_.resolve(name, context.lexical);
+  const ResolvedType type = scopes_.resolve(cls, call.callee_where);
+  if (type.cls && type.cls->kind() == ClassKind::operator_record)
+    if (auto made = construct_operator_record(type.cls, call, where, context)) return std::move(*made);
   if (type.cls && (type.cls->kind() == ClassKind::record || type.cls->kind() == ClassKind::operator_record))
     return construct_record(type.cls, call, where, context);
+  if (is_external_object(type.cls)) return construct_object(type.cls, call, where, context);
   if (!type.cls || !type.cls->is_function())
     throw Fault{call.callee_where, "'" + print(call.callee) + "' is not a function"};
-  std::vector<Value> results = call_function(type.cls, call, where, context);
-  if (results.empty()) throw Fault{where, "'" + print(call.callee) + "' has no result"};
+  std::vector<Value> results = call_function(type.cls, call, where, context, home);
+  if (results.empty()) return std::nullopt;
   return std::move(results.front());
+}
+
+Value Flattener::eval_call(const Call& call, const Location& where, const Context& context) {
+  auto result = eval_effect(call, where, context);
+  if (!result) throw Fault{where, "'" + print(call.callee) + "' has no result"};
+  return std::move(*result);
 }
 
 bool Flattener::builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,
@@ -296,7 +315,7 @@ Value Flattener::string_of(const Call& call, const Location& where, const Contex
   if (value.type == TypeKind::string) return value;
   if (value.type == TypeKind::record) throw Fault{where, "a record has no text"};
   if (!value.scalar().is_constant() && value.variability < Variability::parameter)
-    return Value::string(print(call.arguments.front().value));
+    return varying_text(print(call.arguments.front().value));
   const double number = parameter_value(value.scalar());
   if (value.type == TypeKind::boolean) return Value::string(number != 0.0 ? "true" : "false");
   if (value.type == TypeKind::enumeration && value.enumeration) {

@@ -50,11 +50,15 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
     const ReferencePart& name = reference->parts[part];
     std::vector<Instance*> next;
     for (Instance* instance : here) {
-      Component* component = instance->find(name.name.text);
+      Component* component =
+          part == 0 ? own_component(name.name.text, context) : instance->find(name.name.text);
       if (!component) {
         if (part == 0) unknown_name(*reference, 0, context);
         throw Fault{name.name.where, quoted(instance->path) + " has no element " + quoted(name.name.text)};
       }
+      if (part == 0 && component->owner != context.instance && component->type.is_connector)
+        throw Fault{name.name.where, "a connection to the outer connector " + quoted(name.name.text) +
+                                         " is not supported", "docs/reference/modelica.md lists what is read"};
       shape(*component);
       if (component->absent) {
         result.absent = true;
@@ -127,6 +131,10 @@ void Flattener::connect(const ConnectEquation& node, const Location& where, cons
 }
 
 void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool b_outside, const Location& where) {
+  if (broken_.contains({&a, &b})) {
+    broken_connections_.push_back({&a, &b, where});
+    return;
+  }
   for (Component& first : a.components) {
     Component* second = b.find(first.name());
     const auto refuse = [&](const std::string& why) {
@@ -136,7 +144,11 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
     if (!second) refuse(quoted(b.path) + " has no element " + quoted(first.name()));
     shape(first);
     shape(*second);
-    if (first.is_parameter() || first.absent || second->absent) continue;
+    if (first.absent || second->absent) continue;
+    if (first.is_parameter()) {
+      compare_parameters(first, *second, where);
+      continue;
+    }
     if (first.dims != second->dims || first.type.builtin != second->type.builtin)
       refuse(quoted(first.name()) + " has different sizes or types");
     if (first.role != second->role) refuse(quoted(first.name()) + " is a flow in one of them only");
@@ -150,6 +162,34 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
   }
   if (a.components.size() != b.components.size())
     throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " have different elements and cannot be connected"};
+}
+
+// Parameters of connectors that are connected must have the same value.
+void Flattener::compare_parameters(Component& a, Component& b, const Location& where) {
+  if (!a.type.builtin || !b.type.builtin || !b.is_parameter()) return;
+  const Value x = component_value(a, where), y = component_value(b, where);
+  if (x.dims != y.dims || x.type != y.type)
+    throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " have different types or sizes"};
+  for (std::size_t k = 0; k < x.elements.size(); ++k) {
+    const bool equal = x.type == TypeKind::string
+                           ? x.text_at(k) == y.text_at(k)
+                           : parameter_value(x.elements[k]) == parameter_value(y.elements[k]);
+    if (!equal) throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " are connected, but their values differ"};
+  }
+}
+
+// A signal has one source: an output of a component, or an input of the class around.
+void Flattener::check_sources(const std::vector<std::size_t>& set, const Location& where) {
+  const End* source = nullptr;
+  for (const std::size_t k : set) {
+    const End& end = connection_ends_[k];
+    const Direction gives = end.outside ? Direction::input : Direction::output;
+    if (end.component->direction != gives) continue;
+    if (source)
+      throw Fault{where, "the sources " + quoted(source->component->path) + " and " + quoted(end.component->path) +
+                             " are connected to each other", "a signal has one source"};
+    source = &end;
+  }
 }
 
 void Flattener::connect_scalars(const End& a, const End& b, const Location& where) {
@@ -166,7 +206,7 @@ void Flattener::collect_flows(Instance& instance, std::vector<Component*>& flows
   for (Component& component : instance.components) {
     if (component.absent || component.shape_state != Component::State::done) continue;
     if (component.type.builtin) {
-      if (component.role == ConnectorRole::flow && instance.is_connector) flows.push_back(&component);
+      if (component.role == ConnectorRole::flow && instance.in_connector) flows.push_back(&component);
       continue;
     }
     for (Instance* element : component.elements) collect_flows(*element, flows);
@@ -204,6 +244,7 @@ void Flattener::finish_connections() {
         equations_.push_back({Value(TypeKind::real, Variability::continuous, sum(terms)), Value::real(0.0), where});
         return;
       }
+      check_sources(set, where);
       for (std::size_t k = 1; k < set.size(); ++k) {
         const Value a = value(connection_ends_[set[0]]), b = value(connection_ends_[set[k]]);
         if (!a.scalar().same(b.scalar())) equations_.push_back({a, b, connection_where_[set[k]]});

@@ -70,6 +70,7 @@ void Flattener::flatten_equations(const std::vector<const Equation*>& equations,
 void Flattener::flatten_equation(const Equation& equation, const Context& context, std::vector<FlatEquation>& out) {
   const Deeper deeper(*this, equation.where);
   charge(1, equation.where);
+  if (in_initial_ && used_initially_.contains({context.instance, &equation})) return;
   if (const auto* node = equation.as<EqualityEquation>()) {
     if (const auto* targets = node->lhs->as<Tuple>(); targets && targets->elements.size() != 1)
       return tuple_equation(*targets, node->rhs, equation.where, context, out);
@@ -131,12 +132,7 @@ void Flattener::tuple_equation(const Tuple& targets, ExprPtr rhs, const Location
                                std::vector<FlatEquation>& out) {
   const auto* call = rhs->as<Call>();
   if (!call) throw Fault{rhs->where, "a list of variables can be equal to a function call only"};
-  Name name;
-  for (const auto& part : call->callee.parts) name.parts.push_back(part.name);
-  const ClassScope* function = scopes_.find(name, context.lexical);
-  if (!function || !function->is_function())
-    throw Fault{call->callee_where, "there is no function " + quoted(print(call->callee))};
-  const std::vector<Value> results = call_function(function, *call, rhs->where, context);
+  const std::vector<Value> results = call_function(function_named(*call, context), *call, rhs->where, context);
   if (targets.elements.size() > results.size())
     throw Fault{where, quoted(print(call->callee)) + " has " + std::to_string(results.size()) + " results, not " +
                            std::to_string(targets.elements.size())};
@@ -282,8 +278,11 @@ void Flattener::assert_true(const Call& call, const Location& where, const Conte
   BoolExpr condition = eval_boolean(call.arguments[0].value, context);
   const std::string text = message(call.arguments[1].value, context);
   if (call.arguments.size() == 3) {  // AssertionLevel.warning does not end a run
-    const std::string level = print(call.arguments[2].value);
-    if (level.ends_with("warning")) return;
+    const Value level = eval_scalar(call.arguments[2].value, context, "the level of an assertion");
+    if (level.type != TypeKind::enumeration || level.enumeration->name != "AssertionLevel")
+      throw Fault{call.arguments[2].value->where,
+                  "the level of an assertion must be a value of AssertionLevel, not of type " + describe(level)};
+    if (number(level, where, "the level of an assertion") == 1.0) return;
   }
   for (const BoolExpr& outer : path_conditions_) condition = condition || !outer;
   if (condition.expr().is_constant() && condition.expr().constant_value() != 0.0) return;
@@ -299,9 +298,8 @@ void Flattener::call_equation(const Call& call, const Location& where, const Con
   const std::string name = print(call.callee);
   if (name == "assert") return assert_true(call, where, context);
   if (name == "reinit" || name == "terminate") throw Fault{where, quoted(name) + " belongs into a 'when' equation"};
-  if (name.starts_with("Connections."))
-    throw Fault{where, quoted(name) + " is not supported", "docs/reference/modelica.md lists what is read"};
-  eval_call(call, where, context);
+  if (name.starts_with("Connections.")) return;  // a part of the graph of connections, which is known
+  eval_effect(call, where, context);
 }
 
 }  // namespace saltus::modelica

@@ -44,7 +44,7 @@ void Flattener::sort_equations() {
     const bool touches_discrete = is_discrete_symbol(e.lhs.scalar()) || is_discrete_symbol(e.rhs.scalar());
     const bool real = e.lhs.type == TypeKind::real || e.rhs.type == TypeKind::real;
     const auto real_discrete = [&](const Value& side) {
-      return is_discrete_symbol(side.scalar()) && side.type == TypeKind::real;
+      return is_discrete_symbol(side.scalar()) && component_of(side.scalar())->type.kind == TypeKind::real;
     };
     // a Real variable may well equal a discrete one: then the equation determines the Real
     if (real && !(real_discrete(e.lhs) || real_discrete(e.rhs))) {

@@ -35,6 +35,24 @@ Expr combine(Operator op, const Expr& a, const Expr& b) {
   }
 }
 
+Value strings_joined(const Value& a, const Value& b) {
+  Value result = Value::string(a.text + b.text);
+  result.variability = join(a.variability, b.variability);
+  return result;
+}
+
+// Counts nested conditional expressions while it lives.
+class ConditionalDepth {
+ public:
+  explicit ConditionalDepth(int& depth) : depth_(depth) { ++depth_; }
+  ~ConditionalDepth() { --depth_; }
+  ConditionalDepth(const ConditionalDepth&) = delete;
+  ConditionalDepth& operator=(const ConditionalDepth&) = delete;
+
+ private:
+  int& depth_;
+};
+
 }  // namespace
 
 Value Flattener::eval(ExprPtr expression, const Context& context) {
@@ -97,6 +115,7 @@ Value Flattener::eval_unary(const Unary& node, const Location& where, const Cont
     for (Expr& e : value.elements) e = (!BoolExpr(e)).expr();
     return value;
   }
+  if (value.type == TypeKind::record) return operate(node.op, value, where);
   if (!value.is_numeric())
     throw Fault{where,
                 "'" + std::string(spelling(node.op)) + "' needs a number, not a value of type " + describe(value)};
@@ -153,8 +172,8 @@ Value Flattener::eval_chain(const Chain& node, const Location& where, const Cont
 }
 
 Value Flattener::arithmetic(Operator op, const Value& a, const Value& b, const Location& where) {
-  if (op == Operator::add && a.type == TypeKind::string && b.type == TypeKind::string)
-    return Value::string(a.text + b.text);
+  if (op == Operator::add && a.type == TypeKind::string && b.type == TypeKind::string) return strings_joined(a, b);
+  if (a.type == TypeKind::record || b.type == TypeKind::record) return operate(op, a, b, where);
   if (!a.is_numeric() || !b.is_numeric()) {
     const Value& wrong = a.is_numeric() ? b : a;
     throw Fault{where, "'" + std::string(spelling(op)) + "' needs numbers, not a value of type " + describe(wrong),
@@ -217,9 +236,14 @@ Value Flattener::elementwise(Operator op, const Value& a, const Value& b, const 
 }
 
 Value Flattener::relation(Operator op, const Value& a, const Value& b, const Location& where) {
+  if (a.type == TypeKind::record || b.type == TypeKind::record) return operate(op, a, b, where);
   if (!a.is_scalar() || !b.is_scalar())
     throw Fault{where, "'" + std::string(spelling(op)) + "' compares scalars, not values of the types " + describe(a) +
                            " and " + describe(b)};
+  if (a.type == TypeKind::string && b.type == TypeKind::string && op >= Operator::equal &&
+      join(a.variability, b.variability) < Variability::parameter)
+    throw Fault{where, "texts of variables cannot be compared: they are not known when the model is read",
+                "compare the variables themselves"};
   if (a.type == TypeKind::string && b.type == TypeKind::string && op >= Operator::equal)
     return Value::boolean((a.text == b.text) == (op == Operator::equal));
   const TypeKind type = common_type(a, b, where);
@@ -266,12 +290,20 @@ Value Flattener::choose(const Value& condition, const Value& then, const Value& 
     result.variability = how;
     return result;
   }
+  if (then.is_unset()) return otherwise;
+  if (otherwise.is_unset()) return then;
   const TypeKind type = common_type(then, otherwise, where);
   if (then.dims != otherwise.dims)
     throw Fault{where,
                 "the branches have the types " + describe(then) + " and " + describe(otherwise) + ": the sizes differ"};
-  if (type == TypeKind::string)
-    return then.text == otherwise.text ? then : Value::string(then.text + "|" + otherwise.text);
+  if (type == TypeKind::string) {
+    if (then.text == otherwise.text) return then;
+    if (condition.variability >= Variability::parameter)
+      return number(condition, where, "the condition") != 0.0 ? then : otherwise;
+    Value either = Value::string(then.text + "|" + otherwise.text);
+    either.variability = Variability::discrete;
+    return either;
+  }
   Value result = then;
   result.type = type;
   result.variability = how;
@@ -310,9 +342,11 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
       rest = eval(branch.value, context);
       break;
     }
+    const ConditionalDepth deeper(conditional_depth_);
     parts.push_back({std::move(condition), eval(branch.value, context)});
   }
   if (!rest) {
+    const ConditionalDepth deeper(conditional_depth_);
     const bool by_parameters = !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const Part& part) {
       return part.condition.variability >= Variability::parameter;
     });
@@ -398,7 +432,7 @@ Value Flattener::range_of(const ForIndex& index, const Context& context) {
       both.elements = {Expr(0.0), Expr(1.0)};
       return both;
     }
-    const bool is_component = context.instance && context.instance->find(name.parts[0].text);
+    const bool is_component = own_component(name.parts[0].text, context) != nullptr;
     const ClassScope* cls = is_component ? nullptr : scopes_.find(name, context.lexical);
     if (cls && cls->definition->as<Enumeration>()) {
       const auto size = static_cast<std::int64_t>(cls->definition->as<Enumeration>()->literals.size());

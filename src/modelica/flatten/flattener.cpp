@@ -4,10 +4,10 @@
 
 namespace saltus::modelica {
 
-Flattener::Flattener(ScopeTree& scopes, std::vector<const SourceText*> sources, const LoadOptions& options,
+Flattener::Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
                      const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics)
     : scopes_(scopes),
-      sources_(std::move(sources)),
+      sources_(sources),
       options_(options),
       limits_(limits),
       structural_(structural),
@@ -37,6 +37,7 @@ void Flattener::charge(std::int64_t amount, const Location& where) {
 bool Flattener::run(const ClassScope* cls) {
   model_.emplace(std::string(cls->definition->name.text));
   const Location& where = cls->definition->name.where;
+  start_time_ = options_.start ? *options_.start : experiment(cls).start.value_or(0.0);
   attempt([&] {
     top_ = instantiate(cls, nullptr, "", nullptr, where, false);
     shape_all(*top_);
@@ -48,8 +49,11 @@ bool Flattener::run(const ClassScope* cls) {
   declare_all(*top_);
   apply_overrides();
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
+  attempt([&] { build_graph(); });
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
   flatten_sections(*top_);
   attempt([&] { finish_connections(); });
+  emit_broken();
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
   if (diagnostics_.has_errors()) return true;
   sort_equations();

@@ -13,10 +13,12 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -64,8 +66,9 @@ struct FlatClause {
 
 class Flattener {
  public:
-  /// `sources` by file number. `structural`: names of parameters that decide the structure and are therefore numbers.
-  Flattener(ScopeTree& scopes, std::vector<const SourceText*> sources, const LoadOptions& options,
+  /// `sources` by file number, growing as classes are read. `structural`: names of parameters that decide the structure
+  /// and are therefore numbers.
+  Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
             const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics);
 
   /// Flattens a class. Returns false when parameters turned out to be structural that were symbols already: then
@@ -74,6 +77,10 @@ class Flattener {
 
   Model take_model() { return std::move(*model_); }
   Experiment experiment(const ClassScope* cls);
+  /// The start time, if the model depends on it.
+  std::optional<double> start_time_used() const {
+    return start_time_used_ ? std::optional<double>(start_time_) : std::nullopt;
+  }
 
  private:
   // --- reporting (flattener.cpp)
@@ -91,11 +98,18 @@ class Flattener {
   Instance* instantiate(const ClassScope* cls, Instance* parent, std::string path, const ModifierPtr& modifier,
                         const Location& where, bool is_static);
   void declare(Component& component, const ModifierPtr& outer);
+  void bind_outer(Component& component, const ModifierPtr& outer);
   void shape(Component& component);
   void shape_work(Component& component);
   Dims dimensions(Component& component);
   void make_elements(Component& component);
-  ModifierPtr modifier_of(const Modification* modification, const Context& context, bool skip_value);
+  ModifierPtr modifier_of(const Modification* modification, const Context& context, bool each);
+  ModifierPtr modifier_of(const WrittenArgument& written, Instance* from);
+  /// Where expressions of a class are evaluated: in the nearest instance of it, from `from` outwards.
+  Context context_in(const ClassScope* lexical, Instance* from) const;
+  const ClassScope* redeclared(const ClassScope* cls, const ModifierPtr& modifier);
+  /// The component that a name means in a context, among those that its class declares or inherits; or null.
+  Component* own_component(std::string_view name, const Context& context);
   ModifierPtr modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context);
   ModifierPtr element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position);
   ModifierPtr field_modifiers(const ModifierPtr& modifier, const ClassScope* cls);
@@ -112,6 +126,7 @@ class Flattener {
   std::vector<double> attribute_numbers(Component& component, std::string_view name, double otherwise);
   std::string attribute_text(Component& component, std::string_view name);
   void check_attributes(Component& component);
+  void check_state_select(Component& component);
   bool attribute_given(const Component& component, std::string_view name) const;
   void bind(Component& component, Value value, const Location& where);
   void declare_all(Instance& instance);
@@ -127,6 +142,14 @@ class Flattener {
   double parameter_value(const Expr& expr) const;
   /// Lets a start value follow the parameters in its expression, if there are any.
   void follow_parameters(const Expr& symbol, const Expr& start);
+
+  // --- parameters that initial equations determine (initial_values.cpp)
+  bool is_solved_initially(Component& component);
+  void resolve_initially(Component& component);
+  std::optional<Value> value_from(const std::vector<const Equation*>& equations, std::string_view name,
+                                  const Context& context);
+  const Frame* initial_algorithm(const AlgorithmSection& section, const Context& context);
+  bool flatten_initial_algorithm(const AlgorithmSection& section, const Context& context);
 
   // --- expressions (expression.cpp, references.cpp)
   Value eval(ExprPtr expression, const Context& context);
@@ -152,8 +175,13 @@ class Flattener {
     std::vector<std::vector<std::int64_t>> indices;  ///< per dimension, from 0
     std::vector<bool> keeps;                         ///< per dimension: it stays a dimension
   };
+  using Fixed = std::map<std::size_t, std::int64_t>;  ///< indices, from 0, of some dimensions
   Selection select(const Dims& dims, const std::vector<ExprPtr>& subscripts, const Context& context,
-                   const Location& where, std::string_view name);
+                   const Location& where, std::string_view name, const Fixed& fixed = {});
+  std::optional<std::size_t> varying_subscript(const Dims& dims, const std::vector<ExprPtr>& subscripts,
+                                               const Context& context, const Fixed& fixed, Value& value);
+  Value subscript_from(const Value& value, const std::vector<ExprPtr>& subscripts, const Context& context,
+                       const Location& where, std::string_view name, const Fixed& fixed);
   Value select_value(const Value& value, const Selection& selection);
   Value component_value(Component& component, const Location& where);
   Value member(Component& component, const ComponentReference& reference, std::size_t part, const Location& where,
@@ -175,6 +203,8 @@ class Flattener {
 
   // --- calls (builtins.cpp, array_functions.cpp, functions.cpp)
   Value eval_call(const Call& call, const Location& where, const Context& context);
+  /// The same for calls that may have no result.
+  std::optional<Value> eval_effect(const Call& call, const Location& where, const Context& context);
   bool builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                     Value& result);
   bool event_call(std::string_view name, const Call& call, const Location& where, const Context& context,
@@ -195,15 +225,50 @@ class Flattener {
   Value string_of(const Call& call, const Location& where, const Context& context);
   std::string message(ExprPtr expression, const Context& context);
   std::vector<Value> call_function(const ClassScope* function, const Call& call, const Location& where,
-                                   const Context& context);
+                                   const Context& context, Instance* home = nullptr);
+  const ClassScope* function_of_component(const Name& name, const Context& context, Instance*& home);
+  /// The function that a call names. Throws Fault if there is none.
+  const ClassScope* function_named(const Call& call, const Context& context);
+  Context frame_context(const Context& inside, const ClassScope* lexical);
   Value construct_record(const ClassScope* record, const Call& call, const Location& where, const Context& context);
   using NamedValues = std::vector<std::pair<std::string_view, Value>>;
   NamedValues named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context);
-  std::vector<Value> run_function(const ClassScope* function, const NamedValues& inputs, const Location& where);
+  std::vector<Value> run_function(const ClassScope* function, NamedValues inputs, const Location& where,
+                                  const Context& caller);
+  void run_external(const ClassScope& function, const ExternalClause& external, const Context& context,
+                    const Location& where);
+  Value record_value(const ClassScope* record, const NamedValues& given, const Context& context, const Location& where);
   Value local_value(const LayoutComponent& local, const Value* given, const Context& context, const Location& where);
   Dims local_dims(const LayoutComponent& local, const ResolvedType& type, const Context& context, bool& open);
   void assert_true(const Call& call, const Location& where, const Context& context);
   Value convert(Value value, TypeKind kind, const Location& where, std::string_view what);
+
+  // --- operators of records (operators.cpp)
+  std::vector<const ClassScope*> operator_functions(const ClassScope* record, std::string_view name);
+  bool takes(const ClassScope* function, const std::vector<Value>& operands);
+  std::optional<Value> call_operator(const ClassScope* record, std::string_view name,
+                                     const std::vector<Value>& operands, const Location& where);
+  std::optional<Value> converted(const ClassScope* record, const Value& value, const Location& where);
+  Value operate_scalars(Operator op, const Value& a, const Value& b, const Location& where);
+  Value operate(Operator op, const Value& a, const Value& b, const Location& where);
+  Value operate(Operator op, const Value& a, const Location& where);
+  Value matrix_product(const Value& a, const Value& b, const Location& where);
+  Value sum_of_records(const Value& all, const Location& where);
+  std::optional<Value> construct_operator_record(const ClassScope* record, const Call& call, const Location& where,
+                                                 const Context& context);
+
+  // --- external objects and functions (tables.cpp)
+  struct TableColumn {
+    std::vector<double> x;
+    std::vector<Expr> y;
+    int smoothness = 1, extrapolation = 2;
+  };
+  bool is_external_object(const ClassScope* cls) const;
+  Value construct_object(const ClassScope* cls, const Call& call, const Location& where, const Context& context);
+  TableColumn table_column(const Value& object, const Value& column, const Location& where);
+  Expr interpolate(const TableColumn& table, const Expr& at, Variability how, const Location& where);
+  Expr interpolate_plane(const Value& object, const Value& u1, const Value& u2, const Location& where);
+  std::optional<Value> call_external(std::string_view name, const std::vector<Value>& arguments, const Location& where);
 
   // --- equations (equations.cpp)
   void flatten_sections(Instance& instance);
@@ -262,6 +327,11 @@ class Flattener {
   void collect_targets(const std::vector<const Statement*>& statements, Instance& instance,
                        std::unordered_set<const Component*>& targets);
   void assign(ExprPtr target, Value value, const Location& where, const Context& context);
+  void assign_symbols(const Value& symbols, Value value, const std::string& target, const Location& where,
+                      const Context& context);
+  void store_records(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
+                     const Location& where, const Context& context);
+  static std::vector<std::size_t> offsets_of(const Selection& selection, const Dims& dims);
   void store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
              const Location& where, const Context& context);
 
@@ -284,10 +354,44 @@ class Flattener {
   ConnectorReference resolve_connector(ExprPtr expression, const Context& context);
   void connect_instances(Instance& a, bool a_outside, Instance& b, bool b_outside, const Location& where);
   void connect_scalars(const End& a, const End& b, const Location& where);
+  void compare_parameters(Component& a, Component& b, const Location& where);
+  void check_sources(const std::vector<std::size_t>& set, const Location& where);
   std::size_t node_of(const End& end);
   std::size_t find_set(std::size_t node);
   void finish_connections();
   void collect_flows(Instance& instance, std::vector<Component*>& flows);
+
+  // --- the graph of connections (connection_graph.cpp)
+  struct GraphNode {
+    Instance* instance = nullptr;
+    std::size_t parent = 0;  ///< of the union of connected records
+    bool definite = false, is_root = false, rooted = false;
+    std::optional<std::int64_t> priority;  ///< of a potential root
+    std::optional<std::size_t> best;       ///< of a union: its potential root of the least priority
+    int distance = -1;                     ///< from the root
+  };
+  struct GraphEdge {
+    std::size_t a, b;
+    bool is_branch;
+    Location where;
+    bool broken = false;
+  };
+  struct BrokenConnection {
+    Instance *a, *b;
+    Location where;
+  };
+  const ClassScope* equality_constraint(const Instance& instance);
+  Instance& instance_named(ExprPtr expression, const Context& context);
+  GraphNode& graph_node(Instance& instance);
+  std::size_t graph_set(std::size_t node);
+  void graph_call(const Call& call, const std::string& name, const Location& where, const Context& context);
+  void graph_connect(Instance& a, Instance& b, const Location& where);
+  void collect_graph(const std::vector<const Equation*>& equations, const Context& context);
+  void collect_graph(Instance& instance);
+  void build_graph();
+  bool graph_query(const std::string& name, const Call& call, const Location& where, const Context& context,
+                   Value& result);
+  void emit_broken();
 
   // --- events (events.cpp)
   struct Definition {
@@ -308,7 +412,7 @@ class Flattener {
   bool is_discrete_symbol(const Expr& e) const;
 
   ScopeTree& scopes_;
-  std::vector<const SourceText*> sources_;
+  const std::vector<const SourceText*>& sources_;
   const LoadOptions& options_;
   FlattenLimits limits_;
   std::set<std::string>& structural_;
@@ -320,10 +424,15 @@ class Flattener {
   std::deque<Instance> instances_;
   Instance* top_ = nullptr;
   bool variables_declared_ = false;
-  bool in_initial_ = false;
+  bool in_initial_ = false;  ///< in initial equations and algorithms: time is the start time
+  double start_time_ = 0.0;
+  bool start_time_used_ = false;
+  std::set<std::pair<const Instance*, const Equation*>> used_initially_;  ///< initial equations of parameters
+  std::map<std::tuple<const Instance*, const AlgorithmSection*, bool>, std::unique_ptr<Frame>> initial_frames_;
   bool structure_changed_ = false;
   std::int64_t scalars_ = 0, work_ = 0;
   int depth_ = 0;
+  int conditional_depth_ = 0;  ///< nested conditional expressions whose condition varies
   std::vector<const ClassScope*> function_stack_;
   std::vector<const Component*> resolving_;  ///< parameters whose values are being found
 
@@ -341,7 +450,8 @@ class Flattener {
   std::vector<FlatClause> clauses_;
   std::unordered_map<NodeId, Location> when_targets_;  // variables that equations in 'when' assign
   std::vector<FlatAction>* when_actions_ = nullptr;  ///< of the algorithm's clause that is being followed
-  std::vector<FlatAction>* when_checks_ = nullptr;   ///< assertions of the clause that is being read: they hold when it acts
+  std::vector<FlatAction>* when_checks_ =
+      nullptr;  ///< assertions of the clause that is being read: they hold when it acts
   std::vector<Definition> definitions_;
   struct FlatAssertion {
     BoolExpr condition;
@@ -354,6 +464,15 @@ class Flattener {
   std::vector<End> connection_ends_;
   std::vector<std::size_t> connection_parent_;
   std::vector<Location> connection_where_;
+  std::vector<GraphNode> graph_;
+  std::vector<GraphEdge> graph_edges_;
+  std::unordered_map<const Instance*, std::size_t> graph_index_;
+  std::set<std::pair<const Instance*, const Instance*>> broken_;
+  std::vector<BrokenConnection> broken_connections_;
+  std::unordered_map<const Instance*, int> cardinality_;
+  std::unordered_map<const Component*, int> scalar_cardinality_;
+  bool graph_known_ = false;
+  std::unordered_map<NodeId, Location> algorithm_targets_;  ///< variables that an algorithm has assigned
 };
 
 /// Counts nested evaluations while it lives.
@@ -381,6 +500,8 @@ bool Flattener::attempt(Work work) {
   } catch (const Fault& fault) {
     report(fault);
   } catch (const Poisoned&) {
+  } catch (const ModelicaError&) {  // of a file of a library: it tells its own places
+    throw;
   } catch (const Error& error) {  // of the layers below, without a place in the text
     report({{}, error.what()});
   }

@@ -16,11 +16,11 @@ std::string quoted(std::string_view name) {
 }
 
 bool is_input(const LayoutComponent& component) {
-  return component.clause->direction == Direction::input;
+  return component.direction == Direction::input;
 }
 
 std::size_t declared_rank(const LayoutComponent& component, const ResolvedType& type) {
-  return component.declaration->dimensions.size() + component.clause->dimensions.size() + type.dimensions.size();
+  return component.dimensions.size() + type.dimensions.size();
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inp
                                                   const Context& context) {
   std::vector<const LayoutComponent*> places;
   for (const auto& component : layout.components)
-    if (inputs_only ? is_input(component) : component.clause->variability != Variability::constant)
+    if (inputs_only ? is_input(component) : component.variability != Variability::constant && !component.is_final)
       places.push_back(&component);
   NamedValues result;
   std::size_t position = 0;
@@ -63,10 +63,30 @@ Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inp
   return result;
 }
 
+// The function that a name means that leads through components: world.gravity(r). Null if it does not.
+const ClassScope* Flattener::function_of_component(const Name& name, const Context& context, Instance*& home) {
+  if (name.global) return nullptr;
+  for (const Locals* local = context.locals; local; local = local->outer)
+    if (local->name == name.parts[0].text) return nullptr;
+  Component* component = own_component(name.parts[0].text, context);
+  for (std::size_t k = 1; component && k < name.parts.size(); ++k) {
+    shape(*component);
+    if (component->elements.size() != 1 || !component->dims.empty()) return nullptr;
+    home = component->elements.front();
+    component = home->find(name.parts[k].text);
+    if (component || k + 1 < name.parts.size()) continue;
+    return scopes_.find_member(name.parts[k].text, home->cls);
+  }
+  return nullptr;
+}
+
+// `home`: the component that the function belongs to, or null.
 std::vector<Value> Flattener::call_function(const ClassScope* function, const Call& call, const Location& where,
-                                            const Context& context) {
+                                            const Context& context, Instance* home) {
   if (!call.iterators.empty()) throw Fault{where, "a function takes no iterators"};
   const Layout& layout = scopes_.layout(function);
+  Context caller = context;
+  if (home) caller.instance = home;
   NamedValues inputs = named_arguments(layout, true, call, context);
   // a function of scalars applied to arrays is applied to each element
   Dims outer;
@@ -84,19 +104,18 @@ std::vector<Value> Flattener::call_function(const ClassScope* function, const Ca
     outer = leading;
     spread[k] = 1;
   }
-  if (outer.empty()) return run_function(function, inputs, where);
-  if (outer.size() > 1) throw Fault{where, "functions are applied to the elements of vectors only, not of matrices"};
+  if (outer.empty()) return run_function(function, inputs, where, caller);
   std::vector<std::vector<Value>> columns;
-  for (std::int64_t n = 0; n < outer[0]; ++n) {
+  for (std::int64_t n = 0; n < count(outer); ++n) {
     NamedValues one = inputs;
     for (std::size_t k = 0; k < one.size(); ++k)
-      if (spread[k]) one[k].second = inputs[k].second.element(n);
-    std::vector<Value> results = run_function(function, one, where);
+      if (spread[k]) one[k].second = inputs[k].second.leading(outer.size(), n);
+    std::vector<Value> results = run_function(function, one, where, caller);
     columns.resize(results.size());
     for (std::size_t k = 0; k < results.size(); ++k) columns[k].push_back(std::move(results[k]));
   }
   std::vector<Value> results;
-  for (auto& column : columns) results.push_back(stack(std::move(column), where));
+  for (auto& column : columns) results.push_back(stacked(std::move(column), outer, where));
   if (results.empty()) results.push_back(Value::array(TypeKind::real, {0}));
   return results;
 }
@@ -117,29 +136,76 @@ Dims Flattener::local_dims(const LayoutComponent& local, const ResolvedType& typ
     total *= std::max<std::int64_t>(n, 1);
     dims.push_back(n);
   };
-  for (const ExprPtr size : local.declaration->dimensions) add(size, context);
-  for (const ExprPtr size : local.clause->dimensions) add(size, context);
+  for (const auto& dimension : local.dimensions) add(dimension.size, frame_context(context, dimension.lexical));
   for (const auto& dimension : type.dimensions) add(dimension.size, Context{nullptr, dimension.lexical});
   charge(total, local.declaration->name.where);
   return dims;
+}
+
+// Where a modification of a variable of a function, or of a field of a record, is evaluated: inside of the function or
+// record if it is written there, else outside.
+Context Flattener::frame_context(const Context& inside, const ClassScope* lexical) {
+  if (!inside.frame) return context_in(lexical, inside.instance);
+  const auto& classes = scopes_.layout(inside.frame->cls).classes;
+  if (std::find(classes.begin(), classes.end(), lexical) == classes.end())
+    return frame_context(inside.frame->outside, lexical);
+  Context context = inside;
+  context.lexical = lexical;
+  return context;
+}
+
+namespace {
+
+// The modification of a component as a whole.
+const Modification* whole(const WrittenArgument& written) {
+  if (!written.argument) return written.modification;
+  if (written.argument->name.parts.size() > 1)
+    throw Fault{written.argument->where, "dotted names are not supported in modifications of records and functions"};
+  return written.argument->modification;
+}
+
+// The modifications of a variable of a function or a field of a record, the strongest first.
+std::vector<WrittenModification> modifications_of(const LayoutComponent& local) {
+  std::vector<WrittenModification> result;
+  const auto add = [&](const Modification* modification, const ClassScope* lexical) {
+    if (modification) result.push_back({modification, lexical});
+  };
+  for (const WrittenArgument& written : local.modifications) add(whole(written), written.lexical);
+  add(local.declaration->modification, local.lexical);
+  for (const WrittenArgument& written : local.defaults) add(whole(written), written.lexical);
+  return result;
+}
+
+}  // namespace
+
+// The same record with zeros for the fields that have no value yet.
+static std::shared_ptr<const RecordFields> with_zeros(const RecordFields& record) {
+  auto fields = std::make_shared<RecordFields>(record);
+  for (auto& [name, field] : fields->fields) {
+    if (field.is_unset()) field.elements.emplace_back(0.0);
+    if (field.type == TypeKind::record) field.record = with_zeros(*field.record);
+  }
+  return fields;
 }
 
 // The value with which a variable of a function, or a field of a record, begins. `given` is an argument or null.
 Value Flattener::local_value(const LayoutComponent& local, const Value* given, const Context& context,
                              const Location& where) {
   const Deeper deeper(*this, where);
-  const std::string_view name = local.declaration->name.text;
-  const ResolvedType type = scopes_.resolve(local.clause->type, local.lexical);
+  const std::string_view name = local.name();
+  ResolvedType type = scopes_.resolve(local.clause->type, local.lexical);
   bool open = false;
   const Dims dims = local_dims(local, type, context, open);
-  const Modification* modification = local.declaration->modification;
+  const std::vector<WrittenModification> modifications = modifications_of(local);
+  const auto bound = std::find_if(modifications.begin(), modifications.end(),
+                                  [](const WrittenModification& written) { return written.modification->value; });
   Value value;
   Location place = where;
   if (given) {
     value = *given;
-  } else if (modification && modification->value) {
-    value = eval(modification->value, context);
-    place = modification->value->where;
+  } else if (bound != modifications.end()) {
+    place = bound->modification->value->where;
+    value = eval(bound->modification->value, frame_context(context, bound->lexical));
   } else if (is_input(local)) {
     throw Fault{where, "the argument " + quoted(name) + " is missing"};
   } else if (type.builtin) {
@@ -149,16 +215,14 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
     if (!dims.empty()) value.elements.assign(static_cast<std::size_t>(count(dims)), Expr(0.0));
     return value;
   } else {
-    if (!dims.empty()) throw Fault{local.declaration->name.where, "arrays of records are not supported in functions"};
-    auto fields = std::make_shared<RecordFields>();
-    fields->type = type.cls;
-    for (const auto& field : scopes_.layout(type.cls).components)
-      fields->fields.emplace_back(field.declaration->name.text,
-                                  local_value(field, nullptr, Context{nullptr, field.lexical}, where));
-    value.type = TypeKind::record;
-    value.record = std::move(fields);
-    return value;
+    Value one = record_value(scopes_.specialise(type.cls, modifications), {}, context, where);
+    if (dims.empty()) return one;
+    if (count(dims) == 0) throw Fault{local.declaration->name.where, "an array of records needs elements"};
+    // like arrays of numbers, those of records are filled element by element
+    one.record = with_zeros(*one.record);
+    return stacked(std::vector<Value>(static_cast<std::size_t>(count(dims)), one), dims, where);
   }
+  if (is_external_object(type.cls)) return value;
   if (type.builtin) {
     value = convert(std::move(value), type.kind, place, quoted(name));
   } else if (value.type != TypeKind::record) {
@@ -173,15 +237,76 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
   return value;
 }
 
-std::vector<Value> Flattener::run_function(const ClassScope* function, const NamedValues& inputs,
-                                           const Location& where) {
+// A record with the given fields and the defaults of the others, which may stay without a value.
+Value Flattener::record_value(const ClassScope* record, const NamedValues& given, const Context& context,
+                              const Location& where) {
+  auto fields = std::make_shared<RecordFields>();
+  fields->type = record;
+  Value result;
+  result.type = TypeKind::record;
+  Frame frame;
+  frame.cls = record;
+  frame.outside = context;
+  for (const auto& component : scopes_.layout(record).components) {
+    const std::string_view name = component.name();
+    const auto it = std::find_if(given.begin(), given.end(), [&](const auto& input) { return input.first == name; });
+    Value value = local_value(component, it == given.end() ? nullptr : &it->second,
+                              Context{nullptr, component.lexical, nullptr, &frame}, where);
+    frame.variables[name] = value;
+    result.variability = join(result.variability, value.variability);
+    fields->fields.emplace_back(name, std::move(value));
+  }
+  result.record = std::move(fields);
+  return result;
+}
+
+// Throws Fault if a value, or a field of it, was never assigned.
+static void require_set(const Value& value, const std::string& name, const Location& where) {
+  if (value.is_unset()) throw Fault{where, quoted(name) + " gets no value"};
+  if (value.type != TypeKind::record) return;
+  for (const auto& [field, part] : value.record->fields) require_set(part, name + "." + std::string(field), where);
+}
+
+const ClassScope* Flattener::function_named(const Call& call, const Context& context) {
+  Name name;
+  name.global = call.callee.global;
+  name.where = call.callee_where;
+  for (const auto& part : call.callee.parts) name.parts.push_back(part.name);
+  const ClassScope* found = scopes_.find(name, context.lexical);
+  const ClassScope* function = found ? scopes_.resolve(found, call.callee_where).cls : nullptr;
+  if (!function || !function->is_function())
+    throw Fault{call.callee_where, "there is no function " + quoted(print(call.callee))};
+  return function;
+}
+
+void Flattener::run_external(const ClassScope& function, const ExternalClause& external, const Context& context,
+                             const Location& where) {
+  Context inside = context;
+  inside.lexical = &function;
+  std::vector<Value> arguments;
+  for (const ExprPtr argument : external.arguments) {
+    const auto* reference = argument->as<ComponentReference>();
+    const auto known =
+        reference ? context.frame->variables.find(reference->parts[0].name.text) : context.frame->variables.end();
+    if (known != context.frame->variables.end() && known->second.is_unset())
+      throw Fault{where, "the external function " + quoted(external.function.text) + " is not supported",
+                  "docs/reference/modelica.md lists what is read"};
+    arguments.push_back(eval(argument, inside));
+  }
+  const std::string_view name = external.function.empty() ? function.definition->name.text : external.function.text;
+  auto result = call_external(name, arguments, where);
+  if (result && external.result) assign(external.result, std::move(*result), where, inside);
+}
+
+std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValues inputs, const Location& where,
+                                           const Context& caller) {
   const Deeper deeper(*this, where);
   charge(10, where);
-  if (std::find(function_stack_.begin(), function_stack_.end(), function) != function_stack_.end())
-    throw Fault{where, "the function " + quoted(function->name) + " calls itself; recursion is not supported",
-                "docs/reference/modelica.md lists what is read"};
-  if (const auto* body = function->definition->as<LongClass>(); body && body->external)
-    throw Fault{where, "external functions are not supported", "docs/reference/modelica.md lists what is read"};
+  constexpr std::ptrdiff_t most_recursive = 100;
+  const auto calls = std::count(function_stack_.begin(), function_stack_.end(), function);
+  if (calls > most_recursive)
+    throw Fault{where, "the function " + quoted(function->name) + " calls itself more than " +
+                           std::to_string(most_recursive) + " times deep"};
   if (function->definition->is_partial)
     throw Fault{where, "the function " + quoted(function->name) + " is partial and cannot be called"};
   const Layout& layout = scopes_.layout(function);
@@ -191,14 +316,24 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, const Nam
     ~Pop() { stack.pop_back(); }
   } pop{function_stack_};
   Frame frame;
+  frame.cls = function;
+  frame.outside = Context{caller.instance, caller.lexical};
   Context context{nullptr, function, nullptr, &frame};
   for (const auto& component : layout.components) {
-    const std::string_view name = component.declaration->name.text;
+    const std::string_view name = component.name();
     const auto given =
         std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == name; });
+    // what decides how deep a function calls itself must be known
+    if (calls > 0 && given != inputs.end() && given->second.is_scalar() &&
+        (given->second.type == TypeKind::integer || given->second.type == TypeKind::boolean) &&
+        !given->second.scalar().is_constant())
+      given->second.elements[0] = Expr(number(
+          given->second, where, "an argument of the function " + quoted(function->name) + ", which calls itself,"));
     context.lexical = component.lexical;
     frame.variables[name] = local_value(component, given == inputs.end() ? nullptr : &given->second, context, where);
   }
+  if (const auto* body = function->definition->as<LongClass>(); body && body->external)
+    run_external(*function, *body->external, context, where);
   for (const auto& section : layout.sections) {
     if (!section.algorithm) throw Fault{section.equations->where, "a function has no equations"};
     context.lexical = section.lexical;
@@ -206,11 +341,12 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, const Nam
   }
   std::vector<Value> results;
   for (const auto& component : layout.components) {
-    if (component.clause->direction != Direction::output) continue;
-    Value& value = frame.variables[component.declaration->name.text];
-    if (value.type != TypeKind::record && value.is_scalar() && value.elements.empty())
-      throw Fault{component.declaration->name.where, "the output " + quoted(component.declaration->name.text) + " of " +
-                                                         quoted(function->name) + " gets no value"};
+    if (component.direction != Direction::output) continue;
+    Value& value = frame.variables[component.name()];
+    if (value.is_unset())
+      throw Fault{component.declaration->name.where,
+                  "the output " + quoted(component.name()) + " of " + quoted(function->name) + " gets no value"};
+    require_set(value, std::string(component.name()), component.declaration->name.where);
     results.push_back(std::move(value));
   }
   return results;
@@ -218,25 +354,11 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, const Nam
 
 Value Flattener::construct_record(const ClassScope* record, const Call& call, const Location& where,
                                   const Context& context) {
-  const Layout& layout = scopes_.layout(record);
-  const NamedValues given = named_arguments(layout, false, call, context);
-  auto fields = std::make_shared<RecordFields>();
-  fields->type = record;
-  Value result;
-  result.type = TypeKind::record;
-  Frame frame;
-  for (const auto& component : layout.components) {
-    const std::string_view name = component.declaration->name.text;
-    const auto it = std::find_if(given.begin(), given.end(), [&](const auto& input) { return input.first == name; });
-    Value value = local_value(component, it == given.end() ? nullptr : &it->second,
-                              Context{nullptr, component.lexical, nullptr, &frame}, where);
-    if (value.type != TypeKind::record && value.elements.empty() && value.is_scalar())
-      throw Fault{where, "the field " + quoted(name) + " of the record has no value"};
-    frame.variables[name] = value;
-    result.variability = join(result.variability, value.variability);
-    fields->fields.emplace_back(name, std::move(value));
-  }
-  result.record = std::move(fields);
+  const Value result =
+      record_value(record, named_arguments(scopes_.layout(record), false, call, context), context, where);
+  for (const auto& [name, value] : result.record->fields)
+    if (value.is_unset()) throw Fault{where, "the field " + quoted(name) + " of the record has no value"};
+  require_set(result, std::string(record->definition->name.text), where);
   return result;
 }
 

@@ -25,9 +25,7 @@ struct Locals {
 };
 
 /// The variables of a function while its algorithm is being followed.
-struct Frame {
-  std::unordered_map<std::string_view, Value> variables;
-};
+struct Frame;
 
 /// The values that an algorithm section has given to variables so far, by the symbol of the variable.
 struct Assigned {
@@ -44,6 +42,12 @@ struct Context {
   Frame* frame = nullptr;
   Assigned* assigned = nullptr;
   std::int64_t end = -1;  ///< what `end` means; -1 outside of subscripts
+};
+
+struct Frame {
+  std::unordered_map<std::string_view, Value> variables;
+  const ClassScope* cls = nullptr;  ///< the function, or the record that is being constructed
+  Context outside;                  ///< where it is called
 };
 
 /// An expression that is evaluated when its value is needed for the first time.
@@ -73,7 +77,9 @@ struct Modifier {
   Binding value;
   Location where;
   bool is_final = false;
+  bool of_whole = false;  ///< a field of a record that is bound as a whole, which binds final fields, too
   std::vector<std::pair<std::string_view, std::shared_ptr<const Modifier>>> arguments;
+  std::vector<WrittenModification> written;  ///< what it was made of, the outermost first: for redeclarations
 
   std::shared_ptr<const Modifier> find(std::string_view name) const;
 };
@@ -90,7 +96,9 @@ struct Component {
   Direction direction = Direction::none;
   ConnectorRole role = ConnectorRole::none;
   bool is_final = false;
-  bool absent = false;  ///< its condition is false
+  bool absent = false;         ///< its condition is false
+  Component* inner = nullptr;  ///< of an outer component
+  bool is_object = false;      ///< an external object, whose value is `constant`
   enum class State : std::uint8_t { declared, working, done, failed };
   State shape_state = State::declared;
   State value_state = State::declared;
@@ -124,11 +132,15 @@ struct Instance {
   int depth = 0;
   bool is_static = false;  ///< holds constants of a class only
   bool is_connector = false;
+  bool in_connector = false;          ///< a connector or a record inside of one
   std::vector<Component> components;  ///< in the order of the layout
 
+  /// The component of that name; for an outer one, the inner one that it stands for.
   Component* find(std::string_view name) {
     const auto it = layout->index.find(name);
-    return it == layout->index.end() ? nullptr : &components[it->second];
+    if (it == layout->index.end()) return nullptr;
+    Component& component = components[it->second];
+    return component.inner ? component.inner : &component;
   }
 };
 

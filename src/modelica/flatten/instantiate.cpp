@@ -42,11 +42,13 @@ ModifierPtr Modifier::find(std::string_view name) const {
 ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
   if (!outer) return inner;
   if (!inner) return outer;
-  if (inner->is_final) throw Fault{outer->where, "this element is final and cannot be modified"};
+  if (inner->is_final && !outer->of_whole) throw Fault{outer->where, "this element is final and cannot be modified"};
   auto result = std::make_shared<Modifier>(*inner);
   result->is_final = outer->is_final;
   result->where = outer->where;
   if (outer->value) result->value = outer->value;
+  result->written = outer->written;
+  result->written.insert(result->written.end(), inner->written.begin(), inner->written.end());
   for (const auto& [name, argument] : outer->arguments) {
     const auto same = std::find_if(result->arguments.begin(), result->arguments.end(),
                                    [&, wanted = name](const auto& known) { return known.first == wanted; });
@@ -59,10 +61,7 @@ ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
 }
 
 ModifierPtr Flattener::modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context) {
-  if (!argument.is_plain() || argument.is_redeclare)
-    throw Fault{argument.where,
-                argument.inheritance_break ? "'break' is not supported" : "'redeclare' is not supported",
-                reference_page};
+  if (argument.inheritance_break) throw Fault{argument.where, "'break' is not supported", reference_page};
   ModifierPtr result;
   if (part + 1 < argument.name.parts.size()) {
     auto nested = std::make_shared<Modifier>();
@@ -85,6 +84,7 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
   if (modification->is_break) throw Fault{modification->where, "'= break' is not supported", reference_page};
   auto result = std::make_shared<Modifier>();
   result->where = modification->where;
+  result->written.push_back({modification, context.lexical, true});
   if (modification->value) {
     result->value.lazy = std::make_shared<Lazy>();
     result->value.lazy->expression = modification->value;
@@ -94,6 +94,7 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
     result->value.where = modification->value->where;
   }
   for (const auto& argument : modification->arguments) {
+    if (argument.class_definition || argument.component) continue;  // redeclarations: see shape_work
     if (argument.name.empty()) {
       modifier_of(argument, 0, context);  // refuses it
       continue;
@@ -137,11 +138,13 @@ ModifierPtr Flattener::field_modifiers(const ModifierPtr& modifier, const ClassS
   auto fields = std::make_shared<Modifier>();
   fields->where = modifier->where;
   for (const auto& component : scopes_.layout(cls).components) {
+    if (component.variability == Variability::constant) continue;
     auto field = std::make_shared<Modifier>();
     field->where = modifier->where;
+    field->of_whole = true;
     field->value = modifier->value;
-    field->value.path.push_back({component.declaration->name.text, {}});
-    fields->arguments.emplace_back(component.declaration->name.text, std::move(field));
+    field->value.path.push_back({component.name(), {}});
+    fields->arguments.emplace_back(component.name(), std::move(field));
   }
   auto rest = std::make_shared<Modifier>(*modifier);
   rest->value = {};
@@ -193,9 +196,15 @@ Value Flattener::value_of(const Binding& binding) {
 void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& layout, const ClassScope* cls) {
   if (!modifier) return;
   for (const auto& [name, argument] : modifier->arguments) {
-    if (layout.index.contains(name)) continue;
+    const auto it = layout.index.find(name);
+    if (it != layout.index.end()) {
+      if (layout.components[it->second].is_protected && !argument->of_whole)
+        report({argument->where, quoted(name) + " is protected in " + quoted(cls->name) + " and cannot be modified"});
+      continue;
+    }
+    if (scopes_.find_member(name, cls)) continue;
     std::vector<std::string> names;
-    for (const auto& component : layout.components) names.emplace_back(component.declaration->name.text);
+    for (const auto& component : layout.components) names.emplace_back(component.name());
     const std::string near = did_you_mean(name, names);
     report({argument->where, quoted(cls->name) + " has no element " + quoted(name), near});
   }
@@ -204,9 +213,13 @@ void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& 
 Instance* Flattener::instantiate(const ClassScope* cls, Instance* parent, std::string path, const ModifierPtr& modifier,
                                  const Location& where, bool is_static) {
   const Layout& layout = scopes_.layout(cls);
-  int depth = 0;
-  for (Instance* outer = parent; outer; outer = outer->parent, ++depth)
-    if (outer->cls == cls) throw Fault{where, "the class " + quoted(cls->name) + " contains itself"};
+  int depth = 0, same = 0;
+  constexpr int most_same = 8;  // a redeclaration may put a class into another version of itself
+  for (Instance* outer = parent; outer; outer = outer->parent, ++depth) {
+    if (outer->cls->definition == cls->definition) ++same;
+    if (outer->cls == cls || same > most_same)
+      throw Fault{where, "the class " + quoted(cls->name) + " contains itself"};
+  }
   if (depth > limits_.instance_depth) throw Fault{where, "components are nested too deeply here"};
   check_modifier_names(modifier, layout, cls);
   scalars_ += static_cast<std::int64_t>(layout.components.size());
@@ -219,7 +232,7 @@ Instance* Flattener::instantiate(const ClassScope* cls, Instance* parent, std::s
   instance.path = std::move(path);
   instance.depth = depth;
   instance.is_static = is_static;
-  instance.is_connector = cls->kind() == ClassKind::connector;
+  instance.is_connector = instance.in_connector = cls->kind() == ClassKind::connector;
   instance.components.resize(layout.components.size());
   for (std::size_t k = 0; k < layout.components.size(); ++k) {
     Component& component = instance.components[k];
@@ -232,33 +245,84 @@ Instance* Flattener::instantiate(const ClassScope* cls, Instance* parent, std::s
   return &instance;
 }
 
+Context Flattener::context_in(const ClassScope* lexical, Instance* from) const {
+  for (Instance* instance = from; instance; instance = instance->parent) {
+    const auto& classes = instance->layout->classes;
+    if (instance->cls == lexical || std::find(classes.begin(), classes.end(), lexical) != classes.end())
+      return {instance, lexical};
+  }
+  return {nullptr, lexical};
+}
+
+ModifierPtr Flattener::modifier_of(const WrittenArgument& written, Instance* from) {
+  const Context context = context_in(written.lexical, from);
+  return written.argument ? modifier_of(*written.argument, 0, context)
+                          : modifier_of(written.modification, context, false);
+}
+
+// An outer component stands for the inner one of its name in the nearest instance around it.
+void Flattener::bind_outer(Component& component, const ModifierPtr& outer) {
+  const LayoutComponent& source = *component.source;
+  if (source.is_inner) throw Fault{component.where(), "'inner outer' is not supported", reference_page};
+  if (outer || source.declaration->modification || !source.modifications.empty())
+    throw Fault{outer ? outer->where : component.where(),
+                "an outer component cannot be modified; modify the inner " + quoted(component.name())};
+  for (Instance* instance = component.owner->parent; instance && !component.inner; instance = instance->parent) {
+    const auto it = instance->layout->index.find(component.name());
+    if (it != instance->layout->index.end() && instance->components[it->second].source->is_inner)
+      component.inner = &instance->components[it->second];
+  }
+  if (!component.inner)
+    throw Fault{
+        component.where(),
+        "there is no inner component " + quoted(component.name()) + " around " +
+            quoted(component.owner->path.empty() ? component.path : component.owner->path),
+        "declare 'inner " + print(source.clause->type) + " " + std::string(component.name()) + "' in the model"};
+  const LayoutComponent& inner = *component.inner->source;
+  const ResolvedType type = scopes_.resolve(inner.clause->type, inner.lexical);
+  scopes_.require_fit(type, source.clause->type, source.lexical, inner.clause->type.where, component.name(),
+                      " is no inner component for " + quoted(component.path));
+  component.shape_state = component.value_state = Component::State::done;
+  component.absent = true;
+}
+
 void Flattener::declare(Component& component, const ModifierPtr& outer) {
   const LayoutComponent& source = *component.source;
-  const Element& element = *source.element;
-  if (element.is_inner || element.is_outer)
-    throw Fault{component.where(), std::string("'") + (element.is_inner ? "inner" : "outer") + "' is not supported",
-                reference_page};
-  if (element.is_redeclare) throw Fault{component.where(), "'redeclare' is not supported", reference_page};
-  if (source.clause->role == ConnectorRole::stream)
-    throw Fault{component.where(), "'stream' is not supported", reference_page};
-  component.variability = source.clause->variability;
-  component.direction = source.clause->direction;
-  component.role = source.clause->role;
-  component.is_final = element.is_final;
-  Context context{component.owner, source.lexical};
+  if (source.is_outer) return bind_outer(component, outer);
+  if (source.role == ConnectorRole::stream) throw Fault{component.where(), "'stream' is not supported", reference_page};
+  component.variability = source.variability;
+  component.direction = source.direction;
+  component.role = source.role;
+  component.is_final = source.is_final;
+  const Context context = context_in(source.lexical, component.owner);
   ModifierPtr modifier = modifier_of(source.declaration->modification, context, false);
-  if (element.is_final && modifier) {
+  if (source.is_final && modifier) {
     auto copy = std::make_shared<Modifier>(*modifier);
     copy->is_final = true;
     modifier = std::move(copy);
   }
-  for (std::size_t k = source.modifications.size(); k-- > 0;) {
-    const WrittenArgument& written = source.modifications[k];
-    context.lexical = written.lexical;
-    modifier = merge(modifier_of(*written.argument, 0, context), modifier);
-  }
+  for (const WrittenArgument& written : source.defaults)
+    modifier = merge(modifier, modifier_of(written, component.owner));
+  for (std::size_t k = source.modifications.size(); k-- > 0;)
+    modifier = merge(modifier_of(source.modifications[k], component.owner), modifier);
   component.modifier = merge(outer, modifier);
   if (component.modifier && component.modifier->is_final) component.is_final = true;
+}
+
+// The class of a component with what its modifications redeclare.
+const ClassScope* Flattener::redeclared(const ClassScope* cls, const ModifierPtr& modifier) {
+  if (!modifier) return cls;
+  std::vector<WrittenModification> outer;
+  for (const WrittenModification& written : modifier->written) {
+    const auto& arguments = written.modification->arguments;
+    const bool matters = std::any_of(arguments.begin(), arguments.end(), [&](const ModificationArgument& argument) {
+      if (argument.class_definition || argument.component) return true;
+      if (!argument.is_plain() || scopes_.layout(cls).index.contains(argument.name.parts[0].text)) return false;
+      return scopes_.find_member(argument.name.parts[0].text, cls) != nullptr;
+    });
+    if (matters) outer.push_back(written);
+  }
+  return scopes_.specialise(cls, outer);
 }
 
 void Flattener::shape(Component& component) {
@@ -291,15 +355,20 @@ void Flattener::shape_work(Component& component) {
   const LayoutComponent& source = *component.source;
   component.type = scopes_.resolve(source.clause->type, source.lexical);
   ResolvedType& type = component.type;
+  if (source.must_fit)
+    scopes_.require_fit(type, *source.must_fit, source.must_fit_lexical, source.clause->type.where, source.name());
+  if (const ClassScope* cls = type.redeclared)
+    scopes_.require_fit(type, *cls->must_fit, cls->must_fit_lexical, cls->definition->name.where,
+                        cls->definition->name.text);
   if (type.direction != Direction::none && component.direction == Direction::none) component.direction = type.direction;
   for (std::size_t k = 0; k < type.modifications.size(); ++k) {
     const WrittenModification& written = type.modifications[k];
-    component.modifier =
-        merge(component.modifier, modifier_of(written.modification, Context{nullptr, written.lexical}, true));
+    const Context context = context_in(written.lexical, component.owner);
+    component.modifier = merge(component.modifier, modifier_of(written.modification, context, true));
   }
-  if (source.declaration->condition) {
-    const ExprPtr condition = source.declaration->condition;
-    const Value value = eval(condition, Context{component.owner, source.lexical});
+  if (source.condition) {
+    const ExprPtr condition = source.condition;
+    const Value value = eval(condition, context_in(source.condition_lexical, component.owner));
     if (value.type != TypeKind::boolean || !value.is_scalar())
       throw Fault{condition->where,
                   "the condition of a component must be a Boolean, not a value of type " + describe(value)};
@@ -309,6 +378,11 @@ void Flattener::shape_work(Component& component) {
     }
   }
   component.dims = dimensions(component);
+  if (is_external_object(type.cls)) {
+    if (!component.dims.empty()) throw Fault{component.where(), "arrays of external objects are not supported"};
+    component.is_object = true;
+    return;
+  }
   const std::int64_t size = count(component.dims);
   scalars_ += size;
   if (type.builtin) {
@@ -330,6 +404,7 @@ void Flattener::shape_work(Component& component) {
   if (type.cls->definition->is_partial)
     throw Fault{source.clause->type.where, quoted(type.cls->name) + " is partial and cannot be the type of a component",
                 "extend it and complete it"};
+  type.cls = redeclared(type.cls, component.modifier);
   make_elements(component);
 }
 
@@ -350,7 +425,7 @@ Dims Flattener::dimensions(Component& component) {
       if (reference->parts.size() == 1 && reference->parts[0].name.text == "Boolean") n = 2;
       Name name;
       for (const auto& part : reference->parts) name.parts.push_back(part.name);
-      if (!(context.instance && context.instance->find(reference->parts[0].name.text)))
+      if (!own_component(reference->parts[0].name.text, context))
         if (const ClassScope* cls = scopes_.find(name, context.lexical); cls && cls->definition->as<Enumeration>())
           n = static_cast<std::int64_t>(cls->definition->as<Enumeration>()->literals.size());
     }
@@ -362,9 +437,9 @@ Dims Flattener::dimensions(Component& component) {
     total *= std::max<std::int64_t>(n, 1);
     dims.push_back(n);
   };
-  for (const ExprPtr size : source.declaration->dimensions) add(size, Context{component.owner, source.lexical});
-  for (const ExprPtr size : source.clause->dimensions) add(size, Context{component.owner, source.lexical});
-  for (const auto& dimension : component.type.dimensions) add(dimension.size, Context{nullptr, dimension.lexical});
+  for (const auto& dimension : source.dimensions) add(dimension.size, context_in(dimension.lexical, component.owner));
+  for (const auto& dimension : component.type.dimensions)
+    add(dimension.size, context_in(dimension.lexical, component.owner));
   if (!open.empty()) {
     if (!component.modifier || !component.modifier->value)
       throw Fault{component.where(), "the size of " + quoted(component.path) + " is not given",
@@ -388,10 +463,12 @@ void Flattener::make_elements(Component& component) {
     Instance* element = instantiate(cls, component.owner, component.path + subscript_text(component.dims, k), modifier,
                                     component.where(), component.owner->is_static);
     element->is_connector = element->is_connector || component.type.is_connector;
+    element->in_connector = element->is_connector || component.owner->in_connector;
     for (Component& inner : element->components) {
       // parameter, discrete, input, output of the whole hold for its parts
       inner.variability = std::max(inner.variability, component.variability);
       if (component.direction != Direction::none) inner.direction = component.direction;
+      if (component.role != ConnectorRole::none) inner.role = component.role;
     }
     component.elements.push_back(element);
   }

@@ -2,6 +2,15 @@
 
 namespace saltus::modelica {
 
+std::string_view predefined() {
+  return "type StateSelect = enumeration(never, avoid, default, prefer, always);\n"
+         "type AssertionLevel = enumeration(warning, error);\n";
+}
+
+bool is_predefined(std::string_view name) {
+  return name == "StateSelect" || name == "AssertionLevel";
+}
+
 std::string_view prelude() {
   return R"modelica(package Modelica
   package Constants

@@ -55,15 +55,16 @@ void pick(const Selection& selection, const Dims& dims, const std::vector<Expr>&
 Value Flattener::component_value(Component& component, const Location& where) {
   shape(component);
   if (component.absent) throw Fault{where, quoted(component.path) + " does not exist: its condition is false"};
+  if (component.is_object) {
+    resolve_value(component);
+    return component.constant;
+  }
   if (!component.type.builtin) {
     if (component.dims.empty()) return instance_value(*component.elements.front(), where);
     std::vector<Value> items;
     for (Instance* element : component.elements) items.push_back(instance_value(*element, where));
     if (items.empty()) throw Fault{where, "the array " + quoted(component.path) + " is empty"};
-    Value all = stack(std::move(items), where);
-    all.dims = component.dims;
-    if (component.dims.size() > 1) throw Fault{where, "matrices of records cannot be used as a whole"};
-    return all;
+    return stacked(std::move(items), component.dims, where);
   }
   if (!component.is_parameter() && !variables_declared_)
     throw Fault{where, quoted(component.path) + " is a variable; only parameters and constants can be used here"};
@@ -100,15 +101,21 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
   const bool last = part + 1 == reference.parts.size();
   shape(component);
   if (component.absent) throw Fault{where, quoted(component.path) + " does not exist: its condition is false"};
+  if (component.is_object) return component_value(component, where);
   if (component.type.builtin) {
     if (!last)
       throw Fault{
           reference.parts[part + 1].name.where,
           quoted(component.path) + " is a " + std::string(type_name(component.type.kind)) + " and has no parts"};
-    if (here.subscripts.empty() || component.type.kind == TypeKind::string) return component_value(component, where);
+    if (here.subscripts.empty()) return component_value(component, where);
+    if (component.type.kind == TypeKind::string)
+      return subscript(component_value(component, where), here.subscripts, context, where, component.path);
     if (!component.is_parameter() && !variables_declared_)
       throw Fault{where, quoted(component.path) + " is a variable; only parameters and constants can be used here"};
     resolve_value(component);
+    Value index;
+    if (varying_subscript(component.dims, here.subscripts, context, {}, index))
+      return subscript(component_value(component, where), here.subscripts, context, where, component.path);
     // the values are picked one by one, because the array may be large and this reference inside a loop
     const Selection selection = select(component.dims, here.subscripts, context, where, component.path);
     Value picked = with_elements(component);
@@ -129,6 +136,8 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
                       quoted(next.text),
                   near};
     }
+    if (inner->source->is_protected)
+      throw Fault{next.where, quoted(next.text) + " is protected in " + quoted(instance.cls->name)};
     return member(*inner, reference, part + 1, where, context);
   };
   if (component.dims.empty()) {
@@ -159,15 +168,7 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
     Dims dims = kept;
     return Value::array(TypeKind::real, std::move(dims));
   }
-  Value all = stack(std::move(items), where);
-  if (all.type == TypeKind::record) {
-    if (kept.size() > 1) throw Fault{where, "matrices of records cannot be used as a whole"};
-    return all;
-  }
-  Dims dims = kept;
-  dims.insert(dims.end(), all.dims.begin() + 1, all.dims.end());
-  all.dims = std::move(dims);
-  return all;
+  return stacked(std::move(items), kept, where);
 }
 
 Value Flattener::member_of_value(Value value, const ComponentReference& reference, std::size_t part,
@@ -188,6 +189,7 @@ Value Flattener::member_of_value(Value value, const ComponentReference& referenc
       throw Fault{name.where, quoted(describe(value)) + " has no element " + quoted(name.text), near};
     }
     value = Value(it->second);
+    if (value.is_unset()) throw Fault{where, quoted(name.text) + " is used before it has a value"};
     if (!reference.parts[k].subscripts.empty())
       value = subscript(value, reference.parts[k].subscripts, context, where, name.text);
   }
@@ -218,15 +220,25 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
       if (component->variability != Variability::constant && component->owner->cls->kind() != ClassKind::package)
         throw Fault{name.where, quoted(name.text) + " is not a constant of the class " + quoted(cls->name),
                     "only constants can be used through the name of a class"};
+      if (component->source->is_protected)
+        throw Fault{name.where, quoted(name.text) + " is protected in " + quoted(cls->name)};
       return member(*component, reference, part, where, context);
     }
   }
   std::vector<std::string> names;
-  for (const auto& component : scopes_.layout(cls).components) names.emplace_back(component.declaration->name.text);
-  for (const auto& [known, nested] : cls->classes) names.emplace_back(known);
+  for (const auto& component : scopes_.layout(cls).components) names.emplace_back(component.name());
+  for (std::string& known : scopes_.class_names(cls)) names.push_back(std::move(known));
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
   throw Fault{name.where, quoted(cls->name) + " has no element " + quoted(name.text), near};
+}
+
+Component* Flattener::own_component(std::string_view name, const Context& context) {
+  if (!context.instance) return nullptr;
+  Component* component = context.instance->find(name);
+  if (!component || context.lexical == context.instance->cls) return component;
+  // a base class does not see what the derived class declares
+  return scopes_.layout(context.lexical).index.contains(name) ? component : nullptr;
 }
 
 void Flattener::unknown_name(const ComponentReference& reference, std::size_t part, const Context& context) {
@@ -238,7 +250,7 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
   if (context.instance)
     for (const Component& component : context.instance->components) names.emplace_back(component.name());
   for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
-    for (const auto& [known, nested] : scope->classes) names.emplace_back(known);
+    for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
   throw Fault{name.where, quoted(name.text) + " is not declared", near};
@@ -256,14 +268,13 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
   if (context.frame)
     if (const auto it = context.frame->variables.find(name); it != context.frame->variables.end()) {
       const Value& value = it->second;
-      if (value.type != TypeKind::record && value.elements.empty() && value.is_scalar())
-        throw Fault{where, quoted(name) + " is used before it has a value"};
+      if (value.is_unset()) throw Fault{where, quoted(name) + " is used before it has a value"};
       if (reference.parts.size() == 1 && !reference.parts[0].subscripts.empty())
         return subscript(value, reference.parts[0].subscripts, context, where, name);
       return member_of_value(value, reference, 0, where, context);
     }
   if (context.instance)
-    if (Component* component = context.instance->find(name)) {
+    if (Component* component = own_component(name, context)) {
       Value value = member(*component, reference, 0, where, context);
       if (context.assigned)
         for (Expr& e : value.elements)
@@ -274,7 +285,7 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
     if (scope->definition->as<LongClass>() && !(context.instance && context.instance->cls == scope)) {
       const Layout& layout = scopes_.layout(scope);
       if (const auto it = layout.index.find(name); it != layout.index.end()) {
-        if (layout.components[it->second].clause->variability != Variability::constant)
+        if (layout.components[it->second].variability != Variability::constant)
           throw Fault{where, quoted(name) + " belongs to the enclosing class " + quoted(scope->name) +
                                  "; only constants of enclosing classes can be used here"};
         return member(*statics(scope)->find(name), reference, 0, where, context);
@@ -289,7 +300,11 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
   if (reference.parts.size() > 1)
     if (const ClassScope* cls = scopes_.find(name, context.lexical))
       return class_member(cls, reference, 1, where, context);
-  if (name == "time" && reference.parts.size() == 1) return {TypeKind::real, Variability::continuous, model_->time()};
+  if (name == "time" && reference.parts.size() == 1) {
+    if (!in_initial_) return {TypeKind::real, Variability::continuous, model_->time()};
+    start_time_used_ = true;
+    return {TypeKind::real, Variability::parameter, Expr(start_time_)};
+  }
   unknown_name(reference, 0, context);
 }
 
@@ -297,7 +312,7 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
 bool Flattener::imported_member(const ClassScope* scope, const ComponentReference& reference, const Location& where,
                                 const Context& context, Value& result) {
   const std::string_view name = reference.parts[0].name.text;
-  for (const Import* import : scope->imports) {
+  for (const Import* import : scopes_.imports(scope)) {
     const Name& path = import->name;
     std::string_view member_name = name;
     Name package = path;
@@ -349,7 +364,7 @@ bool Flattener::imported_member(const ClassScope* scope, const ComponentReferenc
 // ------------------------------------------------------------------------------------------------------- subscripts
 
 Flattener::Selection Flattener::select(const Dims& dims, const std::vector<ExprPtr>& subscripts, const Context& context,
-                                       const Location& where, std::string_view name) {
+                                       const Location& where, std::string_view name, const Fixed& fixed) {
   if (subscripts.size() > dims.size())
     throw Fault{where, quoted(name) + (dims.empty() ? " is a scalar and takes no subscripts"
                                                     : " has " + std::to_string(dims.size()) + " dimension" +
@@ -364,6 +379,11 @@ Flattener::Selection Flattener::select(const Dims& dims, const std::vector<ExprP
       charge(dims[k], where);
       indices.resize(static_cast<std::size_t>(dims[k]));
       for (std::int64_t i = 0; i < dims[k]; ++i) indices[static_cast<std::size_t>(i)] = i;
+      continue;
+    }
+    if (const auto it = fixed.find(k); it != fixed.end()) {
+      result.keeps[k] = false;
+      indices.push_back(it->second);
       continue;
     }
     Context inner = context;
@@ -414,13 +434,67 @@ Value Flattener::select_value(const Value& value, const Selection& selection) {
   result.type = value.type;
   result.variability = value.variability;
   result.enumeration = value.enumeration;
-  pick(selection, value.dims, value.elements, result);
+  if (value.type != TypeKind::string) {
+    pick(selection, value.dims, value.elements, result);
+    return result;
+  }
+  std::vector<Expr> positions;  // texts have none of their own
+  for (std::size_t k = 0; k < value.elements.size(); ++k) positions.emplace_back(static_cast<double>(k));
+  pick(selection, value.dims, positions, result);
+  for (const Expr& position : result.elements)
+    result.texts.push_back(value.text_at(static_cast<std::size_t>(position.constant_value())));
+  if (result.dims.empty()) result.text = result.texts.front();
   return result;
 }
 
 Value Flattener::subscript(const Value& value, const std::vector<ExprPtr>& subscripts, const Context& context,
                            const Location& where, std::string_view name) {
-  return select_value(value, select(value.dims, subscripts, context, where, name));
+  return subscript_from(value, subscripts, context, where, name, {});
+}
+
+// The first subscript, not fixed yet, whose value is known in a run only.
+std::optional<std::size_t> Flattener::varying_subscript(const Dims& dims, const std::vector<ExprPtr>& subscripts,
+                                                        const Context& context, const Fixed& fixed, Value& value) {
+  for (std::size_t k = 0; k < std::min(subscripts.size(), dims.size()); ++k) {
+    if (fixed.contains(k) || subscripts[k]->as<WholeDimension>() || subscripts[k]->as<IntegerLiteral>()) continue;
+    Context inner = context;
+    inner.end = dims[k];
+    value = eval(subscripts[k], inner);
+    const bool counts =
+        value.type == TypeKind::integer || value.type == TypeKind::enumeration || value.type == TypeKind::boolean;
+    if (counts && value.is_scalar() && !value.scalar().is_constant() && value.variability < Variability::parameter)
+      return k;
+  }
+  return std::nullopt;
+}
+
+// A subscript that varies chooses among all elements.
+Value Flattener::subscript_from(const Value& value, const std::vector<ExprPtr>& subscripts, const Context& context,
+                                const Location& where, std::string_view name, const Fixed& fixed) {
+  Value index;
+  const auto varying = varying_subscript(value.dims, subscripts, context, fixed, index);
+  if (!varying) return select_value(value, select(value.dims, subscripts, context, where, name, fixed));
+  const std::int64_t size = value.dims[*varying];
+  charge(size, where);
+  if (size == 0) throw Fault{where, quoted(name) + " has no elements"};
+  const std::int64_t least = index.type == TypeKind::boolean ? 0 : 1;
+  if (index.type == TypeKind::integer && conditional_depth_ == 0) {
+    BoolExpr inside = index.scalar() >= Expr(1.0) && index.scalar() <= Expr(static_cast<double>(size));
+    for (const BoolExpr& outer : path_conditions_) inside = inside || !outer;
+    assertions_.push_back({inside, "the subscript of " + std::string(name) + " is out of range", where});
+  }
+  std::optional<Value> result;
+  for (std::int64_t k = size; k-- > 0;) {
+    Fixed inner = fixed;
+    inner[*varying] = k;
+    Value element = subscript_from(value, subscripts, context, where, name, inner);
+    Value number = index;
+    number.variability = Variability::constant;
+    number.elements[0] = Expr(static_cast<double>(k + least));
+    result = result ? choose(relation(Operator::equal, index, number, where), element, *result, where) : element;
+  }
+  result->variability = join(result->variability, index.variability);
+  return std::move(*result);
 }
 
 }  // namespace saltus::modelica

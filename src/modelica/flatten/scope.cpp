@@ -1,4 +1,7 @@
+// Names of classes: own, inherited, imported and enclosing ones, with redeclarations on the way.
 #include "modelica/flatten/scope.hpp"
+
+#include "modelica/flatten/prelude.hpp"
 
 #include <saltus/base/error.hpp>
 
@@ -10,35 +13,22 @@ namespace saltus::modelica {
 namespace {
 
 constexpr int max_inheritance = 100;
-constexpr int max_expansions = 10000;
 
 std::string quoted(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
-// Modifications of an element of this name, the outermost first.
-std::vector<WrittenArgument> arguments_for(std::string_view name, const std::vector<WrittenModification>& outer) {
-  std::vector<WrittenArgument> result;
-  for (const auto& written : outer)
-    for (const auto& argument : written.modification->arguments)
-      if (argument.is_plain() && !argument.name.empty() && argument.name.parts[0].text == name)
-        result.push_back({&argument, written.lexical});
-  return result;
+// The modifications of a class as its base classes see them.
+std::vector<WrittenModification> handed_down(const ClassScope& scope) {
+  std::vector<WrittenModification> outer = scope.outer;
+  for (WrittenModification& written : outer) written.direct = false;
+  return outer;
 }
 
-void check_names(const Modification& modification, const Layout& layout, const Name& base) {
-  for (const auto& argument : modification.arguments) {
-    if (!argument.is_plain() || argument.is_redeclare)
-      throw Fault{argument.where,
-                  argument.inheritance_break ? "'break' is not supported" : "'redeclare' is not supported",
-                  "docs/reference/modelica.md lists what is read"};
-    const std::string_view name = argument.name.parts[0].text;
-    if (layout.index.contains(name)) continue;
-    std::vector<std::string> names;
-    for (const auto& component : layout.components) names.emplace_back(component.declaration->name.text);
-    const std::string near = did_you_mean(name, names);
-    throw Fault{argument.where, quoted(base.parts.back().text) + " has no element " + quoted(name), near};
-  }
+bool in_chain(const ClassDefinition* definition, const ClassScope* scope) {
+  for (; scope; scope = scope->derived)
+    if (scope->definition == definition) return true;
+  return false;
 }
 
 }  // namespace
@@ -57,25 +47,160 @@ bool builtin_type(std::string_view name, TypeKind& kind) {
   return true;
 }
 
-void ScopeTree::add(const StoredDefinition& text) {
-  for (const ClassDefinition* definition : text.classes) insert(definition, &root_);
+// ------------------------------------------------------------------------------------------------ what a class
+// contains
+
+ScopeTree::Index& ScopeTree::index_of(const ClassDefinition* definition) {
+  const auto [it, fresh] = indices_.try_emplace(definition);
+  Index& index = it->second;
+  const auto* body = fresh && definition ? definition->as<LongClass>() : nullptr;
+  if (!body) return index;
+  for (const Element& element : body->elements) {
+    index.redeclares = index.redeclares || element.is_redeclare;
+    if (const auto* nested = element.as<const ClassDefinition*>())
+      index.classes.emplace((*nested)->name.text, Entry{*nested, &element});
+    else if (const auto* import = element.as<Import>())
+      index.imports.push_back(import);
+  }
+  std::stable_partition(index.imports.begin(), index.imports.end(),
+                        [](const Import* import) { return import->kind != Import::Kind::wildcard; });
+  return index;
 }
 
-ClassScope* ScopeTree::insert(const ClassDefinition* definition, ClassScope* parent) {
+void ScopeTree::add(const StoredDefinition& text, const ClassScope* package) {
+  Index& index = index_of(package ? package->definition : nullptr);
+  for (const ClassDefinition* definition : text.classes)
+    index.classes.emplace(definition->name.text, Entry{definition, nullptr});
+}
+
+const ScopeTree::Entry* ScopeTree::entry(std::string_view name, const ClassScope* in) {
+  Index& index = index_of(in->definition);
+  if (const auto it = index.classes.find(name); it != index.classes.end()) return &it->second;
+  if (!loader_ || (in->definition && in->definition->kind != ClassKind::package)) return nullptr;
+  const ClassDefinition* loaded = loader_->load(in->definition, name);
+  if (!loaded) return nullptr;
+  return &index_of(in->definition).classes.emplace(loaded->name.text, Entry{loaded, nullptr}).first->second;
+}
+
+const std::vector<const Import*>& ScopeTree::imports(const ClassScope* scope) {
+  return index_of(scope->definition).imports;
+}
+
+std::vector<std::string> ScopeTree::class_names(const ClassScope* scope) {
+  std::vector<std::string> names;
+  for (const auto& [name, nested] : index_of(scope->definition).classes) names.emplace_back(name);
+  return names;
+}
+
+ClassScope& ScopeTree::make(const ClassDefinition* definition, const ClassScope* parent, const Element* element) {
   ClassScope& scope = scopes_.emplace_back();
   scope.definition = definition;
   scope.parent = parent;
+  scope.element = element;
   scope.name = (parent == &root_ ? "" : parent->name + ".") + std::string(definition->name.text);
-  if (!parent->classes.emplace(definition->name.text, &scope).second) return &scope;
-  if (const auto* body = definition->as<LongClass>())
-    for (const Element& element : body->elements) {
-      if (const auto* nested = element.as<const ClassDefinition*>())
-        insert(*nested, &scope);
-      else if (const auto* import = element.as<Import>())
-        scope.imports.push_back(import);
-    }
-  return &scope;
+  return scope;
 }
+
+const ClassScope* ScopeTree::specialise(const ClassScope* scope, const std::vector<WrittenModification>& outer) {
+  if (outer.empty()) return scope;
+  const ClassScope*& known = specialised_[{scope, outer}];
+  if (known) return known;
+  ClassScope& copy = make(scope->definition, scope->parent, scope->element);
+  copy.name = scope->name;
+  copy.outer = outer;
+  copy.outer.insert(copy.outer.end(), scope->outer.begin(), scope->outer.end());
+  copy.derived = scope->derived;
+  return known = &copy;
+}
+
+// A class that is written in `in`. What redeclares it is used instead; `behind`: what this class redeclares, and what
+// is stronger, does not count.
+const ClassScope* ScopeTree::local(std::string_view name, const ClassScope* in, const ClassScope* behind) {
+  if (const auto it = in->children.find(name); !behind && it != in->children.end()) return it->second;
+  const Entry* found = entry(name, in);
+  if (!found) return nullptr;
+  const Entry original = *found;
+  bool active = behind == nullptr;
+  const ClassScope* child = nullptr;
+  std::vector<WrittenModification> outer;
+  for (const WrittenModification& written : in->outer) {
+    if (child) break;
+    if (!active) {
+      active = !written.modification && written.lexical == behind;
+      continue;
+    }
+    if (!written.modification) {
+      const Entry* other = entry(name, written.lexical);
+      if (other && other->element && other->element->is_redeclare) child = local(name, written.lexical, nullptr);
+      continue;
+    }
+    for (const ModificationArgument& argument : written.modification->arguments) {
+      if (argument.class_definition && argument.class_definition->name.text == name) {
+        child = replacement(argument, written, original, in, outer);
+        break;
+      }
+      if (!argument.is_plain() || argument.name.empty() || argument.name.parts[0].text != name) continue;
+      if (argument.name.parts.size() > 1)
+        throw Fault{argument.where, "a dotted name cannot modify the class " + quoted(name),
+                    "write " + std::string(name) + "(...) with the modification in parentheses"};
+      if (argument.modification) outer.push_back({argument.modification, written.lexical});
+    }
+  }
+  if (!child) {
+    ClassScope& made = make(original.definition, in, original.element);
+    made.outer = std::move(outer);
+    const Element* element = original.element;
+    if (element && element->constraint && element->constraint->modification)
+      made.outer.push_back({element->constraint->modification, in, false, false});
+    if (element && element->is_redeclare) add_constraint(made, in);
+    child = &made;
+  }
+  if (!behind) in->children.emplace(original.definition->name.text, child);
+  return child;
+}
+
+// The modifications that hold for every class that replaces `original`: those of its constraining clause, or of the
+// short class where there is none.
+static void constrain(ClassScope& scope, const ClassDefinition& definition, const Element& element,
+                      const ClassScope* lexical) {
+  const auto* alias = definition.as<ShortClass>();
+  scope.must_fit = element.constraint ? &element.constraint->type : alias ? &alias->base : nullptr;
+  scope.must_fit_lexical = lexical;
+  if (const ConstrainingClause* constraint = element.constraint) {
+    if (constraint->modification) scope.outer.push_back({constraint->modification, lexical, false, false});
+  } else if (alias && alias->modification) {
+    scope.outer.push_back({alias->modification, lexical, false, false});
+  }
+}
+
+// The same for an element `redeclare model N`, which replaces an inherited class.
+void ScopeTree::add_constraint(ClassScope& scope, const ClassScope* in) {
+  if (const auto* body = scope.definition->as<LongClass>(); body && body->is_extends) return;
+  if (in->bases_state == ClassScope::State::working) return;
+  bool complete = true;
+  for (const ClassScope* base : bases(in))
+    if (const ClassScope* found = search(scope.definition->name.text, base, in, complete)) {
+      if (found->element) constrain(scope, *found->definition, *found->element, found->parent);
+      return;
+    }
+}
+
+// What an argument `redeclare model N = ...` puts in the place of a class of `in`.
+const ClassScope* ScopeTree::replacement(const ModificationArgument& argument, const WrittenModification& written,
+                                         const Entry& original, const ClassScope* in,
+                                         std::vector<WrittenModification> outer) {
+  const std::string_view name = argument.class_definition->name.text;
+  if (!original.element || !original.element->is_replaceable)
+    throw Fault{argument.where, quoted(name) + " is not replaceable in " + quoted(in->name)};
+  ClassScope& made = make(argument.class_definition, written.lexical, original.element);
+  made.outer = std::move(outer);
+  if (argument.constraint && argument.constraint->modification)
+    made.outer.push_back({argument.constraint->modification, written.lexical, false, false});
+  constrain(made, *original.definition, *original.element, in);
+  return &made;
+}
+
+// ------------------------------------------------------------------------------------------------------------- lookup
 
 const ClassScope* ScopeTree::find_absolute(const Name& name) {
   const ClassScope* scope = &root_;
@@ -87,7 +212,8 @@ const ClassScope* ScopeTree::find_absolute(const Name& name) {
 }
 
 const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope* in) {
-  for (const Import* import : in->imports) {
+  if (!in->definition) return nullptr;
+  for (const Import* import : imports(in)) {
     switch (import->kind) {
       case Import::Kind::qualified:
         if (import->name.parts.back().text == name) return find_absolute(import->name);
@@ -109,16 +235,19 @@ const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope
   return nullptr;
 }
 
-const ClassScope* ScopeTree::find_member(std::string_view name, const ClassScope* in) {
-  if (const auto it = in->classes.find(name); it != in->classes.end()) return it->second;
-  // depth first through the bases, each of them once: classes may inherit along several ways, or in a circle
+// Depth first through the bases, each of them once: classes may inherit along several ways, or in a circle.
+const ClassScope* ScopeTree::search(std::string_view name, const ClassScope* in, const ClassScope* behind,
+                                    bool& complete) {
   std::vector<const ClassScope*> waiting{in};
   std::unordered_set<const ClassScope*> seen{in};
   while (!waiting.empty()) {
     const ClassScope* scope = waiting.back();
     waiting.pop_back();
-    if (const auto it = scope->classes.find(name); it != scope->classes.end()) return it->second;
-    if (scope->bases_state == ClassScope::State::working) continue;  // its bases are being looked up right now
+    if (const ClassScope* found = local(name, scope, behind)) return found;
+    if (scope->bases_state == ClassScope::State::working) {  // its bases are being looked up right now
+      complete = false;
+      continue;
+    }
     const auto& next = bases(scope);
     for (std::size_t k = next.size(); k-- > 0;)
       if (seen.insert(next[k]).second) waiting.push_back(next[k]);
@@ -126,11 +255,22 @@ const ClassScope* ScopeTree::find_member(std::string_view name, const ClassScope
   return nullptr;
 }
 
+const ClassScope* ScopeTree::find_member(std::string_view name, const ClassScope* in) {
+  if (const auto it = in->members.find(name); it != in->members.end()) return it->second;
+  bool complete = true;
+  const ClassScope* found = search(name, in, nullptr, complete);
+  // a name that is not found may come from elsewhere than a text and is kept
+  if (complete && in->definition)
+    in->members.emplace(found ? found->definition->name.text : std::string_view(names_.emplace_back(name)), found);
+  return found;
+}
+
 const ClassScope* ScopeTree::find(std::string_view name, const ClassScope* from) {
   for (const ClassScope* scope = from; scope; scope = scope->parent) {
     if (const ClassScope* found = find_member(name, scope)) return found;
     if (const ClassScope* found = find_import(name, scope)) return found;
-    if (scope->definition && scope->definition->is_encapsulated) return nullptr;
+    if (scope->definition && scope->definition->is_encapsulated)
+      return is_predefined(name) ? find_member(name, &root_) : nullptr;
   }
   return nullptr;
 }
@@ -144,13 +284,47 @@ const ClassScope* ScopeTree::find(const Name& name, const ClassScope* from) {
 
 std::string ScopeTree::suggestion(std::string_view name, const ClassScope* from) {
   std::vector<std::string> names{"Real", "Integer", "Boolean", "String"};
+  const auto add = [&](const ClassScope* scope) {
+    for (std::string& known : class_names(scope)) names.push_back(std::move(known));
+  };
   for (const ClassScope* scope = from; scope; scope = scope->parent) {
-    for (const auto& [known, nested] : scope->classes) names.emplace_back(known);
-    for (const ClassScope* base : scope->bases)
-      for (const auto& [known, nested] : base->classes) names.emplace_back(known);
+    add(scope);
+    for (const ClassScope* base : scope->bases) add(base);
   }
   std::sort(names.begin(), names.end());
   return did_you_mean(name, names);
+}
+
+void ScopeTree::no_class(const Name& name, const ClassScope* from) {
+  if (name.parts.size() == 1 && name.parts[0].text == "Clock")
+    throw Fault{name.where, "clocks are not supported", "docs/reference/modelica.md lists what is read"};
+  std::string text = "there is no class ";
+  for (std::size_t k = 0; k < name.parts.size(); ++k) text += (k ? "." : "'") + std::string(name.parts[k].text);
+  const std::string near = suggestion(name.parts[0].text, from);
+  throw Fault{name.where, text + "'", near};
+}
+
+// -------------------------------------------------------------------------------------------------------- base classes
+
+// The base class that `redeclare model extends N` completes: the N that the enclosing class inherits.
+const ClassScope* ScopeTree::inherited_class(const ClassScope* scope) {
+  bool complete = true;
+  for (const ClassScope* base : bases(scope->parent))
+    if (const ClassScope* found = search(scope->definition->name.text, base, scope->parent, complete)) return found;
+  return nullptr;
+}
+
+const ClassScope* ScopeTree::make_base(const ClassScope* scope, const Name& name, const Modification* modification,
+                                       const ClassScope* from) {
+  const bool is_class_extends = name.empty();
+  const ClassScope* base = is_class_extends ? inherited_class(scope) : find(name, from);
+  if (!base || base == scope || in_chain(base->definition, scope)) return nullptr;
+  std::vector<WrittenModification> outer = handed_down(*scope);
+  if (index_of(scope->definition).redeclares) outer.push_back({nullptr, scope, false, false});
+  if (modification) outer.push_back({modification, from});
+  const ClassScope* made = specialise(base, outer);
+  if (made != base) const_cast<ClassScope*>(made)->derived = scope;
+  return made;
 }
 
 const std::vector<const ClassScope*>& ScopeTree::bases(const ClassScope* scope) {
@@ -158,143 +332,119 @@ const std::vector<const ClassScope*>& ScopeTree::bases(const ClassScope* scope) 
   scope->bases_state = ClassScope::State::working;
   if (scope->definition && lookups_ < max_inheritance) {
     ++lookups_;
+    struct Leave {
+      int& count;
+      const ClassScope* scope;
+      ~Leave() {
+        --count;
+        scope->bases_state = ClassScope::State::done;
+      }
+    } leave{lookups_, scope};
     TypeKind ignored;
-    const auto add = [&](const Name& name) {
-      if (name.empty() || (name.parts.size() == 1 && builtin_type(name.parts[0].text, ignored))) return;
-      const ClassScope* base = find(name, scope);
-      if (base && base != scope) scope->bases.push_back(base);
+    const auto add = [&](const Name& name, const Modification* modification, const ClassScope* from) {
+      if (name.parts.size() == 1 && (builtin_type(name.parts[0].text, ignored) || name.parts[0].text == "ExternalObject"))
+        return;
+      const ClassScope* base = make_base(scope, name, modification, from);
+      if (!base) return;
+      scope->bases.push_back(base);
+      scope->base_of.emplace(&name, base);
     };
+    static const Name inherited;
     if (const auto* body = scope->definition->as<LongClass>()) {
+      if (body->is_extends) add(inherited, body->extends_modification, scope);
       for (const Element& element : body->elements)
-        if (const auto* extends = element.as<Extends>()) add(extends->base);
+        if (const auto* extends = element.as<Extends>()) add(extends->base, extends->modification, scope);
     } else if (const auto* alias = scope->definition->as<ShortClass>()) {
-      add(alias->base);
+      if (!alias->base.empty()) add(alias->base, alias->modification, scope->parent);
     }
-    --lookups_;
   }
   scope->bases_state = ClassScope::State::done;
   return scope->bases;
 }
 
+// --------------------------------------------------------------------------------------------------------------- types
+
+namespace {
+
+// The `extends` of a class that is a type like Real: without components, and the base is a type.
+const Extends* type_extends(const LongClass& body, const ClassScope& scope) {
+  const Extends* result = nullptr;
+  TypeKind ignored;
+  for (const Element& element : body.elements) {
+    if (element.as<const ComponentClause*>()) return nullptr;
+    const auto* extends = element.as<Extends>();
+    if (!extends) continue;
+    if (extends->base.parts.size() == 1 && builtin_type(extends->base.parts[0].text, ignored)) result = extends;
+    const auto it = scope.base_of.find(&extends->base);
+    if (it != scope.base_of.end() && it->second->kind() == ClassKind::type) result = extends;
+  }
+  return result;
+}
+
+}  // namespace
+
 ResolvedType ScopeTree::resolve(const Name& name, const ClassScope* from) {
   ResolvedType type;
-  const Name* current = &name;
-  const ClassScope* where = from;
+  if (name.parts.size() == 1 && builtin_type(name.parts[0].text, type.kind)) {
+    type.builtin = true;
+    return type;
+  }
+  const ClassScope* found = find(name, from);
+  if (!found) no_class(name, from);
+  return resolve(found, name.where);
+}
+
+ResolvedType ScopeTree::resolve(const ClassScope* found, const Location& where) {
+  ResolvedType type;
+  type.named = found;
   for (int depth = 0; depth < max_inheritance; ++depth) {
-    if (current->parts.size() == 1 && builtin_type(current->parts[0].text, type.kind)) {
-      type.builtin = true;
-      return type;
-    }
-    const ClassScope* found = find(*current, where);
-    if (!found) {
-      std::string text = "there is no class ";
-      for (std::size_t k = 0; k < current->parts.size(); ++k)
-        text += (k ? "." : "'") + std::string(current->parts[k].text);
-      const std::string near = suggestion(current->parts[0].text, where);
-      throw Fault{current->where, text + "'", near};
-    }
-    if (depth == 0) type.named = found;
+    if (found->element && found->element->is_outer)
+      throw Fault{where, "'outer' classes are not supported: " + quoted(found->name) + " is one",
+                  "docs/reference/modelica.md lists what is read"};
+    if (found->must_fit && !type.redeclared) type.redeclared = found;
     type.is_connector = type.is_connector || found->kind() == ClassKind::connector;
-    if (const auto* alias = found->definition->as<ShortClass>()) {
-      if (alias->modification) type.modifications.push_back({alias->modification, found->parent});
-      // the dimensions of the outer name come first
-      for (const ExprPtr size : alias->dimensions) type.dimensions.push_back({size, found->parent});
-      if (alias->direction != Direction::none) type.direction = alias->direction;
-      current = &alias->base;
-      where = found->parent;
-      continue;
-    }
     if (found->definition->as<Enumeration>()) {
       type.builtin = true;
       type.kind = TypeKind::enumeration;
       type.enumeration = found;
+      type.modifications = found->outer;
       return type;
     }
     if (found->definition->as<DerivativeClass>())
-      throw Fault{current->where, "derivative functions (der(f, x)) are not supported",
+      throw Fault{where, "derivative functions (der(f, x)) are not supported",
                   "docs/reference/modelica.md lists what is read"};
-    // a class that extends a built-in type is one
-    const auto* body = found->definition->as<LongClass>();
-    const Extends* only = nullptr;
-    std::size_t components = 0;
-    for (const Element& element : body->elements) {
-      if (const auto* extends = element.as<Extends>()) only = extends;
-      if (element.as<const ComponentClause*>()) ++components;
-    }
-    TypeKind kind;
-    if (only && components == 0 && only->base.parts.size() == 1 && builtin_type(only->base.parts[0].text, kind)) {
-      if (only->modification) type.modifications.push_back({only->modification, found});
-      type.builtin = true;
-      type.kind = kind;
+    bases(found);
+    const Name* base = nullptr;
+    const Modification* modification = nullptr;
+    const ClassScope* lexical = found;
+    if (const auto* alias = found->definition->as<ShortClass>()) {
+      base = &alias->base;
+      modification = alias->modification;
+      lexical = found->parent;
+      // the dimensions of the outer name come first
+      for (const ExprPtr size : alias->dimensions) type.dimensions.push_back({size, lexical});
+      if (alias->direction != Direction::none) type.direction = alias->direction;
+    } else if (const Extends* extends = type_extends(*found->definition->as<LongClass>(), *found)) {
+      base = &extends->base;
+      modification = extends->modification;
+    } else {
+      type.cls = found;
       return type;
     }
-    type.cls = found;
-    return type;
-  }
-  throw Fault{name.where, "the definition of this type leads back to itself"};
-}
-
-const Layout& ScopeTree::layout(const ClassScope* scope) {
-  if (scope->layout_state == ClassScope::State::failed) throw Poisoned{};
-  if (scope->layout_state == ClassScope::State::done) return scope->layout;
-  scope->layout_state = ClassScope::State::failed;  // unless the end is reached
-  expansions_ = 0;
-  fill_layout(scope, scope->layout, {}, 0);
-  scope->layout_state = ClassScope::State::done;
-  return scope->layout;
-}
-
-void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout, std::vector<WrittenModification> outer,
-                            int depth) {
-  const ClassDefinition& definition = *scope->definition;
-  if (depth > max_inheritance || ++expansions_ > max_expansions)
-    throw Fault{definition.name.where, "the class " + quoted(definition.name.text) + " inherits from itself"};
-  if (const auto* alias = definition.as<ShortClass>()) {
-    const ResolvedType type = resolve(alias->base, scope->parent);
-    if (type.builtin)
-      throw Fault{alias->base.where, quoted(definition.name.text) + " is a type, not a class with components"};
-    if (alias->modification) outer.push_back({alias->modification, scope->parent});
-    outer.insert(outer.end(), type.modifications.begin(), type.modifications.end());
-    return fill_layout(type.cls, layout, std::move(outer), depth + 1);
-  }
-  const auto* body = definition.as<LongClass>();
-  if (!body) throw Fault{definition.name.where, quoted(definition.name.text) + " has no components"};
-  if (body->is_extends)
-    throw Fault{definition.name.where, "'class extends' is not supported",
-                "docs/reference/modelica.md lists what is read"};
-  for (const Element& element : body->elements) {
-    if (const auto* extends = element.as<Extends>()) {
-      const ResolvedType type = resolve(extends->base, scope);
-      if (type.builtin)
-        throw Fault{extends->base.where,
-                    "a class with components cannot extend a type like " + quoted(extends->base.parts.back().text)};
-      std::vector<WrittenModification> inner = outer;
-      if (extends->modification) inner.push_back({extends->modification, scope});
-      inner.insert(inner.end(), type.modifications.begin(), type.modifications.end());
-      fill_layout(type.cls, layout, std::move(inner), depth + 1);
-      if (extends->modification) check_names(*extends->modification, layout, extends->base);
-      continue;
+    if (base->parts.size() == 1 && builtin_type(base->parts[0].text, type.kind)) {
+      type.builtin = true;
+      type.modifications = found->outer;
+      if (modification) type.modifications.push_back({modification, lexical});
+      return type;
     }
-    const auto* clause = element.as<const ComponentClause*>();
-    if (!clause) continue;
-    for (const ComponentDeclaration& declaration : (*clause)->components) {
-      const auto [it, fresh] = layout.index.emplace(declaration.name.text, layout.components.size());
-      if (!fresh) {
-        const LayoutComponent& first = layout.components[it->second];
-        // the same element inherited twice (along two ways) is one element
-        if (first.declaration == &declaration) continue;
-        throw Fault{declaration.name.where,
-                    quoted(declaration.name.text) + " is declared twice in " + quoted(definition.name.text)};
-      }
-      layout.components.push_back(
-          {&element, *clause, &declaration, scope, arguments_for(declaration.name.text, outer)});
+    const auto next = found->base_of.find(base);
+    if (next == found->base_of.end()) {
+      if (!find(*base, lexical)) no_class(*base, lexical);
+      break;
     }
+    found = next->second;
   }
-  const bool again = std::any_of(layout.sections.begin(), layout.sections.end(),
-                                 [&](const LayoutSection& known) { return known.lexical == scope; });
-  if (again) return;  // inherited along two ways
-  for (const auto& section : body->equations) layout.sections.push_back({&section, nullptr, scope});
-  for (const auto& section : body->algorithms) layout.sections.push_back({nullptr, &section, scope});
+  throw Fault{where, "the definition of this type leads back to itself"};
 }
 
 }  // namespace saltus::modelica

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "modelica/ast.hpp"
@@ -14,48 +16,81 @@ namespace saltus::modelica {
 
 struct Instance;
 
-/// A modification and the class in which it is written.
+/// A modification and the class in which it is written. Without a modification it stands for the elements of that class
+/// that begin with `redeclare`.
 struct WrittenModification {
   const Modification* modification = nullptr;
   const ClassScope* lexical = nullptr;
+  bool redeclarations_only = false;  ///< plain modifications of components are applied elsewhere
+  bool direct = true;                ///< written for this class itself: what it names must exist
+
+  auto operator<=>(const WrittenModification&) const = default;
 };
+/// A modification of one component: an argument of another modification, or what stands behind its own name.
 struct WrittenArgument {
   const ModificationArgument* argument = nullptr;
+  const Modification* modification = nullptr;  ///< where there is no argument
+  const ClassScope* lexical = nullptr;
+};
+/// The size of one dimension and the class in which it is written.
+struct WrittenDimension {
+  ExprPtr size = nullptr;
   const ClassScope* lexical = nullptr;
 };
 
-/// A component as the class declares or inherits it.
+/// A component as the class declares or inherits it, after all redeclarations.
 struct LayoutComponent {
-  const Element* element = nullptr;
   const ComponentClause* clause = nullptr;
   const ComponentDeclaration* declaration = nullptr;
   const ClassScope* lexical = nullptr;         ///< where its type and its expressions are looked up
-  std::vector<WrittenArgument> modifications;  ///< of `extends` clauses and short classes, the outermost first
+  std::vector<WrittenArgument> modifications;  ///< stronger than its own, the outermost first
+  std::vector<WrittenArgument> defaults;       ///< weaker than its own: of constraining clauses
+  ConnectorRole role = ConnectorRole::none;
+  Variability variability = Variability::continuous;
+  Direction direction = Direction::none;
+  std::vector<WrittenDimension> dimensions;  ///< of the declaration, then of its type
+  ExprPtr condition = nullptr;
+  const ClassScope* condition_lexical = nullptr;
+  const ConstrainingClause* constraint = nullptr;
+  const ClassScope* constraint_lexical = nullptr;
+  const Name* must_fit = nullptr;  ///< of a redeclaration: the constraining type
+  const ClassScope* must_fit_lexical = nullptr;
+  bool is_protected = false, is_final = false, is_inner = false, is_outer = false, is_replaceable = false;
+
+  std::string_view name() const { return declaration->name.text; }
 };
 struct LayoutSection {
   const EquationSection* equations = nullptr;
   const AlgorithmSection* algorithm = nullptr;
   const ClassScope* lexical = nullptr;
 };
-/// Everything that instances of a class have in common: `redeclare` is not supported, so it is all known from the text.
+/// Everything that instances of a class have in common.
 struct Layout {
   std::vector<LayoutComponent> components;
   std::unordered_map<std::string_view, std::size_t> index;
   std::vector<LayoutSection> sections;
+  std::vector<const ClassScope*> classes;  ///< the class and all that it inherits from
 };
 
-/// A class definition at its place. Scopes live as long as their ScopeTree and never move.
+/// A class definition at its place, with the modifications and redeclarations that hold for it: a base class is another
+/// scope for each class that extends it with modifications. Scopes live as long as their ScopeTree and never move.
 struct ClassScope {
   const ClassDefinition* definition = nullptr;  ///< null for the outermost scope
   const ClassScope* parent = nullptr;
-  std::string name;  ///< with all enclosing classes: "P.M"
-  std::unordered_map<std::string_view, ClassScope*> classes;
-  std::vector<const Import*> imports;
+  const Element* element = nullptr;        ///< its prefixes; null at the top of a file and in modifications
+  std::string name;                        ///< with all enclosing classes: "P.M"
+  std::vector<WrittenModification> outer;  ///< the outermost first
+  const ClassScope* derived = nullptr;     ///< the class for which this base was made
+  const Name* must_fit = nullptr;          ///< of a redeclaration: the constraining type
+  const ClassScope* must_fit_lexical = nullptr;
 
   enum class State : std::uint8_t { untouched, working, done, failed };
   // filled on demand
+  mutable std::unordered_map<std::string_view, const ClassScope*> children;  ///< its own classes
+  mutable std::unordered_map<std::string_view, const ClassScope*> members;   ///< also inherited ones; null: none
   mutable State bases_state = State::untouched;
   mutable std::vector<const ClassScope*> bases;
+  mutable std::unordered_map<const Name*, const ClassScope*> base_of;  ///< by the name in the text
   mutable State layout_state = State::untouched;
   mutable Layout layout;
   mutable Instance* statics = nullptr;  ///< holds the constants of the class
@@ -73,23 +108,31 @@ struct ResolvedType {
   const ClassScope* named = nullptr;      ///< the class that the name stands for; null for Real and so on
   Direction direction = Direction::none;  ///< connector RealInput = input Real
   bool is_connector = false;
-  std::vector<WrittenModification> modifications;  ///< the outermost first
-  struct Dimension {
-    ExprPtr size;
-    const ClassScope* lexical;
-  };
-  std::vector<Dimension> dimensions;
+  const ClassScope* redeclared = nullptr;          ///< a class on the way that must fit a constraining type
+  std::vector<WrittenModification> modifications;  ///< of a builtin type, the outermost first
+  std::vector<WrittenDimension> dimensions;
+};
+
+/// Where classes come from that are not in the texts at hand: folders of a library.
+class ClassLoader {
+ public:
+  virtual ~ClassLoader() = default;
+  /// The class of that name inside `package` (null: at the top), or null.
+  virtual const ClassDefinition* load(const ClassDefinition* package, std::string_view name) = 0;
 };
 
 class ScopeTree {
  public:
-  /// The classes of several texts form one tree; earlier ones win.
-  void add(const StoredDefinition& text);
+  /// `loader` may be null and must live longer.
+  explicit ScopeTree(ClassLoader* loader = nullptr) : loader_(loader) {}
+
+  /// The classes of several texts form one tree; earlier ones win. Classes go into `package`, or to the top (null).
+  void add(const StoredDefinition& text, const ClassScope* package = nullptr);
 
   const ClassScope& root() const { return root_; }
 
   /// A class by one name, seen from `from`: its own and inherited classes, imports, then the enclosing classes. Null if
-  /// there is none.
+  /// there is none. All lookups throw Fault where a redeclaration is not allowed.
   const ClassScope* find(std::string_view name, const ClassScope* from);
   /// A class inside `in` (not in enclosing ones), also an inherited one.
   const ClassScope* find_member(std::string_view name, const ClassScope* in);
@@ -97,23 +140,63 @@ class ScopeTree {
   const ClassScope* find(const Name& name, const ClassScope* from);
   /// The type of that name. Throws Fault if there is none, with the nearest name.
   ResolvedType resolve(const Name& name, const ClassScope* from);
+  /// The type that a class is, with short classes followed to their end. `where` is where it is named.
+  ResolvedType resolve(const ClassScope* found, const Location& where);
+  /// The same class with more modifications around it.
+  const ClassScope* specialise(const ClassScope* scope, const std::vector<WrittenModification>& outer);
   /// The layout of a class that is neither an enumeration nor built in.
   const Layout& layout(const ClassScope* scope);
+  /// Throws Fault unless a type can stand where `wanted` is expected: the same basic type, or all public components.
+  void require_fit(const ResolvedType& type, const Name& wanted, const ClassScope* lexical, const Location& where,
+                   std::string_view name, const std::string& what = " cannot be redeclared like this");
   /// Base classes that are classes (not Real and so on), in order.
   const std::vector<const ClassScope*>& bases(const ClassScope* scope);
+  /// Imports of the class itself: those that name what they import before those of whole packages.
+  const std::vector<const Import*>& imports(const ClassScope* scope);
+  /// Names of the classes in a class itself.
+  std::vector<std::string> class_names(const ClassScope* scope);
   /// Names that could have been meant.
   std::string suggestion(std::string_view name, const ClassScope* from);
 
  private:
-  ClassScope* insert(const ClassDefinition* definition, ClassScope* parent);
+  struct Entry {
+    const ClassDefinition* definition = nullptr;
+    const Element* element = nullptr;
+  };
+  struct Index {
+    std::unordered_map<std::string_view, Entry> classes;
+    std::vector<const Import*> imports;
+    bool redeclares = false;  ///< has elements that begin with `redeclare`
+  };
+  Index& index_of(const ClassDefinition* definition);
+  const Entry* entry(std::string_view name, const ClassScope* in);
+  const ClassScope* local(std::string_view name, const ClassScope* in, const ClassScope* behind);
+  const ClassScope* replacement(const ModificationArgument& argument, const WrittenModification& written,
+                                const Entry& original, const ClassScope* in, std::vector<WrittenModification> outer);
+  void add_constraint(ClassScope& scope, const ClassScope* in);
+  const ClassScope* search(std::string_view name, const ClassScope* in, const ClassScope* behind, bool& complete);
+  const ClassScope* make_base(const ClassScope* scope, const Name& name, const Modification* modification,
+                              const ClassScope* from);
+  const ClassScope* inherited_class(const ClassScope* scope);
+  ClassScope& make(const ClassDefinition* definition, const ClassScope* parent, const Element* element);
   const ClassScope* find_import(std::string_view name, const ClassScope* in);
   const ClassScope* find_absolute(const Name& name);
-  void fill_layout(const ClassScope* scope, Layout& layout, std::vector<WrittenModification> outer, int depth);
+  [[noreturn]] void no_class(const Name& name, const ClassScope* from);
+  void fill_layout(const ClassScope* scope, Layout& layout);
+  void inherit(const ClassScope* scope, const Extends& extends, Layout& layout);
+  void add_component(LayoutComponent component, const ClassScope* scope, Layout& layout);
+  void redeclare_component(LayoutComponent component, const ClassScope* scope, Layout& layout);
+  void check_redeclared_class(const ClassScope* scope, const Element& element);
+  void check_names(const WrittenModification& written, const ClassScope* scope, const Layout& layout);
 
+  ClassLoader* loader_;
   ClassScope root_;
   std::deque<ClassScope> scopes_;
+  std::deque<std::string> names_;
+  std::unordered_map<const ClassDefinition*, Index> indices_;
+  std::map<std::pair<const ClassScope*, std::vector<WrittenModification>>, const ClassScope*> specialised_;
   int lookups_ = 0;     ///< nested lookups of base classes
-  int expansions_ = 0;  ///< classes that the layout in work has taken in
+  int expansions_ = 0;  ///< nested layouts
 };
 
 /// The built-in type of that name, if it is one.

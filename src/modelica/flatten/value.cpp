@@ -92,7 +92,26 @@ Value Value::element(std::int64_t index) const {
   const std::int64_t size = count(result.dims);
   const auto first = elements.begin() + static_cast<std::ptrdiff_t>(index * size);
   result.elements.assign(first, first + static_cast<std::ptrdiff_t>(size));
+  if (type == TypeKind::string) {
+    const auto text_of_first = texts.begin() + static_cast<std::ptrdiff_t>(index * size);
+    if (result.dims.empty())
+      result.text = *text_of_first;
+    else
+      result.texts.assign(text_of_first, text_of_first + static_cast<std::ptrdiff_t>(size));
+  }
   return result;
+}
+
+Value Value::leading(std::size_t rank, std::int64_t position) const {
+  Value part = *this;
+  std::int64_t inner = 1;
+  for (std::size_t k = 0; k < rank; ++k) inner *= dims[k];
+  for (std::size_t k = 0; k < rank; ++k) {
+    inner /= dims[k];
+    part = part.element(position / inner);
+    position %= inner;
+  }
+  return part;
 }
 
 Value Value::at(std::size_t position) const {
@@ -108,7 +127,7 @@ Value Value::at(std::size_t position) const {
   }
   Value result(type, variability, elements[position]);
   result.enumeration = enumeration;
-  result.text = text;
+  if (type == TypeKind::string) result.text = text_at(position);
   return result;
 }
 
@@ -117,9 +136,13 @@ Value reshaped(Value value, Dims dims) {
   return value;
 }
 
+bool same_enumeration(const ClassScope* a, const ClassScope* b) {
+  return a == b || (a && b && a->definition == b->definition);
+}
+
 TypeKind common_type(const Value& a, const Value& b, const Location& where) {
   if (a.type == b.type) {
-    if (a.type == TypeKind::enumeration && a.enumeration != b.enumeration)
+    if (a.type == TypeKind::enumeration && !same_enumeration(a.enumeration, b.enumeration))
       throw Fault{where, "values of the enumerations " + describe(a) + " and " + describe(b) + " are mixed"};
     return a.type;
   }
@@ -129,6 +152,8 @@ TypeKind common_type(const Value& a, const Value& b, const Location& where) {
 
 Value transpose(const Value& m, const Location& where) {
   if (m.dims.size() < 2) throw Fault{where, "transpose needs a matrix, not a value of type " + describe(m)};
+  if (m.type == TypeKind::record || m.type == TypeKind::string)
+    throw Fault{where, "transpose needs numbers, not a value of type " + describe(m)};
   const auto rows = static_cast<std::size_t>(m.dims[0]), columns = static_cast<std::size_t>(m.dims[1]);
   Value result = m;
   std::swap(result.dims[0], result.dims[1]);
@@ -180,8 +205,7 @@ Value product(const Value& a, const Value& b, const Location& where) {
 
 Value stack(std::vector<Value> items, const Location& where) {
   Value result = items.front();
-  if (result.type == TypeKind::record || result.type == TypeKind::string) {
-    if (result.type == TypeKind::string) throw Fault{where, "arrays of strings are not supported"};
+  if (result.type == TypeKind::record) {
     auto all = std::make_shared<RecordFields>();
     all->type = result.record->type;
     for (std::size_t f = 0; f < result.record->fields.size(); ++f) {
@@ -195,6 +219,7 @@ Value stack(std::vector<Value> items, const Location& where) {
     }
     result.record = std::move(all);
     result.dims.insert(result.dims.begin(), static_cast<std::int64_t>(items.size()));
+    for (const Value& item : items) result.variability = join(result.variability, item.variability);
     return result;
   }
   result.dims.insert(result.dims.begin(), static_cast<std::int64_t>(items.size()));
@@ -208,6 +233,33 @@ Value stack(std::vector<Value> items, const Location& where) {
     result.variability = join(result.variability, item.variability);
     result.elements.insert(result.elements.end(), item.elements.begin(), item.elements.end());
   }
+  if (result.type == TypeKind::string) {
+    result.text.clear();
+    result.texts.clear();
+    for (const Value& item : items)
+      for (std::size_t k = 0; k < item.elements.size(); ++k) result.texts.push_back(item.text_at(k));
+  }
+  return result;
+}
+
+namespace {
+
+// Replaces the first dimension of a stacked value by several.
+void unfold(Value& value, const Dims& dims) {
+  Dims all = dims;
+  all.insert(all.end(), value.dims.begin() + 1, value.dims.end());
+  value.dims = std::move(all);
+  if (value.type != TypeKind::record) return;
+  auto fields = std::make_shared<RecordFields>(*value.record);
+  for (auto& [name, field] : fields->fields) unfold(field, dims);
+  value.record = std::move(fields);
+}
+
+}  // namespace
+
+Value stacked(std::vector<Value> items, const Dims& dims, const Location& where) {
+  Value result = stack(std::move(items), where);
+  if (dims.size() != 1) unfold(result, dims);
   return result;
 }
 
@@ -218,7 +270,7 @@ Value concatenate(std::size_t dimension, const std::vector<Value>& items, const 
         where, "dimension " + std::to_string(dimension + 1) + " does not exist in a value of type " + describe(result)};
   result.dims[dimension] = 0;
   for (const Value& item : items) {
-    if (item.type == TypeKind::record || item.type == TypeKind::string)
+    if (item.type == TypeKind::record)
       throw Fault{where, "values of type " + describe(item) + " cannot be concatenated"};
     Dims same = item.dims;
     if (same.size() == result.dims.size()) same[dimension] = result.dims[dimension];
@@ -231,11 +283,14 @@ Value concatenate(std::size_t dimension, const std::vector<Value>& items, const 
   std::int64_t outer = 1;
   for (std::size_t k = 0; k < dimension; ++k) outer *= result.dims[k];
   result.elements.clear();
+  result.texts.clear();
   for (std::int64_t o = 0; o < outer; ++o)
     for (const Value& item : items) {
       const auto block = static_cast<std::ptrdiff_t>(outer == 0 ? 0 : count(item.dims) / outer);
       const auto first = item.elements.begin() + static_cast<std::ptrdiff_t>(o) * block;
       result.elements.insert(result.elements.end(), first, first + block);
+      for (std::ptrdiff_t k = 0; item.type == TypeKind::string && k < block; ++k)
+        result.texts.push_back(item.text_at(static_cast<std::size_t>(static_cast<std::ptrdiff_t>(o) * block + k)));
     }
   return result;
 }

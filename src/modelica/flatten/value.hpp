@@ -70,18 +70,28 @@ class Value {
   Dims dims;
   std::vector<Expr> elements;  ///< row by row; records have none
   const ClassScope* enumeration = nullptr;
-  std::string text;  ///< of a string
+  std::string text;                ///< of a string
+  std::vector<std::string> texts;  ///< of an array of strings
   std::shared_ptr<const RecordFields> record;
 
   bool is_scalar() const { return dims.empty(); }
+  /// A variable of a function, or a field of one, that has been declared but not assigned.
+  bool is_unset() const { return type != TypeKind::record && dims.empty() && elements.empty(); }
   bool is_numeric() const { return type == TypeKind::real || type == TypeKind::integer; }
+  /// The text of an element of an array of strings, or of a string.
+  const std::string& text_at(std::size_t position) const { return dims.empty() ? text : texts[position]; }
   const Expr& scalar() const { return elements.front(); }
   BoolExpr truth() const { return BoolExpr(elements.front()); }
   /// The part that one index of the first dimension selects; `index` counts from 0.
   Value element(std::int64_t index) const;
+  /// The part at a position, in row-major order, of the first `rank` dimensions.
+  Value leading(std::size_t rank, std::int64_t position) const;
   /// The scalar (or record) at a position in row-major order.
   Value at(std::size_t position) const;
 };
+
+/// True if both are the same enumeration, or none is one; a package that is modified has its own scopes of them.
+bool same_enumeration(const ClassScope* a, const ClassScope* b);
 
 /// The more variable of two.
 inline Variability join(Variability a, Variability b) {
@@ -103,6 +113,8 @@ Value transpose(const Value& m, const Location& where);
 Value product(const Value& a, const Value& b, const Location& where);
 /// {a, b, ...}: all of one size.
 Value stack(std::vector<Value> items, const Location& where);
+/// The same in row-major order for an array of several dimensions; there must be at least one item.
+Value stacked(std::vector<Value> items, const Dims& dims, const Location& where);
 /// cat(k, a, b, ...); `dimension` counts from 0.
 Value concatenate(std::size_t dimension, const std::vector<Value>& items, const Location& where);
 /// The type in which both have a place: Real for Integer and Real. Throws Fault when there is none.

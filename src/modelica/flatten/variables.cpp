@@ -79,6 +79,15 @@ std::vector<double> Flattener::attribute_numbers(Component& component, std::stri
   return numbers;
 }
 
+// Which variables are states is the solver's decision; the attribute must make sense all the same.
+void Flattener::check_state_select(Component& component) {
+  const Location where = component.modifier->find("stateSelect")->value.where;
+  const Value value = attribute(component, "stateSelect");
+  if (value.type != TypeKind::enumeration || value.enumeration->name != "StateSelect")
+    throw Fault{where, "the attribute 'stateSelect' of " + quoted(component.path) +
+                           " must be a value of StateSelect, not of type " + describe(value)};
+}
+
 std::string Flattener::attribute_text(Component& component, std::string_view name) {
   if (!attribute_given(component, name)) return {};
   const Value value = value_of(component.modifier->find(name)->value);
@@ -166,7 +175,11 @@ void Flattener::resolve_value(Component& component) {
   } pop{resolving_};
   component.value_state = Component::State::working;
   try {
-    if (component.type.builtin && !component.absent) {
+    if (component.is_object && !component.absent) {
+      if (!component.modifier || !component.modifier->value)
+        throw Fault{component.where(), "the external object " + quoted(component.path) + " is not constructed"};
+      component.constant = value_of(component.modifier->value);
+    } else if (component.type.builtin && !component.absent) {
       if (component.is_parameter())
         resolve_parameter(component);
       else
@@ -206,6 +219,7 @@ void Flattener::resolve_parameter(Component& component) {
     const Binding& binding = component.modifier->value;
     return bind(component, value_of(binding), binding.where);
   }
+  if (!is_constant && is_solved_initially(component)) return resolve_initially(component);
   Value value = Value::array(component.type.kind, component.dims);
   if (attribute_given(component, "start")) {
     for (const double v : attribute_numbers(component, "start", 0.0)) value.elements.emplace_back(v);
@@ -229,7 +243,7 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
                            ", but its value is of type " + describe(value)};
   value = convert(std::move(value), component.type.kind, where, quoted(component.path));
   if (component.type.kind == TypeKind::enumeration && value.enumeration &&
-      value.enumeration != component.type.enumeration)
+      !same_enumeration(value.enumeration, component.type.enumeration))
     throw Fault{where, quoted(component.path) + " is of type " + component.type.enumeration->name +
                            ", but its value is of type " + describe(value)};
   if (value.dims != component.dims)
@@ -297,6 +311,7 @@ void Flattener::declare_variable(Component& component) {
   const std::vector<double> least = attribute_numbers(component, "min", -infinity);
   const std::vector<double> most = attribute_numbers(component, "max", infinity);
   const std::vector<double> nominal = attribute_numbers(component, "nominal", 1.0);
+  if (attribute_given(component, "stateSelect")) check_state_select(component);
   VariableOptions options;
   options.unit = attribute_text(component, "unit");
   options.description = std::string(component.source->declaration->description.text);
@@ -343,7 +358,7 @@ void Flattener::declare_variable(Component& component) {
 void Flattener::declare_all(Instance& instance) {
   for (Component& component : instance.components) {
     if (component.shape_state != Component::State::done || component.absent) continue;
-    if (component.type.builtin)
+    if (component.type.builtin || component.is_object)
       attempt([&] { resolve_value(component); });
     else
       for (Instance* element : component.elements) declare_all(*element);

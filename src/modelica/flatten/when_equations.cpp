@@ -2,6 +2,8 @@
 #include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "modelica/flatten/flattener.hpp"
 #include "modelica/printer.hpp"
@@ -21,6 +23,7 @@ std::string quoted(std::string_view name) {
 void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
   bool first = true;
   std::unordered_map<NodeId, Location> targets;
+  std::set<std::string> assigned;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
     std::vector<FlatAction> actions, checks;
@@ -32,6 +35,16 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
     if (diagnostics_.error_count() == errors) sort_actions(actions);
     for (const FlatAction& action : actions)
       if (action.kind == Kind::assign) targets.emplace(action.target.id(), action.where);
+    std::set<std::string> here;
+    for (const FlatAction& action : actions)
+      if (action.kind == Kind::assign) here.insert(action.target.name());
+    if (first) assigned = here;
+    std::vector<std::string> differ;
+    std::set_symmetric_difference(assigned.begin(), assigned.end(), here.begin(), here.end(),
+                                  std::back_inserter(differ));
+    if (!differ.empty() && diagnostics_.error_count() == errors)
+      warn(branch.where, quoted(differ.front()) + " is not determined in every branch of this 'when'; it keeps its value there",
+           "write '" + differ.front() + " = pre(" + differ.front() + ")' where that is meant");
     add_clauses(condition, std::move(actions), branch.condition->where, !first);
     first = false;
   }

@@ -1,0 +1,331 @@
+// What all instances of a class have in common: its components and sections, own and inherited, after redeclarations.
+#include <saltus/base/error.hpp>
+
+#include <algorithm>
+
+#include "modelica/flatten/scope.hpp"
+#include "modelica/printer.hpp"
+
+namespace saltus::modelica {
+
+namespace {
+
+constexpr int max_expansions = 100;
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+LayoutComponent declared(const ComponentClause& clause, const ComponentDeclaration& declaration,
+                         const ClassScope* lexical) {
+  LayoutComponent result;
+  result.clause = &clause;
+  result.declaration = &declaration;
+  result.lexical = lexical;
+  result.role = clause.role;
+  result.variability = clause.variability;
+  result.direction = clause.direction;
+  for (const ExprPtr size : declaration.dimensions) result.dimensions.push_back({size, lexical});
+  for (const ExprPtr size : clause.dimensions) result.dimensions.push_back({size, lexical});
+  result.condition = declaration.condition;
+  result.condition_lexical = lexical;
+  return result;
+}
+
+// What a redeclaration takes over from the declaration in whose place it stands.
+void take_over(LayoutComponent& fresh, const LayoutComponent& original) {
+  if (fresh.role == ConnectorRole::none) fresh.role = original.role;
+  fresh.variability = std::max(fresh.variability, original.variability);
+  if (fresh.direction == Direction::none) fresh.direction = original.direction;
+  if (fresh.dimensions.empty()) fresh.dimensions = original.dimensions;
+  if (!fresh.condition) {
+    fresh.condition = original.condition;
+    fresh.condition_lexical = original.condition_lexical;
+  }
+  fresh.is_inner = fresh.is_inner || original.is_inner;
+  fresh.is_outer = fresh.is_outer || original.is_outer;
+  fresh.is_protected = fresh.is_protected || original.is_protected;
+  if (!fresh.constraint) {
+    fresh.constraint = original.constraint;
+    fresh.constraint_lexical = original.constraint_lexical;
+  }
+  fresh.must_fit = original.constraint ? &original.constraint->type : &original.clause->type;
+  fresh.must_fit_lexical = original.constraint ? original.constraint_lexical : original.lexical;
+  // the modifications of the constraining clause hold for every redeclaration; without one, those of the declaration
+  if (!original.constraint && original.declaration->modification)
+    fresh.defaults.push_back({nullptr, original.declaration->modification, original.lexical});
+  fresh.defaults.insert(fresh.defaults.end(), original.defaults.begin(), original.defaults.end());
+}
+
+void require_replaceable(const LayoutComponent& original, const Location& where) {
+  if (!original.is_replaceable) throw Fault{where, quoted(original.name()) + " is not replaceable"};
+}
+
+bool same_modification(const Modification* a, const Modification* b) {
+  if (!a || !b) return !a && !b;
+  if (!same(a->value, b->value) || a->arguments.size() != b->arguments.size()) return false;
+  for (std::size_t k = 0; k < a->arguments.size(); ++k) {
+    const ModificationArgument &x = a->arguments[k], &y = b->arguments[k];
+    if (!x.is_plain() || !y.is_plain() || print(x.name) != print(y.name) || x.is_final != y.is_final ||
+        x.is_each != y.is_each || !same_modification(x.modification, y.modification))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Inherited twice, from different declarations: they are one if nothing distinguishes them.
+static bool identical(const LayoutComponent& a, const LayoutComponent& b, ScopeTree& scopes) {
+  if (a.role != b.role || a.variability != b.variability || a.direction != b.direction ||
+      a.dimensions.size() != b.dimensions.size() || !same(a.condition, b.condition) || a.is_inner != b.is_inner ||
+      a.is_outer != b.is_outer || a.is_replaceable != b.is_replaceable || a.is_final != b.is_final)
+    return false;
+  for (std::size_t k = 0; k < a.dimensions.size(); ++k)
+    if (!same(a.dimensions[k].size, b.dimensions[k].size)) return false;
+  const ResolvedType x = scopes.resolve(a.clause->type, a.lexical), y = scopes.resolve(b.clause->type, b.lexical);
+  const auto definition = [](const ClassScope* scope) { return scope ? scope->definition : nullptr; };
+  return x.builtin == y.builtin && x.kind == y.kind && definition(x.named) == definition(y.named) &&
+         same_modification(a.declaration->modification, b.declaration->modification);
+}
+
+const Layout& ScopeTree::layout(const ClassScope* scope) {
+  if (scope->layout_state == ClassScope::State::failed) throw Poisoned{};
+  if (scope->layout_state == ClassScope::State::done) return scope->layout;
+  const ClassDefinition& definition = *scope->definition;
+  if (scope->layout_state == ClassScope::State::working || expansions_ > max_expansions)
+    throw Fault{definition.name.where, "the class " + quoted(definition.name.text) + " inherits from itself"};
+  scope->layout_state = ClassScope::State::working;
+  ++expansions_;
+  struct Leave {
+    int& count;
+    const ClassScope* scope;
+    ~Leave() {
+      --count;
+      if (scope->layout_state == ClassScope::State::working) scope->layout_state = ClassScope::State::failed;
+    }
+  } leave{expansions_, scope};
+  fill_layout(scope, scope->layout);
+  for (const WrittenModification& written : scope->outer)
+    if (written.direct) check_names(written, scope, scope->layout);
+  scope->layout_state = ClassScope::State::done;
+  return scope->layout;
+}
+
+void ScopeTree::require_fit(const ResolvedType& type, const Name& wanted, const ClassScope* lexical,
+                            const Location& where, std::string_view name, const std::string& what) {
+  const ResolvedType constraint = resolve(wanted, lexical);
+  const auto refuse = [&](const std::string& why) {
+    throw Fault{where, quoted(name) + what + ": it must fit " + quoted(print(wanted)) + why};
+  };
+  if (type.builtin != constraint.builtin || (type.builtin && type.kind != constraint.kind)) refuse("");
+  if (type.builtin || type.cls == constraint.cls) return;
+  const Layout& has = layout(type.cls);
+  for (const LayoutComponent& component : layout(constraint.cls).components)
+    if (!component.is_protected && !has.index.contains(component.name()))
+      refuse(", which has an element " + quoted(component.name()));
+}
+
+void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout) {
+  const ClassDefinition& definition = *scope->definition;
+  bases(scope);
+  if (const auto* alias = definition.as<ShortClass>()) {
+    const ResolvedType type = resolve(scope, alias->base.where);
+    if (type.builtin)
+      throw Fault{alias->base.where, quoted(definition.name.text) + " is a type, not a class with components"};
+    layout = this->layout(scope->base_of.at(&alias->base));
+    layout.classes.push_back(scope);
+    return;
+  }
+  const auto* body = definition.as<LongClass>();
+  if (!body) throw Fault{definition.name.where, quoted(definition.name.text) + " has no components"};
+  layout.classes.push_back(scope);
+  if (body->is_extends) {
+    if (scope->bases.empty() || !inherited_class(scope))
+      throw Fault{definition.name.where, "there is no inherited class " + quoted(definition.name.text) + " to extend"};
+    const Layout& base = this->layout(scope->bases.front());
+    layout = base;
+    layout.classes.push_back(scope);
+  }
+  for (const Element& element : body->elements) {
+    if (const auto* extends = element.as<Extends>()) inherit(scope, *extends, layout);
+    if (element.is_redeclare) continue;
+    const auto* clause = element.as<const ComponentClause*>();
+    if (!clause) continue;
+    for (const ComponentDeclaration& declaration : (*clause)->components) {
+      LayoutComponent component = declared(**clause, declaration, scope);
+      component.is_protected = element.is_protected;
+      component.is_final = element.is_final;
+      component.is_inner = element.is_inner;
+      component.is_outer = element.is_outer;
+      component.is_replaceable = element.is_replaceable;
+      component.constraint = element.constraint;
+      component.constraint_lexical = scope;
+      add_component(std::move(component), scope, layout);
+    }
+  }
+  for (const Element& element : body->elements) {
+    if (!element.is_redeclare) continue;
+    if (element.as<const ClassDefinition*>()) check_redeclared_class(scope, element);
+    const auto* clause = element.as<const ComponentClause*>();
+    if (!clause) continue;
+    for (const ComponentDeclaration& declaration : (*clause)->components) {
+      LayoutComponent component = declared(**clause, declaration, scope);
+      component.is_protected = element.is_protected;
+      component.is_final = element.is_final;
+      component.is_replaceable = element.is_replaceable;
+      component.constraint = element.constraint;
+      component.constraint_lexical = scope;
+      redeclare_component(std::move(component), scope, layout);
+    }
+  }
+  for (const auto& section : body->equations) layout.sections.push_back({&section, nullptr, scope});
+  for (const auto& section : body->algorithms) layout.sections.push_back({nullptr, &section, scope});
+}
+
+void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout& layout) {
+  const auto it = scope->base_of.find(&extends.base);
+  if (extends.base.parts.size() == 1 && extends.base.parts[0].text == "ExternalObject") return;
+  if (it == scope->base_of.end()) {
+    TypeKind ignored;
+    if (extends.base.parts.size() == 1 && builtin_type(extends.base.parts[0].text, ignored))
+      throw Fault{extends.base.where,
+                  "a class with components cannot extend a type like " + quoted(extends.base.parts.back().text)};
+    if (!find(extends.base, scope)) no_class(extends.base, scope);
+    throw Fault{scope->definition->name.where,
+                "the class " + quoted(scope->definition->name.text) + " inherits from itself"};
+  }
+  if (extends.modification)
+    for (const ModificationArgument& argument : extends.modification->arguments)
+      if (argument.inheritance_break)
+        throw Fault{argument.where, "'break' is not supported", "docs/reference/modelica.md lists what is read"};
+  const ResolvedType type = resolve(it->second, extends.base.where);
+  if (type.builtin)
+    throw Fault{extends.base.where,
+                "a class with components cannot extend a type like " + quoted(extends.base.parts.back().text)};
+  if (!type.dimensions.empty())
+    throw Fault{extends.base.where, "a class cannot extend the array " + quoted(extends.base.parts.back().text)};
+  const Layout& base = this->layout(it->second);
+  for (const LayoutComponent& component : base.components) {
+    const auto [place, fresh] = layout.index.emplace(component.name(), layout.components.size());
+    if (fresh) {
+      layout.components.push_back(component);
+      continue;
+    }
+    const LayoutComponent& first = layout.components[place->second];
+    // the same element inherited twice (along two ways) is one element
+    if (first.declaration == component.declaration || identical(first, component, *this)) continue;
+    throw Fault{component.declaration->name.where,
+                quoted(component.name()) + " is declared twice in " + quoted(scope->definition->name.text)};
+  }
+  layout.classes.insert(layout.classes.end(), base.classes.begin(), base.classes.end());
+  for (const LayoutSection& section : base.sections) {
+    const bool again = std::any_of(layout.sections.begin(), layout.sections.end(), [&](const LayoutSection& known) {
+      return known.equations == section.equations && known.algorithm == section.algorithm;
+    });
+    if (!again) layout.sections.push_back(section);  // else inherited along two ways
+  }
+}
+
+// A component of the class itself, with what modifications of the class make of it.
+void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope, Layout& layout) {
+  const std::string_view name = component.name();
+  if (const auto it = layout.index.find(name); it != layout.index.end()) {
+    const LayoutComponent& first = layout.components[it->second];
+    if (first.lexical != scope && identical(first, component, *this)) return;
+    throw Fault{component.declaration->name.where,
+                quoted(name) + " is declared twice in " + quoted(scope->definition->name.text)};
+  }
+  std::vector<WrittenArgument> modifications;
+  for (const WrittenModification& written : scope->outer) {
+    if (!written.modification) continue;
+    bool replaced = false;
+    for (const ModificationArgument& argument : written.modification->arguments) {
+      if (argument.component && argument.component->components.front().name.text == name) {
+        require_replaceable(component, argument.where);
+        LayoutComponent fresh = declared(*argument.component, argument.component->components.front(), written.lexical);
+        fresh.is_final = argument.is_final;
+        fresh.is_replaceable = argument.is_replaceable;
+        fresh.constraint = argument.constraint;
+        fresh.constraint_lexical = written.lexical;
+        take_over(fresh, component);
+        component = std::move(fresh);
+        replaced = true;
+        break;
+      }
+      if (argument.is_plain() && !argument.name.empty() && argument.name.parts[0].text == name &&
+          !written.redeclarations_only)
+        modifications.push_back({&argument, nullptr, written.lexical});
+    }
+    if (replaced) break;
+  }
+  component.modifications = std::move(modifications);
+  if (component.constraint && component.constraint->modification)
+    component.defaults.insert(component.defaults.begin(),
+                              {nullptr, component.constraint->modification, component.constraint_lexical});
+  layout.index.emplace(name, layout.components.size());
+  layout.components.push_back(std::move(component));
+}
+
+// An element `redeclare T x` in the place of the inherited x. What modifies the class around it holds for it as well.
+void ScopeTree::redeclare_component(LayoutComponent component, const ClassScope* scope, Layout& layout) {
+  const auto it = layout.index.find(component.name());
+  if (it == layout.index.end())
+    throw Fault{component.declaration->name.where,
+                "there is no inherited component " + quoted(component.name()) + " to redeclare"};
+  const std::size_t place = it->second;
+  LayoutComponent original = std::move(layout.components[place]);
+  const bool from_outside = std::any_of(scope->outer.begin(), scope->outer.end(), [&](const WrittenModification& w) {
+    return w.modification &&
+           std::any_of(w.modification->arguments.begin(), w.modification->arguments.end(), [&](const auto& argument) {
+             return argument.component && argument.component->components.front().name.text == component.name();
+           });
+  });
+  if (from_outside) {  // the base was redeclared already, by what is stronger than this element
+    if (!component.is_replaceable)
+      throw Fault{component.declaration->name.where,
+                  quoted(component.name()) + " is redeclared from outside, but this redeclaration is not replaceable"};
+    layout.components[place] = std::move(original);
+    return;
+  }
+  require_replaceable(original, component.declaration->name.where);
+  take_over(component, original);
+  layout.index.erase(it);
+  Layout alone;
+  add_component(std::move(component), scope, alone);
+  layout.components[place] = std::move(alone.components.front());
+  layout.index.emplace(layout.components[place].name(), place);
+}
+
+void ScopeTree::check_redeclared_class(const ClassScope* scope, const Element& element) {
+  const ClassDefinition& definition = **element.as<const ClassDefinition*>();
+  bool complete = true;
+  const ClassScope* original = nullptr;
+  for (const ClassScope* base : scope->bases)
+    if (!original) original = search(definition.name.text, base, scope, complete);
+  if (!original)
+    throw Fault{definition.name.where, "there is no inherited class " + quoted(definition.name.text) + " to redeclare"};
+  if (!original->element || !original->element->is_replaceable)
+    throw Fault{definition.name.where, quoted(definition.name.text) + " is not replaceable"};
+}
+
+void ScopeTree::check_names(const WrittenModification& written, const ClassScope* scope, const Layout& layout) {
+  if (!written.modification) return;
+  for (const ModificationArgument& argument : written.modification->arguments) {
+    if (argument.inheritance_break)
+      throw Fault{argument.where, "'break' is not supported", "docs/reference/modelica.md lists what is read"};
+    const std::string_view name = argument.class_definition ? argument.class_definition->name.text
+                                  : argument.component      ? argument.component->components.front().name.text
+                                                            : argument.name.parts[0].text;
+    if (argument.is_plain() && written.redeclarations_only) continue;
+    if (!argument.class_definition && layout.index.contains(name)) continue;
+    if (!argument.component && find_member(name, scope)) continue;
+    std::vector<std::string> names;
+    for (const auto& component : layout.components) names.emplace_back(component.name());
+    for (std::string& known : class_names(scope)) names.push_back(std::move(known));
+    const std::string near = did_you_mean(name, names);
+    throw Fault{argument.where, quoted(scope->definition->name.text) + " has no element " + quoted(name), near};
+  }
+}
+
+}  // namespace saltus::modelica

@@ -1,0 +1,177 @@
+#include "modelica/library.hpp"
+
+#include <saltus/base/error.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+
+#include "modelica/flatten/prelude.hpp"
+#include "modelica/printer.hpp"
+
+namespace saltus::modelica {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Only such names are names of files; a quoted name could lead anywhere.
+bool is_file_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+bool is_package(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / "package.mo", ignored);
+}
+
+// "Modelica 4.0.0" holds the package Modelica.
+std::string package_name(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name.substr(0, name.find(' '));
+}
+
+std::vector<fs::path> listing(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    paths.push_back(it->path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+std::string read_text(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw UsageError("'" + path.string() + "' is a folder, not a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UsageError("the file '" + path.string() + "' cannot be opened");
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) throw UsageError("the file '" + path.string() + "' cannot be read");
+  return text;
+}
+
+Library::Library(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error))
+      throw UsageError("the library folder '" + folder +
+                       "' does not exist; name the folder that holds packages, or one with a file package.mo");
+    fs::path path(folder);
+    if (!path.has_filename()) path = path.parent_path();  // "DIR/"
+    roots_.push_back(std::move(path));
+  }
+}
+
+const Ast& Library::adopt(ParseResult parsed) {
+  texts_.push_back(std::make_unique<ParseResult>(std::move(parsed)));
+  sources_.push_back(&texts_.back()->ast.source());
+  return texts_.back()->ast;
+}
+
+std::vector<std::shared_ptr<const SourceText>> Library::shared_sources() const {
+  std::vector<std::shared_ptr<const SourceText>> result;
+  for (const auto& text : texts_) result.push_back(text->ast.shared_source());
+  return result;
+}
+
+void Library::set_folder(const ClassDefinition* package, const fs::path& folder, const std::string& name) {
+  Folder entry{folder, name, {}};
+  for (const fs::path& path : listing(folder)) entry.entries.insert(path.filename().string());
+  folders_.emplace(package, std::move(entry));
+}
+
+void Library::place(const StoredDefinition& text, const fs::path& file) {
+  const bool holds_package = file.filename() == "package.mo" && text.classes.size() == 1;
+  if (text.within.empty() && !holds_package) return;
+  std::error_code error;
+  fs::path folder = fs::absolute(file, error).lexically_normal().parent_path();
+  const fs::path own = folder;
+  if (holds_package) folder = folder.parent_path();
+  for (std::size_t k = text.within.parts.size(); k-- > 0; folder = folder.parent_path())
+    if (!is_package(folder) || package_name(folder) != text.within.parts[k].text) return;
+  roots_.insert(roots_.begin(), folder);
+  if (!holds_package) return;
+  const std::string name(text.classes.front()->name.text);
+  set_folder(text.classes.front(), own, text.within.empty() ? name : print(text.within) + "." + name);
+}
+
+const ClassDefinition* Library::load(const ClassDefinition* package, std::string_view name) {
+  if (!is_file_name(name)) return nullptr;
+  const std::string text(name);
+  if (!package) {
+    const auto [it, fresh] = top_.try_emplace(text, nullptr);
+    if (fresh) {
+      const ClassDefinition* found = load_top(text);
+      top_[text] = found;
+      return found;
+    }
+    return it->second;
+  }
+  const auto it = folders_.find(package);
+  if (it == folders_.end() || text == "package") return nullptr;
+  const Folder& folder = it->second;
+  if (folder.entries.contains(text) && is_package(folder.path / text))
+    return read_package(folder.path / text, folder.name, text);
+  if (folder.entries.contains(text + ".mo")) return read_file(folder.path / (text + ".mo"), folder.name, text);
+  return nullptr;
+}
+
+const ClassDefinition* Library::load_top(const std::string& name) {
+  if (!is_predefined(name))
+    for (const fs::path& root : roots_) {
+      if (is_package(root) && package_name(root) == name) return read_package(root, "", name);
+      if (is_package(root / name)) return read_package(root / name, "", name);
+      std::error_code ignored;
+      if (fs::is_regular_file(root / (name + ".mo"), ignored)) return read_file(root / (name + ".mo"), "", name);
+      // of several versions the last one
+      const std::vector<fs::path> paths = listing(root);
+      for (std::size_t k = paths.size(); k-- > 0;)
+        if (paths[k].filename().string().starts_with(name + " ") && is_package(paths[k]))
+          return read_package(paths[k], "", name);
+    }
+  if (is_predefined(name)) {
+    const Ast& ast = adopt(parse(predefined(), "Modelica", next_file()));
+    for (const ClassDefinition* definition : ast.root.classes) top_[std::string(definition->name.text)] = definition;
+    return top_.at(name);
+  }
+  if (name != "Modelica") return nullptr;
+  return adopt(parse(prelude(), "Modelica", next_file())).root.classes.front();
+}
+
+const ClassDefinition* Library::read_package(const fs::path& folder, const std::string& within,
+                                             const std::string& name) {
+  const ClassDefinition* definition = read_file(folder / "package.mo", within, name);
+  set_folder(definition, folder, within.empty() ? name : within + "." + name);
+  return definition;
+}
+
+const ClassDefinition* Library::read_file(const fs::path& path, const std::string& within, const std::string& name) {
+  const Ast& ast = adopt(parse(read_text(path), path.string(), next_file()));
+  texts_.back()->require();
+  const auto refuse = [&](const Location& where, std::string message, std::string hint) {
+    Diagnostics diagnostics;
+    diagnostics.add(ast.source().diagnose(Severity::error, where, std::move(message), std::move(hint)));
+    throw ModelicaError(std::move(diagnostics));
+  };
+  const StoredDefinition& root = ast.root;
+  const Location top{0, 0, ast.source().file()};
+  if (root.classes.size() != 1)
+    refuse(root.classes.empty() ? top : root.classes[1]->name.where,
+           "a file of a library must hold one class, '" + name + "'", "put other classes into files of their own");
+  const ClassDefinition* definition = root.classes.front();
+  if (definition->name.text != name)
+    refuse(definition->name.where, "this file must hold the class '" + name + "', as its name says",
+           "rename the file or the class");
+  if (root.has_within && print(root.within) != within)
+    refuse(root.within.empty() ? top : root.within.where,
+           "this file lies in " + (within.empty() ? "no package" : "the package '" + within + "'") +
+               ", but its 'within' says something else",
+           "write 'within " + within + ";'");
+  return definition;
+}
+
+}  // namespace saltus::modelica

@@ -398,24 +398,28 @@ bool Instant::unchanged(std::span<const double> before) {
 bool Instant::comes_back() {
   std::size_t times = 0;
   for (std::size_t k = 0; k < remembered_; ++k)
-    if (same(history_[k].x, now.x) && hybrid_.same_decisions(history_[k].mode, now.mode)) ++times;
+    if (same(history_[k].x, now.x) && hybrid_.same_decisions(history_[k].mode, now.mode)) {
+      ++times;
+      cycle_ = history_[k].actions;
+    }
   if (times > now.mode.discrete.size()) return true;
   if (remembered_ == history_.size()) history_.emplace_back();
   copy(now.mode, history_[remembered_].mode);
   copy(now.x, history_[remembered_].x);
+  history_[remembered_].actions = transition.fired.size();
   ++remembered_;
   return false;
 }
 
 bool Instant::fail_in_circle(double t) {
-  if (transition.fired.empty())
+  if (transition.fired.size() == cycle_)
     return fail(StatusCode::too_many_mode_changes,
                 fmt::format("at t = {:.12g} discrete equations change their values in a cycle, through '{}'; write pre() only where the value before the "
                             "event is meant",
                             t, hybrid_.describe(now.mode)));
   std::string text = fmt::format("at t = {:.12g} clauses undo each other in a cycle:", t);
   std::vector<std::string> names;
-  for (std::size_t k = transition.fired.size(); k-- > 0 && names.size() < 6;)
+  for (std::size_t k = transition.fired.size(); k-- > cycle_ && names.size() < 6;)
     if (std::find(names.begin(), names.end(), transition.fired[k]) == names.end()) names.emplace_back(transition.fired[k]);
   std::reverse(names.begin(), names.end());
   for (std::size_t k = 0; k < names.size(); ++k) text.append(k > 0 ? ", '" : " '").append(names[k]).append("'");

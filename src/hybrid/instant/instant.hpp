@@ -154,9 +154,11 @@ class Instant final : private ModeValues {
   struct Seen {
     Mode mode;
     std::vector<double> x;
+    std::size_t actions = 0;  // that had taken place by then
   };
   std::vector<Seen> history_;  // points after rounds that have changed something; the first ones of the list
   std::size_t remembered_ = 0; // so many of them
+  std::size_t cycle_ = 0;      // the first action of a cycle
   Circumstances circumstances_;
   Mode refreshed_;             // the mode at the arrival, with dormant guards where they are
   GuardSides dormant_view_;

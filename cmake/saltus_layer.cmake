@@ -4,7 +4,7 @@
 # it may include; PRIVATE names third-party libraries that only its sources see. SHORT_LOOPS: over two or three guards or
 # variables, as a rule, which are not worth the code that vectors need. IN_EVENTS names the sources that every event runs
 # through, from one to the next: with SALTUS_LTO they are optimised as a whole. ALONE names sources that use the same names
-# in their unnamed namespaces as others: with SALTUS_UNITY they are compiled one by one.
+# in their unnamed namespaces as others (ALL: most do): with SALTUS_UNITY they are compiled one by one.
 define_property(GLOBAL PROPERTY SALTUS_LAYERS BRIEF_DOCS "layer targets" FULL_DOCS "All layer targets in order")
 
 # (GCC 12 warns about the concatenation of strings in optimised builds, for no reason: its bug 105651)
@@ -31,7 +31,7 @@ function(saltus_layer name)
     if(ARG_SHORT_LOOPS)
       target_compile_options(${target} PRIVATE -fno-tree-vectorize)
     endif()
-    if(SALTUS_UNITY)
+    if(SALTUS_UNITY AND NOT ARG_ALONE STREQUAL "ALL")
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
       set_property(SOURCE ${ARG_ALONE} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
     endif()

@@ -30,8 +30,8 @@ def problems_of(message):
         yield "the first line has a ';': one commit has one topic"
     if len(lines) < 3 or lines[1] != "" or not lines[2].strip():
         yield "an empty line and a body that says why must follow"
-    if any(len(line) > 100 for line in lines[1:]):
-        yield "a line of the body has more than 100 characters"
+    if any(len(line) > 120 for line in lines[1:]):
+        yield "a line of the body has more than 120 characters"
 
 
 def main():

@@ -22,11 +22,13 @@ using Groups = std::vector<std::vector<Expr>>;
 /// Some functions at points of the space of all their inputs.
 class Sampler {
  public:
-  Sampler(std::vector<Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters, const std::vector<double>& values)
+  Sampler(std::vector<Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters,
+          const std::vector<double>& values)
       : parameters_(values), count_(functions.size()) {
     std::unordered_set<NodeId> used;
     for (const Expr& f : functions) {
-      for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
+      for (const SymbolKind kind :
+           {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
         for (const Expr& s : symbols_of(std::span(&f, 1), kind)) used.insert(s.id());
       for (const Expr& lock : locks_of(std::span(&f, 1))) used.insert(lock.id());
     }
@@ -104,7 +106,8 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
       }
       const double zero = 0.5 * (low + high), far = 1e-3, near = 1e-6;
       if (zero < 2.0 * far || zero > 1.0 - 2.0 * far) continue;
-      const auto g = pair.at(below), left = there(zero - far), right = there(zero + far), l = there(zero - near), r = there(zero + near);
+      const auto g = pair.at(below), left = there(zero - far), right = there(zero + far), l = there(zero - near),
+                 r = there(zero + near);
       // what rounding errors of the point, and of its place on the line, explain
       std::vector<double> noise(2, rounding);
       for (const int pattern : {0x55555555, 0x33333333, -1}) {
@@ -112,20 +115,25 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
         for (std::size_t j = 0; j < p.size(); ++j)
           p[j] = below[j] * (1.0 + ((pattern >> (j % 31)) & 1 ? 4.0 : -4.0) * std::numeric_limits<double>::epsilon());
         const auto moved = pair.at(p);
-        for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) noise[k] = std::max(noise[k], 8.0 * std::abs(moved[k] - g[k]));
+        for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+          noise[k] = std::max(noise[k], 8.0 * std::abs(moved[k] - g[k]));
       }
       const auto behind = pair.at(above);
       // one function may not know the place of its zero better than this
       const double place = rounding > 0.0 ? rounding / std::max(std::abs(r[who] - l[who]) / (2.0 * near), 1e-300) : 0.0;
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
         if (!(left[k] * right[k] < 0.0)) return result;
-        if (!(std::abs(g[k]) <= noise[k] + 2.0 * std::abs(behind[k] - g[k]) + 4.0 * place * std::abs(r[k] - l[k]) / (2.0 * near))) return result;
+        if (!(std::abs(g[k]) <=
+              noise[k] + 2.0 * std::abs(behind[k] - g[k]) + 4.0 * place * std::abs(r[k] - l[k]) / (2.0 * near)))
+          return result;
       }
       const int sign = left[0] * left[1] > 0.0 ? +1 : -1;
       if (result.sign != 0 && sign != result.sign) return result;
       result.sign = sign;
       ++found;
-      const auto slope = [&](std::size_t k) { return std::abs((r[k] - l[k]) / near) / std::abs((right[k] - left[k]) / far); };
+      const auto slope = [&](std::size_t k) {
+        return std::abs((r[k] - l[k]) / near) / std::abs((right[k] - left[k]) / far);
+      };
       flat_first += slope(0) < 1e-3 && slope(1) >= 1e-3;
     }
   }
@@ -136,8 +144,8 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
 
 }  // namespace
 
-std::vector<Coincidence> find_coincident(std::span<const Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters,
-                                         const std::vector<double>& values) {
+std::vector<Coincidence> find_coincident(std::span<const Expr> functions, const Groups& inputs,
+                                         const std::vector<Expr>& parameters, const std::vector<double>& values) {
   std::vector<Coincidence> result(functions.size());
   if (functions.size() < 2) return result;
   std::mt19937 dice(20011);  // the same points in every run

@@ -71,13 +71,14 @@ Expr wanted(const Expr& value, const Expr& target, const Expr& before) {
   if (!value.graph() || value.graph()->node(value.id()).op != Op::select) return 1.0;
   const auto graph = value.graph();
   const Node choice = graph->node(value.id());
-  return if_else(BoolExpr(Expr(graph, choice.a)), wanted(Expr(graph, choice.b), target, before), wanted(Expr(graph, choice.c), target, before));
+  return if_else(BoolExpr(Expr(graph, choice.a)), wanted(Expr(graph, choice.b), target, before),
+                 wanted(Expr(graph, choice.c), target, before));
 }
-
 
 }  // namespace
 
-EventLogic::Evaluation::Evaluation(const Groups& inputs, const std::vector<Expr>& outputs, const ProgramOptions& options)
+EventLogic::Evaluation::Evaluation(const Groups& inputs, const std::vector<Expr>& outputs,
+                                   const ProgramOptions& options)
     : program(inputs, Groups{outputs}, options), work(program.workspace()), values(outputs.size()) {}
 
 EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
@@ -114,12 +115,15 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
     if (setup_.lock_info[k].guard >= 0) continue;
     discrete_locks_.push_back(static_cast<int>(k));
     own_locks.push_back(setup_.locks[k]);
-    without_own[locks][k] = Expr(setup_.time.graph(), graph.symbol("decided by discrete values", SymbolKind::parameter));
+    without_own[locks][k] =
+        Expr(setup_.time.graph(), graph.symbol("decided by discrete values", SymbolKind::parameter));
   }
   discrete_relations_ = Evaluation(without_own, own_locks, options);
 
-  for (const auto& [symbol, before] : setup_.pre_variables) pre_variable_index_.push_back(variable_index_.at(symbol.id()));
-  for (const auto& [symbol, before] : setup_.pre_discretes) pre_discrete_index_.push_back(discrete_index_.at(symbol.id()));
+  for (const auto& [symbol, before] : setup_.pre_variables)
+    pre_variable_index_.push_back(variable_index_.at(symbol.id()));
+  for (const auto& [symbol, before] : setup_.pre_discretes)
+    pre_discrete_index_.push_back(discrete_index_.at(symbol.id()));
   levels_ = clause_levels(setup_.clauses, setup_.definitions);
   edges_.resize(setup_.clauses.size());
   if (setup_.initial_flag >= 0)
@@ -133,8 +137,10 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
   assigned_before_ = assigned_;
   truths_.resize(setup_.locks.size(), 0.0);
   flags_ = !setup_.pulses.empty() || setup_.initial_flag >= 0 || setup_.terminal_flag >= 0;
-  nothing_discrete_ = setup_.transitions.empty() && !defines_ && setup_.clauses.empty() && setup_.assertions.empty() && !flags_;
-  inputs_ = {&t_, nullptr, nullptr, setup_.parameter_values.data(), nullptr, truths_.data(), pre_x_.data(), pre_discrete_.data()};
+  nothing_discrete_ =
+      setup_.transitions.empty() && !defines_ && setup_.clauses.empty() && setup_.assertions.empty() && !flags_;
+  inputs_ = {&t_,     nullptr,        nullptr,       setup_.parameter_values.data(),
+             nullptr, truths_.data(), pre_x_.data(), pre_discrete_.data()};
   find_needs();
   find_deciding();
 }
@@ -143,12 +149,16 @@ void EventLogic::find_deciding() {
   deciding_discretes_.resize(setup_.discretes.size(), 0);
   deciding_locks_.resize(setup_.locks.size(), 0);
   bool looks_at_values = false;
-  for (const Evaluation* evaluation : {&conditions_, &transition_conditions_, &definitions_, &discrete_relations_, &relations_}) {
+  for (const Evaluation* evaluation :
+       {&conditions_, &transition_conditions_, &definitions_, &discrete_relations_, &relations_}) {
     const Tape& tape = evaluation->program.tape();
     for_inputs_read(tape, discretes, [&](std::uint32_t k) { deciding_discretes_[k] = 1; });
-    for_inputs_read(tape, pre_discretes, [&](std::uint32_t k) { deciding_discretes_[static_cast<std::size_t>(pre_discrete_index_[k])] = 1; });
+    for_inputs_read(tape, pre_discretes, [&](std::uint32_t k) {
+      deciding_discretes_[static_cast<std::size_t>(pre_discrete_index_[k])] = 1;
+    });
     for_inputs_read(tape, locks, [&](std::uint32_t k) { deciding_locks_[k] = 1; });
-    looks_at_values = looks_at_values || reads(tape, time) || reads(tape, variables) || reads(tape, derivatives) || reads(tape, pre_variables);
+    looks_at_values = looks_at_values || reads(tape, time) || reads(tape, variables) || reads(tape, derivatives) ||
+                      reads(tape, pre_variables);
   }
   // a counter reads itself, and what reads nothing else decides nothing
   setting_discretes_.resize(setup_.discretes.size(), 0);
@@ -156,7 +166,8 @@ void EventLogic::find_deciding() {
     for (const auto& a : actions)
       for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete)) {
         if (symbol.same(a.target)) continue;
-        if (const auto it = discrete_index_.find(symbol.id()); it != discrete_index_.end()) setting_discretes_[static_cast<std::size_t>(it->second)] = 1;
+        if (const auto it = discrete_index_.find(symbol.id()); it != discrete_index_.end())
+          setting_discretes_[static_cast<std::size_t>(it->second)] = 1;
         for (std::size_t k = 0; k < setup_.pre_discretes.size(); ++k)
           if (symbol.same(setup_.pre_discretes[k].second) && !setup_.pre_discretes[k].first.same(a.target))
             setting_discretes_[static_cast<std::size_t>(pre_discrete_index_[k])] = 1;
@@ -165,9 +176,11 @@ void EventLogic::find_deciding() {
   for (const auto& c : setup_.clauses) note_values(c.actions);
   for (const auto& t : setup_.transitions) note_values(t.actions);
   const bool sometimes = std::any_of(setup_.clauses.begin(), setup_.clauses.end(), [](const ModelData::Clause& clause) {
-    return std::any_of(clause.actions.begin(), clause.actions.end(), [](const auto& a) { return !a.only_if.expr().is_constant(); });
+    return std::any_of(clause.actions.begin(), clause.actions.end(),
+                       [](const auto& a) { return !a.only_if.expr().is_constant(); });
   });
-  acts_by_mode_ = !sometimes && setup_.assertions.empty() && setup_.initial_flag < 0 && setup_.terminal_flag < 0 && !looks_at_values;
+  acts_by_mode_ = !sometimes && setup_.assertions.empty() && setup_.initial_flag < 0 && setup_.terminal_flag < 0 &&
+                  !looks_at_values;
 }
 
 /// What of a round is read in the same round, by conditions, values that are assigned, and the relations in both.
@@ -181,7 +194,8 @@ void EventLogic::find_needs() {
       if (a.kind != ModelData::Action::Kind::assign) continue;
       assigned.insert(a.target.id());
       for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete))
-        if (const int k = discrete_index_.at(a.target.id()); symbol.same(a.target) && std::find(built_on_.begin(), built_on_.end(), k) == built_on_.end())
+        if (const int k = discrete_index_.at(a.target.id());
+            symbol.same(a.target) && std::find(built_on_.begin(), built_on_.end(), k) == built_on_.end())
           built_on_.push_back(k);
     }
   };
@@ -206,10 +220,12 @@ void EventLogic::find_needs() {
       const std::vector<Expr> symbols = symbols_of(e, kind);
       return std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return set.contains(s.id()); });
     };
-    return in(SymbolKind::discrete, assigned) || in(SymbolKind::variable, not_states) || !symbols_of(e, SymbolKind::derivative).empty();
+    return in(SymbolKind::discrete, assigned) || in(SymbolKind::variable, not_states) ||
+           !symbols_of(e, SymbolKind::derivative).empty();
   };
   for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::derivative})
-    for (const Expr& s : symbols_of(read, kind)) reads_values_ = reads_values_ || kind == SymbolKind::derivative || not_states.contains(s.id());
+    for (const Expr& s : symbols_of(read, kind))
+      reads_values_ = reads_values_ || kind == SymbolKind::derivative || not_states.contains(s.id());
   one_sweep_ = !changes(read);
   // relations that conditions read and that a round may change
   std::unordered_map<NodeId, int> place = index_of(setup_.locks);
@@ -231,7 +247,8 @@ void EventLogic::find_contested() {
     for (const ActionList& list : *lists)
       for (const auto& a : *list.source) {
         if (a.kind != ModelData::Action::Kind::reset && a.kind != ModelData::Action::Kind::assign) continue;
-        if (const auto [it, fresh] = giver.emplace(a.target.id(), &list); !fresh && it->second != &list) contested_.insert(a.target.id());
+        if (const auto [it, fresh] = giver.emplace(a.target.id(), &list); !fresh && it->second != &list)
+          contested_.insert(a.target.id());
       }
 }
 
@@ -250,7 +267,8 @@ void EventLogic::compile(ActionList& list) const {
     const auto add = [&](const Expr& e) {
       occurring.clear();
       for (const Expr& symbol : symbols_of(std::span(&e, 1), SymbolKind::discrete))
-        if (const auto it = assigned.find(symbol.id()); it != assigned.end()) occurring.emplace_back(symbol, it->second);
+        if (const auto it = assigned.find(symbol.id()); it != assigned.end())
+          occurring.emplace_back(symbol, it->second);
       values.push_back(substitute(std::span(&e, 1), occurring).front());
     };
     assignment.conditional = !a.only_if.expr().is_constant() || a.only_if.expr().constant_value() == 0.0;
@@ -266,7 +284,8 @@ void EventLogic::compile(ActionList& list) const {
       assignment.contested = a.kind != Kind::check && contested_.contains(a.target.id());
     }
     if (a.kind == Kind::assign)
-      assignment.builds_on = std::find(assignment.reads.begin(), assignment.reads.end(), static_cast<std::size_t>(assignment.target)) != assignment.reads.end();
+      assignment.builds_on = std::find(assignment.reads.begin(), assignment.reads.end(),
+                                       static_cast<std::size_t>(assignment.target)) != assignment.reads.end();
     if (assignment.contested) {
       Expr before = a.target;
       for (const auto& [symbol, pre] : a.kind == Kind::reset ? setup_.pre_variables : setup_.pre_discretes)
@@ -289,7 +308,8 @@ const EventLogic::Given* EventLogic::given_before(const Given& given) const {
   const Given* found = nullptr;
   if (!given.by->contested) return found;
   for (const Given* g = given_.data(); g != &given; ++g)
-    if (g->by->kind == given.by->kind && g->by->target == given.by->target && g->giver != given.giver && g->wanted) found = g;
+    if (g->by->kind == given.by->kind && g->by->target == given.by->target && g->giver != given.giver && g->wanted)
+      found = g;
   return found;
 }
 
@@ -300,8 +320,8 @@ void EventLogic::find_contradictions(Transition& transition) {
     const auto target = static_cast<std::size_t>(g.by->target);
     const Expr& symbol = (g.reset() ? setup_.variables : setup_.discretes)[target];
     const double before = g.reset() ? transition.x[target] : before_[target];
-    transition.contradictions.push_back(
-        {symbol.name(), describe_giver(first->giver), describe_giver(g.giver), first->value, g.value, before, !g.reset()});
+    transition.contradictions.push_back({symbol.name(), describe_giver(first->giver), describe_giver(g.giver),
+                                         first->value, g.value, before, !g.reset()});
   }
 }
 
@@ -315,7 +335,8 @@ std::string EventLogic::describe_giver(int giver) const {
 void EventLogic::check_assertions(Transition& transition) {
   evaluate(assertions_);
   for (std::size_t k = 0; k < setup_.assertions.size(); ++k)
-    if (assertions_.values[k] == 0.0) return fail(transition, violated(setup_.assertions[k].condition, setup_.assertions[k].message));
+    if (assertions_.values[k] == 0.0)
+      return fail(transition, violated(setup_.assertions[k].condition, setup_.assertions[k].message));
 }
 
 void EventLogic::fail(Transition& transition, std::string message) const {

@@ -1,9 +1,10 @@
 // The discrete part of a compiled model: what happens in one round of an instant.
 //
-// In a round everything holds together: discrete equations, the assignments of the clauses whose conditions have just become true, the
-// transition that is taken, and what the equations of the mode make of new discrete values. pre(v) is the value before the round. The
-// round is found by sweeps over the clauses, sorted by who needs whom, until nothing changes; numbers that need each other are solved by
-// Newton's method, truth values that do are refused. Resets take effect at the end of the round.
+// In a round everything holds together: discrete equations, the assignments of the clauses whose conditions have just
+// become true, the transition that is taken, and what the equations of the mode make of new discrete values. pre(v) is
+// the value before the round. The round is found by sweeps over the clauses, sorted by who needs whom, until nothing
+// changes; numbers that need each other are solved by Newton's method, truth values that do are refused. Resets take
+// effect at the end of the round.
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>
@@ -21,26 +22,31 @@ class EventLogic {
  public:
   /// A relation or rounding as conditions read it.
   struct Lock {
-    int guard = -1;         ///< that decides it; -1: discrete values alone do
+    int guard = -1;  ///< that decides it; -1: discrete values alone do
     bool rounding = false;
-    bool weak = false;      ///< true where the guard is zero
-    int sign = +1;          ///< of the side on which it is true
+    bool weak = false;  ///< true where the guard is zero
+    int sign = +1;      ///< of the side on which it is true
   };
-  /// Symbols in the order in which the programs receive their values, and the expressions with eliminated variables replaced.
+  /// Symbols in the order in which the programs receive their values, and the expressions with eliminated variables
+  /// replaced.
   struct Setup {
     Expr time;
     std::vector<Expr> variables, derivatives, parameters, discretes, locks;
     std::vector<std::pair<Expr, Expr>> pre_variables, pre_discretes;  ///< (symbol, pre symbol)
-    int initial_flag = -1, terminal_flag = -1;  ///< discrete variables that stand for initial() and terminal(); -1: not used
-    std::vector<int> pulses;          ///< discrete variables that are true during their instant only
-    std::vector<char> boolean;        ///< by discrete variable
-    std::vector<char> state;          ///< by variable: differentiated in every explicit mode, so that a round does not change it
-    std::vector<Lock> lock_info;      ///< by lock
+    int initial_flag = -1,
+        terminal_flag = -1;     ///< discrete variables that stand for initial() and terminal(); -1: not used
+    std::vector<int> pulses;    ///< discrete variables that are true during their instant only
+    std::vector<char> boolean;  ///< by discrete variable
+    std::vector<char>
+        state;  ///< by variable: differentiated in every explicit mode, so that a round does not change it
+    std::vector<Lock> lock_info;  ///< by lock
     std::vector<ModelData::Clause> clauses;
     std::vector<ModelData::Transition> transitions;
-    std::vector<std::vector<int>> pair_guards;  ///< by transition: while the solution slides on these, it is part of the field
+    std::vector<std::vector<int>>
+        pair_guards;  ///< by transition: while the solution slides on these, it is part of the field
     std::vector<std::vector<int>> contact_clauses;  ///< by guard: clauses with resets that come to rest on its surface
-    std::vector<std::vector<int>> contact_guards;  ///< by transition: in contact with their surfaces its resets have come to rest
+    std::vector<std::vector<int>>
+        contact_guards;  ///< by transition: in contact with their surfaces its resets have come to rest
     std::vector<ModelData::Definition> definitions;
     std::vector<ModelData::Assertion> assertions;
     std::vector<std::string> mode_names;
@@ -75,16 +81,17 @@ class EventLogic {
     std::vector<double> values;
 
     Evaluation() = default;
-    Evaluation(const std::vector<std::vector<Expr>>& inputs, const std::vector<Expr>& outputs, const ProgramOptions& options);
+    Evaluation(const std::vector<std::vector<Expr>>& inputs, const std::vector<Expr>& outputs,
+               const ProgramOptions& options);
   };
   struct Assignment {
     ModelData::Action::Kind kind;
     int target;  // index of the variable or discrete variable
     std::string message;
     bool conditional = false;  // whether it takes place comes before its value
-    bool contested = false;  // others give it values too
-    bool builds_on = false;  // the value that the target has by then
-    int wanted = -1;         // place among the values: whether it is given at all (`if c then x else pre(q)`); -1: always
+    bool contested = false;    // others give it values too
+    bool builds_on = false;    // the value that the target has by then
+    int wanted = -1;  // place among the values: whether it is given at all (`if c then x else pre(q)`); -1: always
     std::vector<std::size_t> reads = {};  // discrete variables that its value needs, of assignments
   };
   struct ActionList {
@@ -147,8 +154,8 @@ class EventLogic {
   ProgramOptions options_;
   std::unordered_map<NodeId, int> variable_index_, discrete_index_;
   Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_, relations_;
-  std::vector<int> discrete_locks_;   // decided by discrete values alone
-  std::vector<int> relation_locks_;   // of relations_: they may change within a round
+  std::vector<int> discrete_locks_;  // decided by discrete values alone
+  std::vector<int> relation_locks_;  // of relations_: they may change within a round
   std::vector<ActionList> clause_actions_, transition_actions_;
   std::unordered_set<NodeId> contested_;  // variables to which more than one clause or transition gives values
   std::vector<std::string> transition_names_;
@@ -161,27 +168,28 @@ class EventLogic {
   // What the programs see.
   std::array<const double*, 8> inputs_{};
   double t_ = 0.0;
-  std::vector<double> truths_;            // by lock, as conditions see them
+  std::vector<double> truths_;  // by lock, as conditions see them
   std::vector<double> pre_x_, pre_discrete_;
-  std::vector<double> x_, xp_;            // values of the mode with new discrete values
+  std::vector<double> x_, xp_;  // values of the mode with new discrete values
   std::vector<double> discrete_locks_before_;
-  bool locks_changed_ = false;            // those that depend on discrete values alone
-  bool followed_ = false;                 // x_ and xp_ count
+  bool locks_changed_ = false;  // those that depend on discrete values alone
+  bool followed_ = false;       // x_ and xp_ count
   // The round
-  std::vector<double> before_;            // discrete values before it
+  std::vector<double> before_;  // discrete values before it
   std::vector<double> last_, last_conditions_, conditions_before_;
   std::vector<double> functions_before_, functions_, truths_before_, noise_;  // of relations_
-  std::array<std::vector<double>, 8> moved_;  // inputs with rounding errors
-  std::vector<char> assigned_, assigned_before_;  // by discrete variable: by clauses and transitions, in this sweep and the last
-  std::vector<Given> given_;              // in this sweep
-  std::vector<int> active_, last_active_; // clauses that act
-  int taken_ = -1;                        // transition
-  bool defines_ = false;                  // there are definitions, or relations of discrete values
-  bool nothing_discrete_ = false;         // events are the business of guards alone
-  bool one_sweep_ = false;                // nothing that a round changes is read in the same round
-  bool reads_values_ = false;             // algebraic variables or derivatives
+  std::array<std::vector<double>, 8> moved_;                                  // inputs with rounding errors
+  std::vector<char> assigned_,
+      assigned_before_;       // by discrete variable: by clauses and transitions, in this sweep and the last
+  std::vector<Given> given_;  // in this sweep
+  std::vector<int> active_, last_active_;  // clauses that act
+  int taken_ = -1;                         // transition
+  bool defines_ = false;                   // there are definitions, or relations of discrete values
+  bool nothing_discrete_ = false;          // events are the business of guards alone
+  bool one_sweep_ = false;                 // nothing that a round changes is read in the same round
+  bool reads_values_ = false;              // algebraic variables or derivatives
   bool acts_by_mode_ = false;
-  bool flags_ = false;                    // something is true for an instant only
+  bool flags_ = false;  // something is true for an instant only
 };
 
 }  // namespace saltus

@@ -14,13 +14,17 @@ namespace {
 
 enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes };
 
-bool same(const std::vector<double>& a, const std::vector<double>& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 /// Whether two clauses do the same: elements of one vector of conditions.
 bool same_actions(const ModelData::Clause& a, const ModelData::Clause& b) {
-  return std::equal(a.actions.begin(), a.actions.end(), b.actions.begin(), b.actions.end(), [](const auto& p, const auto& q) {
-    return p.kind == q.kind && p.target.same(q.target) && p.value.same(q.value) && p.only_if.same(q.only_if) && p.message == q.message;
-  });
+  return std::equal(a.actions.begin(), a.actions.end(), b.actions.begin(), b.actions.end(),
+                    [](const auto& p, const auto& q) {
+                      return p.kind == q.kind && p.target.same(q.target) && p.value.same(q.value) &&
+                             p.only_if.same(q.only_if) && p.message == q.message;
+                    });
 }
 
 }  // namespace
@@ -39,7 +43,8 @@ void EventLogic::start(Mode& mode) {
   const std::vector<double> zero(setup_.variables.size(), 0.0);
   inputs_[variables] = inputs_[derivatives] = zero.data();
   inputs_[discretes] = mode.discrete.data();
-  for (std::size_t k = 0; k < pre_discrete_.size(); ++k) pre_discrete_[k] = mode.discrete[static_cast<std::size_t>(pre_discrete_index_[k])];
+  for (std::size_t k = 0; k < pre_discrete_.size(); ++k)
+    pre_discrete_[k] = mode.discrete[static_cast<std::size_t>(pre_discrete_index_[k])];
   read_truths(mode);
   refresh_discrete_locks();
   for (const int k : discrete_locks_) mode.locks[static_cast<std::size_t>(k)] = truths_[static_cast<std::size_t>(k)];
@@ -53,14 +58,17 @@ bool EventLogic::begin_round(const EventInput& input, Transition& transition) {
   inputs_[derivatives] = input.xp_before.data();
   inputs_[discretes] = mode.discrete.data();
   followed_ = false;
-  for (std::size_t k = 0; k < pre_x_.size(); ++k) pre_x_[k] = input.x_before[static_cast<std::size_t>(pre_variable_index_[k])];
-  for (std::size_t k = 0; k < pre_discrete_.size(); ++k) pre_discrete_[k] = mode.discrete[static_cast<std::size_t>(pre_discrete_index_[k])];
+  for (std::size_t k = 0; k < pre_x_.size(); ++k)
+    pre_x_[k] = input.x_before[static_cast<std::size_t>(pre_variable_index_[k])];
+  for (std::size_t k = 0; k < pre_discrete_.size(); ++k)
+    pre_discrete_[k] = mode.discrete[static_cast<std::size_t>(pre_discrete_index_[k])];
   read_truths(mode);
   if (!discrete_locks_.empty()) discrete_locks_before_ = mode.locks;
   given_.clear();
   conditions_before_ = mode.conditions;
   bool raised = false;
-  if (input.terminal && setup_.terminal_flag >= 0) raised = std::exchange(mode.discrete[static_cast<std::size_t>(setup_.terminal_flag)], 1.0) == 0.0;
+  if (input.terminal && setup_.terminal_flag >= 0)
+    raised = std::exchange(mode.discrete[static_cast<std::size_t>(setup_.terminal_flag)], 1.0) == 0.0;
   if (!setup_.pulses.empty() && !input.initial) {
     if (!discrete_locks_.empty()) refresh_discrete_locks();
     raised = raise_pulses(transition) || raised;
@@ -82,8 +90,8 @@ void EventLogic::read_truths(const Mode& mode) {
   }
 }
 
-/// The conditions of clauses whose resets have come to rest on a surface stay as they are beside it: what pushes the solution through the surface
-/// makes them act again.
+/// The conditions of clauses whose resets have come to rest on a surface stay as they are beside it: what pushes the
+/// solution through the surface makes them act again.
 void EventLogic::see_from_beside(const Mode& mode) {
   const std::vector<double> on_surface = conditions_.values, truths = truths_;
   Mode beside = mode;
@@ -91,7 +99,8 @@ void EventLogic::see_from_beside(const Mode& mode) {
     const Lock& lock = setup_.lock_info[k];
     const auto place = std::find(mode.contacts.begin(), mode.contacts.end(), lock.guard);
     if (lock.guard < 0 || lock.rounding || place == mode.contacts.end()) continue;
-    truths_[k] = lock.sign * mode.contact_sides[static_cast<std::size_t>(place - mode.contacts.begin())] > 0 ? 1.0 : 0.0;
+    truths_[k] =
+        lock.sign * mode.contact_sides[static_cast<std::size_t>(place - mode.contacts.begin())] > 0 ? 1.0 : 0.0;
   }
   inputs_[discretes] = beside.discrete.data();
   if (defines_) settle_definitions(beside);
@@ -100,13 +109,15 @@ void EventLogic::see_from_beside(const Mode& mode) {
   truths_ = truths;
   std::vector<double> result = on_surface;
   for (const int guard : mode.contacts)
-    for (const int k : setup_.contact_clauses[static_cast<std::size_t>(guard)]) result[static_cast<std::size_t>(k)] = conditions_.values[static_cast<std::size_t>(k)];
+    for (const int k : setup_.contact_clauses[static_cast<std::size_t>(guard)])
+      result[static_cast<std::size_t>(k)] = conditions_.values[static_cast<std::size_t>(k)];
   conditions_.values = result;
 }
 
 void EventLogic::refresh_discrete_locks() {
   evaluate(discrete_relations_);
-  for (std::size_t k = 0; k < discrete_locks_.size(); ++k) truths_[static_cast<std::size_t>(discrete_locks_[k])] = discrete_relations_.values[k];
+  for (std::size_t k = 0; k < discrete_locks_.size(); ++k)
+    truths_[static_cast<std::size_t>(discrete_locks_[k])] = discrete_relations_.values[k];
 }
 
 /// Samples that are due: they are true in every round of the instant. Returns whether there is one.
@@ -127,7 +138,8 @@ bool EventLogic::raise_pulses(Transition& transition) {
 /// Sweeps until nothing changes. False: there is no solution; the transition says why.
 bool EventLogic::find_round(const EventInput& input, Transition& transition) {
   Mode& mode = transition.mode;
-  const std::size_t enough = 3 + levels_.size(), most = enough + 2 * (setup_.clauses.size() + setup_.definitions.size());
+  const std::size_t enough = 3 + levels_.size(),
+                    most = enough + 2 * (setup_.clauses.size() + setup_.definitions.size());
   last_active_.clear();
   std::fill(assigned_.begin(), assigned_.end(), char{0});
   if (!one_sweep_ && !relation_locks_.empty()) {
@@ -176,7 +188,8 @@ void EventLogic::sweep(const EventInput& input, Transition& transition) {
 }
 
 /// Returns whether a clause acts: its condition has become true, and that of no clause before it in its chain.
-[[gnu::hot]] bool EventLogic::fire_clauses(std::span<const int> clauses, const EventInput& input, Transition& transition) {
+[[gnu::hot]] bool EventLogic::fire_clauses(std::span<const int> clauses, const EventInput& input,
+                                           Transition& transition) {
   bool any = false;
   for (const int k : clauses) {
     const auto place = static_cast<std::size_t>(k);
@@ -189,7 +202,8 @@ void EventLogic::sweep(const EventInput& input, Transition& transition) {
   for (const int k : clauses) {
     if (!edges_[static_cast<std::size_t>(k)]) continue;
     bool preceded = false;
-    for (int p = setup_.clauses[static_cast<std::size_t>(k)].after; p >= 0; p = setup_.clauses[static_cast<std::size_t>(p)].after)
+    for (int p = setup_.clauses[static_cast<std::size_t>(k)].after; p >= 0;
+         p = setup_.clauses[static_cast<std::size_t>(p)].after)
       preceded = preceded || edges_[static_cast<std::size_t>(p)];
     if (preceded) continue;
     active_.push_back(k);
@@ -202,7 +216,8 @@ void EventLogic::sweep(const EventInput& input, Transition& transition) {
 /// Whether the resets of a transition have come to rest on a surface.
 bool EventLogic::in_contact(const Mode& mode, std::size_t k) const {
   const std::vector<int>& guards = setup_.contact_guards[k];
-  return std::any_of(guards.begin(), guards.end(), [&](int g) { return std::binary_search(mode.contacts.begin(), mode.contacts.end(), g); });
+  return std::any_of(guards.begin(), guards.end(),
+                     [&](int g) { return std::binary_search(mode.contacts.begin(), mode.contacts.end(), g); });
 }
 
 void EventLogic::choose_transition(const EventInput& input, Transition& transition) {
@@ -214,7 +229,8 @@ void EventLogic::choose_transition(const EventInput& input, Transition& transiti
     if (static_cast<int>(rule.from) != mode.automaton || transition_conditions_.values[k] == 0.0) continue;
     if (rule.from == rule.to && !input.initial && conditions_before_[setup_.clauses.size() + k] != 0.0) continue;
     const std::vector<int>& pairs = setup_.pair_guards[k];
-    if (std::any_of(pairs.begin(), pairs.end(), [&](int g) { return std::binary_search(mode.sliding.begin(), mode.sliding.end(), g); }))
+    if (std::any_of(pairs.begin(), pairs.end(),
+                    [&](int g) { return std::binary_search(mode.sliding.begin(), mode.sliding.end(), g); }))
       continue;
     if (in_contact(mode, k)) continue;
     taken_ = static_cast<int>(k);
@@ -292,7 +308,8 @@ bool EventLogic::refresh_relations() {
   for (const int pattern : {0x55555555, 0x33333333}) {
     if (same(g, functions_before_)) break;
     auto& moved = moved_;
-    const std::size_t sizes[] = {1, setup_.variables.size(), setup_.derivatives.size(), 0, setup_.discretes.size(), 0, pre_x_.size(), pre_discrete_.size()};
+    const std::size_t sizes[] = {1, setup_.variables.size(), setup_.derivatives.size(), 0, setup_.discretes.size(),
+                                 0, pre_x_.size(),           pre_discrete_.size()};
     for (std::size_t group = 0; group < moved.size(); ++group) {
       moved[group].clear();
       for (std::size_t j = 0; j < sizes[group]; ++j)
@@ -301,7 +318,8 @@ bool EventLogic::refresh_relations() {
     }
     evaluate(relations_);
     inputs_ = inputs;
-    for (std::size_t k = 0; k < g.size(); ++k) noise_[k] = std::max(noise_[k], 4.0 * std::abs(relations_.values[k] - g[k]));
+    for (std::size_t k = 0; k < g.size(); ++k)
+      noise_[k] = std::max(noise_[k], 4.0 * std::abs(relations_.values[k] - g[k]));
   }
   bool changed = false;
   for (std::size_t k = 0; k < g.size(); ++k) {
@@ -321,8 +339,8 @@ bool EventLogic::refresh_relations() {
   return changed;
 }
 
-/// Numbers that are assigned from each other: Newton's method on the map from the values that a sweep reads to those that it gives. One step
-/// is exact where the assignments are linear.
+/// Numbers that are assigned from each other: Newton's method on the map from the values that a sweep reads to those
+/// that it gives. One step is exact where the assignments are linear.
 bool EventLogic::solve_loop(const EventInput& input, Transition& transition) {
   constexpr int most = 20;
   constexpr double accuracy = 1e-11;
@@ -362,7 +380,8 @@ bool EventLogic::solve_loop(const EventInput& input, Transition& transition) {
     lu.solve(v);
     for (std::size_t i = 0; i < n; ++i) u[i] += v[i];
   }
-  fail(transition, "the assignments of one instant need each other, and have no solution that can be found: " + describe_loop(mode));
+  fail(transition, "the assignments of one instant need each other, and have no solution that can be found: " +
+                       describe_loop(mode));
   return false;
 }
 
@@ -372,7 +391,8 @@ bool EventLogic::refuse_loop_of_truths(Transition& transition) {
   std::vector<std::pair<std::size_t, std::vector<std::size_t>>> open;  // target, and what its value reads
   for (const int k : active_)
     for (const Assignment& a : clause_actions_[static_cast<std::size_t>(k)].assignments)
-      if (a.kind == ModelData::Action::Kind::assign && setup_.boolean[static_cast<std::size_t>(a.target)] && !a.reads.empty())
+      if (a.kind == ModelData::Action::Kind::assign && setup_.boolean[static_cast<std::size_t>(a.target)] &&
+          !a.reads.empty())
         open.emplace_back(static_cast<std::size_t>(a.target), a.reads);
   for (bool progress = true; progress;) {
     const auto waits = [&](const auto& entry) {
@@ -386,15 +406,18 @@ bool EventLogic::refuse_loop_of_truths(Transition& transition) {
   }
   if (open.empty()) return false;
   std::string names;
-  for (const auto& [target, reads] : open) names += (names.empty() ? "'" : ", '") + setup_.discretes[target].name() + "'";
-  fail(transition, "truth values are assigned from each other at one instant: " + names + "; use pre() where the value before is meant");
+  for (const auto& [target, reads] : open)
+    names += (names.empty() ? "'" : ", '") + setup_.discretes[target].name() + "'";
+  fail(transition, "truth values are assigned from each other at one instant: " + names +
+                       "; use pre() where the value before is meant");
   return true;
 }
 
 std::string EventLogic::describe_loop(const Mode& mode) const {
   std::string names;
   for (std::size_t k = 0; k < mode.discrete.size(); ++k)
-    if (mode.discrete[k] != last_[k] || assigned_[k]) names += (names.empty() ? "'" : ", '") + setup_.discretes[k].name() + "'";
+    if (mode.discrete[k] != last_[k] || assigned_[k])
+      names += (names.empty() ? "'" : ", '") + setup_.discretes[k].name() + "'";
   return names + "; use pre() where the value before the event is meant";
 }
 
@@ -465,22 +488,26 @@ void EventLogic::note_alternatives(Transition& transition) {
   if (taken_ < 0) return;
   const auto& rule = setup_.transitions[static_cast<std::size_t>(taken_)];
   for (std::size_t k = static_cast<std::size_t>(taken_) + 1; k < setup_.transitions.size(); ++k)
-    if (setup_.transitions[k].from == rule.from && setup_.transitions[k].to != rule.to && transition_conditions_.values[k] != 0.0)
-      transition.notes.push_back("'" + transition_names_[k] + "' is possible too; '" + transition_names_[static_cast<std::size_t>(taken_)] +
-                                 "' is written first");
+    if (setup_.transitions[k].from == rule.from && setup_.transitions[k].to != rule.to &&
+        transition_conditions_.values[k] != 0.0)
+      transition.notes.push_back("'" + transition_names_[k] + "' is possible too; '" +
+                                 transition_names_[static_cast<std::size_t>(taken_)] + "' is written first");
 }
 
 void EventLogic::end_instant(const EventInput& input, Transition& transition) {
   if (nothing_discrete_ || (!flags_ && setup_.assertions.empty())) return;
   Mode& mode = transition.mode;
   bool lowered = false;
-  for (const int k : setup_.pulses) lowered = std::exchange(mode.discrete[static_cast<std::size_t>(k)], 0.0) != 0.0 || lowered;
+  for (const int k : setup_.pulses)
+    lowered = std::exchange(mode.discrete[static_cast<std::size_t>(k)], 0.0) != 0.0 || lowered;
   t_ = input.t;
   inputs_[variables] = transition.x.data();
   inputs_[derivatives] = input.xp_before.data();
   inputs_[discretes] = mode.discrete.data();
-  for (std::size_t k = 0; k < pre_x_.size(); ++k) pre_x_[k] = transition.x[static_cast<std::size_t>(pre_variable_index_[k])];
-  for (std::size_t k = 0; k < pre_discrete_.size(); ++k) pre_discrete_[k] = mode.discrete[static_cast<std::size_t>(pre_discrete_index_[k])];
+  for (std::size_t k = 0; k < pre_x_.size(); ++k)
+    pre_x_[k] = transition.x[static_cast<std::size_t>(pre_variable_index_[k])];
+  for (std::size_t k = 0; k < pre_discrete_.size(); ++k)
+    pre_discrete_[k] = mode.discrete[static_cast<std::size_t>(pre_discrete_index_[k])];
   read_truths(mode);
   if (lowered) {
     if (defines_) settle_definitions(mode);

@@ -16,14 +16,19 @@ bool says(const std::string& text, const std::string& error) {
 }
 
 const std::string blocks =
-    "connector In = input Real;\nconnector Out = output Real;\nblock Source\n  parameter Real k = 1;\n  Out y = k;\nend Source;\n"
+    "connector In = input Real;\nconnector Out = output Real;\nblock Source\n  parameter Real k = 1;\n  Out y = "
+    "k;\nend Source;\n"
     "block Gain\n  In u;\n  Out y = 2*u;\nend Gain;\n";
 
 TEST(Checks, ASignalHasOneSource) {
-  EXPECT_TRUE(says(blocks + "model M\n  Source a, b(k = 2);\n  Gain g;\nequation\n  connect(a.y, g.u);\n  connect(b.y, g.u);\nend M;\n",
-                   "the sources 'a.y' and 'b.y' are connected to each other"));
-  EXPECT_EQ(run_text(blocks + "block Two\n  In u;\n  Out y;\n  Gain a, b;\nequation\n  connect(u, a.u);\n  connect(a.y, b.u);\n  connect(b.y, y);\n"
-                              "end Two;\nmodel M\n  Source s;\n  Two t;\n  Gain g, h;\nequation\n  connect(s.y, t.u);\n  connect(t.y, g.u);\n"
+  EXPECT_TRUE(says(
+      blocks +
+          "model M\n  Source a, b(k = 2);\n  Gain g;\nequation\n  connect(a.y, g.u);\n  connect(b.y, g.u);\nend M;\n",
+      "the sources 'a.y' and 'b.y' are connected to each other"));
+  EXPECT_EQ(run_text(blocks + "block Two\n  In u;\n  Out y;\n  Gain a, b;\nequation\n  connect(u, a.u);\n  "
+                              "connect(a.y, b.u);\n  connect(b.y, y);\n"
+                              "end Two;\nmodel M\n  Source s;\n  Two t;\n  Gain g, h;\nequation\n  connect(s.y, "
+                              "t.u);\n  connect(t.y, g.u);\n"
                               "  connect(t.y, h.u);\nend M;\n",
                      1.0)
                 .at(1.0, "h.y"),
@@ -32,11 +37,14 @@ TEST(Checks, ASignalHasOneSource) {
 
 TEST(Checks, ParametersOfConnectedConnectorsAgree) {
   const std::string text =
-      "connector Plug\n  parameter Integer m = 3;\n  Real v;\n  flow Real i;\nend Plug;\nmodel A\n  parameter Integer m = 3;\n  Plug p(m = m);\n"
-      "equation\n  p.v = 1;\nend A;\nmodel B\n  parameter Integer m = 3;\n  Plug p(m = m);\nequation\n  p.i = p.v;\nend B;\n";
+      "connector Plug\n  parameter Integer m = 3;\n  Real v;\n  flow Real i;\nend Plug;\nmodel A\n  parameter Integer "
+      "m = 3;\n  Plug p(m = m);\n"
+      "equation\n  p.v = 1;\nend A;\nmodel B\n  parameter Integer m = 3;\n  Plug p(m = m);\nequation\n  p.i = "
+      "p.v;\nend B;\n";
   EXPECT_TRUE(says(text + "model M\n  A a;\n  B b(m = 2);\nequation\n  connect(a.p, b.p);\nend M;\n",
                    "'a.p.m' and 'b.p.m' are connected, but their values differ"));
-  EXPECT_EQ(run_text(text + "model M\n  A a;\n  B b;\nequation\n  connect(a.p, b.p);\nend M;\n", 1.0).at(1.0, "b.p.i"), 1.0);
+  EXPECT_EQ(run_text(text + "model M\n  A a;\n  B b;\nequation\n  connect(a.p, b.p);\nend M;\n", 1.0).at(1.0, "b.p.i"),
+            1.0);
 }
 
 TEST(Checks, AVariableBelongsToOneAlgorithm) {
@@ -58,13 +66,18 @@ TEST(Checks, BranchesOfAWhenThatLeaveAVariableOutAreTold) {
 }
 
 TEST(Checks, InputsAreNotAssigned) {
-  EXPECT_TRUE(says("function f\n  input Real x;\n  output Real y;\nalgorithm\n  x := 2;\n  y := x;\nend f;\nmodel M\n  Real y = f(1);\nend M;\n",
-                   "a.mo:5:3: error: the input 'x' cannot be assigned"));
-  EXPECT_TRUE(says("model M\n  input Real u;\n  Real y = u;\nalgorithm\n  u := 2;\nend M;\n", "the input 'u' cannot be assigned"));
+  EXPECT_TRUE(
+      says("function f\n  input Real x;\n  output Real y;\nalgorithm\n  x := 2;\n  y := x;\nend f;\nmodel M\n  Real y "
+           "= f(1);\nend M;\n",
+           "a.mo:5:3: error: the input 'x' cannot be assigned"));
+  EXPECT_TRUE(says("model M\n  input Real u;\n  Real y = u;\nalgorithm\n  u := 2;\nend M;\n",
+                   "the input 'u' cannot be assigned"));
 }
 
 TEST(Checks, ProtectedElementsAreSeenInsideOnly) {
-  const std::string text = "model A\n  Real y = h;\nprotected\n  parameter Real h = 3;\nend A;\npackage P\n  constant Real c = k;\nprotected\n  constant Real k = 4;\nend P;\n";
+  const std::string text =
+      "model A\n  Real y = h;\nprotected\n  parameter Real h = 3;\nend A;\npackage P\n  constant Real c = "
+      "k;\nprotected\n  constant Real k = 4;\nend P;\n";
   EXPECT_TRUE(says(text + "model M\n  A a;\n  Real z = a.h;\nend M;\n", "'h' is protected in 'A'"));
   EXPECT_TRUE(says(text + "model M\n  A a(h = 4);\nend M;\n", "'h' is protected in 'A' and cannot be modified"));
   EXPECT_TRUE(says(text + "model M\n  Real z = P.k;\nend M;\n", "'k' is protected in 'P'"));

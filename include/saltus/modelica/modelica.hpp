@@ -38,7 +38,7 @@ struct LoadOptions {
   /// Values that replace what the file says, by full name ("R1.R", "T[3]"): of parameters, also of those that decide
   /// sizes and branches (a Boolean takes 0 or 1), and start values of variables.
   std::vector<std::pair<std::string, double>> parameters = {};
-  /// The time at which runs will start, which initial equations may use. Empty: that of the experiment annotation, or 0.
+  /// The time at which runs start, which initial equations may use. Empty: that of the experiment annotation, or 0.
   std::optional<double> start = {};
   /// Folders with Modelica libraries, searched in order. Each holds packages (folders with a file package.mo, also
   /// "Name 1.2", or files Name.mo) or is itself a package. Their files are read when a class is first named.

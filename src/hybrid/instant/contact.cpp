@@ -8,13 +8,15 @@
 
 namespace saltus {
 
-/// A reset has acted, and the solution still goes to the side that has caused it, without a speed: the reset changes nothing any more, as of a
-/// ball that lies on the floor. Goes on in contact, if there is such a mode and it holds.
+/// A reset has acted, and the solution still goes to the side that has caused it, without a speed: the reset changes
+/// nothing any more, as of a ball that lies on the floor. Goes on in contact, if there is such a mode and it holds.
 bool Instant::begin_contact_at_rest() {
   for (int k = 0; k < family_guards_; ++k) {
     const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
     const int side = hybrid_.side(now.mode, k);
-    if (guard.time_only || guard.same_as >= 0 || side == 0 || trial_.view.multiplicity(k) < 2 || trial_.view.side(k) != side) continue;
+    if (guard.time_only || guard.same_as >= 0 || side == 0 || trial_.view.multiplicity(k) < 2 ||
+        trial_.view.side(k) != side)
+      continue;
     if (now.mode.sees[static_cast<std::size_t>(k)] != side) continue;
     const Point free = now;
     hybrid_.begin_contact(now.mode, k, -side);
@@ -56,8 +58,8 @@ bool Instant::slide_on(std::span<const int> guards, double t) {
   return false;
 }
 
-/// How the contact in now.mode would be if the relations on its surface were as on this side: whether it would hold, and its force. What is left
-/// of a force of this size on the surface, where they may be others, is a rounding error.
+/// How the contact in now.mode would be if the relations on its surface were as on this side: whether it would hold,
+/// and its force. What is left of a force of this size on the surface, where they may be others, is a rounding error.
 void Instant::try_force_beside(int guard, int side, double t) {
   double& noise = trials_.force_noise[static_cast<std::size_t>(guard)];
   noise = 0.0;
@@ -84,19 +86,21 @@ bool Instant::rest_on(int guard, int side, const Arrival& arrival) {
   bool holds = true;
   const bool slides = std::erase(now.mode.sliding, guard) > 0;  // where both sides push back; a contact tells more
   if (slides) now.x.resize(hybrid_.variables().size());
-  if (side != 0 && hybrid_.side(now.mode, guard) != side) {  // the flight was lost in noise: the clause must see that it took place
+  if (side != 0 &&
+      hybrid_.side(now.mode, guard) != side) {  // the flight was lost in noise: the clause must see that it took place
     hybrid_.set_side(now.mode, guard, side);
     now.mode.sees[static_cast<std::size_t>(guard)] = static_cast<signed char>(side);
     before_round_.x = now.x;
     holds = !act(arrival, false) || (!transition.failed && !transition.terminate && !transition.any_reset());
   }
   const int from = side != 0 ? side : hybrid_.side(free.mode, guard);
-  // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets that are left
-  // lead, and what they conserve is conserved.
+  // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets
+  // that are left lead, and what they conserve is conserved.
   const double before = slides ? 0.0 : GuardSides::speed(*trial_.system, trials_.consistency(), t, arrival.x, guard),
                after = slides ? 0.0 : GuardSides::speed(*trial_.system, trials_.consistency(), t, free.x, guard);
   if (before * after < 0.0)
-    for (std::size_t j = 0; j < free.x.size(); ++j) now.x[j] = arrival.x[j] + (free.x[j] - arrival.x[j]) * (before / (before - after));
+    for (std::size_t j = 0; j < free.x.size(); ++j)
+      now.x[j] = arrival.x[j] + (free.x[j] - arrival.x[j]) * (before / (before - after));
   hybrid_.begin_contact(now.mode, guard, from);
   if (holds) try_force_beside(guard, from, t);
   if (holds && stays_on_surfaces(t)) {
@@ -112,7 +116,8 @@ bool Instant::rest_on(int guard, int side, const Arrival& arrival) {
   return false;
 }
 
-/// The resets that are left and the contact are one instant: conditions have seen the guard at zero already, and do not act for it once more.
+/// The resets that are left and the contact are one instant: conditions have seen the guard at zero already, and do not
+/// act for it once more.
 void Instant::see_zero(int guard, double t) {
   now.mode.sees[static_cast<std::size_t>(guard)] = 0;
   exchange(now.mode, transition.mode);

@@ -22,11 +22,12 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
   zero_.assign(static_cast<std::size_t>(trials_.family_guards()), 0);
   int choices = 0;
   bool seen_here = false, jump_accepted = false;
-  Point moved;                 // `from` beyond a surface, where the equations can be evaluated
+  Point moved;  // `from` beyond a surface, where the equations can be evaluated
   const Point* start = &from;
   for (int count = 0; count < most; ++count) {
     if (now.cause != Cause::reset && trials_.is_singular(*start, trial.point.mode, now.t) &&
-        search_switches(*start, now, now.cause == Cause::start ? 2 * Resolution::few_flips : Resolution::few_flips, true, false, trial.point.mode))
+        search_switches(*start, now, now.cause == Cause::start ? 2 * Resolution::few_flips : Resolution::few_flips,
+                        true, false, trial.point.mode))
       continue;
     if (!trials_.find_values(*start, now, trial)) {
       if (trial.failure.code == StatusCode::not_finite && seen_here && start == &from) {
@@ -47,7 +48,8 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     if (trial.jumps && !jump_accepted) {  // a mode that needs no impulse comes before one that does
       jump_accepted = true;
       if (search_switches(*start, now, Resolution::most_switches, false, true, trial.point.mode)) continue;
-      if (!trials_.find_values(*start, now, trial)) return fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
+      if (!trials_.find_values(*start, now, trial))
+        return fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
     }
     trials_.look(now.t, trial);
     seen_here = true;
@@ -70,22 +72,32 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     const auto known = [&](const Mode& mode) { return same_but_conditions(mode, next); };
     // the guard that fired is wanted back on its side, in the mode that it has just left transversally
     const bool back = approach.left && trial.view.multiplicity(approach.guard) == 1 &&
-                      std::abs(approach.slope) > 1e-6 * std::abs(trial.view.slope(approach.guard)) && same_but_conditions(next, *approach.left);
-    if (back || (!changed && !released) || std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_), known) || (!admissible && !released)) {
+                      std::abs(approach.slope) > 1e-6 * std::abs(trial.view.slope(approach.guard)) &&
+                      same_but_conditions(next, *approach.left);
+    if (back || (!changed && !released) ||
+        std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_), known) ||
+        (!admissible && !released)) {
       if (++choices > most_choices)
-        return fail(StatusCode::no_forward_solution,
-                    fmt::format("at t = {:.12g} no consistent mode was found: every candidate leads to another candidate", now.t), {});
+        return fail(
+            StatusCode::no_forward_solution,
+            fmt::format("at t = {:.12g} no consistent mode was found: every candidate leads to another candidate",
+                        now.t),
+            {});
       if (!choose_otherwise(*start, now, trial)) return false;
       if (!stop_message.empty()) return true;
       tried_count_ = 0;
       continue;
     }
-    const bool same_view = !released && !hybrid_.takes_paired_sides() && !next.on_surfaces() && !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next);
+    const bool same_view = !released && !hybrid_.takes_paired_sides() && !next.on_surfaces() &&
+                           !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next);
     copy(next, trial.point.mode);
     // positions that only conditions read: values and guards stay as they are
-    if (same_view && approach.opened.empty() && trials_.fits(trial) && (!place_dormant(trial) || now.cause != Cause::start)) return true;
+    if (same_view && approach.opened.empty() && trials_.fits(trial) &&
+        (!place_dormant(trial) || now.cause != Cause::start))
+      return true;
   }
-  return fail(StatusCode::no_forward_solution, fmt::format("at t = {:.12g} no consistent mode was found within {} candidates", now.t, most));
+  return fail(StatusCode::no_forward_solution,
+              fmt::format("at t = {:.12g} no consistent mode was found within {} candidates", now.t, most));
 }
 
 void Decision::remember(const Mode& mode) {
@@ -113,9 +125,11 @@ bool Decision::choose_otherwise(const Point& from, const Circumstances& now, Tri
 Decision::Next Decision::without_values(const Point& from, const Circumstances& now, bool seen_here, Trial& trial) {
   const Failure reason = trial.failure;
   if (stop_sliding(trial.point.mode)) return Next::again;
-  if (now.cause == Cause::start && !seen_here && tried_count_ == 0) {  // the values of the guards may say which mode is meant
+  if (now.cause == Cause::start && !seen_here &&
+      tried_count_ == 0) {  // the values of the guards may say which mode is meant
     System& system = hybrid_.system(trial.point.mode);
-    std::vector<double> g(static_cast<std::size_t>(system.structure().guards)), at_rest(static_cast<std::size_t>(system.structure().variables), 0.0);
+    std::vector<double> g(static_cast<std::size_t>(system.structure().guards)),
+        at_rest(static_cast<std::size_t>(system.structure().variables), 0.0);
     system.guards(now.t, from.x, at_rest, g);
     Mode next = trial.point.mode;
     for (int k = 0; k < trials_.family_guards(); ++k) {
@@ -143,13 +157,14 @@ bool Decision::place_dormant(Trial& trial) const {
   return moved;
 }
 
-/// Moves guards to where the solution goes: those that are clearly not zero by their values; if these fit, those that are zero by their
-/// derivatives; if these fit, those that vanish to rest. Returns whether one has moved.
+/// Moves guards to where the solution goes: those that are clearly not zero by their values; if these fit, those that
+/// are zero by their derivatives; if these fit, those that vanish to rest. Returns whether one has moved.
 bool Decision::place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next) {
   const GuardSides& view = trial.view;
   bool changed = false;
   const auto has_opened = [&](int k) {
-    return std::any_of(approach.opened.begin(), approach.opened.end(), [k](const auto& contact) { return contact.guard == k; });
+    return std::any_of(approach.opened.begin(), approach.opened.end(),
+                       [k](const auto& contact) { return contact.guard == k; });
   };
   for (int stage = 0; stage < 3 && !changed; ++stage)
     for (int k = 0; k < trials_.family_guards(); ++k) {
@@ -165,9 +180,9 @@ bool Decision::place(const Trial& trial, const Circumstances& now, const Approac
   return changed;
 }
 
-/// The mode may be one that cannot be evaluated beyond a surface on which the state lies up to errors, of which the sign is the wrong one. Gives
-/// them the other sign, for linear guards, and a small part of their size at least: at the edge itself derivatives may be infinite. Returns
-/// whether there are such guards.
+/// The mode may be one that cannot be evaluated beyond a surface on which the state lies up to errors, of which the
+/// sign is the wrong one. Gives them the other sign, for linear guards, and a small part of their size at least: at the
+/// edge itself derivatives may be infinite. Returns whether there are such guards.
 bool Decision::move_across_surfaces(Trial& seen, Point& from) const {
   constexpr double small_part = 1e-5;
   bool any = false;
@@ -187,11 +202,13 @@ bool Decision::move_across_surfaces(Trial& seen, Point& from) const {
   return any;
 }
 
-/// Both sides of a surface agree, as after a relay has been switched off: the sides are to be found. Returns whether the mode slid.
+/// Both sides of a surface agree, as after a relay has been switched off: the sides are to be found. Returns whether
+/// the mode slid.
 bool Decision::stop_sliding(Mode& mode) const {
   if (mode.sliding.empty()) return false;
   for (const int k : std::exchange(mode.sliding, {}))
-    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // a side to begin with, not rest
+    if (hybrid_.rests(mode, k))
+      hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // a side to begin with, not rest
   return true;
 }
 
@@ -206,8 +223,8 @@ void Decision::open_contacts(const Trial& trial, Mode& next, Approach& approach)
     }
 }
 
-/// Contacts open by the equations on their surfaces. Those beside them may be others, by a relation on the surface, and press the solution back: it
-/// can neither stay nor leave. False: see failure().
+/// Contacts open by the equations on their surfaces. Those beside them may be others, by a relation on the surface, and
+/// press the solution back: it can neither stay nor leave. False: see failure().
 bool Decision::stays_open(const Trial& trial, const Circumstances& now, const Approach& approach) {
   constexpr int most = 3;  // derivatives: of what moves g, its speed, or its force
   for (const Approach::Opened& contact : approach.opened) {
@@ -216,7 +233,8 @@ bool Decision::stays_open(const Trial& trial, const Circumstances& now, const Ap
     Mode on_surface = trial.point.mode;
     hybrid_.rest(on_surface, k);
     if (hybrid_.same_equations(trial.point.mode, on_surface)) continue;
-    const std::vector<double> c = GuardSides::coefficients(most + 1, *trial.system, trials_.consistency(), now.t, trial.point.x, k);
+    const std::vector<double> c =
+        GuardSides::coefficients(most + 1, *trial.system, trials_.consistency(), now.t, trial.point.x, k);
     // what is left of g, its speed and its force are errors, which are over at once
     const auto lasts = [&](int i) {
       double time = std::numeric_limits<double>::infinity();
@@ -228,8 +246,10 @@ bool Decision::stays_open(const Trial& trial, const Circumstances& now, const Ap
     if (i > most || !(c[i] * (trials_.direction() < 0 && i % 2 == 1 ? -1 : 1) * contact.side < 0.0)) continue;
     const std::string& name = hybrid_.guards()[static_cast<std::size_t>(k)].name;
     return fail(StatusCode::no_forward_solution,
-                fmt::format("at t = {:.12g} the contact on the surface of '{}' opens by the equations that hold there, but those beside it push the "
-                            "solution back: a relation on the surface stands in them", now.t, name),
+                fmt::format("at t = {:.12g} the contact on the surface of '{}' opens by the equations that hold there, "
+                            "but those beside it push the "
+                            "solution back: a relation on the surface stands in them",
+                            now.t, name),
                 {name});
   }
   return true;

@@ -1,5 +1,5 @@
-// How a solution goes on from a point: positions of the guards and values, with discrete variables as they are. Fields come first: what
-// clauses would make of a position plays no part in whether the solution goes there.
+// How a solution goes on from a point: positions of the guards and values, with discrete variables as they are. Fields
+// come first: what clauses would make of a position plays no part in whether the solution goes there.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,11 @@ namespace saltus {
 
 /// How the solution has come to a point.
 struct Approach {
-  const Mode* left = nullptr;  ///< the mode that it leaves because one guard fires; null: not known, or several have fired
-  int guard = -1;              ///< that guard
-  double slope = 0.0;          ///< with this slope
-  bool slide_ends = false;     ///< a weight has reached 0 or 1
+  const Mode* left =
+      nullptr;              ///< the mode that it leaves because one guard fires; null: not known, or several have fired
+  int guard = -1;           ///< that guard
+  double slope = 0.0;       ///< with this slope
+  bool slide_ends = false;  ///< a weight has reached 0 or 1
   /// Contacts that open because of their forces: what is left of force and speed are errors.
   struct Opened {
     int guard, side;  ///< to which the solution goes back
@@ -30,9 +31,11 @@ class Decision {
 
   bool stop_if_non_unique = false;
 
-  /// Finds positions with which the solution goes on from `from`, beginning with those of trial.point.mode. False: failure() says why.
+  /// Finds positions with which the solution goes on from `from`, beginning with those of trial.point.mode. False:
+  /// failure() says why.
   bool decide(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
-  /// Looks for other motions where the one that was found was not the only candidate. False: the run is to end, see failure().
+  /// Looks for other motions where the one that was found was not the only candidate. False: the run is to end, see
+  /// failure().
   bool check_uniqueness(const Point& from, double t, bool transversal, Trial& trial);
 
   const Failure& failure() const { return failure_; }
@@ -49,7 +52,7 @@ class Decision {
   /// A way to go on from a point on surfaces.
   struct Regime {
     Point point;
-    bool rests = false;  ///< on a surface that it does not slide on
+    bool rests = false;       ///< on a surface that it does not slide on
     bool at_the_end = false;  ///< a weight is 0 or 1: only one side has a part in the slide
   };
   enum class Next { again, done, failed };
@@ -71,28 +74,31 @@ class Decision {
   std::vector<Regime> feasible_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
   std::vector<Regime> all_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
   std::optional<Regime> pivot(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
-  std::optional<Regime> try_regime(const Point& from, double t, const Mode& mode, std::span<const int> surfaces, std::span<const int> wanted,
-                                   GuardSides* view = nullptr);
-  Next try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial, Regime& regime);
+  std::optional<Regime> try_regime(const Point& from, double t, const Mode& mode, std::span<const int> surfaces,
+                                   std::span<const int> wanted, GuardSides* view = nullptr);
+  Next try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial,
+                Regime& regime);
   bool rests_instead(const Point& from, double t, Trial& trial);
   bool weight_at_the_end(const Trial& trial, std::size_t surface) const;
   bool others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const;
   bool sides_fit(const Trial& trial, std::span<const int> surfaces, std::span<const int> wanted) const;
   bool note_alternatives(double t, std::size_t count, const Mode& taken);
   // --- combinations of switches
-  bool search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only, bool without_jump, Mode& mode);
+  bool search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only,
+                       bool without_jump, Mode& mode);
   bool may_fit(const Mode& mode, std::span<const int> switches) const;
-  bool combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches, bool without_jump, Trial& trial);
+  bool combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches, bool without_jump,
+                        Trial& trial);
 
   Trials& trials_;
   HybridSystem& hybrid_;
   Failure failure_;
-  bool selected_ = false;     // a combination of switches was looked for and found
-  std::vector<Mode> tried_;   // positions that were tested from this point: the first ones of the list
+  bool selected_ = false;    // a combination of switches was looked for and found
+  std::vector<Mode> tried_;  // positions that were tested from this point: the first ones of the list
   std::size_t tried_count_ = 0;
-  std::vector<char> zero_;    // by guard: it was zero in one of them
-  Mode next_;                 // workspace
-  Trial attempt_;             // workspace of regimes and combinations
+  std::vector<char> zero_;  // by guard: it was zero in one of them
+  Mode next_;               // workspace
+  Trial attempt_;           // workspace of regimes and combinations
 };
 
 }  // namespace saltus

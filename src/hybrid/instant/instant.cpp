@@ -49,7 +49,8 @@ void Instant::place_dormant(double t) {
   for (int k = 0; k < system.structure().guards; ++k)
     if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
   dormant_view_.ignore(watched_, {});
-  dormant_view_.look(system, trials_.consistency(), t, now.x, now.xp, trials_.direction(), doubt().time_scale, {.noise = doubt().noise});
+  dormant_view_.look(system, trials_.consistency(), t, now.x, now.xp, trials_.direction(), doubt().time_scale,
+                     {.noise = doubt().noise});
   for (const int k : dormant) {
     hybrid_.follow(now.mode, k, dormant_view_.value(k), dormant_view_.side(k));
     now.mode.sees[static_cast<std::size_t>(k)] = static_cast<signed char>(dormant_view_.side(k));
@@ -70,8 +71,8 @@ void Instant::forget_actions() {
   if (!transition.notes.empty()) transition.notes.clear();
 }
 
-/// Whether it makes a difference that this guard alone has changed its side. It does not if nothing reads it on the other side: `a and b`
-/// reads a while a is false, although nothing happens when it becomes true as long as b is not.
+/// Whether it makes a difference that this guard alone has changed its side. It does not if nothing reads it on the
+/// other side: `a and b` reads a while a is false, although nothing happens when it becomes true as long as b is not.
 bool Instant::matters(int guard, int to_side) {
   if (hybrid_.side(now.mode, guard) != 0) return true;
   copy(*begun_, flipped_);
@@ -95,7 +96,8 @@ void Instant::fire(int guard) {
       approach_.opened.push_back({surface, hybrid_.side(now.mode, surface)});
       return add_firing(surface, approach_.opened.back().side);
     }
-    const int surface = now.mode.sliding[static_cast<std::size_t>(place / 2)];  // a weight reaches 0 or 1: the surface is left towards that side
+    const int surface = now.mode.sliding[static_cast<std::size_t>(
+        place / 2)];  // a weight reaches 0 or 1: the surface is left towards that side
     const int side = place % 2 == 0 ? -1 : +1;
     approach_.slide_ends = true;
     doubt().tangential = Resolution::negligible_part * doubt().time_scale;
@@ -113,7 +115,8 @@ void Instant::fire(int guard) {
 bool Instant::pass_by(double t) {
   forget_actions();
   view_current_ = false;
-  for (const Crossed& one : crossed_) now.mode.sees[static_cast<std::size_t>(one.guard)] = static_cast<signed char>(one.side);
+  for (const Crossed& one : crossed_)
+    now.mode.sees[static_cast<std::size_t>(one.guard)] = static_cast<signed char>(one.side);
   const Structure* before = trial_.system ? &trial_.system->structure() : nullptr;
   trial_.system = &hybrid_.system(now.mode);
   return &trial_.system->structure() == before || find_values(t);
@@ -150,15 +153,18 @@ void Instant::share_doubts() {
     if (guards[k].same_as < 0) continue;
     const auto first = static_cast<std::size_t>(guards[k].same_as);
     if (k < d.noise.size()) d.noise[k] = d.noise[first] = std::max(d.noise[k], d.noise[first]);
-    if (k < d.slope_error.size()) d.slope_error[k] = d.slope_error[first] = d.slope_error[k] != 0.0 ? d.slope_error[k] : d.slope_error[first];
+    if (k < d.slope_error.size())
+      d.slope_error[k] = d.slope_error[first] = d.slope_error[k] != 0.0 ? d.slope_error[k] : d.slope_error[first];
   }
 }
 
 /// One guard has crossed, and nothing but conditions depends on it: the values are known already.
 [[gnu::hot]] bool Instant::crosses_plainly(const Arrival& arrival) const {
   if (arrival.terminal && fired_.empty()) return true;
-  return approach_.left && !arrival.initial && fired_.size() == 1 && approach_.slope != 0.0 && !now.mode.on_surfaces() && !begun_->on_surfaces() &&
-         !hybrid_.takes_paired_sides() && hybrid_.same_equations(*begun_, now.mode) && hybrid_.dormant(*begun_).empty() && hybrid_.dormant(now.mode).empty();
+  return approach_.left && !arrival.initial && fired_.size() == 1 && approach_.slope != 0.0 &&
+         !now.mode.on_surfaces() && !begun_->on_surfaces() && !hybrid_.takes_paired_sides() &&
+         hybrid_.same_equations(*begun_, now.mode) && hybrid_.dormant(*begun_).empty() &&
+         hybrid_.dormant(now.mode).empty();
 }
 
 [[gnu::hot]] bool Instant::settle(const Arrival& arrival) {
@@ -176,8 +182,8 @@ void Instant::share_doubts() {
   circumstances_.t = arrival.t;
   circumstances_.cause = arrival.initial ? Cause::start : Cause::mode_change;
   circumstances_.set.clear();
-  bool acted = false;          // in the round before
-  bool idle_reset = false;     // there, a reset has changed nothing
+  bool acted = false;       // in the round before
+  bool idle_reset = false;  // there, a reset has changed nothing
   bool decided = crosses_plainly(arrival);
   if (decided && !arrival.terminal) {
     look(arrival.t);
@@ -228,11 +234,13 @@ void Instant::share_doubts() {
     idle_reset = acted && reset_ && unchanged(committed_x_);
     // what was decided still holds if neither the state nor the equations have changed
     decided = !(acted && (!same(now.x, committed_x_) || !hybrid_.same_equations(committed_, now.mode) ||
-                           !hybrid_.same_time_guards(committed_, now.mode) || now.mode.on_surfaces()));
+                          !hybrid_.same_time_guards(committed_, now.mode) || now.mode.on_surfaces()));
     copy(now.x, before_round_.x);
   }
-  return fail(StatusCode::too_many_mode_changes,
-              fmt::format("more than {} rounds at t = {:.12g}; raise max_mode_changes if this is meant", most, arrival.t), trials_.names(fired_));
+  return fail(
+      StatusCode::too_many_mode_changes,
+      fmt::format("more than {} rounds at t = {:.12g}; raise max_mode_changes if this is meant", most, arrival.t),
+      trials_.names(fired_));
 }
 
 bool Instant::decide(bool first) {
@@ -261,14 +269,16 @@ void Instant::commit() {
     const auto on = [k](const Mode& mode) { return contains(mode.sliding, k) || contains(mode.contacts, k); };
     if (before != after && (before != 0 || on(committed_)) && (after != 0 || on(now.mode)))
       add_firing(k, after != 0 ? after : -before);
-    else if (trials_.has_second(k) && before != 0 && before == after && hybrid_.rests(committed_, k) && !hybrid_.rests(now.mode, k))
+    else if (trials_.has_second(k) && before != 0 && before == after && hybrid_.rests(committed_, k) &&
+             !hybrid_.rests(now.mode, k))
       add_firing(k, after);  // from rest
   }
   copy(now.mode, committed_);
 }
 
-/// Guards that are clearly not zero are seen where they are; the others go one step towards their positions. Returns whether all have arrived.
-/// `quiet`: nothing else changes in this round, so that steps that no relation notices need no round of their own.
+/// Guards that are clearly not zero are seen where they are; the others go one step towards their positions. Returns
+/// whether all have arrived. `quiet`: nothing else changes in this round, so that steps that no relation notices need
+/// no round of their own.
 [[gnu::hot]] bool Instant::pass(bool initial, bool quiet) {
   const GuardSides& view = trial_.view;
   std::vector<signed char>& sees = now.mode.sees;
@@ -303,7 +313,8 @@ void Instant::commit() {
   }
   if (!arrived && quiet && !noticed && !initial) {
     for (int k = 0; k < family_guards_; ++k)
-      if (zero_[static_cast<std::size_t>(k)] == 1) sees[static_cast<std::size_t>(k)] = target_[static_cast<std::size_t>(k)];
+      if (zero_[static_cast<std::size_t>(k)] == 1)
+        sees[static_cast<std::size_t>(k)] = target_[static_cast<std::size_t>(k)];
     return true;
   }
   return arrived;
@@ -328,28 +339,33 @@ void Instant::commit() {
     const double error = c.discrete ? 0.0 : Resolution::same_point * doubt().tolerance * size;
     if (std::abs(c.first_value - c.second_value) <= error) continue;
     fail(StatusCode::contradiction,
-         fmt::format("at t = {:.12g} {} sets '{}' to {:.9g} and {} sets it to {:.9g}; write one clause for both conditions", arrival.t, c.first,
-                     c.variable, c.first_value, c.second, c.second_value),
+         fmt::format(
+             "at t = {:.12g} {} sets '{}' to {:.9g} and {} sets it to {:.9g}; write one clause for both conditions",
+             arrival.t, c.first, c.variable, c.first_value, c.second, c.second_value),
          {c.variable});
     break;
   }
   return acted;
 }
 
-/// The values that the equations would have with other discrete values, for the round that makes them. Positions of ideal switches may change.
+/// The values that the equations would have with other discrete values, for the round that makes them. Positions of
+/// ideal switches may change.
 bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) {
   question_.point.mode = mode;
   Approach unknown;
   const std::string note = decision_.note;
   const std::vector<double> noise = doubt().noise;
-  const bool found = decision_.decide({committed_, transition.x, now.xp}, {.t = t_}, unknown, question_) && decision_.stop_message.empty() && !question_.jumps;
+  const bool found = decision_.decide({committed_, transition.x, now.xp}, {.t = t_}, unknown, question_) &&
+                     decision_.stop_message.empty() && !question_.jumps;
   decision_.forget();
   decision_.note = note;
   doubt().noise = noise;
   if (trial_.system) trial_.system = &hybrid_.system(transition.mode);
   if (!found) return false;
-  x.assign(question_.point.x.begin(), question_.point.x.begin() + static_cast<std::ptrdiff_t>(std::min(x.size(), question_.point.x.size())));
-  xp.assign(question_.point.xp.begin(), question_.point.xp.begin() + static_cast<std::ptrdiff_t>(std::min(xp.size(), question_.point.xp.size())));
+  x.assign(question_.point.x.begin(),
+           question_.point.x.begin() + static_cast<std::ptrdiff_t>(std::min(x.size(), question_.point.x.size())));
+  xp.assign(question_.point.xp.begin(),
+            question_.point.xp.begin() + static_cast<std::ptrdiff_t>(std::min(xp.size(), question_.point.xp.size())));
   return true;
 }
 
@@ -357,10 +373,12 @@ bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>
 bool Instant::finish(const Arrival& arrival) {
   exchange(now.mode, transition.mode);
   now.x.swap(transition.x);
-  hybrid_.end_instant({.t = arrival.t, .x_before = before_round_.x, .xp_before = now.xp, .terminal = arrival.terminal}, transition);
+  hybrid_.end_instant({.t = arrival.t, .x_before = before_round_.x, .xp_before = now.xp, .terminal = arrival.terminal},
+                      transition);
   exchange(now.mode, transition.mode);
   now.x.swap(transition.x);
-  if (transition.failed) return fail(StatusCode::assertion_failed, transition.message, {transition.fired.begin(), transition.fired.end()});
+  if (transition.failed)
+    return fail(StatusCode::assertion_failed, transition.message, {transition.fired.begin(), transition.fired.end()});
   if (!view_current_) {
     trial_.system = &hybrid_.system(now.mode);
     return true;
@@ -394,7 +412,8 @@ bool Instant::unchanged(std::span<const double> before) {
   return true;
 }
 
-/// Whether the point after this round is one after rounds before: numbers that decide nothing do not count. These may take a round each to settle.
+/// Whether the point after this round is one after rounds before: numbers that decide nothing do not count. These may
+/// take a round each to settle.
 bool Instant::comes_back() {
   std::size_t times = 0;
   for (std::size_t k = 0; k < remembered_; ++k)
@@ -414,20 +433,25 @@ bool Instant::comes_back() {
 bool Instant::fail_in_circle(double t) {
   if (transition.fired.size() == cycle_)
     return fail(StatusCode::too_many_mode_changes,
-                fmt::format("at t = {:.12g} discrete equations change their values in a cycle, through '{}'; write pre() only where the value before the "
+                fmt::format("at t = {:.12g} discrete equations change their values in a cycle, through '{}'; write "
+                            "pre() only where the value before the "
                             "event is meant",
                             t, hybrid_.describe(now.mode)));
   std::string text = fmt::format("at t = {:.12g} clauses undo each other in a cycle:", t);
   std::vector<std::string> names;
   for (std::size_t k = transition.fired.size(); k-- > cycle_ && names.size() < 6;)
-    if (std::find(names.begin(), names.end(), transition.fired[k]) == names.end()) names.emplace_back(transition.fired[k]);
+    if (std::find(names.begin(), names.end(), transition.fired[k]) == names.end())
+      names.emplace_back(transition.fired[k]);
   std::reverse(names.begin(), names.end());
   for (std::size_t k = 0; k < names.size(); ++k) text.append(k > 0 ? ", '" : " '").append(names[k]).append("'");
-  text += "; write an if expression in the equations, along whose surface the solution can slide, or leave a band between the conditions";
+  text +=
+      "; write an if expression in the equations, along whose surface the solution can slide, or leave a band between "
+      "the conditions";
   return fail(StatusCode::too_many_mode_changes, text, names);
 }
 
-/// A surface whose function has jumped, or from which a reset has taken the state, leaves the solution where it is: its guard is placed by its value.
+/// A surface whose function has jumped, or from which a reset has taken the state, leaves the solution where it is: its
+/// guard is placed by its value.
 void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
   if (mode.automaton != begun_->automaton || !hybrid_.can_stay_on_surfaces(mode)) {
     mode.sliding.clear();
@@ -450,10 +474,12 @@ void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
   };
   constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon(), nothing = 0.0;
   const Mode there = beside(mode);
-  const std::vector<double> before = guards_at(beside(*begun_), arrival.x, arrival.xp), after = guards_at(there, now.x, now.xp);
+  const std::vector<double> before = guards_at(beside(*begun_), arrival.x, arrival.xp),
+                            after = guards_at(there, now.x, now.xp);
   System& system = hybrid_.system(there);
-  const std::vector<double> noise = GuardSides::uncertainty(system, arrival.t, std::span<const double>(now.x).first(family),
-                                                            std::span<const double>(now.xp).first(family), rounding, std::span(&nothing, 1));
+  const std::vector<double> noise =
+      GuardSides::uncertainty(system, arrival.t, std::span<const double>(now.x).first(family),
+                              std::span<const double>(now.xp).first(family), rounding, std::span(&nothing, 1));
   const auto moved = [&](int k) {
     const auto place = static_cast<std::size_t>(k);
     return std::abs(after[place]) > 4.0 * (std::abs(before[place]) + noise[place]);
@@ -465,8 +491,10 @@ void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
   }
   for (const int k : std::vector<int>(mode.contacts)) {
     const double speed_before = GuardSides::speed(system, trials_.consistency(), arrival.t, arrival.x.first(family), k),
-                 speed_after = GuardSides::speed(system, trials_.consistency(), arrival.t, std::span<const double>(now.x).first(family), k);
-    if (moved(k) || (reset_ && std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before))) hybrid_.end_contact(mode, k);
+                 speed_after = GuardSides::speed(system, trials_.consistency(), arrival.t,
+                                                 std::span<const double>(now.x).first(family), k);
+    if (moved(k) || (reset_ && std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before)))
+      hybrid_.end_contact(mode, k);
   }
   now.x.resize(family);
 }

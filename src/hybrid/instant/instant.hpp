@@ -3,11 +3,12 @@
 //   repeat
 //     decide   positions and values with which the solution goes on, discrete variables as they are (decision.hpp)
 //     commit   them
-//     pass     every guard that is zero goes one step towards its position, as conditions see it: from its side to zero, from zero to its side
-//     act      one round: discrete equations, clauses on edges, a transition; resets at its end
+//     pass     every guard that is zero goes one step towards its position, as conditions see it
+//     act      one round: discrete equations, clauses on edges, a transition, resets at its end
 //   until nothing acts and every guard has arrived.
 //
-// Clauses act on committed points only, so nothing is ever undone. A committed point that comes back is a cycle, and ends the run.
+// Clauses act on committed points only, so nothing is ever undone. A committed point that comes back is a cycle, and
+// ends the run.
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>
@@ -45,9 +46,11 @@ class Instant final : private ModeValues {
   // --- an instant: begin(), fire() for each guard, settle()
   /// Forgets what the last instant knew. The mode must stay until settle() has returned.
   void begin(const Mode& from);
-  /// Guards that had no meaning in the mode are placed where the solution is, before anything can read them. After begin().
+  /// Guards that had no meaning in the mode are placed where the solution is, before anything can read them. After
+  /// begin().
   void place_dormant(double t);
-  /// A guard left its side. For a weight of a sliding mode or the force of a contact (numbers after those of the family) the surface is left.
+  /// A guard left its side. For a weight of a sliding mode or the force of a contact (numbers after those of the
+  /// family) the surface is left.
   void fire(int guard);
   /// The solution leaves the mode because this guard alone fires, with this slope.
   void leave(int guard, double slope) {
@@ -67,10 +70,11 @@ class Instant final : private ModeValues {
   bool knows(int guard, int side);
   /// The mode in which it did, if it was exactly the present one, otherwise null.
   const Mode* known_mode() const { return exact_ ? &edge_->before : nullptr; }
-  /// Does what was done then, instead of fire() and settle(), if what settle() would find is the same. After begin() and knows(). False: `now` is as
-  /// before.
+  /// Does what was done then, instead of fire() and settle(), if what settle() would find is the same. After begin()
+  /// and knows(). False: `now` is as before.
   bool follow_edge(int guard, const Arrival& arrival);
-  /// The tag that this event has in common with those before it on its edge, not known at first. Null: it has followed no edge exactly.
+  /// The tag that this event has in common with those before it on its edge, not known at first. Null: it has followed
+  /// no edge exactly.
   EventTag* tag_of_edge() const { return followed_ && exact_ ? &followed_->tag : nullptr; }
   /// The sides of all guards if the last event followed an edge, otherwise none.
   std::span<const signed char> sides_of_edge() const {
@@ -80,12 +84,15 @@ class Instant final : private ModeValues {
   void alone(int guard) { lone_guard_ = guard < family_guards_ ? guard : -1; }
 
   // --- accumulation, see accumulation.cpp
-  /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over: the solution, which came
-  /// from this side, goes on in contact with its surface, if there is such a mode and it would hold. False: nothing has changed.
+  /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over:
+  /// the solution, which came from this side, goes on in contact with its surface, if there is such a mode and it would
+  /// hold. False: nothing has changed.
   bool rest_on(int guard, int side, const Arrival& arrival);
-  /// Why the last one failed: the contact would hold if relations on the surface had the truth that they have beside it.
+  /// Why the last one failed: the contact would hold if relations on the surface had the truth that they have beside
+  /// it.
   bool rest_denied() const { return rest_denied_; }
-  /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet. False: nothing has changed.
+  /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet. False:
+  /// nothing has changed.
   bool slide_on(std::span<const int> guards, double t);
 
   // --- the outcome
@@ -134,8 +141,8 @@ class Instant final : private ModeValues {
   Trials trials_;
   Decision decision_;
   Approach approach_;
-  Trial trial_;               // the last one that was committed
-  bool view_current_ = false; // trial_ is at the present point
+  Trial trial_;                // the last one that was committed
+  bool view_current_ = false;  // trial_ is at the present point
   Failure failure_;
   const Mode* begun_ = nullptr;
   double t_ = 0.0;
@@ -144,46 +151,47 @@ class Instant final : private ModeValues {
     int guard, side;
   };
   std::vector<Crossed> crossed_;  // guards that have fired, whether they matter or not
-  bool reset_ = false;        // something has been reset in this instant
-  bool decided_anew_ = false; // something has changed the field or the state since the arrival
+  bool reset_ = false;            // something has been reset in this instant
+  bool decided_anew_ = false;     // something has changed the field or the state since the arrival
   bool rest_denied_ = false;
-  Point before_round_;        // what pre() of variables gives
+  Point before_round_;  // what pre() of variables gives
   Mode committed_, flipped_;
   std::vector<double> committed_x_;
-  std::vector<signed char> target_, zero_;  // by guard: where sees go; 1: zero in the round before, 0: not, -1: not known
+  std::vector<signed char> target_,
+      zero_;  // by guard: where sees go; 1: zero in the round before, 0: not, -1: not known
   struct Seen {
     Mode mode;
     std::vector<double> x;
     std::size_t actions = 0;  // that had taken place by then
   };
-  std::vector<Seen> history_;  // points after rounds that have changed something; the first ones of the list
-  std::size_t remembered_ = 0; // so many of them
-  std::size_t cycle_ = 0;      // the first action of a cycle
+  std::vector<Seen> history_;   // points after rounds that have changed something; the first ones of the list
+  std::size_t remembered_ = 0;  // so many of them
+  std::size_t cycle_ = 0;       // the first action of a cycle
   Circumstances circumstances_;
-  Mode refreshed_;             // the mode at the arrival, with dormant guards where they are
+  Mode refreshed_;  // the mode at the arrival, with dormant guards where they are
   GuardSides dormant_view_;
-  std::vector<int> watched_;   // workspace
-  Trial question_;             // of find()
+  std::vector<int> watched_;  // workspace
+  Trial question_;            // of find()
 
   /// A number of a mode that becomes another one.
   struct Change {
-    std::vector<double> Mode::* list;
+    std::vector<double> Mode::*list;
     std::size_t place;
     double value;
   };
   /// What happened when one guard left a mode.
   struct Edge {
-    Mode before, acted;                // `acted`: after the round that acted
-    std::vector<Change> settling;      // what became of `acted`
-    std::vector<signed char> sees;     // afterwards
-    std::vector<signed char> sides;    // of all guards, afterwards
+    Mode before, acted;              // `acted`: after the round that acted
+    std::vector<Change> settling;    // what became of `acted`
+    std::vector<signed char> sees;   // afterwards
+    std::vector<signed char> sides;  // of all guards, afterwards
     std::vector<int> fired, directions;
-    int side = 0;                      // of the guard, before it fired
-    signed char acting_see = 0;        // of the guard, in the round that acted
-    bool leaves = false;               // the guard must be away from zero afterwards: on the surface the solution may not be unique
+    int side = 0;                // of the guard, before it fired
+    signed char acting_see = 0;  // of the guard, in the round that acted
+    bool leaves = false;  // the guard must be away from zero afterwards: on the surface the solution may not be unique
     bool known = false;
-    int learned_in_vain = 0;           // times, since it was followed last
-    const Edge* follower = nullptr;    // begins exactly in the mode to which this one leads
+    int learned_in_vain = 0;         // times, since it was followed last
+    const Edge* follower = nullptr;  // begins exactly in the mode to which this one leads
     EventTag tag;
   };
   static std::size_t place_of(int guard, int side) { return 2 * static_cast<std::size_t>(guard) + (side > 0 ? 1 : 0); }
@@ -192,15 +200,15 @@ class Instant final : private ModeValues {
   bool follows(const Edge& edge, int guard, const Arrival& arrival);
   bool looks_like(const Edge& edge, int guard) const;
 
-  bool learns_;                   // events that may come again
-  std::vector<Edge> known_;       // two by guard, for either side
-  Edge* edge_ = nullptr;          // that knows() has found
-  Edge* followed_ = nullptr;      // in this instant
-  bool exact_ = false;            // also in the numbers of the mode
-  int lone_guard_ = -1;           // that has fired alone; -1: there is none
+  bool learns_;               // events that may come again
+  std::vector<Edge> known_;   // two by guard, for either side
+  Edge* edge_ = nullptr;      // that knows() has found
+  Edge* followed_ = nullptr;  // in this instant
+  bool exact_ = false;        // also in the numbers of the mode
+  int lone_guard_ = -1;       // that has fired alone; -1: there is none
   int acting_rounds_ = 0;
-  signed char acting_see_ = 0;    // of that guard, in the round that acted
-  Mode acted_;                    // after it
+  signed char acting_see_ = 0;  // of that guard, in the round that acted
+  Mode acted_;                  // after it
 };
 
 }  // namespace saltus

@@ -1,9 +1,10 @@
-// Most events of a run are like one before: the same guard leaves the same mode, or one that differs in numbers that decide nothing, and the same
-// happens. Where the model acts by its mode alone, such an event follows a known edge: one round gives the values behind the event, and one look at
-// the guards shows that the positions that were decided before are the right ones again. Where they are not, the instant is settled as any other.
+// Most events of a run are like one before: the same guard leaves the same mode, or one that differs in numbers that
+// decide nothing, and the same happens. Where the model acts by its mode alone, such an event follows a known edge: one
+// round gives the values behind the event, and one look at the guards shows that the positions that were decided before
+// are the right ones again. Where they are not, the instant is settled as any other.
 //
-// Exactly as settle() would end. Learned are instants in which one guard fires, at most one round acts, and what is decided after it has the same
-// equations as the mode to which the round led.
+// Exactly as settle() would end. Learned are instants in which one guard fires, at most one round acts, and what is
+// decided after it has the same equations as the mode to which the round led.
 #include <algorithm>
 
 #include "hybrid/instant/instant.hpp"
@@ -12,7 +13,8 @@
 namespace saltus {
 
 namespace {
-constexpr int often_enough = 16;  // events that were learned and never followed: modes with numbers that change at every event
+constexpr int often_enough =
+    16;  // events that were learned and never followed: modes with numbers that change at every event
 }
 
 /// The numbers in which two modes of one explicit mode differ, away from surfaces.
@@ -26,17 +28,19 @@ void Instant::find_changes(const Mode& from, const Mode& to, std::vector<Change>
 /// Keeps the instant that has just been settled, if it was of that kind.
 void Instant::learn() {
   const int guard = lone_guard_;
-  const bool ordinary = guard >= 0 && acting_rounds_ <= 1 && !fired_.empty() && transition.message.empty() && transition.notes.empty() &&
-                        doubt().alternative_state.empty() && doubt().slope_error.empty() && begun_ != &refreshed_ && !begun_->on_surfaces() &&
-                        !now.mode.on_surfaces() && view_current_ && approach_.opened.empty() && hybrid_.dormant(*begun_).empty() &&
-                        !hybrid_.takes_paired_sides() && trial_.system->structure().explicit_ode && trial_.system->structure().taylor &&
+  const bool ordinary = guard >= 0 && acting_rounds_ <= 1 && !fired_.empty() && transition.message.empty() &&
+                        transition.notes.empty() && doubt().alternative_state.empty() && doubt().slope_error.empty() &&
+                        begun_ != &refreshed_ && !begun_->on_surfaces() && !now.mode.on_surfaces() && view_current_ &&
+                        approach_.opened.empty() && hybrid_.dormant(*begun_).empty() && !hybrid_.takes_paired_sides() &&
+                        trial_.system->structure().explicit_ode && trial_.system->structure().taylor &&
                         !all_linear(*trial_.system).empty();
   if (!ordinary) return;
   if (acting_rounds_ == 0) {
     copy(now.mode, acted_);
     acting_see_ = now.mode.sees[static_cast<std::size_t>(trials_.named(guard))];
   }
-  if (acted_.automaton != now.mode.automaton || (!same(acted_, now.mode) && !hybrid_.same_equations(acted_, now.mode))) return;
+  if (acted_.automaton != now.mode.automaton || (!same(acted_, now.mode) && !hybrid_.same_equations(acted_, now.mode)))
+    return;
   for (int k = 0; k < family_guards_; ++k)
     if (trial_.view.multiplicity(k) > (trials_.named(k) == guard ? 1 : 0)) return;
   known_.resize(2 * static_cast<std::size_t>(family_guards_));
@@ -57,7 +61,8 @@ void Instant::learn() {
   edge.sees = now.mode.sees;
   edge.acting_see = acting_see_;
   edge.sides.resize(static_cast<std::size_t>(family_guards_));
-  for (int k = 0; k < family_guards_; ++k) edge.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(now.mode, k));
+  for (int k = 0; k < family_guards_; ++k)
+    edge.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(now.mode, k));
   copy(fired_, edge.fired);
   copy(fired_direction_, edge.directions);
   edge.side = side;
@@ -67,7 +72,8 @@ void Instant::learn() {
 }
 
 [[gnu::hot]] bool Instant::knows(int guard, int side) {
-  if (known_.empty() || guard >= family_guards_ || !doubt().alternative_state.empty() || !doubt().slope_error.empty()) return false;
+  if (known_.empty() || guard >= family_guards_ || !doubt().alternative_state.empty() || !doubt().slope_error.empty())
+    return false;
   edge_ = &known_[place_of(guard, side)];
   if (!edge_->known) return false;
   // the mode is that to which the last edge has led: where that was exactly one before, so is this if it was then
@@ -102,8 +108,8 @@ void Instant::learn() {
   now.mode.sees[static_cast<std::size_t>(trials_.named(guard))] = edge.acting_see;
   copy(arrival.x, before_round_.x);
   act(arrival, false);
-  if (failure_ || transition.failed || transition.terminate || !transition.message.empty() || !transition.notes.empty() ||
-      !transition.contradictions.empty())
+  if (failure_ || transition.failed || transition.terminate || !transition.message.empty() ||
+      !transition.notes.empty() || !transition.contradictions.empty())
     return false;
   // without discrete variables the same mode and guard lead to the same mode
   if (!(exact_ && now.mode.discrete.empty()) && !same(now.mode, edge.acted)) {
@@ -117,8 +123,8 @@ void Instant::learn() {
   const auto linear = trial_.system->linear_guards();
   view_current_ = true;
   trial_.view.ignore({}, {});
-  if (linear.size() != edge.sides.size() ||
-      !trial_.view.look_along(linear, *trial_.system, arrival.t, now.x, now.xp, trials_.direction(), {.noise = doubt().noise}))
+  if (linear.size() != edge.sides.size() || !trial_.view.look_along(linear, *trial_.system, arrival.t, now.x, now.xp,
+                                                                    trials_.direction(), {.noise = doubt().noise}))
     return false;
   return looks_like(edge, guard);
 }

@@ -15,13 +15,13 @@ struct Point {
 
 /// What an arrival does not know exactly.
 struct Uncertainty {
-  std::vector<double> noise;        ///< by guard: how much it changes over the bracket of the event
-  std::vector<double> slope_error;  ///< by guard: what the slopes that the equations give lack; empty: nothing
+  std::vector<double> noise;              ///< by guard: how much it changes over the bracket of the event
+  std::vector<double> slope_error;        ///< by guard: what the slopes that the equations give lack; empty: nothing
   std::vector<double> alternative_state;  ///< another point that is as good, within the tolerance; empty: none
-  double tolerance = 1e-6;          ///< relative accuracy of values
-  std::vector<double> sizes;        ///< by variable, or one for all: what counts as 1 for the tolerance, atol/rtol
-  double time_scale = 1.0;          ///< a time over which the solution changes noticeably
-  double tangential = 0.0;          ///< > 0: a slide ends here; what lasts for less than this time is an error
+  double tolerance = 1e-6;                ///< relative accuracy of values
+  std::vector<double> sizes;  ///< by variable, or one for all: what counts as 1 for the tolerance, atol/rtol
+  double time_scale = 1.0;    ///< a time over which the solution changes noticeably
+  double tangential = 0.0;    ///< > 0: a slide ends here; what lasts for less than this time is an error
 };
 
 /// The numbers that decide what is the same, and where they come from.
@@ -36,7 +36,8 @@ struct Resolution {
   static constexpr int few_flips = 2;
   /// Combinations of up to so many switches are searched at all: 4096 trials.
   static constexpr int most_switches = 12;
-  /// Up to so many surfaces all combinations of sides and slides are tried (27), which finds every motion; beyond, pivoting comes first.
+  /// Up to so many surfaces all combinations of sides and slides are tried (27), which finds every motion; beyond,
+  /// pivoting comes first.
   static constexpr std::size_t few_surfaces = 3;
   /// The most for which all combinations are tried in the end (729).
   static constexpr std::size_t most_surfaces = 6;

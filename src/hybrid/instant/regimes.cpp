@@ -1,5 +1,6 @@
-// Regimes: a solution stands on surfaces and no side was consistent by itself. A regime leaves each of them to one of its sides, or slides on it. It
-// is feasible if the guards then really move to their sides and the weights of the sliding surfaces stay between 0 and 1.
+// Regimes: a solution stands on surfaces and no side was consistent by itself. A regime leaves each of them to one of
+// its sides, or slides on it. It is feasible if the guards then really move to their sides and the weights of the
+// sliding surfaces stay between 0 and 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +15,15 @@ namespace {
 constexpr int rest = 2;  // beside -1 and +1, the sides, and 0, a slide
 }  // namespace
 
-/// Guards that were zero in one of the trials from this point and can be slid on, and those on which the mode slides, increasing.
+/// Guards that were zero in one of the trials from this point and can be slid on, and those on which the mode slides,
+/// increasing.
 std::vector<int> Decision::active_surfaces(const Trial& trial) const {
   std::vector<int> surfaces = trial.point.mode.sliding;
   for (int k = 0; k < trials_.family_guards(); ++k) {
     const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
-    if ((trial.view.multiplicity(k) == 0 && !zero_[static_cast<std::size_t>(k)]) || hybrid_.side(trial.point.mode, k) == 0) continue;
+    if ((trial.view.multiplicity(k) == 0 && !zero_[static_cast<std::size_t>(k)]) ||
+        hybrid_.side(trial.point.mode, k) == 0)
+      continue;
     if (guard.rule == SurfaceRule::crossing || !guard.slides || guard.same_as >= 0 || guard.time_only) continue;
     surfaces.push_back(k);
   }
@@ -36,7 +40,9 @@ bool Decision::choose_regime(const Point& from, double t, Trial& trial) {
   if (!feasible.empty()) return take_regime(feasible, t, trial);
   std::vector<int> zero = surfaces;
   for (int k = 0; zero.empty() && k < trials_.family_guards(); ++k)
-    if (trial.view.multiplicity(k) > 0 && hybrid_.side(trial.point.mode, k) != 0 && !hybrid_.guards()[static_cast<std::size_t>(k)].time_only) zero.push_back(k);
+    if (trial.view.multiplicity(k) > 0 && hybrid_.side(trial.point.mode, k) != 0 &&
+        !hybrid_.guards()[static_cast<std::size_t>(k)].time_only)
+      zero.push_back(k);
   const auto names = trials_.names(zero);
   std::string text = fmt::format("at t = {:.12g} no side of ", t);
   for (std::size_t k = 0; k < names.size(); ++k) text += (k ? ", " : "") + ("'" + names[k] + "'");
@@ -47,7 +53,8 @@ bool Decision::choose_regime(const Point& from, double t, Trial& trial) {
   return fail(StatusCode::no_forward_solution, text, names);
 }
 
-/// Of several ways to go on one that does not rest, with fewest sliding surfaces: where a solution can leave, it does. False: the run is to end.
+/// Of several ways to go on one that does not rest, with fewest sliding surfaces: where a solution can leave, it does.
+/// False: the run is to end.
 bool Decision::take_regime(std::span<Regime> feasible, double t, Trial& trial) {
   Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [](const Regime& a, const Regime& b) {
     return a.rests != b.rests ? b.rests : a.point.mode.sliding.size() < b.point.mode.sliding.size();
@@ -55,20 +62,23 @@ bool Decision::take_regime(std::span<Regime> feasible, double t, Trial& trial) {
   if (feasible.size() > 1 && !note_alternatives(t, feasible.size(), chosen.point.mode)) return false;
   for (const int k : chosen.point.mode.sliding) {
     if (hybrid_.guards()[static_cast<std::size_t>(k)].rule != SurfaceRule::stop) continue;
-    stop_message = "sliding would begin on the surface of '" + hybrid_.guards()[static_cast<std::size_t>(k)].name + "', where the model wants to stop";
+    stop_message = "sliding would begin on the surface of '" + hybrid_.guards()[static_cast<std::size_t>(k)].name +
+                   "', where the model wants to stop";
     return true;
   }
   trial.point.mode = std::move(chosen.point.mode);
   return true;
 }
 
-/// Surfaces on which the solution cannot slide by themselves, but where they meet: x and v of x'' = -3 sign(x) - sign(v).
+/// Surfaces on which the solution cannot slide by themselves, but where they meet: x and v of x'' = -3 sign(x) -
+/// sign(v).
 std::optional<Decision::Regime> Decision::regime_where_surfaces_meet(const Point& from, double t, const Trial& seen) {
   std::vector<int> meeting;
   for (int k = 0; k < trials_.family_guards(); ++k) {
     const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
     const bool kept = contains(seen.point.mode.sliding, k);
-    if (!kept && ((seen.view.multiplicity(k) == 0 && !zero_[static_cast<std::size_t>(k)]) || hybrid_.side(seen.point.mode, k) == 0 || guard.time_only || guard.same_as >= 0 ||
+    if (!kept && ((seen.view.multiplicity(k) == 0 && !zero_[static_cast<std::size_t>(k)]) ||
+                  hybrid_.side(seen.point.mode, k) == 0 || guard.time_only || guard.same_as >= 0 ||
                   guard.rule == SurfaceRule::crossing))
       continue;
     meeting.push_back(k);
@@ -80,9 +90,12 @@ std::optional<Decision::Regime> Decision::regime_where_surfaces_meet(const Point
 /// Several motions continue the solution. False: the run is to end.
 bool Decision::note_alternatives(double t, std::size_t count, const Mode& taken) {
   if (stop_if_non_unique)
-    return fail(StatusCode::non_unique, fmt::format("the solution is not unique at t = {:.12g}: {} continuations are possible, for example '{}'", t,
-                                                    count, hybrid_.describe(taken)));
-  note = fmt::format("the solution is not unique here: {} continuations are possible, '{}' was taken", count, hybrid_.describe(taken));
+    return fail(
+        StatusCode::non_unique,
+        fmt::format("the solution is not unique at t = {:.12g}: {} continuations are possible, for example '{}'", t,
+                    count, hybrid_.describe(taken)));
+  note = fmt::format("the solution is not unique here: {} continuations are possible, '{}' was taken", count,
+                     hybrid_.describe(taken));
   return true;
 }
 
@@ -96,31 +109,36 @@ bool Decision::check_uniqueness(const Point& from, double t, bool transversal, T
     last = k;
     transversal = transversal && trial.view.multiplicity(k) == 1;
   }
-  if (on_surface == 0 || (on_surface == 1 && (transversal || !hybrid_.guards()[static_cast<std::size_t>(last)].slides))) return true;
+  if (on_surface == 0 || (on_surface == 1 && (transversal || !hybrid_.guards()[static_cast<std::size_t>(last)].slides)))
+    return true;
   const std::vector<int> surfaces = active_surfaces(trial);
   if (surfaces.empty() || surfaces.size() > Resolution::few_surfaces) return true;
   std::vector<Regime> feasible = all_regimes(trial.point, t, mode, surfaces);
-  // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no errors. (In modes that are not
-  // explicit it mixes the sides; where relations have a truth of their own at rest, that counts.)
+  // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no
+  // errors. (In modes that are not explicit it mixes the sides; where relations have a truth of their own at rest, that
+  // counts.)
   for (Regime& regime : feasible) {
     const std::vector<int>& kept = regime.point.mode.sliding;
     if (kept.empty()) continue;
     const bool mixes = !hybrid_.system(regime.point.mode).structure().explicit_ode;
-    const auto at_rest = [&](int k) { 
+    const auto at_rest = [&](int k) {
       return trial.view.side(k) == 0 && !((mixes || trials_.has_second(k)) && hybrid_.rests(mode, k));
     };
     if (!std::all_of(kept.begin(), kept.end(), at_rest)) continue;
     trial.point.mode = std::move(regime.point.mode);
-    return trials_.test(from, {.t = t}, trial) || fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
+    return trials_.test(from, {.t = t}, trial) ||
+           fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
   }
   // a state of its own, at rest, is none of the regimes beside the surface
-  const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(), [&](int k) { return trial.view.side(k) == 0 && hybrid_.rests(mode, k); });
+  const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(),
+                                   [&](int k) { return trial.view.side(k) == 0 && hybrid_.rests(mode, k); });
   const bool among_them = std::any_of(feasible.begin(), feasible.end(), [](const Regime& r) { return r.rests; });
   const std::size_t count = feasible.size() + (at_rest && !among_them ? 1 : 0);
   return count <= 1 || note_alternatives(t, count, mode);
 }
 
-std::vector<Decision::Regime> Decision::feasible_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces) {
+std::vector<Decision::Regime> Decision::feasible_regimes(const Point& from, double t, const Mode& mode,
+                                                         std::span<const int> surfaces) {
   std::vector<Regime> feasible;
   if (surfaces.size() == 1 && hybrid_.side(mode, surfaces.front()) != 0) {  // neither side goes on by itself
     constexpr int slide = 0;
@@ -134,7 +152,8 @@ std::vector<Decision::Regime> Decision::feasible_regimes(const Point& from, doub
 }
 
 /// All combinations that are feasible, 3^p of them, and more where rest is a position of its own.
-std::vector<Decision::Regime> Decision::all_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces) {
+std::vector<Decision::Regime> Decision::all_regimes(const Point& from, double t, const Mode& mode,
+                                                    std::span<const int> surfaces) {
   std::vector<Regime> feasible;
   if (surfaces.empty()) return feasible;
   std::size_t combinations = 1;
@@ -148,7 +167,9 @@ std::vector<Decision::Regime> Decision::all_regimes(const Point& from, double t,
       code /= choices(k);
     }
     auto regime = try_regime(from, t, mode, surfaces, wanted);
-    const auto known = [&](const Regime& other) { return other.point.mode == regime->point.mode; };  // both sides may lead to rest
+    const auto known = [&](const Regime& other) {
+      return other.point.mode == regime->point.mode;
+    };  // both sides may lead to rest
     if (regime && std::none_of(feasible.begin(), feasible.end(), known)) feasible.push_back(std::move(*regime));
   }
   // where the equations hold literally at rest, a slide with one side alone is the same motion in other words
@@ -157,9 +178,11 @@ std::vector<Decision::Regime> Decision::all_regimes(const Point& from, double t,
   return feasible;
 }
 
-/// Many surfaces: slides on all of them first, leaves those whose weights are outside, comes back to those that push towards themselves.
-/// Where one switch does not undo what others do (additive fields, nodal surfaces) this ends after few rounds.
-std::optional<Decision::Regime> Decision::pivot(const Point& from, double t, const Mode& mode, std::span<const int> surfaces) {
+/// Many surfaces: slides on all of them first, leaves those whose weights are outside, comes back to those that push
+/// towards themselves. Where one switch does not undo what others do (additive fields, nodal surfaces) this ends after
+/// few rounds.
+std::optional<Decision::Regime> Decision::pivot(const Point& from, double t, const Mode& mode,
+                                                std::span<const int> surfaces) {
   std::vector<int> wanted(surfaces.size(), 0);
   std::vector<std::vector<int>> seen;
   for (std::size_t round = 0; round < 4 * surfaces.size(); ++round) {
@@ -183,8 +206,9 @@ std::optional<Decision::Regime> Decision::pivot(const Point& from, double t, con
   return std::nullopt;
 }
 
-std::optional<Decision::Regime> Decision::try_regime(const Point& from, double t, const Mode& mode, std::span<const int> surfaces,
-                                                     std::span<const int> wanted, GuardSides* view) {
+std::optional<Decision::Regime> Decision::try_regime(const Point& from, double t, const Mode& mode,
+                                                     std::span<const int> surfaces, std::span<const int> wanted,
+                                                     GuardSides* view) {
   constexpr int few = 3;
   Regime regime{{mode, from.x, from.xp}, false};
   regime.point.mode.sliding.clear();
@@ -205,7 +229,8 @@ std::optional<Decision::Regime> Decision::try_regime(const Point& from, double t
   return std::nullopt;  // it leads round
 }
 
-/// Guards that are zero, too, but on whose surfaces nothing can slide, take the sides to which they go. Returns whether one has changed.
+/// Guards that are zero, too, but on whose surfaces nothing can slide, take the sides to which they go. Returns whether
+/// one has changed.
 bool Decision::others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const {
   bool changed = false;
   for (int k = 0; k < trials_.family_guards(); ++k) {
@@ -218,13 +243,16 @@ bool Decision::others_follow(const Trial& trial, std::span<const int> surfaces, 
   return changed;
 }
 
-/// Done: the solution can go on in the regime, without a jump, and its point has got its values. Again: other guards have changed their sides.
-Decision::Next Decision::try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial, Regime& regime) {
+/// Done: the solution can go on in the regime, without a jump, and its point has got its values. Again: other guards
+/// have changed their sides.
+Decision::Next Decision::try_once(const Point& from, double t, std::span<const int> surfaces,
+                                  std::span<const int> wanted, Trial& trial, Regime& regime) {
   const Mode& mode = regime.point.mode;
   if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return Next::failed;
   const std::size_t family = hybrid_.variables().size();
   const std::size_t unknown_weights =
-      mode.on_surfaces() ? static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family : std::size_t{0};
+      mode.on_surfaces() ? static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family
+                         : std::size_t{0};
   // weights that are unknowns may have several solutions: the first that is feasible counts
   const std::size_t starts = unknown_weights == 0 || unknown_weights > 3 ? 1 : 1 + (std::size_t{1} << unknown_weights);
   for (std::size_t start = 0; start < starts; ++start) {
@@ -238,8 +266,10 @@ Decision::Next Decision::try_once(const Point& from, double t, std::span<const i
     if (!trials_.surfaces_hold(trial)) continue;
     if (others_follow(trial, surfaces, regime.point.mode)) return Next::again;
     if (!sides_fit(trial, surfaces, wanted)) continue;
-    for (std::size_t k = 0; k < surfaces.size(); ++k) regime.rests = regime.rests || (wanted[k] != 0 && trial.view.side(surfaces[k]) == 0);
-    for (std::size_t k = 0; k < mode.sliding.size(); ++k) regime.at_the_end = regime.at_the_end || weight_at_the_end(trial, k);
+    for (std::size_t k = 0; k < surfaces.size(); ++k)
+      regime.rests = regime.rests || (wanted[k] != 0 && trial.view.side(surfaces[k]) == 0);
+    for (std::size_t k = 0; k < mode.sliding.size(); ++k)
+      regime.at_the_end = regime.at_the_end || weight_at_the_end(trial, k);
     regime.point.x = trial.point.x;
     regime.point.xp = trial.point.xp;
     return Next::done;
@@ -252,8 +282,8 @@ bool Decision::weight_at_the_end(const Trial& trial, std::size_t surface) const 
   return trial.view.side(first) == 0 || trial.view.side(first + 1) == 0;
 }
 
-/// A weight of the slide is 0 or 1, and the equations hold as they are written where the guard is zero: the solution rests there. Returns whether
-/// the trial is at rest instead.
+/// A weight of the slide is 0 or 1, and the equations hold as they are written where the guard is zero: the solution
+/// rests there. Returns whether the trial is at rest instead.
 bool Decision::rests_instead(const Point& from, double t, Trial& trial) {
   const std::vector<int> sliding = trial.point.mode.sliding;
   for (std::size_t k = 0; k < sliding.size(); ++k) {
@@ -261,8 +291,8 @@ bool Decision::rests_instead(const Point& from, double t, Trial& trial) {
     attempt_.point.mode = trial.point.mode;
     std::erase(attempt_.point.mode.sliding, sliding[k]);
     hybrid_.rest(attempt_.point.mode, sliding[k]);
-    if (!trials_.test(from, {.t = t}, attempt_) || attempt_.jumps || attempt_.view.side(sliding[k]) != 0 || !trials_.fits(attempt_) ||
-        !trials_.surfaces_hold(attempt_))
+    if (!trials_.test(from, {.t = t}, attempt_) || attempt_.jumps || attempt_.view.side(sliding[k]) != 0 ||
+        !trials_.fits(attempt_) || !trials_.surfaces_hold(attempt_))
       continue;
     std::swap(trial, attempt_);
     return true;
@@ -279,7 +309,8 @@ bool Decision::sides_fit(const Trial& trial, std::span<const int> surfaces, std:
       if (side != 0) return false;
       continue;
     }
-    // at rest a guard is on the side that its relations have there; where that is neither, rest is a position of its own
+    // at rest a guard is on the side that its relations have there; where that is neither, rest is a position of its
+    // own
     const int at_rest = trials_.has_second(surfaces[k]) ? 0 : hybrid_.resting_side(trial.point.mode, surfaces[k]);
     if ((side == 0 ? at_rest : side) != wanted[k]) return false;
   }

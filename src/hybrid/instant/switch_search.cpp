@@ -1,7 +1,8 @@
-// Combinations of switches: the guards of networks with ideal switches and diodes depend on each other through the equations, and turning
-// those that are wrong leads through combinations that short or cut the circuit. The nearest combination counts: all that differ from the
-// present one in one guard are tried, then in two, and so on. Regular ones come first, whose values Newton's method finds: most of them
-// turn out to be wrong by it. The others need an analysis each.
+// Combinations of switches: the guards of networks with ideal switches and diodes depend on each other through the
+// equations, and turning those that are wrong leads through combinations that short or cut the circuit. The nearest
+// combination counts: all that differ from the present one in one guard are tried, then in two, and so on. Regular ones
+// come first, whose values Newton's method finds: most of them turn out to be wrong by it. The others need an analysis
+// each.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -11,7 +12,8 @@
 
 namespace saltus {
 
-bool Decision::search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only, bool without_jump, Mode& mode) {
+bool Decision::search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only,
+                               bool without_jump, Mode& mode) {
   const Mode start = mode;
   if (regular_only) {
     const Structure& s = hybrid_.system(start).structure();
@@ -19,7 +21,8 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, int 
   }
   std::vector<int> switches;
   for (int k = 0; k < trials_.family_guards(); ++k)
-    if (const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)]; hybrid_.side(start, k) != 0 && !guard.time_only && guard.same_as < 0)
+    if (const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
+        hybrid_.side(start, k) != 0 && !guard.time_only && guard.same_as < 0)
       switches.push_back(k);
   if (without_jump) {  // only guards that have no value before the mode is known
     attempt_.point.mode = start;
@@ -27,10 +30,12 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, int 
     switches = trials_.switches_at(attempt_, now.t);
   }
   if (switches.empty() || static_cast<int>(switches.size()) > Resolution::most_switches) return false;
-  const bool by_conditions = now.cause == Cause::start && hybrid_.initial_conditions(start) != nullptr;  // they may move the state
+  const bool by_conditions =
+      now.cause == Cause::start && hybrid_.initial_conditions(start) != nullptr;  // they may move the state
   std::vector<unsigned> order(std::size_t{1} << switches.size()), others;
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
   for (const bool regular : {true, false}) {
     if (!regular && regular_only) break;
     for (const unsigned flips : regular ? order : others) {
@@ -68,14 +73,16 @@ bool Decision::may_fit(const Mode& mode, std::span<const int> switches) const {
 }
 
 /// Whether the values of a combination lie on its sides.
-bool Decision::combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches, bool without_jump, Trial& trial) {
+bool Decision::combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches,
+                                bool without_jump, Trial& trial) {
   const Mode candidate = trial.point.mode;
   if (!trials_.find_values(from, now, trial) || (without_jump && trial.jumps)) return false;
   // the values of a network have the rounding errors of all of it
   std::vector<double>& noise = trials_.doubt.noise;
   if (trials_.newton().find(*trial.system, now.t, trial.point.x, trial.point.xp)) {
     noise.resize(hybrid_.guards().size(), 0.0);
-    for (const int k : switches) noise[static_cast<std::size_t>(k)] = std::max(noise[static_cast<std::size_t>(k)], trials_.newton().noise(k));
+    for (const int k : switches)
+      noise[static_cast<std::size_t>(k)] = std::max(noise[static_cast<std::size_t>(k)], trials_.newton().noise(k));
   }
   trials_.look(now.t, trial);
   return std::all_of(switches.begin(), switches.end(), [&](int k) {

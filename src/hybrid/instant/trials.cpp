@@ -59,7 +59,8 @@ bool Trials::near(std::span<const double> a, std::span<const double> b) const {
   fit(system, trial.point.x);
   copy(from.xp, trial.point.xp);
   trial.point.xp.resize(trial.point.x.size(), 0.0);
-  ExtraConditions* const conditions = now.cause == Cause::start && now.set.empty() ? hybrid_.initial_conditions(mode) : nullptr;
+  ExtraConditions* const conditions =
+      now.cause == Cause::start && now.set.empty() ? hybrid_.initial_conditions(mode) : nullptr;
   if (!conditions && consistency_.evaluate(system, now.t, trial.point.x, trial.point.xp)) return true;
   if (!system.structure().explicit_ode && !consistency_.possible(system)) {
     trial.failure = consistency_.find(system, now.t, now.cause, fixed_, conditions, trial.point.x, trial.point.xp);
@@ -67,8 +68,10 @@ bool Trials::near(std::span<const double> a, std::span<const double> b) const {
   } else if (now.cause == Cause::reset && jump_beside_resets(from, now, trial)) {
     trial.jumps = false;
   } else {
-    trial.failure = consistency_.find(system, now.t, now.cause, now.cause == Cause::reset ? std::span<const int>(now.set) : std::span<const int>(fixed_),
-                                      conditions, trial.point.x, trial.point.xp);
+    trial.failure =
+        consistency_.find(system, now.t, now.cause,
+                          now.cause == Cause::reset ? std::span<const int>(now.set) : std::span<const int>(fixed_),
+                          conditions, trial.point.x, trial.point.xp);
     if (trial.failure) return false;
   }
   if (now.cause != Cause::start)
@@ -79,7 +82,8 @@ bool Trials::near(std::span<const double> a, std::span<const double> b) const {
   return true;
 }
 
-/// Transitions that lead across a surface and back belong to the field: on the other side the equations are those of the other explicit mode.
+/// Transitions that lead across a surface and back belong to the field: on the other side the equations are those of
+/// the other explicit mode.
 [[gnu::hot]] System& Trials::system_of(const Mode& mode) {
   if (mode.on_surfaces() || !hybrid_.takes_paired_sides()) return hybrid_.system(mode);
   copy(mode, paired_);
@@ -87,12 +91,13 @@ bool Trials::near(std::span<const double> a, std::span<const double> b) const {
   return hybrid_.system(paired_);
 }
 
-/// A reset in the instant in which the mode changes: what it leaves alone moves as without it, so that what an impulse conserves is conserved.
-/// False: it would move what has been reset, or there is no such point; the trial is as before.
+/// A reset in the instant in which the mode changes: what it leaves alone moves as without it, so that what an impulse
+/// conserves is conserved. False: it would move what has been reset, or there is no such point; the trial is as before.
 bool Trials::jump_beside_resets(const Point& from, const Circumstances& now, Trial& trial) {
   if (trial.system->structure().explicit_ode || hybrid_.same_equations(from.mode, trial.point.mode)) return false;
   const std::vector<double> x = trial.point.x, xp = trial.point.xp;
-  bool kept = !consistency_.find(*trial.system, now.t, Cause::mode_change, fixed_, nullptr, trial.point.x, trial.point.xp);
+  bool kept =
+      !consistency_.find(*trial.system, now.t, Cause::mode_change, fixed_, nullptr, trial.point.x, trial.point.xp);
   for (const int j : now.set) {
     const auto place = static_cast<std::size_t>(j);
     kept = kept && std::abs(trial.point.x[place] - x[place]) <= Resolution::iteration * (1.0 + std::abs(x[place]));
@@ -111,7 +116,8 @@ void Trials::keep_alternative(const Point& from, Trial& trial) {
   trial.alternative.assign(before.begin(), before.end());
 }
 
-/// The alternative as a point of the system in which x lies; empty if it has none there (algebraic variables have jumped).
+/// The alternative as a point of the system in which x lies; empty if it has none there (algebraic variables have
+/// jumped).
 std::span<const double> Trials::alternative_of(const Trial& trial) {
   if (trial.alternative.empty()) return {};
   const std::size_t family = hybrid_.variables().size();
@@ -127,10 +133,12 @@ std::span<const double> Trials::alternative_of(const Trial& trial) {
   trial.view.ignore(mode.sliding, mode.contacts);
   if (!has_second_.empty() && mode.on_surfaces())
     for (int k = 0; k < family_guards(); ++k)
-      if (const int first = named(k); first != k && (contains(mode.sliding, first) || contains(mode.contacts, first))) trial.view.ignore_too(k);
+      if (const int first = named(k); first != k && (contains(mode.sliding, first) || contains(mode.contacts, first)))
+        trial.view.ignore_too(k);
   GuardSides::Doubt uncertain{doubt.noise, doubt.slope_error, alternative_of(trial), doubt.tangential};
   if (mode.on_surfaces()) uncertain.noise = noise_on_surfaces(*trial.system, mode);
-  trial.view.look(*trial.system, consistency_, t, trial.point.x, trial.point.xp, direction_, doubt.time_scale, uncertain);
+  trial.view.look(*trial.system, consistency_, t, trial.point.x, trial.point.xp, direction_, doubt.time_scale,
+                  uncertain);
   if (!mode.contacts.empty() && !doubt.sizes.empty())
     trial.view.rest_on_invariants(*trial.system, t, trial.point.x, trial.point.xp, doubt.sizes);
 }
@@ -138,7 +146,9 @@ std::span<const double> Trials::alternative_of(const Trial& trial) {
 /// What guards, weights and the forces of contacts are not certain by.
 std::span<const double> Trials::noise_on_surfaces(const System& system, const Mode& mode) {
   constexpr double rounding = 1e-14, error_of_iteration = 1e-12;  // of weights, which are numbers of size 1
-  const double error_of_weights = mode.sliding.empty() ? 0.0 : system.structure().explicit_ode ? rounding : error_of_iteration;
+  const double error_of_weights = mode.sliding.empty()              ? 0.0
+                                  : system.structure().explicit_ode ? rounding
+                                                                    : error_of_iteration;
   const auto is_noisy = [&](int k) { return force_noise[static_cast<std::size_t>(k)] > 0.0; };
   if (error_of_weights == 0.0 && std::none_of(mode.contacts.begin(), mode.contacts.end(), is_noisy)) return doubt.noise;
   const auto family = static_cast<std::size_t>(family_guards());
@@ -156,17 +166,21 @@ std::span<const double> Trials::noise_on_surfaces(const System& system, const Mo
 }
 
 bool Trials::weights_admissible(const Trial& trial) const {
-  const int first = static_cast<int>(hybrid_.guards().size()), weights = 2 * static_cast<int>(trial.point.mode.sliding.size());
+  const int first = static_cast<int>(hybrid_.guards().size()),
+            weights = 2 * static_cast<int>(trial.point.mode.sliding.size());
   for (int k = first; k < first + weights; ++k)
     if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || trial.view.undefined(k)) return false;
   return true;
 }
 
-/// The force of a contact may vanish identically: the equations themselves may keep the solution at rest, as long as it is on the surface.
+/// The force of a contact may vanish identically: the equations themselves may keep the solution at rest, as long as it
+/// is on the surface.
 bool Trials::surfaces_hold(const Trial& trial) const {
-  const int family = static_cast<int>(hybrid_.guards().size()), forces = family + 2 * static_cast<int>(trial.point.mode.sliding.size());
+  const int family = static_cast<int>(hybrid_.guards().size()),
+            forces = family + 2 * static_cast<int>(trial.point.mode.sliding.size());
   for (int k = family; k < trial.view.count(); ++k)
-    if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || (k < forces && trial.view.undefined(k))) return false;
+    if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || (k < forces && trial.view.undefined(k)))
+      return false;
   return true;
 }
 
@@ -197,7 +211,8 @@ bool Trials::weights_matter(System& system, double t, std::span<const double> x,
   std::vector<double> size(static_cast<std::size_t>(s.equations), 0.0), above(size.size()), below(size.size());
   system.jacobian(t, x, xp, Fx, Fxp);
   for (int j = 0; j < s.variables; ++j) {
-    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k) size[s.state_pattern.row[k]] += std::abs(Fx[k] * x[j]);
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k)
+      size[s.state_pattern.row[k]] += std::abs(Fx[k] * x[j]);
     for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
       size[s.derivative_pattern.row[k]] += std::abs(Fxp[k] * xp[j]);
   }
@@ -222,7 +237,8 @@ std::vector<int> Trials::switches_at(const Trial& trial, double t) const {
   std::vector<double> x = trial.point.x, xp = trial.point.xp, g(static_cast<std::size_t>(s.guards)), moved(g.size());
   trial.system->guards(t, x, xp, g);
   for (int j = 0; j < s.variables; ++j)
-    if (!s.differentiated(j)) x[static_cast<std::size_t>(j)] += 1.0 + 0.5 * std::abs(x[static_cast<std::size_t>(j)]) + 0.1 * j;
+    if (!s.differentiated(j))
+      x[static_cast<std::size_t>(j)] += 1.0 + 0.5 * std::abs(x[static_cast<std::size_t>(j)]) + 0.1 * j;
   for (std::size_t j = 0; j < xp.size(); ++j) xp[j] += 1.0 + 0.1 * static_cast<double>(j);
   trial.system->guards(t, x, xp, moved);
   for (int k = 0; k < static_cast<int>(hybrid_.guards().size()); ++k)

@@ -1,4 +1,5 @@
-// Trials: whether a solution can go on from a point with given positions of the guards. Nothing but the trial itself changes.
+// Trials: whether a solution can go on from a point with given positions of the guards. Nothing but the trial itself
+// changes.
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>
@@ -27,8 +28,8 @@ struct Trial {
   Point point;
   System* system = nullptr;
   GuardSides view;
-  Failure failure;     ///< there are no values, because of this
-  bool jumps = false;  ///< the state has moved, and no reset has moved it
+  Failure failure;                  ///< there are no values, because of this
+  bool jumps = false;               ///< the state has moved, and no reset has moved it
   std::vector<double> alternative;  ///< a second point that is as good; empty: none
 };
 
@@ -50,7 +51,8 @@ class Trials {
     return other >= 0 ? other : guard;
   }
 
-  /// Finds the values that trial.point.mode has from `from`, and looks at its guards there. False: there are none, see trial.failure.
+  /// Finds the values that trial.point.mode has from `from`, and looks at its guards there. False: there are none, see
+  /// trial.failure.
   bool test(const Point& from, const Circumstances& now, Trial& trial);
   /// The first half of it.
   bool find_values(const Point& from, const Circumstances& now, Trial& trial);
@@ -65,11 +67,13 @@ class Trials {
     return side == 0 || seen == side || (seen == 0 && hybrid_.rests(trial.point.mode, guard));
   }
   bool fits(const Trial& trial) const;
-  /// Whether each weight that is an unknown changes the equations: where both sides of a surface agree there is nothing to slide with.
+  /// Whether each weight that is an unknown changes the equations: where both sides of a surface agree there is nothing
+  /// to slide with.
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
   /// Whether the mode is regular and its weights mean something; after find_values.
   bool is_regular(const Trial& trial, double t);
-  /// Whether a mode is singular by its structure or, where that promises a mode without hidden constraints, by its values.
+  /// Whether a mode is singular by its structure or, where that promises a mode without hidden constraints, by its
+  /// values.
   bool is_singular(const Point& from, const Mode& mode, double t);
   /// Weights that are unknowns follow the variables of the family; they start in the middle.
   void fit(const System& system, std::vector<double>& x) const;

@@ -83,7 +83,7 @@ def call(program, arguments, limit):
 
 
 def shorten(text, most=90):
-    text = text.strip().replace("|", "\\|")
+    text = re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda m: f"{float(m[0]):.0e}", text.strip()).replace("|", "\\|")
     return text if len(text) <= most else text[:most - 1] + "…"
 
 
@@ -91,6 +91,7 @@ def judge(options, name):
     """One row: (name, read, checked, runs, seconds, remark)."""
     arguments = ["run", "--library", options.library, "--model", name, "--quiet", "--no-plot"]
     code, output, seconds = call(options.saltus, arguments, options.limit)
+    output = output.replace(str(options.library).rstrip("/") + "/", "")
     errors = re.findall(r"error: (.*)", output)
     if code == 2 and errors:
         return name, False, False, False, None, shorten(errors[0])

@@ -25,6 +25,11 @@ TEST(Checks, ASignalHasOneSource) {
       blocks +
           "model M\n  Source a, b(k = 2);\n  Gain g;\nequation\n  connect(a.y, g.u);\n  connect(b.y, g.u);\nend M;\n",
       "the sources 'a.y' and 'b.y' are connected to each other"));
+  EXPECT_EQ(run_text(blocks + "model M\n  Source a;\n  Gain g;\nprotected\n  In node;\nequation\n  connect(a.y, "
+                              "node);\n  connect(node, g.u);\nend M;\n",
+                     1.0)
+                .at(1.0, "g.y"),
+            2.0);
   EXPECT_EQ(run_text(blocks + "block Two\n  In u;\n  Out y;\n  Gain a, b;\nequation\n  connect(u, a.u);\n  "
                               "connect(a.y, b.u);\n  connect(b.y, y);\n"
                               "end Two;\nmodel M\n  Source s;\n  Two t;\n  Gain g, h;\nequation\n  connect(s.y, "

@@ -123,6 +123,27 @@ TEST(ExternalFunctions, PrintHasNoResultAndAnErrorIsOne) {
   EXPECT_FALSE(simulate(m.model, {.stop = 3.0}).status().ok());
 }
 
+TEST(ImpliedRanges, TheyFollowFromTheUseOfTheIterator) {
+  const std::string text =
+      "record P\n  Real w[2];\nend P;\nfunction total\n  input Real v[:];\n  output Real s;\nalgorithm\n  s := 0;\n"
+      "  for i loop\n    s := s + v[i]*i;\n  end for;\nend total;\n"
+      "model M\n  Real v[3], A[2, 3], s = sum(v[i]^2 for i), t = total(v);\n  P p[2];\n  Real d[3] = {2*v[j] for j};\nequation\n"
+      "  for i loop\n    v[i] = i;\n  end for;\n  for i, j loop\n    A[i, j] = 10*i + v[j];\n  end for;\n"
+      "  for k, n loop\n    p[k].w[n] = k + n;\n  end for;\nend M;\n";
+  const auto r = run_text(text, 1.0);
+  EXPECT_EQ(r.at(1.0, "s"), 14.0);
+  EXPECT_EQ(r.at(1.0, "t"), 14.0);
+  EXPECT_EQ(r.at(1.0, "A[2,3]"), 23.0);
+  EXPECT_EQ(r.at(1.0, "d[3]"), 6.0);
+  EXPECT_EQ(r.at(1.0, "p[2].w[1]"), 3.0);
+  EXPECT_NE(load_errors("model M\n  Real v[3], w[2];\nequation\n  for i loop\n    v[i] = w[i];\n  end for;\nend M;\n")
+                .find("the range of 'i' does not follow from its use: the sizes differ"),
+            std::string::npos);
+  EXPECT_NE(load_errors("model M\n  Real v[3];\nequation\n  for i loop\n    v[1] = i;\n  end for;\nend M;\n")
+                .find("the range of 'i' is not given"),
+            std::string::npos);
+}
+
 TEST(VaryingSubscripts, TheyChooseAmongTheElements) {
   const std::string text =
       "type E = enumeration(a, b);\nmodel M\n  parameter Real v[4] = {10, 20, 30, 40};\n  constant Real A[2, 2] = [1, "

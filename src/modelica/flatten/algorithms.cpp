@@ -190,7 +190,7 @@ Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& wh
 Flattener::Flow Flattener::follow_for(const ForStatement& node, std::size_t level, const Context& context) {
   if (level == node.indices.size()) return follow(node.body, context);
   const ForIndex& index = node.indices[level];
-  const Value range = range_of(index, context);
+  const Value range = range_of(index, {.statements = &node.body}, context);
   Context inner = context;
   Locals local{index.name.text, {}, context.locals};
   inner.locals = &local;

@@ -184,7 +184,8 @@ void Flattener::check_sources(const std::vector<std::size_t>& set, const Locatio
   for (const std::size_t k : set) {
     const End& end = connection_ends_[k];
     const Direction gives = end.outside ? Direction::input : Direction::output;
-    if (end.component->direction != gives) continue;
+    // a protected connector of the class itself is a node between its components
+    if (end.component->direction != gives || (end.outside && end.component->source->is_protected)) continue;
     if (source)
       throw Fault{where, "the sources " + quoted(source->component->path) + " and " + quoted(end.component->path) +
                              " are connected to each other", "a signal has one source"};

@@ -141,7 +141,7 @@ void Flattener::collect_graph(const std::vector<const Equation*>& equations, con
       if (name.starts_with("Connections.")) graph_call(call, name, equation->where, context);
     } else if (const auto* loop = equation->as<ForEquation>()) {
       if (has_connections(loop->body))
-        repeat(loop->indices, 0, context, [&](const Context& inner) { collect_graph(loop->body, inner); });
+        repeat(*loop, 0, context, [&](const Context& inner) { collect_graph(loop->body, inner); });
     } else if (const auto* choice = equation->as<IfEquation>(); choice && has_connections({equation})) {
       for (const auto& branch : choice->branches) {
         if (branch.condition) {

@@ -77,7 +77,7 @@ void Flattener::flatten_equation(const Equation& equation, const Context& contex
     const Value lhs = eval(node->lhs, context);
     equate(lhs, eval(node->rhs, context), equation.where, out);
   } else if (const auto* loop = equation.as<ForEquation>()) {
-    repeat(loop->indices, 0, context, [&](const Context& inner) { flatten_equations(loop->body, inner, out); });
+    repeat(*loop, 0, context, [&](const Context& inner) { flatten_equations(loop->body, inner, out); });
   } else if (const auto* choice = equation.as<IfEquation>()) {
     flatten_if(*choice, equation, context, out);
   } else if (const auto* when = equation.as<WhenEquation>()) {
@@ -140,11 +140,11 @@ void Flattener::tuple_equation(const Tuple& targets, ExprPtr rhs, const Location
     if (targets.elements[k]) equate(eval(targets.elements[k], context), results[k], where, out);
 }
 
-void Flattener::repeat(const std::vector<ForIndex>& indices, std::size_t level, const Context& context,
+void Flattener::repeat(const ForEquation& loop, std::size_t level, const Context& context,
                        const std::function<void(const Context&)>& body) {
-  if (level == indices.size()) return body(context);
-  const ForIndex& index = indices[level];
-  const Value range = range_of(index, context);
+  if (level == loop.indices.size()) return body(context);
+  const ForIndex& index = loop.indices[level];
+  const Value range = range_of(index, {.equations = &loop.body}, context);
   Context inner = context;
   Locals local{index.name.text, {}, context.locals};
   inner.locals = &local;
@@ -152,7 +152,7 @@ void Flattener::repeat(const std::vector<ForIndex>& indices, std::size_t level, 
   for (std::size_t k = 0; k < range.elements.size(); ++k) {
     charge(1, index.name.where);
     local.value = range.at(k);
-    repeat(indices, level + 1, inner, body);
+    repeat(loop, level + 1, inner, body);
     if (diagnostics_.error_count() != errors) return;  // the passes that follow would say the same
   }
 }

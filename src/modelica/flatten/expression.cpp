@@ -421,9 +421,8 @@ Value Flattener::eval_range(const Range& node, const Location& where, const Cont
   return result;
 }
 
-Value Flattener::range_of(const ForIndex& index, const Context& context) {
-  if (!index.range)
-    throw Fault{index.name.where, "the range of '" + std::string(index.name.text) + "' is not given", "write 'in 1:n'"};
+Value Flattener::range_of(const ForIndex& index, const LoopBody& body, const Context& context) {
+  if (!index.range) return implied_range(index, body, context);
   if (const auto* reference = index.range->as<ComponentReference>(); reference && !reference->global) {
     Name name;
     for (const auto& part : reference->parts) name.parts.push_back(part.name);
@@ -453,7 +452,7 @@ Value Flattener::iterate(const std::vector<ForIndex>& iterators, std::size_t lev
                          const Context& context) {
   if (level == 0) return eval(body, context);
   const ForIndex& index = iterators[level - 1];
-  const Value range = range_of(index, context);
+  const Value range = range_of(index, {.expression = body}, context);
   std::vector<Value> items;
   items.reserve(range.elements.size());
   Context inner = context;

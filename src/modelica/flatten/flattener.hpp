@@ -198,7 +198,14 @@ class Flattener {
   [[noreturn]] void unknown_name(const ComponentReference& reference, std::size_t part, const Context& context);
   Value iterate(const std::vector<ForIndex>& iterators, std::size_t level, ExprPtr body, const Location& where,
                 const Context& context);
-  Value range_of(const ForIndex& index, const Context& context);
+  /// What a loop repeats; one of them is set.
+  struct LoopBody {
+    ExprPtr expression = nullptr;
+    const std::vector<const Equation*>* equations = nullptr;
+    const std::vector<const Statement*>* statements = nullptr;
+  };
+  Value range_of(const ForIndex& index, const LoopBody& body, const Context& context);
+  Value implied_range(const ForIndex& index, const LoopBody& body, const Context& context);
   Dims shape_of(ExprPtr expression, const Context& context);
 
   // --- calls (builtins.cpp, array_functions.cpp, functions.cpp)
@@ -278,7 +285,7 @@ class Flattener {
   void flatten_if(const IfEquation& node, const Equation& equation, const Context& context,
                   std::vector<FlatEquation>& out);
   /// Runs the body for all values of the loop indices, the first index outermost.
-  void repeat(const std::vector<ForIndex>& indices, std::size_t level, const Context& context,
+  void repeat(const ForEquation& loop, std::size_t level, const Context& context,
               const std::function<void(const Context&)>& body);
   void flatten_bindings(Instance& instance);
   void flatten_when(const WhenEquation& node, const Context& context);

@@ -315,7 +315,7 @@ void Flattener::declare_variable(Component& component) {
   VariableOptions options;
   options.unit = attribute_text(component, "unit");
   options.description = std::string(component.source->declaration->description.text);
-  const bool given = component.direction == Direction::input && component.owner == top_ &&
+  const bool given = component.direction == Direction::input && component.owner == top_ && !component.source->is_protected &&
                      !(component.modifier && component.modifier->value);
   const SourceLocation where = locate(component.where());
   component.values.reserve(start.size());

@@ -88,7 +88,7 @@ void Flattener::when_body(const std::vector<const Equation*>& body, const Contex
         const Value target = eval(node->lhs, context);
         when_assign(target, eval(node->rhs, context), equation->where, actions);
       } else if (const auto* loop = equation->as<ForEquation>()) {
-        repeat(loop->indices, 0, context, [&](const Context& inner) { when_body(loop->body, inner, actions); });
+        repeat(*loop, 0, context, [&](const Context& inner) { when_body(loop->body, inner, actions); });
       } else if (const auto* choice = equation->as<IfEquation>()) {
         when_if(*choice, *equation, context, actions);
       } else if (const auto* effect = equation->as<CallEquation>()) {

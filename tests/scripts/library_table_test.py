@@ -1,0 +1,83 @@
+import stat
+import sys
+import unittest
+
+from trees import ROOT, TreeTest
+
+LIBRARY = '''within Lib;
+package Examples "with a model in a text: model Hidden extends Lib.Icons.Example; end Hidden;"
+  // model Comment extends Lib.Icons.Example; end Comment;
+  model First
+    extends Lib.Icons.Example;
+    replaceable function f = g;
+  equation
+    x = h(function Lib.f(k = 2));
+    if true then
+      y = 1;
+    end if;
+  end First;
+  partial model Half
+    extends Lib.Icons.Example;
+  end Half;
+  package Inner
+    redeclare model extends Second
+      extends Icons.Example(k = 1);
+    end Second;
+  end Inner;
+  operator record C
+    encapsulated operator '+'
+      function add
+      end add;
+    end '+';
+  end C;
+  block Third extends Modelica.Icons.Example; end Third;
+end Examples;
+'''
+
+# answers like the program: by the name of the model
+PROGRAM = '''#!/bin/sh
+case "$*" in
+  *First*) exit 0 ;;
+  *Second*) echo "a.mo:1:2: error: no such thing" >&2; exit 2 ;;
+  *) echo "M: 3 equations for 2 variables" >&2; exit 2 ;;
+esac
+'''
+
+
+class LibraryTable(TreeTest):
+    def setUp(self):
+        super().setUp()
+        self.write("Lib/Examples.mo", LIBRARY)
+        self.write("program", PROGRAM)
+        program = self.tree / "program"
+        program.chmod(program.stat().st_mode | stat.S_IEXEC)
+
+    def table(self, action, *more):
+        return self.call(sys.executable, ROOT / "scripts/library_table.py", action, "--saltus", self.tree / "program",
+                         "--library", self.tree, "--page", self.tree / "page.md", *more)
+
+    def test_examples_are_found_with_their_full_names(self):
+        result = self.table("list")
+        self.assertEqual(result.stdout.split(), ["Lib.Examples.First", "Lib.Examples.Inner.Second", "Lib.Examples.Third"])
+
+    def test_the_page_says_what_is_read_checked_and_run(self):
+        self.assertEqual(self.table("update").returncode, 0)
+        page = (self.tree / "page.md").read_text()
+        self.assertIn("Of 3 examples **2 are read, 1 pass the check and 1 run**", page)
+        self.assertIn("| Lib.Examples.First | yes | yes | yes |", page)
+        self.assertIn("| Lib.Examples.Inner.Second |  |  |  |  | no such thing |", page)
+        self.assertIn("| Lib.Examples.Third | yes |  |  |  |", page)
+
+    def test_what_was_read_must_still_be_read(self):
+        self.table("update")
+        result = self.table("check")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        page = self.tree / "page.md"
+        page.write_text(page.read_text().replace("| Lib.Examples.Inner.Second |  |", "| Lib.Examples.Inner.Second | yes |"))
+        result = self.table("check")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("Lib.Examples.Inner.Second: no such thing", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

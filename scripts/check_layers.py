@@ -45,7 +45,8 @@ MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|mnt|scratch|tm
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
-USES = re.compile(r"saltus_layer\(\s*(\w+)[^)]*?\bUSES\s+([\w\s]*?)(?:\bPRIVATE\b|\bSOURCES\b|\))")
+USES = re.compile(
+    r"saltus_layer\(\s*(\w+)[^)]*?\bUSES\s+([\w\s]*?)(?:\b(?:PRIVATE|ALONE|IN_EVENTS|SOURCES)\b|\))")
 CODE = {".hpp", ".cpp", ".h", ".cc", ".cxx", ".hh"}
 NOT_OURS = {".git", ".cache", "build", "__pycache__"}
 

@@ -156,6 +156,7 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
   t_before = at_least_some_units_before(t_after, t_before);
   std::vector<double>& noise = instant.doubt().noise;
   resize(noise, count);
+  jumps.clear();
   if (system->structure().explicit_ode && !all_linear(*system).empty()) {
     for (std::size_t k = 0; k < count; ++k) noise[k] = std::abs(guard_slopes[k] * (t_after - t_before));
   } else {
@@ -169,7 +170,22 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
     };
     guards_at(t_before, g_then);
     guards_at(t_after, noise);
+    if (by_guard && system->structure().explicit_ode) {
+      // a guard that changes by far more than its slope explains has a cut there (an angle), not a zero: its value decides
+      constexpr double far_more = 1e6, small = 1e-3;
+      std::vector<double> g_begin, g_end;
+      for (const int k : located.guards) {
+        const double change = std::abs(noise[k] - g_then[k]);
+        if (!(change > far_more * std::abs(guard_slopes[k] * (t_after - t_before)))) continue;
+        if (g_begin.empty()) {
+          guards_at(stepper->dense().t0, g_begin);
+          guards_at(stepper->t(), g_end);
+        }
+        if (change > small * std::max(std::abs(g_begin[k]), std::abs(g_end[k]))) jumps.push_back(k);
+      }
+    }
     for (std::size_t k = 0; k < count; ++k) noise[k] = std::abs(noise[k] - g_then[k]);
+    for (const int k : jumps) noise[k] = 0.0;
   }
   for (double& value : noise) value = std::isfinite(value) ? 4.0 * value : 0.0;
   if (own_step) {  // what is left of the guards of the event is noise
@@ -178,7 +194,8 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
     resize(g_then, count);
     state_at(t_after, x_then, xp_then);
     system->guards(t_after, x_then, xp_then, g_then);
-    for (const int k : located.guards) noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
+    for (const int k : located.guards)
+      if (!contains(jumps, k)) noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
   }
   for (std::size_t k = 0; k < count; ++k)  // others may not have left their last event yet
     if (watch[k].known_root > 0 && !(by_guard && contains(located.guards, static_cast<int>(k)))) noise[k] = std::max(noise[k], watch[k].noise);
@@ -299,7 +316,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
       // so if it takes no time to go there (the step before ended at the surface, at a pause).
       const auto vanishes = [&](std::size_t k) { return !located.at_start || (cross && std::abs(g[k]) <= std::abs(guard_slopes[k]) * unresolved_interval()); };
       for (const int k : guards)
-        if (k < instant.family_guards() && vanishes(static_cast<std::size_t>(k))) {
+        if (k < instant.family_guards() && vanishes(static_cast<std::size_t>(k)) && !contains(jumps, k)) {
           double& noise = instant.doubt().noise[static_cast<std::size_t>(k)];
           noise = std::max(noise, 4.0 * std::abs(g[static_cast<std::size_t>(k)]));
         }

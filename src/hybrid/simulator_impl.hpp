@@ -71,6 +71,7 @@ struct Simulator::Impl {
     int guard;
     double t;
   };
+  std::vector<int> jumps;  // guards of the event that have a cut there, not a zero
   std::vector<PendingTouch> pending_touches;  // zeros at the end of the last step: the next one tells whether they touch or cross
   bool touches_wanted = false;
   std::size_t observed = 0;        // variables

@@ -122,5 +122,19 @@ TEST(EdgeOfDomain, VariablesThatFollowFromOthersEndTheRunWhereTheyHaveNoValue) {
   }
 }
 
+// A guard that changes its sign at the cut of an angle has no zero there: its value says where the solution goes on.
+TEST(EdgeOfDomain, GuardsWithACutChangeTheirSides) {
+  for (const Method method : {Method::automatic, Method::dopri5, Method::dop853, Method::taylor}) {
+    Model cut("cut");
+    const Expr c = cut.variable("c", 1.0), s = cut.variable("s", 0.0), k = cut.discrete("k", 0.0);
+    cut.equation(der(c) == s);
+    cut.equation(der(s) == -c);
+    cut.when(atan2(s, c) > 1.0).assign(k, cut.pre(k) + 1.0);  // the angle is -t
+    const Trajectory turns = simulate(cut, {.stop = 20.0, .method = method});
+    ASSERT_TRUE(turns.status().ok()) << to_string(method) << ": " << turns.status().message;
+    EXPECT_EQ(turns.final()[turns.index("k")], 3.0) << to_string(method);  // pi, 3 pi, 5 pi
+  }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -22,6 +22,7 @@ constexpr const char* examples =
     "  saltus run MyModel.mo --html report.html   everything on one page for the browser\n"
     "  saltus run MyModel.mo --set mu=0.2 --stop 20 --csv result.csv\n"
     "  saltus check MyModel.mo                    variables, equations, guards, the index of each mode\n"
+    "  saltus graph MyModel.mo -o modes.svg       its modes and the transitions between them\n"
     "  saltus compare first.csv second.mat        whether two results agree\n"
     "  saltus explain step_too_small              what a status means and what to do\n"
     "saltus COMMAND --help lists the options of a command.";

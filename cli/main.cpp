@@ -6,12 +6,13 @@
 #include "cli/compare.hpp"
 #include "cli/completion.hpp"
 #include "cli/explain.hpp"
+#include "cli/graph.hpp"
 #include "cli/new_model.hpp"
 #include "cli/run.hpp"
 
 int main(int argc, char** argv) {
   using namespace saltus::cli;
-  const std::vector<Command> commands = {run_command(),       check_command(),   compare_command(),
+  const std::vector<Command> commands = {run_command(),       check_command(),   graph_command(),     compare_command(),
                                          new_model_command(), explain_command(), completion_command()};
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return static_cast<int>(run_app(commands, arguments, {.out = std::cout, .err = std::cerr}));

@@ -159,6 +159,22 @@ EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
     numbers_.append(numbers.slope_before, numbers.slope_after, numbers.before, numbers.after, numbers.weights);
 }
 
+EventLog::Stored EventLog::stored(std::size_t event) const {
+  const Entry& entry = entries_[event];
+  const Parts& parts = this->parts(entry);
+  const StoredShape& shape = shapes_[static_cast<std::size_t>(parts.shape)];
+  const std::span<const int> integers = std::span(shape_integers_).subspan(shape.integers);
+  Stored stored;
+  stored.t = entry.t;
+  stored.kind = shape.kind;
+  stored.mode_before = static_cast<std::size_t>(parts.mode_before);
+  stored.mode_after = static_cast<std::size_t>(parts.mode_after);
+  stored.guards = integers.first(shape.guards);
+  stored.directions = integers.subspan(shape.guards, shape.guards);
+  stored.actions = std::span(actions_).subspan(shape.action, shape.actions);
+  return stored;
+}
+
 const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {
   std::string& text = mode_texts_[static_cast<std::size_t>(mode)];
   if (text.empty()) text = system.describe(restore(modes_[static_cast<std::size_t>(mode)]));

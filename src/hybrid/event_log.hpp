@@ -58,6 +58,21 @@ class EventLog {
   /// All events so far, with the names that the system gives. May be called from several threads.
   const std::vector<Event>& read(const HybridSystem& system) const;
 
+  /// An event as it is stored. The spans are valid until the next event is added.
+  struct Stored {
+    double t;
+    EventKind kind;
+    std::size_t mode_before, mode_after;  ///< numbers of stored modes
+    std::span<const int> guards, directions;
+    std::span<const std::string> actions;
+  };
+  /// The event at a position below size().
+  Stored stored(std::size_t event) const;
+  /// How many modes are stored. Modes that are equal may be stored more than once.
+  std::size_t modes() const { return modes_.size(); }
+  /// A stored mode, without the truth of its conditions.
+  Mode mode(std::size_t number) const { return restore(modes_[number]); }
+
  private:
   /// (24 bytes: memory that is touched for the first time may cost more than all the rest of an event)
   struct Entry {

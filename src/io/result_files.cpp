@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <saltus/base/version.hpp>
+#include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/io/result_files.hpp>
 
 #include <cmath>
@@ -55,6 +56,22 @@ Json event_json(const Trajectory& run, const Event& e) {
           {"before", values(run, e.before)},
           {"after", values(run, e.after)},
           {"message", e.message}};
+}
+
+Json mode_graph_json(const ModeGraph& graph) {
+  Json nodes = Json::array(), edges = Json::array();
+  for (const ModeGraph::Node& node : graph.nodes)
+    nodes.push_back({{"mode", node.description}, {"entered", node.entered}, {"time", number(node.time)}});
+  for (const ModeGraph::Edge& edge : graph.edges)
+    edges.push_back({{"from", edge.from},
+                     {"to", edge.to},
+                     {"kind", to_string(edge.kind)},
+                     {"guards", edge.guards},
+                     {"direction", edge.direction},
+                     {"actions", edge.actions},
+                     {"count", edge.count},
+                     {"first", number(edge.first)}});
+  return {{"nodes", nodes}, {"edges", edges}};
 }
 
 }  // namespace
@@ -114,6 +131,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
       {"chattering", chattering},
       {"final", {{"t", run.t_end()}, {"values", values(run, run.final())}}},
       {"events", events},
+      {"mode_graph", mode_graph_json(run.mode_graph())},
       {"statistics",
        {{"steps", s.steps},
         {"rejected", s.rejected},

@@ -67,6 +67,17 @@ TEST(WriteJson, FollowsTheContract) {
   EXPECT_NEAR(e["jump"].get<double>(), 4.0, 1e-8);
   for (const char* key : {"steps", "rejected", "evaluations", "jacobians", "factorisations", "events", "restarts", "seconds"})
     EXPECT_TRUE(j["statistics"].contains(key)) << key;
+  const auto& graph = j["mode_graph"];
+  ASSERT_EQ(graph["nodes"].size(), 1u);
+  EXPECT_EQ(graph["nodes"][0]["entered"], 1);
+  EXPECT_NEAR(graph["nodes"][0]["time"].get<double>(), 1.5, 1e-14);
+  ASSERT_EQ(graph["edges"].size(), 1u);
+  const auto& edge = graph["edges"][0];
+  EXPECT_EQ(edge["from"], 0);
+  EXPECT_EQ(edge["to"], 0);
+  EXPECT_EQ(edge["count"], 1);
+  EXPECT_EQ(edge["first"], e["t"]);
+  for (const char* key : {"kind", "guards", "direction", "actions"}) EXPECT_EQ(edge[key], e[key]) << key;
 }
 
 }  // namespace

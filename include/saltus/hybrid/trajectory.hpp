@@ -81,6 +81,7 @@ struct RunStatistics : StepStatistics {
 
 class EventLog;
 class ResultReaders;
+struct ModeGraph;
 
 /// Values are right limits: at the time of an event, what holds after it.
 ///
@@ -129,6 +130,8 @@ class Trajectory {
   const std::vector<double>& final() const { return final_values_; }
 
   const std::vector<Segment>& segments() const { return segments_; }
+  /// The modes of the run and the transitions between them, made at each call. Include <saltus/hybrid/mode_graph.hpp>.
+  ModeGraph mode_graph() const;
   /// `intervals` + 1 equidistant times and, twice each, the times of the events in between (values before and after). One time if the run has no length.
   struct Samples {
     std::vector<double> t;

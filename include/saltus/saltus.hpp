@@ -7,9 +7,9 @@
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/expr.hpp>
 #include <saltus/expr/print.hpp>
+#include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/hybrid/simulate.hpp>
 #include <saltus/hybrid/simulator.hpp>
-#include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/hybrid/trajectory.hpp>
 #include <saltus/model/compiled_model.hpp>
 #include <saltus/model/model.hpp>

@@ -231,5 +231,24 @@ TEST(TriedSides, AWeightThatBecomesZeroIsRest) {
   EXPECT_NEAR(run.at(2.0, "y"), 2.0 + 1.0 + 4.0, 1e-5);  // above until t = 0.5, half and half until 1, at rest until 2
 }
 
+// Above the surface the field is exactly zero, so the solution slides with weight 1. The clause gives the guard a relation
+// that differs at zero; whether it is declared first does not matter.
+TEST(TriedSides, ASlideWithTheWholeWeightOnOneSide) {
+  for (const bool clause_first : {false, true}) {
+    Model m("limit");
+    const Expr y = m.variable("y", -1.5), z = m.variable("z", 0.0), k = m.discrete("k", 0.0);
+    const auto clause = [&] { m.when(y < 0.0).assign(k, m.pre(k) + 1.0); };
+    if (clause_first) clause();
+    m.equation(der(y) == if_else(y > 0.0, 0.0, 2.25));
+    m.equation(der(z) == if_else(y > 0.0, 1.0, 3.0));
+    if (!clause_first) clause();
+    const Trajectory run = simulate(m, {.stop = 2.0});
+    ASSERT_TRUE(run.status().ok()) << clause_first << ": " << run.status().message;
+    EXPECT_NEAR(run.at(2.0, "y"), 0.0, 1e-9) << clause_first;
+    EXPECT_NEAR(run.at(2.0, "z"), 3.0 * 2.0 / 3.0 + 4.0 / 3.0, 1e-5) << clause_first;  // below until t = 2/3
+    EXPECT_EQ(run.at(2.0, "k"), 0.0) << clause_first;
+  }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -236,7 +236,7 @@ bool Decision::others_follow(const Trial& trial, std::span<const int> surfaces, 
   for (int k = 0; k < trials_.family_guards(); ++k) {
     const int side = hybrid_.side(mode, k);
     if (side == 0 || trial.view.multiplicity(k) == 0 || trial.view.side(k) != -side) continue;
-    if (std::find(surfaces.begin(), surfaces.end(), k) != surfaces.end()) continue;
+    if (std::find(surfaces.begin(), surfaces.end(), trials_.named(k)) != surfaces.end()) continue;  // or its duplicate
     hybrid_.set_side(mode, k, -side);
     changed = true;
   }

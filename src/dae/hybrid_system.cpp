@@ -42,6 +42,13 @@ void HybridSystem::identify(const Mode& mode, std::vector<double>& key) const {
   for (const auto* surfaces : {&mode.sliding, &mode.contacts, &mode.contact_sides}) add(*surfaces);
 }
 
+void HybridSystem::exit_guards(const Mode& mode, std::vector<int>& numbers) const {
+  numbers.clear();
+  int next = static_cast<int>(guards().size());
+  for (std::size_t k = 0; k < mode.sliding.size(); ++k, next += 2) numbers.push_back(next);
+  for (std::size_t k = 0; k < mode.contacts.size(); ++k, ++next) numbers.push_back(next);
+}
+
 bool HybridSystem::can_stay_on_surfaces(const Mode&) { return false; }
 
 void HybridSystem::observe(const Mode&, double, std::span<const double> x, std::span<const double>, std::span<double> values) {

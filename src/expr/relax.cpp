@@ -1,5 +1,6 @@
-// Locks as weights between 0 and 1, for sliding: a choice becomes weight*then + (1 - weight)*otherwise. A surface that decides within what it has
-// decided already would give products of its weight with itself; such expressions are made one choice between its two sides first.
+// Locks as weights between 0 and 1, for sliding: a choice becomes weight*then + (1 - weight)*otherwise. A surface that
+// decides within what it has decided already would give products of its weight with itself; such expressions are made
+// one choice between its two sides first.
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/rewrite.hpp>
 
@@ -14,41 +15,64 @@ namespace {
 /// Relations on one function: g > 0, g >= 0 or both.
 using Relations = std::vector<NodeId>;
 
-bool is_logic(Op op) { return op == Op::logical_and || op == Op::logical_or || op == Op::logical_not; }
+bool is_logic(Op op) {
+  return op == Op::logical_and || op == Op::logical_or || op == Op::logical_not;
+}
 
-/// Those of the groups that decide about something and, inside of it, decide again.
-std::vector<char> decide_twice(const Graph& graph, std::span<const NodeId> nodes, const std::unordered_map<NodeId, int>& group_of, std::size_t groups) {
+/// Those of the groups that decide about something and, inside of it, decide again. Where very many are inside, all
+/// that decide there count.
+std::vector<char> find_twice(const Graph& graph, std::span<const NodeId> nodes,
+                             const std::unordered_map<NodeId, int>& group_of, std::size_t groups) {
+  constexpr std::size_t very_many = 100;
   std::vector<char> twice(groups, 0);
   std::unordered_map<NodeId, std::vector<int>> inside;  // groups, increasing
   const std::vector<int> none;
   std::vector<int> all;
+  std::unordered_map<NodeId, char> is_full;  // nodes with very many inside
   for (const NodeId id : nodes) {
     const Node n = graph.node(id);
     if (const auto it = group_of.find(id); it != group_of.end()) inside[id] = {it->second};
     if (is_lock(n.op)) continue;
     std::vector<int> found;
+    bool too_many = false;
     const bool decides = is_logic(n.op) || n.op == Op::select;
     graph.for_each_operand(id, [&](NodeId operand) {
+      if (is_full.contains(operand)) {
+        too_many = true;
+        if (const auto condition = n.op == Op::select ? inside.find(n.a) : inside.end(); condition != inside.end())
+          for (const int g : condition->second) twice[static_cast<std::size_t>(g)] = 1;
+        return;
+      }
       const auto it = inside.find(operand);
       if (it == inside.end()) return;
       if (decides) {  // the branches of a choice do not meet each other
         const auto condition = n.op == Op::select ? inside.find(n.a) : inside.end();
-        const std::vector<int>& others = n.op != Op::select ? found : operand != n.a && condition != inside.end() ? condition->second : none;
+        const std::vector<int>& others = n.op != Op::select                            ? found
+                                         : operand != n.a && condition != inside.end() ? condition->second
+                                                                                       : none;
         std::vector<int> meet;
-        std::set_intersection(others.begin(), others.end(), it->second.begin(), it->second.end(), std::back_inserter(meet));
+        std::set_intersection(others.begin(), others.end(), it->second.begin(), it->second.end(),
+                              std::back_inserter(meet));
         for (const int g : meet) twice[static_cast<std::size_t>(g)] = 1;
       }
       all.clear();
       std::set_union(found.begin(), found.end(), it->second.begin(), it->second.end(), std::back_inserter(all));
       std::swap(all, found);
     });
+    if (too_many || found.size() > very_many) {
+      is_full[id] = 1;
+      if (is_logic(n.op))  // what decides inside is not known any more
+        for (const int g : found) twice[static_cast<std::size_t>(g)] = 1;
+      continue;
+    }
     if (!found.empty()) inside[id] = std::move(found);
   }
   return twice;
 }
 
-/// A surface has two sides, on which all relations on its function are true, or none is: what they decide together, as in `if g > 0 … elseif g < 0 …
-/// else …`, becomes one choice between the two. What holds on the surface itself is no part of their mean.
+/// A surface has two sides, on which all relations on its function are true, or none is: what they decide together, as
+/// in `if g > 0 … elseif g < 0 … else …`, becomes one choice between the two. What holds on the surface itself is no
+/// part of their mean.
 void decide_once(Graph& graph, std::span<const NodeId> nodes, const Relations& relations, std::vector<Expr>& f) {
   std::unordered_map<NodeId, char> decided;  // nodes that depend on one of them
   Rewrite above(graph), below(graph), choice(graph);
@@ -75,31 +99,54 @@ void decide_once(Graph& graph, std::span<const NodeId> nodes, const Relations& r
     if (e.graph()) e = Expr(e.graph(), choice(e.id()));
 }
 
+/// Locks by their functions.
+struct Groups {
+  std::vector<Relations> members;
+  std::unordered_map<NodeId, int> group_of;
+
+  Groups(const Graph& graph, std::span<const NodeId> locks) {
+    std::unordered_map<NodeId, int> group_of_function;
+    for (const NodeId id : locks) {
+      const auto [it, fresh] = group_of_function.emplace(graph.node(id).a, static_cast<int>(members.size()));
+      if (fresh) members.emplace_back();
+      members[static_cast<std::size_t>(it->second)].push_back(id);
+      group_of.emplace(id, it->second);
+    }
+  }
+};
+
+std::vector<NodeId> nodes_of(const Graph& graph, std::span<const Expr> f) {
+  std::vector<NodeId> roots;
+  for (const Expr& e : f)
+    if (e.graph()) roots.push_back(e.id());
+  return graph.reachable(roots);
+}
+
 /// Prepares for relax(): nothing is decided by one surface within what it has decided already.
 void decide_once(Graph& graph, std::span<const std::pair<Expr, Expr>> weights, std::vector<Expr>& f) {
-  std::vector<Relations> groups;
-  std::unordered_map<NodeId, int> group_of_function, group_of;
-  for (const auto& [lock, weight] : weights) {
-    const NodeId id = lock.in(graph);
-    const Node n = graph.node(id);
-    if (weight.same(lock) || n.op == Op::floor) continue;
-    const auto [it, fresh] = group_of_function.emplace(n.a, static_cast<int>(groups.size()));
-    if (fresh) groups.emplace_back();
-    groups[static_cast<std::size_t>(it->second)].push_back(id);
-    group_of.emplace(id, it->second);
-  }
-  const auto all_nodes = [&] {
-    std::vector<NodeId> roots;
-    for (const Expr& e : f)
-      if (e.graph()) roots.push_back(e.id());
-    return graph.reachable(roots);
-  };
-  const std::vector<char> twice = decide_twice(graph, all_nodes(), group_of, groups.size());
-  for (std::size_t k = 0; k < groups.size(); ++k)
-    if (twice[k]) decide_once(graph, all_nodes(), groups[k], f);
+  std::vector<NodeId> locks;
+  for (const auto& [lock, weight] : weights)
+    if (!weight.same(lock) && graph.node(lock.in(graph)).op != Op::floor) locks.push_back(lock.in(graph));
+  const Groups groups(graph, locks);
+  const std::vector<char> twice = find_twice(graph, nodes_of(graph, f), groups.group_of, groups.members.size());
+  for (std::size_t k = 0; k < groups.members.size(); ++k)
+    if (twice[k]) decide_once(graph, nodes_of(graph, f), groups.members[k], f);
 }
 
 }  // namespace
+
+std::vector<Expr> decide_twice(std::span<const Expr> f, std::span<const Expr> locks) {
+  const auto graph = common_graph(f);
+  std::vector<Expr> result;
+  if (!graph) return result;
+  std::vector<NodeId> ids;
+  for (const Expr& lock : locks) ids.push_back(lock.in(*graph));
+  const Groups groups(*graph, ids);
+  const std::vector<char> twice = find_twice(*graph, nodes_of(*graph, f), groups.group_of, groups.members.size());
+  for (const Expr& lock : locks)
+    if (twice[static_cast<std::size_t>(groups.group_of.at(lock.in(*graph)))]) result.push_back(lock);
+  return result;
+}
 
 std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights) {
   std::vector<Expr> result(f.begin(), f.end());
@@ -119,10 +166,56 @@ std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr,
     if (n.op == Op::logical_not && a) id = g.make(Op::sub, g.constant(1.0), n.a);
     const bool either = a || (operand_count(n.op) > 1 && fractional.contains(n.b));
     if (n.op == Op::logical_and && either) id = g.make(Op::mul, n.a, n.b);
-    if (n.op == Op::logical_or && either)
-      id = g.make(Op::sub, g.make(Op::add, n.a, n.b), g.make(Op::mul, n.a, n.b));
+    if (n.op == Op::logical_or && either) id = g.make(Op::sub, g.make(Op::add, n.a, n.b), g.make(Op::mul, n.a, n.b));
     if (id != no_node) fractional[id] = 1;
     if (n.op == Op::select && a) id = g.make(Op::add, n.c, g.make(Op::mul, n.a, g.make(Op::sub, n.b, n.c)));
+    return id;
+  };
+  for (Expr& e : result)
+    if (e.graph()) e = Expr(graph, rewrite(e.id()));
+  return result;
+}
+
+std::vector<Expr> relax(std::span<const Expr> f, std::span<const OptionalWeight> weights) {
+  std::vector<Expr> result(f.begin(), f.end());
+  const auto graph = common_graph(f);
+  if (!graph) return result;
+  /// A truth that may lie between 0 and 1: what it is as a truth, when it is not, and what stands for it then.
+  struct Fraction {
+    NodeId truth, active, weight;
+  };
+  std::unordered_map<NodeId, Fraction> fractions;
+  Rewrite rewrite(*graph);
+  for (const Expr& lock : locks_of(f)) rewrite.replace.emplace(lock.in(*graph), lock.in(*graph));
+  for (const OptionalWeight& w : weights) {
+    const NodeId lock = w.lock.in(*graph), weight = w.weight.in(*graph), active = w.active.in(*graph);
+    const NodeId id = graph->make(Op::select, active, weight, lock);
+    rewrite.replace[lock] = id;
+    fractions[id] = {lock, active, weight};
+  }
+  rewrite.rule = [&](Graph& g, const Node& n) -> NodeId {
+    const auto a = fractions.find(n.a), b = operand_count(n.op) > 1 ? fractions.find(n.b) : fractions.end();
+    const bool has_a = a != fractions.end(), has_b = b != fractions.end();
+    if (n.op == Op::select && has_a) {
+      const Fraction& f_a = a->second;
+      const NodeId mean = g.make(Op::add, n.c, g.make(Op::mul, f_a.weight, g.make(Op::sub, n.b, n.c)));
+      return g.make(Op::select, f_a.active, mean, g.make(Op::select, f_a.truth, n.b, n.c));
+    }
+    if (n.op == Op::logical_not && has_a) {
+      const Fraction f_a = a->second;
+      const NodeId weight = g.make(Op::sub, g.constant(1.0), f_a.weight), truth = g.make(Op::logical_not, f_a.truth);
+      const NodeId id = g.make(Op::select, f_a.active, weight, truth);
+      fractions[id] = {truth, f_a.active, weight};
+      return id;
+    }
+    if ((n.op != Op::logical_and && n.op != Op::logical_or) || (!has_a && !has_b)) return no_node;
+    const NodeId truth = g.make(n.op, has_a ? a->second.truth : n.a, has_b ? b->second.truth : n.b);
+    const NodeId active = has_a && has_b ? g.make(Op::logical_or, a->second.active, b->second.active)
+                                         : (has_a ? a->second : b->second).active;
+    const NodeId product = g.make(Op::mul, n.a, n.b);
+    const NodeId weight = n.op == Op::logical_and ? product : g.make(Op::sub, g.make(Op::add, n.a, n.b), product);
+    const NodeId id = g.make(Op::select, active, weight, truth);
+    fractions[id] = {truth, active, weight};
     return id;
   };
   for (Expr& e : result)

@@ -136,17 +136,27 @@ void Simulator::Impl::set_watch() {
   const GuardSides& sides = instant.sides();
   watching = false;
   bool any_rests = false;  // guards that vanish with all derivatives that were looked at
-  for (std::size_t k = 0; k < watch.size(); ++k) {
-    const int guard = static_cast<int>(k);
-    const bool of_family = guard < instant.family_guards();
-    GuardWatch& w = watch[k];
-    w = {};
-    if (of_family && has_time_guards && hybrid->guards()[k].time_only) continue;
-    w.side = of_family ? static_cast<signed char>(hybrid->side(mode, guard)) : static_cast<signed char>(+1);
+  const auto begin_watch = [&](int guard, int side) {
+    GuardWatch& w = watch[static_cast<std::size_t>(guard)];
+    w.side = static_cast<signed char>(side);
     w.known_root = static_cast<unsigned char>(sides.multiplicity(guard));
     w.noise = w.known_root > 0 ? sides.noise(guard) : 0.0;
-    watching = watching || w.side != 0;
-    any_rests = any_rests || (may_rest(guard) && w.side != 0 && sides.side(guard) == 0);
+    watching = watching || side != 0;
+  };
+  std::fill(watch.begin(), watch.end(), GuardWatch{});
+  for (int k = 0; k < std::min(instant.family_guards(), static_cast<int>(watch.size())); ++k) {
+    if (has_time_guards && hybrid->guards()[static_cast<std::size_t>(k)].time_only) continue;
+    const int side = hybrid->side(mode, k);
+    begin_watch(k, side);
+    any_rests = any_rests || (side != 0 && sides.side(k) == 0);
+  }
+  if (mode.on_surfaces()) hybrid->exit_guards(mode, exits);
+  for (std::size_t k = 0; k < mode.sliding.size(); ++k)
+    for (const int above : {0, 1}) begin_watch(exits[k] + above, +1);
+  for (std::size_t k = 0; k < mode.contacts.size(); ++k) {
+    const int force = exits[mode.sliding.size() + k];
+    begin_watch(force, +1);
+    any_rests = any_rests || sides.side(force) == 0;
   }
   bands.clear();
   if (any_rests || !instant.doubt().slope_error.empty()) find_bands(any_rests);
@@ -166,8 +176,8 @@ void Simulator::Impl::plan_time_events() {
 
 /// Forces of contacts may vanish as guards do, weights may not.
 bool Simulator::Impl::may_rest(int guard) const {
-  const int family = instant.family_guards();
-  return guard < family || guard >= family + 2 * static_cast<int>(mode.sliding.size());
+  return guard < instant.family_guards() ||
+         std::find(exits.begin() + static_cast<std::ptrdiff_t>(mode.sliding.size()), exits.end(), guard) != exits.end();
 }
 
 void Simulator::Impl::find_bands(bool resting) {

@@ -141,8 +141,8 @@ void Simulator::Impl::find_weights() {
   if (mode.sliding.empty()) return;
   resize(g_then, static_cast<std::size_t>(system->structure().guards));
   system->guards(t, x, xp, g_then);
-  for (std::size_t k = 0; k < mode.sliding.size(); ++k)
-    weights.push_back(g_then[static_cast<std::size_t>(instant.family_guards()) + 2 * k]);
+  hybrid->exit_guards(mode, exits);
+  for (std::size_t k = 0; k < mode.sliding.size(); ++k) weights.push_back(g_then[static_cast<std::size_t>(exits[k])]);
 }
 
 EventTag Simulator::Impl::record(const EventShape& shape, const EventNumbers& numbers) {

@@ -474,7 +474,9 @@ struct CompiledModel::Code {
   void prepare_surface_modes(const ModelData& m, const EventLogic::Setup& discrete_part, Rewrite& continuous) {
     SurfaceModes::Setup s;
     const auto apply = [&](const Expr& e) { return Expr(m.graph, continuous(e.in(*m.graph))); };
-    for (const auto& g : guards.guards()) s.surfaces.push_back({g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
+    for (const auto& g : guards.guards())
+      s.surfaces.push_back(
+          {g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
     s.locks = guards.locks();
     for (const auto& system : systems) s.systems.push_back(system.get());
     s.clauses = discrete_part.clauses;
@@ -519,7 +521,7 @@ struct CompiledModel::State {
     std::unique_ptr<ModeSystems> systems;  // null: there is no such mode
     RunnableProgram observe;
   };
-  std::map<SurfaceModes::Key, OnSurfaces> on_surfaces;
+  std::map<const SurfaceModes::Made*, OnSurfaces> on_surfaces;
   OnSurfaces* last_on_surfaces = nullptr;  // what was asked for last, and for which mode
   Mode last_mode;
   TimeGuards time_guards;
@@ -553,12 +555,14 @@ struct CompiledModel::State {
     if (last_on_surfaces && mode.contacts.empty() && last_mode.contacts.empty() &&
         mode.automaton == last_mode.automaton && mode.sliding == last_mode.sliding)
       return *last_on_surfaces;
-    const auto [it, fresh] = on_surfaces.try_emplace(SurfaceModes::key_of(mode));
+    const SurfaceModes::Made* const all = code.surface_modes->among_all_slides(mode);
+    const SurfaceModes::Made& made = all ? *all : code.surface_modes->get(mode);
+    const auto [it, fresh] = on_surfaces.try_emplace(&made);
     if (fresh) {
-      const SurfaceModes::Made& made = code.surface_modes->get(mode);
       it->second.observe = RunnableProgram(made.observe);
       if (made.system)
-        it->second.systems = std::make_unique<ModeSystems>(*made.system, code.parameters.size(), made.values);
+        it->second.systems =
+            std::make_unique<ModeSystems>(*made.system, code.parameters.size(), made.values, made.slides);
     }
     last_on_surfaces = &it->second;
     last_mode = mode;
@@ -576,13 +580,11 @@ struct CompiledModel::State {
   [[gnu::noinline]] void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                                  std::span<double> values) {
     if (!observed_values.empty()) {
-      const double* in[] = {
-          &t, x.data(), xp.data(), code.parameter_values.data(), mode.discrete.data(), mode.locks.data()};
+      OnSurfaces* const on = mode.on_surfaces() ? &surfaces_of(mode) : nullptr;
+      const double* const data = on && on->systems ? on->systems->data_of(mode).data() : mode.discrete.data();
+      const double* in[] = {&t, x.data(), xp.data(), code.parameter_values.data(), data, mode.locks.data()};
       double* const out[] = {observed_values.data()};
-      if (mode.on_surfaces())
-        surfaces_of(mode).observe(in, out);
-      else
-        observe_program(in, out);
+      (on ? on->observe : observe_program)(in, out);
     }
     std::size_t next = 0, place = 0;
     for (const int position : code.observed_position)
@@ -684,6 +686,14 @@ void CompiledModel::forget_systems(std::span<const System* const> kept) {
     if (systems) systems->forget(kept);
   for (auto& [key, on] : s.on_surfaces)
     if (on.systems) on.systems->forget(kept);
+}
+
+void CompiledModel::exit_guards(const Mode& mode, std::vector<int>& numbers) const {
+  const SurfaceModes::Made* const all = impl_->code->surface_modes->among_all_slides(mode);
+  if (!all) return HybridSystem::exit_guards(mode, numbers);
+  numbers.clear();
+  for (const int k : mode.sliding)
+    numbers.push_back(static_cast<int>(guards().size()) + 2 * all->place_of[static_cast<std::size_t>(k)]);
 }
 
 bool CompiledModel::same_equations(const Mode& a, const Mode& b) const {

@@ -27,8 +27,19 @@ OccurringValues::OccurringValues(const RecordedEquations& eq, std::span<const Ex
   locks = places_of(all_locks, locks_of(everything));
 }
 
-ModeSystems::ModeSystems(const RecordedSystem& prototype, std::size_t parameters, const OccurringValues& values)
-    : prototype_(prototype.for_another_thread(parameters)), values_(values) {}
+ModeSystems::ModeSystems(const RecordedSystem& prototype, std::size_t parameters, const OccurringValues& values,
+                         std::span<const int> slides)
+    : prototype_(prototype.for_another_thread(parameters)), values_(values), slides_(slides) {}
+
+const std::vector<double>& ModeSystems::data_of(const Mode& mode) {
+  if (slides_.empty()) return mode.discrete;
+  data_.assign(mode.discrete.begin(), mode.discrete.end());
+  data_.resize(mode.discrete.size() + slides_.size(), 0.0);
+  for (const int k : mode.sliding)
+    data_[mode.discrete.size() +
+          static_cast<std::size_t>(std::lower_bound(slides_.begin(), slides_.end(), k) - slides_.begin())] = 1.0;
+  return data_;
+}
 
 [[gnu::hot]] bool ModeSystems::fits(const RecordedSystem& system, const Mode& mode) const {
   const auto same = [](double a, double b) {
@@ -39,6 +50,12 @@ ModeSystems::ModeSystems(const RecordedSystem& prototype, std::size_t parameters
     if (!same(discrete[static_cast<std::size_t>(k)], mode.discrete[static_cast<std::size_t>(k)])) return false;
   for (const int k : values_.locks)
     if (!same(locks[static_cast<std::size_t>(k)], mode.locks[static_cast<std::size_t>(k)])) return false;
+  auto next = mode.sliding.begin();
+  for (std::size_t k = 0; k < slides_.size(); ++k) {
+    const bool slides = next != mode.sliding.end() && *next == slides_[k];
+    if (slides) ++next;
+    if (slides != (discrete[mode.discrete.size() + k] != 0.0)) return false;
+  }
   return true;
 }
 
@@ -50,6 +67,8 @@ std::uint64_t ModeSystems::hash(const Mode& mode) const {
   };
   for (const int k : values_.discretes) add(mode.discrete[static_cast<std::size_t>(k)]);
   for (const int k : values_.locks) add(mode.locks[static_cast<std::size_t>(k)]);
+  if (!slides_.empty())
+    for (const int k : mode.sliding) add(k);
   return h;
 }
 
@@ -61,11 +80,11 @@ RecordedSystem& ModeSystems::find(const Mode& mode) {
   };
   for (auto [it, end] = systems_.equal_range(h); it != end; ++it)
     if (fits(it->second, mode)) return remember(it->second);
-  if (free_.empty()) return remember(systems_.emplace(h, prototype_.sibling(mode.discrete, mode.locks))->second);
+  if (free_.empty()) return remember(systems_.emplace(h, prototype_.sibling(data_of(mode), mode.locks))->second);
   Table::node_type node = std::move(free_.back());
   free_.pop_back();
   node.key() = h;
-  node.mapped().set_values(mode.discrete, mode.locks);
+  node.mapped().set_values(data_of(mode), mode.locks);
   return remember(systems_.insert(std::move(node))->second);
 }
 

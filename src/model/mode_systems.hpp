@@ -31,7 +31,12 @@ std::vector<int> places_of(std::span<const Expr> all, std::span<const Expr> occu
 class ModeSystems {
  public:
   /// `prototype`: the equations, with the values of the parameters. The last of its data are the discrete variables.
-  ModeSystems(const RecordedSystem& prototype, std::size_t parameters, const OccurringValues& values);
+  /// Behind them stands, for each guard in `slides`, whether the mode slides on its surface.
+  ModeSystems(const RecordedSystem& prototype, std::size_t parameters, const OccurringValues& values,
+              std::span<const int> slides = {});
+
+  /// The data that are not the same in all modes. Valid until the next call.
+  const std::vector<double>& data_of(const Mode& mode);
 
   /// The system of a mode.
   [[gnu::hot]] RecordedSystem& get(const Mode& mode) {
@@ -54,6 +59,8 @@ class ModeSystems {
 
   RecordedSystem prototype_;
   const OccurringValues& values_;
+  std::span<const int> slides_;         // guards, increasing
+  std::vector<double> data_;            // workspace
   Table systems_;                       // by hash
   std::vector<Table::node_type> free_;  // forgotten
   std::array<RecordedSystem*, 4> recent_{};

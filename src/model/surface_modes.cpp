@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "model/all_slides.hpp"
 #include "model/rehome.hpp"
 
 namespace saltus {
@@ -36,7 +37,8 @@ bool same_derivatives(std::span<const Expr> a, std::span<const Expr> b, std::spa
 }
 
 bool has_resets(const std::vector<ModelData::Action>& actions) {
-  return std::any_of(actions.begin(), actions.end(), [](const auto& a) { return a.kind == ModelData::Action::Kind::reset; });
+  return std::any_of(actions.begin(), actions.end(),
+                     [](const auto& a) { return a.kind == ModelData::Action::Kind::reset; });
 }
 
 /// The explicit mode to which a transition without actions leads as soon as the surface is crossed to the side, if one
@@ -54,7 +56,8 @@ int opposite_mode(const SurfaceModes::Setup& setup, int automaton, int surface, 
       const auto& t = setup.transitions[k];
       if (static_cast<int>(t.from) != from || t.from == t.to || !t.actions.empty()) continue;
       const Expr condition = t.condition.expr();
-      const Expr on = substitute(std::span(&condition, 1), there).front(), off = substitute(std::span(&condition, 1), here).front();
+      const Expr on = substitute(std::span(&condition, 1), there).front(),
+                 off = substitute(std::span(&condition, 1), here).front();
       if (on.is_constant() && on.constant_value() != 0.0 && off.is_constant() && off.constant_value() == 0.0) {
         if (found) *found = static_cast<int>(k);
         return static_cast<int>(t.to);
@@ -68,7 +71,7 @@ int opposite_mode(const SurfaceModes::Setup& setup, int automaton, int surface, 
 
 }  // namespace
 
-SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)) {
+SurfaceModes::SurfaceModes(Setup setup) : setup_(std::move(setup)), all_slides_(setup_.systems.size()) {
   find_resets();
   find_pairs();
 }
@@ -95,8 +98,11 @@ class SurfaceModes::Maker {
         locks_(in_clone(setup.locks)) {}
 
   void make(const Mode& mode, Made& made);
+  void make_all_slides(int automaton, Made& made);
 
  private:
+  void compile(RecordedEquations equations, std::vector<Expr> observed, std::span<const Expr> active, Made& made);
+  SlidingSurface sliding_surface(int surface, const Expr& function) const;
   SurfaceBase base_of(int automaton) const;
   std::optional<SurfaceBase> base(const Mode& mode) const;
   int opposite(int automaton, int surface, int side) const {
@@ -127,6 +133,71 @@ const SurfaceModes::Made& SurfaceModes::get(const Mode& mode) const {
   return it->second;
 }
 
+const SurfaceModes::Made* SurfaceModes::among_all_slides(const Mode& mode) const {
+  if (mode.sliding.empty() || !mode.contacts.empty()) return nullptr;
+  const Made& all = all_slides_of(mode.automaton);
+  if (!all.system) return nullptr;
+  const auto outside = [&](int k) { return all.place_of[static_cast<std::size_t>(k)] < 0; };
+  return std::none_of(mode.sliding.begin(), mode.sliding.end(), outside) ? &all : nullptr;
+}
+
+const SurfaceModes::Made& SurfaceModes::all_slides_of(int automaton) const {
+  AllSlidesOfMode& all = all_slides_[static_cast<std::size_t>(automaton)];
+  std::call_once(all.making, [&] { Maker(setup_, pairs_).make_all_slides(automaton, all.made); });
+  return all.made;
+}
+
+SlidingSurface SurfaceModes::Maker::sliding_surface(int surface, const Expr& function) const {
+  const Surface& s = setup_.surfaces[static_cast<std::size_t>(surface)];
+  SlidingSurface result{function, {}, s.signs};
+  for (const int lock : s.locks) result.locks.push_back(locks_[static_cast<std::size_t>(lock)]);
+  return result;
+}
+
+void SurfaceModes::Maker::make_all_slides(int automaton, Made& made) {
+  const SurfaceBase base = base_of(automaton);
+  std::unordered_set<NodeId> in_field;
+  for (const Expr& lock : locks_of(base.rhs)) in_field.insert(lock.id());
+  const auto chooses = [&](int lock) { return in_field.contains(locks_[static_cast<std::size_t>(lock)].id()); };
+  std::vector<int> candidates;
+  for (int k = 0; k < static_cast<int>(setup_.surfaces.size()); ++k) {
+    const Surface& surface = setup_.surfaces[static_cast<std::size_t>(k)];
+    if (surface.relation && std::any_of(surface.locks.begin(), surface.locks.end(), chooses) &&
+        depends_on_state(surface.function) && opposite(automaton, k, +1) < 0 && opposite(automaton, k, -1) < 0)
+      candidates.push_back(k);
+  }
+  if (candidates.size() < 2 || setup_.stabilisation != 0.0) return;
+  std::vector<SlidingSurface> surfaces;
+  for (const int k : candidates)
+    surfaces.push_back(sliding_surface(k, base.equations.guards[static_cast<std::size_t>(k)]));
+  auto all = all_slides(base, surfaces);
+  if (!all) return;
+  made.place_of.assign(setup_.surfaces.size(), -1);
+  for (const int c : all->surfaces) {
+    const int k = candidates[static_cast<std::size_t>(c)];
+    made.place_of[static_cast<std::size_t>(k)] = static_cast<int>(made.slides.size());
+    made.slides.push_back(k);
+  }
+  compile(std::move(all->equations), relax(in_clone(setup_.observed), all->weights), all->active, made);
+}
+
+/// The programs of a mode that has been found.
+void SurfaceModes::Maker::compile(RecordedEquations eq, std::vector<Expr> observed, std::span<const Expr> active,
+                                  Made& made) {
+  std::vector<Expr> derivatives, own_data = in_clone(setup_.discretes);
+  for (const Expr& x : eq.variables) derivatives.push_back(der(x));
+  own_data.insert(own_data.end(), active.begin(), active.end());
+  made.observe = Program(
+      std::vector<std::vector<Expr>>{
+          {eq.time}, eq.variables, derivatives, in_clone(setup_.parameters), own_data, locks_},
+      std::vector<std::vector<Expr>>{std::move(observed)}, setup_.options);
+  std::vector<double> data = setup_.data;
+  data.resize(data.size() + active.size(), 0.0);
+  made.system = std::make_unique<RecordedSystem>(std::move(eq), data, setup_.start_locks, setup_.options);
+  made.values = OccurringValues(made.system->equations(), in_clone(setup_.discretes), locks_);
+  graph_->freeze();
+}
+
 void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   std::optional<SurfaceBase> found_base = base(mode);
   if (!found_base) return;
@@ -135,9 +206,7 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   for (const int k : mode.sliding) {
     const Surface& surface = setup_.surfaces[k];
     if (!surface.relation || !depends_on_state(surface.function)) return;
-    SlidingSurface s{guards[k], {}, surface.signs};
-    for (const int lock : surface.locks) s.locks.push_back(locks_[lock]);
-    setup.sliding.push_back(std::move(s));
+    setup.sliding.push_back(sliding_surface(k, guards[k]));
   }
   for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
     const int k = mode.contacts[c];
@@ -148,18 +217,8 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   }
   auto found = surface_equations(setup);
   if (!found) return;
-  const RecordedEquations& eq = found->equations;
-  std::vector<Expr> derivatives;
-  for (const Expr& x : eq.variables) derivatives.push_back(der(x));
-  const std::vector<Expr> discretes = in_clone(setup_.discretes);
-  made.observe = Program(
-      std::vector<std::vector<Expr>>{
-          {eq.time}, eq.variables, derivatives, in_clone(setup_.parameters), discretes, locks_},
-      std::vector<std::vector<Expr>>{relax(in_clone(setup_.observed), found->lock_weights)}, setup_.options);
-  made.system =
-      std::make_unique<RecordedSystem>(std::move(found->equations), setup_.data, setup_.start_locks, setup_.options);
-  made.values = OccurringValues(made.system->equations(), discretes, locks_);
-  graph_->freeze();
+  std::vector<Expr> observed = relax(in_clone(setup_.observed), found->lock_weights);
+  compile(std::move(found->equations), std::move(observed), {}, made);
 }
 
 SurfaceBase SurfaceModes::Maker::base_of(int automaton) const {
@@ -197,7 +256,8 @@ std::optional<SurfaceBase> SurfaceModes::Maker::pair(int plus, int minus, int su
   for (const Expr& lock : locks_) at_rest.emplace_back(lock, lock);
   const std::vector<Expr> f = substitute(eq.equations, at_rest), g = substitute(other, at_rest);
   const BoolExpr condition{locks_[setup_.surfaces[surface].locks.front()]};
-  for (std::size_t i = 0; i < other.size(); ++i) eq.equations[i] = eq.equations[i] - f[i] + if_else(condition, f[i], g[i]);
+  for (std::size_t i = 0; i < other.size(); ++i)
+    eq.equations[i] = eq.equations[i] - f[i] + if_else(condition, f[i], g[i]);
   const RecordedSystem made(std::move(eq), setup_.data, setup_.start_locks, setup_.options);
   return SurfaceBase{made.equations(), made.right_hand_sides(), made.structure().explicit_ode};
 }
@@ -219,10 +279,11 @@ std::vector<std::pair<Expr, Expr>> SurfaceModes::Maker::resets(int automaton, in
 void SurfaceModes::find_resets() {
   std::unordered_map<NodeId, std::size_t> definition_of;
   std::unordered_multimap<NodeId, std::size_t> surfaces_of_lock;
-  for (std::size_t k = 0; k < setup_.definitions.size(); ++k) definition_of.emplace(setup_.definitions[k].discrete.id(), k);
+  for (std::size_t k = 0; k < setup_.definitions.size(); ++k)
+    definition_of.emplace(setup_.definitions[k].discrete.id(), k);
   for (std::size_t k = 0; k < setup_.surfaces.size(); ++k)
     for (const int lock : setup_.surfaces[k].locks) surfaces_of_lock.emplace(setup_.locks[lock].id(), k);
-  const auto find = [&](const Expr& condition, std::vector<int> Surface::* list, std::size_t which) {
+  const auto find = [&](const Expr& condition, std::vector<int> Surface::*list, std::size_t which) {
     std::vector<Expr> open{condition};
     std::unordered_set<std::size_t> entered;
     while (!open.empty()) {

@@ -7,6 +7,7 @@
 #include <saltus/model/recorded_system.hpp>
 #include <saltus/program/program.hpp>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,7 +28,8 @@ class SurfaceModes {
     std::vector<int> locks;  ///< the relations on g, as indices into Setup::locks
     std::vector<int> signs;  ///< by lock: the side on which the relation is true
     bool relation = true;    ///< false: the end of a rounding's interval
-    /// Clauses, and transitions from an explicit mode to itself, with resets that depend on the side: a contact takes their place.
+    /// Clauses, and transitions from an explicit mode to itself, with resets that depend on the side: a contact takes
+    /// their place.
     std::vector<int> resetting_clauses = {}, resetting_transitions = {};
   };
   struct Setup {
@@ -50,6 +52,9 @@ class SurfaceModes {
     std::unique_ptr<const RecordedSystem> system;  ///< to make the systems of runs from
     OccurringValues values;
     Program observe;
+    /// Not empty: this is the mode of all slides (all_slides.hpp). By number behind the discrete variables: the guard.
+    std::vector<int> slides = {};
+    std::vector<int> place_of = {};  ///< by guard: the number, -1 if it is not among them
   };
   /// What identifies such a mode: the explicit mode, and the surfaces.
   using Key = std::tuple<int, std::vector<int>, std::vector<int>, std::vector<int>>;
@@ -58,6 +63,8 @@ class SurfaceModes {
   explicit SurfaceModes(Setup setup);
   /// Stays in place.
   const Made& get(const Mode& mode) const;
+  /// The mode of all slides to which this one belongs; null: it is one of its own.
+  const Made* among_all_slides(const Mode& mode) const;
   const std::vector<Surface>& surfaces() const { return setup_.surfaces; }
   /// Two explicit modes between which transitions without actions lead across a surface and back.
   struct PairedModes {
@@ -70,11 +77,17 @@ class SurfaceModes {
   class Maker;
   void find_resets();
   void find_pairs();
+  const Made& all_slides_of(int automaton) const;
 
   Setup setup_;
   std::vector<PairedModes> pairs_;
   mutable std::mutex making_;
   mutable std::map<Key, Made> made_;
+  struct AllSlidesOfMode {
+    std::once_flag making;
+    Made made;
+  };
+  mutable std::deque<AllSlidesOfMode> all_slides_;  // by explicit mode
 };
 
 }  // namespace saltus

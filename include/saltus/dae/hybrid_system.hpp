@@ -142,10 +142,13 @@ class HybridSystem {
   /// one system.
   ///
   /// In a mode on surfaces the system moves along them. Its variables may be followed by more than those of the family
-  /// (weights that are unknowns), and its guards are followed by two for each surface on which it slides, the weight of
-  /// the field on the positive side and one minus it, and by one for each contact, positive while the contact holds.
-  /// The surface is left where one of them becomes negative.
+  /// (weights that are unknowns), and its guards by those that end a stay (see exit_guards).
   virtual System& system(const Mode& mode) = 0;
+  /// Where the guards that end the stay on a surface of the mode stand among those of its system. For a slide there are
+  /// two: the weight of the field on the positive side and, behind it, one minus it. For a contact there is one,
+  /// positive while the contact holds. The surface is left where one of them becomes negative. Default: behind the
+  /// guards of the family, those of the slides first. Gives one number for each of mode.sliding, then of mode.contacts.
+  virtual void exit_guards(const Mode& mode, std::vector<int>& numbers) const;
   /// The caller uses no systems but these from now on: the memory of others may be used again. A run calls it now and
   /// then for an instance of its own, because a sampled value makes a new mode at each sample. Default: does nothing.
   virtual void forget_systems(std::span<const System* const> /*kept*/) {}

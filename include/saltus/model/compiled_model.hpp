@@ -37,6 +37,7 @@ class CompiledModel final : public HybridSystem {
   ExtraConditions* initial_conditions(const Mode& mode) override;
   std::string describe(const Mode& mode) const override;
   System& system(const Mode& mode) override;
+  void exit_guards(const Mode& mode, std::vector<int>& numbers) const override;
   void forget_systems(std::span<const System* const> kept) override;
   bool same_equations(const Mode& a, const Mode& b) const override;
   bool same_time_guards(const Mode& a, const Mode& b) const override;

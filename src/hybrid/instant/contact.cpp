@@ -70,8 +70,9 @@ void Instant::try_force_beside(int guard, int side, double t) {
     rest_denied_ = stays_on_surfaces(t);
     const auto& contacts = now.mode.contacts;
     const auto place = std::find(contacts.begin(), contacts.end(), guard) - contacts.begin();
-    const int force = family_guards_ + 2 * static_cast<int>(now.mode.sliding.size()) + static_cast<int>(place);
-    if (rest_denied_) noise = Resolution::iteration * std::abs(trial_.view.value(force));
+    if (rest_denied_)
+      noise = Resolution::iteration *
+              std::abs(trial_.view.value(trial_.exits[now.mode.sliding.size() + static_cast<std::size_t>(place)]));
   }
   now = on_surface;
   failure_ = {};

@@ -215,9 +215,8 @@ bool Decision::stop_sliding(Mode& mode) const {
 /// Contacts whose force would have to pull open.
 void Decision::open_contacts(const Trial& trial, Mode& next, Approach& approach) const {
   const std::vector<int> contacts = trial.point.mode.contacts;
-  const int first = trials_.family_guards() + 2 * static_cast<int>(trial.point.mode.sliding.size());
   for (std::size_t c = 0; c < contacts.size(); ++c)
-    if (trial.view.side(first + static_cast<int>(c)) < 0) {
+    if (trial.view.side(trial.exits[trial.point.mode.sliding.size() + c]) < 0) {
       hybrid_.end_contact(next, contacts[c]);
       approach.opened.push_back({contacts[c], hybrid_.side(next, contacts[c])});
     }

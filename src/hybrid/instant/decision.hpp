@@ -79,7 +79,7 @@ class Decision {
   Next try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial,
                 Regime& regime);
   bool rests_instead(const Point& from, double t, Trial& trial);
-  bool weight_at_the_end(const Trial& trial, std::size_t surface) const;
+  bool weight_at_the_end(const Trial& trial, std::size_t slide) const;
   bool others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const;
   bool sides_fit(const Trial& trial, std::span<const int> surfaces, std::span<const int> wanted) const;
   bool note_alternatives(double t, std::size_t count, const Mode& taken);

@@ -88,28 +88,34 @@ void Instant::add_firing(int guard, int to_side) {
 }
 
 void Instant::fire(int guard) {
-  if (guard >= family_guards_) {
-    const int place = guard - family_guards_, weights = 2 * static_cast<int>(now.mode.sliding.size());
-    if (place >= weights) {  // the force of a contact vanishes: it opens
-      const int surface = now.mode.contacts[static_cast<std::size_t>(place - weights)];
-      hybrid_.end_contact(now.mode, surface);
-      approach_.opened.push_back({surface, hybrid_.side(now.mode, surface)});
-      return add_firing(surface, approach_.opened.back().side);
-    }
-    const int surface = now.mode.sliding[static_cast<std::size_t>(
-        place / 2)];  // a weight reaches 0 or 1: the surface is left towards that side
-    const int side = place % 2 == 0 ? -1 : +1;
-    approach_.slide_ends = true;
-    doubt().tangential = Resolution::negligible_part * doubt().time_scale;
-    std::erase(now.mode.sliding, surface);
-    hybrid_.set_side(now.mode, surface, side);
-    return add_firing(surface, side);
-  }
+  if (guard >= family_guards_) return end_stay(guard);
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(now.mode, guard, to_side);
   crossed_.push_back({trials_.named(guard), to_side});
   if (matters(trials_.named(guard), to_side)) add_firing(guard, to_side);
+}
+
+/// The force of a contact has vanished, or a weight has reached 0 or 1: the surface is left.
+void Instant::end_stay(int exit) {
+  std::vector<int> exits;
+  hybrid_.exit_guards(*begun_, exits);
+  const std::vector<int>&slides = begun_->sliding, &contacts = begun_->contacts;
+  for (std::size_t k = 0; k < slides.size(); ++k) {
+    if (exit != exits[k] && exit != exits[k] + 1) continue;
+    const int side = exit == exits[k] ? -1 : +1;
+    approach_.slide_ends = true;
+    doubt().tangential = Resolution::negligible_part * doubt().time_scale;
+    std::erase(now.mode.sliding, slides[k]);
+    hybrid_.set_side(now.mode, slides[k], side);
+    return add_firing(slides[k], side);
+  }
+  for (std::size_t k = 0; k < contacts.size(); ++k) {
+    if (exit != exits[slides.size() + k]) continue;
+    hybrid_.end_contact(now.mode, contacts[k]);
+    approach_.opened.push_back({contacts[k], hybrid_.side(now.mode, contacts[k])});
+    return add_firing(contacts[k], approach_.opened.back().side);
+  }
 }
 
 bool Instant::pass_by(double t) {

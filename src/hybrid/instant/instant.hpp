@@ -122,6 +122,7 @@ class Instant final : private ModeValues {
   bool pass(bool initial, bool quiet);
   bool act(const Arrival& arrival, bool first);
   bool finish(const Arrival& arrival);
+  void end_stay(int exit);
   bool crosses_plainly(const Arrival& arrival) const;
   bool matters(int guard, int to_side);
   void add_firing(int guard, int to_side);

@@ -191,16 +191,16 @@ std::optional<Decision::Regime> Decision::pivot(const Point& from, double t, con
     GuardSides view;
     if (auto regime = try_regime(from, t, mode, surfaces, wanted, &view)) return regime;
     if (view.empty()) return std::nullopt;
-    int place = trials_.family_guards();
     const std::vector<int> tried = wanted;
+    std::size_t slide = 0;
     for (std::size_t k = 0; k < surfaces.size(); ++k) {
       if (tried[k] != 0) {
         if (view.side(surfaces[k]) == -tried[k]) wanted[k] = 0;
         continue;
       }
-      if (view.side(place) <= 0) wanted[k] = -1;
-      if (view.side(place + 1) <= 0) wanted[k] = +1;
-      place += 2;
+      const int weight = attempt_.exits[slide++];
+      if (view.side(weight) <= 0) wanted[k] = -1;
+      if (view.side(weight + 1) <= 0) wanted[k] = +1;
     }
   }
   return std::nullopt;
@@ -277,9 +277,9 @@ Decision::Next Decision::try_once(const Point& from, double t, std::span<const i
   return Next::failed;
 }
 
-bool Decision::weight_at_the_end(const Trial& trial, std::size_t surface) const {
-  const int first = trials_.family_guards() + 2 * static_cast<int>(surface);
-  return trial.view.side(first) == 0 || trial.view.side(first + 1) == 0;
+bool Decision::weight_at_the_end(const Trial& trial, std::size_t slide) const {
+  const int weight = trial.exits[slide];
+  return trial.view.side(weight) == 0 || trial.view.side(weight + 1) == 0;
 }
 
 /// A weight of the slide is 0 or 1, and the equations hold as they are written where the guard is zero: the solution
@@ -288,10 +288,11 @@ bool Decision::rests_instead(const Point& from, double t, Trial& trial) {
   const std::vector<int> sliding = trial.point.mode.sliding;
   for (std::size_t k = 0; k < sliding.size(); ++k) {
     if (!weight_at_the_end(trial, k)) continue;
+    const int surface = sliding[k];
     attempt_.point.mode = trial.point.mode;
-    std::erase(attempt_.point.mode.sliding, sliding[k]);
-    hybrid_.rest(attempt_.point.mode, sliding[k]);
-    if (!trials_.test(from, {.t = t}, attempt_) || attempt_.jumps || attempt_.view.side(sliding[k]) != 0 ||
+    std::erase(attempt_.point.mode.sliding, surface);
+    hybrid_.rest(attempt_.point.mode, surface);
+    if (!trials_.test(from, {.t = t}, attempt_) || attempt_.jumps || attempt_.view.side(surface) != 0 ||
         !trials_.fits(attempt_) || !trials_.surfaces_hold(attempt_))
       continue;
     std::swap(trial, attempt_);

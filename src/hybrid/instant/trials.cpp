@@ -136,7 +136,10 @@ std::span<const double> Trials::alternative_of(const Trial& trial) {
       if (const int first = named(k); first != k && (contains(mode.sliding, first) || contains(mode.contacts, first)))
         trial.view.ignore_too(k);
   GuardSides::Doubt uncertain{doubt.noise, doubt.slope_error, alternative_of(trial), doubt.tangential};
-  if (mode.on_surfaces()) uncertain.noise = noise_on_surfaces(*trial.system, mode);
+  if (mode.on_surfaces()) {
+    hybrid_.exit_guards(mode, trial.exits);
+    uncertain.noise = noise_on_surfaces(*trial.system, mode, trial.exits);
+  }
   trial.view.look(*trial.system, consistency_, t, trial.point.x, trial.point.xp, direction_, doubt.time_scale,
                   uncertain);
   if (!mode.contacts.empty() && !doubt.sizes.empty())
@@ -144,18 +147,23 @@ std::span<const double> Trials::alternative_of(const Trial& trial) {
 }
 
 /// What guards, weights and the forces of contacts are not certain by.
-std::span<const double> Trials::noise_on_surfaces(const System& system, const Mode& mode) {
+std::span<const double> Trials::noise_on_surfaces(const System& system, const Mode& mode, std::span<const int> exits) {
   constexpr double rounding = 1e-14, error_of_iteration = 1e-12;  // of weights, which are numbers of size 1
   const double error_of_weights = mode.sliding.empty()              ? 0.0
                                   : system.structure().explicit_ode ? rounding
                                                                     : error_of_iteration;
   const auto is_noisy = [&](int k) { return force_noise[static_cast<std::size_t>(k)] > 0.0; };
   if (error_of_weights == 0.0 && std::none_of(mode.contacts.begin(), mode.contacts.end(), is_noisy)) return doubt.noise;
-  const auto family = static_cast<std::size_t>(family_guards());
   copy(doubt.noise, noise_);
-  noise_.resize(family, 0.0);
-  noise_.resize(family + 2 * mode.sliding.size(), error_of_weights);
-  for (const int k : mode.contacts) noise_.push_back(force_noise[static_cast<std::size_t>(k)]);
+  noise_.resize(static_cast<std::size_t>(family_guards()), 0.0);
+  noise_.resize(static_cast<std::size_t>(system.structure().guards), 0.0);
+  for (std::size_t k = 0; k < mode.sliding.size(); ++k) {
+    const auto weight = static_cast<std::size_t>(exits[k]);
+    noise_[weight] = noise_[weight + 1] = error_of_weights;
+  }
+  for (std::size_t k = 0; k < mode.contacts.size(); ++k)
+    noise_[static_cast<std::size_t>(exits[mode.sliding.size() + k])] =
+        force_noise[static_cast<std::size_t>(mode.contacts[k])];
   return noise_;
 }
 
@@ -166,21 +174,20 @@ std::span<const double> Trials::noise_on_surfaces(const System& system, const Mo
 }
 
 bool Trials::weights_admissible(const Trial& trial) const {
-  const int first = static_cast<int>(hybrid_.guards().size()),
-            weights = 2 * static_cast<int>(trial.point.mode.sliding.size());
-  for (int k = first; k < first + weights; ++k)
-    if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || trial.view.undefined(k)) return false;
+  for (std::size_t s = 0; s < trial.point.mode.sliding.size(); ++s)
+    for (const int k : {trial.exits[s], trial.exits[s] + 1})
+      if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || trial.view.undefined(k)) return false;
   return true;
 }
 
 /// The force of a contact may vanish identically: the equations themselves may keep the solution at rest, as long as it
 /// is on the surface.
 bool Trials::surfaces_hold(const Trial& trial) const {
-  const int family = static_cast<int>(hybrid_.guards().size()),
-            forces = family + 2 * static_cast<int>(trial.point.mode.sliding.size());
-  for (int k = family; k < trial.view.count(); ++k)
-    if (trial.view.side(k) < 0 || !std::isfinite(trial.view.value(k)) || (k < forces && trial.view.undefined(k)))
-      return false;
+  if (!weights_admissible(trial)) return false;
+  for (std::size_t c = 0; c < trial.point.mode.contacts.size(); ++c) {
+    const int force = trial.exits[trial.point.mode.sliding.size() + c];
+    if (trial.view.side(force) < 0 || !std::isfinite(trial.view.value(force))) return false;
+  }
   return true;
 }
 

@@ -28,6 +28,7 @@ struct Trial {
   Point point;
   System* system = nullptr;
   GuardSides view;
+  std::vector<int> exits;           ///< of a mode on surfaces, see HybridSystem::exit_guards
   Failure failure;                  ///< there are no values, because of this
   bool jumps = false;               ///< the state has moved, and no reset has moved it
   std::vector<double> alternative;  ///< a second point that is as good; empty: none
@@ -91,7 +92,7 @@ class Trials {
   bool jump_beside_resets(const Point& from, const Circumstances& now, Trial& trial);
   void keep_alternative(const Point& from, Trial& trial);
   std::span<const double> alternative_of(const Trial& trial);
-  std::span<const double> noise_on_surfaces(const System& system, const Mode& mode);
+  std::span<const double> noise_on_surfaces(const System& system, const Mode& mode, std::span<const int> exits);
 
   HybridSystem& hybrid_;
   int direction_;

@@ -644,29 +644,36 @@ ExtraConditions* CompiledModel::initial_conditions(const Mode& mode) {
 
 std::string CompiledModel::describe(const Mode& mode) const {
   const Code& m = *impl_->code;
-  std::vector<std::string> parts;
-  if (!m.mode_names[mode.automaton].empty()) parts.push_back(m.mode_names[mode.automaton]);
-  for (const int k : m.observed_discretes) parts.push_back(m.discrete_data[k].name + " = " + number_text(mode.discrete[k]));
+  constexpr std::size_t most = 6;
+  std::string text;
+  std::size_t parts = 0;
+  const auto add = [&](const auto& part) {  // only those that are shown are made
+    if (++parts <= most) text += (parts > 1 ? ", " : "") + part();
+  };
+  if (!m.mode_names[mode.automaton].empty()) add([&] { return m.mode_names[mode.automaton]; });
+  for (const int k : m.observed_discretes)
+    add([&] { return m.discrete_data[k].name + " = " + number_text(mode.discrete[k]); });
   for (std::size_t k = 0; k < m.guards.guards().size(); ++k) {
     const ModelGuards::Guard& guard = m.guards.guards()[k];
     if (m.guards.info()[k].time_only || guard.same_as >= 0 || side(mode, static_cast<int>(k)) == 0) continue;
     const double value = mode.locks[guard.locks.front()];
     // of two, the one that says more: x > 0 or x < 0
-    const bool other = guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak[0] == (value != 0.0);
+    const bool other =
+        guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak[0] == (value != 0.0);
     const Expr& lock = m.guards.locks()[guard.locks[other ? 1 : 0]];
     if (guard.kind == ModelGuards::Kind::relation)
-      parts.push_back(m.guards.between(mode, static_cast<int>(k))
-                          ? to_string(guard.function, 40) + " = 0"
-                          : to_string(BoolExpr(value != 0.0 ? lock : m.negated[guard.locks[other ? 1 : 0]]), 40));
+      add([&] {
+        return m.guards.between(mode, static_cast<int>(k))
+                   ? to_string(guard.function, 40) + " = 0"
+                   : to_string(BoolExpr(value != 0.0 ? lock : m.negated[guard.locks[other ? 1 : 0]]), 40);
+      });
     else if (guard.kind == ModelGuards::Kind::rounding_low)
-      parts.push_back(to_string(lock, 40) + " = " + number_text(value));
+      add([&] { return to_string(lock, 40) + " = " + number_text(value); });
   }
-  for (const int k : mode.sliding) parts.push_back("sliding on " + to_string(m.guards.guards()[k].function, 40) + " = 0");
-  for (const int k : mode.contacts) parts.push_back("in contact with " + to_string(m.guards.guards()[k].function, 40) + " = 0");
-  constexpr std::size_t most = 6;
-  std::string text;
-  for (std::size_t k = 0; k < std::min(parts.size(), most); ++k) text += (k ? ", " : "") + parts[k];
-  if (parts.size() > most) text += fmt::format(", … ({} more)", parts.size() - most);
+  const auto function = [&](int k) { return to_string(m.guards.guards()[k].function, 40) + " = 0"; };
+  for (const int k : mode.sliding) add([&] { return "sliding on " + function(k); });
+  for (const int k : mode.contacts) add([&] { return "in contact with " + function(k); });
+  if (parts > most) text += fmt::format(", … ({} more)", parts - most);
   return text;
 }
 

@@ -87,6 +87,9 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
       variable_index_(index_of(setup_.variables)),
       discrete_index_(index_of(setup_.discretes)) {
   const Groups in = input_groups(setup_);
+  for (std::size_t group = 0; group < in.size(); ++group)
+    for (std::size_t place = 0; place < in[group].size(); ++place)
+      if (in[group][place].graph()) input_places_.emplace(in[group][place].id(), InputPlace{group, place});
   std::vector<Expr> clause_conditions, transition_conditions, assertion_conditions, definition_values;
   for (const auto& c : setup_.clauses) {
     clause_conditions.push_back(c.condition.expr());
@@ -162,15 +165,17 @@ void EventLogic::find_deciding() {
   }
   // a counter reads itself, and what reads nothing else decides nothing
   setting_discretes_.resize(setup_.discretes.size(), 0);
+  const std::unordered_map<NodeId, int> before = index_of(second(setup_.pre_discretes));
   const auto note_values = [&](const std::vector<ModelData::Action>& actions) {
     for (const auto& a : actions)
       for (const Expr& symbol : symbols_of(std::span(&a.value, 1), SymbolKind::discrete)) {
         if (symbol.same(a.target)) continue;
         if (const auto it = discrete_index_.find(symbol.id()); it != discrete_index_.end())
           setting_discretes_[static_cast<std::size_t>(it->second)] = 1;
-        for (std::size_t k = 0; k < setup_.pre_discretes.size(); ++k)
-          if (symbol.same(setup_.pre_discretes[k].second) && !setup_.pre_discretes[k].first.same(a.target))
-            setting_discretes_[static_cast<std::size_t>(pre_discrete_index_[k])] = 1;
+        const auto it = before.find(symbol.id());
+        if (it == before.end() || setup_.pre_discretes[static_cast<std::size_t>(it->second)].first.same(a.target))
+          continue;
+        setting_discretes_[static_cast<std::size_t>(pre_discrete_index_[static_cast<std::size_t>(it->second)])] = 1;
       }
   };
   for (const auto& c : setup_.clauses) note_values(c.actions);
@@ -301,7 +306,34 @@ void EventLogic::compile(ActionList& list) const {
   for (Assignment& a : list.assignments)
     if (a.wanted >= 0) a.wanted += static_cast<int>(values.size());
   values.insert(values.end(), wishes.begin(), wishes.end());
-  list.right_hand_sides = Evaluation(input_groups(setup_), values, options_);
+  std::vector<Expr> inputs = inputs_of(values, list.reads);
+  list.inputs.resize(inputs.size());
+  list.right_hand_sides = Evaluation({std::move(inputs)}, values, options_);
+}
+
+/// The inputs that occur in expressions, with their places.
+std::vector<Expr> EventLogic::inputs_of(std::span<const Expr> expressions, std::vector<InputPlace>& places) const {
+  std::vector<Expr> inputs;
+  const auto graph = common_graph(expressions);
+  if (!graph) return inputs;
+  std::vector<NodeId> open;
+  std::unordered_set<NodeId> seen;
+  const auto enter = [&](NodeId id) {
+    if (seen.insert(id).second) open.push_back(id);
+  };
+  for (const Expr& e : expressions)
+    if (e.graph()) enter(e.id());
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (const auto it = input_places_.find(id); it != input_places_.end()) {
+      inputs.emplace_back(graph, id);
+      places.push_back(it->second);
+    } else {
+      graph->for_each_operand(id, enter);
+    }
+  }
+  return inputs;
 }
 
 const EventLogic::Given* EventLogic::given_before(const Given& given) const {

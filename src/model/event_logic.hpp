@@ -84,6 +84,10 @@ class EventLogic {
     Evaluation(const std::vector<std::vector<Expr>>& inputs, const std::vector<Expr>& outputs,
                const ProgramOptions& options);
   };
+  /// An input of all programs: its group, and its place there.
+  struct InputPlace {
+    std::size_t group, place;
+  };
   struct Assignment {
     ModelData::Action::Kind kind;
     int target;  // index of the variable or discrete variable
@@ -96,7 +100,9 @@ class EventLogic {
   };
   struct ActionList {
     const std::vector<ModelData::Action>* source = nullptr;
-    Evaluation right_hand_sides;  // made when the clause first acts
+    Evaluation right_hand_sides;    // made when the clause first acts, of the inputs that occur
+    std::vector<InputPlace> reads;  // these inputs
+    std::vector<double> inputs;     // and their values
     std::vector<Assignment> assignments;
   };
   /// What a clause or a transition gives to a variable in this sweep.
@@ -113,9 +119,17 @@ class EventLogic {
   void find_deciding();
   void find_needs();
   void compile(ActionList& list) const;
+  std::vector<Expr> inputs_of(std::span<const Expr> expressions, std::vector<InputPlace>& places) const;
   void evaluate(Evaluation& evaluation) {
     double* const out[] = {evaluation.values.data()};
     evaluation.program(inputs_, out, evaluation.work);
+  }
+  void evaluate(ActionList& actions) {
+    for (std::size_t k = 0; k < actions.reads.size(); ++k)
+      actions.inputs[k] = inputs_[actions.reads[k].group][actions.reads[k].place];
+    const double* const in[] = {actions.inputs.data()};
+    double* const out[] = {actions.right_hand_sides.values.data()};
+    actions.right_hand_sides.program(in, out, actions.right_hand_sides.work);
   }
   bool begin_round(const EventInput& input, Transition& transition);
   void read_truths(const Mode& mode);
@@ -153,6 +167,7 @@ class EventLogic {
   Setup setup_;
   ProgramOptions options_;
   std::unordered_map<NodeId, int> variable_index_, discrete_index_;
+  std::unordered_map<NodeId, InputPlace> input_places_;  // of all inputs
   Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_, relations_;
   std::vector<int> discrete_locks_;  // decided by discrete values alone
   std::vector<int> relation_locks_;  // of relations_: they may change within a round

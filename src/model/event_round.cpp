@@ -240,7 +240,7 @@ void EventLogic::choose_transition(const EventInput& input, Transition& transiti
 
 [[gnu::hot]] void EventLogic::apply(ActionList& actions, int giver, Transition& transition) {
   if (actions.right_hand_sides.program.empty()) compile(actions);
-  evaluate(actions.right_hand_sides);
+  evaluate(actions);
   const std::vector<double>& values = actions.right_hand_sides.values;
   const double* value = values.data();
   using Kind = ModelData::Action::Kind;

@@ -128,6 +128,7 @@ bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string>
   const Mode free = mode_before;
   keep_state();
   instant.begin(mode_before);
+  edges.forget();
   if (!instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before})) {
     restore_state();
     end(instant.failure());

@@ -29,13 +29,12 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       result(hybrid, options.start),
       direction(options.stop >= options.start ? +1 : -1),
       methods(options, options.keep_steps || !hybrid->guards().empty()),
-      instant(*hybrid, direction, options.max_mode_changes),
+      instant(*hybrid, direction, options.max_mode_changes, options.stop_if_non_unique),
       t(options.start),
       pause(options.stop),
       asked(options.start),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
-  instant.stop_if_non_unique(options.stop_if_non_unique);
   instant.doubt().tolerance = std::max(options.rtol, options.atol);
   instant.doubt().sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
   for (double& size : instant.doubt().sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;
@@ -116,7 +115,7 @@ bool Simulator::Impl::enter_mode() {
   system = &instant.system();
   if (helped || &system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
   in_rest = false;
-  const auto given = instant.sides_of_edge();
+  const auto given = edges.sides();
   const GuardSides& sides = instant.sides();
   watching = false;
   for (std::size_t k = 0; k < given.size(); ++k) {

@@ -333,7 +333,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   const std::vector<int>& guards = by_time ? time_guards : located.guards;
   if (guards.size() != 1 || (!by_time && located.at_start) || !bands.empty()) return false;
   const int guard = guards.front();
-  if (!instant.knows(guard, by_time ? hybrid->side(mode, guard) : watch[static_cast<std::size_t>(guard)].side)) return false;
+  if (!edges.knows(guard, by_time ? hybrid->side(mode, guard) : watch[static_cast<std::size_t>(guard)].side)) return false;
   const auto linear = system->linear_guards();
   if (linear.size() != watch.size()) return false;
   resize(g_then, watch.size());
@@ -356,7 +356,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
     noise[k] = std::max(noise[k], 4.0 * std::abs(g_then[k]));
   }
   observe(values_before);
-  if (const Mode* same_as_before = instant.known_mode()) {
+  if (const Mode* same_as_before = edges.known_mode()) {
     mode_left = same_as_before;
     copy(x, state_before);
     copy(xp, slope_before);
@@ -365,7 +365,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   }
   instant.begin(*mode_left);
   instant.doubt().time_scale = time_scale();
-  if (!instant.follow_edge(guard, {.t = t, .mode = mode_left, .x = state_before, .xp = slope_before})) return false;
+  if (!edges.follow(guard, {.t = t, .mode = mode_left, .x = state_before, .xp = slope_before})) return false;
   stepper->forget_dense();
   leave_event(by_time, step_size);
   return true;
@@ -381,8 +381,10 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   instant.place_dormant(t);
   if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < instant.family_guards())
     instant.leave(located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
-  if (const std::vector<int>& guards = by_time ? time_guards : located.guards; by_guard != by_time && guards.size() == 1) instant.alone(guards.front());
-  // weights of sliding modes last: firing them changes the numbering
+  edges.forget();
+  if (const std::vector<int>& guards = by_time ? time_guards : located.guards;
+      edges.learns() && by_guard != by_time && guards.size() == 1)
+    instant.alone(guards.front());
   if (by_guard)
     for (std::size_t k = located.guards.size(); k-- > 0;) instant.fire(located.guards[k]);
   if (by_time)
@@ -392,6 +394,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     restore_state();
     return end(instant.failure());
   }
+  if (noticed) edges.learn();
   leave_event(by_time, step_size);
 }
 
@@ -408,7 +411,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     copy(slope_before, xp);  // as the stepper has them
     system = &instant.system();
     set_watch();
-  } else if (!transition.terminate && !(instant.sides_of_edge().empty() ? enter_mode() : enter_mode_again())) {
+  } else if (!transition.terminate && !(edges.sides().empty() ? enter_mode() : enter_mode_again())) {
     return;
   }
   // a guard may touch zero within its errors, or a weight its end, and the solution go on as before

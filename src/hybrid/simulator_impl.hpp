@@ -18,7 +18,7 @@
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/event_log.hpp"
 #include "hybrid/method_choice.hpp"
-#include "hybrid/instant/instant.hpp"
+#include "hybrid/instant/known_edges.hpp"
 #include "hybrid/redundancy_watch.hpp"
 #include "hybrid/regularity_watch.hpp"
 #include "hybrid/simulate_options.hpp"
@@ -37,6 +37,7 @@ struct Simulator::Impl {
 
   MethodChoice methods;
   Instant instant;
+  KnownEdges edges{*hybrid, instant};
 
   // the state: what the controller has settled last, moved on by the stepper
   double t;

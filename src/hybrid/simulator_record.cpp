@@ -47,7 +47,7 @@ namespace saltus {
   const std::vector<int>& fired = instant.fired();
   if (!pending_touches.empty()) std::erase_if(pending_touches, [&](const PendingTouch& touch) { return contains(fired, touch.guard); });
   EventNumbers numbers = settled_numbers();
-  EventTag* const on_edge = instant.tag_of_edge();
+  EventTag* const on_edge = edges.tag();
   if (on_edge && on_edge->known()) {
     ++result.statistics_.events;
     return result.events_->add(*on_edge, numbers);

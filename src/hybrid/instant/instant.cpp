@@ -11,13 +11,14 @@
 
 namespace saltus {
 
-Instant::Instant(HybridSystem& hybrid, int direction, int max_rounds)
+Instant::Instant(HybridSystem& hybrid, int direction, int max_rounds, bool stop_if_non_unique)
     : hybrid_(hybrid),
       max_rounds_(max_rounds),
       family_guards_(static_cast<int>(hybrid.guards().size())),
       trials_(hybrid, direction),
-      decision_(trials_),
-      learns_(hybrid.acts_alike(hybrid.initial_mode(), hybrid.initial_mode())) {}
+      decision_(trials_) {
+  decision_.stop_if_non_unique = stop_if_non_unique;
+}
 
 bool Instant::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
   failure_ = {code, std::move(message), std::move(culprits)};
@@ -29,8 +30,7 @@ void Instant::begin(const Mode& from) {
   fired_.clear();
   fired_direction_.clear();
   crossed_.clear();
-  lone_guard_ = -1;
-  followed_ = nullptr;
+  course_.guard = -1;
   approach_.left = nullptr;
   approach_.guard = -1;
   approach_.slide_ends = false;
@@ -151,19 +151,6 @@ void Instant::look(double t) {
   trials_.look(t, trial_);
 }
 
-/// What is not certain about a function is so for both guards that have it.
-void Instant::share_doubts() {
-  Uncertainty& d = doubt();
-  const std::vector<GuardInfo>& guards = hybrid_.guards();
-  for (std::size_t k = 0; k < guards.size(); ++k) {
-    if (guards[k].same_as < 0) continue;
-    const auto first = static_cast<std::size_t>(guards[k].same_as);
-    if (k < d.noise.size()) d.noise[k] = d.noise[first] = std::max(d.noise[k], d.noise[first]);
-    if (k < d.slope_error.size())
-      d.slope_error[k] = d.slope_error[first] = d.slope_error[k] != 0.0 ? d.slope_error[k] : d.slope_error[first];
-  }
-}
-
 /// One guard has crossed, and nothing but conditions depends on it: the values are known already.
 [[gnu::hot]] bool Instant::crosses_plainly(const Arrival& arrival) const {
   if (arrival.terminal && fired_.empty()) return true;
@@ -175,11 +162,11 @@ void Instant::share_doubts() {
 
 [[gnu::hot]] bool Instant::settle(const Arrival& arrival) {
   forget_actions();
-  share_doubts();
+  trials_.share_doubts();
   t_ = arrival.t;
-  remembered_ = 0;
+  visited_.forget();
   decided_anew_ = false;
-  acting_rounds_ = 0;
+  course_.acting_rounds = 0;
   resize(now.mode.sees, static_cast<std::size_t>(family_guards_));
   resize(target_, static_cast<std::size_t>(family_guards_));
   zero_.assign(static_cast<std::size_t>(family_guards_), -1);
@@ -216,10 +203,10 @@ void Instant::share_doubts() {
     copy(now.x, committed_x_);
     if (first && arrival.initial) copy(now.x, before_round_.x);
     acted = act(arrival, first);
-    if (acted && learns_ && lone_guard_ >= 0) {
-      ++acting_rounds_;
-      acting_see_ = now.mode.sees[static_cast<std::size_t>(trials_.named(lone_guard_))];
-      copy(now.mode, acted_);
+    if (acted && course_.guard >= 0) {
+      ++course_.acting_rounds;
+      course_.see = now.mode.sees[static_cast<std::size_t>(trials_.named(course_.guard))];
+      copy(now.mode, course_.acted);
     }
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
@@ -229,7 +216,7 @@ void Instant::share_doubts() {
     if (failure_) return false;
     if (transition.terminate) return true;
     if (!acted && arrived && !(arrival.initial && first)) return finish(arrival);
-    if (acted && comes_back()) return fail_in_circle(arrival.t);
+    if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) return fail_in_circle(arrival.t);
     if (reset_ && !arrival.initial) circumstances_.cause = Cause::reset;
     if (reset_) {
       circumstances_.set.clear();
@@ -237,7 +224,7 @@ void Instant::share_doubts() {
         if (transition.reset[j]) circumstances_.set.push_back(static_cast<int>(j));
       doubt().slope_error.clear();  // the state is another one, and exact
     }
-    idle_reset = acted && reset_ && unchanged(committed_x_);
+    idle_reset = acted && reset_ && trials_.within_tolerance(now.x, committed_x_);
     // what was decided still holds if neither the state nor the equations have changed
     decided = !(acted && (!same(now.x, committed_x_) || !hybrid_.same_equations(committed_, now.mode) ||
                           !hybrid_.same_time_guards(committed_, now.mode) || now.mode.on_surfaces()));
@@ -404,40 +391,11 @@ bool Instant::finish(const Arrival& arrival) {
   }
   trial_.system = &hybrid_.system(now.mode);
   if (!decision_.note.empty()) transition.notes.push_back(decision_.note);
-  if (learns_ && lone_guard_ >= 0) learn();
   return true;
-}
-
-/// Whether the state is the same as before, within the tolerance.
-bool Instant::unchanged(std::span<const double> before) {
-  const std::vector<double>& sizes = doubt().sizes;
-  for (std::size_t j = 0; j < std::min(before.size(), now.x.size()); ++j) {
-    const double size = sizes.empty() ? 1.0 : sizes[std::min(j, sizes.size() - 1)];
-    if (!(std::abs(now.x[j] - before[j]) <= doubt().tolerance * (size + std::abs(now.x[j])))) return false;
-  }
-  return true;
-}
-
-/// Whether the point after this round is one after rounds before: numbers that decide nothing do not count. These may
-/// take a round each to settle.
-bool Instant::comes_back() {
-  std::size_t times = 0;
-  for (std::size_t k = 0; k < remembered_; ++k)
-    if (same(history_[k].x, now.x) && hybrid_.same_decisions(history_[k].mode, now.mode)) {
-      ++times;
-      cycle_ = history_[k].actions;
-    }
-  if (times > now.mode.discrete.size()) return true;
-  if (remembered_ == history_.size()) history_.emplace_back();
-  copy(now.mode, history_[remembered_].mode);
-  copy(now.x, history_[remembered_].x);
-  history_[remembered_].actions = transition.fired.size();
-  ++remembered_;
-  return false;
 }
 
 bool Instant::fail_in_circle(double t) {
-  if (transition.fired.size() == cycle_)
+  if (transition.fired.size() == visited_.cycle())
     return fail(StatusCode::too_many_mode_changes,
                 fmt::format("at t = {:.12g} discrete equations change their values in a cycle, through '{}'; write "
                             "pre() only where the value before the "
@@ -445,7 +403,7 @@ bool Instant::fail_in_circle(double t) {
                             t, hybrid_.describe(now.mode)));
   std::string text = fmt::format("at t = {:.12g} clauses undo each other in a cycle:", t);
   std::vector<std::string> names;
-  for (std::size_t k = transition.fired.size(); k-- > cycle_ && names.size() < 6;)
+  for (std::size_t k = transition.fired.size(); k-- > visited_.cycle() && names.size() < 6;)
     if (std::find(names.begin(), names.end(), transition.fired[k]) == names.end())
       names.emplace_back(transition.fired[k]);
   std::reverse(names.begin(), names.end());

@@ -21,6 +21,7 @@
 #include "hybrid/instant/decision.hpp"
 #include "hybrid/instant/point.hpp"
 #include "hybrid/instant/trials.hpp"
+#include "hybrid/instant/visited_points.hpp"
 #include "hybrid/large_modes.hpp"
 
 namespace saltus {
@@ -35,13 +36,12 @@ struct Arrival {
 
 class Instant final : private ModeValues {
  public:
-  Instant(HybridSystem& hybrid, int direction, int max_rounds);
+  Instant(HybridSystem& hybrid, int direction, int max_rounds, bool stop_if_non_unique);
 
   Point now;              ///< the state of the run; the outcome after settle()
   Transition transition;  ///< what has acted: names, resets, notes. Mode and values are in `now`
 
   Uncertainty& doubt() { return trials_.doubt; }
-  void stop_if_non_unique(bool stop) { decision_.stop_if_non_unique = stop; }
 
   // --- an instant: begin(), fire() for each guard, settle()
   /// Forgets what the last instant knew. The mode must stay until settle() has returned.
@@ -65,23 +65,8 @@ class Instant final : private ModeValues {
   /// The instant is over: very large modes give back what only the next one needs.
   void end() { give_back(now.x.size(), doubt().alternative_state, before_round_.x, committed_x_); }
 
-  // --- known edges, see known_edges.cpp
-  /// True if this guard has left this side in this mode before, in a way that can be repeated.
-  bool knows(int guard, int side);
-  /// The mode in which it did, if it was exactly the present one, otherwise null.
-  const Mode* known_mode() const { return exact_ ? &edge_->before : nullptr; }
-  /// Does what was done then, instead of fire() and settle(), if what settle() would find is the same. After begin()
-  /// and knows(). False: `now` is as before.
-  bool follow_edge(int guard, const Arrival& arrival);
-  /// The tag that this event has in common with those before it on its edge, not known at first. Null: it has followed
-  /// no edge exactly.
-  EventTag* tag_of_edge() const { return followed_ && exact_ ? &followed_->tag : nullptr; }
-  /// The sides of all guards if the last event followed an edge, otherwise none.
-  std::span<const signed char> sides_of_edge() const {
-    return followed_ ? std::span<const signed char>(followed_->sides) : std::span<const signed char>{};
-  }
-  /// This guard alone has fired, by its value or by time.
-  void alone(int guard) { lone_guard_ = guard < family_guards_ ? guard : -1; }
+  /// This guard alone has fired, by its value or by time: what happens is noted, see known_edges.hpp.
+  void alone(int guard) { course_.guard = guard < family_guards_ ? guard : -1; }
 
   // --- accumulation, see accumulation.cpp
   /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over:
@@ -128,14 +113,11 @@ class Instant final : private ModeValues {
   void add_firing(int guard, int to_side);
   void leave_jumped_surfaces(const Arrival& arrival, Mode& mode);
   bool begin_contact_at_rest();
-  bool unchanged(std::span<const double> before);
-  bool comes_back();
   bool fail_in_circle(double t);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   bool stays_on_surfaces(double t);
   void see_zero(int guard, double t);
   void try_force_beside(int guard, int side, double t);
-  void share_doubts();
 
   HybridSystem& hybrid_;
   int max_rounds_, family_guards_;
@@ -160,56 +142,22 @@ class Instant final : private ModeValues {
   std::vector<double> committed_x_;
   std::vector<signed char> target_,
       zero_;  // by guard: where sees go; 1: zero in the round before, 0: not, -1: not known
-  struct Seen {
-    Mode mode;
-    std::vector<double> x;
-    std::size_t actions = 0;  // that had taken place by then
-  };
-  std::vector<Seen> history_;   // points after rounds that have changed something; the first ones of the list
-  std::size_t remembered_ = 0;  // so many of them
-  std::size_t cycle_ = 0;       // the first action of a cycle
+  VisitedPoints visited_;
   Circumstances circumstances_;
   Mode refreshed_;  // the mode at the arrival, with dormant guards where they are
   GuardSides dormant_view_;
   std::vector<int> watched_;  // workspace
   Trial question_;            // of find()
 
-  /// A number of a mode that becomes another one.
-  struct Change {
-    std::vector<double> Mode::*list;
-    std::size_t place;
-    double value;
+  /// What has happened when one guard fired alone.
+  struct Course {
+    int guard = -1;     // -1: nothing is noted
+    int acting_rounds;  // so many
+    signed char see;    // what the guard was seen as in the last of them
+    Mode acted;         // after it
   };
-  /// What happened when one guard left a mode.
-  struct Edge {
-    Mode before, acted;              // `acted`: after the round that acted
-    std::vector<Change> settling;    // what became of `acted`
-    std::vector<signed char> sees;   // afterwards
-    std::vector<signed char> sides;  // of all guards, afterwards
-    std::vector<int> fired, directions;
-    int side = 0;                // of the guard, before it fired
-    signed char acting_see = 0;  // of the guard, in the round that acted
-    bool leaves = false;  // the guard must be away from zero afterwards: on the surface the solution may not be unique
-    bool known = false;
-    int learned_in_vain = 0;         // times, since it was followed last
-    const Edge* follower = nullptr;  // begins exactly in the mode to which this one leads
-    EventTag tag;
-  };
-  static std::size_t place_of(int guard, int side) { return 2 * static_cast<std::size_t>(guard) + (side > 0 ? 1 : 0); }
-  static void find_changes(const Mode& from, const Mode& to, std::vector<Change>& found);
-  void learn();
-  bool follows(const Edge& edge, int guard, const Arrival& arrival);
-  bool looks_like(const Edge& edge, int guard) const;
-
-  bool learns_;               // events that may come again
-  std::vector<Edge> known_;   // two by guard, for either side
-  Edge* edge_ = nullptr;      // that knows() has found
-  Edge* followed_ = nullptr;  // in this instant
-  bool exact_ = false;        // also in the numbers of the mode
-  int lone_guard_ = -1;       // that has fired alone; -1: there is none
-  int acting_rounds_ = 0;
-  signed char acting_see_ = 0;  // of that guard, in the round that acted
-  Mode acted_;                  // after it
+  Course course_;
+  friend class KnownEdges;
 };
 
 }  // namespace saltus

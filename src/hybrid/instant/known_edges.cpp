@@ -1,13 +1,7 @@
-// Most events of a run are like one before: the same guard leaves the same mode, or one that differs in numbers that
-// decide nothing, and the same happens. Where the model acts by its mode alone, such an event follows a known edge: one
-// round gives the values behind the event, and one look at the guards shows that the positions that were decided before
-// are the right ones again. Where they are not, the instant is settled as any other.
-//
-// Exactly as settle() would end. Learned are instants in which one guard fires, at most one round acts, and what is
-// decided after it has the same equations as the mode to which the round led.
+#include "hybrid/instant/known_edges.hpp"
+
 #include <algorithm>
 
-#include "hybrid/instant/instant.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
@@ -17,128 +11,147 @@ constexpr int often_enough =
     16;  // events that were learned and never followed: modes with numbers that change at every event
 }
 
+KnownEdges::KnownEdges(HybridSystem& hybrid, Instant& instant)
+    : hybrid_(hybrid), instant_(instant), learns_(hybrid.acts_alike(hybrid.initial_mode(), hybrid.initial_mode())) {}
+
 /// The numbers in which two modes of one explicit mode differ, away from surfaces.
-void Instant::find_changes(const Mode& from, const Mode& to, std::vector<Change>& found) {
+void KnownEdges::find_changes(const Mode& from, const Mode& to, std::vector<Change>& found) {
   found.clear();
   for (const auto list : {&Mode::discrete, &Mode::locks, &Mode::conditions})
     for (std::size_t k = 0; k < (from.*list).size(); ++k)
       if ((from.*list)[k] != (to.*list)[k]) found.push_back({list, k, (to.*list)[k]});
 }
 
-/// Keeps the instant that has just been settled, if it was of that kind.
-void Instant::learn() {
-  const int guard = lone_guard_;
-  const bool ordinary = guard >= 0 && acting_rounds_ <= 1 && !fired_.empty() && transition.message.empty() &&
-                        transition.notes.empty() && doubt().alternative_state.empty() && doubt().slope_error.empty() &&
-                        begun_ != &refreshed_ && !begun_->on_surfaces() && !now.mode.on_surfaces() && view_current_ &&
-                        approach_.opened.empty() && hybrid_.dormant(*begun_).empty() && !hybrid_.takes_paired_sides() &&
-                        trial_.system->structure().explicit_ode && trial_.system->structure().taylor &&
-                        !all_linear(*trial_.system).empty();
-  if (!ordinary) return;
-  if (acting_rounds_ == 0) {
-    copy(now.mode, acted_);
-    acting_see_ = now.mode.sees[static_cast<std::size_t>(trials_.named(guard))];
+/// Whether the instant that has just been settled can be learned: nothing about it was special.
+bool KnownEdges::ordinary() const {
+  const Instant& i = instant_;
+  const Uncertainty& doubt = instant_.doubt();
+  return i.course_.acting_rounds <= 1 && !i.fired_.empty() && i.transition.message.empty() &&
+         i.transition.notes.empty() && !i.transition.terminate && doubt.alternative_state.empty() &&
+         doubt.slope_error.empty() && i.begun_ != &i.refreshed_ && !i.begun_->on_surfaces() &&
+         !i.now.mode.on_surfaces() && i.view_current_ && i.approach_.opened.empty() &&
+         hybrid_.dormant(*i.begun_).empty() && !hybrid_.takes_paired_sides() &&
+         i.trial_.system->structure().explicit_ode && i.trial_.system->structure().taylor &&
+         !all_linear(*i.trial_.system).empty();
+}
+
+void KnownEdges::learn() {
+  Instant::Course& course = instant_.course_;
+  const int guard = course.guard;
+  if (guard < 0 || !ordinary()) return;
+  const Mode& now = instant_.now.mode;
+  Mode& acted = course.acted;
+  if (course.acting_rounds == 0) {
+    copy(now, acted);
+    course.see = now.sees[static_cast<std::size_t>(instant_.trials_.named(guard))];
   }
-  if (acted_.automaton != now.mode.automaton || (!same(acted_, now.mode) && !hybrid_.same_equations(acted_, now.mode)))
-    return;
-  for (int k = 0; k < family_guards_; ++k)
-    if (trial_.view.multiplicity(k) > (trials_.named(k) == guard ? 1 : 0)) return;
-  known_.resize(2 * static_cast<std::size_t>(family_guards_));
-  const int side = hybrid_.side(*begun_, guard);
+  if (acted.automaton != now.automaton || (!same(acted, now) && !hybrid_.same_equations(acted, now))) return;
+  const int family_guards = instant_.family_guards();
+  for (int k = 0; k < family_guards; ++k)
+    if (instant_.trial_.view.multiplicity(k) > (instant_.trials_.named(k) == guard ? 1 : 0)) return;
+  known_.resize(2 * static_cast<std::size_t>(family_guards));
+  const int side = hybrid_.side(*instant_.begun_, guard);
   Edge& edge = known_[place_of(guard, side)];
   if (edge.learned_in_vain > often_enough) return;
   ++edge.learned_in_vain;
   edge.known = false;
   for (Edge& other : known_) other.follower = nullptr;
-  copy(*begun_, edge.before);
-  copy(acted_, edge.acted);
-  find_changes(acted_, now.mode, edge.settling);
+  copy(*instant_.begun_, edge.before);
+  copy(acted, edge.acted);
+  find_changes(acted, now, edge.settling);
   for (const Change& change : edge.settling) {  // a rounding would change by another number the next time
-    copy(acted_, flipped_);
-    (flipped_.*change.list)[change.place] = change.value;
-    if (change.list == &Mode::locks && hybrid_.acts_alike(acted_, flipped_)) return;
+    copy(acted, changed_);
+    (changed_.*change.list)[change.place] = change.value;
+    if (change.list == &Mode::locks && hybrid_.acts_alike(acted, changed_)) return;
   }
-  edge.sees = now.mode.sees;
-  edge.acting_see = acting_see_;
-  edge.sides.resize(static_cast<std::size_t>(family_guards_));
-  for (int k = 0; k < family_guards_; ++k)
-    edge.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(now.mode, k));
-  copy(fired_, edge.fired);
-  copy(fired_direction_, edge.directions);
+  edge.sees = now.sees;
+  edge.acting_see = course.see;
+  edge.sides.resize(static_cast<std::size_t>(family_guards));
+  for (int k = 0; k < family_guards; ++k)
+    edge.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(now, k));
+  copy(instant_.fired_, edge.fired);
+  copy(instant_.fired_direction_, edge.directions);
   edge.side = side;
-  edge.leaves = reset_ && hybrid_.guards()[static_cast<std::size_t>(guard)].slides;
+  edge.leaves = instant_.reset_ && hybrid_.guards()[static_cast<std::size_t>(guard)].slides;
   edge.tag = {};
   edge.known = true;
 }
 
-[[gnu::hot]] bool Instant::knows(int guard, int side) {
-  if (known_.empty() || guard >= family_guards_ || !doubt().alternative_state.empty() || !doubt().slope_error.empty())
+[[gnu::hot]] bool KnownEdges::knows(int guard, int side) {
+  const Uncertainty& doubt = instant_.doubt();
+  if (known_.empty() || guard >= instant_.family_guards() || !doubt.alternative_state.empty() ||
+      !doubt.slope_error.empty())
     return false;
   edge_ = &known_[place_of(guard, side)];
   if (!edge_->known) return false;
   // the mode is that to which the last edge has led: where that was exactly one before, so is this if it was then
   Edge* const last = exact_ ? followed_ : nullptr;
-  exact_ = (last && last->follower == edge_) || same(edge_->before, now.mode);
+  exact_ = (last && last->follower == edge_) || same(edge_->before, instant_.now.mode);
   if (exact_ && last) last->follower = edge_;
-  return exact_ || hybrid_.acts_alike(edge_->before, now.mode);
+  return exact_ || hybrid_.acts_alike(edge_->before, instant_.now.mode);
 }
 
-[[gnu::hot]] bool Instant::follow_edge(int guard, const Arrival& arrival) {
+[[gnu::hot]] bool KnownEdges::follow(int guard, const Arrival& arrival) {
+  Instant& i = instant_;
+  followed_ = nullptr;
   if (follows(*edge_, guard, arrival)) {
-    for (const int k : edge_->fired) fired_.push_back(k);
-    for (const int side : edge_->directions) fired_direction_.push_back(side);
+    for (const int k : edge_->fired) i.fired_.push_back(k);
+    for (const int side : edge_->directions) i.fired_direction_.push_back(side);
     edge_->learned_in_vain = 0;
     followed_ = edge_;
     return true;
   }
-  copy(*arrival.mode, now.mode);
-  copy(arrival.x, now.x);
-  copy(arrival.xp, now.xp);
-  trial_.system = &hybrid_.system(now.mode);
-  view_current_ = false;
-  if (failure_) failure_ = {};
+  copy(*arrival.mode, i.now.mode);
+  copy(arrival.x, i.now.x);
+  copy(arrival.xp, i.now.xp);
+  i.trial_.system = &hybrid_.system(i.now.mode);
+  i.view_current_ = false;
+  if (i.failure_) i.failure_ = {};
   return false;
 }
 
 /// Follows the edge as far as everything is the same. Returns whether that is so to the end.
-[[gnu::hot]] bool Instant::follows(const Edge& edge, int guard, const Arrival& arrival) {
-  forget_actions();
-  t_ = arrival.t;
-  hybrid_.set_side(now.mode, guard, -edge.side);
-  now.mode.sees[static_cast<std::size_t>(trials_.named(guard))] = edge.acting_see;
-  copy(arrival.x, before_round_.x);
-  act(arrival, false);
-  if (failure_ || transition.failed || transition.terminate || !transition.message.empty() ||
-      !transition.notes.empty() || !transition.contradictions.empty())
+[[gnu::hot]] bool KnownEdges::follows(const Edge& edge, int guard, const Arrival& arrival) {
+  Instant& i = instant_;
+  Mode& mode = i.now.mode;
+  i.forget_actions();
+  i.t_ = arrival.t;
+  hybrid_.set_side(mode, guard, -edge.side);
+  mode.sees[static_cast<std::size_t>(i.trials_.named(guard))] = edge.acting_see;
+  copy(arrival.x, i.before_round_.x);
+  i.act(arrival, false);
+  if (i.failure_ || i.transition.failed || i.transition.terminate || !i.transition.message.empty() ||
+      !i.transition.notes.empty() || !i.transition.contradictions.empty())
     return false;
   // without discrete variables the same mode and guard lead to the same mode
-  if (!(exact_ && now.mode.discrete.empty()) && !same(now.mode, edge.acted)) {
+  if (!(exact_ && mode.discrete.empty()) && !same(mode, edge.acted)) {
     exact_ = false;
-    if (!hybrid_.acts_alike(now.mode, edge.acted)) return false;
+    if (!hybrid_.acts_alike(mode, edge.acted)) return false;
   }
-  for (const Change& change : edge.settling) (now.mode.*change.list)[change.place] = change.value;
-  copy(edge.sees, now.mode.sees);
-  trial_.system = &hybrid_.system(now.mode);
-  if (!trials_.consistency().evaluate(*trial_.system, arrival.t, now.x, now.xp)) return false;
-  const auto linear = trial_.system->linear_guards();
-  view_current_ = true;
-  trial_.view.ignore({}, {});
-  if (linear.size() != edge.sides.size() || !trial_.view.look_along(linear, *trial_.system, arrival.t, now.x, now.xp,
-                                                                    trials_.direction(), {.noise = doubt().noise}))
+  for (const Change& change : edge.settling) (mode.*change.list)[change.place] = change.value;
+  copy(edge.sees, mode.sees);
+  Trial& trial = i.trial_;
+  trial.system = &hybrid_.system(mode);
+  if (!i.trials_.consistency().evaluate(*trial.system, arrival.t, i.now.x, i.now.xp)) return false;
+  const auto linear = trial.system->linear_guards();
+  i.view_current_ = true;
+  trial.view.ignore({}, {});
+  if (linear.size() != edge.sides.size() || !trial.view.look_along(linear, *trial.system, arrival.t, i.now.x, i.now.xp,
+                                                                   i.trials_.direction(), {.noise = i.doubt().noise}))
     return false;
   return looks_like(edge, guard);
 }
 
 /// Whether the guards are as they were when the edge was learned.
-[[gnu::hot]] bool Instant::looks_like(const Edge& edge, int guard) const {
-  const GuardSides& view = trial_.view;
+[[gnu::hot]] bool KnownEdges::looks_like(const Edge& edge, int guard) const {
+  const GuardSides& view = instant_.trial_.view;
   for (std::size_t k = 0; k < edge.sides.size(); ++k) {
     const int multiplicity = view.multiplicity(static_cast<int>(k));
-    if (multiplicity > 0 && (multiplicity > 1 || trials_.named(static_cast<int>(k)) != guard)) return false;
+    if (multiplicity > 0 && (multiplicity > 1 || instant_.trials_.named(static_cast<int>(k)) != guard)) return false;
     if (edge.sides[k] != 0 && edge.sides[k] != view.side(static_cast<int>(k))) return false;
   }
   if (view.multiplicity(guard) == 0) return true;
-  return exact_ ? !edge.leaves : !(reset_ && hybrid_.guards()[static_cast<std::size_t>(guard)].slides);
+  return exact_ ? !edge.leaves : !(instant_.reset_ && hybrid_.guards()[static_cast<std::size_t>(guard)].slides);
 }
 
 }  // namespace saltus

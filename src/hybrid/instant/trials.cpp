@@ -38,6 +38,27 @@ bool Trials::near(std::span<const double> a, std::span<const double> b) const {
   return true;
 }
 
+bool Trials::within_tolerance(std::span<const double> a, std::span<const double> b) const {
+  const std::vector<double>& sizes = doubt.sizes;
+  for (std::size_t j = 0; j < std::min(a.size(), b.size()); ++j) {
+    const double size = sizes.empty() ? 1.0 : sizes[std::min(j, sizes.size() - 1)];
+    if (!(std::abs(a[j] - b[j]) <= doubt.tolerance * (size + std::abs(a[j])))) return false;
+  }
+  return true;
+}
+
+void Trials::share_doubts() {
+  Uncertainty& d = doubt;
+  const std::vector<GuardInfo>& guards = hybrid_.guards();
+  for (std::size_t k = 0; k < guards.size(); ++k) {
+    if (guards[k].same_as < 0) continue;
+    const auto first = static_cast<std::size_t>(guards[k].same_as);
+    if (k < d.noise.size()) d.noise[k] = d.noise[first] = std::max(d.noise[k], d.noise[first]);
+    if (k < d.slope_error.size())
+      d.slope_error[k] = d.slope_error[first] = d.slope_error[k] != 0.0 ? d.slope_error[k] : d.slope_error[first];
+  }
+}
+
 [[gnu::hot]] bool Trials::test(const Point& from, const Circumstances& now, Trial& trial) {
   if (!find_values(from, now, trial)) return false;
   look(now.t, trial);

@@ -80,6 +80,10 @@ class Trials {
   void fit(const System& system, std::vector<double>& x) const;
   /// Whether two points are the same within the tolerance.
   bool near(std::span<const double> a, std::span<const double> b) const;
+  /// Whether they differ by no more than the error of a step.
+  bool within_tolerance(std::span<const double> a, std::span<const double> b) const;
+  /// What is not certain about a function is so for both guards that have it.
+  void share_doubts();
   /// Guards whose values depend on algebraic variables, so that they have none before the mode is known.
   std::vector<int> switches_at(const Trial& trial, double t) const;
   std::vector<std::string> names(std::span<const int> guards) const;

@@ -192,6 +192,7 @@ struct CompiledModel::Code {
     for (const SurfaceModes::PairedModes& pair : surface_modes->pairs()) {
       setup.pair_guards[static_cast<std::size_t>(pair.transition)].push_back(pair.surface);
       paired_side[static_cast<std::size_t>(pair.automaton)].push_back({pair.surface, pair.side, pair.other});
+      guards.mark_paired(pair.surface);
     }
   }
 
@@ -732,9 +733,6 @@ std::vector<int> CompiledModel::dormant(const Mode& mode) const {
 bool CompiledModel::follow(Mode& mode, int guard, double value, int side) const {
   return impl_->code->guards.follow(mode, guard, value, side);
 }
-int CompiledModel::resting_side(const Mode&, int guard) const {
-  return impl_->code->guards.resting_side(guard);
-}
 void CompiledModel::rest(Mode& mode, int guard) const {
   impl_->code->guards.rest(mode, guard);
 }
@@ -757,10 +755,6 @@ void CompiledModel::take_paired_side(Mode& mode) const {
     mode.automaton = paired.other;
     return;
   }
-}
-
-bool CompiledModel::takes_paired_sides() const {
-  return std::any_of(impl_->code->paired_side.begin(), impl_->code->paired_side.end(), [](const auto& sides) { return !sides.empty(); });
 }
 
 bool CompiledModel::same_decisions(const Mode& a, const Mode& b) const {

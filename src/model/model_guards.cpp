@@ -44,6 +44,7 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   find_activity(logic, by_mode);
   locate(model, logic, guards_of_lock);
   add_second_guards();
+  for (std::size_t k = 0; k < guards_.size(); ++k) info_[k].side_at_zero = side_at_zero(guards_[k]);
 }
 
 ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<Expr>& of_equations) {
@@ -276,22 +277,21 @@ bool ModelGuards::follow(Mode& mode, int guard, double value, int side) const {
   return lock != before || between(mode, guard) != was_between;
 }
 
-int ModelGuards::resting_side(int guard) const {
+int ModelGuards::side_at_zero(const Guard& guard) {
   // x = k exactly belongs to the integer k: the lower end is inside, the upper end is not
-  const Guard& g = guards_[static_cast<std::size_t>(guard)];
-  if (g.kind == Kind::rounding_high) return -1;
-  return g.side_of(0, g.truth(0, 0));
+  if (guard.kind == Kind::rounding_high) return -1;
+  return guard.side_of(0, guard.truth(0, 0));
 }
 
 void ModelGuards::rest(Mode& mode, int guard) const {
   const Guard& g = guards_[static_cast<std::size_t>(guard)];
-  if (g.kind != Kind::relation) return set_side(mode, guard, resting_side(guard));
+  if (g.kind != Kind::relation) return set_side(mode, guard, info_[static_cast<std::size_t>(guard)].side_at_zero);
   for (std::size_t i = 0; i < g.locks.size(); ++i) mode.locks[static_cast<std::size_t>(g.locks[i])] = g.truth(i, 0);
 }
 
 bool ModelGuards::rests(const Mode& mode, int guard) const {
   const Guard& g = guards_[static_cast<std::size_t>(guard)];
-  if (side(mode, guard) != resting_side(guard)) return false;
+  if (side(mode, guard) != info_[static_cast<std::size_t>(guard)].side_at_zero) return false;
   for (std::size_t i = 0; g.kind == Kind::relation && i < g.locks.size(); ++i)
     if (mode.locks[static_cast<std::size_t>(g.locks[i])] != g.truth(i, 0)) return false;
   return true;

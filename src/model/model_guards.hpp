@@ -48,6 +48,7 @@ class ModelGuards {
   /// The locks as conditions read them.
   std::vector<EventLogic::Lock> lock_info() const;
   void set_slides(int guard, bool slides) { info_[static_cast<std::size_t>(guard)].slides = slides; }
+  void mark_paired(int guard) { info_[static_cast<std::size_t>(guard)].paired = true; }
   void mark_time_only(int guard) { info_[static_cast<std::size_t>(guard)].time_only = true; }
   /// Whether a lock depends on discrete values alone: no guard stands behind it.
   bool is_discrete(int lock) const { return guard_of_lock_[static_cast<std::size_t>(lock)] < 0; }
@@ -74,7 +75,6 @@ class ModelGuards {
   }
   void set_side(Mode& mode, int guard, int side) const;
   bool follow(Mode& mode, int guard, double value, int side) const;
-  int resting_side(int guard) const;
   void rest(Mode& mode, int guard) const;
   bool rests(const Mode& mode, int guard) const;
   /// Whether the relations of a guard are locked as they are at zero, and that is neither of its sides.
@@ -89,6 +89,7 @@ class ModelGuards {
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   void add_second_guards();
   int varying_side(const Mode& mode, int guard) const;
+  static int side_at_zero(const Guard& guard);
   std::vector<int> find_dormant(const Mode& mode) const;
 
   std::vector<Expr> locks_;

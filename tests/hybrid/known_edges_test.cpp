@@ -11,56 +11,25 @@
 #include <string>
 #include <vector>
 
+#include "suites/forwarding_system.hpp"
+
 namespace saltus {
 namespace {
 
 /// A model that counts how often its discrete part runs, and allows events to be repeated or not.
-class Observed final : public HybridSystem {
+class Observed final : public suite::ForwardingSystem {
  public:
-  Observed(const Model& model, bool familiar) : model_(model), familiar_(familiar) {}
+  Observed(const Model& model, bool familiar)
+      : ForwardingSystem(std::make_shared<CompiledModel>(model)), familiar_(familiar) {}
   int transitions = 0;
-  bool acts_alike(const Mode& a, const Mode& b) const override { return familiar_ && model_.acts_alike(a, b); }
+  std::unique_ptr<HybridSystem> instance() const override { return nullptr; }
+  bool acts_alike(const Mode& a, const Mode& b) const override { return familiar_ && behind().acts_alike(a, b); }
   bool transition(const EventInput& input, Transition& transition) override {
     ++transitions;
-    return model_.transition(input, transition);
-  }
-
-  void end_instant(const EventInput& input, Transition& transition) override { model_.end_instant(input, transition); }
-  bool same_decisions(const Mode& a, const Mode& b) const override { return model_.same_decisions(a, b); }
-  bool same_time_guards(const Mode& a, const Mode& b) const override { return model_.same_time_guards(a, b); }
-  void take_paired_side(Mode& mode) const override { model_.take_paired_side(mode); }
-  bool takes_paired_sides() const override { return model_.takes_paired_sides(); }
-  void rest(Mode& mode, int guard) const override { model_.rest(mode, guard); }
-  bool rests(const Mode& mode, int guard) const override { return model_.rests(mode, guard); }
-
-  const std::string& name() const override { return model_.name(); }
-  const std::vector<VariableInfo>& variables() const override { return model_.variables(); }
-  const std::vector<GuardInfo>& guards() const override { return model_.guards(); }
-  Mode initial_mode() const override { return model_.initial_mode(); }
-  ExtraConditions* initial_conditions(const Mode& mode) override { return model_.initial_conditions(mode); }
-  std::string describe(const Mode& mode) const override { return model_.describe(mode); }
-  System& system(const Mode& mode) override { return model_.system(mode); }
-  bool same_equations(const Mode& a, const Mode& b) const override { return model_.same_equations(a, b); }
-  int side(const Mode& mode, int guard) const override { return model_.side(mode, guard); }
-  std::vector<int> dormant(const Mode& mode) const override { return model_.dormant(mode); }
-  bool follow(Mode& mode, int guard, double value, int side) const override {
-    return model_.follow(mode, guard, value, side);
-  }
-  void set_side(Mode& mode, int guard, int side) const override { model_.set_side(mode, guard, side); }
-  int resting_side(const Mode& mode, int guard) const override { return model_.resting_side(mode, guard); }
-  bool can_stay_on_surfaces(const Mode& mode) override { return model_.can_stay_on_surfaces(mode); }
-  double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override {
-    return model_.next_time_event(mode, t, direction, guards);
-  }
-  const std::vector<VariableInfo>& observed() const override { return model_.observed(); }
-  bool derives_variables() const override { return model_.derives_variables(); }
-  void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
-               std::span<double> values) override {
-    model_.observe(mode, t, x, xp, values);
+    return behind().transition(input, transition);
   }
 
  private:
-  CompiledModel model_;
   bool familiar_;
 };
 

@@ -84,7 +84,6 @@ class Thermostat final : public HybridSystem {
   }
   int side(const Mode& mode, int) const override { return mode.locks[0] != 0.0 ? +1 : -1; }
   void set_side(Mode& mode, int, int side) const override { mode.locks[0] = side > 0 ? 1.0 : 0.0; }
-  int resting_side(const Mode&, int) const override { return -1; }
   double next_time_event(const Mode&, double, int direction, std::vector<int>&) override {
     return direction * std::numeric_limits<double>::infinity();
   }

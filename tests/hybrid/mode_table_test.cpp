@@ -93,7 +93,6 @@ class Plain final : public HybridSystem {
   System& system(const Mode&) override { throw UsageError("not needed here"); }
   int side(const Mode&, int) const override { return 0; }
   void set_side(Mode&, int, int) const override {}
-  int resting_side(const Mode&, int) const override { return 1; }
   double next_time_event(const Mode&, double, int, std::vector<int>&) override { return 0.0; }
   bool transition(const EventInput&, Transition&) override { return false; }
 

@@ -29,10 +29,6 @@ class SingleMode final : public HybridSystem {
   System& system(const Mode&) override { return *problem_.system; }
   int side(const Mode&, int) const override { return 0; }
   void set_side(Mode&, int, int) const override {}
-  int resting_side(const Mode&, int) const override { return +1; }
-  double next_time_event(const Mode&, double, int direction, std::vector<int>&) override {
-    return direction * std::numeric_limits<double>::infinity();
-  }
   bool transition(const EventInput&, Transition&) override { return false; }
 
  private:

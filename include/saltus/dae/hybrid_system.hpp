@@ -66,6 +66,10 @@ struct GuardInfo {
   SurfaceRule rule = SurfaceRule::filippov;
   bool record_touch = false;  ///< zeros that touch without crossing are wanted as events
   bool slides = true;         ///< the field may differ on its sides, and the solution can be kept on its surface
+  /// The side whose truth the relation has at zero: x >= 0 is true there (+1), x > 0 is not (-1). It is taken where the
+  /// guard vanishes identically.
+  int side_at_zero = -1;
+  bool paired = false;  ///< transitions without actions lead across its surface and back, see take_paired_side
   /// >= 0: this is the function of another guard once more. While that one rests at zero, the two wait for it to leave to either side; events
   /// name the other.
   int same_as = -1;
@@ -167,13 +171,15 @@ class HybridSystem {
   virtual bool follow(Mode& mode, int guard, double value, int side) const;
   /// Locks a guard on a side. For a rounding, leaving its interval downwards or upwards moves to the next integer.
   virtual void set_side(Mode& mode, int guard, int side) const = 0;
-  /// The side to take where a guard vanishes identically (x >= 0 is true on the surface, x > 0 is not).
-  virtual int resting_side(const Mode& mode, int guard) const = 0;
-  /// Locks a guard that vanishes identically. Default: on its resting side. Where several relations share the guard, each has its own truth at
-  /// zero, which no side gives to all of them.
-  virtual void rest(Mode& mode, int guard) const { set_side(mode, guard, resting_side(mode, guard)); }
+  /// Locks a guard that vanishes identically. Default: on its side at zero. Where several relations share the guard,
+  /// each has its own truth at zero, which no side gives to all of them.
+  virtual void rest(Mode& mode, int guard) const {
+    set_side(mode, guard, guards()[static_cast<std::size_t>(guard)].side_at_zero);
+  }
   /// Whether rest() would change nothing.
-  virtual bool rests(const Mode& mode, int guard) const { return side(mode, guard) == resting_side(mode, guard); }
+  virtual bool rests(const Mode& mode, int guard) const {
+    return side(mode, guard) == guards()[static_cast<std::size_t>(guard)].side_at_zero;
+  }
 
   /// The solution goes on in contact with the surface of a guard, to which it came from a side: the guard is locked as at zero.
   void begin_contact(Mode& mode, int guard, int side) const;
@@ -184,9 +190,11 @@ class HybridSystem {
   /// no.
   virtual bool can_stay_on_surfaces(const Mode& mode);
 
-  /// When the next time-only guard leaves its side, strictly after t (before t if direction is -1); infinity if never. Appends the
-  /// guards that do so to `guards`.
-  virtual double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) = 0;
+  /// When the next time-only guard leaves its side, strictly after t (before t if direction is -1); infinity if never.
+  /// Appends the guards that do so to `guards`. Default: never.
+  virtual double next_time_event(const Mode& /*mode*/, double /*t*/, int direction, std::vector<int>& /*guards*/) {
+    return direction * std::numeric_limits<double>::infinity();
+  }
 
   /// Runs one round of the discrete part from a committed state: `when` clauses on the edges of their conditions, transitions between
   /// explicit modes, discrete equations. All of them hold together; resets take effect at the end. Conditions see `mode.sees`. Returns
@@ -197,8 +205,6 @@ class HybridSystem {
   /// The mode that transitions without actions lead to and back across a surface: its equations are those of the other side of one field.
   /// Default: the same mode.
   virtual void take_paired_side(Mode& /*mode*/) const {}
-  /// Whether there are such transitions.
-  virtual bool takes_paired_sides() const { return false; }
 
   /// Whether two modes differ at most in numbers that decide nothing: counters, sampled values. A point that comes back in this sense ends an
   /// instant as a cycle. Default: whether they are equal.

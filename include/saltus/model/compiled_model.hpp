@@ -45,7 +45,6 @@ class CompiledModel final : public HybridSystem {
   void set_side(Mode& mode, int guard, int side) const override;
   std::vector<int> dormant(const Mode& mode) const override;
   bool follow(Mode& mode, int guard, double value, int side) const override;
-  int resting_side(const Mode& mode, int guard) const override;
   void rest(Mode& mode, int guard) const override;
   bool rests(const Mode& mode, int guard) const override;
   bool can_stay_on_surfaces(const Mode& mode) override;
@@ -53,7 +52,6 @@ class CompiledModel final : public HybridSystem {
   bool transition(const EventInput& input, Transition& transition) override;
   void end_instant(const EventInput& input, Transition& transition) override;
   void take_paired_side(Mode& mode) const override;
-  bool takes_paired_sides() const override;
   const std::vector<VariableInfo>& observed() const override;
   bool same_decisions(const Mode& a, const Mode& b) const override;
   bool acts_alike(const Mode& a, const Mode& b) const override;

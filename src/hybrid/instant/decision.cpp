@@ -88,7 +88,7 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
       tried_count_ = 0;
       continue;
     }
-    const bool same_view = !released && !hybrid_.takes_paired_sides() && !next.on_surfaces() &&
+    const bool same_view = !released && !trials_.takes_paired_sides() && !next.on_surfaces() &&
                            !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next);
     copy(next, trial.point.mode);
     // positions that only conditions read: values and guards stay as they are
@@ -207,8 +207,7 @@ bool Decision::move_across_surfaces(Trial& seen, Point& from) const {
 bool Decision::stop_sliding(Mode& mode) const {
   if (mode.sliding.empty()) return false;
   for (const int k : std::exchange(mode.sliding, {}))
-    if (hybrid_.rests(mode, k))
-      hybrid_.set_side(mode, k, hybrid_.resting_side(mode, k));  // a side to begin with, not rest
+    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, trials_.side_at_zero(k));  // a side to begin with, not rest
   return true;
 }
 

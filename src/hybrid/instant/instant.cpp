@@ -155,7 +155,7 @@ void Instant::look(double t) {
 [[gnu::hot]] bool Instant::crosses_plainly(const Arrival& arrival) const {
   if (arrival.terminal && fired_.empty()) return true;
   return approach_.left && !arrival.initial && fired_.size() == 1 && approach_.slope != 0.0 &&
-         !now.mode.on_surfaces() && !begun_->on_surfaces() && !hybrid_.takes_paired_sides() &&
+         !now.mode.on_surfaces() && !begun_->on_surfaces() && !trials_.takes_paired_sides() &&
          hybrid_.same_equations(*begun_, now.mode) && hybrid_.dormant(*begun_).empty() &&
          hybrid_.dormant(now.mode).empty();
 }
@@ -302,7 +302,7 @@ void Instant::commit() {
     arrived = arrived && sees[place] == target_[place];
     // a step to zero is noticed if a relation has another truth there
     if (sees[place] != before)
-      noticed = noticed || sees[place] != 0 || trials_.has_second(k) || hybrid_.resting_side(now.mode, k) != before;
+      noticed = noticed || sees[place] != 0 || trials_.has_second(k) || trials_.side_at_zero(k) != before;
   }
   if (!arrived && quiet && !noticed && !initial) {
     for (int k = 0; k < family_guards_; ++k)

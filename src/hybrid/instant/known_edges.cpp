@@ -30,7 +30,7 @@ bool KnownEdges::ordinary() const {
          i.transition.notes.empty() && !i.transition.terminate && doubt.alternative_state.empty() &&
          doubt.slope_error.empty() && i.begun_ != &i.refreshed_ && !i.begun_->on_surfaces() &&
          !i.now.mode.on_surfaces() && i.view_current_ && i.approach_.opened.empty() &&
-         hybrid_.dormant(*i.begun_).empty() && !hybrid_.takes_paired_sides() &&
+         hybrid_.dormant(*i.begun_).empty() && !i.trials_.takes_paired_sides() &&
          i.trial_.system->structure().explicit_ode && i.trial_.system->structure().taylor &&
          !all_linear(*i.trial_.system).empty();
 }

@@ -312,7 +312,7 @@ bool Decision::sides_fit(const Trial& trial, std::span<const int> surfaces, std:
     }
     // at rest a guard is on the side that its relations have there; where that is neither, rest is a position of its
     // own
-    const int at_rest = trials_.has_second(surfaces[k]) ? 0 : hybrid_.resting_side(trial.point.mode, surfaces[k]);
+    const int at_rest = trials_.has_second(surfaces[k]) ? 0 : trials_.side_at_zero(surfaces[k]);
     if ((side == 0 ? at_rest : side) != wanted[k]) return false;
   }
   return true;

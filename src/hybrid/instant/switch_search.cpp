@@ -87,7 +87,7 @@ bool Decision::combination_fits(const Point& from, const Circumstances& now, std
   trials_.look(now.t, trial);
   return std::all_of(switches.begin(), switches.end(), [&](int k) {
     if (trial.view.side(k) == 0 && trials_.has_second(k)) return false;  // rest is neither of its sides
-    const int side = trial.view.side(k) != 0 ? trial.view.side(k) : hybrid_.resting_side(candidate, k);
+    const int side = trial.view.side(k) != 0 ? trial.view.side(k) : trials_.side_at_zero(k);
     return side == hybrid_.side(candidate, k);
   });
 }

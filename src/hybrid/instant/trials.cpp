@@ -7,7 +7,11 @@
 
 namespace saltus {
 
-Trials::Trials(HybridSystem& hybrid, int direction) : hybrid_(hybrid), direction_(direction) {
+Trials::Trials(HybridSystem& hybrid, int direction)
+    : hybrid_(hybrid),
+      direction_(direction),
+      takes_paired_sides_(std::any_of(hybrid.guards().begin(), hybrid.guards().end(),
+                                      [](const GuardInfo& guard) { return guard.paired; })) {
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
@@ -106,7 +110,7 @@ void Trials::share_doubts() {
 /// Transitions that lead across a surface and back belong to the field: on the other side the equations are those of
 /// the other explicit mode.
 [[gnu::hot]] System& Trials::system_of(const Mode& mode) {
-  if (mode.on_surfaces() || !hybrid_.takes_paired_sides()) return hybrid_.system(mode);
+  if (mode.on_surfaces() || !takes_paired_sides_) return hybrid_.system(mode);
   copy(mode, paired_);
   hybrid_.take_paired_side(paired_);
   return hybrid_.system(paired_);

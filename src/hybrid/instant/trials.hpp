@@ -44,6 +44,9 @@ class Trials {
   Consistency& consistency() { return consistency_; }
   int family_guards() const { return static_cast<int>(hybrid_.guards().size()); }
   int direction() const { return direction_; }
+  int side_at_zero(int guard) const { return hybrid_.guards()[static_cast<std::size_t>(guard)].side_at_zero; }
+  /// Whether some transitions belong to the field (HybridSystem::take_paired_side).
+  bool takes_paired_sides() const { return takes_paired_sides_; }
   /// Guards with a second one for the same function; empty: none.
   bool has_second(int guard) const { return !has_second_.empty() && has_second_[static_cast<std::size_t>(guard)] != 0; }
   /// The guard under whose name a guard fires.
@@ -100,6 +103,7 @@ class Trials {
 
   HybridSystem& hybrid_;
   int direction_;
+  bool takes_paired_sides_;
   std::vector<int> fixed_;
   std::vector<char> has_second_;
   Consistency consistency_;

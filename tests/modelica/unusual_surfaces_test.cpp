@@ -21,6 +21,12 @@ struct Case {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
+      // --- one surface in two spellings, beyond which the field vanishes: the solution stays there, and x >= 0 as well
+      {"beyond a surface in two spellings the field is zero",
+       "Real x(start=1, fixed=true), y(start=1.25, fixed=true); discrete Integer n(start=0), k(start=0);",
+       "when x*(y^2+1)>=0 then n=pre(n)+1; end when; when x<=0 then k=pre(k)+1; end when; der(y)=0.75; "
+       "der(x)=-0.75+(if -x>0 then 1.5 else -1.5)+(if time>0.25 and time<0.75 then -0.75 else 0);",
+       5.0, {{"x", 0.0}, {"y", 5.0}, {"n", 0.0}, {"k", 1.0}}},
       // a mass comes to rest when the load changes; the noise of v depends on the acceleration, and its side does not
       {"an automaton whose speed vanishes when the load changes",
        "Real v(start=0.75, fixed=true), sa, f; discrete Integer mode(start=1); discrete Boolean forth(start=false), "

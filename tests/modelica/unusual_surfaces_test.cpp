@@ -19,8 +19,27 @@ struct Case {
   std::map<std::string, double> expected;
 };
 
+// A capacitor with the voltage vc is connected at t = 1 to a node that diodes keep between -1 and 1, with a current source.
+constexpr const char* clamp =
+    "Real w, i, i1, i2, s1, s2; equation der(vc)=-i; 0=if time>1 then vc-w else i; i+I=i1-i2; i1=if s1>0 then s1 else 0; w-1=if s1>0 then 0 else s1; "
+    "i2=if s2>0 then s2 else 0; -1-w=if s2>0 then 0 else s2;";
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
+      // only x + y is a state: y = d/dt (x + y) is -1 above the surface, 1 below it and 0 on it
+      {"a sum under derivatives slides", "Real x(start=2, fixed=true), y;",
+       "y=der(x)+der(y); der(x)+der(y)=if x+y>0 then -1 else 1;", 3.0, {{"x", 0.0}, {"y", 0.0}}},
+      {"a sum under derivatives, from below", "Real x(start=-2, fixed=true), y;",
+       "y=der(x)+der(y); der(x)+der(y)=if x+y>0 then -1 else 1;", 3.0, {{"x", 0.0}, {"y", 0.0}}},
+      {"a sum under derivatives, before the surface", "Real x(start=2, fixed=true), y;",
+       "y=der(x)+der(y); der(x)+der(y)=if x+y>0 then -1 else 1;", 0.5, {{"x", 1.5}, {"y", -1.0}}},
+      {"a sum under derivatives starts on its surface", "Real x(start=0, fixed=true), y(start=0);",
+       "y=der(x)+der(y); der(x)+der(y)=if x+y>0 then -1 else 1;", 1.0, {{"x", 0.0}, {"y", 0.0}}},
+      {"a sum under derivatives starts by guesses", "Real x(start=1), y;",
+       "y=der(x)+der(y); der(x)+der(y)=if x+y>0 then -1 else 1;", 1.0, {{"x", 0.0}, {"y", 0.0}}},
+      // weights 3/4 and 1/4: x + y = time stays, so y = 1 and x = time - 1
+      {"a sum under derivatives on a surface that moves", "Real x(start=3, fixed=true), y;",
+       "y=der(x)+der(y); der(x)+der(y)=if x+y>time then -1 else 3;", 3.0, {{"x", 2.0}, {"y", 1.0}}},
       // --- one surface in two spellings, beyond which the field vanishes: the solution stays there, and x >= 0 as well
       {"beyond a surface in two spellings the field is zero",
        "Real x(start=1, fixed=true), y(start=1.25, fixed=true); discrete Integer n(start=0), k(start=0);",
@@ -72,6 +91,24 @@ INSTANTIATE_TEST_SUITE_P(All, UnusualSurfaces, testing::Range(std::size_t{0}, ca
                              if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
                            return name;
                          });
+
+// The impulse takes the way that the diodes allow, whatever the currents do afterwards: vc goes to 1 through the first
+// diode. With I = -1 that diode blocks right after the impulse and vc falls; with I = 1 it carries the current.
+TEST(Impulses, HaveTheSignThatDiodesAllow) {
+  for (const double current : {1.0, -1.0})
+    for (const double start : {5.0, -5.0}) {
+      SCOPED_TRACE(std::to_string(current) + ", " + std::to_string(start));
+      const ModelicaModel loaded =
+          load_text("model M parameter Real I = " + std::to_string(current) + "; Real vc(start = " +
+                    std::to_string(start) + ", fixed = true); " + clamp + " end M;");
+      const Trajectory run = simulate(loaded.model, {.stop = 2.0});
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      const double clamped = start > 0.0 ? 1.0 : -1.0;
+      const bool holds = current * start > 0.0;  // the source keeps the diode closed
+      EXPECT_NEAR(run.at(1.5)[run.index("vc")], holds ? clamped : clamped + 0.5 * current, 1e-5);
+      EXPECT_NEAR(run.final()[run.index("vc")], holds ? clamped : clamped + current, 1e-5);
+    }
+}
 
 }  // namespace
 }  // namespace saltus

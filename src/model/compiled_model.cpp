@@ -209,7 +209,7 @@ struct CompiledModel::Code {
       const bool chooses = paired.contains(k) || std::any_of(guard.locks.begin(), guard.locks.end(), [&](int lock) {
                              return in_equations.contains(guards.locks()[static_cast<std::size_t>(lock)].id());
                            });
-      guards.set_slides(k, guard.kind == ModelGuards::Kind::relation && on_state && chooses);
+      guards.set_slides(k, on_state && chooses);
     }
   }
 
@@ -250,6 +250,15 @@ struct CompiledModel::Code {
       give_back(std::move(logic));
     });
     return identity_places;
+  }
+
+  /// A surface on which a mode slides, as an equation.
+  std::string surface_text(const Mode& mode, int guard) const {
+    const ModelGuards::Guard& g = guards.guards()[static_cast<std::size_t>(guard)];
+    if (g.step() == 0) return to_string(g.function, 40) + " = 0";
+    const auto lock = static_cast<std::size_t>(g.locks.front());
+    return to_string(switching_function(guards.locks()[lock]), 40) + " = " +
+           number_text(mode.locks[lock] + std::max(g.step(), 0));
   }
 
   static std::string describe_equation(const ModelData::NamedEquation& e) {
@@ -474,7 +483,9 @@ struct CompiledModel::Code {
   void prepare_surface_modes(const ModelData& m, const EventLogic::Setup& discrete_part, Rewrite& continuous) {
     SurfaceModes::Setup s;
     const auto apply = [&](const Expr& e) { return Expr(m.graph, continuous(e.in(*m.graph))); };
-    for (const auto& g : guards.guards()) s.surfaces.push_back({g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
+    for (const auto& g : guards.guards())
+      s.surfaces.push_back(
+          {g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0, g.step()});
     s.locks = guards.locks();
     for (const auto& system : systems) s.systems.push_back(system.get());
     s.clauses = discrete_part.clauses;
@@ -659,7 +670,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
     else if (guard.kind == ModelGuards::Kind::rounding_low)
       parts.push_back(to_string(lock, 40) + " = " + number_text(value));
   }
-  for (const int k : mode.sliding) parts.push_back("sliding on " + to_string(m.guards.guards()[k].function, 40) + " = 0");
+  for (const int k : mode.sliding) parts.push_back("sliding on " + m.surface_text(mode, k));
   for (const int k : mode.contacts) parts.push_back("in contact with " + to_string(m.guards.guards()[k].function, 40) + " = 0");
   constexpr std::size_t most = 6;
   std::string text;

@@ -242,6 +242,8 @@ int ModelGuards::varying_side(const Mode& mode, int guard) const {
   if (!activity_[mode.automaton].active(first, mode)) return 0;
   for (const auto* surfaces : {&mode.sliding, &mode.contacts})
     if (std::binary_search(surfaces->begin(), surfaces->end(), first)) return 0;
+  // the two ends of a rounding's interval are neighbours; on one of them the other means nothing
+  if (g.step() != 0 && std::binary_search(mode.sliding.begin(), mode.sliding.end(), guard - g.step())) return 0;
   return g.kind != Kind::relation ? +1 : g.side_of(0, mode.locks[static_cast<std::size_t>(g.locks.front())]);
 }
 
@@ -258,7 +260,7 @@ bool ModelGuards::between(const Mode& mode, int guard) const {
   if (g.kind == Kind::relation) {
     for (std::size_t i = 0; i < g.locks.size(); ++i) mode.locks[static_cast<std::size_t>(g.locks[i])] = g.truth(i, side);
   } else if (side < 0) {
-    mode.locks[g.locks.front()] += g.kind == Kind::rounding_low ? -1.0 : +1.0;
+    mode.locks[g.locks.front()] += g.step();
   }
 }
 

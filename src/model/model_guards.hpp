@@ -32,6 +32,8 @@ class ModelGuards {
     int side_of(std::size_t i, double truth) const { return truth != 0.0 ? signs[i] : -signs[i]; }
     /// Whether its relations at zero are those of neither side.
     bool distinct_at_zero() const;
+    /// By how much a rounding changes beyond this end of its interval; 0: no rounding.
+    int step() const { return kind == Kind::rounding_low ? -1 : kind == Kind::rounding_high ? +1 : 0; }
   };
 
   ModelGuards() = default;

@@ -134,8 +134,8 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   const std::vector<Expr>& guards = setup.base.equations.guards;
   for (const int k : mode.sliding) {
     const Surface& surface = setup_.surfaces[k];
-    if (!surface.relation || !depends_on_state(surface.function)) return;
-    SlidingSurface s{guards[k], {}, surface.signs};
+    if ((!surface.relation && surface.step == 0) || !depends_on_state(surface.function)) return;
+    SlidingSurface s{guards[k], {}, surface.signs, surface.step};
     for (const int lock : surface.locks) s.locks.push_back(locks_[lock]);
     setup.sliding.push_back(std::move(s));
   }
@@ -148,6 +148,8 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   }
   auto found = surface_equations(setup);
   if (!found) return;
+  for (std::size_t k = 0; k < setup_.surfaces.size(); ++k)  // the interval of a rounding is not between two integers
+    if (setup_.surfaces[k].step != 0) found->equations.guards[k] = guards[k];
   const RecordedEquations& eq = found->equations;
   std::vector<Expr> derivatives;
   for (const Expr& x : eq.variables) derivatives.push_back(der(x));

@@ -40,6 +40,26 @@ const std::vector<Case>& cases() {
       // weights 3/4 and 1/4: x + y = time stays, so y = 1 and x = time - 1
       {"a sum under derivatives on a surface that moves", "Real x(start=3, fixed=true), y;",
        "y=der(x)+der(y); der(x)+der(y)=if x+y>time then -1 else 3;", 3.0, {{"x", 2.0}, {"y", 1.0}}},
+      // --- steps of floor
+      {"the step of floor is slid along", "Real x(start=0, fixed=true);", "der(x)=0.5-floor(x);", 4.0, {{"x", 1.0}}},
+      {"the step of floor, from above", "Real x(start=3, fixed=true);", "der(x)=1.5-floor(x);", 4.0, {{"x", 2.0}}},
+      {"the step of floor from the start", "Real x(start=2, fixed=true), y;", "der(x)=y; y=1.5-floor(x);", 4.0,
+       {{"x", 2.0}, {"y", 0.0}}},
+      {"the step of ceil", "Real x(start=-0.5, fixed=true);", "der(x)=0.5-ceil(x);", 3.0, {{"x", 0.0}}},
+      {"the step of integer", "Real x(start=0, fixed=true);", "der(x)=0.5-integer(x);", 4.0, {{"x", 1.0}}},
+      // t < 2: x = t/2; slides until t = 3; x = 1 + 1.5 (t - 3) until 2, then slope 1/2; from t = 4 on -1.5, then -1/2
+      {"a step of floor is left", "Real x(start=0, fixed=true); discrete Integer n(start=0), k(start=0);",
+       "der(x)=0.5-floor(x)+(if time>3 and time<4 then 2 else 0); when floor(x)>=1 then n=pre(n)+1; end when; "
+       "when x>1 then k=pre(k)+1; end when;",
+       6.0, {{"x", 19.0 / 18.0}, {"n", 1.0}, {"k", 1.0}}},
+      // floor(x) has the mean 1/2 on its step: y' = 0.2 there, and y arrives at 1 at t = 4.5
+      {"two steps of floor", "Real x(start=0, fixed=true), y(start=0, fixed=true);",
+       "der(x)=0.5-floor(x); der(y)=0.25-floor(y)-0.1*floor(x);", 6.0, {{"x", 1.0}, {"y", 1.0}}},
+      {"two steps of floor, before the second", "Real x(start=0, fixed=true), y(start=0, fixed=true);",
+       "der(x)=0.5-floor(x); der(y)=0.25-floor(y)-0.1*floor(x);", 4.0, {{"x", 1.0}, {"y", 0.9}}},
+      // f = 1/2, the value for which x stays: f^3 + f = 5/8
+      {"a step of floor in an implicit equation", "Real x(start=0.5, fixed=true), f;",
+       "der(x)+f=0.5; f^3+f=2*floor(x);", 3.0, {{"x", 1.0}, {"f", 0.5}}},
       // --- one surface in two spellings, beyond which the field vanishes: the solution stays there, and x >= 0 as well
       {"beyond a surface in two spellings the field is zero",
        "Real x(start=1, fixed=true), y(start=1.25, fixed=true); discrete Integer n(start=0), k(start=0);",

@@ -86,6 +86,7 @@ class Decision {
   Next try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial,
                 Regime& regime);
   bool rests_instead(const Point& from, double t, Trial& trial);
+  bool on_its_surfaces(const Trial& trial, double t) const;
   bool weight_at_the_end(const Trial& trial, std::size_t surface) const;
   bool others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const;
   bool sides_fit(const Trial& trial, std::span<const int> surfaces, std::span<const int> wanted) const;

@@ -85,7 +85,8 @@ class ModelGuards {
 
  private:
   using GuardsOfLocks = std::vector<std::vector<int>>;
-  GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<Expr>& of_equations);
+  GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic,
+                            const std::vector<Expr>& of_equations, std::vector<Expr>& with_cuts);
   void merge_coincident(const ModelData& model, const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock);
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);

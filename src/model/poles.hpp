@@ -5,9 +5,9 @@
 
 namespace saltus {
 
-/// A function with the sign of g wherever g has one, and a zero where g = n/d has a pole: n d. So 1/x > 0 changes at x =
-/// 0 as x > 0 does. Denominators inside other functions and those of parameters and discrete variables stay. Returns g
-/// itself if there are no others, or too many.
+/// A function with the sign of g wherever g has one, and a zero where g = n/d has a pole: n d. So 1/x > 0 changes at x
+/// = 0 as x > 0 does. Denominators inside other functions and those of parameters and discrete variables stay. Returns
+/// g itself if there are no others, or too many.
 Expr without_poles(const Expr& g);
 
 /// A function with the sign of g in which factors that occur an odd number of times occur once: x^3 has no slope where

@@ -28,8 +28,9 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
   }
   trial.jumps = true;
   return next == Next::done ||
-         (next == Next::again && fail(StatusCode::no_forward_solution,
-                                      fmt::format("at t = {:.12g} more than {} impulses follow each other", now.t, most)));
+         (next == Next::again &&
+          fail(StatusCode::no_forward_solution,
+               fmt::format("at t = {:.12g} more than {} impulses follow each other", now.t, most)));
 }
 
 /// Done: the trial is the mode in which the solution goes on. Again: an impulse has moved the state to the point of the
@@ -151,7 +152,6 @@ bool Decision::pushed_away(const Trial& trial, const Impulses& impulses) const {
     if (!contains(impulses.allowed, k) && !trials_.fits(trial, k, hybrid_.side(trial.point.mode, k))) return false;
   return true;
 }
-
 
 void Decision::remember(const Mode& mode) {
   if (tried_count_ == tried_.size()) tried_.emplace_back();

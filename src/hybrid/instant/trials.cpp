@@ -125,10 +125,12 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   std::vector<double> b(static_cast<std::size_t>(s.equations), 0.0);
   for (int j = 0; j < s.variables; ++j) {
     const auto place = static_cast<std::size_t>(j);
-    if (!s.differentiated(j)) algebraic.push_back(j);
+    if (!s.differentiated(j))
+      algebraic.push_back(j);
     else if (place < from.x.size())
       for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
-        b[static_cast<std::size_t>(s.derivative_pattern.row[k])] -= Fxp[static_cast<std::size_t>(k)] * (x[place] - from.x[place]);
+        b[static_cast<std::size_t>(s.derivative_pattern.row[k])] -=
+            Fxp[static_cast<std::size_t>(k)] * (x[place] - from.x[place]);
   }
   Matrix A(s.equations, static_cast<int>(algebraic.size()));
   for (int c = 0; c < A.columns(); ++c)

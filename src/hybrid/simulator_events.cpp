@@ -174,7 +174,7 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
       // a guard that changes by far more than its slope explains has a cut there (an angle), not a zero: its value decides
       constexpr double far_more = 1e6, small = 1e-3;
       std::vector<double> g_begin, g_end;
-      for (const int k : located.guards) {
+      for (int k = 0; k < instant.family_guards(); ++k) {
         const double change = std::abs(noise[k] - g_then[k]);
         if (!(change > far_more * std::abs(guard_slopes[k] * (t_after - t_before)))) continue;
         if (g_begin.empty()) {

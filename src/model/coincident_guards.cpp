@@ -41,9 +41,9 @@ class Sampler {
     work_ = program_.workspace();
   }
   std::size_t size() const { return size_; }
-  /// Magnitudes over many decades, so that thresholds of any size are met.
-  std::vector<double> point(std::mt19937& dice) const {
-    std::uniform_real_distribution<double> decade(-2.0, 4.0), fraction(0.0, 1.0);
+  /// Magnitudes over many decades, so that thresholds of any size are met; or small ones, for exponential functions.
+  std::vector<double> point(std::mt19937& dice, bool small = false) const {
+    std::uniform_real_distribution<double> decade(-2.0, small ? 1.0 : 4.0), fraction(0.0, 1.0);
     std::vector<double> p(size_);
     for (double& v : p) v = (fraction(dice) < 0.5 ? -1.0 : 1.0) * std::pow(10.0, decade(dice));
     return p;
@@ -81,11 +81,26 @@ double largest_number(const Expr& f) {
   return largest;
 }
 
+std::vector<Expr> moving_symbols(const Expr& f) {
+  std::vector<Expr> symbols;
+  for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative})
+    for (const Expr& s : symbols_of(std::span(&f, 1), kind)) symbols.push_back(s);
+  return symbols;
+}
+
+/// Whether the slopes of a function are constants: errors of the state then leave its time derivative alone.
+bool is_linear(const Expr& f) {
+  const SparseExprMatrix slopes = jacobian(std::span(&f, 1), moving_symbols(f));
+  return std::all_of(slopes.entries.begin(), slopes.entries.end(),
+                     [](const auto& entry) { return moving_symbols(entry.value).empty(); });
+}
+
 Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
   Relation result;
   int found = 0, flat_first = 0;
   for (int line = 0; line < lines && found < zeros_wanted; ++line) {
-    const std::vector<double> a = pair.point(dice), b = pair.point(dice);
+    const bool small = line % 2 == 1;
+    const std::vector<double> a = pair.point(dice, small), b = pair.point(dice, small);
     const auto there = [&](double s) {
       std::vector<double> p(a.size());
       for (std::size_t j = 0; j < p.size(); ++j) p[j] = a[j] + s * (b[j] - a[j]);
@@ -121,13 +136,15 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
       const auto behind = pair.at(above);
       // one function may not know the place of its zero better than this
       const double place = rounding > 0.0 ? rounding / std::max(std::abs(r[who] - l[who]) / (2.0 * near), 1e-300) : 0.0;
+      const auto is_lost = [](double value) { return value == 0.0 || !std::isfinite(value); };
+      if (is_lost(left[0]) || is_lost(left[1]) || is_lost(right[0]) || is_lost(right[1])) continue;
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
-        if (!(left[k] * right[k] < 0.0)) return result;
+        if (!((left[k] < 0.0) != (right[k] < 0.0))) return result;
         if (!(std::abs(g[k]) <=
               noise[k] + 2.0 * std::abs(behind[k] - g[k]) + 4.0 * place * std::abs(r[k] - l[k]) / (2.0 * near)))
           return result;
       }
-      const int sign = left[0] * left[1] > 0.0 ? +1 : -1;
+      const int sign = (left[0] > 0.0) == (left[1] > 0.0) ? +1 : -1;
       if (result.sign != 0 && sign != result.sign) return result;
       result.sign = sign;
       ++found;
@@ -152,8 +169,14 @@ std::vector<Coincidence> find_coincident(std::span<const Expr> functions, const 
   Sampler all({functions.begin(), functions.end()}, inputs, parameters, values);
   std::vector<std::uint64_t> signs(functions.size(), 0);
   for (int k = 0; k < points; ++k) {
-    const std::vector<double> g = all.at(all.point(dice));
-    for (std::size_t i = 0; i < g.size(); ++i) signs[i] |= static_cast<std::uint64_t>(g[i] > 0.0) << k;
+    std::vector<double> p = all.point(dice);
+    const std::vector<double> g = all.at(p);
+    for (double& value : p) value = std::copysign(std::log1p(std::abs(value)), value);
+    const std::vector<double> nearer = all.at(p);  // where a value is lost, in exp(-1000) for example
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const double value = g[i] != 0.0 && !std::isnan(g[i]) ? g[i] : nearer[i];
+      signs[i] |= static_cast<std::uint64_t>(value > 0.0) << k;
+    }
   }
   std::map<std::uint64_t, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < signs.size(); ++i) alike[signs[i] & 1 ? ~signs[i] : signs[i]].push_back(i);
@@ -178,7 +201,8 @@ std::vector<Coincidence> find_coincident(std::span<const Expr> functions, const 
         const Relation relation = relate(pair, 4.0 * std::numeric_limits<double>::epsilon() * largest, dice);
         if (!relation.coincide) continue;
         joined = true;
-        if (relation.first_is_flat) {  // the one with a slope leads
+        // the one with a slope leads, or else the simpler one
+        if (relation.first_is_flat || (!is_linear(functions[leader]) && is_linear(functions[i]))) {
           for (Coincidence& c : result)
             if (c.with == static_cast<int>(leader)) c = {static_cast<int>(i), c.sign * relation.sign};
           result[leader] = {static_cast<int>(i), relation.sign};

@@ -210,7 +210,7 @@ struct CompiledModel::Code {
       const bool chooses = paired.contains(k) || std::any_of(guard.locks.begin(), guard.locks.end(), [&](int lock) {
                              return in_equations.contains(guards.locks()[static_cast<std::size_t>(lock)].id());
                            });
-      guards.set_slides(k, guard.kind == ModelGuards::Kind::relation && on_state && chooses);
+      guards.set_slides(k, on_state && chooses);
     }
   }
 
@@ -251,6 +251,15 @@ struct CompiledModel::Code {
       give_back(std::move(logic));
     });
     return identity_places;
+  }
+
+  /// A surface on which a mode slides, as an equation.
+  std::string surface_text(const Mode& mode, int guard) const {
+    const ModelGuards::Guard& g = guards.guards()[static_cast<std::size_t>(guard)];
+    if (g.step() == 0) return to_string(g.function, 40) + " = 0";
+    const auto lock = static_cast<std::size_t>(g.locks.front());
+    return to_string(switching_function(guards.locks()[lock]), 40) + " = " +
+           number_text(mode.locks[lock] + std::max(g.step(), 0));
   }
 
   static std::string describe_equation(const ModelData::NamedEquation& e) {
@@ -477,7 +486,7 @@ struct CompiledModel::Code {
     const auto apply = [&](const Expr& e) { return Expr(m.graph, continuous(e.in(*m.graph))); };
     for (const auto& g : guards.guards())
       s.surfaces.push_back(
-          {g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0});
+          {g.function, g.locks, g.signs, g.kind == ModelGuards::Kind::relation && g.same_as < 0, g.step()});
     s.locks = guards.locks();
     for (const auto& system : systems) s.systems.push_back(system.get());
     s.clauses = discrete_part.clauses;
@@ -672,7 +681,7 @@ std::string CompiledModel::describe(const Mode& mode) const {
       add([&] { return to_string(lock, 40) + " = " + number_text(value); });
   }
   const auto function = [&](int k) { return to_string(m.guards.guards()[k].function, 40) + " = 0"; };
-  for (const int k : mode.sliding) add([&] { return "sliding on " + function(k); });
+  for (const int k : mode.sliding) add([&] { return "sliding on " + m.surface_text(mode, k); });
   for (const int k : mode.contacts) add([&] { return "in contact with " + function(k); });
   if (parts > most) text += fmt::format(", … ({} more)", parts - most);
   return text;

@@ -83,6 +83,9 @@ void EventLogic::read_truths(const Mode& mode) {
     const Lock& lock = setup_.lock_info[k];
     if (lock.guard < 0 || lock.rounding) {
       truths_[k] = mode.locks[k];
+      // on the upper end of its interval a rounding has the next integer already
+      if (lock.rounding && std::binary_search(mode.sliding.begin(), mode.sliding.end(), lock.guard + 1))
+        truths_[k] += 1.0;
       continue;
     }
     const int side = lock.sign * mode.sees[static_cast<std::size_t>(lock.guard)];

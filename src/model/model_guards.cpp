@@ -1,6 +1,7 @@
 #include "model/model_guards.hpp"
 
 #include "model/coincident_guards.hpp"
+#include "model/poles.hpp"
 
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
@@ -39,7 +40,9 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   locks_ = locks_of(everything);
   std::vector<Expr> continuous = outputs;
   for (const auto& list : equations) continuous.insert(continuous.end(), list.begin(), list.end());
-  GuardsOfLocks guards_of_lock = find_guards(model, logic, locks_of(continuous));
+  std::vector<Expr> with_cuts;
+  GuardsOfLocks guards_of_lock = find_guards(model, logic, locks_of(continuous), with_cuts);
+  for (auto& list : by_mode) list.insert(list.end(), with_cuts.begin(), with_cuts.end());
   merge_coincident(model, logic, guards_of_lock);
   find_activity(logic, by_mode);
   locate(model, logic, guards_of_lock);
@@ -47,7 +50,10 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   for (std::size_t k = 0; k < guards_.size(); ++k) info_[k].side_at_zero = side_at_zero(guards_[k]);
 }
 
-ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<Expr>& of_equations) {
+/// `with_cuts`: functions to which relations were added; nothing else asks for these.
+ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const EventLogic::Setup& logic,
+                                                    const std::vector<Expr>& of_equations,
+                                                    std::vector<Expr>& with_cuts) {
   std::unordered_set<NodeId> in_equations, known;
   for (const Expr& lock : of_equations) in_equations.insert(lock.id());
   for (const Expr& lock : locks_) known.insert(lock.id());
@@ -59,7 +65,9 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
   for (std::size_t k = 0; k < locks_.size(); ++k) {
     guards_of_lock.emplace_back();
     const Expr written = switching_function(locks_[k]);
-    const Expr g = now.replace.empty() ? written : Expr(model.graph, now(written.in(*model.graph)));
+    const Expr continuous = now.replace.empty() ? written : Expr(model.graph, now(written.in(*model.graph)));
+    const Expr g = without_cuts(continuous);
+    if (!g.same(continuous)) with_cuts.push_back(g);
     for (const Expr& inner : locks_of(std::span(&g, 1)))
       if (known.insert(inner.id()).second) locks_.push_back(inner);
     if (in_equations.contains(locks_[k].id()) ? !is_continuous(g) : !moves_between_events(g)) continue;
@@ -73,9 +81,10 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
       }
       continue;
     }
-    const auto [it, fresh] = guard_of_function.emplace(g.id(), static_cast<int>(guards_.size()));
+    const Expr function = without_odd_powers(without_poles(g));
+    const auto [it, fresh] = guard_of_function.emplace(function.id(), static_cast<int>(guards_.size()));
     if (fresh) {
-      guards_.push_back({Kind::relation, g, {}, {}, {}});
+      guards_.push_back({Kind::relation, function, {}, {}, {}});
       const auto named = std::find_if(model.guard_names.begin(), model.guard_names.end(),
                                       [&](const auto& given) { return given.first.same(locks_[k]); });
       info_.push_back({named != model.guard_names.end() ? named->second : to_string(BoolExpr(locks_[k])), {}, false});
@@ -243,6 +252,8 @@ int ModelGuards::varying_side(const Mode& mode, int guard) const {
   if (!activity_[mode.automaton].active(first, mode)) return 0;
   for (const auto* surfaces : {&mode.sliding, &mode.contacts})
     if (std::binary_search(surfaces->begin(), surfaces->end(), first)) return 0;
+  // the two ends of a rounding's interval are neighbours; on one of them the other means nothing
+  if (g.step() != 0 && std::binary_search(mode.sliding.begin(), mode.sliding.end(), guard - g.step())) return 0;
   return g.kind != Kind::relation ? +1 : g.side_of(0, mode.locks[static_cast<std::size_t>(g.locks.front())]);
 }
 
@@ -259,7 +270,7 @@ bool ModelGuards::between(const Mode& mode, int guard) const {
   if (g.kind == Kind::relation) {
     for (std::size_t i = 0; i < g.locks.size(); ++i) mode.locks[static_cast<std::size_t>(g.locks[i])] = g.truth(i, side);
   } else if (side < 0) {
-    mode.locks[g.locks.front()] += g.kind == Kind::rounding_low ? -1.0 : +1.0;
+    mode.locks[g.locks.front()] += g.step();
   }
 }
 

@@ -32,6 +32,8 @@ class ModelGuards {
     int side_of(std::size_t i, double truth) const { return truth != 0.0 ? signs[i] : -signs[i]; }
     /// Whether its relations at zero are those of neither side.
     bool distinct_at_zero() const;
+    /// By how much a rounding changes beyond this end of its interval; 0: no rounding.
+    int step() const { return kind == Kind::rounding_low ? -1 : kind == Kind::rounding_high ? +1 : 0; }
   };
 
   ModelGuards() = default;
@@ -83,7 +85,8 @@ class ModelGuards {
 
  private:
   using GuardsOfLocks = std::vector<std::vector<int>>;
-  GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<Expr>& of_equations);
+  GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic,
+                            const std::vector<Expr>& of_equations, std::vector<Expr>& with_cuts);
   void merge_coincident(const ModelData& model, const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock);
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);

@@ -111,6 +111,7 @@ SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, st
   const std::size_t p = surfaces.size();
   const SparseExprMatrix J = jacobian(speed, symbols);
   if (has_roots && p == 1 && J.entries.empty()) {  // both sides agree on the surface
+    if (surfaces.front().step != 0) return field;
     field.lock_weights = truth_on_surface(surfaces.front().locks);
     weights = field.lock_weights;
     for (const Expr& lock : kept) weights.emplace_back(lock, lock);

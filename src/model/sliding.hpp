@@ -13,9 +13,13 @@ struct SlidingSurface {
   Expr function;            ///< g
   std::vector<Expr> locks;  ///< the relations on g: what changes across the surface
   std::vector<int> signs;   ///< by lock: the side on which the relation is true
+  int step = 0;             ///< 0: relations; otherwise the lock is a rounding, and changes by so much beyond g = 0
 
-  /// What stands for relation i where the positive side has this weight.
-  Expr weight_of(std::size_t i, const Expr& weight) const { return signs[i] > 0 ? weight : 1.0 - weight; }
+  /// What stands for lock i where the positive side has this weight.
+  Expr weight_of(std::size_t i, const Expr& weight) const {
+    if (step != 0) return locks[i] + static_cast<double>(step) * (1.0 - weight);
+    return signs[i] > 0 ? weight : 1.0 - weight;
+  }
 };
 
 struct SlidingField {

@@ -149,7 +149,7 @@ const SurfaceModes::Made& SurfaceModes::all_slides_of(int automaton) const {
 
 SlidingSurface SurfaceModes::Maker::sliding_surface(int surface, const Expr& function) const {
   const Surface& s = setup_.surfaces[static_cast<std::size_t>(surface)];
-  SlidingSurface result{function, {}, s.signs};
+  SlidingSurface result{function, {}, s.signs, s.step};
   for (const int lock : s.locks) result.locks.push_back(locks_[static_cast<std::size_t>(lock)]);
   return result;
 }
@@ -205,7 +205,7 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   const std::vector<Expr>& guards = setup.base.equations.guards;
   for (const int k : mode.sliding) {
     const Surface& surface = setup_.surfaces[k];
-    if (!surface.relation || !depends_on_state(surface.function)) return;
+    if ((!surface.relation && surface.step == 0) || !depends_on_state(surface.function)) return;
     setup.sliding.push_back(sliding_surface(k, guards[k]));
   }
   for (std::size_t c = 0; c < mode.contacts.size(); ++c) {
@@ -217,6 +217,8 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   }
   auto found = surface_equations(setup);
   if (!found) return;
+  for (std::size_t k = 0; k < setup_.surfaces.size(); ++k)  // the interval of a rounding is not between two integers
+    if (setup_.surfaces[k].step != 0) found->equations.guards[k] = guards[k];
   std::vector<Expr> observed = relax(in_clone(setup_.observed), found->lock_weights);
   compile(std::move(found->equations), std::move(observed), {}, made);
 }

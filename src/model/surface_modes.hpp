@@ -27,7 +27,8 @@ class SurfaceModes {
     Expr function;           ///< g
     std::vector<int> locks;  ///< the relations on g, as indices into Setup::locks
     std::vector<int> signs;  ///< by lock: the side on which the relation is true
-    bool relation = true;    ///< false: the end of a rounding's interval
+    bool relation = true;    ///< false: the end of a rounding's interval, or a second guard of the same function
+    int step = 0;            ///< of a rounding: by how much it changes beyond the end of its interval
     /// Clauses, and transitions from an explicit mode to itself, with resets that depend on the side: a contact takes
     /// their place.
     std::vector<int> resetting_clauses = {}, resetting_transitions = {};

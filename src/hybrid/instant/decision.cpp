@@ -17,11 +17,32 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
 }
 
 [[gnu::hot]] bool Decision::decide(const Point& from, const Circumstances& now, Approach& approach, Trial& trial) {
+  constexpr int most = 8;
+  Next next = search(from, now, approach, trial);
+  if (next != Next::again) return next == Next::done;
+  for (int impulses = 1; impulses < most && next == Next::again; ++impulses) {
+    Point after = trial.point;
+    after.x.resize(hybrid_.variables().size());
+    after.xp.resize(after.x.size());
+    next = search(after, now, approach, trial);
+  }
+  trial.jumps = true;
+  return next == Next::done ||
+         (next == Next::again &&
+          fail(StatusCode::no_forward_solution,
+               fmt::format("at t = {:.12g} more than {} impulses follow each other", now.t, most)));
+}
+
+/// Done: the trial is the mode in which the solution goes on. Again: an impulse has moved the state to the point of the
+/// trial, in whose mode the solution cannot stay; the search goes on from there.
+[[gnu::hot]] Decision::Next Decision::search(const Point& from, const Circumstances& now, Approach& approach,
+                                             Trial& trial) {
   constexpr int most = 64, most_choices = 6;
   tried_count_ = 0;
   zero_.assign(static_cast<std::size_t>(trials_.family_guards()), 0);
   int choices = 0;
   bool seen_here = false, jump_accepted = false;
+  if (now.cause == Cause::start) mark_zeros(from, now.t, trial.point.mode);
   Point moved;  // `from` beyond a surface, where the equations can be evaluated
   const Point* start = &from;
   for (int count = 0; count < most; ++count) {
@@ -38,7 +59,7 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
         }
       }
       const Next next = without_values(*start, now, seen_here, trial);
-      if (next == Next::failed) return false;
+      if (next == Next::failed) return Next::failed;
       continue;
     }
     if (!trial.point.mode.sliding.empty() && !trials_.is_regular(trial, now.t)) {
@@ -48,17 +69,26 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     if (trial.jumps && !jump_accepted) {  // a mode that needs no impulse comes before one that does
       jump_accepted = true;
       if (search_switches(*start, now, Resolution::most_switches, false, true, trial.point.mode)) continue;
-      if (!trials_.find_values(*start, now, trial))
-        return fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
+      if (!trials_.find_values(*start, now, trial)) return failed(trial.failure);
+    }
+    const Impulses impulses =
+        trial.jumps && now.cause == Cause::mode_change ? trials_.impulses(*start, now.t, trial) : Impulses();
+    if (impulses.forbidden >= 0) {
+      if (search_switches(*start, now, Resolution::most_switches, false, false, trial.point.mode)) continue;
+      return failed({StatusCode::no_forward_solution,
+                     fmt::format("at t = {:.12g} the only modes that are left need an impulse that '{}' forbids", now.t,
+                                 hybrid_.guards()[static_cast<std::size_t>(impulses.forbidden)].name),
+                     {hybrid_.guards()[static_cast<std::size_t>(impulses.forbidden)].name}});
     }
     trials_.look(now.t, trial);
+    if (pushed_away(trial, impulses)) return Next::again;
     seen_here = true;
     for (int k = 0; k < trials_.family_guards(); ++k)
       if (trial.view.multiplicity(k) > 0) zero_[static_cast<std::size_t>(k)] = 1;
     const bool admissible = trials_.weights_admissible(trial);
-    if (admissible && !trial.point.mode.sliding.empty() && rests_instead(*start, now.t, trial)) return true;
+    if (admissible && !trial.point.mode.sliding.empty() && rests_instead(*start, now.t, trial)) return Next::done;
     if (admissible && trial.point.mode.contacts.empty() && approach.opened.empty() && trials_.fits(trial)) {
-      if (!place_dormant(trial) || now.cause != Cause::start) return true;
+      if (!place_dormant(trial) || now.cause != Cause::start) return Next::done;
       continue;  // initial equations may read them
     }
     place_dormant(trial);
@@ -67,7 +97,8 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     const bool changed = place(trial, now, approach, next);
     open_contacts(trial, next, approach);
     const bool released = next.contacts.size() != trial.point.mode.contacts.size();
-    if (!changed && !released && admissible) return approach.opened.empty() || stays_open(trial, now, approach);
+    if (!changed && !released && admissible)
+      return approach.opened.empty() || stays_open(trial, now, approach) ? Next::done : Next::failed;
     remember(trial.point.mode);
     const auto known = [&](const Mode& mode) { return same_but_conditions(mode, next); };
     // the guard that fired is wanted back on its side, in the mode that it has just left transversally
@@ -78,13 +109,13 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
         std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_), known) ||
         (!admissible && !released)) {
       if (++choices > most_choices)
-        return fail(
-            StatusCode::no_forward_solution,
-            fmt::format("at t = {:.12g} no consistent mode was found: every candidate leads to another candidate",
-                        now.t),
-            {});
-      if (!choose_otherwise(*start, now, trial)) return false;
-      if (!stop_message.empty()) return true;
+        return failed(
+            {StatusCode::no_forward_solution,
+             fmt::format("at t = {:.12g} no consistent mode was found: every candidate leads to another candidate",
+                         now.t),
+             {}});
+      if (!choose_otherwise(*start, now, trial)) return Next::failed;
+      if (!stop_message.empty()) return Next::done;
       tried_count_ = 0;
       continue;
     }
@@ -94,10 +125,32 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     // positions that only conditions read: values and guards stay as they are
     if (same_view && approach.opened.empty() && trials_.fits(trial) &&
         (!place_dormant(trial) || now.cause != Cause::start))
-      return true;
+      return Next::done;
   }
-  return fail(StatusCode::no_forward_solution,
-              fmt::format("at t = {:.12g} no consistent mode was found within {} candidates", now.t, most));
+  return failed({StatusCode::no_forward_solution,
+                 fmt::format("at t = {:.12g} no consistent mode was found within {} candidates", now.t, most),
+                 {}});
+}
+
+/// Guards that are zero at the values with which a run starts. Where no side has consistent values, the solution may
+/// begin on their surfaces.
+void Decision::mark_zeros(const Point& from, double t, const Mode& mode) {
+  System& system = hybrid_.system(mode);
+  if (system.structure().explicit_ode || static_cast<int>(from.x.size()) != system.structure().variables) return;
+  std::vector<double> g(static_cast<std::size_t>(system.structure().guards));
+  const std::vector<double> at_rest(from.x.size(), 0.0);
+  system.guards(t, from.x, at_rest, g);
+  for (int k = 0; k < trials_.family_guards(); ++k)
+    if (g[static_cast<std::size_t>(k)] == 0.0) zero_[static_cast<std::size_t>(k)] = 1;
+}
+
+/// An impulse that has the signs of the positions has moved the state, and the mode in which it did so is over: a diode
+/// that carries the impulse blocks right after it. Other guards must be where their positions say.
+bool Decision::pushed_away(const Trial& trial, const Impulses& impulses) const {
+  if (impulses.allowed.empty() || trials_.fits(trial)) return false;
+  for (int k = 0; k < trials_.family_guards(); ++k)
+    if (!contains(impulses.allowed, k) && !trials_.fits(trial, k, hybrid_.side(trial.point.mode, k))) return false;
+  return true;
 }
 
 void Decision::remember(const Mode& mode) {
@@ -112,7 +165,19 @@ bool Decision::choose_otherwise(const Point& from, const Circumstances& now, Tri
   if (now.cause != Cause::reset && tried.sliding.empty() &&
       search_switches(from, now, Resolution::few_flips, true, false, trial.point.mode))
     return true;
-  if (choose_regime(from, now.t, trial)) return true;
+  Point reached = trial.point;
+  const auto was_tried = [&](const Mode& mode) { return same_but_conditions(mode, trial.point.mode); };
+  const auto end = tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_);
+  const bool at_start = now.cause == Cause::start;
+  if (choose_regime(from, now.t, trial) && !(at_start && std::any_of(tried_.begin(), end, was_tried))) return true;
+  if (at_start && (!failure_ || failure_.code == StatusCode::no_forward_solution)) {
+    // start values are guesses: the consistent point that they led to may lie on a surface
+    failure_ = {};
+    trial.point.mode = tried;
+    reached.x.resize(from.x.size());
+    reached.xp.resize(from.x.size());
+    if (choose_regime(reached, now.t, trial)) return true;
+  }
   if (failure_.code != StatusCode::no_forward_solution) return false;
   const Failure reason = std::exchange(failure_, {});
   trial.point.mode = tried;

@@ -56,6 +56,9 @@ class Decision {
     bool at_the_end = false;  ///< a weight is 0 or 1: only one side has a part in the slide
   };
   enum class Next { again, done, failed };
+  Next search(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
+  void mark_zeros(const Point& from, double t, const Mode& mode);
+  bool pushed_away(const Trial& trial, const Impulses& impulses) const;
   bool place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next);
   bool place_dormant(Trial& trial) const;
   void remember(const Mode& mode);
@@ -66,6 +69,10 @@ class Decision {
   void open_contacts(const Trial& trial, Mode& next, Approach& approach) const;
   bool stays_open(const Trial& trial, const Circumstances& now, const Approach& approach);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
+  Next failed(Failure reason) {
+    failure_ = std::move(reason);
+    return Next::failed;
+  }
   // --- regimes
   std::vector<int> active_surfaces(const Trial& trial) const;
   bool choose_regime(const Point& from, double t, Trial& trial);
@@ -79,6 +86,7 @@ class Decision {
   Next try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial,
                 Regime& regime);
   bool rests_instead(const Point& from, double t, Trial& trial);
+  bool on_its_surfaces(const Trial& trial, double t) const;
   bool weight_at_the_end(const Trial& trial, std::size_t slide) const;
   bool others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const;
   bool sides_fit(const Trial& trial, std::span<const int> surfaces, std::span<const int> wanted) const;

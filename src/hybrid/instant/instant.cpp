@@ -170,6 +170,7 @@ void Instant::look(double t) {
   resize(now.mode.sees, static_cast<std::size_t>(family_guards_));
   resize(target_, static_cast<std::size_t>(family_guards_));
   zero_.assign(static_cast<std::size_t>(family_guards_), -1);
+  resize(passed_, static_cast<std::size_t>(family_guards_));
   copy(*begun_, committed_);
   resize(committed_.sees, static_cast<std::size_t>(family_guards_));
   circumstances_.t = arrival.t;
@@ -291,11 +292,13 @@ void Instant::commit() {
       target_[place] = static_cast<signed char>(position);
       sees[place] = target_[place];
       zero_[place] = 0;
+      passed_[place] = view.value(k);
       noticed = noticed || sees[place] != before;
       continue;
     } else {
       target_[place] = on_surface ? 0 : static_cast<signed char>(position);
-      const bool jumped = zero_[place] == 0;  // onto zero, within the instant
+      // onto zero, within the instant: the noise alone may be another one, because the slope is
+      const bool jumped = zero_[place] == 0 && std::abs(view.value(k) - passed_[place]) > view.noise(k);
       zero_[place] = 1;
       sees[place] = initial || jumped ? 0 : static_cast<signed char>(step(before, target_[place]));
     }

@@ -141,7 +141,8 @@ class Instant final : private ModeValues {
   Mode committed_, flipped_;
   std::vector<double> committed_x_;
   std::vector<signed char> target_,
-      zero_;  // by guard: where sees go; 1: zero in the round before, 0: not, -1: not known
+      zero_;                    // by guard: where sees go; 1: zero in the round before, 0: not, -1: not known
+  std::vector<double> passed_;  // by guard: the last value that was clearly not zero
   VisitedPoints visited_;
   Circumstances circumstances_;
   Mode refreshed_;  // the mode at the arrival, with dormant guards where they are

@@ -263,7 +263,7 @@ Decision::Next Decision::try_once(const Point& from, double t, std::span<const i
     trial.point.mode = mode;
     if (!trials_.find_values(guess, {.t = t}, trial) || trial.jumps || !trials_.is_regular(trial, t)) continue;
     trials_.look(t, trial);
-    if (!trials_.surfaces_hold(trial)) continue;
+    if (!trials_.surfaces_hold(trial) || !on_its_surfaces(trial, t)) continue;
     if (others_follow(trial, surfaces, regime.point.mode)) return Next::again;
     if (!sides_fit(trial, surfaces, wanted)) continue;
     for (std::size_t k = 0; k < surfaces.size(); ++k)
@@ -275,6 +275,25 @@ Decision::Next Decision::try_once(const Point& from, double t, std::span<const i
     return Next::done;
   }
   return Next::failed;
+}
+
+/// Explicit modes keep the distance from a surface that they slide along: it must be zero when the slide begins. (Other
+/// modes have the surfaces as equations.)
+bool Decision::on_its_surfaces(const Trial& trial, double t) const {
+  if (!trial.system->structure().explicit_ode) return true;
+  const std::vector<int>& sliding = trial.point.mode.sliding;
+  const auto is_zero = [&](int k) { return std::abs(trial.view.value(k)) <= trial.view.noise(k); };
+  if (std::all_of(sliding.begin(), sliding.end(), is_zero)) return true;
+  // within the errors of integration, which are larger than the noise of rounding errors
+  const double tolerance = Resolution::same_point * trials_.doubt.tolerance;
+  std::vector<double> absolute = trials_.doubt.sizes;
+  if (absolute.empty()) absolute.push_back(1.0);
+  for (double& size : absolute) size *= tolerance;
+  const std::vector<double> error =
+      GuardSides::uncertainty(*trial.system, t, trial.point.x, trial.point.xp, tolerance, absolute);
+  return std::all_of(sliding.begin(), sliding.end(), [&](int k) {
+    return is_zero(k) || std::abs(trial.view.value(k)) <= error[static_cast<std::size_t>(k)];
+  });
 }
 
 bool Decision::weight_at_the_end(const Trial& trial, std::size_t slide) const {
@@ -313,7 +332,9 @@ bool Decision::sides_fit(const Trial& trial, std::span<const int> surfaces, std:
     // at rest a guard is on the side that its relations have there; where that is neither, rest is a position of its
     // own
     const int at_rest = trials_.has_second(surfaces[k]) ? 0 : trials_.side_at_zero(surfaces[k]);
-    if ((side == 0 ? at_rest : side) != wanted[k]) return false;
+    // a rounding that has gone to the next integer is inside its interval again
+    const int locked = hybrid_.side(trial.point.mode, surfaces[k]), position = locked != 0 ? locked : wanted[k];
+    if ((side == 0 ? at_rest : side) != position) return false;
   }
   return true;
 }

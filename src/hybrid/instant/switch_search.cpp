@@ -77,6 +77,9 @@ bool Decision::combination_fits(const Point& from, const Circumstances& now, std
                                 bool without_jump, Trial& trial) {
   const Mode candidate = trial.point.mode;
   if (!trials_.find_values(from, now, trial) || (without_jump && trial.jumps)) return false;
+  const Impulses impulses =
+      trial.jumps && now.cause == Cause::mode_change ? trials_.impulses(from, now.t, trial) : Impulses();
+  if (impulses.forbidden >= 0) return false;
   // the values of a network have the rounding errors of all of it
   std::vector<double>& noise = trials_.doubt.noise;
   if (trials_.newton().find(*trial.system, now.t, trial.point.x, trial.point.xp)) {
@@ -85,6 +88,7 @@ bool Decision::combination_fits(const Point& from, const Circumstances& now, std
       noise[static_cast<std::size_t>(k)] = std::max(noise[static_cast<std::size_t>(k)], trials_.newton().noise(k));
   }
   trials_.look(now.t, trial);
+  if (pushed_away(trial, impulses)) return true;
   return std::all_of(switches.begin(), switches.end(), [&](int k) {
     if (trial.view.side(k) == 0 && trials_.has_second(k)) return false;  // rest is neither of its sides
     const int side = trial.view.side(k) != 0 ? trial.view.side(k) : trials_.side_at_zero(k);

@@ -1,5 +1,7 @@
 #include "hybrid/instant/trials.hpp"
 
+#include <saltus/linalg/decomposition.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -99,12 +101,93 @@ void Trials::share_doubts() {
                           conditions, trial.point.x, trial.point.xp);
     if (trial.failure) return false;
   }
-  if (now.cause != Cause::start)
-    for (std::size_t j = 0; j < hybrid_.variables().size() && !trial.jumps; ++j)
-      trial.jumps = system.structure().differentiated(static_cast<int>(j)) && !contains(now.set, static_cast<int>(j)) &&
-                    !near(std::span(trial.point.x).subspan(j, 1), std::span(from.x).subspan(j, 1));
+  if (now.cause != Cause::start) trial.jumps = state_jumps(from, now, trial);
   if (now.cause == Cause::start || !system.structure().explicit_ode) keep_alternative(from, trial);
   return true;
+}
+
+/// The state is what stands under derivatives: F_x' (x - x_before) = 0 if it has not moved. In x' + y' the sum of x and
+/// y is a state, and each of them may jump.
+bool Trials::state_jumps(const Point& from, const Circumstances& now, const Trial& trial) const {
+  const Structure& s = trial.system->structure();
+  const std::vector<double>& x = trial.point.x;
+  std::vector<double> moved(x.size(), 0.0);
+  bool any = false;
+  for (std::size_t j = 0; j < hybrid_.variables().size(); ++j) {
+    if (!s.differentiated(static_cast<int>(j)) || contains(now.set, static_cast<int>(j)) ||
+        near(std::span(x).subspan(j, 1), std::span(from.x).subspan(j, 1)))
+      continue;
+    moved[j] = x[j] - from.x[j];
+    any = true;
+  }
+  if (!any || s.explicit_ode) return any;
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
+  std::vector<double> change(static_cast<std::size_t>(s.equations), 0.0), size(change.size(), 0.0);
+  trial.system->jacobian(now.t, x, trial.point.xp, Fx, Fxp);
+  for (int j = 0; j < s.variables; ++j)
+    for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k) {
+      const auto row = static_cast<std::size_t>(s.derivative_pattern.row[k]), place = static_cast<std::size_t>(j);
+      change[row] += Fxp[static_cast<std::size_t>(k)] * moved[place];
+      size[row] += std::abs(Fxp[static_cast<std::size_t>(k)]) * (moved[place] != 0.0 ? 1.0 + std::abs(x[place]) : 0.0);
+    }
+  for (std::size_t i = 0; i < change.size(); ++i)
+    if (!(std::abs(change[i]) <= Resolution::same_point * doubt.tolerance * size[i])) return true;
+  return false;
+}
+
+/// The integral of F(t, x, x') = 0 over the instant: F_x' (x - x_before) + F_z Z = 0, where Z are the impulses of the
+/// algebraic variables z.
+Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const {
+  constexpr double negligible = 1e-8;  // relative: what an iteration leaves of jumps that are none
+  Impulses result;
+  const std::vector<int> switches = switches_at(trial, t);
+  const Structure& s = trial.system->structure();
+  if (switches.empty() || TrialValues::too_large(s)) return result;
+  const std::vector<double>& x = trial.point.x;
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
+  trial.system->jacobian(t, x, trial.point.xp, Fx, Fxp);
+  std::vector<int> algebraic;
+  std::vector<double> b(static_cast<std::size_t>(s.equations), 0.0);
+  for (int j = 0; j < s.variables; ++j) {
+    const auto place = static_cast<std::size_t>(j);
+    if (!s.differentiated(j))
+      algebraic.push_back(j);
+    else if (place < from.x.size())
+      for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
+        b[static_cast<std::size_t>(s.derivative_pattern.row[k])] -=
+            Fxp[static_cast<std::size_t>(k)] * (x[place] - from.x[place]);
+  }
+  Matrix A(s.equations, static_cast<int>(algebraic.size()));
+  for (int c = 0; c < A.columns(); ++c)
+    for (int k = s.state_pattern.start[algebraic[c]]; k < s.state_pattern.start[algebraic[c] + 1]; ++k)
+      A(s.state_pattern.row[k], c) = Fx[static_cast<std::size_t>(k)];
+  if (A.columns() == 0) return result;
+  LeastSquares solver(A);
+  int rank = 0;
+  for (const double pivot : solver.pivots()) rank += pivot > negligible * solver.pivots().front();
+  solver.truncate(rank);
+  double size = 0.0;
+  for (const double value : b) size = std::max(size, std::abs(value));
+  if (!(solver.unreachable(b) <= negligible * size)) return result;
+  const std::vector<double> Z = solver.solve(b);
+  std::vector<double> there = x, back = x, g(static_cast<std::size_t>(s.guards)), g_back(g.size());
+  double largest = 0.0;
+  for (std::size_t c = 0; c < Z.size(); ++c) {
+    there[static_cast<std::size_t>(algebraic[c])] += Z[c];
+    back[static_cast<std::size_t>(algebraic[c])] -= Z[c];
+    largest = std::max(largest, std::abs(Z[c]));
+  }
+  trial.system->guards(t, there, trial.point.xp, g);
+  trial.system->guards(t, back, trial.point.xp, g_back);
+  for (const int k : switches) {
+    const double impulse = 0.5 * (g[static_cast<std::size_t>(k)] - g_back[static_cast<std::size_t>(k)]);
+    if (!(std::abs(impulse) > std::sqrt(negligible) * largest)) continue;
+    if (impulse * hybrid_.side(trial.point.mode, k) > 0.0)
+      result.allowed.push_back(k);
+    else
+      result.forbidden = k;
+  }
+  return result;
 }
 
 /// Transitions that lead across a surface and back belong to the field: on the other side the equations are those of

@@ -34,6 +34,12 @@ struct Trial {
   std::vector<double> alternative;  ///< a second point that is as good; empty: none
 };
 
+/// The impulses of guards whose functions contain algebraic variables (the current of a diode), while the state jumps.
+struct Impulses {
+  std::vector<int> allowed;  ///< guards with an impulse to the side of their position
+  int forbidden = -1;        ///< a guard with an impulse to the other side; -1: there is none
+};
+
 class Trials {
  public:
   Trials(HybridSystem& hybrid, int direction);
@@ -62,6 +68,9 @@ class Trials {
   bool find_values(const Point& from, const Circumstances& now, Trial& trial);
   /// The second half.
   void look(double t, Trial& trial);
+  /// The impulses with which the state of a trial has jumped from a point. None where they are not unique, or the mode
+  /// is too large for dense matrices.
+  Impulses impulses(const Point& from, double t, const Trial& trial) const;
   /// The guards that would decide whether a mode on surfaces stays there do: weights between 0 and 1, forces that push.
   bool surfaces_hold(const Trial& trial) const;
   bool weights_admissible(const Trial& trial) const;
@@ -96,6 +105,7 @@ class Trials {
 
  private:
   System& system_of(const Mode& mode);
+  bool state_jumps(const Point& from, const Circumstances& now, const Trial& trial) const;
   bool jump_beside_resets(const Point& from, const Circumstances& now, Trial& trial);
   void keep_alternative(const Point& from, Trial& trial);
   std::span<const double> alternative_of(const Trial& trial);

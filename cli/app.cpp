@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <new>
+#include <sstream>
 
 namespace saltus::cli {
 namespace {
@@ -38,6 +40,36 @@ std::string hint_for(const std::vector<Command>& commands, const std::vector<std
   return fmt::format("there is no command '{}'; did you mean '{}'?\n", arguments.front(), near);
 }
 
+/// What CLI11 says about a wrong option, in a sentence with what to try; "" where its own text is good.
+std::string words_for(const CLI::ParseError& problem, const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::string name = chosen.empty() ? "saltus" : "saltus " + command.get_name();
+  const std::string text = problem.what();
+  constexpr std::string_view not_expected = "not expected: ";
+  if (const std::size_t at = text.find(not_expected); at != std::string::npos) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& word : option->get_lnames()) known.push_back("--" + word);
+    std::istringstream words(text.substr(at + not_expected.size()));
+    for (std::string word; words >> word;) {
+      if (!word.starts_with("--")) continue;
+      const std::string near = nearest_name(word, known);
+      return fmt::format("'{}' has no option '{}'; {}", name, word,
+                         near.empty() ? name + " --help lists the options" : "did you mean '" + near + "'?");
+    }
+  }
+  constexpr std::string_view not_converted = "Could not convert: ";
+  if (text.starts_with(not_converted)) {
+    const std::string rest = text.substr(not_converted.size());
+    const std::size_t equals = rest.find(" = ");
+    if (equals != std::string::npos)
+      return fmt::format("{}: '{}' is not a number; {} --help says what the option takes", rest.substr(0, equals),
+                         rest.substr(equals + 3), name);
+  }
+  return {};
+}
+
 ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                   const Streams& streams) {
   CLI::App app(description, "saltus");
@@ -56,6 +88,10 @@ ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::s
       streams.err << hint << "saltus --help lists the commands\n";
       return ExitCode::usage;
     }
+    if (const std::string words = words_for(problem, app); !words.empty()) {
+      streams.err << words << '\n';
+      return ExitCode::usage;
+    }
     return app.exit(problem, streams.out, streams.err) == 0 ? ExitCode::success : ExitCode::usage;
   }
 
@@ -72,10 +108,17 @@ ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::s
 ExitCode run_app(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                  const Streams& streams) {
   try {
-    return dispatch(commands, arguments, streams);
+    const ExitCode code = dispatch(commands, arguments, streams);
+    if (streams.out.flush()) return code;
+    streams.err << "cannot write to standard output; is the disk full?\n";
+    return ExitCode::failure;
   } catch (const Error& problem) {
     streams.err << problem.what() << '\n';
     return ExitCode::usage;
+  } catch (const std::bad_alloc&) {
+    streams.err << "saltus: there is not enough memory; take fewer variables (--vars) or times (--samples), "
+                   "or a smaller model\n";
+    return ExitCode::failure;
   } catch (const std::exception& problem) {
     streams.err << "saltus: " << problem.what() << '\n';
     return ExitCode::failure;

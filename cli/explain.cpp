@@ -33,8 +33,8 @@ ExitCode explain_status(std::string wanted, const Streams& streams) {
     return ExitCode::success;
   }
   const std::string near = nearest_name(wanted, names);
-  throw UsageError(fmt::format("there is no status '{}'{}; saltus explain lists them", wanted,
-                               near.empty() ? "" : "; did you mean '" + near + "'?"));
+  throw UsageError(fmt::format("there is no status '{}'; {}", wanted,
+                               near.empty() ? "saltus explain lists them" : "did you mean '" + near + "'?"));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ double evaluate(const std::string& name, const std::string& text) {
       if (why.empty() && first != all.end()) why = ": " + first->message;
     }
   }
-  throw UsageError("--set " + name + ": '" + text + "' is not a finite number or an expression of constants" + why);
+  throw UsageError("--set " + name + ": '" + text + "' is not a finite number or an expression of constants" + why +
+                   "; write for example --set " + name + "=2.5");
 }
 
 }  // namespace
@@ -45,9 +46,50 @@ std::pair<std::string, double> parse_setting(const std::string& text) {
   return {name, evaluate(name, value)};
 }
 
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names(1);
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    if (quoted && c == '\\' && k + 1 < text.size()) {
+      names.back() += c;
+      names.back() += text[++k];
+      continue;
+    }
+    if (c == '\'') quoted = !quoted;
+    if (!quoted) depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && !quoted && depth <= 0)
+      names.emplace_back();
+    else
+      names.back() += c;
+  }
+  return names;
+}
+
+CLI::Validator existing_model() {
+  const auto check = [](const std::string& file) -> std::string {
+    std::error_code problem;
+    if (std::filesystem::is_regular_file(file, problem)) return {};
+    if (std::filesystem::is_directory(file, problem)) return "'" + file + "' is a folder; name a file in it";
+    const std::filesystem::path path(file), folder = path.has_parent_path() ? path.parent_path() : ".";
+    if (!std::filesystem::is_directory(folder, problem))
+      return "there is no file '" + file + "': its folder '" + folder.string() + "' does not exist";
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, problem))
+      if (entry.path().extension() == ".mo") names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    const std::string near = nearest_name(path.filename().string(), names);
+    return "there is no file '" + file + "'; " +
+           (near.empty() ? "saltus new NAME writes a model to start from"
+                         : "did you mean '" + (path.parent_path() / near).string() + "'?");
+  };
+  return CLI::Validator(check, "");
+}
+
 void ModelOptions::add_to(CLI::App& app) {
   app.add_option("MODEL.mo", file, "Modelica file; may be left out where --library and --model say it all")
-      ->check(CLI::ExistingFile);
+      ->check(existing_model());
   app.add_option("--model", model, "Which model (default: the last one of the file)");
   app.add_option("--library", libraries, "Folder of a Modelica library (repeatable; then those of MODELICAPATH)");
   app.add_option("--set", settings, "NAME=VALUE: change a parameter or start value (repeatable)");

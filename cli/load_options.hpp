@@ -14,6 +14,12 @@ namespace saltus::cli {
 /// "mass=2.5" or "w=2*Modelica.Constants.pi" as a name and a number. Throws UsageError with an example otherwise.
 std::pair<std::string, double> parse_setting(const std::string& text);
 
+/// Checks that an argument names a file; the text for others says which file may be meant.
+CLI::Validator existing_model();
+
+/// "a,b[1,2],'x,y'" as names: commas inside of brackets and quoted names belong to the name.
+std::vector<std::string> split_names(const std::string& text);
+
 /// Which model to read, from where, with which settings.
 struct ModelOptions {
   std::string file, model;

@@ -9,7 +9,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -47,25 +49,25 @@ struct RunOptions {
 
 
 void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
-  const auto& events = run.events();
-  if (events.empty()) {
+  const auto count = static_cast<std::size_t>(run.statistics().events);
+  if (count == 0) {
     out << "no events\n";
     return;
   }
   out << fmt::format("{:>5}  {:>18}  {:<12} {}\n", "#", "time", "kind", "what");
-  const std::size_t head = events.size() <= limit ? events.size() : limit - limit / 4;
-  const std::size_t tail = events.size() <= limit ? events.size() : events.size() - limit / 4;
-  for (std::size_t k = 0; k < events.size(); ++k) {
-    if (k == head && head < tail) {
+  const std::size_t head = count <= limit ? count : limit - limit / 4;
+  const std::size_t tail = count <= limit ? count : count - limit / 4;
+  std::size_t k = 0;
+  run.for_each_event([&](const Event& e) {
+    if (k == head && head < tail)
       out << fmt::format("{:>5}  … {} more events; --events N shows more, --json writes all\n", "", tail - head);
-      k = tail;
-    }
-    const Event& e = events[k];
+    ++k;
+    if (k > head && k <= tail) return;
     const std::string text = e.describe();
     const std::string kind(to_string(e.kind));
     const std::string rest = text.size() > kind.size() + 2 ? text.substr(kind.size() + 2) : "";  // after ": " or "; "
-    out << fmt::format("{:>5}  {:>18.12g}  {:<12} {}\n", k + 1, e.t, kind, rest);
-  }
+    out << fmt::format("{:>5}  {:>18.12g}  {:<12} {}\n", k, e.t, kind, rest);
+  });
 }
 
 void print_summary(std::ostream& out, const Trajectory& run) {
@@ -77,12 +79,52 @@ void print_summary(std::ostream& out, const Trajectory& run) {
   const auto final = run.final();
   constexpr std::size_t most = 12;
   for (std::size_t k = 0; k < std::min(final.size(), most); ++k)
-    out << fmt::format("  {} = {:.12g}{}\n", run.variables()[k].name, final[k],
+    out << fmt::format("  {} = {}{}\n", run.variables()[k].name, value_text(*run.variables()[k].details, final[k]),
                        run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
   if (final.size() > most)
     out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
   out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {:.3g} s\n", s.method, s.steps, s.rejected,
                      s.evaluations, s.events, s.seconds);
+}
+
+/// The files that the options ask for, each with its option.
+std::vector<std::pair<const char*, const std::string*>> output_files(const RunOptions& o) {
+  std::vector<std::pair<const char*, const std::string*>> files;
+  for (const auto& [option, path] : std::initializer_list<std::pair<const char*, const std::string*>>{
+           {"--csv", &o.csv}, {"--json", &o.json}, {"--html", &o.html}, {"--mat", &o.mat}, {"--npz", &o.npz}})
+    if (!path->empty()) files.emplace_back(option, path);
+  return files;
+}
+
+/// Whether a result goes to standard output; what people read goes to standard error then.
+bool writes_to_output(const RunOptions& o) {
+  const auto files = output_files(o);
+  return std::ranges::any_of(files, [](const auto& file) { return *file.second == "-"; });
+}
+
+/// Throws UsageError for a file that cannot be written, is asked for twice, or is the model itself.
+void check_files(const RunOptions& o) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::vector<std::pair<const char*, const std::string*>> seen;
+  auto files = output_files(o);
+  if (!o.plot.empty()) files.emplace_back("--plot", &o.plot);
+  for (const auto& [option, path] : files) {
+    for (const auto& [other, before] : seen)
+      if (*path == *before || (*path != "-" && fs::equivalent(*path, *before, ignored)))
+        throw UsageError(fmt::format("{} and {} both write to '{}'; name two files", other, option, *path));
+    seen.emplace_back(option, path);
+    if (*path == "-") continue;
+    if (!o.source.file.empty() && fs::equivalent(*path, o.source.file, ignored))
+      throw UsageError(fmt::format("{} would replace the model '{}' by its result; name another file", option, *path));
+    const fs::path folder = fs::path(*path).parent_path();
+    if (!folder.empty() && !fs::is_directory(folder, ignored))
+      throw UsageError(fmt::format("{}: cannot write to '{}': there is no folder '{}'; make it first", option, *path,
+                                   folder.string()));
+    if (!std::ofstream(*path, std::ios::app))
+      throw UsageError(fmt::format("{}: cannot write to '{}': {}; name another file", option, *path,
+                                   std::strerror(errno)));
+  }
 }
 
 /// What would only be found out behind a long run, whose result would be lost.
@@ -92,15 +134,14 @@ void check_outputs(const RunOptions& o, const SimulateOptions& s, const Compiled
   const auto check_name = [&](const std::string& name, const char* option) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
     const std::string near = nearest_name(name, names);
-    throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", option, name,
-                                 near.empty() ? "" : "; did you mean '" + near + "'?"));
+    throw UsageError(fmt::format("{}: there is no variable '{}' in the model; {}", option, name,
+                                 near.empty() ? "saltus check lists the variables" : "did you mean '" + near + "'?"));
   };
   for (const std::string& name : o.vars) check_name(name, "--vars");
   if (!o.phase.empty()) {
-    const auto comma = o.phase.find(',');
-    if (comma == std::string::npos) throw UsageError("--phase wants two names, for example --phase x,v");
-    check_name(o.phase.substr(0, comma), "--phase");
-    check_name(o.phase.substr(comma + 1), "--phase");
+    const std::vector<std::string> pair = split_names(o.phase);
+    if (pair.size() != 2) throw UsageError("--phase wants two names, for example --phase x,v");
+    for (const std::string& name : pair) check_name(name, "--phase");
   }
   if (!o.times.empty()) {
     const std::vector<double> times = parse_times(o.times);
@@ -108,20 +149,23 @@ void check_outputs(const RunOptions& o, const SimulateOptions& s, const Compiled
     for (const double t : {times.front(), times.back()})
       if (t < low - rounding || t > high + rounding)
         throw UsageError(
-            fmt::format("--times: {} lies outside of the run, which goes from {} to {}", t, s.start, s.stop));
+            fmt::format("--times: {} lies outside of the run, which goes from {} to {}; change --times or --stop", t,
+                        s.start, s.stop));
   }
   if (o.open) check_open();
   if (o.open && o.html.empty() && o.no_plot)
     throw UsageError("--open shows a report or a plot; leave out --no-plot, or add --html FILE");
+  if (o.open && o.html == "-") throw UsageError("--open shows a file; name one: --html report.html");
   if (!o.plot_size.empty()) parse_plot_size(o.plot_size);
   const std::string ending = std::filesystem::path(o.plot).extension().string();
   if (!o.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
     throw UsageError("--plot: '" + o.plot + "' must end in .svg, .png or .pdf");
-  for (const std::string* path : {&o.csv, &o.json, &o.html, &o.mat, &o.npz})
-    if (!path->empty() && !std::ofstream(*path, std::ios::app)) throw UsageError("cannot write to '" + *path + "'");
+  check_files(o);
 }
 
-void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+/// "-" is standard output.
+void write_file(const std::string& path, std::ostream& standard, const std::function<void(std::ostream&)>& write) {
+  if (path == "-") return write(standard);
   std::ofstream file(path);
   write(file);
   file.close();
@@ -130,9 +174,9 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
 
 /// The two names of --phase; empty without the option.
 std::pair<std::string, std::string> phase_names(const RunOptions& o) {
-  const auto comma = o.phase.find(',');
-  if (comma == std::string::npos) return {};
-  return {o.phase.substr(0, comma), o.phase.substr(comma + 1)};
+  if (o.phase.empty()) return {};
+  const std::vector<std::string> pair = split_names(o.phase);
+  return {pair.front(), pair.back()};
 }
 
 std::string text_of(const std::string& path) {
@@ -159,7 +203,7 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
 }
 
 void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled,
-                 std::ostream& out) {
+                 std::ostream& out, std::ostream& standard) {
   ResultTable table;
   if (!o.csv.empty() || !o.mat.empty() || !o.npz.empty() || o.trajectories) {
     TableOptions t;
@@ -170,17 +214,17 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
     table = result_table(run, t);
   }
   if (!o.csv.empty())
-    write_file(o.csv, [&](std::ostream& file) {
+    write_file(o.csv, standard, [&](std::ostream& file) {
       write_csv(file, table, o.csv_units ? CsvHeader::described : CsvHeader::names);
     });
   if (!o.json.empty())
-    write_file(o.json, [&](std::ostream& file) {
+    write_file(o.json, standard, [&](std::ostream& file) {
       write_json(file, run, {compiled.name(), compiled.parameters(), o.trajectories ? &table : nullptr});
     });
-  if (!o.mat.empty()) write_file(o.mat, [&](std::ostream& file) { write_mat(file, table, compiled.parameters()); });
-  if (!o.npz.empty()) write_file(o.npz, [&](std::ostream& file) { write_npz(file, table, compiled.parameters()); });
+  if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, compiled.parameters()); });
+  if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, compiled.parameters()); });
   if (!o.html.empty()) {
-    write_file(o.html, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
+    write_file(o.html, standard, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
     if (!o.quiet) out << "report: " << o.html << '\n';
   }
   if (o.open && !o.html.empty()) open_file(o.html);
@@ -226,11 +270,12 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   check_outputs(o, s, *compiled);
   const Trajectory run = o.log.empty() ? simulate(compiled, s) : simulate_with_log(compiled, s, streams.err);
   bar.clear();
+  std::ostream& words = writes_to_output(o) ? streams.err : streams.out;
   if (!o.quiet) {
-    print_events(streams.out, run, o.events);
-    print_summary(streams.out, run);
+    print_events(words, run, o.events);
+    print_summary(words, run);
   }
-  write_files(o, run, source, *compiled, streams.out);
+  write_files(o, run, source, *compiled, words, streams.out);
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
   return ExitCode::failure;
@@ -268,7 +313,7 @@ ExitCode watch_model(const RunOptions& o, const Streams& streams) {
 void add_model_options(CLI::App& app, RunOptions& o) {
   const char* group = "Model";
   app.add_option("MODEL.mo", o.source.file, "Modelica file; may be left out where --library and --model say it all")
-      ->check(CLI::ExistingFile);
+      ->check(existing_model());
   app.add_option("--model", o.source.model, "Which model (default: the last one of the file)")
       ->type_name("NAME")
       ->group(group);
@@ -309,11 +354,11 @@ void add_method_options(CLI::App& app, RunOptions& o) {
 
 void add_file_options(CLI::App& app, RunOptions& o) {
   const char* group = "Files";
-  const auto file = [&](const char* name, std::string& path, const char* text) {
+  const auto file = [&](const char* name, std::string& path, const char* text) {  // "-" is standard output
     return app.add_option(name, path, text)->type_name("FILE")->group(group);
   };
   file("--html", o.html, "A report for the browser: one page that needs nothing else");
-  file("--csv", o.csv, "The variables over time");
+  file("--csv", o.csv, "The variables over time; - is standard output");
   file("--json", o.json, "Events, status and statistics");
   file("--mat", o.mat, "A result file for Modelica tools (MAT, version 4)");
   file("--npz", o.npz, "Arrays for numpy");
@@ -321,8 +366,13 @@ void add_file_options(CLI::App& app, RunOptions& o) {
       ->needs("--json")
       ->group(group);
   app.add_flag("--csv-units", o.csv_units, "Units and descriptions as first lines of the CSV file")->group(group);
-  app.add_option("--vars", o.vars, "Variables for files and plots: a,b,c (default: all)")
-      ->delimiter(',')
+  app.add_option_function<std::vector<std::string>>(
+         "--vars",
+         [&o](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts)
+             for (std::string& name : split_names(text)) o.vars.push_back(std::move(name));
+         },
+         "Variables for files and plots: a,b,c (default: all)")
       ->type_name("A,B")
       ->group(group);
   auto* intervals =

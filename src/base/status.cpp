@@ -33,16 +33,15 @@ StatusExplanation explain(StatusCode code) {
       return {"The user ended the run (Ctrl-C, or the progress callback).", "The result reaches up to there."};
     case StatusCode::initialisation_failed:
       return {"No values were found at the start that satisfy all equations and fixed start values.",
-              "Look at the culprits. Free a fixed start value, or give a better guess (start = …) for the variables "
-              "named."};
+              "Free a fixed start value, or give a better guess (start = …) for the variables named."};
     case StatusCode::not_finite:
       return {
           "An equation gave NaN or infinity, and shorter steps did not help.",
-          "Guard the expression with a condition that switches before its domain ends: if x > 0 then sqrt(x) else 0."};
+          "Let a condition switch before the domain of the expression ends: if x > 0 then sqrt(x) else 0."};
     case StatusCode::step_too_small:
       return {"The step size fell below the resolution of time.",
-              "The solution may have a singularity here, or the tolerance cannot be met: try a larger tolerance or "
-              "another method."};
+              "The solution may have a pole here: end the run before it (--stop, terminate). Or the tolerance cannot "
+              "be met: try a larger one (--rtol) or another method (--method)."};
     case StatusCode::too_many_steps:
       return {"The limit on the number of steps was reached.",
               "Try an implicit method for a stiff model (--method radau), a larger tolerance, or a higher limit "
@@ -53,22 +52,24 @@ StatusExplanation explain(StatusCode code) {
     case StatusCode::singular_mode:
       return {
           "The equations of a mode do not determine its variables.",
-          "The message names the equations and variables left over. Look for an equation that drops out in this mode."};
+          "Look for an equation in which a factor becomes zero or a branch drops a variable; add the equation that "
+          "holds there, or end the run before."};
     case StatusCode::no_forward_solution:
       return {"At this point neither a side of the surface nor sliding on it continues the solution.",
-              "The culprits are the surfaces. Check the signs of the fields on both sides."};
+              "Check the signs of the fields on both sides: each must lead away from the surface, or both towards it."};
     case StatusCode::non_unique:
       return {
           "Several continuations exist at this point, and the options say stop.",
           "Start elsewhere, or leave out --stop-on non-unique: one continuation is then chosen and the event says so."};
     case StatusCode::assertion_failed:
-      return {"An assertion of the model is violated.", "The message is the model's own."};
+      return {"An assertion of the model is violated.",
+              "Look at the values up to there (--csv, --html): what the model demands no longer holds."};
     case StatusCode::chattering:
       return {"One or two guards switch to and fro in short intervals, and the options say stop.",
               "Widen the hysteresis band, or remove it: without a band the solution slides along the surface."};
     case StatusCode::zeno:
       return {"Events accumulate at one instant, and no mode continues the solution after it.",
-              "The result reaches up to the accumulation. Write the mode that holds afterwards."};
+              "Write the mode that holds after the accumulation, or end the run there (terminate)."};
     case StatusCode::contradiction:
       return {"Two clauses give a variable different values in one round of an instant.",
               "Write one clause for both conditions, with elsewhen or a vector of conditions."};

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <saltus/base/error.hpp>
 #include <saltus/dae/hybrid_system.hpp>
 
@@ -5,6 +6,33 @@
 #include <string>
 
 namespace saltus {
+
+std::string_view to_string(VariableType type) {
+  switch (type) {
+    case VariableType::real: return "Real";
+    case VariableType::integer: return "Integer";
+    case VariableType::boolean: return "Boolean";
+    case VariableType::enumeration: return "enumeration";
+  }
+  return "";
+}
+
+std::string_view to_string(Causality causality) {
+  switch (causality) {
+    case Causality::local: return "local";
+    case Causality::input: return "input";
+    case Causality::output: return "output";
+  }
+  return "";
+}
+
+std::string value_text(const VariableDetails& variable, double value, int digits) {
+  if (variable.type == VariableType::boolean && (value == 0.0 || value == 1.0)) return value != 0.0 ? "true" : "false";
+  if (variable.type == VariableType::enumeration)
+    for (std::size_t k = 0; k < variable.literals.size(); ++k)
+      if (value == static_cast<double>(k + 1)) return variable.literals[k];
+  return fmt::format("{:.{}g}", value, digits);
+}
 
 bool HybridSystem::follow(Mode& mode, int guard, double /*value*/, int to_side) const {
   if (to_side == 0)

@@ -459,9 +459,9 @@ class Initialiser {
           break;
         }
         result_.message = fmt::format(
-            "the fixed initial values of {} contradict the constraints{}; free at least one of them (those of {} can "
-            "stay fixed)",
-            names(result_.conflicting.empty() ? options_.fixed : result_.conflicting), worst, names(result_.kept));
+            "the fixed initial values of {} contradict the constraints at t = {:.9g}{}; free at least one of them{}",
+            names(result_.conflicting.empty() ? options_.fixed : result_.conflicting), t_, worst,
+            result_.kept.empty() ? "" : " (those of " + names(result_.kept) + " can stay fixed)");
         break;
       case InitialisationStatus::inconsistent_least_squares:
         result_.message = "the equations contradict each other; values of least squares were taken" + worst;

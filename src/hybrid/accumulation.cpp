@@ -85,7 +85,7 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   const std::string why =
       denied ? fmt::format("the equations do not let the solution stay there: a relation on the surface of '{}' stands in them, and as it is on the surface they push it away", name)
              : "no contact mode goes on from there";
-  end({StatusCode::zeno, fmt::format("resets accumulate at t = {:.12g}, and {}", zeno.accumulates(stuck) ? zeno.limit(stuck) : t, why), {name}});
+  end({StatusCode::zeno, fmt::format("resets by '{}' accumulate at t = {:.12g}, and {}", name, zeno.accumulates(stuck) ? zeno.limit(stuck) : t, why), {name}});
   return false;
 }
 
@@ -154,8 +154,11 @@ bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string>
   last_interval = interval;
   last_event = t;
   if (close_events < 10) return false;
-  end({StatusCode::zeno, fmt::format("events accumulate at t = {:.12g}: the intervals between them shrink towards zero", t),
-       instant.guard_names(instant.fired())});
+  const std::vector<std::string> names = instant.guard_names(instant.fired());
+  end({StatusCode::zeno,
+       fmt::format("events{} accumulate at t = {:.12g}: the intervals between them shrink towards zero",
+                   names.empty() ? "" : " by '" + names.front() + "'", t),
+       names});
   return true;
 }
 

@@ -1,5 +1,6 @@
-// Chattering: the same one or two guards switch to and fro, again and again, in short intervals. Sliding does not chatter here; what does is
-// a hysteresis band, a relay with a delay, a controller at its limit.
+// Chattering: the same one or two guards switch to and fro, again and again, in short intervals, and hardly move between
+// two switchings: a band as narrow as the tolerance, a controller at its limit. Sliding does not chatter here. Neither do
+// a carrier or a hysteresis band that the model means: their guards move by many tolerances.
 #pragma once
 
 #include <cmath>
@@ -19,17 +20,25 @@ class ChatterWatch {
 
   /// `span`: the length of the run.
   explicit ChatterWatch(double span) : longest_pause_(rare * span) {}
-  /// Guards fired at t. Returns whether this is chattering, from now on.
+  /// Guards fired at t. Returns whether this looks like chattering, from now on.
   bool note(double t, std::span<const int> guards) {
     // as a rule it is the same guard again
     const bool same = guards.size() == 1 && current_.guards.size() == 1 && current_.guards.front() == guards.front();
-    if (!same || current_.events + 1 == many || !(std::abs(t - current_.to) <= longest_pause_)) return note_any(t, guards);
+    interval_ = std::abs(t - current_.to);
+    if (!same || current_.events + 1 == many || !(interval_ <= longest_pause_)) return note_any(t, guards);
     current_.to = t;
     if (++current_.events > many) {
       episodes_.back().to = t;
       episodes_.back().events = current_.events;
     }
     return false;
+  }
+  /// Between the last two events.
+  double interval() const { return interval_; }
+  /// After note() has returned true: it is no chattering, the events are counted anew.
+  void dismiss() {
+    episodes_.pop_back();
+    current_.events = 0;
   }
   const std::vector<Episode>& episodes() const { return episodes_; }
 
@@ -39,7 +48,7 @@ class ChatterWatch {
   static constexpr double rare = 0.01;  // events that are further apart, as a part of the run, do not chatter
   static constexpr int many = 50;       // so many in a row do
 
-  double longest_pause_;
+  double longest_pause_, interval_ = 0.0;
   Episode current_;
   std::vector<Episode> episodes_;
 };

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hybrid/failure_places.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
@@ -21,13 +22,16 @@ constexpr int largest_reduction = 500;  // variables: its decompositions are den
 constexpr double small_correction = 1e-7;
 constexpr int least_order = 5;  // of series, so that one set of stages serves all who ask
 
-Failure check_finite(const System& system, double t, std::span<const double> values, const char* what) {
+/// A failure if a derivative or a value is not finite. `x`: the point where they were found.
+Failure check_finite(System& system, double t, std::span<const double> x, std::span<const double> values,
+                     const char* what) {
   Failure failure;
   if (std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) return failure;
   for (std::size_t j = 0; j < values.size(); ++j)
     if (!std::isfinite(values[j])) failure.culprits.push_back(system.variable_name(static_cast<int>(j)));
   failure.code = StatusCode::not_finite;
-  failure.message = fmt::format("the {} of '{}' cannot be evaluated at t = {:.9g}", what, failure.culprits.front(), t);
+  failure.message = fmt::format("the {} of '{}' cannot be evaluated at t = {:.9g}{}", what, failure.culprits.front(), t,
+                                undefined_equation(system, t, 1, x, std::vector<double>(x.size(), 0.0)));
   return failure;
 }
 
@@ -117,7 +121,7 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
       x = result.x;
     }
     system.rhs(t, x, xp);
-    return check_finite(system, t, xp, "derivative");
+    return check_finite(system, t, x, xp, "derivative");
   }
   constexpr int enough_tries = 3;  // another point may be better, but not for ever
   if (const auto it = undecided_.find(&system.structure()); it != undecided_.end() && it->second >= enough_tries)
@@ -132,7 +136,7 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
-  if (cause != Cause::start && find_by_stages(analysis, system, t, cause, options.preferred, x, xp)) return check_finite(system, t, x, "value");
+  if (cause != Cause::start && find_by_stages(analysis, system, t, cause, options.preferred, x, xp)) return check_finite(system, t, x, x, "value");
   std::vector<double> series;
   bool all_slopes = false;
   if (cause != Cause::start && initialise_in_place(system, t, analysis.values, x, xp)) {
@@ -163,7 +167,7 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     if (analysis.reduced) analysis.reduced->restart(t, analysis.found);
   }
   if (!all_slopes) find_algebraic_slopes(system, t, values_at(analysis, system, t, x), x, xp);
-  return check_finite(system, t, x, "value");
+  return check_finite(system, t, x, x, "value");
 }
 
 bool Consistency::project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp,

@@ -224,4 +224,11 @@ const std::vector<Event>& EventLog::read(const HybridSystem& system) const {
   return events_;
 }
 
+void EventLog::for_each(const HybridSystem& system, const std::function<void(const Event&)>& visit) const {
+  const std::lock_guard lock(reading_);
+  mode_texts_.resize(modes_.size());
+  std::size_t number = 0;
+  for (std::size_t k = 0; k < entries_.size(); ++k) visit(make(entries_[k], number, system));
+}
+
 }  // namespace saltus

@@ -58,6 +58,9 @@ class EventLog {
   /// All events so far, with the names that the system gives. May be called from several threads.
   const std::vector<Event>& read(const HybridSystem& system) const;
 
+  /// Calls `visit` for each event in turn; keeps none of them.
+  void for_each(const HybridSystem& system, const std::function<void(const Event&)>& visit) const;
+
   /// An event as it is stored. The spans are valid until the next event is added.
   struct Stored {
     double t;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <saltus/dae/sequential_jacobian.hpp>
+#include <saltus/linalg/decomposition.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -178,7 +179,9 @@ Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
   const bool singular = (crossed ? read_at(dense, time_).margin : now.margin) < vanished * first_margin_;
   x_.resize(static_cast<std::size_t>(dense.variables));
   dense.evaluate(time_, x_);
-  return compare(time_, x_, singular);
+  xp_.resize(x_.size());
+  dense.derivative(time_, xp_);
+  return compare(time_, x_, xp_, singular);
 }
 
 // Golden section. A simple zero of the margin is a kink, which can be found to the last bit.
@@ -221,7 +224,57 @@ double RegularityWatch::locate(const DensePolynomial& dense, double end) {
   return b;
 }
 
-Failure RegularityWatch::compare(double t, std::span<const double> x, bool singular) const {
+namespace {
+
+/// "index 1 with 1 degree of freedom": what characteristic values mean for a user.
+std::string in_words(const CharacteristicNumbers& numbers) {
+  std::string text = fmt::format("index {} with {} degree{} of freedom", numbers.a > 0 ? numbers.mu + 1 : 0, numbers.d,
+                                 numbers.d == 1 ? "" : "s");
+  if (numbers.u > 0)
+    text += fmt::format(" and {} undetermined component{}", numbers.u, numbers.u == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace
+
+// The singular vectors of the smallest singular value of the system Jacobian, with rows and columns scaled to 1.
+RegularityWatch::Culprits RegularityWatch::find_culprits(double t, std::span<const double> x,
+                                                         std::span<const double> xp) const {
+  constexpr int largest = 200;
+  const Structure& s = system_->structure();
+  if (!values_->certificate.valid || values_->structure.singular() || s.variables > largest) return {};
+  const SystemJacobian jacobian(s, values_->structure);
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
+  std::vector<double> entries(jacobian.pattern().row.size());
+  system_->jacobian(t, x, xp, Fx, Fxp);
+  jacobian.assemble(Fx, Fxp, entries);
+  if (!std::ranges::all_of(entries, [](double value) { return std::isfinite(value); })) return {};
+  Matrix A(s.equations, s.variables);
+  std::vector<double> row_size(static_cast<std::size_t>(s.equations), 0.0);
+  for (int j = 0; j < s.variables; ++j)
+    for (int k = jacobian.pattern().start[j]; k < jacobian.pattern().start[j + 1]; ++k) {
+      const int i = jacobian.pattern().row[k];
+      A(i, j) = entries[k];
+      row_size[i] = std::max(row_size[i], std::abs(entries[k]));
+    }
+  for (int j = 0; j < s.variables; ++j)
+    for (int i = 0; i < s.equations; ++i)
+      if (row_size[i] > 0.0) A(i, j) /= row_size[i];
+  const Svd parts = svd(A);
+  // of variables that take part alike an algebraic one
+  const auto largest_entry = [](std::span<const double> v, const auto& weight) {
+    int best = 0;
+    for (int k = 1; k < static_cast<int>(v.size()); ++k)
+      if (std::abs(v[k]) * weight(k) > std::abs(v[best]) * weight(best)) best = k;
+    return best;
+  };
+  const auto algebraic_first = [&](int j) { return s.differentiated(j) ? 0.5 : 1.0; };
+  return {system_->variable_name(largest_entry(parts.V.column(s.variables - 1), algebraic_first)),
+          system_->equation_name(largest_entry(parts.U.column(s.equations - 1), [](int) { return 1.0; }))};
+}
+
+Failure RegularityWatch::compare(double t, std::span<const double> x, std::span<const double> xp,
+                                 bool singular) const {
   const CharacteristicValues found = characteristic_values(*system_, t, x, {.neighbours = false});
   const auto same = [](const CharacteristicNumbers& p, const CharacteristicNumbers& q) {
     return p.mu == q.mu && p.d == q.d && p.a == q.a && p.u == q.u && p.v == q.v;
@@ -229,27 +282,35 @@ Failure RegularityWatch::compare(double t, std::span<const double> x, bool singu
   const bool decided = found.status != AnalysisStatus::undecided;
   const bool changed = !decided || !same(found.numbers, values_->numbers);
   if (!changed && !singular) return {};
+  const Culprits culprits = find_culprits(t, x, xp);
+  const std::string where =
+      culprits.variable.empty()
+          ? ""
+          : fmt::format("; '{}' is the variable most concerned, in '{}'", culprits.variable, culprits.equation);
   return {StatusCode::singular_mode,
-          fmt::format("the characteristic values of this mode change at t = {:.12g}: {} before, {} there; the solution "
-                      "need not be unique "
-                      "or need not exist beyond",
-                      t, to_string(values_->numbers),
-                      !decided  ? "none that can be decided"
-                      : changed ? to_string(found.numbers)
-                                : "a singular system Jacobian"),
-          {}};
+          fmt::format("the equations become singular at t = {:.12g}: {} before, {} there{}", t,
+                      in_words(values_->numbers),
+                      !decided  ? "not to be decided"
+                      : changed ? in_words(found.numbers)
+                                : "no unique derivatives",
+                      where),
+          culprits.variable.empty() ? std::vector<std::string>{}
+                                    : std::vector<std::string>{culprits.variable, culprits.equation}};
 }
 
 Failure RegularityWatch::explain(double t, std::span<const double> x, std::span<const double> xp) {
   if (!system_) return {};
   const Reading now = read(t, x, xp);
   if (!(now.margin < sudden * first_margin_)) return {};
-  if (Failure changed = compare(t, x, false)) return changed;
+  if (Failure changed = compare(t, x, xp, false)) return changed;
+  const Culprits culprits = find_culprits(t, x, xp);
   return {StatusCode::singular_mode,
-          fmt::format("the mode becomes singular near t = {:.12g}: the distance from a change of its characteristic "
-                      "values ({}) has fallen "
-                      "by the factor {:.2g}",
-                      t, to_string(values_->numbers), now.margin / first_margin_),
+          fmt::format("the equations ({}) are nearly singular at t = {:.12g}: the distance from a singular point has "
+                      "fallen by the factor {:.2g}{}",
+                      in_words(values_->numbers), t, now.margin / first_margin_,
+                      culprits.variable.empty() ? ""
+                                                : fmt::format("; '{}' is the variable most concerned, in '{}'",
+                                                              culprits.variable, culprits.equation)),
           {}};
 }
 

@@ -55,7 +55,12 @@ class RegularityWatch {
   Reading read_at(const DensePolynomial& dense, double t);
   double locate(const DensePolynomial& dense, double end);
   double find_minimum(const DensePolynomial& dense, double end);
-  Failure compare(double t, std::span<const double> x, bool singular) const;
+  Failure compare(double t, std::span<const double> x, std::span<const double> xp, bool singular) const;
+  /// The variable and the equation that take the largest part in the singularity; empty where that is not known.
+  struct Culprits {
+    std::string variable, equation;
+  };
+  Culprits find_culprits(double t, std::span<const double> x, std::span<const double> xp) const;
 
   System* system_ = nullptr;
   const CharacteristicValues* values_ = nullptr;

@@ -9,7 +9,7 @@ namespace saltus {
 
 void check_options(const SimulateOptions& o, std::size_t variables) {
   const auto positive = [](double v, const char* name) {
-    if (!(v > 0.0)) throw UsageError(fmt::format("the option {} must be positive, not {}", name, v));
+    if (!(v > 0.0)) throw UsageError(fmt::format("the option {} must be positive, not {}; 1e-6 is usual for tolerances", name, v));
   };
   if (!std::isfinite(o.start) || !std::isfinite(o.stop)) throw UsageError("start and stop must be finite times");
   positive(o.rtol, "rtol");

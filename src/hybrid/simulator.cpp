@@ -301,7 +301,9 @@ std::vector<double> Simulator::Impl::observe() const {
   if (++steps_made <= options.max_steps) return true;
   take_step(stepper->t());
   end({StatusCode::too_many_steps,
-       fmt::format("{} steps were not enough; raise max_steps (--max-steps), loosen the tolerance or use an implicit method", options.max_steps), {}});
+       fmt::format("{} steps were not enough: at t = {:.9g} a step has the size {:.3g}; raise max_steps (--max-steps), loosen the "
+                   "tolerance or use an implicit method",
+                   options.max_steps, t, std::abs(current().h)), {}});
   return false;
 }
 
@@ -440,7 +442,11 @@ void Simulator::Impl::end_where_derived_are_finite(double end_of_step) {
   }
   const std::string name = hybrid->observed()[static_cast<std::size_t>(not_finite_at)].name;
   if (good != t) take_step(good);
-  end({StatusCode::not_finite, fmt::format("'{}' cannot be evaluated beyond t = {:.12g}", name, t), {name}});
+  const SourceLocation& where = hybrid->observed()[static_cast<std::size_t>(not_finite_at)].details->where;
+  end({StatusCode::not_finite,
+       fmt::format("'{}'{} cannot be evaluated beyond t = {:.12g}", name,
+                   where.known() ? " (" + to_string(where) + ")" : "", t),
+       {name}});
 }
 
 void Simulator::Impl::find_derivatives() {
@@ -454,11 +460,29 @@ void Simulator::Impl::shorten() {
   const double t0 = current().t0;
   in_rest = false;
   shortened = 0.5 * std::abs(locator.finite_until() - t0);
-  if (shortened < 16.0 * eps * std::max(std::abs(t0), 1e-300))
+  if (shortened < 16.0 * eps * std::max(std::abs(t0), 1e-300)) {
+    const std::vector<std::string> names = undefined_guards();
     return end({StatusCode::not_finite,
-                fmt::format("a guard cannot be evaluated beyond t = {:.12g}; its equations may need a condition that "
-                            "switches before", t0), {}});
+                fmt::format("the guard{} cannot be evaluated beyond t = {:.12g}",
+                            names.empty() ? "" : " '" + names.front() + "'", t0),
+                names});
+  }
   start_stepper(shortened);
+}
+
+std::vector<std::string> Simulator::Impl::undefined_guards() {
+  const DensePolynomial& step = stepper->dense();
+  std::vector<double> there(x.size()), slope(x.size()), values(static_cast<std::size_t>(system->structure().guards));
+  std::vector<int> undefined;
+  for (double part = 1.0; part > eps && undefined.empty(); part *= 0.5) {
+    const double when = step.t0 + part * step.h;
+    step.evaluate(when, there);
+    step.derivative(when, slope);
+    system->guards(when, there, slope, values);
+    for (std::size_t k = 0; k < std::min(values.size(), hybrid->guards().size()); ++k)
+      if (!std::isfinite(values[k])) undefined.push_back(static_cast<int>(k));
+  }
+  return instant.guard_names(undefined);
 }
 
 [[gnu::hot]] bool Simulator::Impl::denies_start() {

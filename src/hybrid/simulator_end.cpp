@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "hybrid/failure_places.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
@@ -29,7 +30,8 @@ void Simulator::Impl::finish(Failure outcome) {
 void Simulator::Impl::report_failure(const StepOutcome& outcome) {
   if (outcome.result == StepResult::not_finite && cross_edge()) return;
   const std::string name = outcome.worst >= 0 ? system->variable_name(outcome.worst) : "";
-  const std::string where = name.empty() ? "" : fmt::format(", worst for '{}'", name);
+  const std::string where =
+      name.empty() ? "" : fmt::format(", worst for '{}'{}", name, equation_with(*system, outcome.worst));
   std::vector<std::string> culprits;
   if (!name.empty()) culprits.push_back(name);
   if (Failure reason = regularity.explain(t, x, xp)) {
@@ -38,16 +40,22 @@ void Simulator::Impl::report_failure(const StepOutcome& outcome) {
   }
   switch (outcome.result) {
     case StepResult::not_finite:
-      return end({StatusCode::not_finite,
-                  fmt::format("the equations give values that are not finite beyond t = {:.12g}{}", t, where), culprits});
+      return end_not_finite(where, std::move(culprits));
     case StepResult::singular:
       if (stepper->takes_hidden_constraints() && !system->structure().explicit_ode) return report_structure(outcome, culprits);
       return end({StatusCode::singular_mode, fmt::format("the equations are singular at t = {:.12g}{}", t, where), culprits});
     default:
       return end({StatusCode::step_too_small,
-                  fmt::format("the step size fell below the resolution of time at t = {:.12g}{}: a singularity, or an "
-                              "error tolerance that cannot be met", t, where), culprits});
+                  fmt::format("the step size fell below the resolution of time at t = {:.12g}{}", t, where), culprits});
   }
+}
+
+void Simulator::Impl::end_not_finite(const std::string& where, std::vector<std::string> culprits) {
+  find_derivatives();
+  const std::string equation = undefined_equation(*system, t, direction, x, xp);
+  end({StatusCode::not_finite,
+       fmt::format("the equations have no finite values beyond t = {:.12g}{}", t, equation.empty() ? where : equation),
+       std::move(culprits)});
 }
 
 void Simulator::Impl::report_structure(const StepOutcome& outcome, std::vector<std::string> culprits) {
@@ -71,17 +79,19 @@ void Simulator::Impl::end(Failure outcome) {
   result.final_values_ = observe();
   for (const auto& e : chatter.episodes())
     result.chattering_.push_back({e.from, e.to, e.events, instant.guard_names(e.guards)});
-  if (!result.chattering_.empty() && remark.empty()) remark = describe(result.chattering_.front());
+  if (!result.chattering_.empty() && remark.empty()) remark = "chattering: " + describe(result.chattering_.front());
   for (const std::string& name : methods.not_entered())
     remark += (remark.empty() ? "" : "; ") + fmt::format("the run entered no mode '{}', for which mode_methods gives a method", name);
   if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
   if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
+  if (outcome.code != StatusCode::success && outcome.code != StatusCode::terminated)
+    outcome.message = complete_message(outcome, t, hybrid->guards());
   result.status_ = {outcome.code, std::move(outcome.message), t, hybrid->describe(mode), std::move(outcome.culprits)};
   result.statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
 std::string Simulator::Impl::describe(const Chattering& episode) {
-  std::string text = "chattering: '" + episode.guards.front() + "'";
+  std::string text = "'" + episode.guards.front() + "'";
   if (episode.guards.size() > 1) text += " and '" + episode.guards[1] + "'";
   return text + fmt::format(" switched {} times between t = {:.9g} and {:.9g}", episode.events, episode.from, episode.to);
 }

@@ -420,7 +420,8 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (transition.terminate) return finish({StatusCode::terminated, ended_by_model(), {}});
   if (reset && !come_to_rest(state_before)) return;
   if (noticed && !reset && !by_time && !nothing && !meet_surfaces()) return;
-  if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && options.stop_if_chattering) {
+  if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && !dismiss_chattering() &&
+      options.stop_if_chattering) {
     const auto& episode = chatter.episodes().back();
     const Chattering found{episode.from, episode.to, episode.events, instant.guard_names(episode.guards)};
     return end({StatusCode::chattering, describe(found), found.guards});
@@ -435,6 +436,20 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   else
     restart(step_size);
   progress();
+}
+
+bool Simulator::Impl::dismiss_chattering() {
+  constexpr double many_tolerances = 100.0;
+  const std::vector<double> tolerance =
+      GuardSides::uncertainty(*system, t, x, xp, options.rtol,
+                              options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+  const std::vector<int>& fired = instant.fired();
+  for (std::size_t i = 0; i < std::min(fired.size(), slopes_before.size()); ++i) {
+    const double speed = std::max(std::abs(slopes_before[i]), i < slopes_after.size() ? std::abs(slopes_after[i]) : 0.0);
+    if (speed * chatter.interval() <= many_tolerances * tolerance[static_cast<std::size_t>(fired[i])]) return false;
+  }
+  chatter.dismiss();
+  return true;
 }
 
 bool Simulator::Impl::without_consequences() const {

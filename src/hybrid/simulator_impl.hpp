@@ -197,6 +197,12 @@ struct Simulator::Impl {
   /// Goes back to the mode's own method.
   void end_help();
   void report_failure(const StepOutcome& outcome);
+  void end_not_finite(const std::string& where, std::vector<std::string> culprits);
+  /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and the
+  /// events are counted anew.
+  bool dismiss_chattering();
+  /// Names of guards that have no finite value somewhere in the last step.
+  std::vector<std::string> undefined_guards();
   void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
   /// The stop time is reached, or the model ends the run: clauses that wait for terminal() act.
   void finish(Failure outcome = {});

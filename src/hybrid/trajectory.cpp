@@ -76,6 +76,9 @@ Trajectory::Trajectory(const Trajectory& other)
 const std::vector<Event>& Trajectory::events() const {
   return events_->read(readers_->system());
 }
+void Trajectory::for_each_event(const std::function<void(const Event&)>& visit) const {
+  events_->for_each(readers_->system(), visit);
+}
 const std::vector<VariableInfo>& Trajectory::variables() const {
   return readers_->system().observed();
 }

@@ -58,7 +58,13 @@ void add_jumps(const Event& e, const std::vector<VariableInfo>& variables, std::
   std::ranges::stable_sort(jumps, std::ranges::greater(), &Jump::share);
   for (std::size_t n = 0; n < std::min(jumps.size(), most_jumps); ++n) {
     const std::size_t k = jumps[n].variable;
-    const std::string& unit = variables[k].details->unit;
+    const VariableDetails& details = *variables[k].details;
+    if (details.type == VariableType::boolean || details.type == VariableType::enumeration) {
+      lines.push_back(fmt::format("{} changes from {} to {}", variables[k].name, value_text(details, e.before[k]),
+                                  value_text(details, e.after[k])));
+      continue;
+    }
+    const std::string& unit = details.unit;
     // what is left of zero is rounding
     const double least = 1e-9 * std::max(std::abs(e.before[k]), std::abs(e.after[k]));
     const auto shown = [&](double value) { return std::abs(value) < least ? 0.0 : value; };

@@ -121,6 +121,12 @@ void add_variables(Json& data, const Trajectory& run, const HtmlReportOptions& o
     const VariableInfo& v = run.variables()[chosen[n]];
     Json json = {
         {"name", clean(v.name)}, {"unit", clean(v.details->unit)}, {"description", clean(v.details->description)}};
+    if (v.details->type != VariableType::real) json["type"] = to_string(v.details->type);
+    if (v.details->causality != Causality::local) json["causality"] = to_string(v.details->causality);
+    if (v.details->type == VariableType::enumeration) {
+      json["literals"] = Json::array();
+      for (const std::string& literal : v.details->literals) json["literals"].push_back(clean(literal));
+    }
     json.update(curve_json(curves[n]));
     const bool moves = curves[n].high > curves[n].low && !piecewise_constant(curves[n]);
     if (moves && (states.empty() || states.contains(v.name)) && phase.size() < 2) {
@@ -249,8 +255,10 @@ void add_details(Json& data, const Trajectory& run, const HtmlReportOptions& opt
   const auto& values = run.final();
   for (std::size_t k = 0; k < std::min(values.size(), most_rows); ++k) {
     const VariableInfo& v = run.variables()[k];
-    final.push_back(
-        Json::array({clean(v.name), number(values[k]), clean(v.details->unit), clean(v.details->description)}));
+    const VariableDetails& d = *v.details;
+    const bool named = d.type == VariableType::boolean || d.type == VariableType::enumeration;
+    final.push_back(Json::array({clean(v.name), named ? Json(clean(value_text(d, values[k]))) : number(values[k]),
+                                 clean(d.unit), clean(d.description)}));
   }
   for (const std::string& note : options.notes) notes.push_back(clean(note));
   for (const Chattering& c : run.chattering()) {

@@ -50,9 +50,13 @@ void write_class(std::ostream& out) {
     for (const auto& row : rows) out << (column < row.size() ? row[column] : ' ');
 }
 
-std::string described(const std::string& description, const std::string& unit) {
-  if (unit.empty()) return description;
-  return description + (description.empty() ? "[" : " [") + unit + "]";
+/// "height [m]", "on [:#(type=Boolean)]": as Modelica tools write them.
+std::string described(const VariableDetails& d) {
+  const bool whole = d.type == VariableType::integer || d.type == VariableType::enumeration;
+  std::string inside = d.unit;
+  if (d.type != VariableType::real) inside += whole ? ":#(type=Integer)" : ":#(type=Boolean)";
+  if (inside.empty()) return d.description;
+  return d.description + (d.description.empty() ? "[" : " [") + inside + "]";
 }
 
 }  // namespace
@@ -72,7 +76,7 @@ void write_mat(std::ostream& out, const ResultTable& table,
   }
   for (std::size_t k = 0; k < table.columns.size(); ++k) {
     names.push_back(table.columns[k].name);
-    descriptions.push_back(described(table.columns[k].description, table.columns[k].unit));
+    descriptions.push_back(described(*table.columns[k].details));
     add_info(2, k + 2, -1);
   }
   write_class(out);

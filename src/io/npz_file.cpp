@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -115,6 +116,22 @@ std::string array_of(const std::vector<double>& numbers) {
   return bytes;
 }
 
+/// Truth values as numpy's bool, integers and enumerations as 64 bit integers, where all values are such.
+std::string array_of(const std::vector<double>& numbers, VariableType type) {
+  const bool logical = type == VariableType::boolean;
+  const auto fits = [&](double v) {
+    return logical ? v == 0.0 || v == 1.0 : v == std::round(v) && std::abs(v) <= 9007199254740992.0;
+  };
+  if (type == VariableType::real || !std::ranges::all_of(numbers, fits)) return array_of(numbers);
+  std::string bytes = array_header(logical ? "|b1" : "<i8", numbers.size());
+  for (const double number : numbers)
+    if (logical)
+      bytes += number != 0.0 ? '\x01' : '\0';
+    else
+      put(bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(number)));
+  return bytes;
+}
+
 /// The characters of a text in UTF-8; bytes that are none become U+FFFD.
 std::vector<std::uint32_t> characters(const std::string& text) {
   std::vector<std::uint32_t> result;
@@ -156,12 +173,15 @@ void write_npz(std::ostream& out, const ResultTable& table,
   ZipWriter zip(out);
   const auto add = [&](const std::string& name, const std::string& content) { zip.add(name + ".npy", content); };
   add("time", array_of(table.time));
-  std::vector<std::string> names, units, descriptions, parameter_names;
+  std::vector<std::string> names, units, descriptions, types, causalities, parameter_names;
   for (const auto& column : table.columns) {
-    add(column.name, array_of(column.values));
+    const VariableDetails& details = *column.details;
+    add(column.name, array_of(column.values, details.type));
     names.push_back(column.name);
-    units.push_back(column.unit);
-    descriptions.push_back(column.description);
+    units.push_back(details.unit);
+    descriptions.push_back(details.description);
+    types.push_back(type_text(details));
+    causalities.emplace_back(to_string(details.causality));
   }
   std::vector<double> values;
   for (const auto& [name, value] : parameters) {
@@ -171,6 +191,8 @@ void write_npz(std::ostream& out, const ResultTable& table,
   add("$names", array_of(names));
   add("$units", array_of(units));
   add("$descriptions", array_of(descriptions));
+  add("$types", array_of(types));
+  add("$causalities", array_of(causalities));
   add("$parameters", array_of(parameter_names));
   add("$parameter_values", array_of(values));
   zip.finish();

@@ -16,12 +16,15 @@
 namespace saltus {
 
 std::string plot_text(const std::string& text) {
-  std::string result = "'";
+  std::string result;
+  const bool plain = text.find('\'') == std::string::npos;
   for (const char c : text) {
-    if (c == '\'') result += '\'';
-    result += c == '\n' ? ' ' : c;
+    if (!plain && (c == '\'' || c == '"' || c == '\\' || c == '`'))
+      result += fmt::format("\\{:03o}", static_cast<unsigned>(c));
+    else
+      result += c == '\n' ? ' ' : c;
   }
-  return result + "'";
+  return plain ? "'" + result + "'" : "\"" + result + "\"";
 }
 
 bool on_surfaces(const Trajectory::Segment& segment) {
@@ -160,7 +163,9 @@ void write_rows(std::string& script, const Trajectory& run, const PlotPanel& pan
   for (std::size_t row = 0; row < count; ++row) {
     const PlotCurve& c = panel.curves[row];
     const double base = static_cast<double>(count - 1 - row);
-    const bool logical = c.low >= 0.0 && c.high <= 1.0;
+    const VariableDetails& details = *run.variables()[c.variable].details;
+    const bool logical =
+        details.type == VariableType::boolean || (details.type == VariableType::real && c.low >= 0.0 && c.high <= 1.0);
     const char* colour = plot_colours[row % plot_colours.size()];
     for (const PlotBox& box : c.boxes) {
       const double share = box.fast ? 0.45 : c.high > c.low ? (box.value - c.low) / (c.high - c.low) : 1.0;
@@ -170,7 +175,8 @@ void write_rows(std::string& script, const Trajectory& run, const PlotPanel& pan
           ++object, box.from * time_scale, base + 0.18, box.to * time_scale, base + (empty ? 0.24 : 0.82), colour,
           logical && !box.fast ? 0.85 : 0.2 + 0.6 * share);
       if (!logical && !box.fast && (box.to - box.from) / span * layout.width > 26.0)
-        fmt::format_to(out, "set label {} '{:g}' at {:.10g},{:g} center front font ',{:g}'\n", object, box.value,
+        fmt::format_to(out, "set label {} {} at {:.10g},{:g} center front noenhanced font ',{:g}'\n", object,
+                       plot_text(shortened(value_text(details, box.value, 6), 12)),
                        0.5 * (box.from + box.to) * time_scale, base + 0.5,
                        layout.font > 0.0 ? 0.8 * layout.font : 10.0);
     }

@@ -21,12 +21,13 @@ double cubic(const CurveNodes& c, std::size_t j, double t) {  // between nodes j
 }
 
 /// Boxes of a variable that has few integer values; none for others. Those that are too short to be seen are merged.
-std::vector<PlotBox> boxes_of(const CurveNodes& c, double shortest) {
+/// `constant`: a variable that never changes is a box, too.
+std::vector<PlotBox> boxes_of(const CurveNodes& c, double shortest, bool constant) {
   std::vector<PlotBox> boxes;
   std::set<double> values;
   const bool steps =
       c.kind == CurveNodes::Kind::cubic && std::ranges::all_of(c.slope, [](double m) { return m == 0.0; });
-  if (!steps || c.t.size() <= 2) return boxes;
+  if (!steps || (c.t.size() <= 2 && !constant)) return boxes;
   for (std::size_t j = 1; j < c.t.size(); ++j) {
     if (c.t[j] == c.t[j - 1]) continue;
     const double value = std::round(c.y[j]);
@@ -101,11 +102,12 @@ std::size_t swings(const CurveNodes& c) {
   return count;
 }
 
-PlotCurve curve_of(const CurveNodes& c, std::size_t variable, std::size_t columns) {
+PlotCurve curve_of(const CurveNodes& c, std::size_t variable, std::size_t columns, VariableType type) {
   PlotCurve curve{.variable = variable, .t = {}, .y = {}, .low = c.low, .high = c.high};
   if (c.t.empty()) return curve;
   const double span = c.t.back() - c.t.front();
-  curve.boxes = boxes_of(c, span / static_cast<double>(columns) * 1.5);
+  const bool named = type == VariableType::boolean || type == VariableType::enumeration;
+  curve.boxes = boxes_of(c, span / static_cast<double>(columns) * 1.5, named);
   if (!curve.boxes.empty()) return curve;
   if (c.kind == CurveNodes::Kind::envelope || swings(c) > columns / 3) {
     make_envelope(c, columns, curve);
@@ -153,7 +155,7 @@ SiPrefix si_prefix(const std::string& unit, double size) {
 
 PlotCurve plot_curve(const Trajectory& run, std::size_t variable, std::size_t columns) {
   const std::vector<std::size_t> one = {variable};
-  return curve_of(curve_nodes(run, one, {}).front(), variable, columns);
+  return curve_of(curve_nodes(run, one, {}).front(), variable, columns, run.variables()[variable].details->type);
 }
 
 std::vector<PlotPanel> plot_panels(const Trajectory& run, const std::vector<std::size_t>& chosen, std::size_t columns) {
@@ -163,7 +165,7 @@ std::vector<PlotPanel> plot_panels(const Trajectory& run, const std::vector<std:
   rows.rows = true;
   const auto size_of = [](const PlotCurve& c) { return std::max(std::abs(c.low), std::abs(c.high)); };
   for (std::size_t n = 0; n < chosen.size(); ++n) {
-    PlotCurve curve = curve_of(nodes[n], chosen[n], columns);
+    PlotCurve curve = curve_of(nodes[n], chosen[n], columns, run.variables()[chosen[n]].details->type);
     if (!curve.boxes.empty()) {
       rows.curves.push_back(std::move(curve));
       continue;

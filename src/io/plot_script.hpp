@@ -16,7 +16,8 @@ inline constexpr std::array<int, 8> plot_dashes = {1, 2, 4, 5, 3, 6, 7, 8};
 inline constexpr const char* plot_event_line = "lc rgb '#444444' lw 1 dt 3";
 inline constexpr const char* plot_shading = "#d8d8d8";
 
-/// Single quotes: gnuplot neither expands nor executes anything inside them.
+/// A text for gnuplot, which neither expands nor executes anything in it: in single quotes. Texts that have some (a
+/// doubled one at the beginning would end them) stand in double quotes, with octal numbers for special characters.
 std::string plot_text(const std::string& text);
 
 bool on_surfaces(const Trajectory::Segment& segment);

@@ -68,7 +68,7 @@ ResultTable read_csv(const std::string& file) {
     const std::vector<std::string> fields = csv_line(text, place, separator);
     if (remark || (fields.size() == 1 && fields[0].empty())) continue;
     if (table.columns.empty()) {
-      for (std::size_t k = 1; k < fields.size(); ++k) table.columns.push_back({fields[k], "", "", {}});
+      for (std::size_t k = 1; k < fields.size(); ++k) table.columns.push_back({fields[k], {}, {}});
       if (table.columns.empty()) fail(file, "its first line has no names after the time");
       continue;
     }
@@ -100,7 +100,8 @@ ResultTable read_json(const std::string& file) {
     table.time = numbers(document["trajectories"].at("time"));
     for (const auto& v : document.at("variables")) {
       const std::string name = v.at("name");
-      table.columns.push_back({name, v.value("unit", ""), v.value("description", ""),
+      table.columns.push_back({name,
+                               VariableDetails{.unit = v.value("unit", ""), .description = v.value("description", "")},
                                numbers(document["trajectories"].at("values").at(name))});
       if (table.columns.back().values.size() != table.time.size())
         fail(file, "'" + name + "' has another number of values than the time");
@@ -211,7 +212,7 @@ ResultTable read_mat(const std::string& file) {
     if (entry(k, 0) != 2 || column == 0) continue;  // the time, or a constant
     const auto place = static_cast<std::size_t>(std::abs(column)) - 1;
     if (place >= width) fail(file, "its matrices do not fit together");
-    ResultTable::Column c{names.text(k, transposed), "", "", {}};
+    ResultTable::Column c{names.text(k, transposed), {}, {}};
     for (std::size_t n = 0; n < times; ++n) c.values.push_back(column < 0 ? -value(place, n) : value(place, n));
     table.columns.push_back(std::move(c));
   }

@@ -3,6 +3,7 @@
 #include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/io/result_files.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +21,9 @@ std::string csv_text(const std::string& name) {
   return quoted + "\"";
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 Json numbers(const std::vector<double>& list) {
   Json array = Json::array();
@@ -58,6 +61,29 @@ Json event_json(const Trajectory& run, const Event& e) {
           {"message", e.message}};
 }
 
+std::string dump(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The variables of the table, or else of the run, with what is known about them.
+Json variables_json(const Trajectory& run, const ResultTable* table) {
+  Json list = Json::array();
+  const auto add = [&](const std::string& name, const VariableDetails& d) {
+    Json variable = {{"name", name},
+                     {"unit", d.unit},
+                     {"description", d.description},
+                     {"type", to_string(d.type)},
+                     {"causality", to_string(d.causality)}};
+    if (d.type == VariableType::enumeration) variable["literals"] = d.literals;
+    list.push_back(std::move(variable));
+  };
+  if (table)
+    for (const auto& column : table->columns) add(column.name, *column.details);
+  else
+    for (const VariableInfo& v : run.variables()) add(v.name, *v.details);
+  return list;
+}
+
 Json mode_graph_json(const ModeGraph& graph) {
   Json nodes = Json::array(), edges = Json::array();
   for (const ModeGraph::Node& node : graph.nodes)
@@ -85,16 +111,18 @@ std::vector<std::size_t> select_variables(const Trajectory& run, const std::vect
 }
 
 void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header) {
-  const auto write_texts = [&](const char* first, auto member) {
+  const auto write_texts = [&](const char* first, auto text_of) {
     out << first;
-    for (const auto& column : table.columns) out << ',' << csv_text(column.*member);
+    for (const auto& column : table.columns) out << ',' << csv_text(text_of(column));
     out << '\n';
   };
+  using Column = ResultTable::Column;
   if (header == CsvHeader::described) {
-    write_texts("# unit", &ResultTable::Column::unit);
-    write_texts("# description", &ResultTable::Column::description);
+    write_texts("# unit", [](const Column& c) { return c.details->unit; });
+    write_texts("# description", [](const Column& c) { return c.details->description; });
+    write_texts("# type", [](const Column& c) { return type_text(*c.details); });
   }
-  write_texts("time", &ResultTable::Column::name);
+  write_texts("time", [](const Column& c) { return c.name; });
   std::string line;
   for (std::size_t k = 0; k < table.time.size(); ++k) {
     line = fmt::format("{}", table.time[k]);
@@ -113,47 +141,55 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
   const RunStatistics& s = run.statistics();
   Json parameters = Json::object();
   for (const auto& [name, value] : options.parameters) parameters[name] = number(value);
-  Json events = Json::array();
-  for (const Event& e : run.events()) events.push_back(event_json(run, e));
   Json chattering = Json::array();
   for (const Chattering& c : run.chattering())
     chattering.push_back({{"from", number(c.from)}, {"to", number(c.to)}, {"events", c.events}, {"guards", c.guards}});
-  Json document = {
-      {"saltus", version()},
-      {"model", options.model},
-      {"status",
-       {{"code", to_string(status.code)},
-        {"message", status.message},
-        {"t", number(status.t)},
-        {"mode", status.mode},
-        {"culprits", status.culprits}}},
-      {"parameters", parameters},
-      {"chattering", chattering},
-      {"final", {{"t", run.t_end()}, {"values", values(run, run.final())}}},
-      {"events", events},
-      {"mode_graph", mode_graph_json(run.mode_graph())},
-      {"statistics",
-       {{"steps", s.steps},
-        {"rejected", s.rejected},
-        {"evaluations", s.evaluations},
-        {"jacobians", s.jacobians},
-        {"factorisations", s.factorisations},
-        {"iterations", s.iterations},
-        {"events", s.events},
-        {"restarts", s.restarts},
-        {"unproved", s.unproved},
-        {"seconds", s.seconds},
-        {"method", s.method}}}};
+  Json document = {{"saltus", version()},
+                   {"model", options.model},
+                   {"status",
+                    {{"code", to_string(status.code)},
+                     {"message", status.message},
+                     {"t", number(status.t)},
+                     {"mode", status.mode},
+                     {"culprits", status.culprits}}},
+                   {"parameters", parameters},
+                   {"chattering", chattering},
+                   {"final", {{"t", run.t_end()}, {"values", values(run, run.final())}}},
+                   {"events", nullptr},  // written one by one, below
+                   {"mode_graph", mode_graph_json(run.mode_graph())},
+                   {"statistics",
+                    {{"steps", s.steps},
+                     {"rejected", s.rejected},
+                     {"evaluations", s.evaluations},
+                     {"jacobians", s.jacobians},
+                     {"factorisations", s.factorisations},
+                     {"iterations", s.iterations},
+                     {"events", s.events},
+                     {"restarts", s.restarts},
+                     {"unproved", s.unproved},
+                     {"seconds", s.seconds},
+                     {"method", s.method}}}};
+  document["variables"] = variables_json(run, options.trajectories);
   if (options.trajectories) {
-    Json columns = Json::object(), variables = Json::array();
-    for (const auto& column : options.trajectories->columns) {
-      columns[column.name] = numbers(column.values);
-      variables.push_back({{"name", column.name}, {"unit", column.unit}, {"description", column.description}});
-    }
-    document["variables"] = std::move(variables);
+    Json columns = Json::object();
+    for (const auto& column : options.trajectories->columns) columns[column.name] = numbers(column.values);
     document["trajectories"] = {{"time", numbers(options.trajectories->time)}, {"values", std::move(columns)}};
   }
-  out << document.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  const std::string text = dump(document), place = "\n \"events\": null";
+  const std::size_t at = text.find(place);  // there is one: texts have no line breaks
+  out << std::string_view(text).substr(0, at + place.size() - 4);
+  bool first = true;
+  run.for_each_event([&](const Event& e) {
+    out << (first ? "[\n  " : ",\n  ");
+    first = false;
+    const std::string event = dump(event_json(run, e));
+    for (std::size_t begin = 0; begin < event.size();) {
+      const std::size_t end = std::min(event.find('\n', begin), event.size() - 1) + 1;
+      out << std::string_view(event).substr(begin, end - begin) << (event[end - 1] == '\n' ? "  " : "");
+      begin = end;
+    }
+  });
+  out << (first ? "[]" : "\n ]") << std::string_view(text).substr(at + place.size()) << '\n';
 }
 
 }  // namespace saltus

@@ -20,12 +20,18 @@ void append(ResultTable& table, const std::vector<std::size_t>& chosen, double t
 
 }  // namespace
 
+std::string type_text(const VariableDetails& variable) {
+  std::string text(to_string(variable.type));
+  for (std::size_t k = 0; k < variable.literals.size(); ++k) text += (k == 0 ? "(" : ", ") + variable.literals[k];
+  return variable.literals.empty() ? text : text + ")";
+}
+
 ResultTable result_table(const Trajectory& run, const TableOptions& options) {
   const std::vector<std::size_t> chosen = select_variables(run, options.variables);
   ResultTable table;
   for (const std::size_t k : chosen) {
     const VariableInfo& v = run.variables()[k];
-    table.columns.push_back({v.name, v.details->unit, v.details->description, {}});
+    table.columns.push_back({v.name, v.details, {}});
   }
   if (options.times.empty()) {
     const auto samples = run.sample(options.intervals);

@@ -115,7 +115,7 @@ struct CompiledModel::Code {
     for (std::size_t k = 0; k < all_variables.size(); ++k)
       if (elimination.eliminated[k]) solutions.push_back(apply(continuous, elimination.solution[k]));
     EventLogic::Setup setup = event_setup(m, rewrite);
-    guards = ModelGuards(m, setup, equations, solutions);
+    guards = ModelGuards(m, setup, equations, solutions, written_relations(m, continuous, rewrite));
     compile_systems(m, std::move(equations), std::move(equation_names));
     compile_observation();
     time_guards = TimeGuards(m.time, guards.guards(), parameters, discretes, guards.locks(), parameter_values, options);
@@ -144,7 +144,7 @@ struct CompiledModel::Code {
     for (std::size_t k = 0; k < guards.locks().size(); ++k)
       negated.push_back(guards.is_rounding(static_cast<int>(k)) || m.graph->node(guards.locks()[k].id()).op == Op::floor
                             ? Expr()
-                            : (!BoolExpr(guards.locks()[k])).expr());
+                            : (!BoolExpr(guards.written()[k])).expr());
     graph->freeze();
     auto logic = make_logic();
     first_mode = initial_mode();
@@ -256,10 +256,27 @@ struct CompiledModel::Code {
   /// A surface on which a mode slides, as an equation.
   std::string surface_text(const Mode& mode, int guard) const {
     const ModelGuards::Guard& g = guards.guards()[static_cast<std::size_t>(guard)];
-    if (g.step() == 0) return to_string(g.function, 40) + " = 0";
+    if (g.step() == 0) return guards.surface_text(guard);
     const auto lock = static_cast<std::size_t>(g.locks.front());
-    return to_string(switching_function(guards.locks()[lock]), 40) + " = " +
+    return to_string(switching_function(guards.written()[lock]), 40) + " = " +
            number_text(mode.locks[lock] + std::max(g.step(), 0));
+  }
+
+  /// Relations and roundings as the model has them, by what they are after elimination.
+  static ModelGuards::Written written_relations(const ModelData& m, Rewrite& continuous, Rewrite& rewrite) {
+    ModelGuards::Written written;
+    const auto add = [&](Rewrite& rule, const Expr& e) {
+      if (e.is_constant()) return;
+      for (const Expr& lock : locks_of(std::span(&e, 1))) written.emplace(rule(lock.in(*m.graph)), lock);
+    };
+    for (const auto& e : m.equations) add(continuous, e.equation.residual());
+    for (const auto& mode : m.modes)
+      for (const auto& e : mode.equations) add(continuous, e.equation.residual());
+    for (const auto& c : m.clauses) add(rewrite, c.condition.expr());
+    for (const auto& t : m.transitions) add(rewrite, t.condition.expr());
+    for (const auto& d : m.definitions) add(rewrite, d.value);
+    for (const auto& a : m.assertions) add(rewrite, a.condition.expr());
+    return written;
   }
 
   static std::string describe_equation(const ModelData::NamedEquation& e) {
@@ -290,7 +307,7 @@ struct CompiledModel::Code {
       const ModelData::Discrete& q = discrete_data[k];
       if (q.hidden) continue;
       observed_discretes.push_back(static_cast<int>(k));
-      observed_info.push_back({.name = q.name, .start = q.start, .details = VariableDetails{.where = q.where}});
+      observed_info.push_back({.name = q.name, .start = q.start, .details = q.details});
     }
     info.shrink_to_fit();
     observed_info.shrink_to_fit();
@@ -662,7 +679,9 @@ std::string CompiledModel::describe(const Mode& mode) const {
   };
   if (!m.mode_names[mode.automaton].empty()) add([&] { return m.mode_names[mode.automaton]; });
   for (const int k : m.observed_discretes)
-    add([&] { return m.discrete_data[k].name + " = " + number_text(mode.discrete[k]); });
+    add([&] {
+      return m.discrete_data[k].name + " = " + value_text(*m.discrete_data[k].details, mode.discrete[k], 6);
+    });
   for (std::size_t k = 0; k < m.guards.guards().size(); ++k) {
     const ModelGuards::Guard& guard = m.guards.guards()[k];
     if (m.guards.info()[k].time_only || guard.same_as >= 0 || side(mode, static_cast<int>(k)) == 0) continue;
@@ -670,19 +689,18 @@ std::string CompiledModel::describe(const Mode& mode) const {
     // of two, the one that says more: x > 0 or x < 0
     const bool other =
         guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak[0] == (value != 0.0);
-    const Expr& lock = m.guards.locks()[guard.locks[other ? 1 : 0]];
+    const Expr& lock = m.guards.written()[guard.locks[other ? 1 : 0]];
     if (guard.kind == ModelGuards::Kind::relation)
       add([&] {
         return m.guards.between(mode, static_cast<int>(k))
-                   ? to_string(guard.function, 40) + " = 0"
+                   ? m.guards.surface_text(static_cast<int>(k))
                    : to_string(BoolExpr(value != 0.0 ? lock : m.negated[guard.locks[other ? 1 : 0]]), 40);
       });
     else if (guard.kind == ModelGuards::Kind::rounding_low)
       add([&] { return to_string(lock, 40) + " = " + number_text(value); });
   }
-  const auto function = [&](int k) { return to_string(m.guards.guards()[k].function, 40) + " = 0"; };
   for (const int k : mode.sliding) add([&] { return "sliding on " + m.surface_text(mode, k); });
-  for (const int k : mode.contacts) add([&] { return "in contact with " + function(k); });
+  for (const int k : mode.contacts) add([&] { return "in contact with " + m.guards.surface_text(k); });
   if (parts > most) text += fmt::format(", … ({} more)", parts - most);
   return text;
 }

@@ -61,8 +61,9 @@ bool reads(const Tape& tape, Group group) {
   return any;
 }
 
-std::string violated(const BoolExpr& condition, const std::string& message) {
-  return "assertion violated: " + message + " (" + to_string(condition) + ")";
+std::string violated(const BoolExpr& condition, const std::string& message, const SourceLocation& where = {}) {
+  const std::string place = where.known() ? ", " + to_string(where) : "";
+  return "assertion violated: " + message + " (" + to_string(condition) + place + ")";
 }
 
 /// Whether a value is one that has been chosen: 0 where a branch `else pre(q)` leaves the variable as it is.
@@ -368,7 +369,8 @@ void EventLogic::check_assertions(Transition& transition) {
   evaluate(assertions_);
   for (std::size_t k = 0; k < setup_.assertions.size(); ++k)
     if (assertions_.values[k] == 0.0)
-      return fail(transition, violated(setup_.assertions[k].condition, setup_.assertions[k].message));
+      return fail(transition,
+                  violated(setup_.assertions[k].condition, setup_.assertions[k].message, setup_.assertions[k].where));
 }
 
 void EventLogic::fail(Transition& transition, std::string message) const {

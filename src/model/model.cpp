@@ -63,6 +63,11 @@ Expr declare(ModelData& d, const std::string& name, SymbolKind kind, std::size_t
   return {d.graph, d.graph->symbol(name, kind)};
 }
 
+VariableDetails details_of(VariableOptions o, const SourceLocation& where) {
+  return {o.min,  o.max,       std::move(o.unit), std::move(o.description), where,
+          o.type, o.causality, std::move(o.literals)};
+}
+
 }  // namespace
 
 Expr Model::variable(const std::string& name, double start, VariableOptions o, const SourceLocation& where) {
@@ -72,7 +77,7 @@ Expr Model::variable(const std::string& name, double start, VariableOptions o, c
   const Expr symbol = declare(*data_, name, SymbolKind::variable, data_->variables.size(), where);
   data_->variables.push_back(symbol);
   data_->variable_info.push_back(
-      {name, start, o.fixed, o.nominal, VariableDetails{o.min, o.max, std::move(o.unit), std::move(o.description), where}});
+      {name, start, o.fixed, o.nominal, details_of(std::move(o), where)});
   return symbol;
 }
 
@@ -86,14 +91,20 @@ Expr Model::parameter(const std::string& name, double value, const SourceLocatio
 Expr Model::discrete(const std::string& name, double start, const SourceLocation& where) {
   check_value("the start value", name, start, where);
   const Expr symbol = declare(*data_, name, SymbolKind::discrete, data_->discretes.size(), where);
-  data_->discretes.push_back({symbol, start, name, where});
+  data_->discretes.push_back({.symbol = symbol, .start = start, .name = name, .where = where});
+  data_->discretes.back().details = VariableDetails{.where = where};
+  return symbol;
+}
+
+Expr Model::discrete(const std::string& name, double start, VariableOptions options, const SourceLocation& where) {
+  const Expr symbol = discrete(name, start, where);
+  data_->discretes.back().boolean = options.type == VariableType::boolean;
+  data_->discretes.back().details = details_of(std::move(options), where);
   return symbol;
 }
 
 BoolExpr Model::discrete(const std::string& name, bool start, const SourceLocation& where) {
-  const Expr symbol = discrete(name, start ? 1.0 : 0.0, where);
-  data_->discretes.back().boolean = true;
-  return BoolExpr(symbol);
+  return BoolExpr(discrete(name, start ? 1.0 : 0.0, VariableOptions{.type = VariableType::boolean}, where));
 }
 
 void Model::equation(const Equation& equation, const std::string& name, const SourceLocation& where) {

@@ -23,7 +23,7 @@ bool is_continuous(const Expr& g) {
 }  // namespace
 
 ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& equations,
-                         const std::vector<Expr>& outputs) {
+                         const std::vector<Expr>& outputs, const Written& written) {
   std::vector<Expr> shared;
   for (const auto& c : logic.clauses) shared.push_back(c.condition.expr());
   for (const auto& d : logic.definitions) shared.push_back(d.value);
@@ -41,7 +41,7 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   std::vector<Expr> continuous = outputs;
   for (const auto& list : equations) continuous.insert(continuous.end(), list.begin(), list.end());
   std::vector<Expr> with_cuts;
-  GuardsOfLocks guards_of_lock = find_guards(model, logic, locks_of(continuous), with_cuts);
+  GuardsOfLocks guards_of_lock = find_guards(model, logic, locks_of(continuous), written, with_cuts);
   for (auto& list : by_mode) list.insert(list.end(), with_cuts.begin(), with_cuts.end());
   merge_coincident(model, logic, guards_of_lock);
   find_activity(logic, by_mode);
@@ -52,7 +52,7 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
 
 /// `with_cuts`: functions to which relations were added; nothing else asks for these.
 ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, const EventLogic::Setup& logic,
-                                                    const std::vector<Expr>& of_equations,
+                                                    const std::vector<Expr>& of_equations, const Written& of_model,
                                                     std::vector<Expr>& with_cuts) {
   std::unordered_set<NodeId> in_equations, known;
   for (const Expr& lock : of_equations) in_equations.insert(lock.id());
@@ -64,8 +64,10 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
     for (const auto& [symbol, before] : *pairs) now.replace.emplace(before.id(), symbol.id());
   for (std::size_t k = 0; k < locks_.size(); ++k) {
     guards_of_lock.emplace_back();
-    const Expr written = switching_function(locks_[k]);
-    const Expr continuous = now.replace.empty() ? written : Expr(model.graph, now(written.in(*model.graph)));
+    const auto original = of_model.find(locks_[k].id());
+    written_.push_back(original == of_model.end() ? locks_[k] : original->second);
+    const Expr argument = switching_function(locks_[k]);
+    const Expr continuous = now.replace.empty() ? argument : Expr(model.graph, now(argument.in(*model.graph)));
     const Expr g = without_cuts(continuous);
     if (!g.same(continuous)) with_cuts.push_back(g);
     for (const Expr& inner : locks_of(std::span(&g, 1)))
@@ -77,7 +79,7 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
         guards_of_lock[k].push_back(static_cast<int>(guards_.size()));
         const bool low = kind == Kind::rounding_low;
         guards_.push_back({kind, low ? g - locks_[k] : locks_[k] + 1.0 - g, {static_cast<int>(k)}, {+1}, {true}});
-        info_.push_back({to_string(g) + (low ? " falls below an integer" : " reaches an integer"), {}, false});
+        info_.push_back({to_string(switching_function(written_[k])) + (low ? " falls below an integer" : " reaches an integer"), {}, false});
       }
       continue;
     }
@@ -86,8 +88,8 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
     if (fresh) {
       guards_.push_back({Kind::relation, function, {}, {}, {}});
       const auto named = std::find_if(model.guard_names.begin(), model.guard_names.end(),
-                                      [&](const auto& given) { return given.first.same(locks_[k]); });
-      info_.push_back({named != model.guard_names.end() ? named->second : to_string(BoolExpr(locks_[k])), {}, false});
+                                      [&](const auto& given) { return given.first.same(written_[k]); });
+      info_.push_back({named != model.guard_names.end() ? named->second : to_string(BoolExpr(written_[k])), {}, false});
     }
     Guard& guard = guards_[static_cast<std::size_t>(it->second)];
     guard.locks.push_back(static_cast<int>(k));
@@ -157,6 +159,7 @@ void ModelGuards::find_activity(const EventLogic::Setup& logic, const std::vecto
 void ModelGuards::locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock) {
   std::unordered_map<NodeId, int> lock_index;
   for (std::size_t k = 0; k < locks_.size(); ++k) lock_index[locks_[k].id()] = static_cast<int>(k);
+  for (std::size_t k = 0; k < locks_.size(); ++k) lock_index.emplace(written_[k].id(), static_cast<int>(k));
   const auto locate = [&](const Expr& e, const SourceLocation& where) {
     if (!where.known()) return;
     for (const Expr& lock : locks_of(std::span(&e, 1)))
@@ -173,6 +176,13 @@ void ModelGuards::locate(const ModelData& model, const EventLogic::Setup& logic,
   for (const auto& e : model.equations) locate(e.equation.residual(), e.where);
   for (const auto& mode : model.modes)
     for (const auto& e : mode.equations) locate(e.equation.residual(), e.where);
+}
+
+std::string ModelGuards::surface_text(int guard) const {
+  const Guard& g = guards_[static_cast<std::size_t>(guard)];
+  const bool relation = g.kind == Kind::relation && !g.locks.empty();
+  const Expr function = relation ? switching_function(written_[static_cast<std::size_t>(g.locks.front())]) : g.function;
+  return to_string(function, 40) + " = 0";
 }
 
 bool ModelGuards::Guard::distinct_at_zero() const {

@@ -36,15 +36,22 @@ class ModelGuards {
     int step() const { return kind == Kind::rounding_low ? -1 : kind == Kind::rounding_high ? +1 : 0; }
   };
 
+  /// Locks as the model has them, by what they are after variables were eliminated.
+  using Written = std::unordered_map<NodeId, Expr>;
+
   ModelGuards() = default;
   /// Finds the locks in the equations of each explicit mode, in what the logic asks for, and in what is computed for the user: a relation
   /// makes events even if nothing but an output depends on it.
   ModelGuards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& equations,
-              const std::vector<Expr>& outputs);
+              const std::vector<Expr>& outputs, const Written& written);
   /// Rules of surfaces that the model gives; `continuous` makes its relations those of the equations.
   void set_rules(const ModelData& model, Rewrite& continuous);
 
   const std::vector<Expr>& locks() const { return locks_; }
+  /// By lock: as the model has it, for texts.
+  const std::vector<Expr>& written() const { return written_; }
+  /// "v1 - v2 = 0": the surface of a guard in the model's variables.
+  std::string surface_text(int guard) const;
   const std::vector<Guard>& guards() const { return guards_; }
   const std::vector<GuardInfo>& info() const { return info_; }
   /// The locks as conditions read them.
@@ -86,7 +93,8 @@ class ModelGuards {
  private:
   using GuardsOfLocks = std::vector<std::vector<int>>;
   GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic,
-                            const std::vector<Expr>& of_equations, std::vector<Expr>& with_cuts);
+                            const std::vector<Expr>& of_equations, const Written& of_model,
+                            std::vector<Expr>& with_cuts);
   void merge_coincident(const ModelData& model, const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock);
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
@@ -95,7 +103,7 @@ class ModelGuards {
   static int side_at_zero(const Guard& guard);
   std::vector<int> find_dormant(const Mode& mode) const;
 
-  std::vector<Expr> locks_;
+  std::vector<Expr> locks_, written_;
   std::vector<Guard> guards_;
   std::vector<GuardInfo> info_;
   std::vector<int> guard_of_lock_;       // one of them; -1: none

@@ -13,6 +13,7 @@
 #include "model/differentiated_system.hpp"
 #include "model/recorded_code.hpp"
 #include "model/same_bits.hpp"
+#include "model/undefined_part.hpp"
 
 namespace saltus {
 
@@ -374,6 +375,11 @@ std::string RecordedSystem::variable_name(int j) const {
 std::string RecordedSystem::equation_name(int i) const {
   if (!equations().equation_names.empty()) return equations().equation_names[i];
   return "0 = " + to_string(equations().equations[i], 60);
+}
+std::string RecordedSystem::undefined_part(int i, double t, std::span<const double> x,
+                                           std::span<const double> xp) const {
+  const std::vector<double> data = impl_->all_data();
+  return saltus::undefined_part(equations(), static_cast<std::size_t>(i), {t, x, xp, data, impl_->locks});
 }
 double RecordedSystem::nominal(int j) const {
   return equations().nominal.empty() ? 1.0 : equations().nominal[j];

@@ -59,6 +59,14 @@ const ClassScope* find_path(ScopeTree& scopes, std::string_view path) {
   return scope;
 }
 
+/// The first ones of the names, for a message.
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(names.size(), most); ++k) text += (k > 0 ? ", '" : "'") + names[k] + "'";
+  return names.size() > most ? text + ", …" : text;
+}
+
 // `package`: where the classes of the text are.
 const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const ClassScope* package, const std::string& wanted,
                                Diagnostics& diagnostics) {
@@ -84,7 +92,7 @@ const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const ClassSco
   return fail(scope
                   ? "'" + wanted + "' is a " + std::string(spelling(scope->kind())) + ", not a model"
                   : "there is no model '" + wanted + "' in this file" + (ast.root.classes.empty() ? " or library" : ""),
-              near);
+              near.empty() && !names.empty() ? "the models of this file: " + list_of(names) : near);
 }
 
 // The package that `within` names; the outermost scope if there is none of that name.

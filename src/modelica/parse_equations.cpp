@@ -227,6 +227,7 @@ void Parser::close_construct(const Token& open, std::string hint) {
   if (at(kw_else) || at(kw_elseif) || at(kw_elsewhen))
     fail_at(peek(), "'" + std::string(text(peek())) + "' cannot stand here: " + opening + " is still open",
             "write 'end " + word + ";' before it if it belongs to an outer construct");
+  if (hint.empty()) hint = "write 'end " + word + ";' before this line";
   report_at(peek(), "missing 'end " + word + ";' to close " + opening, std::move(hint));
   missing_end_ = true;
 }

@@ -132,7 +132,7 @@ void Parser::close(const Token& open, TokenKind kind, const std::string& item) {
   }
   const bool ends_here = at_any({semicolon, end_of_file, kw_then, kw_loop}) || at_section_end();
   if (ends_here || found.first_on_line) {
-    report(behind(), "missing '" + closing + "' to close " + opening);
+    report(behind(), "missing '" + closing + "' to close " + opening, "write '" + closing + "' where it belongs");
     if (ends_here) return;
     fail();
   }
@@ -155,7 +155,7 @@ void Parser::expect_semicolon(const std::string& after) {
     fail();
   }
   if (found.first_on_line || found.kind == end_of_file || at_section_end()) {
-    report(behind(), "missing ';' after this " + after);
+    report(behind(), "missing ';' after this " + after, "write ';' here");
     return;
   }
   std::string hint = missing_operator_hint(found);

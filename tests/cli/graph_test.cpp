@@ -68,8 +68,8 @@ TEST_F(Graph, OfAThermostatHasTwoModesAndTheTransitionsBetweenThem) {
   node [shape=box, style=rounded, fontname="sans-serif"];
   edge [fontname="sans-serif", fontsize=10];
   start [shape=point];
-  mode0 [label="on = 1, T < 1\nentered 6 times, time 5.25"];
-  mode1 [label="on = 0, T >= 0\nentered 5 times, time 5"];
+  mode0 [label="on = true, T < 1\nentered 6 times, time 5.25"];
+  mode1 [label="on = false, T >= 0\nentered 5 times, time 5"];
   start -> mode0;
   mode0 -> mode1 [label="crossing, 5 times\nT >= 1 becomes true"];
   mode1 -> mode0 [label="crossing, 5 times\nT >= 0 becomes false"];
@@ -81,7 +81,7 @@ TEST_F(Graph, OfAThermostatHasTwoModesAndTheTransitionsBetweenThem) {
 TEST_F(Graph, TakesTheOptionsOfARun) {
   const Outcome run = graph(thermostat, {"--stop", "1", "--rtol", "1e-9", "--method", "radau", "--set", "T=0.5"});
   EXPECT_EQ(run.code, ExitCode::success) << run.err;
-  EXPECT_NE(run.out.find("mode0 [label=\"on = 1, T < 1\\nentered once, time 0.5\"]"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("mode0 [label=\"on = true, T < 1\\nentered once, time 0.5\"]"), std::string::npos) << run.out;
 }
 
 TEST_F(Graph, IsWrittenAsDotWithoutGraphviz) {

@@ -85,6 +85,18 @@ TEST(ChatterWatch, EventsWithoutGuardsAreNoEvents) {
   EXPECT_TRUE(watch.note(0.0495, Guards{1}));
 }
 
+TEST(ChatterWatch, EventsThatAreDismissedAreCountedAnew) {
+  ChatterWatch watch(10.0);
+  EXPECT_EQ(note(watch, 50, 0.0, 0.01, {0}), 1);
+  EXPECT_NEAR(watch.interval(), 0.01, 1e-12);
+  watch.dismiss();
+  EXPECT_TRUE(watch.episodes().empty());
+  EXPECT_EQ(note(watch, 49, 0.5, 0.01, {0}), 0);
+  EXPECT_TRUE(watch.episodes().empty());
+  EXPECT_TRUE(watch.note(0.99, Guards{0}));
+  EXPECT_EQ(watch.episodes().size(), 1u);
+}
+
 TEST(ChatterWatch, ASecondEpisodeIsReportedAgain) {
   ChatterWatch watch(10.0);
   EXPECT_EQ(note(watch, 60, 0.0, 0.01, {0}), 1);

@@ -12,7 +12,7 @@ namespace saltus {
 namespace {
 
 ResultTable table(std::vector<double> time, std::vector<double> x) {
-  return {std::move(time), {{"x", "m", "", std::move(x)}}};
+  return {std::move(time), {{"x", VariableDetails{.unit = "m"}, std::move(x)}}};
 }
 
 TEST(CompareResults, DifferencesAreSharesOfTheRange) {
@@ -42,7 +42,7 @@ TEST(CompareResults, AJumpMayBeALittleEarlierOrLaterButNotElsewhere) {
 TEST(CompareResults, SpansMissingVariablesAndValuesThatAreNoNumbersAreSeen) {
   EXPECT_FALSE(compare_results(table({0, 1}, {0, 1}), table({0, 0.5}, {0, 0.5})).same_span);
   ResultTable two = table({0, 1}, {0, 1});
-  two.columns.push_back({"y", "", "", {0, 0}});
+  two.columns.push_back({"y", {}, {0, 0}});
   const auto c = compare_results(two, table({0, 1}, {0, 1}));
   EXPECT_EQ(c.only_first, std::vector<std::string>{"y"});
   EXPECT_TRUE(c.same(1e-12));

@@ -25,7 +25,7 @@ TEST(PlotScript, HasAPanelPerUnitAndAMarkPerEvent) {
   EXPECT_NE(script.find("set ylabel 'x [m]'"), std::string::npos);
   EXPECT_NE(script.find("set ylabel 'v [m/s]'"), std::string::npos);
   EXPECT_NE(script.find("set xrange [0:10]"), std::string::npos);
-  EXPECT_NE(script.find("'it''s a `title`'"), std::string::npos);  // single quotes: nothing is executed
+  EXPECT_NE(script.find(R"("it\047s a \140title\140")"), std::string::npos);  // nothing is executed
   std::size_t marks = 0;
   for (std::size_t p = script.find("set arrow"); p != std::string::npos; p = script.find("set arrow", p + 1)) ++marks;
   EXPECT_EQ(marks, run.events().size());

@@ -54,8 +54,9 @@ def main():
     rows = list(csv.reader(open(folder / "a.csv", encoding="utf-8")))
     assert rows[0] == ["# unit", "m", "m/s", ""], rows[0]
     assert rows[1] == ["# description", "height, above the floor", "Geschwindigkeit – schräg", ""], rows[1]
-    assert rows[2] == ["time", "h", SPEED, "low"], rows[2]
-    table = numpy.array([[float(x) for x in row] for row in rows[3:]])
+    assert rows[2] == ["# type", "Real", "Real", "Boolean"], rows[2]
+    assert rows[3] == ["time", "h", SPEED, "low"], rows[3]
+    table = numpy.array([[float(x) for x in row] for row in rows[4:]])
     time, h, v = table[:, 0], table[:, 1], table[:, 2]
     assert len(time) > 31 and (numpy.diff(time) == 0).sum() >= 2  # the impact and the changes of `low`, twice each
     assert time[-1] == 1.5 and h.min() > -1e-9
@@ -67,6 +68,8 @@ def main():
     assert arrays["h"].tolist() == h.tolist() and arrays[SPEED].tolist() == v.tolist()
     assert list(arrays["$names"]) == ["h", SPEED, "low"] and list(arrays["$units"]) == ["m", "m/s", ""]
     assert arrays["$descriptions"][1] == "Geschwindigkeit – schräg"
+    assert arrays["low"].dtype == bool and arrays["low"].tolist() == [x != 0 for x in table[:, 3]]
+    assert list(arrays["$types"]) == ["Real", "Real", "Boolean"] and list(arrays["$causalities"]) == 3 * ["local"]
     assert dict(zip(arrays["$parameters"], arrays["$parameter_values"])) == {"e": 0.5, "g": 10.0}
 
     mat = scipy.io.loadmat(folder / "a.mat", chars_as_strings=False)
@@ -74,7 +77,7 @@ def main():
     text = lambda matrix: ["".join(column).rstrip().encode("latin-1").decode() for column in matrix.T]
     names, descriptions, info = text(mat["name"]), text(mat["description"]), mat["dataInfo"]
     assert names == ["time", "e", "g", "h", SPEED, "low"], names
-    assert descriptions[3:5] == ["height, above the floor [m]", "Geschwindigkeit – schräg [m/s]"], descriptions
+    assert descriptions[3:] == ["height, above the floor [m]", "Geschwindigkeit – schräg [m/s]", "[:#(type=Boolean)]"]
     assert info.shape == (4, 6) and info[:, 0].tolist() == [0, 1, 0, -1]
     values = {name: mat[f"data_{max(info[0, k], 1)}"][info[1, k] - 1] for k, name in enumerate(names)}
     assert values["e"].tolist() == [0.5, 0.5] and mat["data_2"][0].tolist() == time.tolist()
@@ -82,7 +85,9 @@ def main():
 
     result = json.load(open(folder / "a.json", encoding="utf-8"))
     assert result["trajectories"]["time"] == time.tolist() and result["trajectories"]["values"]["h"] == h.tolist()
-    assert result["variables"][1] == {"name": SPEED, "unit": "m/s", "description": "Geschwindigkeit – schräg"}
+    assert result["variables"][1] == {"name": SPEED, "unit": "m/s", "description": "Geschwindigkeit – schräg",
+                                      "type": "Real", "causality": "local"}
+    assert result["variables"][2]["type"] == "Boolean"
 
     run("--npz", "b.npz", "--times", "0.2:0.1:1.2", "--vars", "h")
     arrays = numpy.load(folder / "b.npz")

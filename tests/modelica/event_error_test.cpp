@@ -196,6 +196,7 @@ end M;
             R"(a.mo:14:3: error: 'a' (of the class 'A') and 'b' (of the class 'B') do not fit: 'b' has no element 'v'
     connect(a, b);
     ^~~~~~~~~~~~~
+hint: connect connectors of one class
 a.mo:15:3: error: 'a' (A) and 'x' (Real) are of different types
     connect(a, x);
     ^~~~~~~~~~~~~
@@ -245,6 +246,7 @@ a.mo:10:14: error: 'f' has no input 'z'
 a.mo:11:12: error: 'sin' takes 1 argument, not 2
     Real d = sin(1, 2);
              ^~~~~~~~~
+hint: remove what is too many, or check the parentheses
 )");
 }
 

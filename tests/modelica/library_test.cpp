@@ -92,7 +92,8 @@ TEST(Libraries, ErrorsNameTheFileOfTheLibrary) {
   folder.write("Lib/Wrong.mo", "within Lib;\nmodel Wrong\n  Real x;\nequation\n  x = missing;\nend Wrong;\n");
   const std::string text = load_errors("model M\n  Lib.Wrong w;\nend M;\n", {.libraries = {folder.path()}});
   EXPECT_EQ(text, folder.path("Lib/Wrong.mo") +
-                      ":5:7: error: 'missing' is not declared\n    x = missing;\n        ^~~~~~~\n");
+                      ":5:7: error: 'missing' is not declared\n    x = missing;\n        ^~~~~~~\n"
+                      "hint: declare it, for example: Real missing;\n");
 }
 
 TEST(Libraries, AFileInsideOfAPackageFindsItsLibrary) {

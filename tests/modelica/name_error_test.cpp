@@ -140,6 +140,7 @@ end M;
             R"(a.mo:3:8: error: 'x' is declared twice in 'M'
     Real x = 2;
          ^
+hint: give one of the two another name, or remove it
 )");
 }
 
@@ -193,15 +194,19 @@ hint: write 'p = ...' in its declaration or in a modification
 a.mo:4:15: error: 'y' has the size 2, but its value has the size 3
     Real y[2] = {1, 2, 3};
                 ^~~~~~~~~
+hint: change the declared size, or the value
 a.mo:6:12: error: 'z' is not declared
     der(x) = z + p;
              ^
+hint: declare it, for example: Real z;
 a.mo:7:5: error: the subscript 3 of 'y' is out of range: that dimension has the size 2
     y[3] = true;
       ^
+hint: use 1 to 2, or declare a larger array
 a.mo:9:5: error: 'q' is not declared
       q[i] = 1;
       ^
+hint: declare it, for example: Real q;
 )");
 }
 

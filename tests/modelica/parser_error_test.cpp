@@ -17,7 +17,8 @@ TEST(ParserErrors, AMissingSemicolonIsShownBehindTheEquation) {
                      "end Ball;\n"),
             "a.mo:4:13: error: missing ';' after this equation\n"
             "    der(x) = v\n"
-            "              ^\n");
+            "              ^\n"
+            "hint: write ';' here\n");
 }
 
 TEST(ParserErrors, AMissingSemicolonIsShownBehindTheDeclaration) {
@@ -27,7 +28,8 @@ TEST(ParserErrors, AMissingSemicolonIsShownBehindTheDeclaration) {
                      "end Ball;\n"),
             "a.mo:2:20: error: missing ';' after this declaration\n"
             "    Real h(start = 1)\n"
-            "                     ^\n");
+            "                     ^\n"
+            "hint: write ';' here\n");
 }
 
 TEST(ParserErrors, AWrongNameAfterEndNamesTheClass) {
@@ -195,7 +197,8 @@ TEST(ParserErrors, AMissingParenthesisNamesTheOneThatIsOpen) {
                      "end Ball;\n"),
             "a.mo:4:21: error: missing ')' to close the '(' at line 4, column 10\n"
             "    x = sin((time + 1);\n"
-            "                      ^\n");
+            "                      ^\n"
+            "hint: write ')' where it belongs\n");
 }
 
 TEST(ParserErrors, AParenthesisTooMany) {
@@ -230,7 +233,8 @@ TEST(ParserErrors, AMissingEndWhenNamesTheWhen) {
                      "end Ball;\n"),
             "a.mo:6:1: error: missing 'end when;' to close the 'when' at line 4, column 3\n"
             "  end Ball;\n"
-            "  ^~~\n");
+            "  ^~~\n"
+            "hint: write 'end when;' before this line\n");
 }
 
 TEST(ParserErrors, ElseIfInTwoWordsIsExplained) {
@@ -515,9 +519,11 @@ TEST(ParserErrors, SeveralIndependentErrorsInOneGo) {
             "a.mo:2:9: error: missing ';' after this declaration\n"
             "    Real x\n"
             "          ^\n"
+            "hint: write ';' here\n"
             "a.mo:4:12: error: missing ')' to close the '(' at line 4, column 10\n"
             "    x = sin(1;\n"
             "             ^\n"
+            "hint: write ')' where it belongs\n"
             "a.mo:10:5: error: ':=' assigns a value, which belongs into an algorithm section\n"
             "    y := 2;\n"
             "      ^~\n"

@@ -113,6 +113,7 @@ end M;
             R"(a.mo:5:19: error: the subscript 4 of 'T' is out of range: that dimension has the size 3
       der(T[i]) = T[i+1];
                     ^~~
+hint: use 1 to 3, or declare a larger array
 )");
 }
 
@@ -137,6 +138,7 @@ end M;
             R"(a.mo:2:25: error: 'c' has the size 3, but its value has the size 2
     parameter Real c[3] = {1, 2};
                           ^~~~~~
+hint: change the declared size, or the value
 )");
 }
 
@@ -201,7 +203,7 @@ end M;
             R"(a.mo:2:18: error: the value of 'a' depends on itself
     parameter Real a = b + 1;
                    ^
-hint: a -> b -> a
+hint: a -> b -> a: give one of them a number
 )");
 }
 
@@ -214,6 +216,7 @@ end M;
             R"(a.mo:3:22: error: the parameter 'p' must not depend on variables
     parameter Real p = 2*x;
                        ^~~
+hint: leave out 'parameter' to make it a variable, or give it a number
 )");
 }
 

@@ -234,24 +234,50 @@ TEST(Promise10, ChatteringIsReportedWithItsGuards) {
   ExplicitMode up = m.mode("up"), down = m.mode("down");
   up.equation(der(x) == 1.0);
   down.equation(der(x) == -1.0);
-  up.transition(x > 1e-3).to(down);
-  down.transition(x < -1e-3).to(up);
-  const Trajectory run = simulate(m, to(1.0));
+  up.transition(x > 1e-5).to(down);  // a band of twenty tolerances
+  down.transition(x < -1e-5).to(up);
+  const Trajectory run = simulate(m, to(0.01, 1e-6));
   ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
-  EXPECT_EQ(run.events().size(), 500u);  // at 0.001, 0.003, …, 0.999
+  EXPECT_EQ(run.events().size(), 500u);  // at 1e-5, 3e-5, …, 999e-5
   ASSERT_EQ(run.chattering().size(), 1u);
   const Chattering& c = run.chattering()[0];
   EXPECT_EQ(c.events, 500);
-  EXPECT_NEAR(c.from, 1e-3, 1e-12);
-  EXPECT_NEAR(c.to, 0.999, 1e-9);
+  EXPECT_NEAR(c.from, 1e-5, 1e-12);
+  EXPECT_NEAR(c.to, 0.00999, 1e-9);
   EXPECT_EQ(c.guards.size(), 2u);
   EXPECT_NE(run.status().message.find("chattering"), std::string::npos);
-  SimulateOptions strict = to(1.0);
+  SimulateOptions strict = to(0.01, 1e-6);
   strict.stop_if_chattering = true;
   const Trajectory stopped = simulate(m, strict);
   EXPECT_EQ(stopped.status().code, StatusCode::chattering);
   EXPECT_EQ(stopped.status().culprits, c.guards);
-  EXPECT_LT(stopped.t_end(), 0.2);
+  EXPECT_LT(stopped.t_end(), 0.002);
+}
+
+// A hysteresis and a carrier switch as the model means it, however often: between two switchings their guards move by
+// more than a hundred tolerances.
+TEST(Promise10, AHysteresisAndACarrierThatWorkAsDesignedAreNoChattering) {
+  Model relay("hysteresis");
+  const Expr x = relay.variable("x", 0.0);
+  ExplicitMode up = relay.mode("up"), down = relay.mode("down");
+  up.equation(der(x) == 1.0);
+  down.equation(der(x) == -1.0);
+  up.transition(x > 1e-3).to(down);
+  down.transition(x < -1e-3).to(up);
+  const Trajectory band = simulate(relay, to(1.0, 1e-6));
+  EXPECT_EQ(band.events().size(), 500u);
+  EXPECT_TRUE(band.chattering().empty());
+
+  Model carrier("pulse width modulation");
+  const Expr d = carrier.variable("d", 0.3), y = carrier.variable("y", 0.0), t = carrier.time();
+  carrier.equation(der(d) == 0.2 * cos(t));
+  carrier.equation(der(y) == if_else(200.0 * t - floor(200.0 * t) < d, 1.0, 0.0) - y);
+  SimulateOptions strict = to(1.0, 1e-6);
+  strict.stop_if_chattering = true;
+  const Trajectory run = simulate(carrier, strict);
+  EXPECT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  EXPECT_GT(run.events().size(), 390u);  // two in each of 200 periods, some of them at one instant
+  EXPECT_TRUE(run.chattering().empty());
 }
 
 TEST(Promise10, RareEventsAreNoChattering) {

@@ -40,7 +40,7 @@ inline constexpr StatusCode all_status_codes[] = {
     StatusCode::success, StatusCode::terminated, StatusCode::cancelled, StatusCode::initialisation_failed,
     StatusCode::not_finite, StatusCode::step_too_small, StatusCode::too_many_steps, StatusCode::too_many_mode_changes,
     StatusCode::singular_mode, StatusCode::no_forward_solution, StatusCode::non_unique, StatusCode::assertion_failed,
-    StatusCode::chattering,       StatusCode::zeno};
+    StatusCode::chattering,       StatusCode::zeno, StatusCode::contradiction};
 
 /// The outcome of a run.
 struct Status {

@@ -31,6 +31,17 @@ struct Mode {
   bool operator==(const Mode&) const = default;
 };
 
+/// What the values of a variable stand for. Values are numbers in all cases: 0 and 1 for truth values, 1, 2, … for the
+/// literals of an enumeration.
+enum class VariableType : unsigned char { real, integer, boolean, enumeration };
+/// The type as it stands in files: "Real", "Integer", "Boolean", "enumeration".
+std::string_view to_string(VariableType type);
+
+/// What a variable is for the surroundings of a model.
+enum class Causality : unsigned char { local, input, output };
+/// The causality as it stands in files: "local", "input", "output".
+std::string_view to_string(Causality causality);
+
 /// What only some variables have.
 struct VariableDetails {
   double min = -std::numeric_limits<double>::infinity();
@@ -38,9 +49,16 @@ struct VariableDetails {
   std::string unit = {};
   std::string description = {};
   SourceLocation where = {};
+  VariableType type = VariableType::real;
+  Causality causality = Causality::local;
+  std::vector<std::string> literals = {};  ///< of an enumeration, the first for the value 1
 
   bool operator==(const VariableDetails&) const = default;
 };
+
+/// A value as people write it: true or false, a literal, or a number with so many digits. Numbers that the type does not
+/// have stay numbers.
+std::string value_text(const VariableDetails& variable, double value, int digits = 12);
 
 /// There are as many as a model has variables, which may be very many: details take room only where there are any.
 struct VariableInfo {

@@ -82,6 +82,11 @@ class System {
   virtual const Structure& structure() const = 0;
   virtual std::string variable_name(int j) const { return "x[" + std::to_string(j + 1) + "]"; }
   virtual std::string equation_name(int i) const { return "equation " + std::to_string(i + 1); }
+  /// For messages: the part of equation i that has no finite value at a point, as text ("sqrt(h)"). Default: not known.
+  virtual std::string undefined_part(int /*i*/, double /*t*/, std::span<const double> /*x*/,
+                                     std::span<const double> /*xp*/) const {
+    return "";
+  }
   /// A typical size of |x_j|, for scaling.
   virtual double nominal(int /*j*/) const { return 1.0; }
 

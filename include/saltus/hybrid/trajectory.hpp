@@ -7,6 +7,7 @@
 #include <saltus/step/stepper.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -111,6 +112,9 @@ class Trajectory {
   const Status& status() const { return status_; }
   /// Made when first asked for; statistics().events is their number.
   const std::vector<Event>& events() const;
+  /// Calls `visit` for each event in turn and keeps none of them: for results with very many events. `visit` must not
+  /// ask the result for its events.
+  void for_each_event(const std::function<void(const Event&)>& visit) const;
   const RunStatistics& statistics() const { return statistics_; }
   const std::vector<Chattering>& chattering() const { return chattering_; }
   /// Names and attributes of the variables, in the order of the values.

@@ -21,12 +21,16 @@ struct TableOptions {
 /// Values over time. Two rows with one time are an event: before and after.
 struct ResultTable {
   struct Column {
-    std::string name, unit, description;
+    std::string name;
+    Rare<VariableDetails> details;  ///< unit, description, type, literals
     std::vector<double> values;
   };
   std::vector<double> time;
   std::vector<Column> columns;
 };
+
+/// The type of a variable as files have it: "Integer", "enumeration(off, on)".
+std::string type_text(const VariableDetails& variable);
 
 /// Throws UsageError for unknown variables.
 ResultTable result_table(const Trajectory& run, const TableOptions& options = {});

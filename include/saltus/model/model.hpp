@@ -33,6 +33,9 @@ struct VariableOptions {
   double max = std::numeric_limits<double>::infinity();
   std::string unit = {};
   std::string description = {};
+  VariableType type = VariableType::real;
+  Causality causality = Causality::local;
+  std::vector<std::string> literals = {};  ///< of an enumeration, the first for the value 1
 };
 
 /// What a `when` clause does when its condition becomes true. Right-hand sides see the values before the event; assignments of one
@@ -110,6 +113,8 @@ class Model {
   /// Piecewise constant: changes only at events.
   Expr discrete(const std::string& name, double start = 0.0, const SourceLocation& where = {});
   BoolExpr discrete(const std::string& name, bool start, const SourceLocation& where = {});
+  /// The same with attributes: an Integer, an enumeration, a unit. `fixed` and `nominal` have no meaning here.
+  Expr discrete(const std::string& name, double start, VariableOptions options, const SourceLocation& where = {});
 
   // --- equations
   void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
@@ -206,6 +211,7 @@ struct ModelData {
     bool hidden = false;  ///< made by the library (sample times)
     bool pulse = false;   ///< true in the rounds of one instant only
     bool boolean = false; ///< a truth value
+    Rare<VariableDetails> details = {};
   };
   struct Parameter {
     Expr symbol;

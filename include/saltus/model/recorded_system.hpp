@@ -73,6 +73,7 @@ class RecordedSystem final : public System {
   const Structure& structure() const override;
   std::string variable_name(int j) const override;
   std::string equation_name(int i) const override;
+  std::string undefined_part(int i, double t, std::span<const double> x, std::span<const double> xp) const override;
   double nominal(int j) const override;
   void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override;
   void rhs(double t, std::span<const double> x, std::span<double> xp) override;

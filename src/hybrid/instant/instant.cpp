@@ -334,10 +334,13 @@ void Instant::commit() {
     const double size = std::max({std::abs(c.first_value), std::abs(c.second_value), std::abs(c.value_before)});
     const double error = c.discrete ? 0.0 : Resolution::same_point * doubt().tolerance * size;
     if (std::abs(c.first_value - c.second_value) <= error) continue;
+    const auto& all = hybrid_.observed();
+    const auto info = std::ranges::find(all, c.variable, &VariableInfo::name);
+    const VariableDetails details = info == all.end() ? VariableDetails{} : *info->details;
     fail(StatusCode::contradiction,
-         fmt::format(
-             "at t = {:.12g} {} sets '{}' to {:.9g} and {} sets it to {:.9g}; write one clause for both conditions",
-             arrival.t, c.first, c.variable, c.first_value, c.second, c.second_value),
+         fmt::format("at t = {:.12g} {} sets '{}' to {} and {} sets it to {}; write one clause for both conditions",
+                     arrival.t, c.first, c.variable, value_text(details, c.first_value, 9), c.second,
+                     value_text(details, c.second_value, 9)),
          {c.variable});
     break;
   }

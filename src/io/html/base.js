@@ -24,6 +24,12 @@ const drawn = (tag, attributes = {}, ...children) => {
 const unpack = (text, Type) => new Type(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
 const number = (x, digits = 6) =>
   typeof x === "number" && Number.isFinite(x) ? String(Number(x.toPrecision(digits))) : "–";
+// A value of a variable as people write it: true or false, a literal, a number.
+const value_text = (v, x, digits) => {
+  if (v.type === "Boolean" && (x === 0 || x === 1)) return x === 1 ? "true" : "false";
+  const literal = v.literals && v.literals[Math.round(x) - 1];
+  return literal !== undefined && Math.abs(x - Math.round(x)) < 1e-6 ? literal : number(x, digits);
+};
 const thousands = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const some = (n, word, words = word + "s") => `${thousands(n)} ${n === 1 ? word : words}`;
 const shorter = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);

@@ -181,7 +181,7 @@ const listen_phase = () => {
         ...[path.a, path.b].map(
           (k) =>
             `${shorter(data.variables[k].name, 60)} = ` +
-            with_unit(number(value_at(k, best.t), 7), data.variables[k].unit),
+            with_unit(value_text(data.variables[k], value_at(k, best.t), 7), data.variables[k].unit),
         ),
       ];
       tip.replaceChildren(...lines.map((line) => make("div", { className: "num" }, line)));

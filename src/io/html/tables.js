@@ -223,7 +223,11 @@ const write_details = () => {
   );
   $("#final tbody").append(
     ...data.final.map(([name, value, unit, meaning]) =>
-      make("tr", {}, ...cells([name], [number(value, 12), "num"], [unit], [meaning])),
+      make(
+        "tr",
+        {},
+        ...cells([name], [typeof value === "string" ? value : number(value, 12), "num"], [unit], [meaning]),
+      ),
     ),
   );
   if (data.parameters.length === 0) $("#parameters").parentElement.hidden = true;

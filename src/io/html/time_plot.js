@@ -106,7 +106,8 @@ const draw_rows = (g, keys, x_of, top, right) => {
     const y = top + row * row_height + 16,
       height = row_height - 20,
       { list, values } = boxes_of(k);
-    const logical = values.every((v) => v === 0 || v === 1);
+    const { type } = data.variables[k];
+    const logical = type === "Boolean" || (!type && values.every((v) => v === 0 || v === 1));
     g.textAlign = "left";
     g.textBaseline = "middle";
     g.fillStyle = colour(k);
@@ -130,7 +131,7 @@ const draw_rows = (g, keys, x_of, top, right) => {
         g.fill();
       }
       g.globalAlpha = 1;
-      const text = String(box.value);
+      const text = value_text(data.variables[k], box.value);
       if (!logical && b - a > 8 + 7 * text.length) {
         g.fillStyle = palette.ink;
         g.fillText(text, (a + b) / 2, y + height / 2 + 0.5);
@@ -334,9 +335,10 @@ const show_tip = (pointer, panel) => {
   for (const k of keys.slice(0, 14)) {
     const before = value_at(k, time),
       after = value_at(k, time, true),
-      { name, unit } = data.variables[k];
+      { name, unit } = data.variables[k],
+      text = (x) => value_text(data.variables[k], x, 7);
     const jumps = flag && Math.abs(after - before) > 1e-6 * data.variables[k].scale;
-    tip.append(row(name, with_unit(number(before, 7) + (jumps ? " → " + number(after, 7) : ""), unit), colour(k)));
+    tip.append(row(name, with_unit(text(before) + (jumps ? " → " + text(after) : ""), unit), colour(k)));
   }
   const mode = mode_at(time);
   if (!flag && mode !== undefined && data.modes.nodes.length > 1)

@@ -205,8 +205,11 @@ Flattener::Flow Flattener::follow_for(const ForStatement& node, std::size_t leve
 }
 
 Flattener::Flow Flattener::follow_while(const WhileStatement& node, const Context& context) {
-  for (;;) {
+  for (std::int64_t passes = 0;; ++passes) {
     charge(1, node.condition->where);
+    if (passes >= limits_.passes)
+      throw Fault{node.condition->where, "this 'while' loop has made " + std::to_string(passes) + " passes",
+                  "check that its condition becomes false"};
     const Value condition = eval_scalar(node.condition, context, "the condition");
     if (condition.type != TypeKind::boolean)
       throw Fault{node.condition->where, "a condition must be a Boolean, not a value of type " + describe(condition)};

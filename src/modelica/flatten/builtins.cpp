@@ -60,8 +60,11 @@ std::vector<Value> Flattener::arguments(const Call& call, const Context& context
   if (call.arguments.size() < least || call.arguments.size() > most) {
     std::string expected = std::to_string(least);
     if (most != least) expected += most > 100 ? " or more" : " to " + std::to_string(most);
-    throw Fault{where, "'" + name + "' takes " + expected + " argument" + (least == 1 && most == 1 ? "" : "s") +
-                           ", not " + std::to_string(call.arguments.size())};
+    throw Fault{where,
+                "'" + name + "' takes " + expected + " argument" + (least == 1 && most == 1 ? "" : "s") + ", not " +
+                    std::to_string(call.arguments.size()),
+                call.arguments.size() > most ? "remove what is too many, or check the parentheses"
+                                             : "add the missing arguments"};
   }
   std::vector<Value> values;
   for (const Argument& argument : call.arguments) values.push_back(eval(argument.value, context));
@@ -102,10 +105,13 @@ std::optional<Value> Flattener::eval_effect(const Call& call, const Location& wh
           "div", "noEvent", "smooth", "initial", "terminal", "transpose", "identity", "linspace", "cross"})
       names.emplace_back(known);
     for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
-      for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
+      for (std::string& known : scopes_.class_names(scope))
+        if (const ClassScope* cls_known = scopes_.find_member(known, scope); cls_known && cls_known->is_function())
+          names.push_back(std::move(known));
     std::sort(names.begin(), names.end());
     const std::string near = did_you_mean(simple, names);
-    throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'", near};
+    throw Fault{call.callee_where, "there is no function '" + print(call.callee) + "'",
+                near.empty() ? "write it, or see docs/reference/modelica.md for those that are known" : near};
   }
   const ResolvedType type = scopes_.resolve(cls, call.callee_where);
   if (type.cls && type.cls->kind() == ClassKind::operator_record)

@@ -139,7 +139,8 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
     Component* second = b.find(first.name());
     const auto refuse = [&](const std::string& why) {
       throw Fault{where, quoted(a.path) + " (of the class " + quoted(a.cls->name) + ") and " + quoted(b.path) +
-                             " (of the class " + quoted(b.cls->name) + ") do not fit: " + why};
+                             " (of the class " + quoted(b.cls->name) + ") do not fit: " + why,
+                  "connect connectors of one class"};
     };
     if (!second) refuse(quoted(b.path) + " has no element " + quoted(first.name()));
     shape(first);

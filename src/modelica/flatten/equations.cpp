@@ -28,7 +28,8 @@ void Flattener::flatten_bindings(Instance& instance) {
                     quoted(component.path) +
                         (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims)) +
                         ", but its value " +
-                        (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims))};
+                        (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims)),
+                    "change the declared size, or the value"};
       value = convert(std::move(value), component.type.kind, binding.where, quoted(component.path));
       const std::size_t first = equations_.size();
       equate(component_value(component, binding.where), value, binding.where, equations_);

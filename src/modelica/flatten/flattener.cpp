@@ -30,8 +30,10 @@ void Flattener::note(const Location& where, std::string message, std::string hin
 void Flattener::charge(std::int64_t amount, const Location& where) {
   work_ += amount;
   if (work_ > limits_.work)
-    throw Fault{where, "flattening this model takes more than " + std::to_string(limits_.work) +
-                           " operations: a loop or an array is too large"};
+    throw Fault{where,
+                "flattening this model takes more than " + std::to_string(limits_.work) +
+                    " operations: a loop does not end, or an array is too large",
+                "check the condition of the loop, or the sizes"};
 }
 
 bool Flattener::run(const ClassScope* cls) {

@@ -33,6 +33,7 @@ namespace saltus::modelica {
 struct FlattenLimits {
   std::int64_t scalars = 10'000'000;  ///< variables and parameters, and elements of one array
   std::int64_t work = 1'000'000'000;  ///< elements computed, loop passes
+  std::int64_t passes = 1'000'000;    ///< of one 'while' loop
   int depth = 1200;                   ///< nested evaluations (expressions, parameters, function calls)
   int instance_depth = 100;           ///< components inside components
 };
@@ -130,6 +131,8 @@ class Flattener {
   bool attribute_given(const Component& component, std::string_view name) const;
   void bind(Component& component, Value value, const Location& where);
   void declare_all(Instance& instance);
+  /// Throws Fault if a value from outside is none of the component's type.
+  void check_override(const Component& component, const std::string& name, double value) const;
   void apply_overrides();
   void mark_discrete(Instance& instance);
   void mark_targets(const std::vector<const Equation*>& equations, const Context& context, bool in_when);

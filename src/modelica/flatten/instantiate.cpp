@@ -206,7 +206,11 @@ void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& 
     std::vector<std::string> names;
     for (const auto& component : layout.components) names.emplace_back(component.name());
     const std::string near = did_you_mean(name, names);
-    report({argument->where, quoted(cls->name) + " has no element " + quoted(name), near});
+    std::string hint = near;
+    for (std::size_t k = 0; near.empty() && k < std::min<std::size_t>(names.size(), 8); ++k)
+      hint += (k == 0 ? "its elements: " : ", ") + names[k];
+    report({argument->where, quoted(cls->name) + " has no element " + quoted(name),
+            hint.empty() ? "it has no elements that can be modified" : hint});
   }
 }
 

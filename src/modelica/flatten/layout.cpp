@@ -94,7 +94,8 @@ const Layout& ScopeTree::layout(const ClassScope* scope) {
   if (scope->layout_state == ClassScope::State::done) return scope->layout;
   const ClassDefinition& definition = *scope->definition;
   if (scope->layout_state == ClassScope::State::working || expansions_ > max_expansions)
-    throw Fault{definition.name.where, "the class " + quoted(definition.name.text) + " inherits from itself"};
+    throw Fault{definition.name.where, "the class " + quoted(definition.name.text) + " inherits from itself",
+                "extend another class"};
   scope->layout_state = ClassScope::State::working;
   ++expansions_;
   struct Leave {
@@ -193,7 +194,7 @@ void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout&
                   "a class with components cannot extend a type like " + quoted(extends.base.parts.back().text)};
     if (!find(extends.base, scope)) no_class(extends.base, scope);
     throw Fault{scope->definition->name.where,
-                "the class " + quoted(scope->definition->name.text) + " inherits from itself"};
+                "the class " + quoted(scope->definition->name.text) + " inherits from itself", "extend another class"};
   }
   if (extends.modification)
     for (const ModificationArgument& argument : extends.modification->arguments)
@@ -216,7 +217,8 @@ void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout&
     // the same element inherited twice (along two ways) is one element
     if (first.declaration == component.declaration || identical(first, component, *this)) continue;
     throw Fault{component.declaration->name.where,
-                quoted(component.name()) + " is declared twice in " + quoted(scope->definition->name.text)};
+                quoted(component.name()) + " is declared twice in " + quoted(scope->definition->name.text),
+                "give one of the two another name, or remove it"};
   }
   layout.classes.insert(layout.classes.end(), base.classes.begin(), base.classes.end());
   for (const LayoutSection& section : base.sections) {
@@ -234,7 +236,8 @@ void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope
     const LayoutComponent& first = layout.components[it->second];
     if (first.lexical != scope && identical(first, component, *this)) return;
     throw Fault{component.declaration->name.where,
-                quoted(name) + " is declared twice in " + quoted(scope->definition->name.text)};
+                quoted(name) + " is declared twice in " + quoted(scope->definition->name.text),
+                "give one of the two another name, or remove it"};
   }
   std::vector<WrittenArgument> modifications;
   for (const WrittenModification& written : scope->outer) {

@@ -253,7 +253,8 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
     for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
-  throw Fault{name.where, quoted(name.text) + " is not declared", near};
+  throw Fault{name.where, quoted(name.text) + " is not declared",
+              near.empty() ? "declare it, for example: Real " + std::string(name.text) + ";" : near};
 }
 
 Value Flattener::eval_reference(const ComponentReference& reference, const Location& where, const Context& context) {
@@ -401,9 +402,10 @@ Flattener::Selection Flattener::select(const Dims& dims, const std::vector<ExprP
                                      ? static_cast<std::int64_t>(number(one, subscripts[k]->where, "a subscript")) + 1
                                      : integer(one, subscripts[k]->where, "a subscript");
       if (index < 1 || index > dims[k])
-        throw Fault{subscripts[k]->where, "the subscript " + std::to_string(index) + " of " + quoted(name) +
-                                              " is out of range: that dimension has the size " +
-                                              std::to_string(dims[k])};
+        throw Fault{subscripts[k]->where,
+                    "the subscript " + std::to_string(index) + " of " + quoted(name) +
+                        " is out of range: that dimension has the size " + std::to_string(dims[k]),
+                    "use 1 to " + std::to_string(dims[k]) + ", or declare a larger array"};
       indices.push_back(index - 1);
     }
   }

@@ -300,8 +300,26 @@ void ScopeTree::no_class(const Name& name, const ClassScope* from) {
     throw Fault{name.where, "clocks are not supported", "docs/reference/modelica.md lists what is read"};
   std::string text = "there is no class ";
   for (std::size_t k = 0; k < name.parts.size(); ++k) text += (k ? "." : "'") + std::string(name.parts[k].text);
-  const std::string near = suggestion(name.parts[0].text, from);
-  throw Fault{name.where, text + "'", near};
+  // the first part that is not found, among the names that could stand there
+  const ClassScope* scope = name.global ? &root() : find(name.parts.front().text, from);
+  std::size_t known = scope && !name.global ? 1 : 0;
+  while (scope && known < name.parts.size())
+    if (const ClassScope* next = find_member(name.parts[known].text, scope))
+      scope = next, ++known;
+    else
+      break;
+  std::string hint;
+  if (known == 0 && !name.global) {
+    hint = suggestion(name.parts[0].text, from);
+  } else if (scope && known < name.parts.size()) {
+    std::vector<std::string> names = class_names(scope);
+    std::sort(names.begin(), names.end());
+    hint = did_you_mean(name.parts[known].text, names);
+  }
+  if (hint.empty())
+    hint = name.parts.size() > 1 ? "name the folder of the library that has it: --library DIR, or MODELICAPATH"
+                                 : "declare it in this file, or name the folder of its library: --library DIR";
+  throw Fault{name.where, text + "'", hint};
 }
 
 // -------------------------------------------------------------------------------------------------------- base classes

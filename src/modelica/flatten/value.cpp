@@ -56,7 +56,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
     return k;
   };
   const std::string* best = nullptr;
-  std::size_t best_distance = std::min(name.size() / 3 + 2, name.size());
+  std::size_t best_distance = std::min(name.size() / 4 + 2, name.size());
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance > best_distance ||

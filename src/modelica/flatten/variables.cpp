@@ -1,6 +1,7 @@
 // Values of parameters, attributes, and the symbols of variables.
 #include <saltus/base/error.hpp>
 #include <saltus/expr/derivative.hpp>
+#include <saltus/expr/print.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,15 @@ constexpr std::array<std::string_view, 11> attribute_names{
 
 std::string quoted(std::string_view name) {
   return "'" + std::string(name) + "'";
+}
+
+VariableType variable_type(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::integer: return VariableType::integer;
+    case TypeKind::boolean: return VariableType::boolean;
+    case TypeKind::enumeration: return VariableType::enumeration;
+    default: return VariableType::real;
+  }
 }
 
 }  // namespace
@@ -161,7 +171,7 @@ void Flattener::resolve_value(Component& component) {
       const auto first = std::find(resolving_.begin(), resolving_.end(), &component);
       for (auto it = first; it != resolving_.end(); ++it) chain += (*it)->path + " -> ";
       throw Fault{component.where(), "the value of " + quoted(component.path) + " depends on itself",
-                  chain.size() > 200 ? "" : chain + component.path};
+                  (chain.size() > 200 ? "" : chain + component.path + ": ") + "give one of them a number"};
     }
     case Component::State::declared:
       break;
@@ -237,6 +247,25 @@ void Flattener::resolve_parameter(Component& component) {
   bind(component, std::move(value), component.where());
 }
 
+void Flattener::check_override(const Component& component, const std::string& name, double value) const {
+  const TypeKind kind = component.type.kind;
+  std::string hint;
+  if (kind == TypeKind::integer && value != std::round(value))
+    hint = "give a whole number, for example " + number_text(std::round(value));
+  if (kind == TypeKind::boolean && value != 0.0 && value != 1.0) hint = "give true or false";
+  if (kind == TypeKind::enumeration) {
+    const auto& literals = component.type.enumeration->definition->as<Enumeration>()->literals;
+    if (value == std::round(value) && value >= 1.0 && value <= static_cast<double>(literals.size())) return;
+    hint = "give a number:";
+    for (std::size_t k = 0; k < literals.size(); ++k)
+      hint += (k > 0 ? ", " : " ") + std::to_string(k + 1) + " for " + std::string(literals[k].name.text);
+  }
+  if (!hint.empty())
+    throw Fault{component.where(),
+                quoted(name) + " is of type " + std::string(type_name(kind)) + " and cannot be set to " + number_text(value),
+                hint};
+}
+
 void Flattener::bind(Component& component, Value value, const Location& where) {
   if (value.type == TypeKind::record)
     throw Fault{where, quoted(component.path) + " is of type " + std::string(type_name(component.type.kind)) +
@@ -250,11 +279,14 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
     throw Fault{where, quoted(component.path) +
                            (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims)) +
                            ", but its value " +
-                           (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims))};
+                           (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims)),
+                "change the declared size, or the value"};
   if (value.variability < Variability::parameter)
     throw Fault{where,
                 std::string(component.variability == Variability::constant ? "the constant " : "the parameter ") +
-                    quoted(component.path) + " must not depend on variables"};
+                    quoted(component.path) + " must not depend on variables",
+                "leave out '" + std::string(component.variability == Variability::constant ? "constant" : "parameter") +
+                    "' to make it a variable, or give it a number"};
   if (component.variability == Variability::constant && value.variability < Variability::constant)
     throw Fault{where, "the constant " + quoted(component.path) + " must not depend on parameters"};
   component.value_variability = value.variability;
@@ -274,11 +306,9 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
         if (component.variability == Variability::constant || component.is_final)
           throw Fault{component.where(), quoted(name) + " cannot be set from outside: it is " +
                                              (component.is_final ? "final" : "a constant")};
-        if (component.type.kind != TypeKind::real && it->second != std::round(it->second))
-          throw Fault{component.where(), "the value of the " + std::string(type_name(component.type.kind)) + " " +
-                                             quoted(name) + " must be a whole number"};
-        e = Expr(it->second);
         overrides_used_.insert(it->first);
+        check_override(component, name, it->second);
+        e = Expr(it->second);
       }
     }
     if (structural_.contains(name) && !e.is_constant()) {
@@ -315,6 +345,12 @@ void Flattener::declare_variable(Component& component) {
   VariableOptions options;
   options.unit = attribute_text(component, "unit");
   options.description = std::string(component.source->declaration->description.text);
+  options.type = variable_type(component.type.kind);
+  if (component.owner == top_ && component.direction != Direction::none)
+    options.causality = component.direction == Direction::input ? Causality::input : Causality::output;
+  if (kind == TypeKind::enumeration)
+    for (const auto& literal : component.type.enumeration->definition->as<Enumeration>()->literals)
+      options.literals.emplace_back(literal.name.text);
   const bool given = component.direction == Direction::input && component.owner == top_ && !component.source->is_protected &&
                      !(component.modifier && component.modifier->value);
   const SourceLocation where = locate(component.where());
@@ -333,8 +369,9 @@ void Flattener::declare_variable(Component& component) {
       symbol = model_->parameter(name, element(start), where);
       parameter_values_[symbol.id()] = element(start);
     } else if (component.is_discrete()) {
-      symbol = component.type.kind == TypeKind::boolean ? model_->discrete(name, element(start) != 0.0, where).expr()
-                                                        : model_->discrete(name, element(start), where);
+      options.min = element(least);
+      options.max = element(most);
+      symbol = model_->discrete(name, kind == TypeKind::boolean ? element(start) != 0.0 : element(start), options, where);
     } else {
       options.fixed = element(fixed) != 0.0;
       options.min = element(least);
@@ -371,14 +408,18 @@ void Flattener::apply_overrides() {
     if (overrides_used_.contains(name)) continue;
     const auto& names = model_->data().names;
     if (const auto it = names.find(name); it != names.end()) {
-      if (std::isfinite(value)) model_->set(name, value);
+      attempt([&] {
+        if (const Component* component = component_of(model_->symbol(name))) check_override(*component, name, value);
+        if (std::isfinite(value)) model_->set(name, value);
+      });
       continue;
     }
     std::vector<std::string> known;
     for (const auto& [candidate, declared] : names) known.push_back(candidate);
     std::sort(known.begin(), known.end());
     const std::string near = did_you_mean(name, known);
-    report({top_->cls->definition->name.where, "the model has no parameter " + quoted(name) + " to set", near});
+    report({top_->cls->definition->name.where, "the model has no parameter " + quoted(name) + " to set",
+            near.empty() ? "saltus check lists the parameters" : near});
   }
 }
 

@@ -65,7 +65,8 @@ struct Simulator::Impl {
   std::vector<Band> bands;  // by guard; empty: none
   bool watching = false;
   LocatedEvent located;
-  bool proved = true;  // of the last search
+  bool proved = true;           // of the last search
+  double first_unproved = 0.0;  // the start of the first step whose search is no proof
   GuardSlopes slopes;
   struct PendingTouch {
     int guard;

@@ -191,5 +191,69 @@ TEST(Zeno, ABodyThatIsStoppedForAnInstantFallsOn) {
   EXPECT_TRUE(times(run, EventKind::contact).empty());
 }
 
+// A pendulum with a wall below its pivot. At the wall the constraint x^2 + y^2 = 1 is flat in x, and says nothing about
+// the digits of x. The impact speed shrinks by e = 0.9 each time, a swing takes 2 K(k) / w with k = speed / (2 w), and the
+// impacts do not accumulate: their intervals shrink towards pi / w.
+TEST(Zeno, AWallWhereAConstraintIsFlatIsHitAgainAndAgain) {
+  constexpr double gravity = 9.81, e = 0.9;
+  const double w = std::sqrt(gravity), first = 2.0 * w * std::sqrt(0.1);  // (1 - 0.8) / 2 = sin^2(theta / 2)
+  for (const Method method : {Method::automatic, Method::taylor, Method::radau, Method::radau5, Method::rodas5p, Method::bdf}) {
+    for (const double tol : {1e-5, 1e-7, 1e-9}) {
+      Model m("wall");
+      const auto x = m.variable("x", 0.6), y = m.variable("y", -0.8), u = m.variable("u", 0.0), v = m.variable("v", 0.0),
+                 tension = m.variable("tension", 0.0);
+      m.equation(der(x) == u);
+      m.equation(der(y) == v);
+      m.equation(der(u) == -tension * x);
+      m.equation(der(v) == -tension * y - gravity);
+      m.equation(x * x + y * y == 1.0);
+      m.when(x < 0).reset(u, -e * u);
+      const Trajectory run = simulate(m, {.stop = 20.0, .rtol = tol, .atol = tol, .method = method});
+      ASSERT_EQ(run.status().code, StatusCode::success) << to_string(method) << ": " << run.status().message;
+      double t = std::comp_ellint_1(std::sqrt(0.1)) / w, speed = first;
+      std::size_t hits = 0;
+      const auto resets = times(run, EventKind::reset);
+      for (; t < 20.0; ++hits) {
+        ASSERT_LT(hits, resets.size());
+        // errors of the swings add up; bdf has the largest
+        EXPECT_NEAR(resets[hits], t, 2e3 * tol) << to_string(method) << ", impact " << hits + 1;
+        speed *= e;
+        EXPECT_NEAR(run.at(t + 1e-2, "u"), speed * std::cos(1e-2 * w), 2e-3 * speed + 2e3 * tol);
+        t += 2.0 * std::comp_ellint_1(speed / (2.0 * w)) / w;
+      }
+      EXPECT_EQ(resets.size(), hits) << to_string(method);
+    }
+  }
+}
+
+// The same for a constraint of index 1: u' = 9.81 x y keeps u^2 / 2 - 3.27 |y|^3.
+TEST(Zeno, AWallWhereAnAlgebraicEquationIsFlatIsHitAgainAndAgain) {
+  for (const Method method : {Method::automatic, Method::radau, Method::rodas5p, Method::bdf}) {
+    std::size_t hits = 0;
+    for (const double tol : {1e-9, 1e-7, 1e-5}) {
+      Model m("wall");
+      const auto x = m.variable("x", 0.6), u = m.variable("u", 0.0), y = m.variable("y", -0.8);
+      m.equation(der(x) == u);
+      m.equation(der(u) == 9.81 * x * y);
+      m.equation(x * x + y * y == 1.0);
+      m.when(x < 0).reset(u, -0.9 * u);
+      const Trajectory run = simulate(m, {.stop = 20.0, .rtol = tol, .atol = tol, .method = method});
+      ASSERT_EQ(run.status().code, StatusCode::success) << to_string(method) << ": " << run.status().message;
+      double speed = std::sqrt(6.54 * (1.0 - 0.512));
+      std::size_t impacts = 0;
+      for (const Event& event : run.events()) {
+        if (event.kind != EventKind::reset) continue;
+        ++impacts;
+        EXPECT_NEAR(event.before[1], -speed, 2e3 * tol) << to_string(method);
+        speed *= 0.9;
+        EXPECT_NEAR(event.after[1], speed, 2e3 * tol) << to_string(method);
+      }
+      EXPECT_GE(impacts, 18u);
+      if (hits == 0) hits = impacts;
+      EXPECT_EQ(impacts, hits);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -33,6 +33,7 @@ class Composite {
   double time(double s) const { return s == 1.0 ? step_->t1() : step_->t0 + s * step_->h; }
   double fraction(double t) const { return (t - step_->t0) / step_->h; }
   const DensePolynomial& step() const { return *step_; }
+  System& system() const { return *system_; }
 
   /// How much rounding of t, x and x' moves each guard, times 1/eps: the guards are evaluated at t0 + s h with all
   /// inputs shifted by irregular amounts, a small part of their magnitudes. `base` holds the values there without

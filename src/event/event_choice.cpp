@@ -17,11 +17,6 @@ constexpr double widest_window = 1e-9;
 
 }  // namespace
 
-inline double EventLocator::Impl::u_at(int k, double t) {
-  composite.at_time(t, probe_row.data());
-  return watch[k].side * probe_row[static_cast<std::size_t>(k)];
-}
-
 // The bracket has its outer end; backwards to the first point that is on the guard's side.
 inline void EventLocator::Impl::walk_back(Candidate& c, Bracket& bracket, double stride) {
   const double t_start = composite.step().t0, t_low = composite.time(c.low);
@@ -146,7 +141,7 @@ void EventLocator::Impl::give_up(Candidate c) {
   resume = std::min(resume, c.high);
   if (std::find(suspects.begin(), suspects.end(), c.guard) == suspects.end()) suspects.push_back(c.guard);
   const Closer closer = c.closer ? Closer::undecided : look_closer(c.guard, c.low, c.high);
-  if (closer == Closer::undecided) proved = false;
+  if (closer == Closer::undecided) not_resolved(c.guard);
   if (closer == Closer::undecided || closer == Closer::touch)
     touches.push_back({c.guard, composite.time(c.low), composite.time(c.high), RootKind::even});
 }
@@ -220,7 +215,6 @@ void EventLocator::Impl::join_others(Bracket& best, LocatedEvent& event) {
   event.directions.resize(event.guards.size());
   for (std::size_t i = 0; i < event.guards.size(); ++i)
     event.directions[i] = static_cast<signed char>(-watch[event.guards[i]].side);
-  event.proved = proved;
   ++statistics.events;
   if (!touches.empty()) std::erase_if(touches, [&](const GuardTouch& x) { return ahead(x.t_low, event.t_after); });
   return true;

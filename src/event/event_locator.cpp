@@ -26,6 +26,8 @@ void EventLocator::Impl::make_room(std::size_t count) {
   suspects.reserve(count);
   candidates.reserve(count);
   linear_candidates.reserve(count);
+  slopes.resize(count);
+  for (std::vector<int>* list : {&open, &remaining, &monotone}) list->reserve(count);
 }
 
 inline void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
@@ -52,7 +54,7 @@ inline void EventLocator::Impl::begin(System& system, const DensePolynomial& ste
     refuse_sizes(structure, step.variables, given.size());
   ++statistics.steps;
   touches.clear();
-  proved = true;
+  proved = resolved = linear_resolved = true;
   not_finite = false;
   finite_until = step.t1();
   fineness = 0.0;
@@ -95,13 +97,39 @@ void EventLocator::Impl::shorten_to_finite() {
   sampled = 0;
 }
 
-// Linear guards first; the others are sampled on the whole step, and on its parts where a suspect is not resolved.
+// A fit of guard k is not known to its noise.
+void EventLocator::Impl::not_resolved(int k) {
+  resolved = false;
+  if (std::find(open.begin(), open.end(), k) == open.end()) linear_resolved = false;
+}
+
+// What the samples show, and the proof that it is all.
 [[gnu::hot]] bool EventLocator::Impl::search(std::span<const LinearGuard> linear, LocatedEvent& event) {
+  open.clear();
+  bool found = search_all(linear, event);
+  if (!open.empty()) {
+    if (enclosable)
+      found = confirm(found, event);
+    else
+      proved = false;
+  }
+  proved = proved && linear_resolved;
+  if (found) event.proved = proved;
+  return found;
+}
+
+// Linear guards first. The others are sampled on the whole step if their enclosures do not clear them, and on its parts
+// where a suspect is not resolved.
+[[gnu::hot]] bool EventLocator::Impl::search_all(std::span<const LinearGuard> linear, LocatedEvent& event) {
   bool sampling = false;
   if (!search_linear(linear, sampling)) {
     not_finite = true;
     finite_until = composite.step().t0;
     return false;
+  }
+  if (sampling) {
+    clear_guards();
+    sampling = !open.empty();
   }
   if (sampling) {
     sample(coarse_grid);
@@ -180,6 +208,9 @@ std::span<const GuardTouch> EventLocator::touches() const {
 bool EventLocator::proved() const {
   return impl_->proved;
 }
+bool EventLocator::resolved() const {
+  return impl_->resolved;
+}
 bool EventLocator::not_finite() const {
   return impl_->not_finite;
 }
@@ -191,6 +222,7 @@ double EventLocator::fineness() const {
 }
 const EventStatistics& EventLocator::statistics() const {
   impl_->statistics.evaluations = impl_->composite.evaluations;
+  impl_->statistics.enclosures = impl_->enclosure.calls;
   return impl_->statistics;
 }
 

@@ -1,10 +1,12 @@
 // The state and the parts of the search that event_locator.cpp (the walk over a step), event_linear.cpp (roots of linear
-// guards), event_search.cpp (roots of the others) and event_choice.cpp (from roots to the event) share.
+// guards), event_search.cpp (roots of the others), event_choice.cpp (from roots to the event) and guard_proof.cpp (that nothing
+// was missed) share.
 #pragma once
 
 #include "bracket.hpp"
 #include "chebyshev_fit.hpp"
 #include "composite.hpp"
+#include "step_enclosure.hpp"
 
 #include <saltus/event/event_locator.hpp>
 
@@ -63,6 +65,8 @@ struct EventLocator::Impl {
   std::vector<Candidate> candidates;         // on the present piece
   std::vector<Candidate> linear_candidates;  // of linear guards, on the whole step
   std::vector<GuardTouch> touches;
+  bool resolved = true;         // every fit is known to the noise of its guard
+  bool linear_resolved = true;  // those of linear guards are
   bool proved = true, not_finite = false;
   double last_fraction = 1.0;  // the guards are finite up to here
   double finite_until = 0.0;
@@ -73,11 +77,33 @@ struct EventLocator::Impl {
   std::int64_t evaluations_before = 0;
   RootCells roots, closer_roots;
 
+  // The proof (guard_proof.cpp)
+  enum class Proof { complete, incomplete, crossing };
+  StepEnclosure enclosure;
+  bool enclosable = true;                         // the system gives enclosures
+  std::int64_t enclosures_before = 0;
+  std::vector<int> open;                          // the guards that enclosures over the whole step do not clear
+  std::vector<int> pending, remaining, monotone;  // lists of guards, for pieces
+  std::vector<Interval> slopes;                   // of each guard, over the present piece
+  struct {
+    double low, high;
+  } gap = {};  // where a crossing is that no sample has shown
+
   bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
                 std::span<const LinearGuard> linear, LocatedEvent& event);
   void make_room(std::size_t count);
   void begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given);
   bool search(std::span<const LinearGuard> linear, LocatedEvent& event);
+  bool search_all(std::span<const LinearGuard> linear, LocatedEvent& event);
+  void not_resolved(int k);
+  Interval enclosed(int k, int order) const;
+  double given_noise(int k) const { return watch[static_cast<std::size_t>(k)].noise; }
+  void test_natural(double low, double high, std::vector<int>& list, bool strict);
+  void test_mean_value(double low, double high, std::vector<int>& list, bool strict, bool& below);
+  void test_monotone(double low, double high, std::vector<int>& list, std::span<const int> ends, bool& below);
+  void clear_guards();
+  Proof prove(double low, double high, std::span<const int> ends);
+  bool confirm(bool found, LocatedEvent& event);
   void sample(int N);
   void first_test();
   static bool far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear);
@@ -110,7 +136,11 @@ struct EventLocator::Impl {
   bool choose(LocatedEvent& event);
   void join_others(Bracket& best, LocatedEvent& event);
   bool go_on();
-  double u_at(int k, double t);
+  /// Guard k times its side, at time t.
+  double u_at(int k, double t) {
+    composite.at_time(t, probe_row.data());
+    return watch[static_cast<std::size_t>(k)].side * probe_row[static_cast<std::size_t>(k)];
+  }
   /// One unit in the last place of the larger of |t0| and |t|; NaN if that is not finite.
   double unit_at(double t) const {
     const double largest = std::max(std::abs(composite.step().t0), std::abs(t));

@@ -125,7 +125,7 @@ Verdict EventLocator::Impl::fit_series(int k, Fit& fitted, std::array<double, fi
     if (piece.depth < options.max_depth && !exhausted()) return Verdict::split;
     break;
   }
-  proved = false;
+  not_resolved(k);
   return Verdict::found;
 }
 
@@ -230,7 +230,7 @@ Closer EventLocator::Impl::look_closer(int k, double& low, double& high) {
 // Turns the isolated roots of p, which has the sign of u on the present piece, into a candidate and touches. False: some of them
 // are below the resolution of p.
 bool EventLocator::Impl::take_roots(int k, const Bernstein& p, int divided, double last_value, double noise_of_last) {
-  if (!roots.complete) proved = false;
+  if (!roots.complete) not_resolved(k);
   const std::size_t known_candidates = candidates.size(), known_touches = touches.size();
   const double width = piece.high - piece.low;
   const auto place = [&](double s) { return s == 1.0 ? piece.high : piece.low + width * s; };

@@ -34,6 +34,37 @@ bool Simulator::Impl::unresolved_flight(int guard, double duration, double speed
   return side * bend < 0.0 && unresolved_flight(guard, 2.0 * std::abs(speed / bend), speed);
 }
 
+// With the speed |d/dt g| = w behind a reset, r times the speed before it, and the acceleration a towards the surface,
+// the next flights take 2 w / a, 2 r w / a, …, and the next jumps are r, r^2, … times the last one. Together
+//   t_inf = t + 2 w / (a (1 - r)),   x_inf = x + (t_inf - t) x' + r / (1 - r) (x - x_before),
+// up to terms of second order in w, which is tiny here.
+std::optional<DensePolynomial> Simulator::Impl::rest_of_resets(std::size_t fired, std::span<const double> x_before) {
+  constexpr double most = 0.999, same_ratio = 1e-6;
+  const std::vector<int>& guards = instant.fired();
+  const auto ratio_of = [&](std::size_t i) { return -slopes_after[i] / slopes_before[i]; };
+  const double ratio = ratio_of(fired);
+  if (!(ratio > 0.0 && ratio <= most) || x_before.size() != x.size()) return {};
+  for (std::size_t i = 0; i < guards.size(); ++i)  // the jump may be that of several resets: all must shrink alike
+    if (ratio_of(i) > 0.0 && !(std::abs(ratio_of(i) - ratio) <= same_ratio * ratio)) return {};
+  const int side = -instant.fired_direction()[fired];
+  const double bend = GuardSides::bend(*system, instant.consistency(), t, x, guards[fired]);
+  if (!(side * bend < 0.0)) return {};
+  const double duration = 2.0 * std::abs(slopes_after[fired] / bend) / (1.0 - ratio), t_end = t + direction * duration;
+  const bool as_seen = std::abs(zeno.limit(guards[fired]) - t_end) <= 0.5 * duration + unresolved_interval();
+  if ((zeno.accumulates(guards[fired]) && !as_seen) || reached(t_end, next_stop())) return {};
+  DensePolynomial tail{.t0 = t, .h = t_end - t, .degree = 1, .variables = static_cast<int>(x.size()), .c = x};
+  const Structure& structure = system->structure();
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const bool moves = structure.explicit_ode || structure.differentiated(static_cast<int>(j));
+    tail.c.push_back(moves ? tail.h * xp[j] + ratio / (1.0 - ratio) * (x[j] - x_before[j]) : 0.0);
+  }
+  std::vector<GuardWatch> others = watch;
+  for (const int k : guards) others[static_cast<std::size_t>(k)].side = 0;
+  LocatedEvent event;
+  if (watching && locator.earliest(*system, tail, others, event, system->linear_guards())) return {};
+  return tail;
+}
+
 [[gnu::hot]] bool Simulator::Impl::come_to_rest(std::span<const double> x_before) {
   bool any = false;
   for (std::size_t i = 0; i < instant.fired().size(); ++i) {
@@ -62,17 +93,33 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
       another_goes_on = true;
       continue;
     }
+    const auto tail = rested.empty() ? rest_of_resets(i, x_before) : std::nullopt;
+    const std::vector<double> x_last = x;
+    if (tail) {
+      t = tail->t1();
+      for (std::size_t j = 0; j < x.size(); ++j) x[j] += tail->c[x.size() + j];
+    }
     if (rested.empty()) {
       mode_before = mode;
       observe(values_before);
     }
-    if (instant.rest_on(guard, side, {.t = t, .mode = &mode_before, .x = x_before, .xp = slope_before})) {
+    const std::vector<double> x_limit = x;
+    const std::span<const double> from = tail ? std::span<const double>(x_limit) : x_before;
+    if (instant.rest_on(guard, side, {.t = t, .mode = &mode_before, .x = from, .xp = slope_before})) {
+      if (tail && tail->h != 0.0 && options.keep_steps) result.segments_.back().steps.push_back({*tail, t, true});
+      result.t_end_ = t;
       system = &instant.system();
       rested.push_back(lost ? "the flight after the reset is too low to be seen; the solution goes on in contact"
                             : fmt::format("infinitely many resets accumulate at t = {:.12g}; the solution goes on in contact", zeno.limit(guard)));
       actions.insert(actions.end(), instant.transition.fired.begin(), instant.transition.fired.end());
       zeno.forget(guard);
-    } else if (contains(mode.sliding, guard)) {  // it stays on the surface already: both sides push back
+      continue;
+    }
+    if (tail) {
+      t = tail->t0;
+      x = x_last;
+    }
+    if (contains(mode.sliding, guard)) {  // it stays on the surface already: both sides push back
       zeno.forget(guard);
     } else if (unresolved && (!lost || instant.rest_denied())) {
       stuck = guard;

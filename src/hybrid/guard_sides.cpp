@@ -370,16 +370,26 @@ double GuardSides::noise_of_constraints(System& system, double t, std::span<cons
   system.jacobian(t, x, xp, Fx, Fxp);
   std::vector<char> constraint(size.size(), 1);
   for (const int row : s.derivative_pattern.row) constraint[static_cast<std::size_t>(row)] = 0;
-  for (int j = 0; j < s.variables; ++j)
+  std::vector<double> pivot(size.size(), 0.0);  // the largest entry of each row, for variables of size one
+  const auto each = [&](int j, auto use) {
     for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k)
-      size[static_cast<std::size_t>(s.state_pattern.row[k])] += std::abs(Fx[static_cast<std::size_t>(k)] * x[static_cast<std::size_t>(j)]);
+      use(static_cast<std::size_t>(s.state_pattern.row[k]), std::abs(Fx[static_cast<std::size_t>(k)]));
+  };
+  for (int j = 0; j < s.variables; ++j)
+    each(j, [&](std::size_t row, double entry) {
+      size[row] += entry * std::abs(x[static_cast<std::size_t>(j)]);
+      pivot[row] = std::max(pivot[row], entry * system.nominal(j));
+    });
+  // A constraint gives its rounding errors to a variable that it may be solved for. Where it is flat in a variable
+  // (x^2 + y^2 = 1 at x = 0) it determines another one; below sqrt(eps) its curvature bounds what rounding moves.
+  constexpr double flat = 1.5e-8;
   std::vector<double> beside(x.begin(), x.end()), g(static_cast<std::size_t>(s.guards)), moved(g.size());
   for (int j = 0; j < s.variables; ++j) {
     double error = 0.0;
-    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k) {
-      const auto row = static_cast<std::size_t>(s.state_pattern.row[k]);
-      if (constraint[row] && Fx[static_cast<std::size_t>(k)] != 0.0) error = std::max(error, eps * size[row] / std::abs(Fx[static_cast<std::size_t>(k)]));
-    }
+    each(j, [&](std::size_t row, double entry) {
+      if (constraint[row] && entry * system.nominal(j) > flat * pivot[row])
+        error = std::max(error, eps * size[row] / entry);
+    });
     beside[static_cast<std::size_t>(j)] += j % 2 == 0 ? error : -error;
   }
   system.guards(t, x, xp, g);

@@ -9,6 +9,8 @@ namespace saltus {
 
 namespace {
 
+// Larger modes with hidden constraints are solved with dummy derivatives where their structure allows it.
+constexpr int largest_dense = 50;
 constexpr const char* no_series = "the Taylor method cannot expand external functions; use method = auto";
 
 /// "" if the series of a differential-algebraic mode can be had.
@@ -72,8 +74,9 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
     if (!stiff_.contains(&s) || (!s.differentiable && !mode.reducible)) return {Method::taylor};
     if (s.differentiable) return {stiff_method(), true};
   }
-  // the reduced form is moving: no Rosenbrock method can follow it
-  if (regular && s.differentiable && (rosenbrock || !mode.reducible)) return {wanted, true};
+  // the reduced form is dense, and moving: no Rosenbrock method can follow it, and for others it costs n^3 in each step
+  if (regular && s.differentiable && (rosenbrock || s.variables > largest_dense || !mode.reducible))
+    return {wanted, true};
   if (rosenbrock && (!s.constant_mass || mode.hidden_constraints))
     problem = std::string(to_string(wanted)) +
               " needs constant coefficients of the derivatives, and equations that are regular by their structure where there are hidden "

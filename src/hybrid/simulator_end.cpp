@@ -7,6 +7,16 @@
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
+namespace {
+
+std::string unproved_steps(const RunStatistics& statistics, double first) {
+  return fmt::format(
+      "in {} of {} steps, the first at t = {:.9g}, it is not proved that no condition changes and changes back (guards "
+      "of external functions, or too fast for the search); compare with a smaller max_step (--max-step)",
+      statistics.unproved, statistics.steps, first);
+}
+
+}  // namespace
 
 void Simulator::Impl::finish(Failure outcome) {
   const Transition& transition = instant.transition;
@@ -82,6 +92,8 @@ void Simulator::Impl::end(Failure outcome) {
   if (!result.chattering_.empty() && remark.empty()) remark = "chattering: " + describe(result.chattering_.front());
   for (const std::string& name : methods.not_entered())
     remark += (remark.empty() ? "" : "; ") + fmt::format("the run entered no mode '{}', for which mode_methods gives a method", name);
+  if (result.statistics_.unproved > 0)
+    remark += (remark.empty() ? "" : "; ") + unproved_steps(result.statistics_, first_unproved);
   if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
   if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
   if (outcome.code != StatusCode::success && outcome.code != StatusCode::terminated)

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -66,7 +67,8 @@ struct Simulator::Impl {
   std::vector<Band> bands;  // by guard; empty: none
   bool watching = false;
   LocatedEvent located;
-  bool proved = true;  // of the last search
+  bool proved = true;           // of the last search
+  double first_unproved = 0.0;  // the start of the first step whose search is no proof
   GuardSlopes slopes;
   struct PendingTouch {
     int guard;
@@ -284,6 +286,9 @@ struct Simulator::Impl {
   /// has ended.
   bool come_to_rest(std::span<const double> x_before);
   bool rest_if_possible(std::span<const double> x_before);
+  /// The solution from the last reset by a guard, which has come from x_before, to where all resets that are left
+  /// accumulate. Nothing if they do not follow from the last one, or if something else happens before.
+  std::optional<DensePolynomial> rest_of_resets(std::size_t fired, std::span<const double> x_before);
   /// Switchings that accumulate where surfaces meet, nearer to it than the tolerance: the solution goes on there. False: the run has ended.
   bool meet_surfaces();
   /// The controller has put the solution onto surfaces: settles what that changes (the sign of a speed), records it, and goes on. False: the run

@@ -30,7 +30,7 @@ const Column* find(const ResultTable& table, const std::string& name) {
   return place == table.columns.end() ? nullptr : &*place;
 }
 
-struct Interval {
+struct ValueRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void see(double y) {
     low = std::min(low, y);
@@ -41,8 +41,8 @@ struct Interval {
 };
 
 /// All values of a column in a stretch of time; at its ends interpolated.
-Interval values_in(const std::vector<double>& time, const std::vector<double>& y, double from, double to) {
-  Interval values;
+ValueRange values_in(const std::vector<double>& time, const std::vector<double>& y, double from, double to) {
+  ValueRange values;
   const auto first = static_cast<std::size_t>(std::ranges::lower_bound(time, from) - time.begin());
   std::size_t k = first;
   for (; k < time.size() && time[k] <= to; ++k) values.see(y[k]);
@@ -74,7 +74,7 @@ void look(const ResultTable& a, const Column& of_a, const ResultTable& b, const 
     if (t < low || t > high) continue;
     const auto jump = std::ranges::lower_bound(jumps, t - width);
     const double slack = jump != jumps.end() && *jump <= t + width ? width : 0.0;
-    const Interval tube = values_in(a.time, of_a.values, t - slack, t + slack);
+    const ValueRange tube = values_in(a.time, of_a.values, t - slack, t + slack);
     const bool finite = tube.finite && std::isfinite(y);
     const double difference =
         finite ? std::max({0.0, tube.low - y, y - tube.high}) / scale : std::numeric_limits<double>::infinity();
@@ -116,7 +116,7 @@ Comparison compare_results(const ResultTable& first, const ResultTable& second, 
     const Column *of_a = find(a, name), *of_b = find(b, name);
     if (!of_a || !of_b)
       throw UsageError(fmt::format("there is no variable '{}' in the {} result", name, of_a ? "second" : "first"));
-    Interval range;
+    ValueRange range;
     for (const double y : of_a->values)
       if (std::isfinite(y)) range.see(y);
     const double size = range.high - range.low, level = std::max(std::abs(range.low), std::abs(range.high));

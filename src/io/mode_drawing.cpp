@@ -12,14 +12,12 @@ namespace saltus {
 
 namespace {
 
-using Interval = ModeDrawing::Interval;
-
 /// What the events tell, before anything is left out.
 struct FullGraph {
   std::unordered_map<std::string, std::size_t> places;
   std::vector<ModeDrawing::Node> nodes;
   std::map<std::pair<std::size_t, std::size_t>, ModeDrawing::Edge> edges;
-  std::vector<Interval> band;
+  std::vector<ModeDrawing::Interval> band;
 };
 
 std::string label_of(const Event& e) {
@@ -126,16 +124,16 @@ FullGraph full_graph(const Trajectory& run, std::size_t most_values) {
 }
 
 /// Of each of many equal intervals the mode that held longest in it.
-std::vector<Interval> thinned(const std::vector<Interval>& band, std::size_t bins) {
+std::vector<ModeDrawing::Interval> thinned(const std::vector<ModeDrawing::Interval>& band, std::size_t bins) {
   const double begin = band.front().from, span = band.back().to - begin;
   std::vector<std::map<std::size_t, double>> held(bins);
   const double width = span / static_cast<double>(bins);
-  for (const Interval& i : band) {
+  for (const ModeDrawing::Interval& i : band) {
     const double a = (i.from - begin) / width, b = (i.to - begin) / width;
     for (auto k = static_cast<std::size_t>(std::max(a, 0.0)); k < bins && static_cast<double>(k) < b; ++k)
       held[k][i.mode] += std::min(b, static_cast<double>(k) + 1.0) - std::max(a, static_cast<double>(k));
   }
-  std::vector<Interval> result;
+  std::vector<ModeDrawing::Interval> result;
   for (std::size_t k = 0; k < bins; ++k) {
     if (held[k].empty()) continue;
     const std::size_t mode =
@@ -198,7 +196,7 @@ ModeDrawing mode_drawing(const Trajectory& run, const ModeDrawingLimits& limits)
     drawing.edges.resize(limits.edges);
   }
 
-  for (const Interval& i : full.band) {
+  for (const ModeDrawing::Interval& i : full.band) {
     const std::size_t mode = new_place[i.mode];
     if (!drawing.band.empty() && drawing.band.back().mode == mode)
       drawing.band.back().to = i.to;

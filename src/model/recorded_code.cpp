@@ -229,6 +229,13 @@ const LinearGuards& RecordedCode::linear_guards() const {
   return *linear_guards_;
 }
 
+const GuardEnclosure& RecordedCode::guard_enclosure() const {
+  const std::lock_guard lock(making_);
+  if (!guard_enclosure_)
+    guard_enclosure_ = std::make_unique<GuardEnclosure>(eq_, xp_, common_.guard_variables, common_.guards_read_xp);
+  return *guard_enclosure_;
+}
+
 const Projection& RecordedCode::projection() const {
   const std::lock_guard lock(making_);
   if (!projection_) {

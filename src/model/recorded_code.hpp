@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "model/explicit_form.hpp"
+#include "model/guard_enclosure.hpp"
 #include "model/linear_guards.hpp"
 #include "model/locked_jacobians.hpp"
 #include "model/projection.hpp"
@@ -71,6 +72,7 @@ class RecordedCode {
   const StageCode* stages(const RungeKuttaStages& method) const;
   /// To be copied: each system has its own memory for them.
   const LinearGuards& linear_guards() const;
+  const GuardEnclosure& guard_enclosure() const;
   const Projection& projection() const;
   /// Native code for stages of series, shared by all who need it.
   const std::shared_ptr<StagedPrograms>& staged_programs() const { return staged_programs_; }
@@ -110,6 +112,7 @@ class RecordedCode {
   mutable std::map<int, Program> solutions_;  // by order
   mutable std::vector<std::unique_ptr<StageCode>> stages_;
   mutable std::unique_ptr<LinearGuards> linear_guards_;
+  mutable std::unique_ptr<GuardEnclosure> guard_enclosure_;
   mutable std::unique_ptr<Projection> projection_;
   struct Differentiated {
     std::shared_ptr<const DifferentiatedCode> code;

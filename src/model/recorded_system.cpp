@@ -43,6 +43,7 @@ struct RecordedSystem::Evaluator {
   std::vector<double> full_x, full_xp, scaled;
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
+  std::unique_ptr<GuardEnclosure> guard_enclosure;
   std::vector<std::unique_ptr<StageProgram>> stage_programs;
   struct Differentiated {
     std::shared_ptr<const DifferentiatedCode> code;
@@ -557,6 +558,13 @@ bool RecordedSystem::project(double t, std::span<double> x) {
 
 [[gnu::hot]] std::span<const LinearGuard> RecordedSystem::linear_guards() {
   return impl_->linear_now ? *impl_->linear_now : impl_->find_linear_guards();
+}
+
+bool RecordedSystem::enclose_guards(Interval t, int order, std::span<const Interval> X, std::span<const int> which,
+                                    std::span<Interval> G) {
+  Evaluator& e = impl_->use();
+  if (!e.guard_enclosure) e.guard_enclosure = std::make_unique<GuardEnclosure>(e.code->guard_enclosure());
+  return e.guard_enclosure->enclose(t, order, X, {e.data, e.locks}, which, G);
 }
 
 void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {

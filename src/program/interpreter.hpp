@@ -4,7 +4,7 @@
 // same bits: std::fma rounds once with or without the instruction.
 #pragma once
 
-#include <saltus/program/interval.hpp>
+#include <saltus/base/interval.hpp>
 #include <saltus/program/tape.hpp>
 
 namespace saltus {

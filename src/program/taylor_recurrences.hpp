@@ -2,9 +2,11 @@
 // expressions (to record the recurrences themselves).
 #pragma once
 
+#include <saltus/base/interval.hpp>
 #include <saltus/program/taylor.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace saltus {
@@ -70,6 +72,12 @@ T square(const T* a, int k) {
 
 inline double choose(double condition, double yes, double no) {
   return condition != 0.0 ? yes : no;
+}
+/// Where the condition may change along the curve, so may the branch: nothing is known about its coefficients then.
+inline Interval choose(Interval condition, Interval yes, Interval no) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (!condition.contains(0.0)) return yes;
+  return condition == Interval(0.0) ? no : Interval(-inf, inf);
 }
 inline Expr choose(const Expr& condition, const Expr& yes, const Expr& no) {
   return if_else(BoolExpr(condition), yes, no);

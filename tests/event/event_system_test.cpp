@@ -86,7 +86,7 @@ TEST(EventLocatorSystem, TheEarliestOfManyGuardsWins) {
     RC_ASSERT(std::abs(event.t_before - t) <= 3.0 * eps);
     RC_ASSERT(std::abs(event.t_after - t) <= 3.0 * eps);
     RC_ASSERT((event.t_after < event.t_before) == backward);
-    RC_ASSERT(event.proved);
+    RC_ASSERT(locator.resolved());
     RC_ASSERT(!event.at_start);
   });
 }

@@ -76,7 +76,7 @@ TEST(LinearGuards, GiveTheSameEventsWithoutSampling) {
     EventLocator locator;
     LocatedEvent sampled, linear, mixed;
     const bool found = locator.earliest(system, step, watch, sampled);
-    RC_ASSERT(locator.proved());
+    RC_ASSERT(locator.resolved());
     system.calls = 0;
     RC_ASSERT(locator.earliest(system, step, watch, linear, forms) == found);
     if (!found) RC_ASSERT(system.calls == 0);

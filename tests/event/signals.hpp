@@ -56,7 +56,7 @@ struct FoundEvents {
   std::vector<double> times;
   std::vector<signed char> directions;
   std::vector<GuardTouch> touches;
-  bool proved = true;
+  bool resolved = true;
   bool strict = true;  ///< every bracket has strictly opposite signs
   double width = 0.0;  ///< of the widest bracket
   int at_start = 0;
@@ -85,7 +85,7 @@ inline FoundEvents events_over(const Signal& g, const std::vector<double>& ends,
       const GuardWatch watch{side, known, search.noise};
       known = 0;
       const bool hit = locator.earliest(system, time_step(a, ends[i]), {&watch, 1}, event);
-      found.proved = found.proved && locator.proved();
+      found.resolved = found.resolved && locator.resolved();
       found.touches.insert(found.touches.end(), locator.touches().begin(), locator.touches().end());
       if (!hit) {
         a = ends[i];

@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
-#include <saltus/program/interval.hpp>
+#include <saltus/base/interval.hpp>
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 
 namespace saltus {
@@ -65,6 +66,19 @@ TEST(Interval, IsTight) {
   EXPECT_NEAR(r.upper, 2.0 * std::sin(0.2), 1e-15);
   EXPECT_EQ(cos(Interval(-0.1, 0.1)).upper, 1.0);
   EXPECT_LT(sin(Interval(0.1, 1.5)).upper, 1.0);
+}
+
+// exp(1000) is a number, only not one of ours.
+TEST(Interval, OverflowIsALargeNumber) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Interval product = Interval(1e300) * Interval(1e300);
+  for (const Interval large : {exp(Interval(1000.0, 1001.0)), cosh(Interval(-900.0)), product}) {
+    EXPECT_GT(large.lower, 1e308);
+    EXPECT_EQ(large.upper, infinity);
+    const Interval small = Interval(1.0) / large;
+    EXPECT_LE(small.lower, 0.0);
+    EXPECT_LT(small.upper, 1e-307);
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <saltus/base/error.hpp>
+#include <saltus/base/interval.hpp>
 #include <saltus/linalg/sparse.hpp>
 
 #include <cstdint>
@@ -149,6 +150,15 @@ class System {
   virtual void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g);
   /// Their Taylor coefficients g_[0] … g_[order] along X (x_[0] … x_[order+1]), `guards` values each; only if structure().taylor.
   virtual void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G);
+  /// Enclosures of their Taylor coefficients over a piece of a curve, for the proof that no guard leaves its side
+  /// unseen. `t` contains the times of the piece. X encloses x_[0] … x_[order+1] at every point of the piece, only of
+  /// the variables that guard_variables lists (of all if it is empty); x_[order+1] only if guards_read_xp. G receives
+  /// g_[0] … g_[order], `guards` values each; only those of the guards in `which` (increasing) mean something. False:
+  /// not available, as for foreign code.
+  virtual bool enclose_guards(Interval /*t*/, int /*order*/, std::span<const Interval> /*X*/,
+                              std::span<const int> /*which*/, std::span<Interval> /*G*/) {
+    return false;
+  }
   /// Those of the guards that are known to be linear, with their coefficients in the mode as it is now; they must be what guards() evaluates,
   /// up to rounding. Event location needs no evaluations for them. Valid until the mode changes. Default: none.
   virtual std::span<const LinearGuard> linear_guards() { return {}; }

@@ -6,10 +6,11 @@
 //     else if (locator.not_finite()) shorten(locator.finite_until());  // guards have no values beyond
 //   }
 //
-// All guards are evaluated together at nine points of the step (those known to be linear are not: their polynomial is
-// there already). A guard whose values prove that it stays on its side costs nothing more. For the others the function
-// of time is fitted until the fit is known to the noise, all roots of the fit are isolated, and the earliest that
-// matters is refined on the guard itself.
+// Guards that are known to be linear have a polynomial already. The others are enclosed over the step in interval
+// arithmetic; a guard whose enclosure stays on its side costs nothing more. The guards that are left are evaluated at
+// nine points of the step, fitted until the fit is known to the noise, all roots of the fit are isolated, and the
+// earliest that matters is refined on the guard itself. In the end enclosures over parts of the step prove that there
+// is no earlier crossing; a crossing that no sample has shown is found by that.
 #pragma once
 
 #include <saltus/dae/system.hpp>
@@ -44,7 +45,7 @@ struct LocatedEvent {
   std::vector<int> guards;              ///< those that fire, increasing
   std::vector<signed char> directions;  ///< of g, in time as the integration runs: -1 falling, +1 rising
   bool at_start = false;                ///< the guard leaves its side at the very start of the step, or is out already
-  bool proved = false;  ///< every fit up to here was verified; false: only likely (structure finer than the search)
+  bool proved = false;                  ///< there is no earlier crossing; false: there is none as far as samples show
 };
 
 /// A zero that is no event.
@@ -59,7 +60,8 @@ struct GuardTouch {
 struct EventOptions {
   double fit_tolerance = 1e-10;  ///< error, relative to the largest |g|, of a fit that does not reach the noise
   int max_depth = 12;            ///< a step is halved at most so often where guards are not resolved
-  int max_evaluations = 20000;  ///< of the guards in one step; beyond, what is known is used and `proved` becomes false
+  int max_evaluations = 20000;  ///< of the guards in one step; beyond, what is known is used, and it is not resolved
+  int max_enclosures = 2000;    ///< of the guards in one step; beyond, what is known is used, and it is not proved
   double simultaneous = 4.0;    ///< crossings that are this many units in the last place apart fire together
 };
 
@@ -70,6 +72,8 @@ struct EventStatistics {
   std::int64_t suspects = 0;     ///< guards that the first test did not clear
   std::int64_t pieces = 0;       ///< parts of steps that were searched
   std::int64_t events = 0;       ///< crossings found
+  std::int64_t enclosures = 0;   ///< of guards, over parts of steps or at points
+  std::int64_t hidden = 0;       ///< crossings that no sample has shown, only the proof
 };
 
 /// One object serves one thread. Nothing allocates once the largest number of guards, variables and simultaneous events
@@ -91,8 +95,11 @@ class EventLocator {
   // --- about the last call
   /// Zeros that are no events, before the event or in the whole step, guard by guard.
   std::span<const GuardTouch> touches() const;
-  /// Whether every fit was verified; with this, "no event" is as certain as "event".
+  /// True if enclosures prove, up to rounding errors, that along the dense output no guard leaves its side before the
+  /// event, or in the whole step. False for systems without enclosures (foreign code) unless their guards are linear.
   bool proved() const;
+  /// True if every fit is known to the noise of its guard: what nine points or more show was taken into account.
+  bool resolved() const;
   /// A watched guard is NaN or infinite within the step; only the part before finite_until() was searched.
   bool not_finite() const;
   /// The last time up to which the watched guards are finite; t1 if they all are.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <saltus/expr/expr.hpp>
-#include <saltus/program/interval.hpp>
+#include <saltus/base/interval.hpp>
 #include <saltus/program/tape.hpp>
 
 #include <memory>

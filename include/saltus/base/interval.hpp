@@ -12,15 +12,22 @@ struct Interval {
   Interval(double l, double u) : lower(l), upper(u) {}
 
   bool contains(double x) const { return lower <= x && x <= upper; }
+  /// upper - lower.
+  double width() const { return upper - lower; }
   bool operator==(const Interval&) const = default;
 };
 
 Interval operator+(Interval a, Interval b);
 Interval operator-(Interval a, Interval b);
 Interval operator*(Interval a, Interval b);
+inline Interval& operator+=(Interval& a, Interval b) {
+  return a = a + b;
+}
 /// A divisor that contains zero gives [-inf, inf].
 Interval operator/(Interval a, Interval b);
-inline Interval operator-(Interval a) { return {-a.upper, -a.lower}; }
+inline Interval operator-(Interval a) {
+  return {-a.upper, -a.lower};
+}
 
 Interval sqr(Interval a);
 Interval sqrt(Interval a);

@@ -63,7 +63,7 @@ void Simulator::Impl::initialise() {
   remark = instant.consistency().remark();
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
-  result.initial_values_ = observe();
+  result.initial_values_ = observe_refined();
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty() || !transition.notes.empty()) {
     const std::string message = message_of_settled();
     find_weights();
@@ -273,9 +273,17 @@ void Simulator::Impl::begin_segment() {
   hybrid->observe(mode, t, x, xp, values);
 }
 
-std::vector<double> Simulator::Impl::observe() const {
-  std::vector<double> values;
-  observe(values);
+void Simulator::Impl::refine() {
+  // (a run that ends while a mode is being entered has the values of another one)
+  if (!system || system->structure().explicit_ode || x.size() != static_cast<std::size_t>(system->structure().variables)) return;
+  if (stepper) stepper->forget_dense();
+  instant.consistency().refine(*system, t, x, xp);
+}
+
+std::vector<double> Simulator::Impl::observe_refined() {
+  std::vector<double> values(observed), state = x, slope = xp;
+  if (system && state.size() == static_cast<std::size_t>(system->structure().variables)) instant.consistency().refine(*system, t, state, slope);
+  hybrid->observe(mode, t, state, slope, values);
   return values;
 }
 
@@ -519,7 +527,7 @@ void Simulator::run() {
 double Simulator::t() const { return impl_->t; }
 const Mode& Simulator::mode() const { return impl_->mode; }
 std::span<const double> Simulator::x() const { return impl_->x; }
-std::vector<double> Simulator::values() const { return impl_->observe(); }
+std::vector<double> Simulator::values() const { return impl_->observe_refined(); }
 const Status& Simulator::status() const { return impl_->result.status(); }
 bool Simulator::finished() const { return impl_->over; }
 const Trajectory& Simulator::trajectory() const { return impl_->result; }

@@ -9,6 +9,7 @@ namespace saltus {
 
 void Simulator::Impl::finish(Failure outcome) {
   const Transition& transition = instant.transition;
+  refine();
   observe(values_before);
   keep_state();
   instant.begin(mode_before);
@@ -68,7 +69,12 @@ void Simulator::Impl::end(Failure outcome) {
   static_cast<StepStatistics&>(result.statistics_) = methods.statistics();
   result.statistics_.method = methods.description();
   result.t_end_ = t;
-  result.final_values_ = observe();
+  if (outcome.code == StatusCode::terminated && !mode.on_surfaces()) {  // the last round may have changed the equations
+    system = &hybrid->system(mode);
+    instant.consistency().evaluate(*system, t, x, xp);
+  }
+  refine();
+  observe(result.final_values_);
   for (const auto& e : chatter.episodes())
     result.chattering_.push_back({e.from, e.to, e.events, instant.guard_names(e.guards)});
   if (!result.chattering_.empty() && remark.empty()) remark = describe(result.chattering_.front());

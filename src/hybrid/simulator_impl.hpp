@@ -150,7 +150,9 @@ struct Simulator::Impl {
   void start_stepper(double step);
   void restart(double step);
   void begin_segment();
-  std::vector<double> observe() const;
+  /// Steppers need not know algebraic variables and derivatives exactly where they are: finds them from the equations.
+  void refine();
+  std::vector<double> observe_refined();
   void observe(std::vector<double>& values) const;
 
   // --- steps

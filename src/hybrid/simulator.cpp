@@ -33,6 +33,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       t(options.start),
       pause(options.stop),
       asked(options.start),
+      equations(options),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
   instant.stop_if_non_unique(options.stop_if_non_unique);
@@ -74,6 +75,7 @@ void Simulator::Impl::initialise() {
             .message = message},
            {.t = t, .before = result.initial_values_, .after = result.initial_values_, .weights = weights});
   }
+  if (!equations_hold(t, time_scale())) return;
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
   instant.end();
@@ -351,6 +353,7 @@ void Simulator::Impl::accept_step(double end) {
   constexpr double short_step = 1e-6;  // compared with t: the last digits of guards may not change
   const double begin = t;
   take_step(end);
+  if (equations.step_is_due(system->structure().explicit_ode) && !equations_hold(begin + equations.place() * (t - begin), std::abs(t - begin))) return;
   in_rest = false;
   if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there
     find_derivatives();
@@ -415,6 +418,25 @@ void Simulator::Impl::follow_guards() {
   state_at(end, x, xp);
   if (!redundancy.watches()) return;
   if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
+}
+
+bool Simulator::Impl::equations_hold(double when, double length) {
+  resize(x_then, x.size());
+  resize(xp_then, x.size());
+  if (when == t) {
+    copy(x, x_then);
+    copy(xp, xp_then);
+  } else {
+    state_at(when, x_then, xp_then);
+  }
+  if (!system->structure().explicit_ode) instant.consistency().refine(*system, when, x_then, xp_then);
+  resize(values_after, observed);
+  hybrid->observe(mode, when, x_then, xp_then, values_after);
+  Failure failure = equations.check(*hybrid, mode, when, values_after, x_then, xp_then, length);
+  give_back(x.size(), x_then, xp_then, values_after);
+  if (!failure) return true;
+  end(std::move(failure));
+  return false;
 }
 
 bool Simulator::Impl::derived_are_finite(double when) {

@@ -19,6 +19,7 @@ std::string_view to_string(StatusCode code) {
     case StatusCode::chattering: return "chattering";
     case StatusCode::zeno: return "zeno";
     case StatusCode::contradiction: return "contradiction";
+    case StatusCode::equation_violated: return "equation_violated";
   }
   return "unknown";
 }
@@ -73,6 +74,10 @@ StatusExplanation explain(StatusCode code) {
     case StatusCode::contradiction:
       return {"Two clauses give a variable different values in one round of an instant.",
               "Write one clause for both conditions, with elsewhen or a vector of conditions."};
+    case StatusCode::equation_violated:
+      return {"The result does not satisfy an equation of the model, by far more than the tolerance allows.",
+              "The message names the equation and the place. Try a smaller tolerance or another method, and look for a "
+              "point at which the equations are singular."};
   }
   return {"", ""};
 }

@@ -540,16 +540,22 @@ Initialisation initialise(System& system, double t, std::span<const double> gues
 bool initialise_in_place(System& system, double t, const CharacteristicValues& values, std::span<double> x,
                          std::span<double> xp) {
   if (!values.index_one || !values.certificate.valid) return false;
-  const auto& d = values.structure.variable_offset;
-  std::vector<double> guess;
-  guess.reserve(static_cast<std::size_t>(std::ranges::count(d, 0)));
-  for (std::size_t j = 0; j < d.size(); ++j)
-    if (d[j] == 0) guess.push_back(x[j]);
   const std::size_t n = x.size();
   if (values.X.size() >= 2 * n)
     std::copy_n(values.X.begin() + static_cast<std::ptrdiff_t>(n), n, xp.begin());
   else
     std::ranges::fill(xp, 0.0);
+  return refine_in_place(system, t, values, x, xp);
+}
+
+bool refine_in_place(System& system, double t, const CharacteristicValues& values, std::span<double> x,
+                     std::span<double> xp) {
+  if (!values.index_one || !values.certificate.valid) return false;
+  const auto& d = values.structure.variable_offset;
+  std::vector<double> guess;
+  guess.reserve(static_cast<std::size_t>(std::ranges::count(d, 0)));
+  for (std::size_t j = 0; j < d.size(); ++j)
+    if (d[j] == 0) guess.push_back(x[j]);
   if (values.index_one->solve(system, values.structure, t, x, xp, values.variable_scale, values.time_scale).solved) return true;
   for (std::size_t j = 0, k = 0; j < d.size(); ++j)
     if (d[j] == 0) x[j] = guess[k++];

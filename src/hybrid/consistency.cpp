@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "hybrid/failure_places.hpp"
+#include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
@@ -20,6 +21,7 @@ constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int largest_reduction = 500;  // variables: its decompositions are dense
 // Corrections up to this size leave no question which components should stay: the choice would differ by their squares.
 constexpr double small_correction = 1e-7;
+constexpr int enough_tries = 3;  // to analyse a mode: another point may be better, but not for ever
 constexpr int least_order = 5;  // of series, so that one set of stages serves all who ask
 
 /// A failure if a derivative or a value is not finite. `x`: the point where they were found.
@@ -54,10 +56,11 @@ Failure describe_singular_guess(const Initialisation& result, const System& syst
 
 }  // namespace
 
-Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x) {
+Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x,
+                                            const CharacteristicOptions& options) {
   const auto [it, fresh] = analyses_.try_emplace(&system.structure());
   if (!fresh) return it->second;
-  CharacteristicValues& values = it->second.values = characteristic_values(system, t, x);
+  CharacteristicValues& values = it->second.values = characteristic_values(system, t, x, options);
   // Large modes without hidden constraints: slopes that are found by a linear system need no guess, and nobody asks for the blocks.
   if (values.index_one && values.certificate.valid) {
     if (system.structure().constant_mass) std::vector<double>().swap(values.X);
@@ -123,7 +126,6 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     system.rhs(t, x, xp);
     return check_finite(system, t, x, xp, "derivative");
   }
-  constexpr int enough_tries = 3;  // another point may be better, but not for ever
   if (const auto it = undecided_.find(&system.structure()); it != undecided_.end() && it->second >= enough_tries)
     return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
@@ -220,7 +222,7 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, C
 bool Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
   const auto it = analyses_.find(&system.structure());
   if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return true;
-  if (initialise_in_place(system, t, it->second.values, x, xp)) return true;
+  if (refine_in_place(system, t, it->second.values, x, xp)) return true;
   if (project_by_stages(it->second, system, t, x, xp, 1)) {
     std::copy_n(X_.begin(), x.size(), x.begin());
     std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
@@ -232,6 +234,29 @@ bool Consistency::polish(System& system, double t, std::span<double> x, std::spa
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
   if (!result.all_slopes) find_algebraic_slopes(system, t, values_at(it->second, system, t, x), x, xp);
   return true;
+}
+
+void Consistency::refine(System& system, double t, std::span<double> x, std::span<double> xp) {
+  if (system.structure().explicit_ode) return;
+  const bool known = analyses_.contains(&system.structure());
+  // a certificate is enough: which components can be held does not matter where nothing has jumped
+  const CharacteristicValues& values = analyse(system, t, x, {.neighbours = false, .certified_dense_limit = 0}).values;
+  if (!known && !values.certificate.valid && !values.structure.singular() && ++undecided_[&system.structure()] < enough_tries) {
+    analyses_.erase(&system.structure());  // equations may be singular at one point, as the start, and regular elsewhere
+    return;
+  }
+  if (values.status == AnalysisStatus::undecided) return;
+  kept_.resize(2 * x.size());
+  std::ranges::copy(x, kept_.begin());
+  std::ranges::copy(xp, kept_.begin() + static_cast<std::ptrdiff_t>(x.size()));
+  const auto all_finite = [](std::span<const double> list) {
+    return std::ranges::all_of(list, [](double value) { return std::isfinite(value); });
+  };
+  if (!polish(system, t, x, xp) || !all_finite(x) || !all_finite(xp)) {
+    std::copy_n(kept_.begin(), x.size(), x.begin());
+    std::copy_n(kept_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
+  }
+  give_back(x.size(), kept_);
 }
 
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {

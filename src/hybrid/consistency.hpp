@@ -41,6 +41,9 @@ class Consistency {
   /// Moves values of a mode that is being integrated onto its constraints, hidden ones included, and finds all derivatives. The differential
   /// components stay. Explicit modes have nothing to move. False: no values were found, and x and xp mean nothing.
   bool polish(System& system, double t, std::span<double> x, std::span<double> xp);
+  /// What the solution is inside a step, where x and xp hold its dense output: the same as polish() for a mode of which
+  /// nothing need be known yet. Where no values are found, x and xp stay as they are.
+  void refine(System& system, double t, std::span<double> x, std::span<double> xp);
   /// What the user should know about the values that find() found last; "" if nothing.
   const std::string& remark() const { return remark_; }
 
@@ -73,7 +76,7 @@ class Consistency {
     std::vector<double> x_here;
   };
   int structural_index(const System& system);
-  Analysis& analyse(System& system, double t, std::span<const double> x);
+  Analysis& analyse(System& system, double t, std::span<const double> x, const CharacteristicOptions& options = {});
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
   /// corrections have the directions of impulses. False: the structure is not certified, or it failed.
   bool project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp, int order);
@@ -86,6 +89,7 @@ class Consistency {
 
   std::string remark_;
   std::vector<double> X_, sizes_;  // of project_by_stages
+  std::vector<double> kept_;       // of refine
   std::map<const Structure*, int> structural_index_;  // -1: structurally singular
   std::map<const Structure*, int> undecided_;  // how often the analysis has failed
   std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure

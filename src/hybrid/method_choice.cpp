@@ -28,6 +28,14 @@ std::string why_not_taylor(const MethodChoice::Candidate& mode) {
   return "";
 }
 
+/// Whether the equations contain derivatives of variables that constraints determine, and not as a constant combination of all derivatives,
+/// which can be integrated as it is: x = sin(time); der(z) = der(x)^2. Steps would control the error of x, but not of x'.
+bool needs_derivatives_of_constraints(const MethodChoice::Candidate& mode) {
+  if (mode.hidden_constraints) return true;
+  if (mode.system.structure().constant_mass || !mode.values) return false;
+  return std::ranges::any_of(mode.values->structure.equation_offset, [](int c) { return c > 0; });
+}
+
 }  // namespace
 
 MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
@@ -68,19 +76,21 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
   if (is_explicit(wanted))
     problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
   const bool rosenbrock = info(wanted).family == MethodFamily::rosenbrock;
-  const bool regular = mode.hidden_constraints && why_not_taylor(mode).empty();
-  if (regular && wanted == Method::automatic) {
+  const bool regular = why_not_taylor(mode).empty(), constrained = regular && needs_derivatives_of_constraints(mode);
+  if (constrained && wanted == Method::automatic) {
     // series keep hidden constraints as they are, and are much faster than implicit methods where nothing is stiff
     if (!stiff_.contains(&s) || (!s.differentiable && !mode.reducible)) return {Method::taylor};
     if (s.differentiable) return {stiff_method(), true};
   }
-  // the reduced form is dense, and moving: no Rosenbrock method can follow it, and for others it costs n^3 in each step
-  if (regular && s.differentiable && (rosenbrock || s.variables > largest_dense || !mode.reducible))
-    return {wanted, true};
+  // The reduced form mixes equations, so that one bent variable spoils the others inside the steps; it is moving: no Rosenbrock method
+  // can follow it; and it is dense: for others it costs n^3 in each step. With derivatives as variables the mass matrix is constant. A
+  // multistep method would have to begin anew with every other choice of states.
+  const bool reduced =
+      wanted == Method::bdf && mode.hidden_constraints && mode.reducible && s.variables <= largest_dense;
+  if (regular && s.differentiable && !reduced && (constrained || (rosenbrock && !s.constant_mass))) return {wanted, true};
   if (rosenbrock && (!s.constant_mass || mode.hidden_constraints))
     problem = std::string(to_string(wanted)) +
-              " needs constant coefficients of the derivatives, and equations that are regular by their structure where there are hidden "
-              "constraints; use method = auto or radau";
+              " needs constant coefficients of the derivatives, or equations that are regular by their structure; use method = auto or radau";
   if (mode.hidden_constraints && !mode.reducible)
     problem = fmt::format("this mode has hidden constraints ({}) and {} variables: so large a mode must be regular by its structure; {}",
                           to_string(mode.values->numbers), s.variables, regular ? "use method = auto" : why_not_taylor(mode));

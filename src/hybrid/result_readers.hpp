@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "hybrid/consistency.hpp"
+
 namespace saltus {
 
 /// Lends a hybrid system to each reader, in any number of threads. Nothing that one of them reads is changed by
@@ -24,21 +26,22 @@ class ResultReaders {
   /// For names and texts.
   const HybridSystem& system() const { return *system_; }
 
-  /// Calls `read` with a system that no other reader uses meanwhile.
+  /// Calls `read` with a system that no other reader uses meanwhile, and with what is known about its modes.
   template <class Read>
   void with_system(Read&& read) {
     if (!independent_) {  // there is one system: its readers wait for each other
       const std::lock_guard lock(mutex_);
-      return read(*system_);
+      return read(*system_, consistency_);
     }
     Reader reader = borrow();
-    read(*reader.system);
+    read(*reader.system, reader.consistency);
     give_back(std::move(reader));
   }
 
  private:
   struct Reader {
     std::unique_ptr<HybridSystem> system;
+    Consistency consistency = {};
     int reads = 0;
   };
 
@@ -65,6 +68,7 @@ class ResultReaders {
 
   std::shared_ptr<HybridSystem> system_;
   bool independent_ = false;  // system_ makes as many others as are needed, and is not evaluated itself
+  Consistency consistency_;   // of that one, otherwise
   std::mutex mutex_;
   std::vector<Reader> idle_;
 };

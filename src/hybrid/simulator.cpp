@@ -33,6 +33,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       t(options.start),
       pause(options.stop),
       asked(options.start),
+      equations(options),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
   instant.doubt().tolerance = std::max(options.rtol, options.atol);
@@ -62,7 +63,7 @@ void Simulator::Impl::initialise() {
   remark = instant.consistency().remark();
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
-  result.initial_values_ = observe();
+  result.initial_values_ = observe_refined();
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty() || !transition.notes.empty()) {
     const std::string message = message_of_settled();
     find_weights();
@@ -73,6 +74,7 @@ void Simulator::Impl::initialise() {
             .message = message},
            {.t = t, .before = result.initial_values_, .after = result.initial_values_, .weights = weights});
   }
+  if (!equations_hold(t, time_scale())) return;
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
   instant.end();
@@ -282,9 +284,17 @@ void Simulator::Impl::begin_segment() {
   hybrid->observe(mode, t, x, xp, values);
 }
 
-std::vector<double> Simulator::Impl::observe() const {
-  std::vector<double> values;
-  observe(values);
+void Simulator::Impl::refine() {
+  // (a run that ends while a mode is being entered has the values of another one)
+  if (!system || system->structure().explicit_ode || x.size() != static_cast<std::size_t>(system->structure().variables)) return;
+  if (stepper) stepper->forget_dense();
+  instant.consistency().refine(*system, t, x, xp);
+}
+
+std::vector<double> Simulator::Impl::observe_refined() {
+  std::vector<double> values(observed), state = x, slope = xp;
+  if (system && state.size() == static_cast<std::size_t>(system->structure().variables)) instant.consistency().refine(*system, t, state, slope);
+  hybrid->observe(mode, t, state, slope, values);
   return values;
 }
 
@@ -354,6 +364,7 @@ void Simulator::Impl::accept_step(double end) {
   constexpr double short_step = 1e-6;  // compared with t: the last digits of guards may not change
   const double begin = t;
   take_step(end);
+  if (equations.step_is_due(system->structure().explicit_ode) && !equations_hold(begin + equations.place() * (t - begin), std::abs(t - begin))) return;
   in_rest = false;
   if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there
     find_derivatives();
@@ -418,6 +429,25 @@ void Simulator::Impl::follow_guards() {
   state_at(end, x, xp);
   if (!redundancy.watches()) return;
   if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
+}
+
+bool Simulator::Impl::equations_hold(double when, double length) {
+  resize(x_then, x.size());
+  resize(xp_then, x.size());
+  if (when == t) {
+    copy(x, x_then);
+    copy(xp, xp_then);
+  } else {
+    state_at(when, x_then, xp_then);
+  }
+  if (!system->structure().explicit_ode) instant.consistency().refine(*system, when, x_then, xp_then);
+  resize(values_after, observed);
+  hybrid->observe(mode, when, x_then, xp_then, values_after);
+  Failure failure = equations.check(*hybrid, mode, when, values_after, x_then, xp_then, length);
+  give_back(x.size(), x_then, xp_then, values_after);
+  if (!failure) return true;
+  end(std::move(failure));
+  return false;
 }
 
 bool Simulator::Impl::derived_are_finite(double when) {
@@ -552,7 +582,7 @@ void Simulator::run() {
 double Simulator::t() const { return impl_->t; }
 const Mode& Simulator::mode() const { return impl_->mode; }
 std::span<const double> Simulator::x() const { return impl_->x; }
-std::vector<double> Simulator::values() const { return impl_->observe(); }
+std::vector<double> Simulator::values() const { return impl_->observe_refined(); }
 const Status& Simulator::status() const { return impl_->result.status(); }
 bool Simulator::finished() const { return impl_->over; }
 const Trajectory& Simulator::trajectory() const { return impl_->result; }

@@ -20,6 +20,7 @@ std::string unproved_steps(const RunStatistics& statistics, double first) {
 
 void Simulator::Impl::finish(Failure outcome) {
   const Transition& transition = instant.transition;
+  refine();
   observe(values_before);
   keep_state();
   instant.begin(mode_before);
@@ -86,7 +87,15 @@ void Simulator::Impl::end(Failure outcome) {
   static_cast<StepStatistics&>(result.statistics_) = methods.statistics();
   result.statistics_.method = methods.description();
   result.t_end_ = t;
-  result.final_values_ = observe();
+  const bool regular = outcome.code == StatusCode::success || outcome.code == StatusCode::terminated;
+  if (outcome.code == StatusCode::terminated && !mode.on_surfaces()) {  // the last round may have changed the equations
+    system = &hybrid->system(mode);
+    instant.consistency().evaluate(*system, t, x, xp);
+  }
+  refine();
+  observe(result.final_values_);
+  if (regular)
+    if (Failure failure = equations.check(*hybrid, mode, t, result.final_values_, x, xp, time_scale())) outcome = std::move(failure);
   for (const auto& e : chatter.episodes())
     result.chattering_.push_back({e.from, e.to, e.events, instant.guard_names(e.guards)});
   if (!result.chattering_.empty() && remark.empty()) remark = "chattering: " + describe(result.chattering_.front());

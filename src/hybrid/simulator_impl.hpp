@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "hybrid/chatter_watch.hpp"
+#include "hybrid/equation_watch.hpp"
 #include "hybrid/event_log.hpp"
 #include "hybrid/method_choice.hpp"
 #include "hybrid/instant/known_edges.hpp"
@@ -53,6 +54,7 @@ struct Simulator::Impl {
   EventLocator locator;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
+  EquationWatch equations;
   ZenoWatch zeno;        // resets
   ZenoWatch switchings;  // the others
   int near_events = 0;   // of those, in a row, that were within the tolerance of the point where their surfaces meet
@@ -154,7 +156,9 @@ struct Simulator::Impl {
   void start_stepper(double step);
   void restart(double step);
   void begin_segment();
-  std::vector<double> observe() const;
+  /// Steppers need not know algebraic variables and derivatives exactly where they are: finds them from the equations.
+  void refine();
+  std::vector<double> observe_refined();
   void observe(std::vector<double>& values) const;
 
   // --- steps
@@ -173,6 +177,9 @@ struct Simulator::Impl {
   const DensePolynomial& current() { return in_rest ? rest : stepper->dense(); }
   /// Accepts the solution up to `end`.
   void take_step(double end);
+  /// Compares the result with the equations as they were written, at the present time or one inside the last step, which is of this
+  /// length. False: they do not hold, and the run has ended.
+  bool equations_hold(double when, double length);
   /// The same for a step without events, and goes on from there.
   void accept_step(double end);
   /// Whether the variables that follow from others (they are not integrated) have values at a time within the last step.

@@ -115,10 +115,12 @@ void Simulator::Impl::record_touch(const PendingTouch& touch) {
   resize(x_then, x.size());
   resize(xp_then, x.size());
   stepper->dense().evaluate(touch.t, x_then);
-  if (system->structure().explicit_ode)
+  if (system->structure().explicit_ode) {
     system->rhs(touch.t, x_then, xp_then);
-  else
+  } else {
     stepper->dense().derivative(touch.t, xp_then);
+    instant.consistency().refine(*system, touch.t, x_then, xp_then);
+  }
   values_before.resize(hybrid->observed().size());
   hybrid->observe(mode, touch.t, x_then, xp_then, values_before);
   constexpr int direction_of_touch = 0;

@@ -96,12 +96,14 @@ std::size_t Trajectory::index(const std::string& name) const {
 std::vector<double> Trajectory::values_in(const Segment& segment, const Step& step, double t) const {
   std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables)), xp(x.size()), values(variables().size());
   step.polynomial.evaluate(t, x);
-  readers_->with_system([&](HybridSystem& hybrid) {
+  readers_->with_system([&](HybridSystem& hybrid, Consistency& consistency) {
     System& system = hybrid.system(segment.mode);
-    if (system.structure().explicit_ode)
+    if (system.structure().explicit_ode) {
       system.rhs(t, x, xp);
-    else
+    } else {  // the polynomial follows the differential variables; all others are what the equations make of them
       step.polynomial.derivative(t, xp);
+      consistency.refine(system, t, x, xp);
+    }
     hybrid.observe(segment.mode, t, x, xp, values);
   });
   return values;

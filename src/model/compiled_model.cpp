@@ -14,6 +14,7 @@
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
 #include "model/initial_equations.hpp"
+#include "model/model_equations.hpp"
 #include "model/mode_systems.hpp"
 #include "model/model_guards.hpp"
 #include "model/rehome.hpp"
@@ -77,6 +78,14 @@ struct CompiledModel::Code {
 
   std::unique_ptr<SurfaceModes> surface_modes;
   std::vector<double> data;
+  struct WrittenMode {
+    std::vector<ModelData::NamedEquation> equations;
+    std::vector<Expr> locks;
+    std::vector<int> lock_places;
+  };
+  std::vector<WrittenMode> written;  // by explicit mode
+  mutable std::mutex compiling_written;
+  mutable std::vector<std::unique_ptr<ModelEquations>> compiled_written;
 
   Code(const ModelData& m, ProgramOptions opts) : options(opts) {
     name = m.name;
@@ -145,6 +154,7 @@ struct CompiledModel::Code {
       negated.push_back(guards.is_rounding(static_cast<int>(k)) || m.graph->node(guards.locks()[k].id()).op == Op::floor
                             ? Expr()
                             : (!BoolExpr(guards.written()[k])).expr());
+    keep_written(m, now, continuous);
     graph->freeze();
     auto logic = make_logic();
     first_mode = initial_mode();
@@ -279,10 +289,40 @@ struct CompiledModel::Code {
     return written;
   }
 
-  static std::string describe_equation(const ModelData::NamedEquation& e) {
-    std::string text = e.name.empty() ? to_string(e.equation, 70) : e.name;
-    if (e.where.known()) text += " (" + to_string(e.where) + ")";
-    return text;
+  /// Keeps the equations as they were written, with pre(v) = v, and finds their relations among the locks. (Nothing may be built in the
+  /// graph before what is integrated: numbers of nodes decide in which order derivatives are added.)
+  void keep_written(const ModelData& m, Rewrite& now, Rewrite& continuous) {
+    if (m.unbalanced) return;  // least squares satisfy what they can
+    std::unordered_map<NodeId, int> place;
+    for (std::size_t k = 0; k < guards.locks().size(); ++k) place.emplace(guards.locks()[k].id(), static_cast<int>(k));
+    const auto apply = [&](const Expr& e) { return e.graph() && !m.pre_symbols.empty() ? Expr(m.graph, now(e.id())) : e; };
+    for (std::size_t mode = 0; mode < mode_names.size(); ++mode) {
+      WrittenMode& kept = written.emplace_back();
+      kept.equations = m.equations;
+      if (!m.modes.empty()) kept.equations.insert(kept.equations.end(), m.modes[mode].equations.begin(), m.modes[mode].equations.end());
+      std::vector<Expr> sides;
+      for (ModelData::NamedEquation& e : kept.equations) {
+        e.equation = {apply(e.equation.lhs), apply(e.equation.rhs)};
+        sides.insert(sides.end(), {e.equation.lhs, e.equation.rhs});
+      }
+      if (!place.empty()) kept.locks = locks_of(sides);
+      for (const Expr& lock : kept.locks) {
+        const auto it = place.find(continuous(lock.id()));
+        kept.lock_places.push_back(it == place.end() ? -1 : it->second);
+      }
+    }
+  }
+
+  /// Those of an explicit mode, compiled when they are first asked for. Null: they are not kept.
+  const ModelEquations* written_equations(std::size_t mode) const {
+    if (written.empty()) return nullptr;
+    const std::lock_guard lock(compiling_written);
+    if (compiled_written.empty()) compiled_written.resize(written.size());
+    auto& made = compiled_written[mode];
+    if (!made)
+      made = std::make_unique<ModelEquations>(ModelEquations::Source{time, all_variables, derivatives, parameters, discretes, parameter_values,
+                                                                     written[mode].equations, written[mode].locks, written[mode].lock_places});
+    return made.get();
   }
 
   void take_declarations(const ModelData& m, const Elimination& elimination) {
@@ -556,6 +596,8 @@ struct CompiledModel::State {
   std::vector<double> observed_values;
   std::vector<std::unique_ptr<InitialEquations>> initial_equations;  // by values of the modes that were asked for
   std::unique_ptr<EventLogic> logic;
+  std::vector<std::unique_ptr<ModelEquations>> written;  // by explicit mode
+  std::vector<int> relaxed;                              // locks of the surfaces on which the mode slides
 
   explicit State(const Code& c)
       : code(c),
@@ -602,6 +644,26 @@ struct CompiledModel::State {
     initial_equations.push_back(std::make_unique<InitialEquations>(*code.initial_equations));
     initial_equations.back()->set_mode(mode);
     return initial_equations.back().get();
+  }
+
+  /// In contact forces are added, and where explicit modes are the sides of a surface their fields are mixed: null.
+  WrittenEquations* written_equations(const Mode& mode) {
+    if (!mode.contacts.empty() || (!mode.sliding.empty() && code.mode_names.size() > 1)) return nullptr;
+    const auto automaton = static_cast<std::size_t>(mode.automaton);
+    if (written.empty()) written.resize(code.systems.size());
+    if (!written[automaton]) {
+      const ModelEquations* shared = code.written_equations(automaton);
+      if (!shared) return nullptr;
+      written[automaton] = std::make_unique<ModelEquations>(*shared);
+    }
+    relaxed.clear();
+    for (const int guard : mode.sliding) {
+      const std::vector<int>& locks = code.guards.guards()[static_cast<std::size_t>(guard)].locks;
+      relaxed.insert(relaxed.end(), locks.begin(), locks.end());
+    }
+    std::sort(relaxed.begin(), relaxed.end());
+    written[automaton]->set_mode(mode, relaxed);
+    return written[automaton].get();
   }
 
   [[gnu::noinline]] void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
@@ -828,6 +890,10 @@ const std::vector<VariableInfo>& CompiledModel::observed() const {
   const Code& m = *impl_->code;
   if (!m.observes_states) return impl_->use().observe(mode, t, x, xp, values);
   for (std::size_t k = 0; k < m.observed_position.size(); ++k) values[k] = x[k];
+}
+
+WrittenEquations* CompiledModel::written_equations(const Mode& mode) {
+  return impl_->use().written_equations(mode);
 }
 
 std::vector<std::pair<std::string, double>> CompiledModel::parameters() const {

@@ -102,6 +102,8 @@ std::shared_ptr<const DifferentiatedCode> differentiate(const DifferentiatedSour
   result->structure = code->select(values, {}).structure;
   result->structure.guards = source.structure.guards;
   result->structure.guard_variables = source.structure.guard_variables;
+  for (std::size_t j = 0; j < n; ++j)
+    if (d[j] > 0 && plan.states[j] == 0) result->structure.dense_variables.push_back(static_cast<int>(j));
   result->code = code;
   return result;
 }

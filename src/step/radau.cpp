@@ -43,10 +43,10 @@ void Radau::set_stages(int s) {
   tolerances_.rescale(s == 3 ? 0.63 : s == 5 ? 0.38 : 0.55, (s + 1.0) / (2.0 * s - 1.0));
   const double tolerance = std::min(1.0, tolerances_.typical());
   newton_tolerance_ = std::max(10.0 * eps / tolerance, std::min(0.03, std::sqrt(tolerance)));
-  // constraints of a reduced mode shall hold far below the tolerance that was asked for, and algebraic variables that guards read below it:
-  // what moves them at an event counts as noise of the guards
-  const bool reduced = !structure_->explicit_ode && !structure_->constant_mass;
-  if (const double part = reduced ? 1e-4 : watched_.algebraic() ? 1e-2 : 1.0; part < 1.0)
+  // constraints of a mode that is reduced, or has dummy derivatives, shall hold far below the tolerance that was asked for, and algebraic
+  // variables that guards read below it: what moves them at an event counts as noise of the guards
+  const bool constrained = !structure_->dense_variables.empty() || (!structure_->explicit_ode && !structure_->constant_mass);
+  if (const double part = constrained ? 1e-4 : watched_.algebraic() ? 1e-2 : 1.0; part < 1.0)
     newton_tolerance_ = std::max(10.0 * eps / tolerance,
                                  std::min(newton_tolerance_, part * std::min(1.0, asked_.typical()) / tolerance));
   factorised_for_ = 0.0;

@@ -1,5 +1,5 @@
-// The variables that guards read. Event location looks at them between the ends of the steps, so that their errors
-// count there, too.
+// The variables that guards read, and those from which values inside the steps follow. Event location and readers of the
+// result look at them between the ends of the steps, so that their errors count there, too.
 #pragma once
 
 #include <saltus/dae/system.hpp>
@@ -18,11 +18,16 @@ class WatchedVariables {
   /// None where nobody looks inside the steps, or where all guards are functions of time. The system must stay in place.
   void set(System& system, const StepOptions& options) {
     const Structure& structure = system.structure();
-    read_ = structure.guard_variables;
+    read_.clear();
     all_ = any_ = algebraic_ = false;
-    if (!options.control_dense || structure.guards == 0) return;
-    any_ = !read_.empty() || !only_time(system);
-    all_ = any_ && read_.empty();
+    if (!options.control_dense) return;
+    if (structure.guards > 0) {
+      read_ = structure.guard_variables;
+      all_ = read_.empty() && !only_time(system);
+    }
+    for (const int j : structure.dense_variables)
+      if (std::ranges::find(read_, j) == read_.end()) read_.push_back(j);
+    any_ = all_ || !read_.empty();
     const auto algebraic = [&](int j) { return !structure.differentiated(j); };
     for (int j = 0; j < structure.variables && all_ && !algebraic_; ++j) algebraic_ = algebraic(j);
     algebraic_ = algebraic_ || (any_ && std::ranges::any_of(read_, algebraic));
@@ -35,8 +40,7 @@ class WatchedVariables {
   /// marks[j] := 1 for all of them.
   void mark(std::vector<char>& marks) const {
     if (all_) std::ranges::fill(marks, static_cast<char>(1));
-    if (any_)
-      for (const int j : read_) marks[static_cast<std::size_t>(j)] = 1;
+    for (const int j : read_) marks[static_cast<std::size_t>(j)] = 1;
   }
   /// As Tolerances::largest_ratio.
   double largest_ratio(std::span<const double> v, std::span<const double> x, const Tolerances& tolerances,
@@ -61,7 +65,7 @@ class WatchedVariables {
            std::ranges::all_of(linear, [](const LinearGuard& guard) { return guard.variables.empty(); });
   }
 
-  std::span<const int> read_;  // empty: all, or none
+  std::vector<int> read_;  // where it is not all
   bool all_ = false, any_ = false, algebraic_ = false;
 };
 

@@ -7,12 +7,13 @@ namespace {
 TEST(Status, OnlySuccessAndTerminatedAreOk) {
   EXPECT_TRUE(Status{}.ok());
   EXPECT_TRUE((Status{.code = StatusCode::terminated}.ok()));
-  for (int code = static_cast<int>(StatusCode::cancelled); code <= static_cast<int>(StatusCode::zeno); ++code)
+  for (int code = static_cast<int>(StatusCode::cancelled); code <= static_cast<int>(StatusCode::equation_violated);
+       ++code)
     EXPECT_FALSE((Status{.code = static_cast<StatusCode>(code)}.ok()));
 }
 
 TEST(Status, EveryCodeHasAName) {
-  for (int code = 0; code <= static_cast<int>(StatusCode::zeno); ++code)
+  for (int code = 0; code <= static_cast<int>(StatusCode::equation_violated); ++code)
     EXPECT_NE(to_string(static_cast<StatusCode>(code)), "unknown");
 }
 
@@ -23,7 +24,7 @@ TEST(Status, EveryCodeIsListedAndExplained) {
     EXPECT_FALSE(explain(code).meaning.empty());
     EXPECT_EQ(explain(code).advice.empty(), Status{.code = code}.ok()) << to_string(code);
   }
-  EXPECT_EQ(next, static_cast<int>(StatusCode::zeno) + 1);
+  EXPECT_EQ(next, static_cast<int>(StatusCode::equation_violated) + 1);
 }
 
 }  // namespace

@@ -274,6 +274,48 @@ TEST(Consistency, PolishMovesBackOntoTheConstraints) {
   EXPECT_NEAR(x[0], 0.6, 1e-6);
 }
 
+TEST(Consistency, RefineFindsAlgebraicVariablesAndAllSlopesAndKeepsTheStates) {
+  ModeBuilder m;
+  const Expr s = m.variable("s"), x = m.variable("x");
+  m.equation(der(s) + s);
+  m.equation(x + 0.1 * x * x * x - sin(100.0 * m.time()) - s);
+  const auto system = m.system();
+  Consistency consistency;  // which has not seen the mode
+  const double t = 0.2;
+  std::vector<double> values{0.7, 0.3}, slopes{-0.6, 1.0};
+  consistency.refine(*system, t, values, slopes);
+  EXPECT_EQ(values[0], 0.7);
+  EXPECT_NEAR(slopes[0], -0.7, 1e-15);
+  EXPECT_NEAR(values[1] + 0.1 * std::pow(values[1], 3), std::sin(100.0 * t) + 0.7, 1e-14);
+  EXPECT_NEAR(slopes[1] * (1.0 + 0.3 * values[1] * values[1]), 100.0 * std::cos(100.0 * t) - 0.7, 1e-11);
+}
+
+// (x' - 1) (x' + 3) = 0: the derivative that the step has is the one that is meant
+TEST(Consistency, RefineTakesTheSolutionNearby) {
+  ModeBuilder m;
+  const Expr x = m.variable("x");
+  m.equation((der(x) - 1.0) * (der(x) + 3.0));
+  const auto system = m.system();
+  Consistency consistency;
+  for (const double slope : {1.0, -3.0}) {
+    std::vector<double> values{1.0}, slopes{1.01 * slope};
+    consistency.refine(*system, 0.0, values, slopes);
+    EXPECT_NEAR(slopes[0], slope, 1e-14);
+  }
+}
+
+TEST(Consistency, RefineLeavesValuesAloneWhereItFindsNone) {
+  ModeBuilder m;
+  const Expr x = m.variable("x");
+  m.equation(x * x + 1.0);
+  const auto system = m.system();
+  Consistency consistency;
+  std::vector<double> values{0.5}, slopes{0.25};
+  for (int k = 0; k < 5; ++k) consistency.refine(*system, 0.0, values, slopes);
+  EXPECT_EQ(values[0], 0.5);
+  EXPECT_EQ(slopes[0], 0.25);
+}
+
 TEST(Consistency, TheReducedFormIsMadeOnceAndLivesWithTheMode) {
   const auto system = pendulum();
   Consistency consistency;

@@ -146,6 +146,39 @@ TEST(MethodChoice, RosenbrockMethodsTakeHiddenConstraintsWithDummyDerivatives) {
   EXPECT_NE(choice.description().find("dummy derivatives"), std::string::npos) << choice.description();
 }
 
+TEST(MethodChoice, RosenbrockMethodsTakeOtherCoefficientsWithDummyDerivativesIfTheStructureIsRegular) {
+  const auto system = index_one(false);
+  const std::vector<double> x{0.5, 0.4};
+  const CharacteristicValues values = characteristic_values(*system, 0.0, x);
+  for (const Method method : {Method::rodas4, Method::rodas5p}) {
+    std::string problem;
+    MethodChoice choice({.method = method}, true);
+    ASSERT_NE(choice.choose({.system = *system, .values = &values}, problem), nullptr) << problem;
+    EXPECT_NE(choice.description().find("dummy derivatives"), std::string::npos) << choice.description();
+  }
+}
+
+// x = sin(t), z' = x'^2 has no hidden constraint in the sense of the strangeness index, and x' is not under error
+// control
+TEST(MethodChoice, ConstraintsThatMustBeDifferentiatedAreSolvedWithTheirDerivatives) {
+  ModeBuilder m;
+  const Expr x = m.variable("x"), z = m.variable("z");
+  m.equation(x - sin(m.time()));
+  m.equation(der(z) - der(x) * der(x));
+  const auto system = m.system();
+  const CharacteristicValues values = characteristic_values(*system, 0.0, std::vector<double>{0.0, 0.0});
+  ASSERT_FALSE(needs_reduction(system->structure(), values.numbers));
+  std::string problem;
+  for (const Method method : {Method::rodas5p, Method::radau, Method::bdf}) {
+    MethodChoice choice({.method = method}, true);
+    ASSERT_NE(choice.choose({.system = *system, .values = &values}, problem), nullptr) << problem;
+    EXPECT_NE(choice.description().find("dummy derivatives"), std::string::npos) << choice.description();
+  }
+  MethodChoice automatic({}, true);
+  ASSERT_NE(automatic.choose({.system = *system, .values = &values}, problem), nullptr) << problem;
+  EXPECT_NE(automatic.description().find("taylor"), std::string::npos) << automatic.description();
+}
+
 TEST(MethodChoice, TheTaylorMethodRefusesSystemsWithoutSeries) {
   const auto system = without_series();
   std::string problem;

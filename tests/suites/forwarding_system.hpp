@@ -52,6 +52,7 @@ class ForwardingSystem : public HybridSystem {
   bool same_decisions(const Mode& a, const Mode& b) const override { return behind_->same_decisions(a, b); }
   bool acts_alike(const Mode& a, const Mode& b) const override { return behind_->acts_alike(a, b); }
   void identify(const Mode& mode, std::vector<double>& key) const override { behind_->identify(mode, key); }
+  WrittenEquations* written_equations(const Mode& mode) override { return behind_->written_equations(mode); }
   const std::vector<VariableInfo>& observed() const override { return behind_->observed(); }
   bool derives_variables() const override { return behind_->derives_variables(); }
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,

@@ -24,6 +24,7 @@ enum class StatusCode {
   chattering,             ///< events follow each other too closely and the options say stop
   zeno,                   ///< events accumulate and no limit mode exists
   contradiction,          ///< two clauses give a variable different values at one instant
+  equation_violated,      ///< the result does not satisfy an equation of the model to the tolerance
 };
 
 /// The code as it stands in JSON files: its name in this file.
@@ -40,7 +41,7 @@ inline constexpr StatusCode all_status_codes[] = {
     StatusCode::success, StatusCode::terminated, StatusCode::cancelled, StatusCode::initialisation_failed,
     StatusCode::not_finite, StatusCode::step_too_small, StatusCode::too_many_steps, StatusCode::too_many_mode_changes,
     StatusCode::singular_mode, StatusCode::no_forward_solution, StatusCode::non_unique, StatusCode::assertion_failed,
-    StatusCode::chattering,       StatusCode::zeno, StatusCode::contradiction};
+    StatusCode::chattering, StatusCode::zeno, StatusCode::contradiction, StatusCode::equation_violated};
 
 /// The outcome of a run.
 struct Status {

@@ -5,6 +5,7 @@
 #include <saltus/base/rare.hpp>
 #include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/system.hpp>
+#include <saltus/dae/written_equations.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -244,6 +245,9 @@ class HybridSystem {
   virtual bool derives_variables() const { return observed().size() != variables().size(); }
   /// Values of the observed variables at a point of a mode.
   virtual void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp, std::span<double> values);
+  /// The equations of a mode as they were written: runs compare their results with them. Valid until the next call. Default: null, there
+  /// is nothing to compare with.
+  virtual WrittenEquations* written_equations(const Mode& /*mode*/) { return nullptr; }
 };
 
 }  // namespace saltus

@@ -87,4 +87,7 @@ Initialisation initialise(System& system, double t, std::span<const double> gues
 /// then x is as before, and xp is not.
 bool initialise_in_place(System& system, double t, const CharacteristicValues& values, std::span<double> x, std::span<double> xp);
 
+/// The same, with xp as the guess of the derivatives: where the equations allow several, those nearby are found.
+bool refine_in_place(System& system, double t, const CharacteristicValues& values, std::span<double> x, std::span<double> xp);
+
 }  // namespace saltus

@@ -33,6 +33,9 @@ struct Structure {
   bool moving = false;  ///< every call of jacobian() fixes the equations anew (ReducedSystem): refresh them in every step
   bool guards_read_xp = true;  ///< false: guards() does not look at xp
   std::vector<int> guard_variables = {};  ///< the only ones whose values or derivatives the guards read; empty: not known
+  /// Algebraic variables from which values inside the steps follow, beside the differentiated ones: with dummy derivatives,
+  /// those that are differentiated in the original system.
+  std::vector<int> dense_variables = {};
 
   /// Whether x_j' occurs in F.
   bool differentiated(int j) const { return derivative_pattern.start[j] < derivative_pattern.start[j + 1]; }

@@ -1,0 +1,97 @@
+#include "hybrid/equation_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace saltus {
+
+namespace {
+
+// Rounding errors of values that solve an equation as well as they can, relative to its terms.
+constexpr double rounding = 1e-12;
+// Errors of a result in tolerances: each step may add one, and what one variable does not show another one may.
+constexpr double some_tolerances = 20.0;
+constexpr int trials = 8;
+// Steps between two looks. At an explicit mode a look costs about half a step, at others as much as two to four steps.
+constexpr std::int64_t interval_of_explicit_modes = 64, interval_of_others = 512;
+// At first the looks are so many times as many steps apart as have been made.
+constexpr std::int64_t growth = 3;
+
+}  // namespace
+
+EquationWatch::EquationWatch(const SimulateOptions& options) : rtol_(options.rtol), atol_(options.atol) {
+  // those of single variables are not known by observed variables
+  for (const double atol : options.atol_each) atol_ = std::max(atol_, atol);
+}
+
+bool EquationWatch::step_is_due(bool explicit_mode) {
+  if (++steps_ < next_) return false;
+  next_ = steps_ + std::min(growth * steps_, explicit_mode ? interval_of_explicit_modes : interval_of_others);
+  return true;
+}
+
+double EquationWatch::place() {
+  constexpr double golden = 0.6180339887498949;  // multiples of it come near to every place
+  place_ += golden;
+  place_ -= std::floor(place_);
+  return place_;
+}
+
+Failure EquationWatch::check(HybridSystem& hybrid, const Mode& mode, double t, std::span<const double> values,
+                             std::span<const double> x, std::span<const double> xp, double step) {
+  WrittenEquations* const equations = hybrid.written_equations(mode);
+  if (!equations) return {};
+  residuals_.resize(static_cast<std::size_t>(equations->count()));
+  equations->residuals(t, values, xp, residuals_);
+  const auto suspicious = [](const WrittenResidual& r) { return std::abs(r.value) > rounding * r.terms; };
+  if (std::ranges::none_of(residuals_, suspicious)) return {};
+  find_allowed(*equations, hybrid, t, values, x, xp, step);
+  std::size_t worst = 0;
+  double largest = 1.0;
+  for (std::size_t i = 0; i < residuals_.size(); ++i) {
+    const double allowed = allowed_[i] + rounding * residuals_[i].terms;
+    if (!(std::abs(residuals_[i].value) > largest * allowed)) continue;
+    largest = std::abs(residuals_[i].value) / allowed;
+    worst = i;
+  }
+  if (largest == 1.0) return {};
+  const std::string name = equations->name(static_cast<int>(worst));
+  return {
+      StatusCode::equation_violated,
+      fmt::format("the result does not satisfy the equation '{}' at t = {:.9g}: its sides differ by {:.3g}, of which "
+                  "the tolerance explains {:.1g}; try a smaller tolerance or another method",
+                  name, t, std::abs(residuals_[worst].value), allowed_[worst]),
+      {name}};
+}
+
+void EquationWatch::find_allowed(WrittenEquations& equations, HybridSystem& hybrid, double t,
+                                 std::span<const double> values, std::span<const double> x, std::span<const double> xp,
+                                 double step) {
+  const auto& observed = hybrid.observed();
+  std::mt19937 random(1);
+  const auto sign = [&] { return (random() & 1u) != 0u ? 1.0 : -1.0; };
+  const auto error = [&](double value, double nominal) {
+    return some_tolerances * (atol_ + rtol_ * std::max(std::abs(value), std::abs(nominal)));
+  };
+  allowed_.assign(residuals_.size(), 0.0);
+  others_.resize(residuals_.size());
+  for (int trial = 0; trial < trials; ++trial) {
+    values_.assign(values.begin(), values.end());
+    slopes_.assign(xp.begin(), xp.end());
+    for (std::size_t j = 0; j < values_.size(); ++j) values_[j] += sign() * error(values[j], observed[j].nominal);
+    for (std::size_t j = 0; j < slopes_.size(); ++j)
+      slopes_[j] += sign() * (error(x[j], 1.0) / step + some_tolerances * rtol_ * std::abs(xp[j]));
+    equations.residuals(t, values_, slopes_, others_);
+    for (std::size_t i = 0; i < allowed_.size(); ++i) {
+      const double change = std::abs(others_[i].value - residuals_[i].value);
+      // at the edge of its domain an equation explains everything
+      allowed_[i] = std::isfinite(change) ? std::max(allowed_[i], change) : std::numeric_limits<double>::infinity();
+    }
+  }
+}
+
+}  // namespace saltus

@@ -1,0 +1,45 @@
+// Compares the result of a run with the equations as they were written.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/hybrid/simulator.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hybrid/failure.hpp"
+
+namespace saltus {
+
+/// A residual is explained if changes of the values by some tolerances, and of derivatives by as much over the step,
+/// change it by as much: the values then solve the equation with an error that the tolerance allows. The changes have
+/// the same sizes and random signs in some trials, so that neither the number of equations nor their derivatives
+/// matter.
+class EquationWatch {
+ public:
+  explicit EquationWatch(const SimulateOptions& options);
+
+  /// After an accepted step: whether it is to be looked at. The first steps of a run are, later ones now and then:
+  /// values inside a step of an implicit method cost as much as a step.
+  bool step_is_due(bool explicit_mode);
+  /// Where: a fraction between 0 and 1, another one each time.
+  double place();
+
+  /// The result at a point of a mode: observed values, and x and xp of its system. `step`: over which they were found.
+  Failure check(HybridSystem& hybrid, const Mode& mode, double t, std::span<const double> values,
+                std::span<const double> x, std::span<const double> xp, double step);
+
+ private:
+  /// By how much residuals change within the tolerance, in `allowed_`.
+  void find_allowed(WrittenEquations& equations, HybridSystem& hybrid, double t, std::span<const double> values,
+                    std::span<const double> x, std::span<const double> xp, double step);
+
+  double rtol_, atol_;
+  std::int64_t steps_ = 0, next_ = 1;
+  double place_ = 0.5;
+  std::vector<WrittenResidual> residuals_, others_;
+  std::vector<double> allowed_, values_, slopes_;
+};
+
+}  // namespace saltus

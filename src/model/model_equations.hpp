@@ -1,0 +1,61 @@
+// The equations of a recorded model as they were written.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/dae/written_equations.hpp>
+#include <saltus/model/model.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/runnable_program.hpp"
+
+namespace saltus {
+
+/// Its name or text, and its place in the source.
+std::string describe_equation(const ModelData::NamedEquation& equation);
+
+/// Those of one explicit mode, in which pre(v) is v. A copy shares the code and has memory of its own.
+class ModelEquations final : public WrittenEquations {
+ public:
+  struct Source {
+    Expr time;
+    std::vector<Expr> variables;    ///< all of them, as they are observed
+    std::vector<Expr> derivatives;  ///< of those that the systems carry
+    std::vector<Expr> parameters, discretes;
+    std::vector<double> parameter_values;
+    std::vector<ModelData::NamedEquation> equations;
+    std::vector<Expr> locks;  ///< relations and roundings in the equations
+    std::vector<int>
+        lock_places;  ///< of each in Mode::locks; -1: it is none there, and its equations cannot be compared
+  };
+  explicit ModelEquations(Source source);
+
+  /// Discrete values and locks to be used. `relaxed`: places of the locks of surfaces on which the mode slides, increasing;
+  /// equations with them do not hold as they are written.
+  void set_mode(const Mode& mode, std::span<const int> relaxed);
+
+  int count() const override { return static_cast<int>(shared_->equations.size()); }
+  std::string name(int i) const override { return describe_equation(shared_->equations[static_cast<std::size_t>(i)]); }
+  void residuals(double t, std::span<const double> values, std::span<const double> xp,
+                 std::span<WrittenResidual> residuals) override;
+
+ private:
+  /// Residuals are sums of terms with signs.
+  struct Shared {
+    std::vector<ModelData::NamedEquation> equations;
+    std::vector<double> parameter_values;
+    std::vector<int> lock_places;
+    std::vector<int> first_term;  // by equation, and the end
+    std::vector<signed char> sign;
+    std::vector<std::vector<int>> locks;  // by equation: which of lock_places; empty if there are no locks at all
+  };
+  std::shared_ptr<const Shared> shared_;
+  RunnableProgram terms_program_;
+  std::vector<double> terms_, lock_values_, discrete_;
+  std::vector<char> comparable_;  // by equation; empty: all
+};
+
+}  // namespace saltus

@@ -4,6 +4,7 @@
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
 #include <saltus/dae/solution_series.hpp>
+#include <saltus/dae/start_search.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -101,6 +102,21 @@ bool Consistency::plain(const System& system) {
   return true;
 }
 
+void Consistency::note(const std::string& text) {
+  if (text.empty()) return;
+  remark_ += (remark_.empty() ? "" : "; ") + text;
+}
+
+void Consistency::note_other_start(const System& system, std::span<const double> guess, std::span<const double> found) {
+  int farthest = 0;
+  const auto move = [&](int j) { return std::abs(found[j] - guess[j]) / std::abs(system.nominal(j)); };
+  for (int j = 1; j < system.structure().variables; ++j)
+    if (move(j) > move(farthest)) farthest = j;
+  note(fmt::format("no solution was found from the start values, one with {} = {:.6g} was found from others; give start values near "
+                   "the solution that is meant",
+                   system.variable_name(farthest), found[farthest]));
+}
+
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                           std::vector<double>& x, std::vector<double>& xp) {
   xp.resize(x.size());
@@ -111,9 +127,14 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   if (cause == Cause::reset) options.preferred.assign(fixed.begin(), fixed.end());
   if (system.structure().explicit_ode) {
     if (conditions) {
-      const Initialisation result = initialise(system, t, x, options);
-      if (!result.ok()) return describe(result, system);
-      remark_ = result.message;
+      Initialisation result = initialise(system, t, x, options);
+      if (!result.ok()) {
+        StartSearch other = search_start(system, t, x, options);
+        if (!other.found) return describe(result, system);
+        result = std::move(other.start);
+        note_other_start(system, x, result.x);
+      }
+      note(result.message);
       x = result.x;
     }
     system.rhs(t, x, xp);
@@ -124,6 +145,13 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
+  if (analysis.values.status == AnalysisStatus::undecided && cause == Cause::start && possible(system)) {
+    if (StartSearch other = search_start(system, t, x, options); other.found) {
+      note_other_start(system, x, other.start.x);
+      analysis.values = std::move(other.values);
+      x = other.start.x;
+    }
+  }
   if (analysis.values.status == AnalysisStatus::undecided) {
     std::string guilty = describe_singularity(analysis.values.structure, system);
     if (guilty.empty()) guilty = analysis.values.reason;
@@ -147,11 +175,18 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   } else {
     Initialisation result =
         initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
+    if (!result.ok() && cause == Cause::start && possible(system)) {
+      if (StartSearch other = search_start(system, t, x, options); other.found) {
+        note_other_start(system, x, other.start.x);
+        analysis.values = std::move(other.values);
+        result = std::move(other.start);
+      }
+    }
     const Structure& s = system.structure();
     const bool least_squares = result.status == InitialisationStatus::inconsistent_least_squares;
     if (least_squares && s.equations == s.variables) return describe_singular_guess(result, system);
     if (!result.ok() && !least_squares) return describe(result, system);
-    remark_ = result.message;
+    note(result.message);
     x = std::move(result.x);
     xp = std::move(result.xp);
     series = std::move(result.X);

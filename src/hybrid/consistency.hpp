@@ -72,6 +72,10 @@ class Consistency {
     double t_here = 0.0;
     std::vector<double> x_here;
   };
+  /// Adds to the remark.
+  void note(const std::string& text);
+  /// The start values lead to no solution, others do: a model may have several.
+  void note_other_start(const System& system, std::span<const double> guess, std::span<const double> found);
   int structural_index(const System& system);
   Analysis& analyse(System& system, double t, std::span<const double> x);
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The

@@ -33,6 +33,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       t(options.start),
       pause(options.stop),
       asked(options.start),
+      bounds(hybrid->observed(), options.rtol, options.atol),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
   instant.stop_if_non_unique(options.stop_if_non_unique);
@@ -64,6 +65,7 @@ void Simulator::Impl::initialise() {
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
   result.initial_values_ = observe();
+  bounds.check(hybrid->observed(), t, result.initial_values_);
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty() || !transition.notes.empty()) {
     const std::string message = message_of_settled();
     find_weights();
@@ -256,6 +258,7 @@ void Simulator::Impl::restore_state() {
     const CharacteristicValues* values = consistency.values(*system);
     regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
     redundancy.begin(*system, values, t, x);
+    if (values && (*values)->u > 0) tell_undetermined(*values);
   }
   ++result.statistics_.restarts;
   if (options.keep_steps) begin_segment();
@@ -349,6 +352,7 @@ void Simulator::Impl::accept_step(double end) {
     start_stepper(stepper->next_step());
   }
   arm_guards(begin);
+  if (bounds.watches()) check_bounds();
   if (t == options.stop) {
     finish();
   } else if (watching && std::abs(end - begin) < short_step * std::abs(t) && at_the_last_digit() && cross_edge()) {
@@ -406,7 +410,7 @@ void Simulator::Impl::follow_guards() {
   result.final_values_.clear();
   state_at(end, x, xp);
   if (!redundancy.watches()) return;
-  if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
+  add_remark(redundancy.check(t, x));
 }
 
 bool Simulator::Impl::derived_are_finite(double when) {

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hybrid/bounds_watch.hpp"
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/event_log.hpp"
 #include "hybrid/method_choice.hpp"
@@ -51,6 +52,8 @@ struct Simulator::Impl {
   EventLocator locator;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
+  BoundsWatch bounds;
+  std::vector<const Structure*> told_undetermined;  // modes with undetermined variables that the remark names
   ZenoWatch zeno;        // resets
   ZenoWatch switchings;  // the others
   int near_events = 0;   // of those, in a row, that were within the tolerance of the point where their surfaces meet
@@ -112,7 +115,12 @@ struct Simulator::Impl {
   Mode mode_before;
   const Mode* mode_left = &mode_before;  // that, or one that was the same
 
-  std::string remark;  // about start values, for the status of a run that succeeds
+  std::string remark;  // about start values and the like, for the status of a run that succeeds
+  void add_remark(const std::string& text) { remark += (remark.empty() || text.empty() ? "" : "; ") + text; }
+  /// Names the variables that the equations of the present mode leave undetermined, once per mode.
+  void tell_undetermined(const CharacteristicValues& values);
+  /// Looks for values beyond their bounds at the present point.
+  void check_bounds();
 
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o);
 

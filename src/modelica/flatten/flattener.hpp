@@ -131,6 +131,13 @@ class Flattener {
   void bind(Component& component, Value value, const Location& where);
   void declare_all(Instance& instance);
   void apply_overrides();
+
+  // --- plausibility.cpp
+  /// Warns of what can run but is hardly meant.
+  void check_plausibility();
+  void check_units();
+  void check_parameter_bounds(Instance& instance);
+  void check_resets();
   void mark_discrete(Instance& instance);
   void mark_targets(const std::vector<const Equation*>& equations, const Context& context, bool in_when);
   void mark_targets(const std::vector<const Statement*>& statements, const Context& context, bool in_when);

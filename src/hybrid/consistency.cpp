@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "hybrid/short_lists.hpp"
+#include "hybrid/singular_start.hpp"
 
 namespace saltus {
 
@@ -145,13 +146,8 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
-  if (analysis.values.status == AnalysisStatus::undecided && cause == Cause::start && possible(system)) {
-    if (StartSearch other = search_start(system, t, x, options); other.found) {
-      note_other_start(system, x, other.start.x);
-      analysis.values = std::move(other.values);
-      x = other.start.x;
-    }
-  }
+  if (cause == Cause::start && !regular(analysis, system) && possible(system))
+    if (const auto answer = start_elsewhere(analysis, system, t, options, x, xp)) return *answer;
   if (analysis.values.status == AnalysisStatus::undecided) {
     std::string guilty = describe_singularity(analysis.values.structure, system);
     if (guilty.empty()) guilty = analysis.values.reason;
@@ -176,11 +172,9 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     Initialisation result =
         initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
     if (!result.ok() && cause == Cause::start && possible(system)) {
-      if (StartSearch other = search_start(system, t, x, options); other.found) {
-        note_other_start(system, x, other.start.x);
-        analysis.values = std::move(other.values);
-        result = std::move(other.start);
-      }
+      if (const auto answer = start_elsewhere(analysis, system, t, options, x, xp)) return *answer;
+      Initialisation again = initialise(system, t, x, analysis.values, options);
+      if (again.ok()) result = std::move(again);
     }
     const Structure& s = system.structure();
     const bool least_squares = result.status == InitialisationStatus::inconsistent_least_squares;
@@ -199,6 +193,55 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   }
   if (!all_slopes) find_algebraic_slopes(system, t, values_at(analysis, system, t, x), x, xp);
   return check_finite(system, t, x, "value");
+}
+
+std::optional<Failure> Consistency::start_elsewhere(Analysis& analysis, System& system, double t, const InitialisationOptions& options,
+                                                    std::vector<double>& x, std::vector<double>& xp) {
+  const Structure& s = system.structure();
+  CharacteristicValues& values = analysis.values;
+  const bool decided = values.status != AnalysisStatus::undecided && !analysis.starts_behind();
+  const bool consistent = decided && initialise(system, t, x, values, options).ok();
+  if (!consistent && !analysis.starts_behind()) {
+    if (StartSearch other = search_start(system, t, x, options); other.found) {
+      note_other_start(system, x, other.start.x);
+      values = std::move(other.values);
+      x = std::move(other.start.x);
+      return std::nullopt;
+    }
+  }
+  if (span_ == 0.0 || options.conditions || s.equations != s.variables || values.structure.singular()) return std::nullopt;
+  if (s.constant_jacobian && decided) return std::nullopt;  // the same at all times
+  SingularStart found = start_behind(system, t, span_, x, options);
+  if (found.result == SingularStart::Result::none) return std::nullopt;
+  if (consistent && (found.result == SingularStart::Result::no_limit || found.values.numbers == values.numbers))
+    return std::nullopt;  // the point is not special in time
+  if (found.result == SingularStart::Result::no_limit)
+    return Failure{StatusCode::singular_mode,
+                   fmt::format("the equations are singular at the start, t = {:.9g}, and their solution has no limit there; start a little "
+                               "later", t), {}};
+  analysis.singular_at = t;
+  analysis.regular_from = found.t;
+  x = std::move(found.x);
+  xp = std::move(found.xp);
+  values = std::move(found.values);
+  if (saltus::needs_reduction(s, values.numbers)) {
+    analysis.t_found = found.t;
+    analysis.found = values.X;
+    if (analysis.reduced) analysis.reduced->restart(analysis.t_found, analysis.found);
+  }
+  return Failure{};
+}
+
+bool Consistency::regular(const Analysis& analysis, const System& system) {
+  const Structure& s = system.structure();
+  const CharacteristicValues& values = analysis.values;
+  if (values.status == AnalysisStatus::undecided || values.status == AnalysisStatus::singular_point || analysis.starts_behind()) return false;
+  return s.equations != s.variables || (values->u == 0 && values->v == 0 && (values.certificate.valid || values.structure.singular()));
+}
+
+double Consistency::regular_time(const System& system, double t) const {
+  const auto it = analyses_.find(&system.structure());
+  return it != analyses_.end() && it->second.singular_at == t ? it->second.regular_from : t;
 }
 
 bool Consistency::project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp,

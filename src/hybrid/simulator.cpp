@@ -55,6 +55,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
 void Simulator::Impl::initialise() {
   const Transition& transition = instant.transition;
   instant.doubt().time_scale = time_scale();
+  instant.consistency().look_behind_start(options.stop - options.start);
   keep_state();
   if (!find_start()) {
     restore_state();
@@ -79,7 +80,27 @@ void Simulator::Impl::initialise() {
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
   instant.end();
+  leave_singular_start();
   restart(options.initial_step);
+}
+
+void Simulator::Impl::leave_singular_start() {
+  const double regular = system->structure().explicit_ode ? t : instant.consistency().regular_time(*system, t);
+  if (regular == t) return;
+  rest = {t, regular - t, 1, static_cast<int>(x.size()), x};
+  copy(xp, slope_before);
+  for (std::size_t j = 0; j < x.size(); ++j)
+    if (system->structure().differentiated(static_cast<int>(j))) x[j] += (regular - t) * xp[j];
+  if (!instant.consistency().polish(*system, regular, x, xp)) {  // the limit itself is as near
+    copy(rest.c, x);
+    copy(slope_before, xp);
+  }
+  for (std::size_t j = 0; j < x.size(); ++j) rest.c.push_back(x[j] - rest.c[j]);
+  if (options.keep_steps) {
+    begin_segment();
+    result.segments_.back().steps.push_back({rest, regular, true});
+  }
+  t = result.t_end_ = regular;
 }
 
 bool Simulator::Impl::find_start() {

@@ -128,6 +128,8 @@ struct Simulator::Impl {
   void initialise();
   /// Mode and values at the start, from the start values. False: see the controller's failure.
   bool find_start();
+  /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
+  void leave_singular_start();
   void end(Failure outcome);
   static std::string describe(const Chattering& episode);
   std::string ended_by_model() const;

@@ -104,7 +104,11 @@ void print_mode(std::ostream& out, CompiledModel& compiled, const Mode& mode, do
   out << fmt::format("  strangeness index mu = {}: d = {} differential, a = {} algebraic, u = {} undetermined, v = {} redundant "
                      "({} decision; kept {:.1e}, dropped {:.1e})\n",
                      n.mu, n.d, n.a, n.u, n.v, to_string(values.status), values.kept, values.dropped);
-  if (n.u > 0) out << "  warning: some variables are not determined by the equations\n";
+  if (n.u > 0) {
+    std::string names;
+    for (const int j : undetermined_variables(system, t, values)) names += (names.empty() ? "" : ", ") + system.variable_name(j);
+    out << fmt::format("  warning: the equations do not determine {}\n", names.empty() ? "some variables" : names);
+  }
   if (n.v > 0) out << "  warning: some equations are redundant, or contradict each other\n";
 }
 

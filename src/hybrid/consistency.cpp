@@ -4,6 +4,7 @@
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
 #include <saltus/dae/solution_series.hpp>
+#include <saltus/dae/start_search.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "hybrid/failure_places.hpp"
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
+#include "hybrid/singular_start.hpp"
 
 namespace saltus {
 
@@ -108,6 +110,21 @@ bool Consistency::plain(const System& system) {
   return true;
 }
 
+void Consistency::note(const std::string& text) {
+  if (text.empty()) return;
+  remark_ += (remark_.empty() ? "" : "; ") + text;
+}
+
+void Consistency::note_other_start(const System& system, std::span<const double> guess, std::span<const double> found) {
+  int farthest = 0;
+  const auto move = [&](int j) { return std::abs(found[j] - guess[j]) / std::abs(system.nominal(j)); };
+  for (int j = 1; j < system.structure().variables; ++j)
+    if (move(j) > move(farthest)) farthest = j;
+  note(fmt::format("no solution was found from the start values, one with {} = {:.6g} was found from others; give start values near "
+                   "the solution that is meant",
+                   system.variable_name(farthest), found[farthest]));
+}
+
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                           std::vector<double>& x, std::vector<double>& xp) {
   xp.resize(x.size());
@@ -118,9 +135,14 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   if (cause == Cause::reset) options.preferred.assign(fixed.begin(), fixed.end());
   if (system.structure().explicit_ode) {
     if (conditions) {
-      const Initialisation result = initialise(system, t, x, options);
-      if (!result.ok()) return describe(result, system);
-      remark_ = result.message;
+      Initialisation result = initialise(system, t, x, options);
+      if (!result.ok()) {
+        StartSearch other = search_start(system, t, x, options);
+        if (!other.found) return describe(result, system);
+        result = std::move(other.start);
+        note_other_start(system, x, result.x);
+      }
+      note(result.message);
       x = result.x;
     }
     system.rhs(t, x, xp);
@@ -130,6 +152,8 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
+  if (cause == Cause::start && !regular(analysis, system) && possible(system))
+    if (const auto answer = start_elsewhere(analysis, system, t, options, x, xp)) return *answer;
   if (analysis.values.status == AnalysisStatus::undecided) {
     std::string guilty = describe_singularity(analysis.values.structure, system);
     if (guilty.empty()) guilty = analysis.values.reason;
@@ -153,11 +177,16 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   } else {
     Initialisation result =
         initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
+    if (!result.ok() && cause == Cause::start && possible(system)) {
+      if (const auto answer = start_elsewhere(analysis, system, t, options, x, xp)) return *answer;
+      Initialisation again = initialise(system, t, x, analysis.values, options);
+      if (again.ok()) result = std::move(again);
+    }
     const Structure& s = system.structure();
     const bool least_squares = result.status == InitialisationStatus::inconsistent_least_squares;
     if (least_squares && s.equations == s.variables) return describe_singular_guess(result, system);
     if (!result.ok() && !least_squares) return describe(result, system);
-    remark_ = result.message;
+    note(result.message);
     x = std::move(result.x);
     xp = std::move(result.xp);
     series = std::move(result.X);
@@ -170,6 +199,55 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   }
   if (!all_slopes) find_algebraic_slopes(system, t, values_at(analysis, system, t, x), x, xp);
   return check_finite(system, t, x, x, "value");
+}
+
+std::optional<Failure> Consistency::start_elsewhere(Analysis& analysis, System& system, double t, const InitialisationOptions& options,
+                                                    std::vector<double>& x, std::vector<double>& xp) {
+  const Structure& s = system.structure();
+  CharacteristicValues& values = analysis.values;
+  const bool decided = values.status != AnalysisStatus::undecided && !analysis.starts_behind();
+  const bool consistent = decided && initialise(system, t, x, values, options).ok();
+  if (!consistent && !analysis.starts_behind()) {
+    if (StartSearch other = search_start(system, t, x, options); other.found) {
+      note_other_start(system, x, other.start.x);
+      values = std::move(other.values);
+      x = std::move(other.start.x);
+      return std::nullopt;
+    }
+  }
+  if (span_ == 0.0 || options.conditions || s.equations != s.variables || values.structure.singular()) return std::nullopt;
+  if (s.constant_jacobian && decided) return std::nullopt;  // the same at all times
+  SingularStart found = start_behind(system, t, span_, x, options);
+  if (found.result == SingularStart::Result::none) return std::nullopt;
+  if (consistent && (found.result == SingularStart::Result::no_limit || found.values.numbers == values.numbers))
+    return std::nullopt;  // the point is not special in time
+  if (found.result == SingularStart::Result::no_limit)
+    return Failure{StatusCode::singular_mode,
+                   fmt::format("the equations are singular at the start, t = {:.9g}, and their solution has no limit there; start a little "
+                               "later", t), {}};
+  analysis.singular_at = t;
+  analysis.regular_from = found.t;
+  x = std::move(found.x);
+  xp = std::move(found.xp);
+  values = std::move(found.values);
+  if (saltus::needs_reduction(s, values.numbers)) {
+    analysis.t_found = found.t;
+    analysis.found = values.X;
+    if (analysis.reduced) analysis.reduced->restart(analysis.t_found, analysis.found);
+  }
+  return Failure{};
+}
+
+bool Consistency::regular(const Analysis& analysis, const System& system) {
+  const Structure& s = system.structure();
+  const CharacteristicValues& values = analysis.values;
+  if (values.status == AnalysisStatus::undecided || values.status == AnalysisStatus::singular_point || analysis.starts_behind()) return false;
+  return s.equations != s.variables || (values->u == 0 && values->v == 0 && (values.certificate.valid || values.structure.singular()));
+}
+
+double Consistency::regular_time(const System& system, double t) const {
+  const auto it = analyses_.find(&system.structure());
+  return it != analyses_.end() && it->second.singular_at == t ? it->second.regular_from : t;
 }
 
 bool Consistency::project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp,

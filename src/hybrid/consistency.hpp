@@ -3,12 +3,14 @@
 
 #include <saltus/dae/characteristic_values.hpp>
 #include <saltus/dae/extra_conditions.hpp>
+#include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/reduced_system.hpp>
 #include <saltus/dae/staged_series.hpp>
 #include <saltus/dae/system.hpp>
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +46,10 @@ class Consistency {
   /// What the solution is inside a step, where x and xp hold its dense output: the same as polish() for a mode of which
   /// nothing need be known yet. Where no values are found, x and xp stay as they are.
   void refine(System& system, double t, std::span<double> x, std::span<double> xp);
+  /// Signed length of the run: at the start, regular points are looked for in a tiny part of it where the start is none. 0: not at all.
+  void look_behind_start(double span) { span_ = span; }
+  /// The first regular time of a mode that is singular at the start t of the run; t itself for all others.
+  double regular_time(const System& system, double t) const;
   /// What the user should know about the values that find() found last; "" if nothing.
   const std::string& remark() const { return remark_; }
 
@@ -69,12 +75,25 @@ class Consistency {
     CharacteristicValues values;
     std::unique_ptr<ReducedSystem> reduced;  // null: not needed so far
     std::unique_ptr<StagedSeries> staged;    // null: not used so far, or there is no certificate
+    double singular_at = 0.0, regular_from = 0.0;  // equal: there is no singular start
+    bool starts_behind() const { return singular_at != regular_from; }
     double t_found = 0.0;                    // where find() was last, and the Taylor coefficients there
     std::vector<double> found;
     CharacteristicValues here;               // at the last point that was asked for
     double t_here = 0.0;
     std::vector<double> x_here;
   };
+  /// find() where the mode is not regular at the start, or has no solution near the guess: looks at other guesses, which change x, then
+  /// at points right behind the start. Nothing: find() goes on from x.
+  std::optional<Failure> start_elsewhere(Analysis& analysis, System& system, double t, const InitialisationOptions& options,
+                                         std::vector<double>& x, std::vector<double>& xp);
+  /// True if the equations determine the variables at the point of the analysis as their structure promises. False may mean that the
+  /// point is special. Of other than square modes: true if anything was decided.
+  static bool regular(const Analysis& analysis, const System& system);
+  /// Adds to the remark.
+  void note(const std::string& text);
+  /// The start values lead to no solution, others do: a model may have several.
+  void note_other_start(const System& system, std::span<const double> guess, std::span<const double> found);
   int structural_index(const System& system);
   Analysis& analyse(System& system, double t, std::span<const double> x, const CharacteristicOptions& options = {});
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
@@ -87,6 +106,7 @@ class Consistency {
   void find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
                              std::span<double> xp);
 
+  double span_ = 0.0;
   std::string remark_;
   std::vector<double> X_, sizes_;  // of project_by_stages
   std::vector<double> kept_;       // of refine

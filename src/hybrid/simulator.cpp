@@ -34,6 +34,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       pause(options.stop),
       asked(options.start),
       equations(options),
+      bounds(hybrid->observed(), options.rtol, options.atol),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
   instant.doubt().tolerance = std::max(options.rtol, options.atol);
@@ -54,6 +55,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
 void Simulator::Impl::initialise() {
   const Transition& transition = instant.transition;
   instant.doubt().time_scale = time_scale();
+  instant.consistency().look_behind_start(options.stop - options.start);
   keep_state();
   if (!find_start()) {
     restore_state();
@@ -64,6 +66,7 @@ void Simulator::Impl::initialise() {
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
   result.initial_values_ = observe_refined();
+  bounds.check(hybrid->observed(), t, result.initial_values_);
   if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty() || !transition.notes.empty()) {
     const std::string message = message_of_settled();
     find_weights();
@@ -78,7 +81,27 @@ void Simulator::Impl::initialise() {
   if (options.start == options.stop)
     return end({StatusCode::success, "start and stop coincide: only initialised", {}});
   instant.end();
+  leave_singular_start();
   restart(options.initial_step);
+}
+
+void Simulator::Impl::leave_singular_start() {
+  const double regular = system->structure().explicit_ode ? t : instant.consistency().regular_time(*system, t);
+  if (regular == t) return;
+  rest = {t, regular - t, 1, static_cast<int>(x.size()), x};
+  copy(xp, slope_before);
+  for (std::size_t j = 0; j < x.size(); ++j)
+    if (system->structure().differentiated(static_cast<int>(j))) x[j] += (regular - t) * xp[j];
+  if (!instant.consistency().polish(*system, regular, x, xp)) {  // the limit itself is as near
+    copy(rest.c, x);
+    copy(slope_before, xp);
+  }
+  for (std::size_t j = 0; j < x.size(); ++j) rest.c.push_back(x[j] - rest.c[j]);
+  if (options.keep_steps) {
+    begin_segment();
+    result.segments_.back().steps.push_back({rest, regular, true});
+  }
+  t = result.t_end_ = regular;
 }
 
 bool Simulator::Impl::find_start() {
@@ -267,6 +290,7 @@ void Simulator::Impl::restore_state() {
     const CharacteristicValues* values = consistency.values(*system);
     regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
     redundancy.begin(*system, values, t, x);
+    if (values && (*values)->u > 0) tell_undetermined(*values);
   }
   ++result.statistics_.restarts;
   if (options.keep_steps) begin_segment();
@@ -371,6 +395,7 @@ void Simulator::Impl::accept_step(double end) {
     start_stepper(stepper->next_step());
   }
   arm_guards(begin);
+  if (bounds.watches()) check_bounds();
   if (t == options.stop) {
     finish();
   } else if (watching && std::abs(end - begin) < short_step * std::abs(t) && at_the_last_digit() && cross_edge()) {
@@ -428,7 +453,7 @@ void Simulator::Impl::follow_guards() {
   result.final_values_.clear();
   state_at(end, x, xp);
   if (!redundancy.watches()) return;
-  if (const std::string text = redundancy.check(t, x); !text.empty()) remark += (remark.empty() ? "" : "; ") + text;
+  add_remark(redundancy.check(t, x));
 }
 
 bool Simulator::Impl::equations_hold(double when, double length) {

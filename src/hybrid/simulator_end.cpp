@@ -82,6 +82,25 @@ void Simulator::Impl::report_structure(const StepOutcome& outcome, std::vector<s
        std::move(culprits)});
 }
 
+void Simulator::Impl::tell_undetermined(const CharacteristicValues& values) {
+  if (std::ranges::find(told_undetermined, &system->structure()) != told_undetermined.end()) return;
+  told_undetermined.push_back(&system->structure());
+  constexpr std::size_t most_shown = 5;
+  const std::vector<int> which = undetermined_variables(*system, t, values);
+  std::string names;
+  for (std::size_t k = 0; k < std::min(which.size(), most_shown); ++k)
+    names += (k == 0 ? "" : ", ") + system->variable_name(which[k]);
+  if (which.size() > most_shown) names += fmt::format(" and {} more", which.size() - most_shown);
+  if (which.empty()) names = fmt::format("{} of the variables", values->u);
+  add_remark(fmt::format("from t = {:.6g} on the equations do not determine {}: {}", t, names,
+                         values->v > 0 ? "some of the equations follow from others" : "there are too few of them"));
+}
+
+void Simulator::Impl::check_bounds() {
+  observe(values_after);
+  bounds.check(hybrid->observed(), t, values_after);
+}
+
 void Simulator::Impl::end(Failure outcome) {
   over = true;
   static_cast<StepStatistics&>(result.statistics_) = methods.statistics();
@@ -101,8 +120,9 @@ void Simulator::Impl::end(Failure outcome) {
   if (!result.chattering_.empty() && remark.empty()) remark = "chattering: " + describe(result.chattering_.front());
   for (const std::string& name : methods.not_entered())
     remark += (remark.empty() ? "" : "; ") + fmt::format("the run entered no mode '{}', for which mode_methods gives a method", name);
-  if (result.statistics_.unproved > 0)
-    remark += (remark.empty() ? "" : "; ") + unproved_steps(result.statistics_, first_unproved);
+  if (result.statistics_.unproved > 0) add_remark(unproved_steps(result.statistics_, first_unproved));
+  if (bounds.watches()) bounds.check(hybrid->observed(), t, result.final_values_);
+  add_remark(bounds.describe());
   if (result.initial_values_.empty()) result.initial_values_ = result.final_values_;
   if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = remark;
   if (outcome.code != StatusCode::success && outcome.code != StatusCode::terminated)

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hybrid/bounds_watch.hpp"
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/equation_watch.hpp"
 #include "hybrid/event_log.hpp"
@@ -55,6 +56,8 @@ struct Simulator::Impl {
   RegularityWatch regularity;
   RedundancyWatch redundancy;
   EquationWatch equations;
+  BoundsWatch bounds;
+  std::vector<const Structure*> told_undetermined;  // modes with undetermined variables that the remark names
   ZenoWatch zeno;        // resets
   ZenoWatch switchings;  // the others
   int near_events = 0;   // of those, in a row, that were within the tolerance of the point where their surfaces meet
@@ -117,7 +120,12 @@ struct Simulator::Impl {
   Mode mode_before;
   const Mode* mode_left = &mode_before;  // that, or one that was the same
 
-  std::string remark;  // about start values, for the status of a run that succeeds
+  std::string remark;  // about start values and the like, for the status of a run that succeeds
+  void add_remark(const std::string& text) { remark += (remark.empty() || text.empty() ? "" : "; ") + text; }
+  /// Names the variables that the equations of the present mode leave undetermined, once per mode.
+  void tell_undetermined(const CharacteristicValues& values);
+  /// Looks for values beyond their bounds at the present point.
+  void check_bounds();
 
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o);
 
@@ -125,6 +133,8 @@ struct Simulator::Impl {
   void initialise();
   /// Mode and values at the start, from the start values. False: see the controller's failure.
   bool find_start();
+  /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
+  void leave_singular_start();
   void end(Failure outcome);
   static std::string describe(const Chattering& episode);
   std::string ended_by_model() const;

@@ -84,6 +84,7 @@ class ModeCheck {
     std::vector<std::pair<int, int>> state, derivative;
     for (std::size_t i = 0; i < equations_.size(); ++i) {
       const Expr r[] = {equations_[i]->equation.lhs, equations_[i]->equation.rhs};
+      if (r[0].graph() && r[0].graph() == r[1].graph() && r[0].id() == r[1].id()) continue;  // x = 1*x says nothing
       const int row = static_cast<int>(i);
       // an eliminated variable stands for the variables of its solution
       std::vector<Expr> expressions(std::begin(r), std::end(r));

@@ -106,4 +106,9 @@ struct CharacteristicValues {
 CharacteristicValues characteristic_values(System& system, double t, std::span<const double> x,
                                            const CharacteristicOptions& options = {});
 
+/// The variables that the equations leave undetermined (u > 0) at the point of the values: those with a part in
+/// directions that neither constraints nor derivatives restrict. Empty if u = 0, and for large modes without
+/// projectors.
+std::vector<int> undetermined_variables(System& system, double t, const CharacteristicValues& values);
+
 }  // namespace saltus

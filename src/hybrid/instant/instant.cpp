@@ -237,6 +237,16 @@ void Instant::look(double t) {
       trials_.names(fired_));
 }
 
+/// A reset that the equations of the mode do not allow.
+void Instant::note_lost_reset(int variable) {
+  const auto j = static_cast<std::size_t>(variable);
+  const double given = now.x[j], found = trial_.point.x[j];
+  const VariableInfo& info = hybrid_.variables()[j];
+  if (!(std::abs(found - given) > Resolution::lost_reset * (info.nominal + std::abs(given)))) return;
+  transition.notes.push_back(
+      fmt::format("the reset of {} to {:.6g} contradicts the equations, which give {:.6g}", info.name, given, found));
+}
+
 bool Instant::decide(bool first) {
   Approach later;
   later.opened = approach_.opened;
@@ -249,6 +259,7 @@ bool Instant::decide(bool first) {
   if (!decision_.stop_message.empty()) return true;
   trial_.system = &hybrid_.system(trial_.point.mode);
   view_current_ = true;
+  for (const int j : circumstances_.set) note_lost_reset(j);
   copy(trial_.point.mode, now.mode);
   copy(trial_.point.x, now.x);
   copy(trial_.point.xp, now.xp);

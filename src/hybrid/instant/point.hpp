@@ -32,6 +32,8 @@ struct Resolution {
   static constexpr double negligible_part = 1e-6;
   /// Relative errors of an iteration that finds consistent values or weights.
   static constexpr double iteration = 1e-9;
+  /// Of a value that a reset has set: where the equations move it by more, they contradict the reset.
+  static constexpr double lost_reset = 1e-6;
   /// Combinations of switches that differ in so many are looked for before anything else: one takes over from another.
   static constexpr int few_flips = 2;
   /// Combinations of up to so many switches are searched at all: 4096 trials.

@@ -68,6 +68,7 @@ bool Flattener::run(const ClassScope* cls) {
     define_discretes();
     emit();
   });
+  if (!diagnostics_.has_errors()) check_plausibility();
   return true;
 }
 

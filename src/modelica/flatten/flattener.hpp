@@ -134,6 +134,13 @@ class Flattener {
   /// Throws Fault if a value from outside is none of the component's type.
   void check_override(const Component& component, const std::string& name, double value) const;
   void apply_overrides();
+
+  // --- plausibility.cpp
+  /// Warns of what can run but is hardly meant.
+  void check_plausibility();
+  void check_units();
+  void check_parameter_bounds(Instance& instance);
+  void check_resets();
   void mark_discrete(Instance& instance);
   void mark_targets(const std::vector<const Equation*>& equations, const Context& context, bool in_when);
   void mark_targets(const std::vector<const Statement*>& statements, const Context& context, bool in_when);

@@ -1,0 +1,193 @@
+// Starts that Newton's method does not manage from the guess that is given. Each model has an exact answer and a
+// neighbour in another formulation, and runs with every method that takes it at three tolerances: wrong answers of this
+// kind do not depend on the tolerance, only methods and formulations show them.
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "load_helpers.hpp"
+
+namespace saltus {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* text;                        ///< declarations, `equation` and equations
+  std::map<std::string, double> at_start;  ///< exact
+  std::map<std::string, double> at_end;    ///< exact, at t = 0.9
+  const char* remark = "";                 ///< a part of the message of the successful run
+};
+
+constexpr double stop = 0.9;
+const char* const other = "was found from others";
+
+const std::vector<Case>& cases() {
+  const double root = std::acos(stop), decay = std::exp(-3.0 * stop);
+  const double steep = 5.0 + std::atanh(0.5) / 100.0;
+  static const std::vector<Case> all{
+      {"square", "Real x; equation x^2 = 9;", {{"x", 3.0}}, {{"x", 3.0}}, other},
+      {"square, negative guess", "Real x(start=-1); equation x^2 = 9;", {{"x", -3.0}}, {{"x", -3.0}}},
+      {"square beside a state",
+       "Real x, y(start=1, fixed=true); equation x^2 = 9; der(y) = -x*y;",
+       {{"x", 3.0}, {"y", 1.0}},
+       {{"x", 3.0}, {"y", decay}},
+       other},
+      {"square in two equations",
+       "Real x, z, y(start=1, fixed=true); equation x*z = 9; z = x + 0*y; der(y) = -x*y;",
+       {{"x", 3.0}},
+       {{"x", 3.0}, {"z", 3.0}, {"y", decay}},
+       other},
+      {"reciprocal", "Real x; equation 2*(1/x) = 1;", {{"x", 2.0}}, {{"x", 2.0}}, other},
+      {"reciprocal of a state",
+       "Real x, y(start=1, fixed=true); equation der(y) = -y; (y + 1)/x = 1;",
+       {{"x", 2.0}},
+       {{"x", 1.0 + std::exp(-stop)}},
+       other},
+      {"cosine", "Real x; equation cos(x) = time;", {{"x", std::acos(0.0)}}, {{"x", root}}, other},
+      {"cosine in two equations",
+       "Real x, y; equation cos(x) = y; y = time;",
+       {{"x", std::acos(0.0)}},
+       {{"x", root}},
+       other},
+      {"steep, far from the guess",
+       "Real x, y(start=1, fixed=true); equation tanh(100*(x - 5)) = 0.5; der(y) = -y;",
+       {{"x", steep}},
+       {{"x", steep}, {"y", std::exp(-stop)}},
+       other},
+      {"circle and hyperbola",
+       "Real x, y; equation x^2 + y^2 = 25; x*y = 12;",
+       {{"x", 4.0}, {"y", 3.0}},
+       {{"x", 4.0}},
+       other},
+      {"initial equation",
+       "Real x; initial equation x^2 = 9; equation der(x) = -3*x;",
+       {{"x", 3.0}},
+       {{"x", 3.0 * decay}},
+       other},
+      {"initial equation of a mode that is not explicit",
+       "Real x, z; initial equation x^2 = 9; equation der(x) = -3*z; z + z^3 = x + x^3;",
+       {{"x", 3.0}},
+       {{"x", 3.0 * decay}},
+       other},
+      // k = 3 by der(x) = -3 at x = 1
+      {"parameter as unknown",
+       "parameter Real k(fixed=false, start=0); Real x(start=1, fixed=true); initial equation der(x) = -3; "
+       "equation der(x) = -k*x;",
+       {{"k", 3.0}},
+       {{"k", 3.0}, {"x", decay}}},
+      {"parameter as unknown of a square",
+       "parameter Real k(fixed=false, start=0); Real x(start=1, fixed=true); initial equation der(x) = -9; "
+       "equation der(x) = -k^2*x;",
+       {{"k", 3.0}},
+       {{"k", 3.0}, {"x", std::exp(-9.0 * stop)}},
+       other},
+      {"linear, initial equation",
+       "Real x, y; initial equation x = 1; equation der(x) + der(y) = -x; x - y = cos(time);",
+       {{"x", 1.0}, {"y", 0.0}},
+       {}},
+      {"linear, fixed start value",
+       "Real x(start=1, fixed=true), y; equation der(x) + der(y) = -x; x - y = cos(time);",
+       {{"x", 1.0}, {"y", 0.0}},
+       {}},
+      {"linear of index 2, initial equation",
+       "Real x, y, z; initial equation x = 1; equation der(x) = -z; der(y) = z; x - y = 2*time;",
+       {{"x", 1.0}, {"y", 1.0}, {"z", -1.0}},
+       {{"x", 1.0 + stop}, {"y", 1.0 - stop}, {"z", -1.0}}},
+  };
+  return all;
+}
+
+std::string text_of(const Case& c) {
+  return std::string("model M ") + c.text + " end M;";
+}
+
+/// True if the method refuses the equations as such, which is no wrong answer.
+bool refused(Method method, const Status& status) {
+  return method != Method::automatic && status.code == StatusCode::singular_mode &&
+         (status.message.find("explicit") != std::string::npos ||
+          status.message.find("use method") != std::string::npos);
+}
+
+class Starts : public testing::TestWithParam<int> {};
+
+TEST_P(Starts, HaveTheirExactAnswersWithEveryMethod) {
+  const Case& c = cases()[static_cast<std::size_t>(GetParam())];
+  SCOPED_TRACE(c.name);
+  const ModelicaModel loaded = load_text(text_of(c));
+  int methods = 0;
+  for (const MethodInfo& method : method_table())
+    for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
+      SCOPED_TRACE(std::string(method.name) + " at " + std::to_string(std::log10(tolerance)));
+      const Trajectory run =
+          simulate(loaded.model, {.stop = stop, .rtol = tolerance, .atol = tolerance, .method = method.method});
+      if (refused(method.method, run.status())) continue;
+      ++methods;
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      EXPECT_NE(run.status().message.find(c.remark), std::string::npos) << run.status().message;
+      // values at the start have the errors of Newton's method only
+      for (const auto& [name, value] : c.at_start)
+        EXPECT_NEAR(run.at(0.0, name), value, 1e-9 * (1.0 + std::abs(value))) << name;
+      for (const auto& [name, value] : c.at_end)
+        EXPECT_NEAR(run.at(stop, name), value, 50.0 * tolerance * (1.0 + std::abs(value))) << name;
+    }
+  EXPECT_GE(methods, 9);  // the implicit methods and `auto`, at three tolerances
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Starts, testing::Range(0, static_cast<int>(cases().size())),
+                         [](const testing::TestParamInfo<int>& which) {
+                           std::string name = cases()[static_cast<std::size_t>(which.param)].name;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return std::to_string(which.param) + "_" + name;
+                         });
+
+// From (0, 0) every point of the circle is as near: the energy and the constraints tell a right motion from a wrong
+// one.
+TEST(Starts, APendulumLeavesItsGuessAtTheCentre) {
+  for (const char* rod : {"x^2 + y^2 = 1;", "sqrt(x^2 + y^2) = 1;"})
+    for (const Method method : {Method::automatic, Method::taylor, Method::radau, Method::bdf, Method::rodas5p}) {
+      SCOPED_TRACE(std::string(rod) + " " + std::string(to_string(method)));
+      const ModelicaModel loaded = load_text(
+          std::string(
+              "model M Real x, y, u, v, L; equation der(x) = u; der(y) = v; der(u) = -L*x; der(v) = -L*y - 9.81; ") +
+          rod + " end M;");
+      const Trajectory run = simulate(loaded.model, {.stop = stop, .rtol = 1e-8, .atol = 1e-8, .method = method});
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      const auto energy = [&](double t) {
+        return 0.5 * (std::pow(run.at(t, "u"), 2) + std::pow(run.at(t, "v"), 2)) + 9.81 * run.at(t, "y");
+      };
+      for (const double t : {0.0, stop}) EXPECT_NEAR(std::hypot(run.at(t, "x"), run.at(t, "y")), 1.0, 1e-7) << t;
+      EXPECT_NEAR(energy(stop), energy(0.0), 1e-5);  // 50 tolerances times the acceleration
+    }
+}
+
+// Ebers and Moll; the current of the base is 1/101 of that of the emitter within 1e-9. Residuals at the point that was
+// found are the proof.
+TEST(Starts, ATransistorStageStartsFromZero) {
+  const ModelicaModel loaded = load_text(
+      "model M constant Real Is = 1e-14, Vt = 0.02585; Real vb, vc, ve, ib, ic, iF, iR; equation "
+      "iF = Is*(exp((vb - ve)/Vt) - 1); iR = Is*(exp((vb - vc)/Vt) - 1); ib = iF/100 + iR; ic = iF - 2*iR; "
+      "(12 - vb)/100e3 = vb/20e3 + ib; (12 - vc)/4.7e3 = ic; ve/1e3 = ib + ic; end M;");
+  const Trajectory run = simulate(loaded.model, {.stop = 1.0, .rtol = 1e-8, .atol = 1e-8});
+  ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  const auto value = [&](const char* name) { return run.at(0.0, name); };
+  EXPECT_NEAR(value("iF"), 1e-14 * std::expm1((value("vb") - value("ve")) / 0.02585), 1e-9 * value("iF"));
+  EXPECT_NEAR((12.0 - value("vb")) / 100e3, value("vb") / 20e3 + value("ib"), 1e-12);
+  EXPECT_NEAR((12.0 - value("vc")) / 4.7e3, value("ic"), 1e-12);
+  EXPECT_NEAR(value("ve") / 1e3, value("ib") + value("ic"), 1e-12);
+  EXPECT_NEAR(value("ib") * 101.0, value("ve") / 1e3, 1e-9 * value("ve") / 1e3);
+}
+
+// What has no solution is refused, in bounded time.
+TEST(Starts, EquationsWithoutASolutionAreRefused) {
+  for (const char* text : {"Real x; equation x^2 = -9;", "Real x; equation exp(x) = -1;",
+                           "Real x, y; equation x^2 + y^2 = 1; x + y = 3;", "Real x; equation 1/x = 0;"}) {
+    const ModelicaModel loaded = load_text(std::string("model M ") + text + " end M;");
+    const Trajectory run = simulate(loaded.model, {.stop = 1.0});
+    EXPECT_FALSE(run.status().ok()) << text << ": " << run.status().message;
+  }
+}
+
+}  // namespace
+}  // namespace saltus

@@ -19,6 +19,7 @@ if(SALTUS_LTO AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                       COMMAND_ERROR_IS_FATAL ANY)")
   endforeach()
 endif()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY include/saltus DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT saltus-targets NAMESPACE saltus:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/saltus)
 

@@ -1,4 +1,4 @@
-# cmake -DKIND=find_package|add_subdirectory -D... -P check.cmake: one package test (see CMakeLists.txt).
+# cmake -DKIND=find_package|add_subdirectory|debian -D... -P check.cmake: one package test (see CMakeLists.txt).
 function(do)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
   if(NOT code EQUAL 0)
@@ -10,7 +10,28 @@ endfunction()
 
 file(REMOVE_RECURSE ${FOLDER})
 set(options)
-if(KIND STREQUAL "find_package")
+if(KIND STREQUAL "debian")
+  # What the developer's tree has built becomes a package, which is unpacked into an empty root. The program there runs
+  # the README's first example, and a user's program finds library and headers there.
+  do(${CMAKE_CPACK_COMMAND} --config ${BUILD}/CPackConfig.cmake -B ${FOLDER})
+  file(GLOB packages ${FOLDER}/saltus_*.deb)
+  list(LENGTH packages count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "${count} packages were made: ${packages}")
+  endif()
+  do(dpkg-deb --field ${packages} Package Depends)
+  if(NOT text MATCHES "Package: saltus" OR NOT text MATCHES "libklu" OR NOT text MATCHES "libfmt")
+    message(FATAL_ERROR "the package does not say what it depends on: ${text}")
+  endif()
+  do(dpkg-deb --extract ${packages} ${FOLDER}/unpacked)
+  do(${FOLDER}/unpacked/usr/bin/saltus run ${SOURCE}/examples/models/StickSlip.mo --no-plot)
+  if(NOT text MATCHES "slides on v1 = v2 with weight 0.657405" OR NOT text MATCHES "success at t = 10")
+    message(FATAL_ERROR "the README's example wrote: ${text}")
+  endif()
+  set(KIND find_package)
+  list(APPEND options -DCMAKE_PREFIX_PATH=${FOLDER}/unpacked/usr)
+  set(only_consumer ON)
+elseif(KIND STREQUAL "find_package")
   # What the developer's tree has built is installed as it is, into a folder that is then moved: an installed package
   # must not know where it was built or installed first.
   do(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/first)
@@ -41,7 +62,9 @@ function(check_program name program regex)
   endif()
 endfunction()
 
-if(KIND STREQUAL "find_package")
+if(only_consumer)
+  check_program(O0 consumer "edit distance 1" -DCMAKE_CXX_FLAGS=${FLAGS})
+elseif(KIND STREQUAL "find_package")
   # Whatever options the user compiles and links with, also those that would start a link-time optimisation.
   check_program(O0 consumer "edit distance 1" -DCMAKE_CXX_FLAGS=${FLAGS})
   foreach(level 0 1 2)

@@ -1,5 +1,5 @@
 # The program in an image: docker build -t saltus .
-# then: docker run --rm --volume "$PWD:/work" saltus run MODEL.mo
+# then: docker run --rm --volume "$PWD:/models" saltus run MODEL.mo
 FROM debian:12 AS build
 COPY . /saltus
 WORKDIR /saltus
@@ -15,5 +15,5 @@ COPY --from=build /package/saltus_*.deb /package/
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends /package/saltus_*.deb gnuplot-nox fonts-dejavu-core \
  && rm -rf /package /var/lib/apt/lists/*
-WORKDIR /work
+WORKDIR /models
 ENTRYPOINT ["saltus"]

@@ -25,9 +25,9 @@ class ChatterWatch {
     // as a rule it is the same guard again
     const bool same = guards.size() == 1 && current_.guards.size() == 1 && current_.guards.front() == guards.front();
     interval_ = std::abs(t - current_.to);
-    if (!same || current_.events + 1 == many || !(interval_ <= longest_pause_)) return note_any(t, guards);
+    if (!same || current_.events + 1 == enough_ || !(interval_ <= longest_pause_)) return note_any(t, guards);
     current_.to = t;
-    if (++current_.events > many) {
+    if (++current_.events > enough_) {
       episodes_.back().to = t;
       episodes_.back().events = current_.events;
     }
@@ -35,10 +35,13 @@ class ChatterWatch {
   }
   /// Between the last two events.
   double interval() const { return interval_; }
-  /// After note() has returned true: it is no chattering, the events are counted anew.
+  /// After note() has returned true: it is no chattering. The events are counted anew, and many more are needed until the
+  /// row ends: the caller's look at the guards is not free.
   void dismiss() {
     episodes_.pop_back();
     current_.events = 0;
+    current_.from = current_.to;
+    enough_ *= patience;
   }
   const std::vector<Episode>& episodes() const { return episodes_; }
 
@@ -47,8 +50,10 @@ class ChatterWatch {
 
   static constexpr double rare = 0.01;  // events that are further apart, as a part of the run, do not chatter
   static constexpr int many = 50;       // so many in a row do
+  static constexpr int patience = 32;
 
   double longest_pause_, interval_ = 0.0;
+  std::int64_t enough_ = many;  // of the present row
   Episode current_;
   std::vector<Episode> episodes_;
 };

@@ -85,16 +85,18 @@ TEST(ChatterWatch, EventsWithoutGuardsAreNoEvents) {
   EXPECT_TRUE(watch.note(0.0495, Guards{1}));
 }
 
-TEST(ChatterWatch, EventsThatAreDismissedAreCountedAnew) {
+TEST(ChatterWatch, AfterEventsThatAreDismissedManyMoreAreNeededUntilTheRowEnds) {
   ChatterWatch watch(10.0);
   EXPECT_EQ(note(watch, 50, 0.0, 0.01, {0}), 1);
   EXPECT_NEAR(watch.interval(), 0.01, 1e-12);
   watch.dismiss();
   EXPECT_TRUE(watch.episodes().empty());
-  EXPECT_EQ(note(watch, 49, 0.5, 0.01, {0}), 0);
-  EXPECT_TRUE(watch.episodes().empty());
-  EXPECT_TRUE(watch.note(0.99, Guards{0}));
+  EXPECT_EQ(note(watch, 1599, 0.5, 0.001, {0}), 0);
+  EXPECT_TRUE(watch.note(2.099, Guards{0}));
   EXPECT_EQ(watch.episodes().size(), 1u);
+  watch.dismiss();
+  EXPECT_EQ(note(watch, 49, 5.0, 0.01, {0}), 0);  // after a pause
+  EXPECT_TRUE(watch.note(5.49, Guards{0}));
 }
 
 TEST(ChatterWatch, ASecondEpisodeIsReportedAgain) {

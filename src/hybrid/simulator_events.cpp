@@ -428,7 +428,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   }
   if (noticed && too_close()) return;
   if (t == options.stop) return finish();
-  if (!goes_on && instant.sides_of_edge().empty() && !equations_hold(t, time_scale())) return;
+  if (!goes_on && edges.sides().empty() && !equations_hold(t, time_scale())) return;
   give_back(x.size(), state_before, slope_before, values_before, values_after);
   instant.end();
   // a time event may have been planned within the step that the stepper has already done

@@ -104,7 +104,6 @@ class Mistaken final : public HybridSystem, public WrittenEquations {
   System& system(const Mode&) override { return clock_; }
   int side(const Mode&, int) const override { return 0; }
   void set_side(Mode&, int, int) const override {}
-  int resting_side(const Mode&, int) const override { return +1; }
   double next_time_event(const Mode&, double, int direction, std::vector<int>&) override {
     return direction * std::numeric_limits<double>::infinity();
   }

@@ -156,6 +156,21 @@ const std::vector<Case>& cases() {
        "der(x)=-0.75+(if -x>0 then 1.5 else -1.5)+(if time>0.25 and time<0.75 then -0.75 else 0);",
        5.0,
        {{"x", 0.0}, {"y", 5.0}, {"n", 0.0}, {"k", 1.0}}},
+      // v = 0 at t = 0.5, when both fields begin to lead upwards; its noise is larger where the slope is
+      {"a speed that vanishes when the load changes",
+       "Real v(start=1.25, fixed=true);",
+       "der(v)=(if time<0.25 then -2.25 else if time<0.5 then -0.25 else if time<1.5 then 2 else 0.5)-(if v>0 then "
+       "1.25 "
+       "else -1.25);",
+       2.5,
+       {{"v", 0.0}}},
+      {"a speed that vanishes when the load changes, a little later",
+       "Real v(start=1.25, fixed=true);",
+       "der(v)=(if time<0.25 then -2.25 else if time<0.5 then -0.25 else if time<1.5 then 2 else 0.5)-(if v>0 then "
+       "1.25 "
+       "else -1.25);",
+       1.5,
+       {{"v", 0.75}}},
       // a mass comes to rest when the load changes; the noise of v depends on the acceleration, and its side does not
       {"an automaton whose speed vanishes when the load changes",
        "Real v(start=0.75, fixed=true), sa, f; discrete Integer mode(start=1); discrete Boolean forth(start=false), "

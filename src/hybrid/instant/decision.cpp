@@ -40,6 +40,7 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
   constexpr int most = 64, most_choices = 6;
   tried_count_ = 0;
   zero_.assign(static_cast<std::size_t>(trials_.family_guards()), 0);
+  clear_value_.assign(zero_.size(), 0.0);
   int choices = 0;
   bool seen_here = false, jump_accepted = false;
   if (now.cause == Cause::start) mark_zeros(from, now.t, trial.point.mode);
@@ -83,8 +84,7 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     trials_.look(now.t, trial);
     if (pushed_away(trial, impulses)) return Next::again;
     seen_here = true;
-    for (int k = 0; k < trials_.family_guards(); ++k)
-      if (trial.view.multiplicity(k) > 0) zero_[static_cast<std::size_t>(k)] = 1;
+    if (widen_noise(trial)) tried_count_ = 0;
     const bool admissible = trials_.weights_admissible(trial);
     if (admissible && !trial.point.mode.sliding.empty() && rests_instead(*start, now.t, trial)) return Next::done;
     if (admissible && trial.point.mode.contacts.empty() && approach.opened.empty() && trials_.fits(trial)) {
@@ -130,6 +130,29 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
   return failed({StatusCode::no_forward_solution,
                  fmt::format("at t = {:.12g} no consistent mode was found within {} candidates", now.t, most),
                  {}});
+}
+
+/// Marks the guards that are zero in a trial. The noise of a guard depends on its slope, and so on the mode: a guard
+/// that is zero in one trial is zero in all trials from the point where it has this value. Returns whether an earlier
+/// trial took one of them for clearly not zero.
+bool Decision::widen_noise(const Trial& trial) {
+  bool wider = false;
+  for (int k = 0; k < trials_.family_guards(); ++k) {
+    const auto place = static_cast<std::size_t>(k);
+    const double value = trial.view.value(k), noise = trial.view.noise(k);
+    if (trial.view.multiplicity(k) == 0) {
+      clear_value_[place] = value;
+      continue;
+    }
+    zero_[place] = 1;
+    if (clear_value_[place] == 0.0 || !(std::abs(value - clear_value_[place]) <= noise)) continue;
+    std::vector<double>& least = trials_.doubt.noise;
+    if (least.size() <= place) least.resize(hybrid_.guards().size(), 0.0);
+    least[place] = std::max(least[place], noise);
+    clear_value_[place] = 0.0;
+    wider = true;
+  }
+  return wider;
 }
 
 /// Guards that are zero at the values with which a run starts. Where no side has consistent values, the solution may

@@ -57,6 +57,7 @@ class Decision {
   };
   enum class Next { again, done, failed };
   Next search(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
+  bool widen_noise(const Trial& trial);
   void mark_zeros(const Point& from, double t, const Mode& mode);
   bool pushed_away(const Trial& trial, const Impulses& impulses) const;
   bool place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next);
@@ -104,9 +105,10 @@ class Decision {
   bool selected_ = false;    // a combination of switches was looked for and found
   std::vector<Mode> tried_;  // positions that were tested from this point: the first ones of the list
   std::size_t tried_count_ = 0;
-  std::vector<char> zero_;  // by guard: it was zero in one of them
-  Mode next_;               // workspace
-  Trial attempt_;           // workspace of regimes and combinations
+  std::vector<char> zero_;           // by guard: it was zero in one of them
+  std::vector<double> clear_value_;  // by guard: its last value that was clearly not zero; 0: there is none
+  Mode next_;                        // workspace
+  Trial attempt_;                    // workspace of regimes and combinations
 };
 
 }  // namespace saltus

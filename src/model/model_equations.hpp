@@ -33,8 +33,8 @@ class ModelEquations final : public WrittenEquations {
   };
   explicit ModelEquations(Source source);
 
-  /// Discrete values and locks to be used. `relaxed`: places of the locks of surfaces on which the mode slides, increasing;
-  /// equations with them do not hold as they are written.
+  /// Discrete values and locks to be used. `relaxed`: places of the locks of surfaces on which the mode slides,
+  /// increasing; equations with them do not hold as they are written.
   void set_mode(const Mode& mode, std::span<const int> relaxed);
 
   int count() const override { return static_cast<int>(shared_->equations.size()); }

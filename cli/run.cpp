@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +32,9 @@ namespace {
 
 struct RunOptions {
   ModelOptions source;
-  std::optional<double> stop, rtol, atol, max_step;
+  std::optional<double> stop, rtol, max_step, initial_step;
+  std::vector<std::string> atol;
+  int max_order = 0;
   std::optional<std::int64_t> max_steps;
   std::string method = "auto";
   int intervals = 500;
@@ -248,6 +252,36 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
   }
 }
 
+/// Numbers are for all variables, in units of their nominal values; those with a name are for one.
+void set_absolute_tolerances(const std::vector<std::string>& given, const CompiledModel& compiled, SimulateOptions& s) {
+  const auto number = [](const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !(value >= 0.0) || !std::isfinite(value))
+      throw UsageError("--atol wants a number that is not negative, or NAME=NUMBER; got '" + text + "'");
+    return value;
+  };
+  for (const std::string& text : given)
+    if (text.find('=') == std::string::npos) s.atol = number(text);
+  const std::vector<VariableInfo>& variables = compiled.variables();
+  for (const std::string& text : given) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos) continue;
+    if (s.atol_each.empty())
+      for (const VariableInfo& v : variables) s.atol_each.push_back(s.atol * v.nominal);
+    const std::string name = text.substr(0, equals);
+    const auto named = std::find_if(variables.begin(), variables.end(), [&](const VariableInfo& v) { return v.name == name; });
+    if (named == variables.end()) {
+      std::vector<std::string> names;
+      for (const VariableInfo& v : variables) names.push_back(v.name);
+      const std::string near = nearest_name(name, names);
+      throw UsageError(fmt::format("--atol: '{}' is not integrated: there is no such variable, or it follows from others{}", name,
+                                   near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    s.atol_each[static_cast<std::size_t>(named - variables.begin())] = number(text.substr(equals + 1));
+  }
+}
+
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
   const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes)
@@ -257,9 +291,11 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
   s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
   s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
-  s.atol = o.atol.value_or(s.rtol);
+  s.atol = s.rtol;
   s.method = find_method(o.method).value();
   if (o.max_step) s.max_step = *o.max_step;
+  if (o.initial_step) s.initial_step = *o.initial_step;
+  s.max_order = o.max_order;
   if (o.max_steps) s.max_steps = *o.max_steps;
   for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
 
@@ -267,6 +303,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   ProgressBar bar(streams.err, !o.quiet && o.log.empty() && isatty(STDERR_FILENO));
   s.progress = [&](const Progress& p) { return bar(p); };
   const auto compiled = std::make_shared<CompiledModel>(source.model);
+  set_absolute_tolerances(o.atol, *compiled, s);
   check_outputs(o, s, *compiled);
   const Trajectory run = o.log.empty() ? simulate(compiled, s) : simulate_with_log(compiled, s, streams.err);
   bar.clear();
@@ -334,7 +371,9 @@ void add_method_options(CLI::App& app, RunOptions& o) {
   app.add_option("--rtol", o.rtol, "Relative tolerance (default: experiment annotation, or 1e-6)")
       ->type_name("R")
       ->group(group);
-  app.add_option("--atol", o.atol, "Absolute tolerance (default: as rtol)")->type_name("A")->group(group);
+  app.add_option("--atol", o.atol, "Absolute tolerance: a number (default: as rtol), or that of one variable, NAME=A (repeatable)")
+      ->type_name("A")
+      ->group(group);
   std::vector<std::string> names;
   for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
   app.add_option("--method", o.method, method_summary())
@@ -342,6 +381,11 @@ void add_method_options(CLI::App& app, RunOptions& o) {
       ->type_name("M")
       ->group(group);
   app.add_option("--max-step", o.max_step, "Largest step")->type_name("H")->group(group);
+  app.add_option("--initial-step", o.initial_step, "First step (default: chosen by the method)")->type_name("H")->group(group);
+  app.add_option("--max-order", o.max_order, "Highest order of bdf, radau and taylor (default: no limit)")
+      ->check(CLI::Range(2, 60))
+      ->type_name("N")
+      ->group(group);
   app.add_option("--max-steps", o.max_steps, "Most steps (default: 10 million)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
       ->type_name("N")

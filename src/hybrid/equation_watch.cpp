@@ -23,9 +23,12 @@ constexpr std::int64_t growth = 3;
 
 }  // namespace
 
-EquationWatch::EquationWatch(const SimulateOptions& options) : rtol_(options.rtol), atol_(options.atol) {
+EquationWatch::EquationWatch(const SimulateOptions& options, std::span<const VariableInfo> variables)
+    : rtol_(options.rtol), atol_(options.atol) {
   // those of single variables are not known by observed variables
-  for (const double atol : options.atol_each) atol_ = std::max(atol_, atol);
+  for (std::size_t j = 0; j < std::min(options.atol_each.size(), variables.size()); ++j)
+    if (options.atol_each[j] > options.atol * std::abs(variables[j].nominal))
+      largest_atol_ = std::max(largest_atol_, options.atol_each[j]);
 }
 
 bool EquationWatch::step_is_due(bool explicit_mode) {
@@ -75,7 +78,8 @@ void EquationWatch::find_allowed(WrittenEquations& equations, HybridSystem& hybr
   std::mt19937 random(1);
   const auto sign = [&] { return (random() & 1u) != 0u ? 1.0 : -1.0; };
   const auto error = [&](double value, double nominal) {
-    return some_tolerances * (atol_ + rtol_ * std::max(std::abs(value), std::abs(nominal)));
+    return some_tolerances *
+           (std::max(atol_ * std::abs(nominal), largest_atol_) + rtol_ * std::max(std::abs(value), std::abs(nominal)));
   };
   allowed_.assign(residuals_.size(), 0.0);
   others_.resize(residuals_.size());

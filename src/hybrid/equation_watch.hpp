@@ -18,7 +18,7 @@ namespace saltus {
 /// matter.
 class EquationWatch {
  public:
-  explicit EquationWatch(const SimulateOptions& options);
+  EquationWatch(const SimulateOptions& options, std::span<const VariableInfo> variables);
 
   /// After an accepted step: whether it is to be looked at. The first steps of a run are, later ones now and then:
   /// values inside a step of an implicit method cost as much as a step.
@@ -36,6 +36,7 @@ class EquationWatch {
                     std::span<const double> x, std::span<const double> xp, double step);
 
   double rtol_, atol_;
+  double largest_atol_ = 0.0;  // of variables to which a larger one was given than their nominal values ask for
   std::int64_t steps_ = 0, next_ = 1;
   double place_ = 0.5;
   std::vector<WrittenResidual> residuals_, others_;

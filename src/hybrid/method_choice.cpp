@@ -46,6 +46,7 @@ MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
   options_.further_atol = std::max(o.atol, o.rtol);  // weights of surfaces lie between 0 and 1
   options_.max_step = o.max_step;
   options_.initial_step = o.initial_step;
+  options_.max_order = o.max_order;
   options_.control_dense = dense_matters;
   options_.keep_dense = o.keep_steps;
 }
@@ -76,7 +77,8 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
   if (is_explicit(wanted))
     problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
   const bool rosenbrock = info(wanted).family == MethodFamily::rosenbrock;
-  const bool regular = why_not_taylor(mode).empty(), constrained = regular && needs_derivatives_of_constraints(mode);
+  const bool regular = why_not_taylor(mode).empty() && !unstructured_.contains(&s),
+             constrained = regular && needs_derivatives_of_constraints(mode);
   if (constrained && wanted == Method::automatic) {
     // series keep hidden constraints as they are, and are much faster than implicit methods where nothing is stiff
     if (!stiff_.contains(&s) || (!s.differentiable && !mode.reducible)) return {Method::taylor};
@@ -116,6 +118,7 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
     stepper = make(choice);
     const Method method = choice.method;
     reasons_[choice] = wanted != Method::automatic          ? "asked for"
+                       : unstructured_.contains(&mode.system.structure()) ? "hidden constraints, badly scaled"
                        : stiff_.contains(&mode.system.structure()) ? "stiff"
                        : method == Method::taylor            ? "hidden constraints, not stiff"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
@@ -147,6 +150,13 @@ bool MethodChoice::dense_is_accurate(const Stepper& stepper, const System& syste
 
 bool MethodChoice::note_stiff(const System& system) {
   return wanted_ == Method::automatic && stiff_.insert(&system.structure()).second;
+}
+
+bool MethodChoice::note_structure_fails(const System& system) {
+  const MethodFamily family = info(wanted_).family;  // Radau methods and bdf can follow the reduced form instead
+  const bool another_form =
+      wanted_ == Method::automatic || family == MethodFamily::radau || family == MethodFamily::bdf;
+  return another_form && unstructured_.insert(&system.structure()).second;
 }
 
 StepStatistics MethodChoice::statistics() const {

@@ -39,6 +39,8 @@ class MethodChoice {
   bool dense_is_accurate(const Stepper& stepper, const System& system) const;
   /// An explicit method is limited by stability in this mode. Returns whether another one shall be chosen from now on.
   bool note_stiff(const System& system);
+  /// Tells that methods which rely on the structure of the mode fail in it. True: another method has not been tried yet.
+  bool note_structure_fails(const System& system);
   /// Counters of all steppers together.
   StepStatistics statistics() const;
   /// Modes for which a method was given and that were not entered so far; perhaps they are called otherwise.
@@ -65,7 +67,7 @@ class MethodChoice {
   StepOptions options_;
   std::map<Choice, std::unique_ptr<Stepper>> steppers_;
   std::map<Choice, std::string> reasons_;
-  std::set<const Structure*> stiff_;  // modes known to be stiff
+  std::set<const Structure*> stiff_, unstructured_;  // modes known to be stiff, and those in which the structure fails
 };
 
 }  // namespace saltus

@@ -7,7 +7,9 @@
 #include <saltus/step/tableau.hpp>
 #include <saltus/step/taylor.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace saltus {
 
@@ -23,10 +25,24 @@ std::unique_ptr<Stepper> rosenbrock(const StepOptions& options) {
   return make_rosenbrock(tableau(), options);
 }
 
-/// Order 0: variable.
+/// Order 0: variable, or the highest below the limit.
 template <int order>
 std::unique_ptr<Stepper> radau(const StepOptions& options) {
-  return make_radau(options, {.order = order});
+  const int most = options.max_order;
+  const int limited = most == 0 || most >= 13 ? 0 : most >= 9 ? 9 : 5;
+  return make_radau(options, {.order = order == 0 ? limited : order});
+}
+
+std::unique_ptr<Stepper> bdf(const StepOptions& options) {
+  BdfOptions own;
+  if (options.max_order > 0) own.max_order = std::min(own.max_order, options.max_order);
+  return make_bdf(options, own);
+}
+
+/// The order that the tolerance asks for is 1 - ln(rtol)/2, and 6 more for differential-algebraic equations.
+std::unique_ptr<Stepper> taylor(const StepOptions& options) {
+  const double highest = 7.0 - 0.5 * std::log(std::max(options.rtol, 1e-17));
+  return make_taylor(options, {.order = options.max_order > 0 && options.max_order < highest ? options.max_order : 0});
 }
 
 constexpr std::array<MethodInfo, method_count> table = {{
@@ -39,7 +55,7 @@ constexpr std::array<MethodInfo, method_count> table = {{
     {Method::dop853, "dop853", MethodFamily::explicit_runge_kutta, "Dormand and Prince, order 8: tight tolerances",
      runge_kutta<dormand_prince_8>},
     {Method::taylor, "taylor", MethodFamily::taylor, "Taylor series of high order: smooth modes, tight tolerances",
-     [](const StepOptions& options) { return make_taylor(options); }},
+     taylor},
     {Method::rodas4, "rodas4", MethodFamily::rosenbrock, "Rosenbrock, order 4: stiff, and index 1",
      rosenbrock<rodas_4>},
     {Method::rodas5p, "rodas5p", MethodFamily::rosenbrock, "Rosenbrock, order 5: stiff, and index 1",
@@ -49,7 +65,7 @@ constexpr std::array<MethodInfo, method_count> table = {{
     {Method::radau9, "radau9", MethodFamily::radau, "Radau IIA, order 9: stiff, and any index", radau<9>},
     {Method::radau13, "radau13", MethodFamily::radau, "Radau IIA, order 13: stiff, and any index", radau<13>},
     {Method::bdf, "bdf", MethodFamily::bdf, "backward differentiation, order 1 to 5: long stretches without events",
-     [](const StepOptions& options) { return make_bdf(options); }},
+     bdf},
 }};
 
 constexpr bool rows_fit() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,9 +18,17 @@ void check_options(const SimulateOptions& o, std::size_t variables) {
   if (o.rtol < 10.0 * std::numeric_limits<double>::epsilon()) throw UsageError(fmt::format("rtol = {} is below what double precision can reach", o.rtol));
   if (!(o.atol >= 0.0)) throw UsageError("the option atol must not be negative");
   if (!(o.initial_step >= 0.0)) throw UsageError("the option initial_step must not be negative");
+  if (o.max_order < 0 || o.max_order == 1) throw UsageError("the option max_order must be at least 2, or 0 for no limit");
   if (!o.atol_each.empty() && o.atol_each.size() != variables)
     throw UsageError(fmt::format("atol_each has {} values for {} variables", o.atol_each.size(), variables));
   if (o.max_steps < 1 || o.max_mode_changes < 1) throw UsageError("max_steps and max_mode_changes must be at least 1");
+}
+
+SimulateOptions with_nominal_values(SimulateOptions options, std::span<const VariableInfo> variables) {
+  const auto unusual = [](const VariableInfo& v) { return v.nominal != 1.0; };
+  if (!options.atol_each.empty() || std::none_of(variables.begin(), variables.end(), unusual)) return options;
+  for (const VariableInfo& v : variables) options.atol_each.push_back(options.atol * std::abs(v.nominal));
+  return options;
 }
 
 }  // namespace saltus

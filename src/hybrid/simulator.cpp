@@ -25,7 +25,7 @@ std::shared_ptr<HybridSystem> instance_of(const std::shared_ptr<HybridSystem>& s
 Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
     : hybrid(instance_of(h)),
       alone(hybrid != h),
-      options(std::move(o)),
+      options(with_nominal_values(std::move(o), hybrid->variables())),
       result(hybrid, options.start),
       direction(options.stop >= options.start ? +1 : -1),
       methods(options, options.keep_steps || !hybrid->guards().empty()),
@@ -33,7 +33,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       t(options.start),
       pause(options.stop),
       asked(options.start),
-      equations(options),
+      equations(options, hybrid->variables()),
       bounds(hybrid->observed(), options.rtol, options.atol),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());

@@ -32,7 +32,7 @@ void Simulator::Impl::change_method() {
 
 bool Simulator::Impl::outcome_of_series(const StepOutcome& outcome) {
   if (outcome.result == StepResult::not_finite || system->structure().explicit_ode || !stepper->takes_hidden_constraints() ||
-      !methods.note_stiff(*system))
+      (!methods.note_stiff(*system) && !methods.note_structure_fails(*system)))
     return false;
   change_method();
   return true;

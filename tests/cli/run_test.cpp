@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -383,6 +384,24 @@ end Pwm;
   ASSERT_EQ(run({model, "--no-plot"}), ExitCode::success) << err;
   EXPECT_NE(out.find("saw < d"), std::string::npos) << out;
   EXPECT_EQ(out.find("if "), std::string::npos) << out;
+}
+
+TEST_F(RunTest, TakesTolerancesOfSingleVariablesAndLimitsOfSteps) {
+  const std::string model = file("Small.mo",
+                                 "model Small\n  Real x(start = 1e-6, fixed = true), y(start = 1, fixed = true);\nequation\n"
+                                 "  der(x) = -x; der(y) = -y;\nend Small;\n");
+  const auto x_at_end = [&](std::vector<std::string> more) {
+    const std::string json = file("small.json");
+    more.insert(more.begin(), {model, "--no-plot", "--stop", "3", "--json", json});
+    EXPECT_EQ(run(more), ExitCode::success) << err;
+    return nlohmann::json::parse(std::ifstream(json))["final"]["values"]["x"].get<double>();
+  };
+  EXPECT_NEAR(x_at_end({"--atol", "1", "--rtol", "1e-6", "--atol", "x=1e-14"}), 1e-6 * std::exp(-3.0), 1e-11);
+  EXPECT_NEAR(x_at_end({"--method", "bdf", "--max-order", "2", "--initial-step", "1e-4"}), 1e-6 * std::exp(-3.0), 1e-5);
+  EXPECT_EQ(run({model, "--no-plot", "--atol", "z=1"}), ExitCode::usage);
+  EXPECT_NE(err.find("'z' is not integrated"), std::string::npos) << err;
+  EXPECT_EQ(run({model, "--no-plot", "--atol", "many"}), ExitCode::usage);
+  EXPECT_EQ(run({model, "--no-plot", "--max-order", "1"}), ExitCode::usage);
 }
 
 }  // namespace

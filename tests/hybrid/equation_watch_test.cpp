@@ -32,7 +32,7 @@ struct Claim {
       x.push_back(value_of(values, v.name));
       xp.push_back(value_of(slopes, v.name));
     }
-    return EquationWatch({.rtol = tolerance, .atol = tolerance})
+    return EquationWatch({.rtol = tolerance, .atol = tolerance}, {})
         .check(model, model.initial_mode(), t, observed, x, xp, step);
   }
 
@@ -164,12 +164,12 @@ TEST(EquationWatch, NoRunSucceedsWhoseResultViolatesAnEquation) {
 }
 
 TEST(EquationWatch, LooksAtTheFirstStepsAndThenNowAndThen) {
-  EquationWatch watch(SimulateOptions{});
+  EquationWatch watch(SimulateOptions{}, {});
   int looks = 0;
   for (int k = 0; k < 10000; ++k) looks += watch.step_is_due(true);
   EXPECT_GE(looks, 10000 / 64);
   EXPECT_LE(looks, 10000 / 64 + 4);
-  EXPECT_TRUE(EquationWatch(SimulateOptions{}).step_is_due(false));
+  EXPECT_TRUE(EquationWatch(SimulateOptions{}, {}).step_is_due(false));
   for (int k = 0; k < 100; ++k) {
     const double place = watch.place();
     EXPECT_TRUE(place >= 0.0 && place < 1.0);

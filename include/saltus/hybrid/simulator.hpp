@@ -25,14 +25,15 @@ struct SimulateOptions {
   double start = 0.0;
   double stop = 1.0;  ///< may lie before start: then time runs backwards
   double rtol = 1e-6;
-  double atol = 1e-9;
-  std::vector<double> atol_each = {};  ///< one per variable, instead of atol
+  double atol = 1e-9;                  ///< of variables with nominal value 1; others have it times their nominal value
+  std::vector<double> atol_each = {};  ///< one per variable, instead of atol; nominal values do not count then
   Method method = Method::automatic;
   /// Methods of single modes, by the name of the explicit mode (or the whole description of a mode, as events show it);
   /// `method` for all others.
   std::map<std::string, Method> mode_methods = {};
   double max_step = std::numeric_limits<double>::infinity();
-  double initial_step = 0.0;
+  double initial_step = 0.0;  ///< after the start; 0: chosen by the method
+  int max_order = 0;          ///< of `bdf`, `radau` and `taylor`; 0: no limit
   std::int64_t max_steps = 10'000'000;
   int max_mode_changes = 100;  ///< at one instant
   bool stop_if_non_unique = false;  ///< where several continuations are possible; otherwise one is chosen and the event says so

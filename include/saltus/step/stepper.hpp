@@ -24,6 +24,7 @@ struct StepOptions {
   double further_atol = 0.0;          ///< for variables beyond those of a list (weights of surfaces); 0: there are none
   double max_step = std::numeric_limits<double>::infinity();
   double initial_step = 0.0;  ///< 0: chosen by the method
+  int max_order = 0;          ///< of methods of variable order; 0: no limit. Read by the makers of the table of methods
   /// For runs that look for events inside the steps: variables that guards read (Structure::guard_variables) are held to the
   /// tolerance between the ends of the steps, too, with shorter steps where need be. Implicit methods in the stiff limit take
   /// steps that no polynomial follows, and algebraic variables may bend where no differentiated one does.

@@ -72,7 +72,6 @@ constexpr bool rows_fit() {
   for (std::size_t k = 0; k < method_count; ++k) {
     const MethodInfo& row = table[k];
     if (row.method != static_cast<Method>(k) || row.name.empty() || row.help.empty()) return false;
-    if ((row.make == nullptr) != (row.family == MethodFamily::automatic)) return false;
   }
   return true;
 }

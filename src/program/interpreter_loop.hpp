@@ -129,7 +129,8 @@ constexpr Place place_of(const Operator& row) {
     case Op::external: return at_external;
     default: break;
   }
-  return !is_instruction(row.op) ? nowhere : row.unary ? at_unary : row.binary ? at_binary : nowhere;
+  const bool has_value = row.kind == OpKind::function || row.kind == OpKind::rounding;
+  return !is_instruction(row.op) || !has_value ? nowhere : row.operands == 1 ? at_unary : at_binary;
 }
 
 /// Data only, by operator: inline functions of shared headers must not be compiled here for one of the two instruction sets.

@@ -105,5 +105,10 @@ TEST(Methods, ThePagesThatListMethodsNameEachOfThem) {
   }
 }
 
+TEST(Methods, AreMadeUnlessTheRunChooses) {
+  for (const MethodInfo& row : method_table())
+    EXPECT_EQ(row.make != nullptr, row.family != MethodFamily::automatic) << row.name;
+}
+
 }  // namespace
 }  // namespace saltus

@@ -46,7 +46,8 @@ class Consistency {
   /// What the solution is inside a step, where x and xp hold its dense output: the same as polish() for a mode of which
   /// nothing need be known yet. Where no values are found, x and xp stay as they are.
   void refine(System& system, double t, std::span<double> x, std::span<double> xp);
-  /// Signed length of the run: at the start, regular points are looked for in a tiny part of it where the start is none. 0: not at all.
+  /// Signed length of the run. Where the start is singular, regular points are looked for in a tiny part of it.
+  /// 0: they are not looked for.
   void look_behind_start(double span) { span_ = span; }
   /// The first regular time of a mode that is singular at the start t of the run; t itself for all others.
   double regular_time(const System& system, double t) const;

@@ -45,7 +45,7 @@ struct LocatedEvent {
   std::vector<int> guards;              ///< those that fire, increasing
   std::vector<signed char> directions;  ///< of g, in time as the integration runs: -1 falling, +1 rising
   bool at_start = false;                ///< the guard leaves its side at the very start of the step, or is out already
-  bool proved = false;                  ///< there is no earlier crossing; false: there is none as far as samples show
+  bool proved = false;                  ///< true: certainly no earlier crossing; false: the samples show no earlier one
 };
 
 /// A zero that is no event.

@@ -106,7 +106,7 @@ class Decision {
   std::vector<Mode> tried_;  // positions that were tested from this point: the first ones of the list
   std::size_t tried_count_ = 0;
   std::vector<char> zero_;           // by guard: it was zero in one of them
-  std::vector<double> clear_value_;  // by guard: its last value that was clearly not zero; 0: there is none
+  std::vector<double> clear_value_;  // by guard: its last value that was clearly not zero; 0: it had no such value
   Mode next_;                        // workspace
   Trial attempt_;                    // workspace of regimes and combinations
 };

@@ -138,7 +138,7 @@ bool Trials::state_jumps(const Point& from, const Circumstances& now, const Tria
 /// The integral of F(t, x, x') = 0 over the instant: F_x' (x - x_before) + F_z Z = 0, where Z are the impulses of the
 /// algebraic variables z.
 Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const {
-  constexpr double negligible = 1e-8;  // relative: what an iteration leaves of jumps that are none
+  constexpr double negligible = 1e-8;  // relative: what an iteration leaves where nothing jumps
   Impulses result;
   const std::vector<int> switches = switches_at(trial, t);
   const Structure& s = trial.system->structure();

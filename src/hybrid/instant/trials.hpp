@@ -37,7 +37,7 @@ struct Trial {
 /// The impulses of guards whose functions contain algebraic variables (the current of a diode), while the state jumps.
 struct Impulses {
   std::vector<int> allowed;  ///< guards with an impulse to the side of their position
-  int forbidden = -1;        ///< a guard with an impulse to the other side; -1: there is none
+  int forbidden = -1;        ///< a guard with an impulse to the other side; -1: no guard has one
 };
 
 class Trials {

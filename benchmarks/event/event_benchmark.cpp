@@ -8,6 +8,7 @@
 #include <saltus/model/recorded_system.hpp>
 
 #include <cmath>
+#include <numeric>
 
 namespace saltus {
 namespace {
@@ -40,12 +41,18 @@ DensePolynomial quarter(int n, double first = 1.0) {
   return step;
 }
 
-std::vector<LinearGuard> forms(int n, double level) {
-  std::vector<LinearGuard> result;
-  for (int k = 0; k < n; ++k)
-    result.push_back({.guard = k, .constant = -level, .variables = {k}, .coefficients = {1.0}});
-  return result;
-}
+/// A guard for each variable: x_k - level. Not to be copied: the guards refer to its lists.
+struct LevelGuards {
+  std::vector<int> variables;
+  double one = 1.0;
+  std::vector<LinearGuard> guards;
+
+  LevelGuards(int n, double level) : variables(static_cast<std::size_t>(n)) {
+    std::iota(variables.begin(), variables.end(), 0);
+    for (int k = 0; k < n; ++k)
+      guards.push_back({k, -level, 0.0, std::span(&variables[static_cast<std::size_t>(k)], 1), std::span(&one, 1)});
+  }
+};
 
 RecordedSystem recorded_levels(int n, double level) {
   const auto graph = std::make_shared<Graph>();
@@ -93,7 +100,7 @@ BENCHMARK(nothing_happens_recorded)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 void nothing_happens_linear(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));
   Levels system(n, -0.5);
-  search(state, system, quarter(n), false, forms(n, -0.5));
+  search(state, system, quarter(n), false, LevelGuards(n, -0.5).guards);
 }
 BENCHMARK(nothing_happens_linear)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 
@@ -108,7 +115,7 @@ BENCHMARK(one_crossing)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 void one_crossing_linear(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));
   Levels system(n, -0.5);
-  search(state, system, quarter(n, 3.0), true, forms(n, -0.5));
+  search(state, system, quarter(n, 3.0), true, LevelGuards(n, -0.5).guards);
 }
 BENCHMARK(one_crossing_linear)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 
@@ -127,7 +134,7 @@ BENCHMARK(known_root);
 
 void known_root_linear(benchmark::State& state) {
   Levels system(1, 1.0);
-  search(state, system, quarter(1, -1.0), false, forms(1, 1.0), 2);
+  search(state, system, quarter(1, -1.0), false, LevelGuards(1, 1.0).guards, 2);
 }
 BENCHMARK(known_root_linear);
 

@@ -33,6 +33,7 @@ LinearGuards::LinearGuards(const Expr& time, std::span<const Expr> variables, st
     outputs.push_back(value);
   };
   std::vector<Expr> chosen;
+  std::vector<int> terms, of_terms;  // by guard: how many; their variables
   for (std::size_t k = 0; k < guards.size(); ++k) {
     const bool linear =
         !depends_on(guards[k], {SymbolKind::derivative}) && std::all_of(rows[k].begin(), rows[k].end(), [](const auto* entry) {
@@ -40,18 +41,21 @@ LinearGuards::LinearGuards(const Expr& time, std::span<const Expr> variables, st
         });
     if (!linear) continue;
     chosen.push_back(guards[k]);
-    guards_.push_back({.guard = static_cast<int>(k)});
-    LinearGuard& g = guards_.back();
+    forms_.guards.push_back({.guard = static_cast<int>(k)});
+    terms.push_back(0);
     for (const auto* entry : rows[k]) {
       if (entry->column == static_cast<int>(variables.size())) {
-        add({guards_.size() - 1, -1}, entry->value);
+        add({forms_.guards.size() - 1, -1}, entry->value);
         continue;
       }
-      g.variables.push_back(entry->column);
-      g.coefficients.push_back(0.0);
-      add({guards_.size() - 1, static_cast<int>(g.variables.size()) - 1}, entry->value);
+      ++terms.back();
+      of_terms.push_back(entry->column);
+      forms_.coefficients.push_back(0.0);
+      add({forms_.guards.size() - 1, std::ssize(forms_.coefficients) - 1}, entry->value);
     }
   }
+  forms_.variables = std::make_shared<const std::vector<int>>(std::move(of_terms));
+  forms_.refer(terms);
   const std::vector<Expr> constants = substitute(chosen, zero);
   for (std::size_t i = 0; i < constants.size(); ++i) add({i, -2}, constants[i]);
   if (outputs.empty()) return;
@@ -60,9 +64,32 @@ LinearGuards::LinearGuards(const Expr& time, std::span<const Expr> variables, st
   values_.resize(outputs.size());
 }
 
+void LinearGuards::Forms::refer(std::span<const int> terms) {
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k < guards.size(); ++k) {
+    const auto count = static_cast<std::size_t>(terms[k]);
+    guards[k].variables = std::span(*variables).subspan(begin, count);
+    guards[k].coefficients = std::span<const double>(coefficients).subspan(begin, count);
+    begin += count;
+  }
+}
+
+LinearGuards::Forms& LinearGuards::Forms::operator=(const Forms& other) {
+  if (this == &other) return *this;
+  guards = other.guards;
+  coefficients = other.coefficients;
+  variables = other.variables;
+  std::size_t begin = 0;
+  for (LinearGuard& guard : guards) {
+    guard.coefficients = std::span<const double>(coefficients).subspan(begin, guard.coefficients.size());
+    begin += guard.coefficients.size();
+  }
+  return *this;
+}
+
 void LinearGuards::put(const Place& place, double value) {
-  LinearGuard& g = guards_[place.guard];
-  (place.term == -2 ? g.constant : place.term == -1 ? g.time : g.coefficients[static_cast<std::size_t>(place.term)]) = value;
+  LinearGuard& g = forms_.guards[place.guard];
+  (place.term == -2 ? g.constant : place.term == -1 ? g.time : forms_.coefficients[static_cast<std::size_t>(place.term)]) = value;
 }
 
 std::span<const LinearGuard> LinearGuards::at(std::span<const double> data, std::span<const double> locks) {
@@ -72,7 +99,7 @@ std::span<const LinearGuard> LinearGuards::at(std::span<const double> data, std:
     program_(in, out);
     for (std::size_t i = 0; i < places_.size(); ++i) put(places_[i], values_[i]);
   }
-  return guards_;
+  return forms_.guards;
 }
 
 }  // namespace saltus

@@ -128,7 +128,7 @@ struct RecordedSystem::Impl {
   const LockedJacobians::Locked* current = nullptr;
   std::uint64_t version = 0;                               // of the values
   std::optional<std::span<const LinearGuard>> linear_now;  // once asked for
-  std::vector<LinearGuard> linear;                         // where coefficients depend on the values
+  LinearGuards::Values linear;                             // where coefficients depend on the values
   /// All stages of a step, for this system.
   struct Stages final : StageEvaluator {
     Impl& system;
@@ -201,8 +201,8 @@ struct RecordedSystem::Impl {
     LinearGuards& guards = e.linear();
     linear_now = guards.at(e.data, e.locks);
     if (guards.change()) {
-      linear.assign(linear_now->begin(), linear_now->end());
-      linear_now = linear;
+      linear = guards.values();
+      linear_now = linear.guards;
     }
     return *linear_now;
   }

@@ -8,11 +8,14 @@
 
 #include "event/properties.hpp"
 #include "event/signals.hpp"
+#include "suites/linear_forms.hpp"
 
 namespace saltus {
 namespace {
 
 using testing::check_property;
+using suite::guards_of;
+using suite::LinearForm;
 using testing::number_in;
 using testing::real_in;
 using testing::time_step;
@@ -22,7 +25,7 @@ constexpr double eps = std::numeric_limits<double>::epsilon();
 /// Guards constant + time t + sum coefficients x, summed up from the back: the rounding differs from that of the locator.
 class LinearSystem final : public System {
  public:
-  LinearSystem(int n, std::vector<LinearGuard> forms) : forms_(std::move(forms)) {
+  LinearSystem(int n, std::vector<LinearForm> forms) : forms_(std::move(forms)) {
     structure_.variables = structure_.equations = n;
     structure_.guards = static_cast<int>(forms_.size());
   }
@@ -40,12 +43,14 @@ class LinearSystem final : public System {
       g[k] += forms_[k].time * t + forms_[k].constant;
     }
   }
-  const std::vector<LinearGuard>& forms() const { return forms_; }
+  const std::vector<LinearForm>& forms() const { return forms_; }
+  const std::vector<LinearGuard>& linear() const { return linear_; }
   long calls = 0;
 
  private:
   Structure structure_;
-  std::vector<LinearGuard> forms_;
+  std::vector<LinearForm> forms_;
+  std::vector<LinearGuard> linear_ = guards_of(forms_);
 };
 
 TEST(LinearGuards, GiveTheSameEventsWithoutSampling) {
@@ -54,10 +59,10 @@ TEST(LinearGuards, GiveTheSameEventsWithoutSampling) {
     DensePolynomial step{.t0 = real_in(-2.0, 2.0), .h = real_in(0.1, 1.0), .degree = degree, .variables = n, .c = {}};
     if (number_in(0, 2) == 1) step.h = -step.h;
     for (int i = 0; i < (degree + 1) * n; ++i) step.c.push_back(real_in(-1.0, 1.0));
-    std::vector<LinearGuard> forms;
+    std::vector<LinearForm> forms;
     std::vector<GuardWatch> watch;
     for (int k = 0; k < 5; ++k) {
-      LinearGuard form{
+      LinearForm form{
           .guard = k, .constant = real_in(-1.0, 1.0), .time = number_in(0, 2) == 0 ? 0.0 : real_in(-1.0, 1.0)};
       for (int j = 0; j < n; ++j) {
         form.variables.push_back(j);
@@ -78,9 +83,9 @@ TEST(LinearGuards, GiveTheSameEventsWithoutSampling) {
     const bool found = locator.earliest(system, step, watch, sampled);
     RC_ASSERT(locator.resolved());
     system.calls = 0;
-    RC_ASSERT(locator.earliest(system, step, watch, linear, forms) == found);
+    RC_ASSERT(locator.earliest(system, step, watch, linear, system.linear()) == found);
     if (!found) RC_ASSERT(system.calls == 0);
-    RC_ASSERT(locator.earliest(system, step, watch, mixed, std::span(forms).first(2)) == found);
+    RC_ASSERT(locator.earliest(system, step, watch, mixed, std::span(system.linear()).first(2)) == found);
     if (!found) return;
     RC_ASSERT(linear.guards == sampled.guards);
     RC_ASSERT(mixed.guards == sampled.guards);
@@ -103,23 +108,23 @@ TEST(LinearGuards, KnownRootsTouchesAndEndsAreTheSame) {
   const DensePolynomial step{
       .t0 = 0.0, .h = 1.0, .degree = 3, .variables = 3, .c = {0, 0.16, 1, 0.5, -0.8, -1, -1, 1, 0, 0, 0, 0}};
   // x0 = t (0.5 - t), x1 = (t - 0.4)^2, x2 = 1 - t
-  std::vector<LinearGuard> forms;
+  std::vector<LinearForm> forms;
   for (int k = 0; k < 3; ++k) forms.push_back({.guard = k, .variables = {k}, .coefficients = {1.0}});
   LinearSystem system(3, forms);
   EventLocator locator;
   LocatedEvent event;
   std::vector<GuardWatch> watch{{1, 1, 0}, {1, 0, 0}, {1, 0, 0}};
-  ASSERT_TRUE(locator.earliest(system, step, watch, event, forms));
+  ASSERT_TRUE(locator.earliest(system, step, watch, event, guards_of(forms)));
   EXPECT_EQ(event.guards, (std::vector{0}));
   EXPECT_NEAR(event.t_after, 0.5, 3.0 * eps);
   ASSERT_EQ(locator.touches().size(), 1u);
   EXPECT_EQ(locator.touches()[0].guard, 1);
   watch[0].side = 0;
-  ASSERT_TRUE(locator.earliest(system, step, watch, event, forms));
+  ASSERT_TRUE(locator.earliest(system, step, watch, event, guards_of(forms)));
   EXPECT_EQ(event.guards, (std::vector{2}));
   EXPECT_NEAR(event.t_after, 1.0, 4.0 * eps);
   watch = {{-1, 1, 0}, {1, 0, 0}, {1, 0, 0}};
-  ASSERT_TRUE(locator.earliest(system, step, watch, event, forms));
+  ASSERT_TRUE(locator.earliest(system, step, watch, event, guards_of(forms)));
   EXPECT_TRUE(event.at_start);
 }
 
@@ -128,11 +133,11 @@ TEST(LinearGuards, WrongFormsAreRefused) {
   EventLocator locator;
   LocatedEvent event;
   const GuardWatch watch{1, 0, 0.0};
-  const std::vector<LinearGuard> number{{.guard = 1, .variables = {0}, .coefficients = {1.0}}};
-  const std::vector<LinearGuard> count{{.guard = 0, .variables = {0}, .coefficients = {}}};
-  const std::vector<LinearGuard> variable{{.guard = 0, .variables = {1}, .coefficients = {1.0}}};
+  const std::vector<LinearForm> number{{.guard = 1, .variables = {0}, .coefficients = {1.0}}};
+  const std::vector<LinearForm> count{{.guard = 0, .variables = {0}, .coefficients = {}}};
+  const std::vector<LinearForm> variable{{.guard = 0, .variables = {1}, .coefficients = {1.0}}};
   for (const auto& forms : {number, count, variable}) {
-    EXPECT_THROW(locator.earliest(system, time_step(0.0, 1.0), {&watch, 1}, event, forms), UsageError);
+    EXPECT_THROW(locator.earliest(system, time_step(0.0, 1.0), {&watch, 1}, event, guards_of(forms)), UsageError);
   }
 }
 
@@ -147,8 +152,8 @@ std::vector<double> guards_at(LinearSystem& system, const DensePolynomial& step,
 }
 
 /// A guard for each variable: x_j.
-std::vector<LinearGuard> one_for_each(int n) {
-  std::vector<LinearGuard> forms;
+std::vector<LinearForm> one_for_each(int n) {
+  std::vector<LinearForm> forms;
   for (int k = 0; k < n; ++k) forms.push_back({.guard = k, .variables = {k}, .coefficients = {1.0}});
   return forms;
 }
@@ -173,9 +178,9 @@ TEST(LinearGuards, BracketsHaveOppositeSignsOnTheSystemItself) {
     DensePolynomial step{.t0 = far, .h = real_in(0.1, 1.0), .degree = degree, .variables = n, .c = {}};
     if (number_in(0, 2) == 1) step.h = -step.h;
     for (int i = 0; i < (degree + 1) * n; ++i) step.c.push_back(real_in(-1.0, 1.0));
-    std::vector<LinearGuard> forms;
+    std::vector<LinearForm> forms;
     for (int k = 0; k < 3; ++k) {
-      LinearGuard form{.guard = k, .constant = real_in(-1.0, 1.0)};
+      LinearForm form{.guard = k, .constant = real_in(-1.0, 1.0)};
       if (number_in(0, 3) == 0) {  // moving levels: t - far
         form.time = real_in(-1.0, 1.0);
         form.constant -= form.time * far;
@@ -191,7 +196,7 @@ TEST(LinearGuards, BracketsHaveOppositeSignsOnTheSystemItself) {
     for (const double value : guards_at(system, step, step.t0)) watch.push_back({static_cast<signed char>(value > 0.0 ? 1 : -1), 0, 0.0});
     EventLocator locator;
     LocatedEvent event;
-    if (!locator.earliest(system, step, watch, event, forms) || event.at_start) return;
+    if (!locator.earliest(system, step, watch, event, guards_of(forms)) || event.at_start) return;
     RC_ASSERT(locator.proved());
     const std::vector<double> before = guards_at(system, step, event.t_before), after = guards_at(system, step, event.t_after);
     RC_ASSERT((event.t_after > event.t_before) == (step.h > 0.0));
@@ -210,12 +215,12 @@ TEST(LinearGuards, CancellationWidensTheBracketAndNothingElse) {
     // x0 - x1 = r - s, of numbers of size 1e6 that are rounded to 1e-10
     const double r = real_in(0.01, 0.99), size = real_in(1e5, 1e6), bend = real_in(-1.0, 1.0);
     const DensePolynomial step{.t0 = 0.0, .h = 1.0, .degree = 2, .variables = 2, .c = {size + r, size, 3.0, 4.0, bend, bend}};
-    const std::vector<LinearGuard> forms{{.guard = 0, .variables = {0, 1}, .coefficients = {1.0, -1.0}}};
+    const std::vector<LinearForm> forms{{.guard = 0, .variables = {0, 1}, .coefficients = {1.0, -1.0}}};
     LinearSystem system(2, forms);
     const GuardWatch watch{1, 0, 0.0};
     EventLocator locator;
     LocatedEvent event;
-    RC_ASSERT(locator.earliest(system, step, {&watch, 1}, event, forms));
+    RC_ASSERT(locator.earliest(system, step, {&watch, 1}, event, guards_of(forms)));
     const double rounding = 4.0 * eps * size;  // of r in the data, and of three sums for each variable
     RC_ASSERT(std::abs(event.t_before - r) <= rounding);
     RC_ASSERT(std::abs(event.t_after - r) <= rounding);
@@ -230,7 +235,7 @@ std::vector<double> all_events(LinearSystem& system, DensePolynomial step, signe
   GuardWatch watch{side, 0, 0.0};
   EventLocator locator;
   LocatedEvent event;
-  const std::span<const LinearGuard> forms = linear ? std::span<const LinearGuard>(system.forms()) : std::span<const LinearGuard>{};
+  const std::span<const LinearGuard> forms = linear ? std::span<const LinearGuard>(system.linear()) : std::span<const LinearGuard>{};
   while (locator.earliest(system, step, {&watch, 1}, event, forms) && found.size() < 100) {
     strict = strict && watch.side * guards_at(system, step, event.t_after)[0] < 0.0 && !event.at_start &&
              watch.side * guards_at(system, step, event.t_before)[0] > 0.0;
@@ -282,7 +287,7 @@ TEST(LinearGuards, ATouchBeforeTheCrossingIsSeen) {
     const GuardWatch watch{1, 0, 0.0};
     EventLocator locator;
     LocatedEvent event;
-    ASSERT_TRUE(locator.earliest(system, step, {&watch, 1}, event, system.forms()));
+    ASSERT_TRUE(locator.earliest(system, step, {&watch, 1}, event, system.linear()));
     EXPECT_NEAR(event.t_after, e < 0.0 ? 0.3 - std::sqrt(-e) : 0.9, e < 0.0 ? 4.0 * eps / std::sqrt(-e) : 16.0 * eps) << e;
     EXPECT_EQ(locator.touches().size(), e == 0.0 ? 1u : 0u) << e;
   }
@@ -295,7 +300,7 @@ TEST(LinearGuards, AResidualAtAKnownZeroMovesTheOtherZero) {
     const GuardWatch watch{1, 1, 0.0};
     EventLocator locator;
     LocatedEvent event;
-    ASSERT_TRUE(locator.earliest(system, step_of(0.0, 1.0, {residual, 0.5, -1.0}), {&watch, 1}, event, system.forms()));
+    ASSERT_TRUE(locator.earliest(system, step_of(0.0, 1.0, {residual, 0.5, -1.0}), {&watch, 1}, event, system.linear()));
     EXPECT_NEAR(event.t_after, 0.25 + std::sqrt(0.0625 + residual), 4.0 * eps) << residual;
     EXPECT_FALSE(event.at_start);
     if (std::abs(residual) < 1e-8) {  // the square of the shift is below rounding
@@ -313,7 +318,7 @@ TEST(LinearGuards, TheUsualCrossingTakesTwoEvaluations) {
     const GuardWatch watch{1, 0, 0.0};
     EventLocator locator;
     LocatedEvent event;
-    RC_ASSERT(locator.earliest(system, step_of(t0, 0.1, times({r, -1.0}, {-other, 1.0})), {&watch, 1}, event, system.forms()));
+    RC_ASSERT(locator.earliest(system, step_of(t0, 0.1, times({r, -1.0}, {-other, 1.0})), {&watch, 1}, event, system.linear()));
     RC_ASSERT(std::abs(event.t_after - (t0 + 0.1 * r)) <= 3.0 * eps * 100.0);
     ++events;
     evaluations += system.calls;
@@ -328,7 +333,7 @@ TEST(LinearGuards, ThoseAFewUnitsApartFireTogether) {
   check_property(1000, [] {
     const int n = static_cast<int>(number_in(2, 6));
     const double t0 = std::pow(10.0, real_in(0.0, 7.0)), place = t0 + real_in(0.1, 0.9), unit = std::nextafter(t0 + 1.0, 1e9) - (t0 + 1.0);
-    std::vector<LinearGuard> forms;
+    std::vector<LinearForm> forms;
     std::vector<GuardWatch> watch;
     for (int k = 0; k < n; ++k) {  // scale (place + a unit or none - t)
       const double scale = real_in(0.5, 2.0) * (number_in(0, 2) == 0 ? 1.0 : -1.0);
@@ -341,7 +346,7 @@ TEST(LinearGuards, ThoseAFewUnitsApartFireTogether) {
     const DensePolynomial step = time_step(t0, t0 + 1.0);
     EventLocator locator;
     LocatedEvent event;
-    RC_ASSERT(locator.earliest(system, step, watch, event, forms));
+    RC_ASSERT(locator.earliest(system, step, watch, event, guards_of(forms)));
     RC_ASSERT(static_cast<int>(event.guards.size()) == n);
     RC_ASSERT(std::is_sorted(event.guards.begin(), event.guards.end()));
     const std::vector<double> before = guards_at(system, step, event.t_before), after = guards_at(system, step, event.t_after);
@@ -374,7 +379,7 @@ TEST(LinearGuards, TheEarliestOfManyWins) {
     const std::vector<GuardWatch> watch(static_cast<std::size_t>(n), GuardWatch{1, 0, 0.0});
     EventLocator locator;
     LocatedEvent event;
-    RC_ASSERT(locator.earliest(system, step, watch, event, system.forms()) == (first < 1.0));
+    RC_ASSERT(locator.earliest(system, step, watch, event, system.linear()) == (first < 1.0));
     if (first >= 1.0) return;
     RC_ASSERT(event.guards == std::vector<int>{winner});
     RC_ASSERT(std::abs(event.t_after - (step.t0 + step.h * first)) <= 8.0 * 6.0 * eps);
@@ -391,7 +396,7 @@ TEST(LinearGuards, ValuesThatAreNotFiniteAreReported) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (const double bad : {inf, -inf, std::numeric_limits<double>::quiet_NaN()}) {
     for (const std::vector<double>& c : {std::vector{bad, 0.0}, std::vector{bad, -1.0}, std::vector{1.0, bad}}) {
-      EXPECT_FALSE(locator.earliest(system, step_of(2.0, 1.0, c), {&watch, 1}, event, system.forms()));
+      EXPECT_FALSE(locator.earliest(system, step_of(2.0, 1.0, c), {&watch, 1}, event, system.linear()));
       EXPECT_TRUE(locator.not_finite());
       EXPECT_EQ(locator.finite_until(), 2.0);
     }
@@ -406,12 +411,12 @@ TEST(LinearGuards, LowFlightsAreSeenInStepsOfHighDegree) {
       // x = wall - fall s (0.7 - s), and what rounding leaves in the other coefficients
       DensePolynomial step{.t0 = 4.38, .h = 1e-6, .degree = degree, .variables = 1, .c = {wall, -0.7 * fall, fall}};
       for (int d = 3; d <= degree; ++d) step.c.push_back((d % 2 == 0 ? 1.0 : -1.0) * 1e-3 * noise);
-      const std::vector<LinearGuard> forms = {{.guard = 0, .constant = -wall, .variables = {0}, .coefficients = {1.0}}};
+      const std::vector<LinearForm> forms = {{.guard = 0, .constant = -wall, .variables = {0}, .coefficients = {1.0}}};
       LinearSystem system(1, forms);
       const std::vector<GuardWatch> watch = {{.side = -1, .known_root = 1, .noise = noise}};
       EventLocator locator;
       LocatedEvent event;
-      ASSERT_TRUE(locator.earliest(system, step, watch, event, forms)) << degree << " " << height;
+      ASSERT_TRUE(locator.earliest(system, step, watch, event, guards_of(forms))) << degree << " " << height;
       // known to the noise over the slope, which is 0.7 fall there
       EXPECT_NEAR((event.t_after - step.t0) / step.h, 0.7, 4.0 * noise / (0.7 * fall) + 4.0 * eps * 4.38 / step.h) << degree << " " << height;
       ASSERT_TRUE(locator.earliest(system, step, watch, event)) << degree << " " << height;  // sampled

@@ -105,7 +105,8 @@ TEST_F(RecordedSystemTest, LinearGuardsFollowDataAndLocks) {
       EXPECT_EQ(linear[0].guard, 0);
       EXPECT_EQ(linear[0].constant, -2.0);
       EXPECT_EQ(linear[0].time, 3.0);
-      EXPECT_EQ(linear[0].coefficients, std::vector{data});
+      ASSERT_EQ(linear[0].coefficients.size(), 1u);
+      EXPECT_EQ(linear[0].coefficients[0], data);
       EXPECT_EQ(linear[1].guard, 2);
       EXPECT_EQ(linear[1].constant, -locked);
     }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "suites/linear_forms.hpp"
+
 namespace saltus::suite {
 
 /// A function constant + rate t + row x.
@@ -47,13 +49,14 @@ class AffineSystem : public System {
     structure_.taylor = true;
     structure_.guards_read_xp = false;
     for (std::size_t k = 0; k < guards_.size(); ++k) {
-      LinearGuard form{.guard = static_cast<int>(k), .constant = guards_[k].constant, .time = guards_[k].rate};
+      LinearForm form{.guard = static_cast<int>(k), .constant = guards_[k].constant, .time = guards_[k].rate};
       for (std::size_t j = 0; j < guards_[k].row.size(); ++j) {
         form.variables.push_back(static_cast<int>(j));
         form.coefficients.push_back(guards_[k].row[j]);
       }
       forms_.push_back(std::move(form));
     }
+    linear_ = guards_of(forms_);
   }
 
   const Structure& structure() const override { return structure_; }
@@ -104,12 +107,13 @@ class AffineSystem : public System {
       for (std::size_t i = 0; i < guards_.size(); ++i)
         G[k * guards_.size() + i] = guards_[i].coefficient(static_cast<int>(k), t, X.subspan(k * n, n));
   }
-  std::span<const LinearGuard> linear_guards() override { return forms_; }
+  std::span<const LinearGuard> linear_guards() override { return linear_; }
 
  private:
   std::vector<Affine> field_, guards_;
   Structure structure_;
-  std::vector<LinearGuard> forms_;
+  std::vector<LinearForm> forms_;
+  std::vector<LinearGuard> linear_;
 };
 
 }  // namespace saltus::suite

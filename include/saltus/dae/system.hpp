@@ -42,12 +42,13 @@ struct Structure {
 };
 
 /// A guard that is linear in t and x with constant coefficients: g = constant + time t + sum_i coefficients[i] x[variables[i]].
+/// The lists belong to the system, and live as long as its values stay as they are.
 struct LinearGuard {
   int guard = 0;  ///< its number in the system
   double constant = 0.0;
   double time = 0.0;
-  std::vector<int> variables = {};
-  std::vector<double> coefficients = {};
+  std::span<const int> variables = {};
+  std::span<const double> coefficients = {};
 };
 
 /// What a system must know of an explicit Runge-Kutta method to evaluate its stages at once (see Tableau).

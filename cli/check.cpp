@@ -119,16 +119,16 @@ ExitCode print_modes(std::ostream& out, const std::shared_ptr<CompiledModel>& co
   std::vector<std::pair<Mode, const Structure*>> seen;  // a discrete variable makes another mode only if it changes the structure
   for (const auto& segment : run.segments()) {
     if (segment.steps.empty() || seen.size() >= most) continue;
-    std::pair<Mode, const Structure*> key(segment.mode, &compiled->system(segment.mode).structure());
+    const Mode mode = run.mode(segment);
+    std::pair<Mode, const Structure*> key(mode, &compiled->system(mode).structure());
     key.first.discrete.clear();
-    key.first.conditions.clear();
-    for (const int guard : compiled->dormant(segment.mode)) compiled->set_side(key.first, guard, -1);
+    for (const int guard : compiled->dormant(mode)) compiled->set_side(key.first, guard, -1);
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
     seen.push_back(key);
     const DensePolynomial& p = segment.steps.front().polynomial;
     std::vector<double> x(static_cast<std::size_t>(p.variables));
     p.evaluate(p.t0, x);
-    print_mode(out, *compiled, segment.mode, p.t0, x);
+    print_mode(out, *compiled, mode, p.t0, x);
   }
   out << fmt::format("{} at t = {:.6g}{}{}\n", to_string(run.status().code), run.status().t,
                      run.status().message.empty() ? "" : ": ", run.status().message);

@@ -34,6 +34,14 @@ std::string value_text(const VariableDetails& variable, double value, int digits
   return fmt::format("{:.{}g}", value, digits);
 }
 
+void HybridSystem::positions(const Mode& mode, std::vector<Position>& positions) const {
+  positions.resize(guards().size());
+  for (std::size_t k = 0; k < positions.size(); ++k)
+    positions[k] = static_cast<Position>(side(mode, static_cast<int>(k)));
+  for (const int k : mode.sliding) positions[static_cast<std::size_t>(k)] = Position::sliding;
+  for (const int k : mode.contacts) positions[static_cast<std::size_t>(k)] = Position::contact;
+}
+
 bool HybridSystem::follow(Mode& mode, int guard, double /*value*/, int to_side) const {
   if (to_side == 0)
     rest(mode, guard);

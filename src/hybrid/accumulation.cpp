@@ -201,7 +201,7 @@ bool Simulator::Impl::begin_staying(EventKind kind, std::span<const std::string>
   last_interval = interval;
   last_event = t;
   if (close_events < 10) return false;
-  const std::vector<std::string> names = instant.guard_names(instant.fired());
+  const std::vector<std::string> names = names_of(*hybrid, instant.fired());
   end({StatusCode::zeno,
        fmt::format("events{} accumulate at t = {:.12g}: the intervals between them shrink towards zero",
                    names.empty() ? "" : " by '" + names.front() + "'", t),

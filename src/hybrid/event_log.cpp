@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 
 #include "hybrid/short_lists.hpp"
 
@@ -37,17 +38,6 @@ std::vector<To> list(std::span<const From> values) {
   return {values.begin(), values.end()};
 }
 
-std::uint64_t hash_of(const Mode& mode) {
-  std::uint64_t hash = 0xcbf29ce484222325u + static_cast<std::uint64_t>(mode.automaton);
-  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29; };
-  for (const double value : mode.discrete) mix(std::bit_cast<std::uint64_t>(value));
-  for (const double value : mode.locks) mix(std::bit_cast<std::uint64_t>(value));
-  for (const int k : mode.sliding) mix(static_cast<std::uint64_t>(k) + 1);
-  for (const auto* list : {&mode.contacts, &mode.contact_sides})
-    for (const int k : *list) mix(~static_cast<std::uint64_t>(k));
-  return hash;
-}
-
 }  // namespace
 
 EventLog::EventLog(const EventLog& other)
@@ -57,60 +47,7 @@ EventLog::EventLog(const EventLog& other)
       shapes_(other.shapes_),
       shape_integers_(other.shape_integers_),
       actions_(other.actions_),
-      modes_(other.modes_),
-      mode_numbers_(other.mode_numbers_),
-      mode_integers_(other.mode_integers_),
-      recent_(other.recent_),
-      oldest_(other.oldest_) {}
-
-bool EventLog::equal(const StoredMode& stored, const Mode& mode) const {
-  if (stored.automaton != mode.automaton) return false;
-  const double* number = mode_numbers_.data() + stored.numbers;
-  const int* integer = mode_integers_.data() + stored.integers;
-  const auto next_are = [](auto*& place, std::uint32_t count, const auto& list) {
-    if (list.size() != count) return false;
-    for (const auto value : list)
-      if (*place++ != value) return false;
-    return true;
-  };
-  return next_are(number, stored.discrete, mode.discrete) && next_are(number, stored.locks, mode.locks) &&
-         next_are(integer, stored.sliding, mode.sliding) && next_are(integer, stored.contacts, mode.contacts) &&
-         next_are(integer, stored.contacts, mode.contact_sides);
-}
-
-std::int32_t EventLog::store(const Mode& mode) {
-  if (!entries_.empty()) {  // as a rule it goes on, or to and fro
-    const Parts& last = parts(entries_.back());
-    for (const std::int32_t id : {last.mode_after, last.mode_before})
-      if (equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
-  }
-  const std::uint64_t hash = hash_of(mode);
-  for (const std::int32_t id : recent_)
-    if (id >= 0 && modes_[static_cast<std::size_t>(id)].hash == hash && equal(modes_[static_cast<std::size_t>(id)], mode)) return id;
-  const auto id = static_cast<std::int32_t>(modes_.size());
-  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  modes_.push_back({hash, mode.automaton, mode_numbers_.size(), mode_integers_.size(), size(mode.discrete), size(mode.locks),
-                    size(mode.sliding), size(mode.contacts)});
-  append<double>(mode_numbers_, mode.discrete);
-  append<double>(mode_numbers_, mode.locks);
-  append<int>(mode_integers_, mode.sliding);
-  append<int>(mode_integers_, mode.contacts);
-  append<int>(mode_integers_, mode.contact_sides);
-  recent_[oldest_++ % recent_.size()] = id;
-  return id;
-}
-
-Mode EventLog::restore(const StoredMode& stored) const {
-  std::size_t number = stored.numbers, integer = stored.integers;
-  Mode mode;
-  mode.automaton = stored.automaton;
-  mode.discrete = list<double>(take(mode_numbers_, number, stored.discrete));
-  mode.locks = list<double>(take(mode_numbers_, number, stored.locks));
-  mode.sliding = list<int>(take(mode_integers_, integer, stored.sliding));
-  mode.contacts = list<int>(take(mode_integers_, integer, stored.contacts));
-  mode.contact_sides = list<int>(take(mode_integers_, integer, stored.contacts));
-  return mode;
-}
+      modes_(other.modes_) {}
 
 bool EventLog::equal(const StoredShape& stored, const EventShape& shape, const EventNumbers& numbers) const {
   const auto integers = std::span(shape_integers_).subspan(stored.integers);
@@ -143,8 +80,8 @@ std::int32_t EventLog::store(const Parts& parts) {
 
 EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
   Parts parts;
-  parts.mode_before = store(*shape.mode_before);
-  parts.mode_after = same_but_conditions(*shape.mode_before, *shape.mode_after) ? parts.mode_before : store(*shape.mode_after);
+  parts.mode_before = modes_.keep(*shape.mode_before);
+  parts.mode_after = modes_.keep(*shape.mode_after);
   parts.shape = store_shape(shape, numbers);
   const EventTag tag{store(parts)};
   add(tag, numbers);
@@ -155,8 +92,29 @@ EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
   entries_.push_back({numbers.t, numbers.jump, tag.place, numbers.cause, numbers.proved});
   if (numbers.before.empty() && numbers.weights.empty())
     numbers_.append(numbers.slope_before, numbers.slope_after);
-  else
+  else if (!shapes_[static_cast<std::size_t>(parts_[static_cast<std::size_t>(tag.place)].shape)].keeps_changes())
     numbers_.append(numbers.slope_before, numbers.slope_after, numbers.before, numbers.after, numbers.weights);
+  else
+    add_changes(numbers);
+}
+
+void EventLog::add_changes(const EventNumbers& numbers) {
+  changes_.assign(1, 0.0);
+  for (std::size_t k = 0; k < numbers.before.size(); ++k) {
+    if (std::bit_cast<std::uint64_t>(numbers.before[k]) == std::bit_cast<std::uint64_t>(numbers.after[k])) continue;
+    changes_.push_back(static_cast<double>(k));
+    changes_.push_back(numbers.after[k]);
+  }
+  changes_.front() = static_cast<double>(changes_.size() / 2);
+  numbers_.append(numbers.slope_before, numbers.slope_after, numbers.before, changes_, numbers.weights);
+}
+
+std::vector<double> EventLog::take_after(const StoredShape& shape, const std::vector<double>& before, std::size_t& number) const {
+  if (!shape.keeps_changes()) return list<double>(take(numbers_, number, shape.values));
+  std::vector<double> after = before;
+  const auto count = static_cast<std::size_t>(numbers_[number++]);
+  for (std::size_t k = 0; k < count; ++k, number += 2) after[static_cast<std::size_t>(numbers_[number])] = numbers_[number + 1];
+  return after;
 }
 
 EventLog::Stored EventLog::stored(std::size_t event) const {
@@ -167,8 +125,8 @@ EventLog::Stored EventLog::stored(std::size_t event) const {
   Stored stored;
   stored.t = entry.t;
   stored.kind = shape.kind;
-  stored.mode_before = static_cast<std::size_t>(parts.mode_before);
-  stored.mode_after = static_cast<std::size_t>(parts.mode_after);
+  stored.mode_before = parts.mode_before;
+  stored.mode_after = parts.mode_after;
   stored.guards = integers.first(shape.guards);
   stored.directions = integers.subspan(shape.guards, shape.guards);
   stored.actions = std::span(actions_).subspan(shape.action, shape.actions);
@@ -177,7 +135,7 @@ EventLog::Stored EventLog::stored(std::size_t event) const {
 
 const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {
   std::string& text = mode_texts_[static_cast<std::size_t>(mode)];
-  if (text.empty()) text = system.describe(restore(modes_[static_cast<std::size_t>(mode)]));
+  if (text.empty()) text = system.describe(modes_.mode(mode));
   return text;
 }
 
@@ -197,7 +155,7 @@ Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& sy
   event.slope_before = list<double>(take(numbers_, number, shape.slopes_before));
   event.slope_after = list<double>(take(numbers_, number, shape.slopes_after));
   event.before = list<double>(take(numbers_, number, shape.values));
-  event.after = list<double>(take(numbers_, number, shape.values));
+  event.after = take_after(shape, event.before, number);
   event.weights = list<double>(take(numbers_, number, shape.weights));
   for (const int k : take(shape_integers_, integer, shape.guards)) {
     event.guards.push_back(guards[static_cast<std::size_t>(k)].name);
@@ -206,13 +164,11 @@ Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& sy
   event.direction = list<int>(take(shape_integers_, integer, shape.guards));
   event.actions = list<std::string>(take(actions_, action, shape.actions));
   event.message = shape.message;
-  const StoredMode& mode = modes_[static_cast<std::size_t>(parts.mode_after)];
-  std::size_t surface = mode.integers;
-  const auto sliding = take(mode_integers_, surface, mode.sliding), contacts = take(mode_integers_, surface, mode.contacts);
   if (shape.kind == EventKind::touch) return event;  // nothing changed
+  const Mode mode = modes_.mode(parts.mode_after);
   if (!event.weights.empty())
-    for (const int k : sliding) event.surfaces.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
-  for (const int k : contacts) event.contacts.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
+    for (const int k : mode.sliding) event.surfaces.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
+  for (const int k : mode.contacts) event.contacts.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
   return event;
 }
 

@@ -4,7 +4,6 @@
 
 #include <saltus/hybrid/trajectory.hpp>
 
-#include <array>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "hybrid/growing_array.hpp"
+#include "hybrid/kept_modes.hpp"
 
 namespace saltus {
 
@@ -65,16 +65,15 @@ class EventLog {
   struct Stored {
     double t;
     EventKind kind;
-    std::size_t mode_before, mode_after;  ///< numbers of stored modes
+    int mode_before, mode_after;  ///< their numbers in modes()
     std::span<const int> guards, directions;
     std::span<const std::string> actions;
   };
   /// The event at a position below size().
   Stored stored(std::size_t event) const;
-  /// How many modes are stored. Modes that are equal may be stored more than once.
-  std::size_t modes() const { return modes_.size(); }
-  /// A stored mode, without the truth of its conditions.
-  Mode mode(std::size_t number) const { return restore(modes_[number]); }
+  /// The modes of the events and of whoever keeps one here. Modes that are equal may be there more than once.
+  KeptModes& modes() { return modes_; }
+  const KeptModes& modes() const { return modes_; }
 
  private:
   /// (24 bytes: memory that is touched for the first time may cost more than all the rest of an event)
@@ -96,22 +95,16 @@ class EventLog {
     std::size_t integers, action;  // where its parts begin: guards and directions; actions
     std::string message;
     std::uint32_t slopes_before, slopes_after, values, weights;  // how many numbers an event has
-  };
-  /// A mode without the truth of its conditions, which no text mentions.
-  struct StoredMode {
-    std::uint64_t hash;
-    int automaton;
-    std::size_t numbers, integers;
-    std::uint32_t discrete, locks, sliding, contacts;
-  };
 
+    /// Values behind the event are what has changed, if there are many: how many have, and each with its place.
+    bool keeps_changes() const { return values > 32; }
+  };
   const Parts& parts(const Entry& entry) const { return parts_[static_cast<std::size_t>(entry.tag)]; }
   std::int32_t store(const Parts& parts);
   std::int32_t store_shape(const EventShape& shape, const EventNumbers& numbers);
   bool equal(const StoredShape& stored, const EventShape& shape, const EventNumbers& numbers) const;
-  std::int32_t store(const Mode& mode);
-  bool equal(const StoredMode& stored, const Mode& mode) const;
-  Mode restore(const StoredMode& stored) const;
+  void add_changes(const EventNumbers& numbers);
+  std::vector<double> take_after(const StoredShape& shape, const std::vector<double>& before, std::size_t& number) const;
   /// Takes the numbers from this place on, and moves it.
   Event make(const Entry& entry, std::size_t& number, const HybridSystem& system) const;
   const std::string& describe(std::int32_t mode, const HybridSystem& system) const;
@@ -122,11 +115,8 @@ class EventLog {
   std::vector<StoredShape> shapes_;
   std::vector<int> shape_integers_;
   std::vector<std::string> actions_;
-  std::vector<StoredMode> modes_;
-  std::vector<double> mode_numbers_;
-  std::vector<int> mode_integers_;
-  std::array<std::int32_t, 8> recent_ = {-1, -1, -1, -1, -1, -1, -1, -1};  // modes that are likely to come again
-  std::size_t oldest_ = 0;
+  KeptModes modes_;
+  std::vector<double> changes_;  // workspace
 
   mutable std::mutex reading_;
   mutable std::vector<Event> events_;          // those that have been read

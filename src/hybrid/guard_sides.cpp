@@ -44,6 +44,7 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   const auto count = static_cast<std::size_t>(structure.guards);
   resize(g_, count);
   resize(seen_, count);
+  zeros_.clear();
   if (count == 0) return;
   system.guards(t, x, xp, g_);
   if (linear.empty())
@@ -61,18 +62,16 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
 }
 
 bool GuardSides::decide_by_values(std::span<const double> least_noise) {
-  bool all = true;
-  for (std::size_t k = 0; k < g_.size(); ++k) {
-    const bool clear = seen_[k].decide_by_value(g_[k], k < least_noise.size() ? least_noise[k] : 0.0);
-    all = all && clear;
-  }
-  return all || (!ignored_.empty() && all_decided());
+  for (std::size_t k = 0; k < g_.size(); ++k)
+    if (!seen_[k].decide_by_value(g_[k], k < least_noise.size() ? least_noise[k] : 0.0))
+      zeros_.push_back(static_cast<int>(k));
+  return all_decided();
 }
 
 bool GuardSides::all_decided() const {
-  for (std::size_t k = 0; k < seen_.size(); ++k)
-    if (seen_[k].side == 0 && std::find(ignored_.begin(), ignored_.end(), static_cast<int>(k)) == ignored_.end()) return false;
-  return true;
+  return std::all_of(zeros_.begin(), zeros_.end(), [&](int k) {
+    return seen_[static_cast<std::size_t>(k)].side != 0 || std::binary_search(ignored_.begin(), ignored_.end(), k);
+  });
 }
 
 // How much a guard moves when every argument moves by a few units in the last place, and while time moves as far as it is known.
@@ -117,7 +116,7 @@ void GuardSides::raise_noise(System& system, double t, std::span<const double> x
 void GuardSides::rest_on_invariants(System& system, double t, std::span<const double> x, std::span<const double> xp, std::span<const double> size) {
   constexpr double beside = 1e-5, remains = 1e-8;  // a guard that is curved there leaves a part of the order of `beside`
   const std::size_t count = g_.size();
-  if (std::none_of(seen_.begin(), seen_.end(), [](const Seen& seen) { return seen.multiplicity > 0; })) return;
+  if (std::none_of(zeros_.begin(), zeros_.end(), [&](int k) { return multiplicity(k) > 0; })) return;
   std::vector<double> there(x.begin(), x.end()), moved(count), back(count);
   double dice = 0.25;
   for (std::size_t j = 0; j < x.size(); ++j) {
@@ -127,7 +126,8 @@ void GuardSides::rest_on_invariants(System& system, double t, std::span<const do
   system.guards(t, there, xp, moved);
   if (!system.project(t, there)) return;
   system.guards(t, there, xp, back);
-  for (std::size_t k = 0; k < count; ++k) {
+  for (const int guard : zeros_) {
+    const auto k = static_cast<std::size_t>(guard);
     Seen& seen = seen_[k];
     const double change = std::abs(moved[k] - g_[k]);  // none: it does not depend on the state
     if (seen.multiplicity == 0 || change == 0.0 || !(std::abs(back[k] - g_[k]) <= remains * change)) continue;
@@ -158,18 +158,12 @@ void GuardSides::rest_on_invariants(System& system, double t, std::span<const do
                             const Doubt& doubt) {
   resize(g_, linear.size());
   resize(seen_, linear.size());
+  zeros_.clear();
   system.guards(t, x, xp, g_);
-  bool all = true;
-  for (const LinearGuard& guard : linear) {
-    const auto k = static_cast<std::size_t>(guard.guard);
-    estimate_noise(guard, t, x, xp);
-    const bool clear = seen_[k].decide_by_value(g_[k], k < doubt.noise.size() ? doubt.noise[k] : 0.0);
-    all = all && clear;
-  }
-  if (all || (!ignored_.empty() && all_decided())) return true;
+  for (const LinearGuard& guard : linear) estimate_noise(guard, t, x, xp);
+  if (decide_by_values(doubt.noise)) return true;
   resize(solution_, x.size());  // the derivatives beside
   system.rhs(t * (1.0 + shift), shifted(x), solution_);
-  all = true;
   for (const LinearGuard& guard : linear) {
     Seen& seen = seen_[static_cast<std::size_t>(guard.guard)];
     if (seen.side != 0) continue;
@@ -177,10 +171,8 @@ void GuardSides::rest_on_invariants(System& system, double t, std::span<const do
     const double slope = slope_of(guard, xp, guard.time + error), beside = slope_of(guard, solution_, guard.time + error);
     if (std::abs(slope) > 4.0 * std::abs(beside - slope) + std::numeric_limits<double>::min())
       seen.decide(slope, direction);
-    else
-      all = false;
   }
-  return all || (!ignored_.empty() && all_decided());
+  return all_decided();
 }
 
 // First derivatives decide most crossings, and need no expansion of the solution. Returns whether they decided all. They count if they are
@@ -306,7 +298,8 @@ double GuardSides::excursion(std::size_t guard, int i, int last) const {
 void GuardSides::choose_sides(int last, double t, int direction, bool errors_unknown, const Doubt& doubt) {
   const double instant = 8.0 * eps * std::abs(t);  // what happens within it has happened at t
   const std::size_t count = g_.size();
-  for (std::size_t k = 0; k < count; ++k) {
+  for (const int guard : zeros_) {
+    const auto k = static_cast<std::size_t>(guard);
     Seen& seen = seen_[k];
     if (seen.side != 0) continue;
     seen.multiplicity = 2;

@@ -50,12 +50,11 @@ class GuardSides {
   /// Guards that vanish in the mode because it stays on their surfaces: nobody asks for their sides. Before look().
   void ignore(std::span<const int> sliding, std::span<const int> contacts) {
     if (sliding.empty() && contacts.empty() && ignored_.empty()) return;
-    ignored_.clear();
-    for (const auto surfaces : {sliding, contacts})
-      for (const int k : surfaces) ignored_.push_back(k);
+    ignored_.assign(sliding.begin(), sliding.end());
+    for (const int k : contacts) ignore_too(k);
   }
   /// One more, until the next call of ignore().
-  void ignore_too(int guard) { ignored_.push_back(guard); }
+  void ignore_too(int guard) { ignored_.insert(std::upper_bound(ignored_.begin(), ignored_.end(), guard), guard); }
 
   /// Guards that are zero at the point, and zero wherever the invariants of the system hold (the speed of a ball in contact), have no side: what
   /// the equations make of them is rounding errors. A point beside, moved back onto the invariants, tells. After look() at the same point;
@@ -65,6 +64,8 @@ class GuardSides {
   /// Nothing has been looked at yet.
   bool empty() const { return seen_.empty(); }
   int count() const { return static_cast<int>(seen_.size()); }
+  /// The guards that are not clearly beside zero, increasing: all others have the multiplicity 0 and the side of their values.
+  std::span<const int> zeros() const { return zeros_; }
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
   int side(int guard) const { return seen_[guard].side; }
   /// Side 0 because a derivative is not finite: nothing can be said.
@@ -99,7 +100,7 @@ class GuardSides {
     /// The side of a value that is clearly not zero, otherwise 0; `least`: the noise is not smaller. Returns whether it has one.
     bool decide_by_value(double value, double least) {
       noise = std::max(4.0 * noise + std::numeric_limits<double>::min(), least);
-      side = std::abs(value) > noise ? (value > 0.0 ? +1 : -1) : 0;
+      side = (value > noise) - (value < -noise);
       multiplicity = 0;
       undefined = false;
       slope = 0.0;
@@ -132,7 +133,7 @@ class GuardSides {
 
   std::vector<double> g_;
   std::vector<Seen> seen_;
-  std::vector<int> ignored_;
+  std::vector<int> ignored_, zeros_;  // increasing
   std::vector<double> factors_;  // of shifted()
   std::vector<double> shifted_, series_, twin_series_, disturbed_, solution_, x_, xp_;  // workspace
 };

@@ -7,7 +7,7 @@
 
 namespace saltus {
 
-inline constexpr int very_large_mode = 10000;
+inline constexpr int very_large_mode = 25000;
 
 /// Empties the lists if a mode with so many variables is very large.
 template <class... List>

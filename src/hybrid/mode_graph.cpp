@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "hybrid/event_log.hpp"
 #include "hybrid/mode_table.hpp"
@@ -115,27 +116,34 @@ ModeGraph Trajectory::mode_graph() const {
     return graph;
   }
   const HybridSystem& system = readers_->system();
-  // the log stores modes in the order in which the run enters them
   ModeTable table(system);
   NodeWords words;
-  std::vector<std::size_t> node_of(events_->modes());
-  for (std::size_t k = 0; k < node_of.size(); ++k) {
-    Mode mode = events_->mode(k);
+  std::vector<std::size_t> node_of(events_->modes().size());
+  std::vector<char> known(node_of.size(), 0);
+  const auto number = [&](int mode_number) {  // in the order in which the run enters them
+    const auto place = static_cast<std::size_t>(mode_number);
+    if (std::exchange(known[place], 1)) return;
+    Mode mode = events_->modes().mode(mode_number);
     const std::string text = system.describe(mode);
     for (const int guard : mode.sliding) system.set_side(mode, guard, +1);  // the side it came from decides nothing
-    node_of[k] = static_cast<std::size_t>(table.number(mode));
-    words.add(node_of[k], text);
+    node_of[place] = static_cast<std::size_t>(table.number(mode));
+    words.add(node_of[place], text);
+  };
+  for (std::size_t k = 0; k < events_->size(); ++k) {
+    const EventLog::Stored event = events_->stored(k);
+    number(event.mode_before);
+    number(event.mode_after);
   }
   graph.nodes.resize(static_cast<std::size_t>(table.size()));
   for (std::size_t k = 0; k < graph.nodes.size(); ++k) graph.nodes[k].description = words(k);
 
   Edges edges(graph, system);
-  std::size_t now = node_of[events_->stored(0).mode_before];
+  std::size_t now = node_of[static_cast<std::size_t>(events_->stored(0).mode_before)];
   double since = t_start_;
   graph.nodes[now].entered = 1;
   for (std::size_t k = 0; k < events_->size(); ++k) {
     const EventLog::Stored event = events_->stored(k);
-    const std::size_t next = node_of[event.mode_after];
+    const std::size_t next = node_of[static_cast<std::size_t>(event.mode_after)];
     graph.nodes[now].time += std::abs(event.t - since);
     since = event.t;
     const bool at_start = event.t == t_start_ && next == now;

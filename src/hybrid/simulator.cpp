@@ -168,9 +168,10 @@ void Simulator::Impl::set_watch() {
     watching = watching || side != 0;
   };
   std::fill(watch.begin(), watch.end(), GuardWatch{});
+  hybrid->positions(mode, positions);
   for (int k = 0; k < std::min(instant.family_guards(), static_cast<int>(watch.size())); ++k) {
     if (has_time_guards && hybrid->guards()[static_cast<std::size_t>(k)].time_only) continue;
-    const int side = hybrid->side(mode, k);
+    const int side = side_of(positions[static_cast<std::size_t>(k)]);
     begin_watch(k, side);
     any_rests = any_rests || (side != 0 && sides.side(k) == 0);
   }
@@ -299,7 +300,7 @@ void Simulator::Impl::restore_state() {
 void Simulator::Impl::begin_segment() {
   auto& segments = result.segments_;
   if (!segments.empty() && segments.back().steps.empty()) segments.pop_back();  // a mode that lasted for no time
-  segments.push_back({mode, {}});
+  segments.push_back({result.events_->modes().keep(mode), !mode.sliding.empty(), !mode.contacts.empty(), {}});
   if (!options.keep_event_values) observe(result.final_values_);  // no event tells what holds from here on
 }
 
@@ -537,7 +538,7 @@ std::vector<std::string> Simulator::Impl::undefined_guards() {
     for (std::size_t k = 0; k < std::min(values.size(), hybrid->guards().size()); ++k)
       if (!std::isfinite(values[k])) undefined.push_back(static_cast<int>(k));
   }
-  return instant.guard_names(undefined);
+  return names_of(*hybrid, undefined);
 }
 
 [[gnu::hot]] bool Simulator::Impl::denies_start() {

@@ -116,7 +116,7 @@ void Simulator::Impl::end(Failure outcome) {
   if (regular)
     if (Failure failure = equations.check(*hybrid, mode, t, result.final_values_, x, xp, time_scale())) outcome = std::move(failure);
   for (const auto& e : chatter.episodes())
-    result.chattering_.push_back({e.from, e.to, e.events, instant.guard_names(e.guards)});
+    result.chattering_.push_back({e.from, e.to, e.events, names_of(*hybrid, e.guards)});
   if (!result.chattering_.empty() && remark.empty()) remark = "chattering: " + describe(result.chattering_.front());
   for (const std::string& name : methods.not_entered())
     remark += (remark.empty() ? "" : "; ") + fmt::format("the run entered no mode '{}', for which mode_methods gives a method", name);

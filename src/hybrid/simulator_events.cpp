@@ -423,7 +423,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && !dismiss_chattering() &&
       options.stop_if_chattering) {
     const auto& episode = chatter.episodes().back();
-    const Chattering found{episode.from, episode.to, episode.events, instant.guard_names(episode.guards)};
+    const Chattering found{episode.from, episode.to, episode.events, names_of(*hybrid, episode.guards)};
     return end({StatusCode::chattering, describe(found), found.guards});
   }
   if (noticed && too_close()) return;

@@ -153,6 +153,7 @@ struct Simulator::Impl {
   void find_bands(bool resting);
   bool may_rest(int guard) const;
   std::vector<int> exits;  // see HybridSystem::exit_guards
+  std::vector<Position> positions;
   /// Whether a guard vanishes identically in the mode.
   bool vanishes(std::size_t guard) const { return guard < bands.size() && bands[guard].width > 0.0 && !bands[guard].until_left; }
   /// After a step guards fire again, except those that are still on the wrong side, on their way from the event before the step: it was too short for

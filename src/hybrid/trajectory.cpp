@@ -93,18 +93,21 @@ std::size_t Trajectory::index(const std::string& name) const {
                    (near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
+Mode Trajectory::mode(const Segment& segment) const { return events_->modes().mode(segment.mode); }
+
 std::vector<double> Trajectory::values_in(const Segment& segment, const Step& step, double t) const {
   std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables)), xp(x.size()), values(variables().size());
   step.polynomial.evaluate(t, x);
+  const Mode mode = this->mode(segment);
   readers_->with_system([&](HybridSystem& hybrid, Consistency& consistency) {
-    System& system = hybrid.system(segment.mode);
+    System& system = hybrid.system(mode);
     if (system.structure().explicit_ode) {
       system.rhs(t, x, xp);
     } else {  // the polynomial follows the differential variables; all others are what the equations make of them
       step.polynomial.derivative(t, xp);
       consistency.refine(system, t, x, xp);
     }
-    hybrid.observe(segment.mode, t, x, xp, values);
+    hybrid.observe(mode, t, x, xp, values);
   });
   return values;
 }

@@ -102,7 +102,7 @@ std::string surfaces(const Trajectory& run, HybridSystem& system, std::size_t x,
   std::size_t looked = 0;
   for (const auto& segment : run.segments()) {
     if (segment.steps.empty() || ++looked > 64) continue;
-    System& smooth = system.system(segment.mode);
+    System& smooth = system.system(run.mode(segment));
     for (const LinearGuard& g : smooth.linear_guards()) {
       double a = 0.0, b = 0.0;
       bool here =

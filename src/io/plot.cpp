@@ -28,14 +28,14 @@ std::string plot_text(const std::string& text) {
 }
 
 bool on_surfaces(const Trajectory::Segment& segment) {
-  return segment.mode.on_surfaces() && !segment.steps.empty();
+  return (segment.slides || segment.in_contact) && !segment.steps.empty();
 }
 
 std::string name_of_shading(const Trajectory& run) {
   bool sliding = false, contact = false;
   for (const auto& segment : run.segments()) {
-    sliding = sliding || (on_surfaces(segment) && !segment.mode.sliding.empty());
-    contact = contact || (on_surfaces(segment) && !segment.mode.contacts.empty());
+    sliding = sliding || (on_surfaces(segment) && segment.slides);
+    contact = contact || (on_surfaces(segment) && segment.in_contact);
   }
   return std::string(sliding ? "sliding" : "") + (sliding && contact ? ", " : "") + (contact ? "contact" : "");
 }

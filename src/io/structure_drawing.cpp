@@ -103,9 +103,10 @@ std::vector<StructureDrawing> structure_drawings(const Trajectory& run, HybridSy
   std::set<std::pair<std::size_t, std::string>> named;  // structures and words of modes that have been seen together
   for (const auto& segment : run.segments()) {
     if (segment.steps.empty() || names.size() >= most_modes) continue;
-    const std::string name = system.describe(segment.mode);
+    const Mode mode = run.mode(segment);
+    const std::string name = system.describe(mode);
     if (!names.insert(name).second) continue;
-    System& smooth = system.system(segment.mode);
+    System& smooth = system.system(mode);
     const Structure& s = smooth.structure();
     const auto same = std::ranges::find_if(known, [&](const Structure& k) {
       return k.explicit_ode == s.explicit_ode && k.state_pattern == s.state_pattern &&

@@ -813,6 +813,9 @@ bool CompiledModel::same_time_guards(const Mode& a, const Mode& b) const {
 int CompiledModel::side(const Mode& mode, int guard) const {
   return impl_->code->guards.side(mode, guard);
 }
+void CompiledModel::positions(const Mode& mode, std::vector<Position>& positions) const {
+  impl_->code->guards.positions(mode, positions);
+}
 [[gnu::hot]] void CompiledModel::set_side(Mode& mode, int guard, int side) const {
   impl_->code->guards.set_side(mode, guard, side);
 }

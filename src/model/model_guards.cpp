@@ -48,6 +48,7 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   locate(model, logic, guards_of_lock);
   add_second_guards();
   for (std::size_t k = 0; k < guards_.size(); ++k) info_[k].side_at_zero = side_at_zero(guards_[k]);
+  for (const Guard& guard : guards_) side_if_true_.push_back(static_cast<signed char>(guard.signs.front()));
 }
 
 /// `with_cuts`: functions to which relations were added; nothing else asks for these.
@@ -253,6 +254,25 @@ bool ModelGuards::same_where_it_matters(std::span<const int> locks, const Mode& 
   return std::all_of(locks.begin(), locks.end(), [&](int k) {
     return a.locks[k] == b.locks[k] || (!which.active(guard_of_lock_[k], a) && !which.active(guard_of_lock_[k], b));
   });
+}
+
+void ModelGuards::positions(const Mode& mode, std::vector<Position>& positions) const {
+  const std::vector<int>& lock_of = side_lock_[static_cast<std::size_t>(mode.automaton)];
+  positions.resize(guards_.size());
+  for (std::size_t k = 0; k < guards_.size(); ++k) {
+    const int lock = lock_of[k], if_true = side_if_true_[k];
+    const int side = lock == varies     ? varying_side(mode, static_cast<int>(k))
+                     : lock == rounding ? +1
+                     : mode.locks[static_cast<std::size_t>(lock)] != 0.0 ? if_true : -if_true;
+    positions[k] = static_cast<Position>(side);
+  }
+  for (const int k : mode.contacts) positions[static_cast<std::size_t>(k)] = Position::contact;
+  for (const int k : mode.sliding) {
+    positions[static_cast<std::size_t>(k)] = Position::sliding;
+    // the two ends of a rounding's interval are neighbours; on one of them the other means nothing
+    if (const int step = guards_[static_cast<std::size_t>(k)].step(); step != 0)
+      positions[static_cast<std::size_t>(k - step)] = Position::unwatched;
+  }
 }
 
 int ModelGuards::varying_side(const Mode& mode, int guard) const {

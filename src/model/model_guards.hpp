@@ -82,6 +82,7 @@ class ModelGuards {
     if (lock == varies || mode.on_surfaces()) return varying_side(mode, guard);
     return lock == rounding ? +1 : guards_[static_cast<std::size_t>(guard)].side_of(0, mode.locks[static_cast<std::size_t>(lock)]);
   }
+  void positions(const Mode& mode, std::vector<Position>& positions) const;
   void set_side(Mode& mode, int guard, int side) const;
   bool follow(Mode& mode, int guard, double value, int side) const;
   void rest(Mode& mode, int guard) const;
@@ -113,6 +114,7 @@ class ModelGuards {
   static constexpr int rounding = -1;  // inside its interval
   static constexpr int varies = -2;    // whether the guard matters depends on the mode
   std::vector<std::vector<int>> side_lock_;
+  std::vector<signed char> side_if_true_;  // by guard: where that relation is true
 };
 
 }  // namespace saltus

@@ -31,6 +31,9 @@ class ForwardingSystem : public HybridSystem {
   bool same_equations(const Mode& a, const Mode& b) const override { return behind_->same_equations(a, b); }
   bool same_time_guards(const Mode& a, const Mode& b) const override { return behind_->same_time_guards(a, b); }
   int side(const Mode& mode, int guard) const override { return behind_->side(mode, guard); }
+  void positions(const Mode& mode, std::vector<Position>& positions) const override {
+    behind_->positions(mode, positions);
+  }
   std::vector<int> dormant(const Mode& mode) const override { return behind_->dormant(mode); }
   bool follow(Mode& mode, int guard, double value, int side) const override {
     return behind_->follow(mode, guard, value, side);

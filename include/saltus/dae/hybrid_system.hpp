@@ -70,6 +70,20 @@ struct VariableInfo {
   Rare<VariableDetails> details = {};  ///< read by details->unit and so on
 };
 
+/// Where a guard stands in a mode.
+enum class Position : signed char {
+  below = -1,     ///< on its negative side
+  unwatched = 0,  ///< it has no meaning in the mode
+  above = +1,     ///< on its positive side
+  sliding = 2,    ///< the solution slides along its surface
+  contact = 3,    ///< the solution rests on its surface after infinitely many resets
+};
+/// The side of a guard that is watched beside its surface, +1 or -1; 0 for all others.
+constexpr int side_of(Position position) {
+  return position == Position::above ? +1 : position == Position::below ? -1 : 0;
+}
+constexpr bool on_surface(Position position) { return position == Position::sliding || position == Position::contact; }
+
 /// What happens where both sides of a surface push towards it.
 enum class SurfaceRule {
   filippov,  ///< the solution slides along it
@@ -183,6 +197,8 @@ class HybridSystem {
   virtual bool same_time_guards(const Mode& a, const Mode& b) const { return same_equations(a, b); }
   /// The side on which a guard is locked: +1 or -1; 0 if the guard has no meaning in this mode: it is not watched.
   virtual int side(const Mode& mode, int guard) const = 0;
+  /// Where all guards stand, in one pass: what an event looks at most often. Default: by side(), guard by guard.
+  virtual void positions(const Mode& mode, std::vector<Position>& positions) const;
   /// Guards without a meaning in this mode that may get one when others change their sides: relations in branches that
   /// are not taken. At every event they are locked where the solution is, before they can matter. Default: none.
   virtual std::vector<int> dormant(const Mode& /*mode*/) const { return {}; }

@@ -98,7 +98,9 @@ class Trajectory {
     bool proved = true;  ///< all crossings up to t_end are known for certain; false: only likely
   };
   struct Segment {
-    Mode mode;
+    int mode = 0;              ///< its number, see Trajectory::mode
+    bool slides = false;       ///< it moves along surfaces
+    bool in_contact = false;   ///< it rests on surfaces after infinitely many resets
     std::vector<Step> steps;  ///< empty only in the last segment, if the run ended where its mode began
   };
 
@@ -134,6 +136,8 @@ class Trajectory {
   const std::vector<double>& final() const { return final_values_; }
 
   const std::vector<Segment>& segments() const { return segments_; }
+  /// The mode of a segment, without what only the next event reads: conditions are false, and see all guards at zero.
+  Mode mode(const Segment& segment) const;
   /// The modes of the run and the transitions between them, made at each call. Include <saltus/hybrid/mode_graph.hpp>.
   ModeGraph mode_graph() const;
   /// `intervals` + 1 equidistant times and, twice each, the times of the events in between (values before and after). One time if the run has no length.

@@ -42,6 +42,7 @@ class CompiledModel final : public HybridSystem {
   bool same_equations(const Mode& a, const Mode& b) const override;
   bool same_time_guards(const Mode& a, const Mode& b) const override;
   int side(const Mode& mode, int guard) const override;
+  void positions(const Mode& mode, std::vector<Position>& positions) const override;
   void set_side(Mode& mode, int guard, int side) const override;
   std::vector<int> dormant(const Mode& mode) const override;
   bool follow(Mode& mode, int guard, double value, int side) const override;

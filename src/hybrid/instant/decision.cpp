@@ -137,13 +137,12 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
 /// trial took one of them for clearly not zero.
 bool Decision::widen_noise(const Trial& trial) {
   bool wider = false;
-  for (int k = 0; k < trials_.family_guards(); ++k) {
+  for (int k = 0; k < trials_.family_guards(); ++k)
+    if (trial.view.multiplicity(k) == 0) clear_value_[static_cast<std::size_t>(k)] = trial.view.value(k);
+  for (const int k : trial.view.zeros()) {
+    if (k >= trials_.family_guards() || trial.view.multiplicity(k) == 0) continue;
     const auto place = static_cast<std::size_t>(k);
     const double value = trial.view.value(k), noise = trial.view.noise(k);
-    if (trial.view.multiplicity(k) == 0) {
-      clear_value_[place] = value;
-      continue;
-    }
     zero_[place] = 1;
     if (clear_value_[place] == 0.0 || !(std::abs(value - clear_value_[place]) <= noise)) continue;
     std::vector<double>& least = trials_.doubt.noise;
@@ -249,23 +248,26 @@ bool Decision::place_dormant(Trial& trial) const {
 /// are zero by their derivatives; if these fit, those that vanish to rest. Returns whether one has moved.
 bool Decision::place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next) {
   const GuardSides& view = trial.view;
-  bool changed = false;
   const auto has_opened = [&](int k) {
     return std::any_of(approach.opened.begin(), approach.opened.end(),
                        [k](const auto& contact) { return contact.guard == k; });
   };
-  for (int stage = 0; stage < 3 && !changed; ++stage)
-    for (int k = 0; k < trials_.family_guards(); ++k) {
-      const int side = hybrid_.side(trial.point.mode, k), seen = view.side(k);
-      const int own_stage = view.multiplicity(k) == 0 ? 0 : seen != 0 ? 1 : 2;
-      if (own_stage != stage || trials_.fits(trial, k, side) || (now.set.empty() && has_opened(k))) continue;
-      if (seen != 0)
-        hybrid_.set_side(next, k, seen);
-      else
-        hybrid_.rest(next, k);
-      changed = true;
-    }
-  return changed;
+  hybrid_.positions(trial.point.mode, positions_);
+  std::vector<int> misplaced[3];  // by what decides: values, derivatives, rest
+  for (int k = 0; k < trials_.family_guards(); ++k) {
+    if (trials_.fits(trial, k, side_of(positions_[static_cast<std::size_t>(k)])) || (now.set.empty() && has_opened(k)))
+      continue;
+    misplaced[view.multiplicity(k) == 0 ? 0 : view.side(k) != 0 ? 1 : 2].push_back(k);
+  }
+  const auto first = std::ranges::find_if(misplaced, [](const auto& guards) { return !guards.empty(); });
+  if (first == std::end(misplaced)) return false;
+  for (const int k : *first) {
+    if (view.side(k) != 0)
+      hybrid_.set_side(next, k, view.side(k));
+    else
+      hybrid_.rest(next, k);
+  }
+  return true;
 }
 
 /// The mode may be one that cannot be evaluated beyond a surface on which the state lies up to errors, of which the

@@ -109,6 +109,7 @@ class Decision {
   std::vector<double> clear_value_;  // by guard: its last value that was clearly not zero; 0: it had no such value
   Mode next_;                        // workspace
   Trial attempt_;                    // workspace of regimes and combinations
+  std::vector<Position> positions_;  // workspace
 };
 
 }  // namespace saltus

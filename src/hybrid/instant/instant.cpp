@@ -27,8 +27,8 @@ bool Instant::fail(StatusCode code, std::string message, std::vector<std::string
 
 void Instant::begin(const Mode& from) {
   begun_ = &from;
-  fired_.clear();
-  fired_direction_.clear();
+  fired_.guards.clear();
+  fired_.directions.clear();
   crossed_.clear();
   course_.guard = -1;
   approach_.left = nullptr;
@@ -80,20 +80,13 @@ bool Instant::matters(int guard, int to_side) {
   return hybrid_.side(flipped_, guard) != 0;
 }
 
-void Instant::add_firing(int guard, int to_side) {
-  guard = trials_.named(guard);
-  if (contains(fired_, guard)) return;
-  fired_.push_back(guard);
-  fired_direction_.push_back(to_side);
-}
-
 void Instant::fire(int guard) {
   if (guard >= family_guards_) return end_stay(guard);
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(now.mode, guard, to_side);
   crossed_.push_back({trials_.named(guard), to_side});
-  if (matters(trials_.named(guard), to_side)) add_firing(guard, to_side);
+  if (matters(trials_.named(guard), to_side)) fired_.add(trials_.named(guard), to_side);
 }
 
 /// The force of a contact has vanished, or a weight has reached 0 or 1: the surface is left.
@@ -108,13 +101,13 @@ void Instant::end_stay(int exit) {
     doubt().tangential = Resolution::negligible_part * doubt().time_scale;
     std::erase(now.mode.sliding, slides[k]);
     hybrid_.set_side(now.mode, slides[k], side);
-    return add_firing(slides[k], side);
+    return fired_.add(slides[k], side);
   }
   for (std::size_t k = 0; k < contacts.size(); ++k) {
     if (exit != exits[slides.size() + k]) continue;
     hybrid_.end_contact(now.mode, contacts[k]);
     approach_.opened.push_back({contacts[k], hybrid_.side(now.mode, contacts[k])});
-    return add_firing(contacts[k], approach_.opened.back().side);
+    return fired_.add(contacts[k], approach_.opened.back().side);
   }
 }
 
@@ -153,8 +146,8 @@ void Instant::look(double t) {
 
 /// One guard has crossed, and nothing but conditions depends on it: the values are known already.
 [[gnu::hot]] bool Instant::crosses_plainly(const Arrival& arrival) const {
-  if (arrival.terminal && fired_.empty()) return true;
-  return approach_.left && !arrival.initial && fired_.size() == 1 && approach_.slope != 0.0 &&
+  if (arrival.terminal && fired_.guards.empty()) return true;
+  return approach_.left && !arrival.initial && fired_.guards.size() == 1 && approach_.slope != 0.0 &&
          !now.mode.on_surfaces() && !begun_->on_surfaces() && !trials_.takes_paired_sides() &&
          hybrid_.same_equations(*begun_, now.mode) && hybrid_.dormant(*begun_).empty() &&
          hybrid_.dormant(now.mode).empty();
@@ -168,11 +161,10 @@ void Instant::look(double t) {
   decided_anew_ = false;
   course_.acting_rounds = 0;
   resize(now.mode.sees, static_cast<std::size_t>(family_guards_));
-  resize(target_, static_cast<std::size_t>(family_guards_));
-  zero_.assign(static_cast<std::size_t>(family_guards_), -1);
-  resize(passed_, static_cast<std::size_t>(family_guards_));
+  passage_.begin(static_cast<std::size_t>(family_guards_));
   copy(*begun_, committed_);
   resize(committed_.sees, static_cast<std::size_t>(family_guards_));
+  hybrid_.positions(committed_, positions_);
   circumstances_.t = arrival.t;
   circumstances_.cause = arrival.initial ? Cause::start : Cause::mode_change;
   circumstances_.set.clear();
@@ -188,6 +180,7 @@ void Instant::look(double t) {
   const int most = max_rounds_ + 2 * static_cast<int>(now.mode.discrete.size() + now.mode.conditions.size());
   for (int round = 0; round < most; ++round) {
     const bool first = round == 0;
+    const bool as_before = decided && !acted && !first;  // neither positions nor values are new in this round
     if (!decided) {
       if (now.mode.on_surfaces()) leave_jumped_surfaces(arrival, now.mode);
       if (!decide(first)) return false;
@@ -199,8 +192,16 @@ void Instant::look(double t) {
       }
     }
     if (idle_reset && view_current_ && begin_contact_at_rest()) circumstances_.cause = Cause::mode_change;
-    commit();
-    const bool arrived = pass(arrival.initial && first, !(acted || (first && (arrival.initial || arrival.terminal))));
+    bool noticed = false;
+    if (!as_before) {
+      commit();
+      if (view_current_)
+        noticed = passage_.see(trial_.view, positions_, now.mode.sees);
+      else
+        passage_.hold();  // the last instant of a run: nothing has moved
+    }
+    const bool quiet = !(noticed || acted || (first && (arrival.initial || arrival.terminal)));
+    const bool arrived = passage_.pass(trials_, arrival.initial && first, quiet, now.mode.sees);
     copy(now.x, committed_x_);
     if (first && arrival.initial) copy(now.x, before_round_.x);
     acted = act(arrival, first);
@@ -217,7 +218,10 @@ void Instant::look(double t) {
     if (failure_) return false;
     if (transition.terminate) return true;
     if (!acted && arrived && !(arrival.initial && first)) return finish(arrival);
-    if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) return fail_in_circle(arrival.t);
+    if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) {
+      failure_ = visited_.describe_cycle(arrival.t, now.mode, transition, hybrid_);
+      return false;
+    }
     if (reset_ && !arrival.initial) circumstances_.cause = Cause::reset;
     if (reset_) {
       circumstances_.set.clear();
@@ -234,7 +238,7 @@ void Instant::look(double t) {
   return fail(
       StatusCode::too_many_mode_changes,
       fmt::format("more than {} rounds at t = {:.12g}; raise max_mode_changes if this is meant", most, arrival.t),
-      trials_.names(fired_));
+      trials_.names(fired_.guards));
 }
 
 /// A reset that the equations of the mode do not allow.
@@ -269,62 +273,18 @@ bool Instant::decide(bool first) {
 
 /// Notes the guards that have changed their sides.
 void Instant::commit() {
+  positions_.swap(positions_before_);
+  hybrid_.positions(now.mode, positions_);
   for (int k = 0; k < family_guards_; ++k) {
-    const int before = hybrid_.side(committed_, k), after = hybrid_.side(now.mode, k);
-    const auto on = [k](const Mode& mode) { return contains(mode.sliding, k) || contains(mode.contacts, k); };
-    if (before != after && (before != 0 || on(committed_)) && (after != 0 || on(now.mode)))
-      add_firing(k, after != 0 ? after : -before);
-    else if (trials_.has_second(k) && before != 0 && before == after && hybrid_.rests(committed_, k) &&
+    const Position from = positions_before_[static_cast<std::size_t>(k)], to = positions_[static_cast<std::size_t>(k)];
+    const int before = side_of(from), after = side_of(to);
+    if (before != after && from != Position::unwatched && to != Position::unwatched)
+      fired_.add(trials_.named(k), after != 0 ? after : -before);
+    else if (before != 0 && before == after && trials_.has_second(k) && hybrid_.rests(committed_, k) &&
              !hybrid_.rests(now.mode, k))
-      add_firing(k, after);  // from rest
+      fired_.add(trials_.named(k), after);  // from rest
   }
   copy(now.mode, committed_);
-}
-
-/// Guards that are clearly not zero are seen where they are; the others go one step towards their positions. Returns
-/// whether all have arrived. `quiet`: nothing else changes in this round, so that steps that no relation notices need
-/// no round of their own.
-[[gnu::hot]] bool Instant::pass(bool initial, bool quiet) {
-  const GuardSides& view = trial_.view;
-  std::vector<signed char>& sees = now.mode.sees;
-  bool arrived = true, noticed = false;
-  const auto step = [](int from, int to) { return from + (to > from) - (to < from); };
-  for (int k = 0; k < family_guards_; ++k) {
-    const auto place = static_cast<std::size_t>(k);
-    const int before = sees[place];
-    const bool on_surface = contains(now.mode.sliding, k) || contains(now.mode.contacts, k);
-    if (!view_current_) {  // the last instant of a run: nothing has moved
-      target_[place] = sees[place];
-      continue;
-    }
-    const int side = hybrid_.side(now.mode, k);
-    const int position = side == 0 || view.side(k) == 0 ? view.side(k) : side;
-    if (!on_surface && view.multiplicity(k) == 0) {
-      target_[place] = static_cast<signed char>(position);
-      sees[place] = target_[place];
-      zero_[place] = 0;
-      passed_[place] = view.value(k);
-      noticed = noticed || sees[place] != before;
-      continue;
-    } else {
-      target_[place] = on_surface ? 0 : static_cast<signed char>(position);
-      // onto zero, within the instant: the noise alone may be another one, because the slope is
-      const bool jumped = zero_[place] == 0 && std::abs(view.value(k) - passed_[place]) > view.noise(k);
-      zero_[place] = 1;
-      sees[place] = initial || jumped ? 0 : static_cast<signed char>(step(before, target_[place]));
-    }
-    arrived = arrived && sees[place] == target_[place];
-    // a step to zero is noticed if a relation has another truth there
-    if (sees[place] != before)
-      noticed = noticed || sees[place] != 0 || trials_.has_second(k) || trials_.side_at_zero(k) != before;
-  }
-  if (!arrived && quiet && !noticed && !initial) {
-    for (int k = 0; k < family_guards_; ++k)
-      if (zero_[static_cast<std::size_t>(k)] == 1)
-        sees[static_cast<std::size_t>(k)] = target_[static_cast<std::size_t>(k)];
-    return true;
-  }
-  return arrived;
 }
 
 /// One round. Returns whether anything changed.
@@ -409,26 +369,6 @@ bool Instant::finish(const Arrival& arrival) {
   trial_.system = &hybrid_.system(now.mode);
   if (!decision_.note.empty()) transition.notes.push_back(decision_.note);
   return true;
-}
-
-bool Instant::fail_in_circle(double t) {
-  if (transition.fired.size() == visited_.cycle())
-    return fail(StatusCode::too_many_mode_changes,
-                fmt::format("at t = {:.12g} discrete equations change their values in a cycle, through '{}'; write "
-                            "pre() only where the value before the "
-                            "event is meant",
-                            t, hybrid_.describe(now.mode)));
-  std::string text = fmt::format("at t = {:.12g} clauses undo each other in a cycle:", t);
-  std::vector<std::string> names;
-  for (std::size_t k = transition.fired.size(); k-- > visited_.cycle() && names.size() < 6;)
-    if (std::find(names.begin(), names.end(), transition.fired[k]) == names.end())
-      names.emplace_back(transition.fired[k]);
-  std::reverse(names.begin(), names.end());
-  for (std::size_t k = 0; k < names.size(); ++k) text.append(k > 0 ? ", '" : " '").append(names[k]).append("'");
-  text +=
-      "; write an if expression in the equations, along whose surface the solution can slide, or leave a band between "
-      "the conditions";
-  return fail(StatusCode::too_many_mode_changes, text, names);
 }
 
 /// A surface whose function has jumped, or from which a reset has taken the state, leaves the solution where it is: its

@@ -13,12 +13,14 @@
 
 #include <saltus/dae/hybrid_system.hpp>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "hybrid/event_log.hpp"
 #include "hybrid/instant/decision.hpp"
+#include "hybrid/instant/guard_passage.hpp"
 #include "hybrid/instant/point.hpp"
 #include "hybrid/instant/trials.hpp"
 #include "hybrid/instant/visited_points.hpp"
@@ -88,9 +90,8 @@ class Instant final : private ModeValues {
   /// Whether the model has set variables.
   bool reset() const { return reset_; }
   /// Guards that have changed their positions, and to which side.
-  const std::vector<int>& fired() const { return fired_; }
-  const std::vector<int>& fired_direction() const { return fired_direction_; }
-  std::vector<std::string> guard_names(std::span<const int> guards) const { return trials_.names(guards); }
+  const std::vector<int>& fired() const { return fired_.guards; }
+  const std::vector<int>& fired_direction() const { return fired_.directions; }
   int family_guards() const { return family_guards_; }
   /// Consistent values of now.mode, once more. False: see failure().
   bool find_values(double t);
@@ -105,16 +106,13 @@ class Instant final : private ModeValues {
   bool decide(bool first);
   void note_lost_reset(int variable);
   void commit();
-  bool pass(bool initial, bool quiet);
   bool act(const Arrival& arrival, bool first);
   bool finish(const Arrival& arrival);
   void end_stay(int exit);
   bool crosses_plainly(const Arrival& arrival) const;
   bool matters(int guard, int to_side);
-  void add_firing(int guard, int to_side);
   void leave_jumped_surfaces(const Arrival& arrival, Mode& mode);
   bool begin_contact_at_rest();
-  bool fail_in_circle(double t);
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   bool stays_on_surfaces(double t);
   void see_zero(int guard, double t);
@@ -130,7 +128,16 @@ class Instant final : private ModeValues {
   Failure failure_;
   const Mode* begun_ = nullptr;
   double t_ = 0.0;
-  std::vector<int> fired_, fired_direction_;
+  struct Firings {
+    std::vector<int> guards, directions;
+
+    void add(int guard, int to_side) {
+      if (std::find(guards.begin(), guards.end(), guard) != guards.end()) return;
+      guards.push_back(guard);
+      directions.push_back(to_side);
+    }
+  };
+  Firings fired_;
   struct Crossed {
     int guard, side;
   };
@@ -140,10 +147,9 @@ class Instant final : private ModeValues {
   bool rest_denied_ = false;
   Point before_round_;  // what pre() of variables gives
   Mode committed_, flipped_;
+  std::vector<Position> positions_, positions_before_;  // of the committed mode, and of the one before
   std::vector<double> committed_x_;
-  std::vector<signed char> target_,
-      zero_;                    // by guard: where sees go; 1: zero in the round before, 0: not, -1: not known
-  std::vector<double> passed_;  // by guard: the last value that was clearly not zero
+  GuardPassage passage_;
   VisitedPoints visited_;
   Circumstances circumstances_;
   Mode refreshed_;  // the mode at the arrival, with dormant guards where they are

@@ -9,10 +9,18 @@ namespace saltus {
 namespace {
 constexpr int often_enough =
     16;  // events that were learned and never followed: modes with numbers that change at every event
-}
+/// Modes with more numbers hardly ever come back, and an edge keeps several of them.
+constexpr std::size_t most_numbers = 200;
 
-KnownEdges::KnownEdges(HybridSystem& hybrid, Instant& instant)
-    : hybrid_(hybrid), instant_(instant), learns_(hybrid.acts_alike(hybrid.initial_mode(), hybrid.initial_mode())) {}
+std::size_t numbers_of(const Mode& mode) {
+  return mode.discrete.size() + mode.locks.size() + mode.conditions.size();
+}
+}  // namespace
+
+KnownEdges::KnownEdges(HybridSystem& hybrid, Instant& instant) : hybrid_(hybrid), instant_(instant) {
+  const Mode mode = hybrid.initial_mode();
+  learns_ = numbers_of(mode) <= most_numbers && hybrid.acts_alike(mode, mode);
+}
 
 /// The numbers in which two modes of one explicit mode differ, away from surfaces.
 void KnownEdges::find_changes(const Mode& from, const Mode& to, std::vector<Change>& found) {
@@ -26,7 +34,7 @@ void KnownEdges::find_changes(const Mode& from, const Mode& to, std::vector<Chan
 bool KnownEdges::ordinary() const {
   const Instant& i = instant_;
   const Uncertainty& doubt = instant_.doubt();
-  return i.course_.acting_rounds <= 1 && !i.fired_.empty() && i.transition.message.empty() &&
+  return i.course_.acting_rounds <= 1 && !i.fired_.guards.empty() && i.transition.message.empty() &&
          i.transition.notes.empty() && !i.transition.terminate && doubt.alternative_state.empty() &&
          doubt.slope_error.empty() && i.begun_ != &i.refreshed_ && !i.begun_->on_surfaces() &&
          !i.now.mode.on_surfaces() && i.view_current_ && i.approach_.opened.empty() &&
@@ -47,8 +55,9 @@ void KnownEdges::learn() {
   }
   if (acted.automaton != now.automaton || (!same(acted, now) && !hybrid_.same_equations(acted, now))) return;
   const int family_guards = instant_.family_guards();
-  for (int k = 0; k < family_guards; ++k)
-    if (instant_.trial_.view.multiplicity(k) > (instant_.trials_.named(k) == guard ? 1 : 0)) return;
+  for (const int k : instant_.trial_.view.zeros())
+    if (k < family_guards && instant_.trial_.view.multiplicity(k) > (instant_.trials_.named(k) == guard ? 1 : 0))
+      return;
   known_.resize(2 * static_cast<std::size_t>(family_guards));
   const int side = hybrid_.side(*instant_.begun_, guard);
   Edge& edge = known_[place_of(guard, side)];
@@ -66,11 +75,11 @@ void KnownEdges::learn() {
   }
   edge.sees = now.sees;
   edge.acting_see = course.see;
-  edge.sides.resize(static_cast<std::size_t>(family_guards));
-  for (int k = 0; k < family_guards; ++k)
-    edge.sides[static_cast<std::size_t>(k)] = static_cast<signed char>(hybrid_.side(now, k));
-  copy(instant_.fired_, edge.fired);
-  copy(instant_.fired_direction_, edge.directions);
+  edge.sides.clear();
+  hybrid_.positions(now, instant_.positions_);
+  for (const Position position : instant_.positions_) edge.sides.push_back(static_cast<signed char>(side_of(position)));
+  copy(instant_.fired_.guards, edge.fired);
+  copy(instant_.fired_.directions, edge.directions);
   edge.side = side;
   edge.leaves = instant_.reset_ && hybrid_.guards()[static_cast<std::size_t>(guard)].slides;
   edge.tag = {};
@@ -95,8 +104,8 @@ void KnownEdges::learn() {
   Instant& i = instant_;
   followed_ = nullptr;
   if (follows(*edge_, guard, arrival)) {
-    for (const int k : edge_->fired) i.fired_.push_back(k);
-    for (const int side : edge_->directions) i.fired_direction_.push_back(side);
+    for (const int k : edge_->fired) i.fired_.guards.push_back(k);
+    for (const int side : edge_->directions) i.fired_.directions.push_back(side);
     edge_->learned_in_vain = 0;
     followed_ = edge_;
     return true;

@@ -103,8 +103,8 @@ bool Decision::check_uniqueness(const Point& from, double t, bool transversal, T
   const Mode& mode = trial.point.mode;
   if (selected_ || !mode.sliding.empty() || !note.empty()) return true;
   int on_surface = 0, last = -1;
-  for (int k = 0; k < trials_.family_guards(); ++k) {
-    if (trial.view.multiplicity(k) == 0 || hybrid_.side(mode, k) == 0) continue;
+  for (const int k : trial.view.zeros()) {
+    if (k >= trials_.family_guards() || trial.view.multiplicity(k) == 0 || hybrid_.side(mode, k) == 0) continue;
     ++on_surface;
     last = k;
     transversal = transversal && trial.view.multiplicity(k) == 1;
@@ -233,7 +233,8 @@ std::optional<Decision::Regime> Decision::try_regime(const Point& from, double t
 /// one has changed.
 bool Decision::others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const {
   bool changed = false;
-  for (int k = 0; k < trials_.family_guards(); ++k) {
+  for (const int k : trial.view.zeros()) {
+    if (k >= trials_.family_guards()) continue;
     const int side = hybrid_.side(mode, k);
     if (side == 0 || trial.view.multiplicity(k) == 0 || trial.view.side(k) != -side) continue;
     if (std::find(surfaces.begin(), surfaces.end(), trials_.named(k)) != surfaces.end()) continue;  // or its duplicate

@@ -18,16 +18,18 @@ Trials::Trials(HybridSystem& hybrid, int direction)
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
   force_noise.resize(hybrid.guards().size(), 0.0);
-  for (const GuardInfo& guard : hybrid.guards()) {
-    if (guard.same_as < 0) continue;
+  for (std::size_t k = 0; k < hybrid.guards().size(); ++k) {
+    const int first = hybrid.guards()[k].same_as;
+    if (first < 0) continue;
     has_second_.resize(hybrid.guards().size(), 0);
-    has_second_[static_cast<std::size_t>(guard.same_as)] = 1;
+    has_second_[static_cast<std::size_t>(first)] = 1;
+    seconds_.push_back(static_cast<int>(k));
   }
 }
 
-std::vector<std::string> Trials::names(std::span<const int> guards) const {
+std::vector<std::string> names_of(const HybridSystem& hybrid, std::span<const int> guards) {
   std::vector<std::string> result;
-  for (const int k : guards) result.push_back(hybrid_.guards()[static_cast<std::size_t>(k)].name);
+  for (const int k : guards) result.push_back(hybrid.guards()[static_cast<std::size_t>(k)].name);
   return result;
 }
 
@@ -55,10 +57,8 @@ bool Trials::within_tolerance(std::span<const double> a, std::span<const double>
 
 void Trials::share_doubts() {
   Uncertainty& d = doubt;
-  const std::vector<GuardInfo>& guards = hybrid_.guards();
-  for (std::size_t k = 0; k < guards.size(); ++k) {
-    if (guards[k].same_as < 0) continue;
-    const auto first = static_cast<std::size_t>(guards[k].same_as);
+  for (const int second : seconds_) {
+    const auto k = static_cast<std::size_t>(second), first = static_cast<std::size_t>(named(second));
     if (k < d.noise.size()) d.noise[k] = d.noise[first] = std::max(d.noise[k], d.noise[first]);
     if (k < d.slope_error.size())
       d.slope_error[k] = d.slope_error[first] = d.slope_error[k] != 0.0 ? d.slope_error[k] : d.slope_error[first];
@@ -239,10 +239,12 @@ std::span<const double> Trials::alternative_of(const Trial& trial) {
 [[gnu::hot]] void Trials::look(double t, Trial& trial) {
   const Mode& mode = trial.point.mode;
   trial.view.ignore(mode.sliding, mode.contacts);
-  if (!has_second_.empty() && mode.on_surfaces())
-    for (int k = 0; k < family_guards(); ++k)
-      if (const int first = named(k); first != k && (contains(mode.sliding, first) || contains(mode.contacts, first)))
-        trial.view.ignore_too(k);
+  const auto stays_on = [&](int k) {
+    return std::ranges::binary_search(mode.sliding, k) || std::ranges::binary_search(mode.contacts, k);
+  };
+  if (mode.on_surfaces())
+    for (const int k : seconds_)
+      if (stays_on(named(k))) trial.view.ignore_too(k);
   GuardSides::Doubt uncertain{doubt.noise, doubt.slope_error, alternative_of(trial), doubt.tangential};
   if (mode.on_surfaces()) {
     hybrid_.exit_guards(mode, trial.exits);
@@ -275,9 +277,10 @@ std::span<const double> Trials::noise_on_surfaces(const System& system, const Mo
   return noise_;
 }
 
-[[gnu::hot]] bool Trials::fits(const Trial& trial) const {
-  for (int k = 0; k < static_cast<int>(hybrid_.guards().size()); ++k)
-    if (!fits(trial, k, hybrid_.side(trial.point.mode, k))) return false;
+[[gnu::hot]] bool Trials::fits(const Trial& trial) {
+  hybrid_.positions(trial.point.mode, positions_);
+  for (std::size_t k = 0; k < positions_.size(); ++k)
+    if (!fits(trial, static_cast<int>(k), side_of(positions_[k]))) return false;
   return true;
 }
 

@@ -40,6 +40,8 @@ struct Impulses {
   int forbidden = -1;        ///< a guard with an impulse to the other side; -1: no guard has one
 };
 
+std::vector<std::string> names_of(const HybridSystem& hybrid, std::span<const int> guards);
+
 class Trials {
  public:
   Trials(HybridSystem& hybrid, int direction);
@@ -79,7 +81,7 @@ class Trials {
     const int seen = trial.view.side(guard);
     return side == 0 || seen == side || (seen == 0 && hybrid_.rests(trial.point.mode, guard));
   }
-  bool fits(const Trial& trial) const;
+  bool fits(const Trial& trial);
   /// Whether each weight that is an unknown changes the equations: where both sides of a surface agree there is nothing
   /// to slide with.
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
@@ -98,7 +100,7 @@ class Trials {
   void share_doubts();
   /// Guards whose values depend on algebraic variables, so that they have none before the mode is known.
   std::vector<int> switches_at(const Trial& trial, double t) const;
-  std::vector<std::string> names(std::span<const int> guards) const;
+  std::vector<std::string> names(std::span<const int> guards) const { return names_of(hybrid_, guards); }
   TrialValues& newton() { return newton_; }
   /// By guard: the uncertainty of the force of a contact.
   std::vector<double> force_noise;
@@ -116,10 +118,12 @@ class Trials {
   bool takes_paired_sides_;
   std::vector<int> fixed_;
   std::vector<char> has_second_;
+  std::vector<int> seconds_;  // guards that have the function of another one
   Consistency consistency_;
   TrialValues newton_;
   std::vector<double> alternative_here_, noise_;  // workspace
   Mode paired_;                                   // workspace
+  std::vector<Position> positions_;               // workspace
 };
 
 }  // namespace saltus

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "hybrid/failure.hpp"
 #include "hybrid/instant/point.hpp"
 #include "hybrid/short_lists.hpp"
 
@@ -33,8 +34,8 @@ class VisitedPoints {
     ++count_;
     return false;
   }
-  /// So many actions had taken place when the cycle began.
-  std::size_t cycle() const { return cycle_; }
+  /// What to say about the point that has come back, in this mode, and the actions that led round.
+  Failure describe_cycle(double t, const Mode& mode, const Transition& transition, const HybridSystem& hybrid) const;
 
  private:
   struct Visit {
@@ -43,7 +44,8 @@ class VisitedPoints {
     std::size_t actions = 0;
   };
   std::vector<Visit> visits_;  // kept for the next instant; the first `count_` are of this one
-  std::size_t count_ = 0, cycle_ = 0;
+  std::size_t count_ = 0;
+  std::size_t cycle_ = 0;  // so many actions had taken place when the cycle began
 };
 
 }  // namespace saltus

@@ -1,0 +1,31 @@
+#include "hybrid/instant/visited_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace saltus {
+
+Failure VisitedPoints::describe_cycle(double t, const Mode& mode, const Transition& transition,
+                                      const HybridSystem& hybrid) const {
+  if (transition.fired.size() == cycle_)
+    return {StatusCode::too_many_mode_changes,
+            fmt::format("at t = {:.12g} discrete equations change their values in a cycle, through '{}'; write "
+                        "pre() only where the value before the event is meant",
+                        t, hybrid.describe(mode)),
+            {}};
+  std::string text = fmt::format("at t = {:.12g} clauses undo each other in a cycle:", t);
+  std::vector<std::string> names;
+  for (std::size_t k = transition.fired.size(); k-- > cycle_ && names.size() < 6;)
+    if (std::find(names.begin(), names.end(), transition.fired[k]) == names.end())
+      names.emplace_back(transition.fired[k]);
+  std::reverse(names.begin(), names.end());
+  for (std::size_t k = 0; k < names.size(); ++k) text.append(k > 0 ? ", '" : " '").append(names[k]).append("'");
+  text +=
+      "; write an if expression in the equations, along whose surface the solution can slide, or leave a band between "
+      "the conditions";
+  return {StatusCode::too_many_mode_changes, text, names};
+}
+
+}  // namespace saltus

@@ -1,0 +1,156 @@
+#include "hybrid/kept_modes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+namespace {
+
+std::uint64_t mixed(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+/// The share of one number of a mode in its hash, which is a sum: what changes can be taken out and put in.
+std::uint64_t share(std::size_t place, double value) {
+  return value == 0.0 ? 0 : mixed(std::bit_cast<std::uint64_t>(value) + 0x9e3779b97f4a7c15u * (place + 1));
+}
+
+std::uint64_t share_of_surfaces(const Mode& mode) {
+  std::uint64_t hash = mixed(static_cast<std::uint64_t>(mode.automaton) + 1);
+  for (const int k : mode.sliding) hash += mixed(~static_cast<std::uint64_t>(k));
+  for (std::size_t k = 0; k < mode.contacts.size(); ++k)
+    hash += mixed((static_cast<std::uint64_t>(mode.contacts[k]) << 34) +
+                  static_cast<std::uint64_t>(mode.contact_sides[k] + 2));
+  return hash;
+}
+
+bool same_shape(const Mode& a, const Mode& b) {
+  return a.discrete.size() == b.discrete.size() && a.locks.size() == b.locks.size();
+}
+
+/// Calls `visit` with the places in which two modes of the same shape differ.
+template <class Visit>
+void for_each_change(const Mode& from, const Mode& to, Visit&& visit) {
+  const std::size_t discretes = from.discrete.size();
+  for (std::size_t k = 0; k < discretes; ++k)
+    if (from.discrete[k] != to.discrete[k]) visit(k, from.discrete[k], to.discrete[k]);
+  for (std::size_t k = 0; k < from.locks.size(); ++k)
+    if (from.locks[k] != to.locks[k]) visit(discretes + k, from.locks[k], to.locks[k]);
+}
+
+}  // namespace
+
+bool KeptModes::is_last(const Mode& mode) const {
+  return last_number_ >= 0 && same_but_conditions(mode, last_);
+}
+
+std::uint64_t KeptModes::hash_of(const Mode& mode) const {
+  if (last_number_ >= 0 && same_shape(mode, last_)) {
+    std::uint64_t hash = last_hash_ - share_of_surfaces(last_) + share_of_surfaces(mode);
+    for_each_change(last_, mode, [&](std::size_t place, double before, double now) {
+      hash += share(place, now) - share(place, before);
+    });
+    return hash;
+  }
+  std::uint64_t hash = share_of_surfaces(mode);
+  for (std::size_t k = 0; k < mode.discrete.size(); ++k) hash += share(k, mode.discrete[k]);
+  for (std::size_t k = 0; k < mode.locks.size(); ++k) hash += share(mode.discrete.size() + k, mode.locks[k]);
+  return hash;
+}
+
+/// What differs from the mode that was kept in full last. False: that is too much.
+bool KeptModes::find_changes(const Mode& mode) {
+  if (full_number_ < 0 || !same_shape(mode, full_)) return false;
+  found_.clear();
+  toggled_.clear();
+  for_each_change(full_, mode, [&](std::size_t place, double, double now) { found_.push_back({place, now}); });
+  std::ranges::set_symmetric_difference(full_.sliding, mode.sliding, std::back_inserter(toggled_));
+  // the changes grow from mode to mode; with so many of them they take as much room as one mode in full now and then
+  const auto most = static_cast<std::size_t>(
+      std::sqrt(static_cast<double>(mode.discrete.size() + mode.locks.size() + mode.sliding.size())));
+  return found_.size() + toggled_.size() <= most;
+}
+
+void KeptModes::remember(const Mode& mode, int number) {
+  last_number_ = number;
+  last_hash_ = kept_[static_cast<std::size_t>(number)].hash;
+  copy(mode, last_);
+}
+
+int KeptModes::keep(const Mode& mode) {
+  conditions_ = std::max(conditions_, mode.conditions.size());
+  sees_ = std::max(sees_, mode.sees.size());
+  if (is_last(mode)) return last_number_;
+  const std::uint64_t hash = hash_of(mode);
+  for (const int number : recent_) {
+    if (number < 0 || kept_[static_cast<std::size_t>(number)].hash != hash ||
+        !same_but_conditions(this->mode(number), mode))
+      continue;
+    remember(mode, number);
+    return number;
+  }
+  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
+  const int number = static_cast<int>(kept_.size());
+  if (find_changes(mode)) {
+    kept_.push_back({hash, mode.automaton, full_number_, changes_.size(), integers_.size(), 0, 0, size(found_),
+                     size(toggled_), size(mode.contacts)});
+    changes_.insert(changes_.end(), found_.begin(), found_.end());
+  } else {
+    kept_.push_back({hash, mode.automaton, number, numbers_.size(), integers_.size(), size(mode.discrete),
+                     size(mode.locks), 0, size(mode.sliding), size(mode.contacts)});
+    numbers_.insert(numbers_.end(), mode.discrete.begin(), mode.discrete.end());
+    numbers_.insert(numbers_.end(), mode.locks.begin(), mode.locks.end());
+    toggled_ = mode.sliding;
+    full_number_ = number;
+    copy(mode, full_);
+  }
+  for (const std::vector<int>* list : {&std::as_const(toggled_), &mode.contacts, &mode.contact_sides})
+    integers_.insert(integers_.end(), list->begin(), list->end());
+  recent_[oldest_++ % recent_.size()] = number;
+  remember(mode, number);
+  return number;
+}
+
+Mode KeptModes::mode(int number) const {
+  const Kept& own = kept_[static_cast<std::size_t>(number)];
+  const Kept& full = kept_[static_cast<std::size_t>(own.base)];
+  const auto place = [](const auto& list, std::size_t begin) {
+    return list.begin() + static_cast<std::ptrdiff_t>(begin);
+  };
+  Mode mode;
+  mode.automaton = own.automaton;
+  const auto locks = place(numbers_, full.begin + full.discrete);
+  mode.discrete.assign(place(numbers_, full.begin), locks);
+  mode.locks.assign(locks, locks + full.locks);
+  const auto surfaces = place(integers_, full.integers);
+  mode.sliding.assign(surfaces, surfaces + full.toggled);
+  auto integer = place(integers_, own.integers);
+  if (&own != &full) {
+    for (std::size_t k = 0; k < own.changes; ++k) {
+      const Change& change = changes_[own.begin + k];
+      (change.place < full.discrete ? mode.discrete[change.place] : mode.locks[change.place - full.discrete]) =
+          change.value;
+    }
+    std::vector<int> sliding;
+    std::set_symmetric_difference(mode.sliding.begin(), mode.sliding.end(), integer, integer + own.toggled,
+                                  std::back_inserter(sliding));
+    mode.sliding = std::move(sliding);
+  }
+  integer += own.toggled;
+  mode.contacts.assign(integer, integer + own.contacts);
+  integer += own.contacts;
+  mode.contact_sides.assign(integer, integer + own.contacts);
+  mode.conditions.resize(conditions_, 0.0);
+  mode.sees.resize(sees_, 0);
+  return mode;
+}
+
+}  // namespace saltus

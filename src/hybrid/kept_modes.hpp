@@ -1,0 +1,58 @@
+// The modes that a result keeps. From one event to the next a mode changes in few places, however large it is: most
+// modes are kept as what differs from an earlier one.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace saltus {
+
+class KeptModes {
+ public:
+  /// Keeps a mode, without what only the next event reads (the truth of conditions and what they see), and returns its
+  /// number. A mode that equals one of the last ones gets the number of that one.
+  int keep(const Mode& mode);
+  /// A mode that has been kept. Conditions are false in it, and see all guards at zero.
+  Mode mode(int number) const;
+  /// How many there are: their numbers are 0 … size() - 1.
+  std::size_t size() const { return kept_.size(); }
+
+ private:
+  /// A number that is another one than in the base.
+  struct Change {
+    std::size_t place;  // discrete variables first, then locks
+    double value;
+  };
+  struct Kept {
+    std::uint64_t hash;
+    std::int32_t automaton;
+    std::int32_t base;              // the number of a mode that is kept in full; the own one: this is such a mode
+    std::size_t begin, integers;    // where it begins in numbers_ or changes_, and in integers_
+    std::uint32_t discrete, locks;  // of a mode that is kept in full
+    std::uint32_t changes, toggled, contacts;  // toggled: surfaces that are slid on in one of the two modes
+  };
+
+  bool is_last(const Mode& mode) const;
+  std::uint64_t hash_of(const Mode& mode) const;
+  bool find_changes(const Mode& mode);
+  void remember(const Mode& mode, int number);
+
+  std::vector<Kept> kept_;
+  std::vector<double> numbers_;  // of modes that are kept in full
+  std::vector<Change> changes_;
+  std::vector<int> integers_;              // surfaces that are toggled, contacts, and their sides
+  std::size_t conditions_ = 0, sees_ = 0;  // how many there are
+  Mode last_, full_;                       // the mode that came last, and the one that was kept in full last
+  int last_number_ = -1, full_number_ = -1;
+  std::uint64_t last_hash_ = 0;
+  std::array<int, 8> recent_ = {-1, -1, -1, -1, -1, -1, -1, -1};  // modes that are likely to come again
+  std::size_t oldest_ = 0;
+  std::vector<Change> found_;  // workspace
+  std::vector<int> toggled_;   // workspace
+};
+
+}  // namespace saltus

@@ -1,0 +1,83 @@
+#include "hybrid/kept_modes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace saltus {
+namespace {
+
+/// A walk through modes of a size: each step changes few numbers, or goes back to one of the last modes.
+std::vector<Mode> walk(std::size_t discretes, std::size_t locks, int steps, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  Mode mode{.automaton = 0,
+            .discrete = std::vector<double>(discretes, 0.0),
+            .locks = std::vector<double>(locks, 1.0),
+            .conditions = {}};
+  std::vector<Mode> modes{mode};
+  for (int k = 0; k < steps; ++k) {
+    if (below(5) == 0) mode = modes[modes.size() - 1 - below(std::min<std::size_t>(modes.size(), 6))];
+    for (std::size_t changes = below(3); changes-- > 0;) {
+      if (discretes > 0) mode.discrete[below(discretes)] += 1.0;
+      if (locks > 0) {
+        double& lock = mode.locks[below(locks)];
+        lock = 1.0 - lock;
+      }
+    }
+    if (below(4) == 0) {
+      const int guard = static_cast<int>(below(50));
+      const auto place = std::ranges::lower_bound(mode.sliding, guard);
+      if (place != mode.sliding.end() && *place == guard)
+        mode.sliding.erase(place);
+      else
+        mode.sliding.insert(place, guard);
+    }
+    if (below(20) == 0) mode.automaton = static_cast<int>(below(3));
+    if (below(10) == 0) {
+      mode.contacts = {static_cast<int>(below(9))};
+      mode.contact_sides = {below(2) == 0 ? -1 : +1};
+    }
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
+TEST(KeptModes, GiveBackWhatTheyWereGiven) {
+  for (const std::size_t size : {0u, 1u, 3u, 20u, 400u, 3000u})
+    for (const unsigned seed : {1u, 2u, 3u}) {
+      KeptModes kept;
+      const std::vector<Mode> modes = walk(size / 3, size, 300, seed);
+      std::vector<int> numbers;
+      for (const Mode& mode : modes) numbers.push_back(kept.keep(mode));
+      const KeptModes copied = kept;
+      for (std::size_t k = 0; k < modes.size(); ++k) {
+        ASSERT_EQ(kept.mode(numbers[k]), modes[k]) << size << " " << seed << " " << k;
+        ASSERT_EQ(copied.mode(numbers[k]), modes[k]);
+      }
+      ASSERT_LE(kept.size(), modes.size());
+    }
+}
+
+TEST(KeptModes, NumberEqualModesAlike) {
+  KeptModes kept;
+  Mode a{.automaton = 0, .discrete = std::vector<double>(100, 0.0), .locks = {1.0}, .conditions = {1.0}};
+  Mode b = a;
+  b.discrete[50] = 2.0;
+  Mode c = a;
+  c.conditions = {0.0};  // only the next event reads it
+  c.sees = {1};
+  EXPECT_EQ(kept.keep(a), 0);
+  EXPECT_EQ(kept.keep(b), 1);
+  EXPECT_EQ(kept.keep(a), 0);
+  EXPECT_EQ(kept.keep(c), 0);
+  EXPECT_EQ(kept.keep(b), 1);
+  b.discrete[50] = -0.0;  // zero, too
+  EXPECT_EQ(kept.keep(b), 0);
+  EXPECT_EQ(kept.size(), 2u);
+}
+
+}  // namespace
+}  // namespace saltus

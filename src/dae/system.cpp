@@ -1,9 +1,15 @@
 #include <saltus/dae/system.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace saltus {
+
+std::uint64_t StructureId::next() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 void System::rhs(double, std::span<const double>, std::span<double>) {
   throw UsageError("System::rhs: this system is not an explicit ODE (structure().explicit_ode is false)");

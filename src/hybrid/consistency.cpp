@@ -60,7 +60,7 @@ Failure describe_singular_guess(const Initialisation& result, const System& syst
 
 Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x,
                                             const CharacteristicOptions& options) {
-  const auto [it, fresh] = analyses_.try_emplace(&system.structure());
+  const auto [it, fresh] = analyses_.try_emplace(system.structure().id.number());
   if (!fresh) return it->second;
   CharacteristicValues& values = it->second.values = characteristic_values(system, t, x, options);
   // Large modes without hidden constraints: slopes that are found by a linear system need no guess, and nobody asks for the blocks.
@@ -87,7 +87,7 @@ const CharacteristicValues& Consistency::values_at(Analysis& analysis, System& s
 int Consistency::structural_index(const System& system) {
   const Structure& s = system.structure();
   if (s.explicit_ode) return 0;
-  const auto [it, fresh] = structural_index_.try_emplace(&s, -1);
+  const auto [it, fresh] = structural_index_.try_emplace(s.id.number(), -1);
   if (!fresh || s.equations != s.variables) return it->second;
   if (const StructuralAnalysis analysis = analyse_structure(s); !analysis.singular()) it->second = analysis.index;
   return it->second;
@@ -148,7 +148,7 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
     system.rhs(t, x, xp);
     return check_finite(system, t, x, xp, "derivative");
   }
-  if (const auto it = undecided_.find(&system.structure()); it != undecided_.end() && it->second >= enough_tries)
+  if (const auto it = undecided_.find(system.structure().id.number()); it != undecided_.end() && it->second >= enough_tries)
     return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
@@ -157,8 +157,8 @@ Failure Consistency::find(System& system, double t, Cause cause, std::span<const
   if (analysis.values.status == AnalysisStatus::undecided) {
     std::string guilty = describe_singularity(analysis.values.structure, system);
     if (guilty.empty()) guilty = analysis.values.reason;
-    ++undecided_[&system.structure()];
-    analyses_.erase(&system.structure());
+    ++undecided_[system.structure().id.number()];
+    analyses_.erase(system.structure().id.number());
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
@@ -246,7 +246,7 @@ bool Consistency::regular(const Analysis& analysis, const System& system) {
 }
 
 double Consistency::regular_time(const System& system, double t) const {
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   return it != analyses_.end() && it->second.singular_at == t ? it->second.regular_from : t;
 }
 
@@ -298,7 +298,7 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, C
 }
 
 bool Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return true;
   if (refine_in_place(system, t, it->second.values, x, xp)) return true;
   if (project_by_stages(it->second, system, t, x, xp, 1)) {
@@ -316,11 +316,11 @@ bool Consistency::polish(System& system, double t, std::span<double> x, std::spa
 
 void Consistency::refine(System& system, double t, std::span<double> x, std::span<double> xp) {
   if (system.structure().explicit_ode) return;
-  const bool known = analyses_.contains(&system.structure());
+  const bool known = analyses_.contains(system.structure().id.number());
   // a certificate is enough: which components can be held does not matter where nothing has jumped
   const CharacteristicValues& values = analyse(system, t, x, {.neighbours = false, .certified_dense_limit = 0}).values;
-  if (!known && !values.certificate.valid && !values.structure.singular() && ++undecided_[&system.structure()] < enough_tries) {
-    analyses_.erase(&system.structure());  // equations may be singular at one point, as the start, and regular elsewhere
+  if (!known && !values.certificate.valid && !values.structure.singular() && ++undecided_[system.structure().id.number()] < enough_tries) {
+    analyses_.erase(system.structure().id.number());  // equations may be singular at one point, as the start, and regular elsewhere
     return;
   }
   if (values.status == AnalysisStatus::undecided) return;
@@ -339,7 +339,7 @@ void Consistency::refine(System& system, double t, std::span<double> x, std::spa
 
 bool Consistency::series(System& system, double t, std::span<const double> x, int order, std::vector<double>& X) {
   static const CharacteristicValues none;
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   const bool explicit_ode = system.structure().explicit_ode;
   if (it == analyses_.end() && !explicit_ode) return false;
   if (!explicit_ode) {
@@ -381,7 +381,7 @@ void Consistency::find_algebraic_slopes(System& system, double t, const Characte
 }
 
 bool Consistency::needs_reduction(const System& system) const {
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   return it != analyses_.end() && saltus::needs_reduction(system.structure(), it->second.values.numbers);
 }
 
@@ -389,7 +389,7 @@ bool Consistency::can_be_reduced(const System& system) { return system.structure
 
 bool Consistency::reduce(System& system) {
   if (!needs_reduction(system)) return true;
-  Analysis& analysis = analyses_.at(&system.structure());
+  Analysis& analysis = analyses_.at(system.structure().id.number());
   if (analysis.reduced) return true;
   if (const auto n = static_cast<std::size_t>(system.structure().variables); analysis.values.T2.rows() != system.structure().variables) {
     // the structure was enough so far
@@ -404,14 +404,14 @@ bool Consistency::reduce(System& system) {
 }
 
 System& Consistency::integrable(System& system) {
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   if (it == analyses_.end() || !it->second.reduced) return system;
   it->second.reduced->set_original(system);
   return *it->second.reduced;
 }
 
 void Consistency::restart_reduced(System& system, double t, std::span<const double> x) {
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   if (it == analyses_.end() || !needs_reduction(system)) return;
   std::vector<double> X;
   if (!series(system, t, x, it->second.values->mu, X)) return;
@@ -421,12 +421,12 @@ void Consistency::restart_reduced(System& system, double t, std::span<const doub
 }
 
 const ReducedSystem* Consistency::reduced(const System& system) const {
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   return it == analyses_.end() ? nullptr : it->second.reduced.get();
 }
 
 const CharacteristicValues* Consistency::values(const System& system) const {
-  const auto it = analyses_.find(&system.structure());
+  const auto it = analyses_.find(system.structure().id.number());
   return it == analyses_.end() ? nullptr : &it->second.values;
 }
 

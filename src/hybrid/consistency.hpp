@@ -8,6 +8,7 @@
 #include <saltus/dae/staged_series.hpp>
 #include <saltus/dae/system.hpp>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,9 +112,9 @@ class Consistency {
   std::string remark_;
   std::vector<double> X_, sizes_;  // of project_by_stages
   std::vector<double> kept_;       // of refine
-  std::map<const Structure*, int> structural_index_;  // -1: structurally singular
-  std::map<const Structure*, int> undecided_;  // how often the analysis has failed
-  std::map<const Structure*, Analysis> analyses_;  // a system keeps one Structure object per structure
+  std::map<std::uint64_t, int> structural_index_;  // by Structure::id; -1: structurally singular
+  std::map<std::uint64_t, int> undecided_;  // how often the analysis has failed
+  std::map<std::uint64_t, Analysis> analyses_;
 };
 
 }  // namespace saltus

@@ -67,7 +67,7 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
   if (s.explicit_ode) {
     if (wanted == Method::taylor && !s.taylor) problem = no_series;
     if (wanted != Method::automatic) return {wanted};
-    if (stiff_.contains(&s)) return {stiff_method()};
+    if (stiff_.contains(s.id.number())) return {stiff_method()};
     return {options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5};
   }
   if (wanted == Method::taylor) {
@@ -77,11 +77,11 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
   if (is_explicit(wanted))
     problem = std::string(to_string(wanted)) + " integrates explicit equations x' = f(t, x) only; use method = auto";
   const bool rosenbrock = info(wanted).family == MethodFamily::rosenbrock;
-  const bool regular = why_not_taylor(mode).empty() && !unstructured_.contains(&s),
+  const bool regular = why_not_taylor(mode).empty() && !unstructured_.contains(s.id.number()),
              constrained = regular && needs_derivatives_of_constraints(mode);
   if (constrained && wanted == Method::automatic) {
     // series keep hidden constraints as they are, and are much faster than implicit methods where nothing is stiff
-    if (!stiff_.contains(&s) || (!s.differentiable && !mode.reducible)) return {Method::taylor};
+    if (!stiff_.contains(s.id.number()) || (!s.differentiable && !mode.reducible)) return {Method::taylor};
     if (s.differentiable) return {stiff_method(), true};
   }
   // The reduced form mixes equations, so that one bent variable spoils the others inside the steps; it is moving: no Rosenbrock method
@@ -118,8 +118,8 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
     stepper = make(choice);
     const Method method = choice.method;
     reasons_[choice] = wanted != Method::automatic          ? "asked for"
-                       : unstructured_.contains(&mode.system.structure()) ? "hidden constraints, badly scaled"
-                       : stiff_.contains(&mode.system.structure()) ? "stiff"
+                       : unstructured_.contains(mode.system.structure().id.number()) ? "hidden constraints, badly scaled"
+                       : stiff_.contains(mode.system.structure().id.number()) ? "stiff"
                        : method == Method::taylor            ? "hidden constraints, not stiff"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
                        : !mode.system.structure().explicit_ode ? "differential-algebraic equations"
@@ -149,14 +149,14 @@ bool MethodChoice::dense_is_accurate(const Stepper& stepper, const System& syste
 }
 
 bool MethodChoice::note_stiff(const System& system) {
-  return wanted_ == Method::automatic && stiff_.insert(&system.structure()).second;
+  return wanted_ == Method::automatic && stiff_.insert(system.structure().id.number()).second;
 }
 
 bool MethodChoice::note_structure_fails(const System& system) {
   const MethodFamily family = info(wanted_).family;  // Radau methods and bdf can follow the reduced form instead
   const bool another_form =
       wanted_ == Method::automatic || family == MethodFamily::radau || family == MethodFamily::bdf;
-  return another_form && unstructured_.insert(&system.structure()).second;
+  return another_form && unstructured_.insert(system.structure().id.number()).second;
 }
 
 StepStatistics MethodChoice::statistics() const {

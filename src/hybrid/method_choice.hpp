@@ -6,6 +6,7 @@
 #include <saltus/step/stepper.hpp>
 
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -67,7 +68,7 @@ class MethodChoice {
   StepOptions options_;
   std::map<Choice, std::unique_ptr<Stepper>> steppers_;
   std::map<Choice, std::string> reasons_;
-  std::set<const Structure*> stiff_, unstructured_;  // modes known to be stiff, and those in which the structure fails
+  std::set<std::uint64_t> stiff_, unstructured_;  // by Structure::id: modes known to be stiff, and those in which the structure fails
 };
 
 }  // namespace saltus

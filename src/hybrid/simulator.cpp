@@ -116,7 +116,7 @@ bool Simulator::Impl::enter_mode() {
     end(instant.failure());
     return false;
   }
-  if (const Structure* structure = &system->structure(); structure != known_structure) {
+  if (const std::uint64_t structure = system->structure().id.number(); structure != known_structure) {
     known = &known_steps[structure];
     known_structure = structure;
   }
@@ -138,7 +138,7 @@ bool Simulator::Impl::enter_mode() {
 
 [[gnu::hot]] bool Simulator::Impl::enter_mode_again() {
   system = &instant.system();
-  if (helped || &system->structure() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
+  if (helped || system->structure().id.number() != known_structure || !known->stepper || methods.per_mode()) return enter_mode();
   in_rest = false;
   const auto given = edges.sides();
   const GuardSides& sides = instant.sides();

@@ -83,8 +83,8 @@ void Simulator::Impl::report_structure(const StepOutcome& outcome, std::vector<s
 }
 
 void Simulator::Impl::tell_undetermined(const CharacteristicValues& values) {
-  if (std::ranges::find(told_undetermined, &system->structure()) != told_undetermined.end()) return;
-  told_undetermined.push_back(&system->structure());
+  if (std::ranges::find(told_undetermined, system->structure().id.number()) != told_undetermined.end()) return;
+  told_undetermined.push_back(system->structure().id.number());
   constexpr std::size_t most_shown = 5;
   const std::vector<int> which = undetermined_variables(*system, t, values);
   std::string names;

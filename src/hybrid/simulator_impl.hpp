@@ -57,7 +57,7 @@ struct Simulator::Impl {
   RedundancyWatch redundancy;
   EquationWatch equations;
   BoundsWatch bounds;
-  std::vector<const Structure*> told_undetermined;  // modes with undetermined variables that the remark names
+  std::vector<std::uint64_t> told_undetermined;  // by Structure::id: modes with undetermined variables that the remark names
   ZenoWatch zeno;        // resets
   ZenoWatch switchings;  // the others
   int near_events = 0;   // of those, in a row, that were within the tolerance of the point where their surfaces meet
@@ -95,13 +95,13 @@ struct Simulator::Impl {
     Stepper* stepper = nullptr;                               // that makes them, if the mode is explicit
     bool dense_is_accurate = false;                           // inside them
   };
-  std::unordered_map<const Structure*, KnownSteps> known_steps;
+  std::unordered_map<std::uint64_t, KnownSteps> known_steps;  // by Structure::id
   KnownSteps* known = nullptr;        // of the present mode
   KnownSteps* helped = nullptr;       // of the mode in which an explicit method makes some steps, otherwise null
   Stepper* own_stepper = nullptr;     // of that mode
   bool own_dense_is_accurate = false;
   int helping_steps = 0;              // that are left then
-  const Structure* known_structure = nullptr;
+  std::uint64_t known_structure = 0;
   bool first_step = false;            // the next step is the first after a restart
   std::int64_t rejected_before = 0;   // it
   DensePolynomial rest;    // of a step that an event without consequences has interrupted

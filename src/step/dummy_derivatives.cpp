@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -58,7 +59,7 @@ class DummyDerivatives final : public Stepper {
   std::unique_ptr<Stepper> inner_;
   int tolerances_for_ = -1;  // so many variables
   StepStatistics before_;    // of inner steppers that were replaced
-  std::map<const Structure*, Known> known_;
+  std::map<std::uint64_t, Known> known_;  // by Structure::id
   Known* form_ = nullptr;
   System* system_ = nullptr;
   System* extended_ = nullptr;
@@ -71,7 +72,7 @@ class DummyDerivatives final : public Stepper {
 };
 
 void DummyDerivatives::analyse(const Structure& structure) {
-  form_ = &known_[&structure];
+  form_ = &known_[structure.id.number()];
   if (form_->series && form_->state == structure.state_pattern && form_->derivative == structure.derivative_pattern) return;
   StructuralAnalysis analysis = analyse_structure(structure);
   if (analysis.singular())

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <cstdint>
 #include <map>
 
 #include "step/first_step.hpp"
@@ -91,7 +92,7 @@ class Taylor final : public Stepper {
     SparsePattern state, derivative;  // of the structure that was analysed: another one may come to lie at its address
     std::unique_ptr<StagedSeries> series;
   };
-  std::map<const Structure*, Analysed> analysed_;
+  std::map<std::uint64_t, Analysed> analysed_;  // by Structure::id
   StagedSeries* staged_ = nullptr;    // null: explicit
   std::vector<double> X_new_, size_;  // coefficients at the end of the step, after it those at its beginning
   int bad_equation_ = -1;
@@ -171,7 +172,7 @@ void Taylor::start(System& system, const StartPoint& point) {
 }
 
 void Taylor::start_dae(const Structure& structure, const StartPoint& point) {
-  Analysed& known = analysed_[&structure];
+  Analysed& known = analysed_[structure.id.number()];
   if (!known.series || known.series->order() != order_ || known.state != structure.state_pattern || known.derivative != structure.derivative_pattern) {
     StructuralAnalysis analysis = analyse_structure(structure);
     if (analysis.singular())

@@ -17,6 +17,24 @@
 
 namespace saltus {
 
+/// Tells structures apart. No two objects of a program have the same one, at any time: a copy gets a new one.
+class StructureId {
+ public:
+  StructureId() : number_(next()) {}
+  StructureId(const StructureId&) : StructureId() {}
+  StructureId& operator=(const StructureId&) {
+    number_ = next();
+    return *this;
+  }
+  /// What is known about a structure is kept by this number.
+  std::uint64_t number() const { return number_; }
+
+ private:
+  static std::uint64_t next();
+
+  std::uint64_t number_;
+};
+
 /// What does not change while the mode lasts.
 struct Structure {
   int variables = 0;  ///< n
@@ -36,6 +54,7 @@ struct Structure {
   /// Algebraic variables from which values inside the steps follow, beside the differentiated ones: with dummy derivatives,
   /// those that are differentiated in the original system.
   std::vector<int> dense_variables = {};
+  StructureId id = {};
 
   /// Whether x_j' occurs in F.
   bool differentiated(int j) const { return derivative_pattern.start[j] < derivative_pattern.start[j + 1]; }

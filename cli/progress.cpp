@@ -35,7 +35,7 @@ bool InterruptGuard::interrupted() {
 }
 
 std::string progress_line(const Progress& p, double seconds) {
-  const double share = std::clamp((p.t - p.start) / (p.stop - p.start), 0.0, 1.0);
+  const double share = p.stop == p.start ? 1.0 : std::clamp((p.t - p.start) / (p.stop - p.start), 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(30.0 * share);
   std::string line = fmt::format("[{:<30}] {:3.0f} %  t = {:.6g}  {} steps  {} events", std::string(filled, '#'),
                                  100.0 * share, p.t, p.steps, p.events);

@@ -65,7 +65,7 @@ void make_envelope(const CurveNodes& c, std::size_t columns, PlotCurve& curve) {
     curve.upper.push_back(high);
   };
   for (std::size_t j = 1; j < c.t.size(); ++j) {
-    const auto here = std::min(columns - 1, static_cast<std::size_t>((c.t[j] - begin) / width));
+    const auto here = width > 0.0 ? std::min(columns - 1, static_cast<std::size_t>((c.t[j] - begin) / width)) : 0;
     if (here != column) {
       flush();
       column = here;

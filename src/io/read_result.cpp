@@ -122,8 +122,10 @@ struct MatMatrix {
   std::string text(std::size_t k, bool by_column) const {
     std::string result;
     const std::size_t count = by_column ? rows : columns;
-    for (std::size_t n = 0; n < count; ++n)
-      result += static_cast<char>(static_cast<int>(by_column ? at(n, k) : at(k, n)));
+    for (std::size_t n = 0; n < count; ++n) {
+      const double code = by_column ? at(n, k) : at(k, n);
+      result += code >= 0.0 && code <= 255.0 ? static_cast<char>(static_cast<unsigned char>(code)) : '?';
+    }
     const auto end = result.find_last_not_of(std::string(" \0", 2));
     return end == std::string::npos ? "" : result.substr(0, end + 1);
   }
@@ -200,20 +202,19 @@ ResultTable read_mat(const std::string& file) {
   if ((transposed ? info.columns : info.rows) < count || (transposed ? info.rows : info.columns) < 2 || width < 1)
     fail(file, "its matrices do not fit together");
   ResultTable table;
-  const auto entry = [&](std::size_t k, std::size_t n) {
-    return static_cast<int>(transposed ? info.at(n, k) : info.at(k, n));
-  };
+  const auto entry = [&](std::size_t k, std::size_t n) { return transposed ? info.at(n, k) : info.at(k, n); };
   const auto value = [&](std::size_t column, std::size_t n) {
     return transposed ? data.at(column, n) : data.at(n, column);
   };
   for (std::size_t n = 0; n < times; ++n) table.time.push_back(value(0, n));
   for (std::size_t k = 0; k < count; ++k) {
-    const int column = entry(k, 1);
-    if (entry(k, 0) != 2 || column == 0) continue;  // the time, or a constant
+    const double column = entry(k, 1);                  // negative: the values have the other sign
+    if (entry(k, 0) != 2.0 || column == 0.0) continue;  // the time, or a constant
+    if (!(std::abs(column) >= 1.0 && std::abs(column) <= static_cast<double>(width)))
+      fail(file, "its matrices do not fit together");
     const auto place = static_cast<std::size_t>(std::abs(column)) - 1;
-    if (place >= width) fail(file, "its matrices do not fit together");
     ResultTable::Column c{names.text(k, transposed), {}, {}};
-    for (std::size_t n = 0; n < times; ++n) c.values.push_back(column < 0 ? -value(place, n) : value(place, n));
+    for (std::size_t n = 0; n < times; ++n) c.values.push_back(column < 0.0 ? -value(place, n) : value(place, n));
     table.columns.push_back(std::move(c));
   }
   return table;

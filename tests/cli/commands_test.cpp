@@ -115,6 +115,8 @@ TEST(ProgressLine, SaysHowMuchTimeIsLeft) {
             std::string::npos);
   EXPECT_NE(progress_line({.t = 9.0, .start = 10.0, .stop = 0.0, .steps = 1, .events = 0}, 1000.0).find("2.5 h left"),
             std::string::npos);
+  EXPECT_NE(progress_line({.t = 3.0, .start = 3.0, .stop = 3.0, .steps = 0, .events = 9}, 1.0).find("100 %"),
+            std::string::npos);
   EXPECT_EQ(progress_line({.t = 0.0, .start = 0.0, .stop = 10.0, .steps = 0, .events = 0}, 1.0).find("left"),
             std::string::npos);
 }

@@ -117,6 +117,30 @@ TEST_F(Files, TwoMethodsAgree) {
       compare_results(samples(Method::dopri5), result_table(ball(Method::dopri5), {.intervals = 7})).same(1e-5));
 }
 
+/// A matrix of a MAT-file of version 4: doubles, by columns.
+std::string mat_matrix(const std::string& name, std::int32_t rows, std::int32_t columns,
+                       const std::vector<double>& values) {
+  std::string bytes;
+  const auto put = [&](const auto& number) { bytes.append(reinterpret_cast<const char*>(&number), sizeof number); };
+  for (const std::int32_t number : {0, rows, columns, 0, static_cast<std::int32_t>(name.size() + 1)}) put(number);
+  bytes += name + '\0';
+  for (const double value : values) put(value);
+  return bytes;
+}
+
+TEST_F(Files, AMatFileMayHoldAnyNumbers) {
+  const auto read = [&](double column, double letter) {
+    return read_result(file("n.mat", mat_matrix("Aclass", 1, 1, {65.0}) + mat_matrix("name", 2, 1, {116.0, letter}) +
+                                         mat_matrix("dataInfo", 2, 2, {0.0, 2.0, 1.0, column}) +
+                                         mat_matrix("data_2", 2, 2, {0.0, 1.0, 5.0, 6.0})));
+  };
+  EXPECT_EQ(read(2.0, 120.0).columns.at(0).name, "x");
+  EXPECT_EQ(read(-2.0, 120.0).columns.at(0).values, (std::vector<double>{-5.0, -6.0}));
+  for (const double column : {1e300, -1e10, 0.5, 3.0, std::nan("")})
+    EXPECT_THROW(read(column, 120.0), UsageError) << column;
+  for (const double letter : {1e300, -1.0, std::nan("")}) EXPECT_EQ(read(2.0, letter).columns.at(0).name, "?");
+}
+
 TEST_F(Files, WrongFilesAreRefusedWithTheReason) {
   const auto problem = [](const std::string& name) -> std::string {
     try {

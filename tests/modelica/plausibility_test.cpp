@@ -164,6 +164,11 @@ TEST(Units, AreReadAsModelicaWritesThem) {
   EXPECT_EQ(parse_unit("Ohm.F"), parse_unit("s"));
   EXPECT_EQ(parse_unit("W/(m2.K)"), parse_unit("kg/(s3.K)"));
   for (const char* text : {"", "furlong", "m//s", "m/", "(m", "m)", "2"}) EXPECT_FALSE(parse_unit(text)) << text;
+  // exponents beyond the integers are exponents all the same
+  const auto huge = parse_unit("kg/m5000000000");
+  ASSERT_TRUE(huge);
+  EXPECT_EQ(to_string(*huge), "kg/m5e+09");
+  EXPECT_EQ(to_string(*parse_unit("m" + std::string(400, '9'))), "minf");
 }
 
 }  // namespace

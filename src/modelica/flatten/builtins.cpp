@@ -326,8 +326,9 @@ Value Flattener::string_of(const Call& call, const Location& where, const Contex
   if (value.type == TypeKind::boolean) return Value::string(number != 0.0 ? "true" : "false");
   if (value.type == TypeKind::enumeration && value.enumeration) {
     const auto* enumeration = value.enumeration->definition->as<Enumeration>();
-    const auto index = static_cast<std::size_t>(number) - 1;
-    if (index < enumeration->literals.size()) return Value::string(std::string(enumeration->literals[index].name.text));
+    const auto& literals = enumeration->literals;
+    if (number >= 1.0 && number <= static_cast<double>(literals.size()))
+      return Value::string(std::string(literals[static_cast<std::size_t>(number) - 1].name.text));
   }
   return Value::string(number_text(number));
 }

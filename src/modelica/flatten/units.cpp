@@ -1,5 +1,7 @@
 #include "modelica/flatten/units.hpp"
 
+#include <saltus/expr/print.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -142,7 +144,7 @@ class Reader {
 std::string power_text(std::size_t base, double exponent) {
   std::string text(base_names[base]);
   if (exponent == 1.0) return text;
-  if (exponent == std::round(exponent)) return text + std::to_string(static_cast<int>(exponent));
+  if (exponent == std::round(exponent)) return text + number_text(exponent);
   std::string digits = std::to_string(exponent);
   digits.erase(digits.find_last_not_of('0') + 1);
   return text + "^" + digits;

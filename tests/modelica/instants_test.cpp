@@ -483,6 +483,13 @@ const std::vector<Case>& cases() {
        6.0,
        {},
        Ending::not_unique},
+      {"a threshold jumps onto a value, up to rounding errors",
+       "Real x(start=0.2500000000000002, fixed=true); discrete Integer k(start=0); discrete Real r(start=1.25); "
+       "discrete Integer n(start=0);",
+       "der(x)=0; when time>=1 then r=0.25; end when; when x<=r then k=pre(k)+1; end when; "
+       "when x>=r then n=pre(n)+1; end when;",
+       2.0,
+       {{"k", 0.0}, {"n", 1.0}}},
   };
   return all;
 }
@@ -543,7 +550,7 @@ TEST_P(InstantModels, HaveTheAnswersThatTheSemanticsGive) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, InstantModels, testing::Range(0, 80), [](const testing::TestParamInfo<int>& which) {
+INSTANTIATE_TEST_SUITE_P(All, InstantModels, testing::Range(0, 81), [](const testing::TestParamInfo<int>& which) {
   std::string name = cases()[static_cast<std::size_t>(which.param)].name;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

@@ -235,16 +235,29 @@ void EventLogic::find_needs() {
   one_sweep_ = !changes(read);
   // relations that conditions read and that a round may change
   std::unordered_map<NodeId, int> place = index_of(setup_.locks);
-  std::vector<Expr> functions;
   for (const Expr& lock : locks_of(read)) {
     const auto it = place.find(lock.id());
     if (it == place.end() || setup_.lock_info[static_cast<std::size_t>(it->second)].guard < 0) continue;
     const Expr function = switching_function(lock);
     if (!changes(std::span(&function, 1))) continue;
     relation_locks_.push_back(it->second);
-    functions.push_back(function);
+    relation_functions_.push_back(function);
   }
-  relations_ = Evaluation(input_groups(setup_), functions, options_);
+  relations_ = Evaluation(input_groups(setup_), relation_functions_, options_);
+}
+
+void EventLogic::find_slopes() {
+  std::vector<InputPlace> places, moving_places;
+  std::vector<Expr> inputs = inputs_of(relation_functions_, places), moving;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (places[k].group != parameters && places[k].group != locks) {
+      moving.push_back(inputs[k]);
+      moving_places.push_back(places[k]);
+    }
+  const SparseExprMatrix slopes = jacobian(relation_functions_, moving);
+  for (const auto& entry : slopes.entries)
+    slopes_.push_back({static_cast<std::size_t>(entry.row), moving_places[static_cast<std::size_t>(entry.column)]});
+  slope_values_ = Evaluation(input_groups(setup_), slopes.values(), options_);
 }
 
 void EventLogic::find_contested() {

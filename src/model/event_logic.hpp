@@ -118,6 +118,7 @@ class EventLogic {
   void find_contested();
   void find_deciding();
   void find_needs();
+  void find_slopes();
   void compile(ActionList& list) const;
   std::vector<Expr> inputs_of(std::span<const Expr> expressions, std::vector<InputPlace>& places) const;
   void evaluate(Evaluation& evaluation) {
@@ -152,6 +153,7 @@ class EventLogic {
   /// What follows from new discrete values: values of the mode, and relations on both. Returns whether a truth changed.
   bool follow(const EventInput& input, Transition& transition);
   bool refresh_relations();
+  void estimate_noise();
   bool solve_loop(const EventInput& input, Transition& transition);
   bool refuse_loop_of_truths(Transition& transition);
   void commit_round(const EventInput& input, Transition& transition);
@@ -171,6 +173,13 @@ class EventLogic {
   Evaluation conditions_, transition_conditions_, assertions_, definitions_, discrete_relations_, relations_;
   std::vector<int> discrete_locks_;  // decided by discrete values alone
   std::vector<int> relation_locks_;  // of relations_: they may change within a round
+  struct Slope {
+    std::size_t relation;  // place in relations_
+    InputPlace input;
+  };
+  std::vector<Expr> relation_functions_;  // of relations_
+  std::vector<Slope> slopes_;             // of these functions, made when one first changes within a round
+  Evaluation slope_values_;
   std::vector<ActionList> clause_actions_, transition_actions_;
   std::unordered_set<NodeId> contested_;  // variables to which more than one clause or transition gives values
   std::vector<std::string> transition_names_;
@@ -193,7 +202,6 @@ class EventLogic {
   std::vector<double> before_;  // discrete values before it
   std::vector<double> last_, last_conditions_, conditions_before_;
   std::vector<double> functions_before_, functions_, truths_before_, noise_;  // of relations_
-  std::array<std::vector<double>, 8> moved_;                                  // inputs with rounding errors
   std::vector<char> assigned_,
       assigned_before_;       // by discrete variable: by clauses and transitions, in this sweep and the last
   std::vector<Given> given_;  // in this sweep

@@ -299,31 +299,26 @@ bool EventLogic::follow(const EventInput& input, Transition& transition) {
   return refresh_relations();
 }
 
+/// How far the rounding errors of what they read move the functions of the relations.
+void EventLogic::estimate_noise() {
+  constexpr double rounding = 16.0 * std::numeric_limits<double>::epsilon();
+  if (slopes_.empty()) find_slopes();
+  evaluate(slope_values_);
+  for (std::size_t k = 0; k < slopes_.size(); ++k) {
+    const Slope& slope = slopes_[k];
+    const double moved = slope_values_.values[k] * inputs_[slope.input.group][slope.input.place];
+    if (std::isfinite(moved)) noise_[slope.relation] += rounding * std::abs(moved);  // not at the root of zero
+  }
+}
+
 /// Relations whose functions have changed in this round have the truth of their values.
 bool EventLogic::refresh_relations() {
   if (relation_locks_.empty()) return false;
-  constexpr double shift = 4.0 * std::numeric_limits<double>::epsilon();
   evaluate(relations_);
   functions_ = relations_.values;
   const std::vector<double>& g = functions_;
   noise_.assign(g.size(), 0.0);
-  const auto inputs = inputs_;
-  for (const int pattern : {0x55555555, 0x33333333}) {
-    if (same(g, functions_before_)) break;
-    auto& moved = moved_;
-    const std::size_t sizes[] = {1, setup_.variables.size(), setup_.derivatives.size(), 0, setup_.discretes.size(),
-                                 0, pre_x_.size(),           pre_discrete_.size()};
-    for (std::size_t group = 0; group < moved.size(); ++group) {
-      moved[group].clear();
-      for (std::size_t j = 0; j < sizes[group]; ++j)
-        moved[group].push_back(inputs[group][j] * (1.0 + ((pattern >> ((j + group) % 31)) & 1 ? shift : -shift)));
-      if (sizes[group] > 0) inputs_[group] = moved[group].data();
-    }
-    evaluate(relations_);
-    inputs_ = inputs;
-    for (std::size_t k = 0; k < g.size(); ++k)
-      noise_[k] = std::max(noise_[k], 4.0 * std::abs(relations_.values[k] - g[k]));
-  }
+  if (!same(g, functions_before_)) estimate_noise();
   bool changed = false;
   for (std::size_t k = 0; k < g.size(); ++k) {
     const auto place = static_cast<std::size_t>(relation_locks_[k]);

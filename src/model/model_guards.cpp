@@ -1,6 +1,7 @@
 #include "model/model_guards.hpp"
 
 #include "model/coincident_guards.hpp"
+#include "model/factors.hpp"
 #include "model/poles.hpp"
 
 #include <saltus/expr/derivative.hpp>
@@ -84,7 +85,7 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
       }
       continue;
     }
-    const Expr function = without_odd_powers(without_poles(g));
+    const Expr function = plain_factors(without_poles(g), logic.parameters, logic.parameter_values);
     const auto [it, fresh] = guard_of_function.emplace(function.id(), static_cast<int>(guards_.size()));
     if (fresh) {
       guards_.push_back({Kind::relation, function, {}, {}, {}});

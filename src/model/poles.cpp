@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,7 +17,6 @@ namespace {
 
 /// Products of more denominators would leave the range of numbers.
 constexpr int most_denominators = 4;
-constexpr std::size_t most_factors = 16;
 
 bool is_moving(SymbolKind kind) {
   return kind == SymbolKind::time || kind == SymbolKind::variable || kind == SymbolKind::derivative;
@@ -63,39 +61,6 @@ Expr without_cuts(const Expr& g) {
     return if_else(x < 0.0, turned, atan2(y, x)).in(*graph);
   };
   return Expr(graph, rewrite(g.id()));
-}
-
-Expr without_odd_powers(const Expr& g) {
-  const auto& graph = g.graph();
-  if (!graph) return g;
-  std::map<NodeId, int> factors;
-  std::vector<NodeId> open{g.id()};
-  bool negative = false, reduced = false;
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    const Node n = graph->node(id);
-    open.pop_back();
-    const double exponent = n.op == Op::pow && graph->is_constant(n.b) ? graph->constant_value(n.b) : 0.0;
-    if (n.op == Op::mul) {
-      open.insert(open.end(), {n.a, n.b});
-    } else if (n.op == Op::neg) {
-      negative = !negative;
-      open.push_back(n.a);
-    } else if (exponent > 1.0 && std::fmod(exponent, 2.0) == 1.0) {
-      reduced = true;
-      open.push_back(n.a);
-    } else if (++factors[id] == 3) {
-      reduced = true;
-    }
-    if (open.size() + factors.size() > most_factors) return g;
-  }
-  if (!reduced) return g;
-  Expr product = negative ? -1.0 : 1.0;
-  for (const auto& [id, count] : factors) {
-    product *= Expr(graph, id);
-    if (count % 2 == 0) product *= Expr(graph, id);
-  }
-  return product;
 }
 
 Expr without_poles(const Expr& g) {

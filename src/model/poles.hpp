@@ -10,10 +10,6 @@ namespace saltus {
 /// g itself if there are no others, or too many.
 Expr without_poles(const Expr& g);
 
-/// A function with the sign of g in which factors that occur an odd number of times occur once: x^3 has no slope where
-/// it vanishes, x has one. Returns g itself if there are none.
-Expr without_odd_powers(const Expr& g);
-
 /// The same function with relations at the cut of atan2: where x < 0, atan2(y, x) is atan2(-y, -x) plus or minus pi, by
 /// the sign of y. So it is smooth as long as the relations are, and the cut is a surface like others.
 Expr without_cuts(const Expr& g);

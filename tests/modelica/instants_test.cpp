@@ -456,6 +456,40 @@ const std::vector<Case>& cases() {
        "der(x)=if x>0 then 0 else 1;",
        3.0,
        {{"x", 0.0}}},
+      {"a pulse begins where the solution meets a surface",
+       "Real x(start=-1.5, fixed=true); discrete Integer n(start=0);",
+       "der(x)=1 + (if x>0 then 2 else -0.25) + (if time>2 and time<2.75 then -2.25 else 0); "
+       "when x>0 then n=pre(n)+1; end when;",
+       6.0,
+       {},
+       Ending::not_unique},
+      {"a clause acts where three motions go on",
+       "Real x(start=0, fixed=true); discrete Real d(start=0);",
+       "der(x)=-0.25 + (if x<=0 then -0.5 else 2.25) + d; when x<0 then d=-2.5; end when;",
+       3.0,
+       {},
+       Ending::not_unique},
+      {"a pulse ends where a solution may rest or leave",
+       "Real x(start=-0.75, fixed=true); discrete Integer n(start=0);",
+       "der(x)=1 + (if x<=0 then -1 else 2) + (if time>2.75 and time<3 then 3 else 0); "
+       "when x>=0 then n=pre(n)+1; end when;",
+       6.0,
+       {},
+       Ending::not_unique},
+      {"a clause acts where a solution may rest or leave",
+       "Real x(start=0.75, fixed=true); discrete Real d(start=0);",
+       "der(x)=-0.75 + (if x<0 then 0.25 else 0.75) + d + (if time>2.25 and time<3 then -1 else 0); "
+       "when x<=0 and time>2.75 then d=-0.75; end when;",
+       6.0,
+       {},
+       Ending::not_unique},
+      {"a threshold jumps onto a value, up to rounding errors",
+       "Real x(start=0.2500000000000002, fixed=true); discrete Integer k(start=0); discrete Real r(start=1.25); "
+       "discrete Integer n(start=0);",
+       "der(x)=0; when time>=1 then r=0.25; end when; when x<=r then k=pre(k)+1; end when; "
+       "when x>=r then n=pre(n)+1; end when;",
+       2.0,
+       {{"k", 0.0}, {"n", 1.0}}},
   };
   return all;
 }
@@ -516,7 +550,7 @@ TEST_P(InstantModels, HaveTheAnswersThatTheSemanticsGive) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, InstantModels, testing::Range(0, 76), [](const testing::TestParamInfo<int>& which) {
+INSTANTIATE_TEST_SUITE_P(All, InstantModels, testing::Range(0, 81), [](const testing::TestParamInfo<int>& which) {
   std::string name = cases()[static_cast<std::size_t>(which.param)].name;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

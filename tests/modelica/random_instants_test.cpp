@@ -293,9 +293,10 @@ Random spellings(Dice& dice) {
   r.stop = 5.0703125;
   const double start = dice.quarter(-3, 3), constant = dice.quarter(-1, 1), pulse = dice.quarter(-3, 3);
   const double t1 = 0.25 * (1 + dice.below(10)), t2 = t1 + 0.25 * (1 + dice.below(8));
-  const std::vector<std::pair<const char*, int>> spelled{{"x", 1},   {"2*x", 1},        {"-x", -1},   {"0.5*x+1-1", 1},
-                                                         {"x^3", 1}, {"x*(y^2+1)", 1},  {"-3*x", -1}, {"x*exp(y)", 1},
-                                                         {"x/2", 1}, {"-x/(y^2+1)", -1}};
+  const std::vector<std::pair<const char*, int>> spelled{
+      {"x", 1},   {"2*x", 1},         {"-x", -1},          {"0.5*x+1-1", 1},
+      {"x^3", 1}, {"x*(y^2+1)", 1},   {"-3*x", -1},        {"x*exp(y)", 1},
+      {"x/2", 1}, {"-x/(y^2+1)", -1}, {"x*(abs(y)+1)", 1}, {"-x*sqrt(y^2+2)*cosh(y)", -1}};
   double above = constant, below = constant;
   std::string field = n(constant);
   for (int k = dice.below(3); k >= 0; --k) {

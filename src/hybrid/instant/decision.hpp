@@ -36,6 +36,9 @@ class Decision {
   bool decide(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
   /// Looks for other motions where the one that was found was not the only candidate. False: the run is to end, see
   /// failure().
+  bool note_other_motions(double t, bool transversal, const Trial& trial);
+  /// The same for the motion with which the solution leaves the instant. Where a guard rests within rounding errors,
+  /// the trial becomes the mode that keeps it at zero.
   bool check_uniqueness(const Point& from, double t, bool transversal, Trial& trial);
 
   const Failure& failure() const { return failure_; }
@@ -91,6 +94,9 @@ class Decision {
   bool weight_at_the_end(const Trial& trial, std::size_t slide) const;
   bool others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const;
   bool sides_fit(const Trial& trial, std::span<const int> surfaces, std::span<const int> wanted) const;
+  std::vector<Regime> all_motions(double t, bool transversal, const Trial& trial);
+  Regime* kept_at_rest(std::span<Regime> feasible, const Trial& trial) const;
+  bool count_motions(double t, std::span<const Regime> feasible, const Trial& trial);
   bool note_alternatives(double t, std::size_t count, const Mode& taken);
   // --- combinations of switches
   bool search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only,

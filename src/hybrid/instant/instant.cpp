@@ -170,6 +170,7 @@ void Instant::look(double t) {
   circumstances_.set.clear();
   bool acted = false;       // in the round before
   bool idle_reset = false;  // there, a reset has changed nothing
+  bool alone_known = true;  // whether other motions than the committed one exist has been looked for
   bool decided = crosses_plainly(arrival);
   if (decided && !arrival.terminal) {
     look(arrival.t);
@@ -185,6 +186,7 @@ void Instant::look(double t) {
       if (now.mode.on_surfaces()) leave_jumped_surfaces(arrival, now.mode);
       if (!decide(first)) return false;
       decided_anew_ = !first;
+      alone_known = false;
       if (!decision_.stop_message.empty()) {
         transition.terminate = true;
         transition.message = std::exchange(decision_.stop_message, {});
@@ -217,6 +219,10 @@ void Instant::look(double t) {
     }
     if (failure_) return false;
     if (transition.terminate) return true;
+    // what has acted may hide that other motions went on from the point on which it acted
+    if (acted && !std::exchange(alone_known, true) &&
+        !decision_.note_other_motions(arrival.t, arrived_plainly(arrival), trial_))
+      return take_failure();
     if (!acted && arrived && !(arrival.initial && first)) return finish(arrival);
     if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) {
       failure_ = visited_.describe_cycle(arrival.t, now.mode, transition, hybrid_);
@@ -255,10 +261,7 @@ bool Instant::decide(bool first) {
   Approach later;
   later.opened = approach_.opened;
   copy(now.mode, trial_.point.mode);
-  if (!decision_.decide(now, circumstances_, first ? approach_ : later, trial_)) {
-    failure_ = decision_.failure();
-    return false;
-  }
+  if (!decision_.decide(now, circumstances_, first ? approach_ : later, trial_)) return take_failure();
   if (!first) approach_.opened = later.opened;
   if (!decision_.stop_message.empty()) return true;
   trial_.system = &hybrid_.system(trial_.point.mode);
@@ -353,13 +356,9 @@ bool Instant::finish(const Arrival& arrival) {
     trial_.system = &hybrid_.system(now.mode);
     return true;
   }
-  const bool transversal = !arrival.initial && !reset_ && !decided_anew_;
   copy(now.mode, trial_.point.mode);
   if (!approach_.slide_ends && !arrival.terminal) {
-    if (!decision_.check_uniqueness(now, arrival.t, transversal, trial_)) {
-      failure_ = decision_.failure();
-      return false;
-    }
+    if (!decision_.check_uniqueness(now, arrival.t, arrived_plainly(arrival) && !reset_, trial_)) return take_failure();
     if (!same_but_conditions(now.mode, trial_.point.mode)) {
       now.mode = trial_.point.mode;
       now.x = trial_.point.x;
@@ -369,6 +368,12 @@ bool Instant::finish(const Arrival& arrival) {
   trial_.system = &hybrid_.system(now.mode);
   if (!decision_.note.empty()) transition.notes.push_back(decision_.note);
   return true;
+}
+
+/// One guard has brought the solution here, and nothing but this has changed since: where it crosses its surface
+/// transversally no other motion goes on.
+bool Instant::arrived_plainly(const Arrival& arrival) const {
+  return !arrival.initial && !decided_anew_ && fired_.guards.size() <= 1;
 }
 
 /// A surface whose function has jumped, or from which a reset has taken the state, leaves the solution where it is: its

@@ -110,10 +110,15 @@ class Instant final : private ModeValues {
   bool finish(const Arrival& arrival);
   void end_stay(int exit);
   bool crosses_plainly(const Arrival& arrival) const;
+  bool arrived_plainly(const Arrival& arrival) const;
   bool matters(int guard, int to_side);
   void leave_jumped_surfaces(const Arrival& arrival, Mode& mode);
   bool begin_contact_at_rest();
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
+  bool take_failure() {
+    failure_ = decision_.failure();
+    return false;
+  }
   bool stays_on_surfaces(double t);
   void see_zero(int guard, double t);
   void try_force_beside(int guard, int side, double t);

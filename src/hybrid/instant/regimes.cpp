@@ -99,9 +99,10 @@ bool Decision::note_alternatives(double t, std::size_t count, const Mode& taken)
   return true;
 }
 
-bool Decision::check_uniqueness(const Point& from, double t, bool transversal, Trial& trial) {
+/// All motions from a point, or none where the one that was found is the only one without a search.
+std::vector<Decision::Regime> Decision::all_motions(double t, bool transversal, const Trial& trial) {
   const Mode& mode = trial.point.mode;
-  if (selected_ || !mode.sliding.empty() || !note.empty()) return true;
+  if (selected_ || !mode.sliding.empty() || !note.empty()) return {};
   int on_surface = 0, last = -1;
   for (const int k : trial.view.zeros()) {
     if (k >= trials_.family_guards() || trial.view.multiplicity(k) == 0 || hybrid_.side(mode, k) == 0) continue;
@@ -110,31 +111,51 @@ bool Decision::check_uniqueness(const Point& from, double t, bool transversal, T
     transversal = transversal && trial.view.multiplicity(k) == 1;
   }
   if (on_surface == 0 || (on_surface == 1 && (transversal || !hybrid_.guards()[static_cast<std::size_t>(last)].slides)))
-    return true;
+    return {};
   const std::vector<int> surfaces = active_surfaces(trial);
-  if (surfaces.empty() || surfaces.size() > Resolution::few_surfaces) return true;
-  std::vector<Regime> feasible = all_regimes(trial.point, t, mode, surfaces);
-  // a guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no
-  // errors. (In modes that are not explicit it mixes the sides; where relations have a truth of their own at rest, that
-  // counts.)
+  if (surfaces.empty() || surfaces.size() > Resolution::few_surfaces) return {};
+  return all_regimes(trial.point, t, mode, surfaces);
+}
+
+/// A guard that rests here, within rounding errors: the mode that keeps it at zero has the same solution, and no
+/// errors. (In modes that are not explicit it mixes the sides; where relations have a truth of their own at rest, that
+/// counts.)
+Decision::Regime* Decision::kept_at_rest(std::span<Regime> feasible, const Trial& trial) const {
   for (Regime& regime : feasible) {
     const std::vector<int>& kept = regime.point.mode.sliding;
     if (kept.empty()) continue;
     const bool mixes = !hybrid_.system(regime.point.mode).structure().explicit_ode;
     const auto at_rest = [&](int k) {
-      return trial.view.side(k) == 0 && !((mixes || trials_.has_second(k)) && hybrid_.rests(mode, k));
+      return trial.view.side(k) == 0 && !((mixes || trials_.has_second(k)) && hybrid_.rests(trial.point.mode, k));
     };
-    if (!std::all_of(kept.begin(), kept.end(), at_rest)) continue;
-    trial.point.mode = std::move(regime.point.mode);
-    return trials_.test(from, {.t = t}, trial) ||
-           fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
+    if (std::all_of(kept.begin(), kept.end(), at_rest)) return &regime;
   }
+  return nullptr;
+}
+
+bool Decision::count_motions(double t, std::span<const Regime> feasible, const Trial& trial) {
   // a state of its own, at rest, is none of the regimes beside the surface
-  const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(),
-                                   [&](int k) { return trial.view.side(k) == 0 && hybrid_.rests(mode, k); });
+  const std::vector<int> surfaces = active_surfaces(trial);
+  const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(), [&](int k) {
+    return trial.view.side(k) == 0 && hybrid_.rests(trial.point.mode, k);
+  });
   const bool among_them = std::any_of(feasible.begin(), feasible.end(), [](const Regime& r) { return r.rests; });
   const std::size_t count = feasible.size() + (at_rest && !among_them ? 1 : 0);
-  return count <= 1 || note_alternatives(t, count, mode);
+  return count <= 1 || note_alternatives(t, count, trial.point.mode);
+}
+
+bool Decision::note_other_motions(double t, bool transversal, const Trial& trial) {
+  std::vector<Regime> feasible = all_motions(t, transversal, trial);
+  return feasible.empty() || kept_at_rest(feasible, trial) || count_motions(t, feasible, trial);
+}
+
+bool Decision::check_uniqueness(const Point& from, double t, bool transversal, Trial& trial) {
+  std::vector<Regime> feasible = all_motions(t, transversal, trial);
+  if (feasible.empty()) return true;
+  Regime* const kept = kept_at_rest(feasible, trial);
+  if (!kept) return count_motions(t, feasible, trial);
+  trial.point.mode = std::move(kept->point.mode);
+  return trials_.test(from, {.t = t}, trial) || fail(trial.failure.code, trial.failure.message, trial.failure.culprits);
 }
 
 std::vector<Decision::Regime> Decision::feasible_regimes(const Point& from, double t, const Mode& mode,

@@ -360,6 +360,7 @@ void add_model_options(CLI::App& app, RunOptions& o) {
   app.add_option("--set", o.source.settings, "Change a parameter or start value; VALUE may be an expression (repeatable)")
       ->type_name("NAME=VALUE")
       ->group(group);
+  app.add_flag("--unbalanced", o.source.unbalanced, unbalanced_help)->group(group);
   app.add_option("--start", o.source.start, "Start time (default: the model's experiment annotation, or 0)")
       ->type_name("T")
       ->group(group);

@@ -404,5 +404,16 @@ TEST_F(RunTest, TakesTolerancesOfSingleVariablesAndLimitsOfSteps) {
   EXPECT_EQ(run({model, "--no-plot", "--max-order", "1"}), ExitCode::usage);
 }
 
+TEST_F(RunTest, UnbalancedModelsRunOnRequest) {
+  const std::string model = file("Contradiction.mo",
+                                 "model Contradiction\n  Real x, y(start = 0, fixed = true);\nequation\n  x = 1;\n  x = 3;\n"
+                                 "  der(y) = x;\nend Contradiction;\n");
+  EXPECT_EQ(run({model, "--no-plot"}), ExitCode::usage);
+  EXPECT_NE(err.find("1 equation is too many"), std::string::npos) << err;
+  ASSERT_EQ(run({model, "--no-plot", "--unbalanced"}), ExitCode::success) << err;
+  EXPECT_NE(out.find("values of least squares were taken"), std::string::npos) << out;
+  EXPECT_NE(out.find("x = 2\n"), std::string::npos) << out;
+}
+
 }  // namespace
 }  // namespace saltus::cli

@@ -74,6 +74,14 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
   });
 }
 
+/// Counters that only some runs have: "12 sliding steps, 40 guard evaluations, ".
+std::string event_counters(const RunStatistics& s) {
+  std::string text;
+  if (s.sliding_steps > 0) text += fmt::format("{} sliding steps, ", s.sliding_steps);
+  if (s.guard_evaluations > 0) text += fmt::format("{} guard evaluations, ", s.guard_evaluations);
+  return text;
+}
+
 void print_summary(std::ostream& out, const Trajectory& run) {
   const Status& status = run.status();
   const RunStatistics& s = run.statistics();
@@ -87,8 +95,8 @@ void print_summary(std::ostream& out, const Trajectory& run) {
                        run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
   if (final.size() > most)
     out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
-  out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {:.3g} s\n", s.method, s.steps, s.rejected,
-                     s.evaluations, s.events, s.seconds);
+  out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {}{:.3g} s\n", s.method, s.steps, s.rejected,
+                     s.evaluations, s.events, event_counters(s), s.seconds);
 }
 
 /// The files that the options ask for, each with its option.

@@ -448,6 +448,7 @@ void Simulator::Impl::follow_guards() {
 
 [[gnu::hot]] void Simulator::Impl::take_step(double end) {
   if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved});
+  if (!mode.sliding.empty()) ++result.statistics_.sliding_steps;
   t = end;
   result.t_end_ = t;
   result.final_values_.clear();

@@ -415,5 +415,23 @@ TEST_F(RunTest, UnbalancedModelsRunOnRequest) {
   EXPECT_NE(out.find("x = 2\n"), std::string::npos) << out;
 }
 
+TEST_F(RunTest, CountersOfGuardsAndSlidingStepsAreShown) {
+  const std::string json = file("slide.json");
+  const std::string model = file("Slide.mo",
+                                 "model Slide\n  Real x(start = 0.5, fixed = true), y(start = 0, fixed = true);\nequation\n"
+                                 "  der(x) = if x > 0 then -1 else 1;\n  der(y) = if sin(3*y) > 0.5 then 1 else 2;\nend Slide;\n");
+  ASSERT_EQ(run({model, "--no-plot", "--json", json}), ExitCode::success) << err;
+  const auto counters = nlohmann::json::parse(std::ifstream(json))["statistics"];
+  const auto sliding = counters["sliding_steps"].get<int>(), guards = counters["guard_evaluations"].get<int>();
+  EXPECT_GT(sliding, 0);  // from t = 0.5 on
+  EXPECT_LT(sliding, counters["steps"].get<int>() + counters["events"].get<int>());
+  EXPECT_GT(guards, 0);  // of the guard that is not linear
+  EXPECT_GT(counters["guard_enclosures"].get<int>(), 0);
+  EXPECT_NE(out.find(std::to_string(sliding) + " sliding steps, " + std::to_string(guards) + " guard evaluations, "), std::string::npos) << out;
+  ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--stop", "1"}), ExitCode::success) << err;
+  EXPECT_EQ(out.find("sliding"), std::string::npos) << out;            // nothing slides
+  EXPECT_EQ(out.find("guard evaluations"), std::string::npos) << out;  // its guard is linear, and there is no event
+}
+
 }  // namespace
 }  // namespace saltus::cli

@@ -34,10 +34,10 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       pause(options.stop),
       asked(options.start),
       equations(options, hybrid->variables()),
-      bounds(hybrid->observed(), options.rtol, options.atol),
+      bounds(hybrid->observed(), *std::ranges::max_element(relative_tolerances()), options.atol),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
-  instant.doubt().tolerance = std::max(options.rtol, options.atol);
+  instant.doubt().tolerance = std::max(*std::ranges::max_element(relative_tolerances()), options.atol);
   instant.doubt().sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
   for (double& size : instant.doubt().sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;
   x.reserve(hybrid->variables().size());
@@ -210,7 +210,7 @@ void Simulator::Impl::find_bands(bool resting) {
   const std::vector<double>& denied = instant.doubt().slope_error;
   if (!resting && denied.empty()) return;
   const std::vector<double> tolerance =
-      GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+      GuardSides::uncertainty(*system, t, x, xp, relative_tolerances(), absolute_tolerances());
   bands.assign(watch.size(), {});
   for (std::size_t k = 0; k < bands.size(); ++k) {
     if (watch[k].side == 0 || !may_rest(static_cast<int>(k))) continue;

@@ -402,6 +402,11 @@ TEST_F(RunTest, TakesTolerancesOfSingleVariablesAndLimitsOfSteps) {
   EXPECT_NE(err.find("'z' is not integrated"), std::string::npos) << err;
   EXPECT_EQ(run({model, "--no-plot", "--atol", "many"}), ExitCode::usage);
   EXPECT_EQ(run({model, "--no-plot", "--max-order", "1"}), ExitCode::usage);
+  // one step may be wrong by a half for both, or for y alone
+  EXPECT_NEAR(x_at_end({"--atol", "1e-14", "--rtol", "0.5", "--rtol", "x=1e-9"}), 1e-6 * std::exp(-3.0), 1e-13);
+  EXPECT_EQ(run({model, "--no-plot", "--rtol", "z=1"}), ExitCode::usage);
+  EXPECT_NE(err.find("--rtol: 'z' is not integrated"), std::string::npos) << err;
+  EXPECT_EQ(run({model, "--no-plot", "--rtol", "x=0"}), ExitCode::usage);
 }
 
 TEST_F(RunTest, UnbalancedModelsRunOnRequest) {

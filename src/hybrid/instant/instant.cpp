@@ -458,9 +458,9 @@ void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
   const std::vector<double> before = guards_at(beside(*begun_), arrival.x, arrival.xp),
                             after = guards_at(there, now.x, now.xp);
   System& system = hybrid_.system(there);
-  const std::vector<double> noise =
-      GuardSides::uncertainty(system, arrival.t, std::span<const double>(now.x).first(family),
-                              std::span<const double>(now.xp).first(family), rounding, std::span(&nothing, 1));
+  const std::vector<double> noise = GuardSides::uncertainty(
+      system, arrival.t, std::span<const double>(now.x).first(family), std::span<const double>(now.xp).first(family),
+      std::span(&rounding, 1), std::span(&nothing, 1));
   const auto moved = [&](int k) {
     const auto place = static_cast<std::size_t>(k);
     return std::abs(after[place]) > 4.0 * (std::abs(before[place]) + noise[place]);

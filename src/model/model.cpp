@@ -113,6 +113,10 @@ void Model::equation(const Equation& equation, const std::string& name, const So
   data_->equations.push_back({equation, name, where});
 }
 
+void Model::equations(const std::vector<Equation>& equations, const SourceLocation& where) {
+  for (const Equation& e : equations) equation(e, "", where);
+}
+
 void Model::initial_equation(const Equation& equation, const SourceLocation& where) {
   check_graph(*data_, equation.lhs, "initial_equation");
   check_graph(*data_, equation.rhs, "initial_equation");
@@ -307,6 +311,11 @@ ExplicitMode& ExplicitMode::equation(const Equation& equation, const std::string
   check_graph(*data_, equation.lhs, "equation");
   check_graph(*data_, equation.rhs, "equation");
   data_->modes[mode_].equations.push_back({equation, name, where});
+  return *this;
+}
+
+ExplicitMode& ExplicitMode::equations(const std::vector<Equation>& equations, const SourceLocation& where) {
+  for (const Equation& e : equations) equation(e, "", where);
   return *this;
 }
 

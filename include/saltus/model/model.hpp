@@ -72,6 +72,7 @@ class ModeTransition;
 class ExplicitMode {
  public:
   ExplicitMode& equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
+  ExplicitMode& equations(const std::vector<Equation>& equations, const SourceLocation& where = {});
   /// Leaves this mode as soon as the condition holds; the earlier transition wins if several do.
   ModeTransition transition(const BoolExpr& condition, const SourceLocation& where = {});
   const std::string& name() const;
@@ -118,6 +119,7 @@ class Model {
 
   // --- equations
   void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
+  void equations(const std::vector<Equation>& equations, const SourceLocation& where = {});
   /// Holds at the start only, together with the equations; may contain derivatives: der(x) == 0 starts at rest. Start values that are not
   /// `fixed` are guesses then.
   void initial_equation(const Equation& equation, const SourceLocation& where = {});

@@ -17,6 +17,7 @@
 #include "model/model_equations.hpp"
 #include "model/mode_systems.hpp"
 #include "model/model_guards.hpp"
+#include "model/derivative_variables.hpp"
 #include "model/rehome.hpp"
 #include "model/runnable_program.hpp"
 #include "model/start_values.hpp"
@@ -694,7 +695,9 @@ struct CompiledModel::Impl {
 };
 
 CompiledModel::CompiledModel(const Model& model, ProgramOptions options) try : impl_(std::make_unique<Impl>()) {
-  impl_->code = std::make_shared<const Code>(with_own_graph(model.data()), options);
+  ModelData own = with_own_graph(model.data());
+  add_derivative_variables(own);
+  impl_->code = std::make_shared<const Code>(own, options);
 } catch (const ModelError& error) {
   const std::string quoted = error.where().known() && model.data().quote ? model.data().quote(error.where()) : "";
   if (quoted.empty()) throw;

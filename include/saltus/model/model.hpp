@@ -42,7 +42,8 @@ struct VariableOptions {
 /// clause are made in the order written, and later ones see the discrete values that earlier ones assigned.
 class When {
  public:
-  /// x jumps to the value, if the condition holds then.
+  /// x jumps to the value, if the condition holds then. der(x) may be set where the equations leave a choice: of several solutions
+  /// (der(x)^2 == 4) the one near the value is taken. The results show it as the variable 'der(x)'.
   When& reset(const Expr& x, const Expr& value, const BoolExpr& only_if = true);
   /// A discrete variable gets a new value.
   When& assign(const Expr& discrete, const Expr& value);
@@ -88,7 +89,7 @@ class ExplicitMode {
 class ModeTransition {
  public:
   ModeTransition& to(const ExplicitMode& successor);
-  /// x jumps to the value; right-hand sides see the values before the event.
+  /// x jumps to the value; right-hand sides see the values before the event. der(x) may be set as by When::reset.
   ModeTransition& reset(const Expr& x, const Expr& value);
   ModeTransition& assign(const Expr& discrete, const Expr& value);
 

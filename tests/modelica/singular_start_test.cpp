@@ -118,5 +118,20 @@ TEST(SingularStart, WorksBackwardsInTime) {
   EXPECT_NEAR(run.at(-1.0, "x"), quotient(1.0), 1e-4);
 }
 
+// At h = 0 the derivative of the root is infinite: the run may end there with a status, and must not throw.
+TEST(SingularPoints, ARootThatBecomesZeroBehindAnAlgebraicEquationEndsWithAStatus) {
+  for (const char* text :
+       {"Real h(start=1, fixed=true), q; equation der(h) = -q; q + 0.1*q^3 = if h > 0 then sqrt(h) else 0;",
+        "Real q, h(start=1, fixed=true); equation q*(1 + 0.1*q^2) - (if h > 0 then sqrt(h) else 0) = 0; der(h) + q = "
+        "0;"})
+    for (const Method method : {Method::automatic, Method::radau, Method::bdf})
+      for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
+        const Trajectory run = simulate(load_text(std::string("model M ") + text + " end M;").model,
+                                        {.stop = 4.0, .rtol = tolerance, .atol = tolerance, .method = method});
+        EXPECT_GT(run.status().t, 2.0);  // -h' <= sqrt(h), so that h(t) >= (1 - t/2)^2
+        EXPECT_NEAR(run.final()[run.index("h")], 0.0, 50.0 * tolerance);
+      }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -99,7 +99,7 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
                           to_string(mode.values->numbers), s.variables, regular ? "use method = auto" : why_not_taylor(mode));
   if (wanted != Method::automatic) return {wanted};
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
-  return {s.constant_mass && !mode.hidden_constraints ? Method::rodas5p : Method::radau};
+  return {s.constant_mass && !mode.hidden_constraints && !mode.singular_start ? Method::rodas5p : Method::radau};
 }
 
 Method MethodChoice::stiff_method() const { return options_.tightest_rtol() < 1e-7 ? Method::radau : Method::rodas5p; }

@@ -58,11 +58,14 @@ void Simulator::Impl::initialise() {
   instant.consistency().look_behind_start(options.stop - options.start);
   keep_state();
   if (!find_start()) {
-    restore_state();
-    return end(instant.failure());
+    Failure failure = instant.failure();
+    if (!start_by_homotopy()) {
+      restore_state();
+      return end(std::move(failure));
+    }
   }
   give_back(x.size(), state_before, slope_before);
-  remark = instant.consistency().remark();
+  add_remark(instant.consistency().remark());
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
   result.initial_values_ = observe_refined();

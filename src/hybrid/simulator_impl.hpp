@@ -140,6 +140,8 @@ struct Simulator::Impl {
   void initialise();
   /// Mode and values at the start, from the start values. False: see the controller's failure.
   bool find_start();
+  /// The same from simpler equations, if the system knows any (EasierStart). False: no start is found so.
+  bool start_by_homotopy();
   /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
   void leave_singular_start();
   void end(Failure outcome);

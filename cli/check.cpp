@@ -42,7 +42,7 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
   if (all == 0)
     out << "no continuous variables\n";
   else
-    out << fmt::format("{} variables, {} of them computed from explicit equations:\n", all, compiled.stands_still() ? all : all - compiled.variables().size());
+    out << fmt::format("{} variables, {} of them computed from explicit equations:\n", all, compiled.stands_still() ? all : all - std::min(all, compiled.variables().size()));
   print_list(out, all, most, [&](std::size_t k) { return variable_line(data.variable_info[k]); });
   std::vector<const ModelData::Discrete*> discretes;
   for (const auto& q : data.discretes)

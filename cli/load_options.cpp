@@ -93,9 +93,12 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--model", model, "Which model (default: the last one of the file)");
   app.add_option("--library", libraries, "Folder of a Modelica library (repeatable; then those of MODELICAPATH)");
   app.add_option("--set", settings, "NAME=VALUE: change a parameter or start value (repeatable)");
+  app.add_flag("--unbalanced", unbalanced, unbalanced_help);
 }
 
-ModelicaModel load(const ModelOptions& options) {
+namespace {
+
+ModelicaModel read(const ModelOptions& options) {
   LoadOptions o;
   o.model_name = options.model;
   o.libraries = options.libraries;
@@ -113,6 +116,14 @@ ModelicaModel load(const ModelOptions& options) {
   if (options.model.empty())
     throw UsageError("name a Modelica file, or a class of a library: --library DIR --model Package.Model");
   return load_modelica_class(options.model, o);
+}
+
+}  // namespace
+
+ModelicaModel load(const ModelOptions& options) {
+  ModelicaModel model = read(options);
+  if (options.unbalanced) model.model.allow_unbalanced();
+  return model;
 }
 
 }  // namespace saltus::cli

@@ -20,13 +20,18 @@ CLI::Validator existing_model();
 /// "a,b[1,2],'x,y'" as names: commas inside of brackets and quoted names belong to the name.
 std::vector<std::string> split_names(const std::string& text);
 
+/// What --unbalanced means, for the help.
+inline constexpr const char* unbalanced_help =
+    "Take more or fewer equations than variables: least squares, and what is undetermined stays constant";
+
 /// Which model to read, from where, with which settings.
 struct ModelOptions {
   std::string file, model;
   std::vector<std::string> libraries, settings;
+  bool unbalanced = false;      ///< numbers of equations and variables may differ, see Model::allow_unbalanced
   std::optional<double> start;  ///< of the run; empty: as the model says
 
-  /// Declares MODEL.mo, --model, --library and --set.
+  /// Declares MODEL.mo, --model, --library, --set and --unbalanced.
   void add_to(CLI::App& app);
 };
 

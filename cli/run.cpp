@@ -32,8 +32,8 @@ namespace {
 
 struct RunOptions {
   ModelOptions source;
-  std::optional<double> stop, rtol, max_step, initial_step;
-  std::vector<std::string> atol;
+  std::optional<double> stop, max_step, initial_step;
+  std::vector<std::string> rtol, atol;
   int max_order = 0;
   std::optional<std::int64_t> max_steps;
   std::string method = "auto";
@@ -74,6 +74,14 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
   });
 }
 
+/// Counters that only some runs have: "12 sliding steps, 40 guard evaluations, ".
+std::string event_counters(const RunStatistics& s) {
+  std::string text;
+  if (s.sliding_steps > 0) text += fmt::format("{} sliding steps, ", s.sliding_steps);
+  if (s.guard_evaluations > 0) text += fmt::format("{} guard evaluations, ", s.guard_evaluations);
+  return text;
+}
+
 void print_summary(std::ostream& out, const Trajectory& run) {
   const Status& status = run.status();
   const RunStatistics& s = run.statistics();
@@ -87,8 +95,8 @@ void print_summary(std::ostream& out, const Trajectory& run) {
                        run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
   if (final.size() > most)
     out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
-  out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {:.3g} s\n", s.method, s.steps, s.rejected,
-                     s.evaluations, s.events, s.seconds);
+  out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {}{:.3g} s\n", s.method, s.steps, s.rejected,
+                     s.evaluations, s.events, event_counters(s), s.seconds);
 }
 
 /// The files that the options ask for, each with its option.
@@ -252,35 +260,53 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
   }
 }
 
-/// Numbers are for all variables, in units of their nominal values; those with a name are for one.
-void set_absolute_tolerances(const std::vector<std::string>& given, const CompiledModel& compiled, SimulateOptions& s) {
-  const auto number = [](const std::string& text) {
+/// Reads --rtol or --atol: a text that is a number is for all variables, NAME=NUMBER for one.
+class GivenTolerances {
+ public:
+  GivenTolerances(const char* option, const std::vector<std::string>& given) : option_(option) {
+    for (const std::string& text : given)
+      if (const std::size_t equals = text.rfind('='); equals == std::string::npos)
+        for_all_ = number(text);
+      else
+        named_.emplace_back(text.substr(0, equals), number(text.substr(equals + 1)));
+  }
+
+  const std::optional<double>& for_all() const { return for_all_; }
+  /// One number for each of the variables, `usual` for those without a name; empty if none is named.
+  std::vector<double> each(const std::vector<VariableInfo>& variables,
+                           const std::function<double(const VariableInfo&)>& usual) const {
+    std::vector<double> result;
+    if (named_.empty()) return result;
+    for (const VariableInfo& v : variables) result.push_back(usual(v));
+    for (const auto& [name, value] : named_) {
+      const auto found = std::ranges::find(variables, name, &VariableInfo::name);
+      if (found == variables.end()) refuse(name, variables);
+      result[static_cast<std::size_t>(found - variables.begin())] = value;
+    }
+    return result;
+  }
+
+ private:
+  double number(const std::string& text) const {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || !(value >= 0.0) || !std::isfinite(value))
-      throw UsageError("--atol wants a number that is not negative, or NAME=NUMBER; got '" + text + "'");
+      throw UsageError(
+          fmt::format("{} wants a number that is not negative, or NAME=NUMBER; got '{}'", option_, text));
     return value;
-  };
-  for (const std::string& text : given)
-    if (text.find('=') == std::string::npos) s.atol = number(text);
-  const std::vector<VariableInfo>& variables = compiled.variables();
-  for (const std::string& text : given) {
-    const std::size_t equals = text.rfind('=');
-    if (equals == std::string::npos) continue;
-    if (s.atol_each.empty())
-      for (const VariableInfo& v : variables) s.atol_each.push_back(s.atol * v.nominal);
-    const std::string name = text.substr(0, equals);
-    const auto named = std::find_if(variables.begin(), variables.end(), [&](const VariableInfo& v) { return v.name == name; });
-    if (named == variables.end()) {
-      std::vector<std::string> names;
-      for (const VariableInfo& v : variables) names.push_back(v.name);
-      const std::string near = nearest_name(name, names);
-      throw UsageError(fmt::format("--atol: '{}' is not integrated: there is no such variable, or it follows from others{}", name,
-                                   near.empty() ? "" : "; did you mean '" + near + "'?"));
-    }
-    s.atol_each[static_cast<std::size_t>(named - variables.begin())] = number(text.substr(equals + 1));
   }
-}
+  [[noreturn]] void refuse(const std::string& name, const std::vector<VariableInfo>& variables) const {
+    std::vector<std::string> names;
+    for (const VariableInfo& v : variables) names.push_back(v.name);
+    const std::string near = nearest_name(name, names);
+    throw UsageError(fmt::format("{}: '{}' is not integrated: there is no such variable, or it follows from others{}",
+                                 option_, name, near.empty() ? "" : "; did you mean '" + near + "'?"));
+  }
+
+  const char* option_;
+  std::optional<double> for_all_;
+  std::vector<std::pair<std::string, double>> named_;
+};
 
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
   const ModelicaModel source = load(o.source);
@@ -290,8 +316,9 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   SimulateOptions s;
   s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
   s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
-  s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
-  s.atol = s.rtol;
+  const GivenTolerances rtol("--rtol", o.rtol), atol("--atol", o.atol);
+  s.rtol = rtol.for_all().value_or(source.experiment.tolerance.value_or(1e-6));
+  s.atol = atol.for_all().value_or(s.rtol);
   s.method = find_method(o.method).value();
   if (o.max_step) s.max_step = *o.max_step;
   if (o.initial_step) s.initial_step = *o.initial_step;
@@ -303,7 +330,8 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   ProgressBar bar(streams.err, !o.quiet && o.log.empty() && isatty(STDERR_FILENO));
   s.progress = [&](const Progress& p) { return bar(p); };
   const auto compiled = std::make_shared<CompiledModel>(source.model);
-  set_absolute_tolerances(o.atol, *compiled, s);
+  s.rtol_each = rtol.each(compiled->variables(), [&](const VariableInfo&) { return s.rtol; });
+  s.atol_each = atol.each(compiled->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
   check_outputs(o, s, *compiled);
   const Trajectory run = o.log.empty() ? simulate(compiled, s) : simulate_with_log(compiled, s, streams.err);
   bar.clear();
@@ -360,6 +388,7 @@ void add_model_options(CLI::App& app, RunOptions& o) {
   app.add_option("--set", o.source.settings, "Change a parameter or start value; VALUE may be an expression (repeatable)")
       ->type_name("NAME=VALUE")
       ->group(group);
+  app.add_flag("--unbalanced", o.source.unbalanced, unbalanced_help)->group(group);
   app.add_option("--start", o.source.start, "Start time (default: the model's experiment annotation, or 0)")
       ->type_name("T")
       ->group(group);
@@ -368,7 +397,8 @@ void add_model_options(CLI::App& app, RunOptions& o) {
 
 void add_method_options(CLI::App& app, RunOptions& o) {
   const char* group = "Method";
-  app.add_option("--rtol", o.rtol, "Relative tolerance (default: experiment annotation, or 1e-6)")
+  app.add_option("--rtol", o.rtol,
+                 "Relative tolerance: a number (default: experiment annotation, or 1e-6), or NAME=R of one variable (repeatable)")
       ->type_name("R")
       ->group(group);
   app.add_option("--atol", o.atol, "Absolute tolerance: a number (default: as rtol), or that of one variable, NAME=A (repeatable)")

@@ -12,6 +12,8 @@
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/hybrid/trajectory.hpp>
 #include <saltus/model/compiled_model.hpp>
+#include <saltus/model/homotopy.hpp>
+#include <saltus/model/linear_equations.hpp>
 #include <saltus/model/model.hpp>
 #include <saltus/model/record.hpp>
 #include <saltus/program/function.hpp>

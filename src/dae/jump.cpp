@@ -110,7 +110,14 @@ Jump jump(System& system, double t, std::span<const double> x_before, const Char
   std::vector<double> previous(n, std::nan(""));
   // The directions depend on the point; a few rounds settle them. They start from x⁻ each time.
   for (int round = 0; round < 10; ++round) {
-    const Matrix W = impulsive_directions(scaled_pencil(system, t, result.X, values));
+    const Pencil pencil = scaled_pencil(system, t, result.X, values);
+    if (!std::isfinite(frobenius_norm(pencil.E) + frobenius_norm(pencil.A))) {
+      result.status = InitialisationStatus::not_finite;
+      result.message =
+          "the derivatives of the equations of the new mode have no finite values at the point of the jump";
+      break;
+    }
+    const Matrix W = impulsive_directions(pencil);
     ArrayNewtonOptions options;
     options.subspace = W;
     for (int j = 0; j < W.columns(); ++j)

@@ -14,7 +14,8 @@ namespace saltus {
 bool Simulator::Impl::larger_than_tolerance(std::span<const double> x_before) const {
   for (std::size_t j = 0; j < hybrid->variables().size(); ++j) {
     const double atol = options.atol_each.empty() ? options.atol : options.atol_each[j];
-    if (std::abs(x[j] - x_before[j]) > atol + options.rtol * std::abs(x[j])) return true;
+    const double rtol = options.rtol_each.empty() ? options.rtol : options.rtol_each[j];
+    if (std::abs(x[j] - x_before[j]) > atol + rtol * std::abs(x[j])) return true;
   }
   return false;
 }
@@ -156,7 +157,7 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   if (meeting.size() < 2) return true;
   // near are all events of a turn, in all variables that guards read
   const std::vector<double> tolerance =
-      GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+      GuardSides::uncertainty(*system, t, x, xp, relative_tolerances(), absolute_tolerances());
   resize(g_then, watch.size());
   system->guards(t, x, xp, g_then);
   const bool near = std::all_of(meeting.begin(), meeting.end(), [&](int k) { return std::abs(g_then[k]) <= tolerance[k]; });

@@ -115,17 +115,39 @@ void Consistency::note(const std::string& text) {
   remark_ += (remark_.empty() ? "" : "; ") + text;
 }
 
-void Consistency::note_other_start(const System& system, std::span<const double> guess, std::span<const double> found) {
+void Consistency::note_other_start(const System& system, std::span<const double> guess, std::span<const double> found,
+                                   const char* where) {
   int farthest = 0;
   const auto move = [&](int j) { return std::abs(found[j] - guess[j]) / std::abs(system.nominal(j)); };
   for (int j = 1; j < system.structure().variables; ++j)
     if (move(j) > move(farthest)) farthest = j;
-  note(fmt::format("no solution was found from the start values, one with {} = {:.6g} was found from others; give start values near "
-                   "the solution that is meant",
-                   system.variable_name(farthest), found[farthest]));
+  note(fmt::format("no solution was found {}, one with {} = {:.6g} was found from others; give {} near the solution that is "
+                   "meant",
+                   where, system.variable_name(farthest), found[farthest], searches_ ? "values" : "start values"));
 }
 
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
+                          std::vector<double>& x, std::vector<double>& xp) {
+  Failure failure = find_near(system, t, cause, fixed, conditions, x, xp);
+  if (failure && searches_ && cause != Cause::start && find_elsewhere(system, t, x, xp)) return {};
+  return failure;
+}
+
+bool Consistency::find_elsewhere(System& system, double t, std::vector<double>& x, std::vector<double>& xp) {
+  const Structure& s = system.structure();
+  if (s.explicit_ode || s.equations != s.variables || !plain(system)) return false;
+  StartSearch other = search_start(system, t, x);
+  if (!other.found) return false;
+  note_other_start(system, x, other.start.x, "from the values before the event");
+  undecided_.erase(&s);
+  analyses_[&s].values = std::move(other.values);
+  x = std::move(other.start.x);
+  xp = std::move(other.start.xp);
+  if (!other.start.all_slopes) find_algebraic_slopes(system, t, analyses_[&s].values, x, xp);
+  return true;
+}
+
+Failure Consistency::find_near(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
                           std::vector<double>& x, std::vector<double>& xp) {
   xp.resize(x.size());
   remark_.clear();

@@ -47,6 +47,14 @@ class Consistency {
   /// What the solution is inside a step, where x and xp hold its dense output: the same as polish() for a mode of which
   /// nothing need be known yet. Where no values are found, x and xp stay as they are.
   void refine(System& system, double t, std::span<double> x, std::span<double> xp);
+  /// Whether find() looks at other guesses, too, where it finds no values behind an event; see search_start. Modes with hidden
+  /// constraints are left out: their state would move.
+  void search_elsewhere(bool wanted) { searches_ = wanted; }
+  /// Forgets what is known about modes: the next start is looked for at another point.
+  void forget() {
+    analyses_.clear();
+    undecided_.clear();
+  }
   /// Signed length of the run. Where the start is singular, regular points are looked for in a tiny part of it.
   /// 0: they are not looked for.
   void look_behind_start(double span) { span_ = span; }
@@ -85,6 +93,11 @@ class Consistency {
     double t_here = 0.0;
     std::vector<double> x_here;
   };
+  /// find() from the given guess alone.
+  Failure find_near(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
+                    std::vector<double>& x, std::vector<double>& xp);
+  /// find() behind an event, from other guesses. False: there are no values.
+  bool find_elsewhere(System& system, double t, std::vector<double>& x, std::vector<double>& xp);
   /// find() where the mode is not regular at the start, or has no solution near the guess: looks at other guesses, which change x, then
   /// at points right behind the start. Nothing: find() goes on from x.
   std::optional<Failure> start_elsewhere(Analysis& analysis, System& system, double t, const InitialisationOptions& options,
@@ -95,7 +108,8 @@ class Consistency {
   /// Adds to the remark.
   void note(const std::string& text);
   /// The start values lead to no solution, others do: a model may have several.
-  void note_other_start(const System& system, std::span<const double> guess, std::span<const double> found);
+  void note_other_start(const System& system, std::span<const double> guess, std::span<const double> found,
+                        const char* where = "from the start values");
   int structural_index(const System& system);
   Analysis& analyse(System& system, double t, std::span<const double> x, const CharacteristicOptions& options = {});
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
@@ -109,6 +123,7 @@ class Consistency {
                              std::span<double> xp);
 
   double span_ = 0.0;
+  bool searches_ = false;  // see search_elsewhere
   std::string remark_;
   std::vector<double> X_, sizes_;  // of project_by_stages
   std::vector<double> kept_;       // of refine

@@ -26,6 +26,7 @@ constexpr std::int64_t growth = 3;
 EquationWatch::EquationWatch(const SimulateOptions& options, std::span<const VariableInfo> variables)
     : rtol_(options.rtol), atol_(options.atol) {
   // those of single variables are not known by observed variables
+  for (const double rtol : options.rtol_each) rtol_ = std::max(rtol_, rtol);
   for (std::size_t j = 0; j < std::min(options.atol_each.size(), variables.size()); ++j)
     if (options.atol_each[j] > options.atol * std::abs(variables[j].nominal))
       largest_atol_ = std::max(largest_atol_, options.atol_each[j]);

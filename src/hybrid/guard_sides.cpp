@@ -340,15 +340,16 @@ double GuardSides::bend(System& system, Consistency& consistency, double t, std:
   return 2.0 * coefficients(2, system, consistency, t, x, guard)[2];
 }
 
-std::vector<double> GuardSides::uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp, double rtol,
-                                            std::span<const double> atol) {
+std::vector<double> GuardSides::uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp,
+                                            std::span<const double> rtol, std::span<const double> atol) {
   const auto count = static_cast<std::size_t>(system.structure().guards);
   std::vector<double> g(count), shifted(count), result(count, 0.0), x_beside(x.size()), xp_beside(xp.size());
   system.guards(t, x, xp, g);
   for (const int pattern : {0x55555555, 0x33333333, -1}) {
     const auto sign = [pattern](std::size_t j) { return (pattern >> (j % 31)) & 1 ? 1.0 : -1.0; };
-    for (std::size_t j = 0; j < x.size(); ++j) x_beside[j] = x[j] + sign(j) * (rtol * std::abs(x[j]) + atol[std::min(j, atol.size() - 1)]);
-    for (std::size_t j = 0; j < xp.size(); ++j) xp_beside[j] = xp[j] * (1.0 + sign(j + 1) * rtol);
+    const auto of = [](std::span<const double> list, std::size_t j) { return list[std::min(j, list.size() - 1)]; };
+    for (std::size_t j = 0; j < x.size(); ++j) x_beside[j] = x[j] + sign(j) * (of(rtol, j) * std::abs(x[j]) + of(atol, j));
+    for (std::size_t j = 0; j < xp.size(); ++j) xp_beside[j] = xp[j] * (1.0 + sign(j + 1) * of(rtol, j));
     system.guards(t, x_beside, xp_beside, shifted);
     for (std::size_t k = 0; k < count; ++k)
       if (std::isfinite(shifted[k])) result[k] = std::max(result[k], std::abs(shifted[k] - g[k]));

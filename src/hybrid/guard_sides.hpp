@@ -81,9 +81,9 @@ class GuardSides {
   /// The second derivative.
   static double bend(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   double value(int guard) const { return g_[guard]; }
-  /// How much each guard moves when the values have errors of the size of the tolerance (rtol, and atol for each variable).
-  static std::vector<double> uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp, double rtol,
-                                         std::span<const double> atol);
+  /// How much each guard moves when the values have errors of the size of the tolerance: rtol and atol for each variable, or one for all.
+  static std::vector<double> uncertainty(System& system, double t, std::span<const double> x, std::span<const double> xp,
+                                         std::span<const double> rtol, std::span<const double> atol);
   /// How much a guard moves when its variables have the rounding errors of the constraints in which they stand: a position that a rod keeps at a
   /// distance from another one has the digits of that one. 0 in explicit modes.
   static double noise_of_constraints(System& system, double t, std::span<const double> x, std::span<const double> xp, int guard);

@@ -42,6 +42,7 @@ MethodChoice::MethodChoice(const SimulateOptions& o, bool dense_matters)
     : wanted_(o.method), mode_methods_(o.mode_methods) {
   for (const auto& [mode, method] : mode_methods_) not_entered_.insert(mode);
   options_.rtol = o.rtol;
+  options_.rtol_each = o.rtol_each;
   options_.atol = o.atol_each.empty() ? std::vector{o.atol} : o.atol_each;
   options_.further_atol = std::max(o.atol, o.rtol);  // weights of surfaces lie between 0 and 1
   options_.max_step = o.max_step;
@@ -68,7 +69,7 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
     if (wanted == Method::taylor && !s.taylor) problem = no_series;
     if (wanted != Method::automatic) return {wanted};
     if (stiff_.contains(s.id.number())) return {stiff_method()};
-    return {options_.rtol < 1e-8 ? Method::dop853 : Method::dopri5};
+    return {options_.tightest_rtol() < 1e-8 ? Method::dop853 : Method::dopri5};
   }
   if (wanted == Method::taylor) {
     problem = why_not_taylor(mode);
@@ -98,10 +99,10 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
                           to_string(mode.values->numbers), s.variables, regular ? "use method = auto" : why_not_taylor(mode));
   if (wanted != Method::automatic) return {wanted};
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
-  return {s.constant_mass && !mode.hidden_constraints ? Method::rodas5p : Method::radau};
+  return {s.constant_mass && !mode.hidden_constraints && !mode.singular_start ? Method::rodas5p : Method::radau};
 }
 
-Method MethodChoice::stiff_method() const { return options_.rtol < 1e-7 ? Method::radau : Method::rodas5p; }
+Method MethodChoice::stiff_method() const { return options_.tightest_rtol() < 1e-7 ? Method::radau : Method::rodas5p; }
 
 std::unique_ptr<Stepper> MethodChoice::make(const Choice& choice) const {
   if (!choice.dummy_derivatives) return info(choice.method).make(options_);

@@ -29,6 +29,7 @@ class MethodChoice {
     bool reducible = true;                       ///< it can be
     const CharacteristicValues* values = nullptr;  ///< null: explicit
     std::string description;
+    bool singular_start = false;  ///< algebraic equations that are nearly singular: linear steps lose their solution
   };
   /// The stepper for a mode. Null if the method that was asked for cannot solve it; then `problem` says why.
   Stepper* choose(const Candidate& mode, std::string& problem);

@@ -41,7 +41,7 @@ std::unique_ptr<Stepper> bdf(const StepOptions& options) {
 
 /// The order that the tolerance asks for is 1 - ln(rtol)/2, and 6 more for differential-algebraic equations.
 std::unique_ptr<Stepper> taylor(const StepOptions& options) {
-  const double highest = 7.0 - 0.5 * std::log(std::max(options.rtol, 1e-17));
+  const double highest = 7.0 - 0.5 * std::log(std::max(options.tightest_rtol(), 1e-17));
   return make_taylor(options, {.order = options.max_order > 0 && options.max_order < highest ? options.max_order : 0});
 }
 

@@ -16,6 +16,13 @@ void check_options(const SimulateOptions& o, std::size_t variables) {
   positive(o.rtol, "rtol");
   positive(o.max_step, "max_step");
   if (o.rtol < 10.0 * std::numeric_limits<double>::epsilon()) throw UsageError(fmt::format("rtol = {} is below what double precision can reach", o.rtol));
+  if (!o.rtol_each.empty() && o.rtol_each.size() != variables)
+    throw UsageError(fmt::format("rtol_each has {} values for {} variables", o.rtol_each.size(), variables));
+  for (const double r : o.rtol_each) {
+    positive(r, "rtol_each");
+    if (r < 10.0 * std::numeric_limits<double>::epsilon())
+      throw UsageError(fmt::format("rtol_each = {} is below what double precision can reach", r));
+  }
   if (!(o.atol >= 0.0)) throw UsageError("the option atol must not be negative");
   if (!(o.initial_step >= 0.0)) throw UsageError("the option initial_step must not be negative");
   if (o.max_order < 0 || o.max_order == 1) throw UsageError("the option max_order must be at least 2, or 0 for no limit");

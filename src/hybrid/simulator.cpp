@@ -34,10 +34,10 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
       pause(options.stop),
       asked(options.start),
       equations(options, hybrid->variables()),
-      bounds(hybrid->observed(), options.rtol, options.atol),
+      bounds(hybrid->observed(), *std::ranges::max_element(relative_tolerances()), options.atol),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
-  instant.doubt().tolerance = std::max(options.rtol, options.atol);
+  instant.doubt().tolerance = std::max(*std::ranges::max_element(relative_tolerances()), options.atol);
   instant.doubt().sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
   for (double& size : instant.doubt().sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;
   x.reserve(hybrid->variables().size());
@@ -58,11 +58,14 @@ void Simulator::Impl::initialise() {
   instant.consistency().look_behind_start(options.stop - options.start);
   keep_state();
   if (!find_start()) {
-    restore_state();
-    return end(instant.failure());
+    Failure failure = instant.failure();
+    if (!start_by_homotopy()) {
+      restore_state();
+      return end(std::move(failure));
+    }
   }
   give_back(x.size(), state_before, slope_before);
-  remark = instant.consistency().remark();
+  add_remark(instant.consistency().remark());
   if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
   if (!enter_mode()) return;
   result.initial_values_ = observe_refined();
@@ -211,7 +214,7 @@ void Simulator::Impl::find_bands(bool resting) {
   const std::vector<double>& denied = instant.doubt().slope_error;
   if (!resting && denied.empty()) return;
   const std::vector<double> tolerance =
-      GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+      GuardSides::uncertainty(*system, t, x, xp, relative_tolerances(), absolute_tolerances());
   bands.assign(watch.size(), {});
   for (std::size_t k = 0; k < bands.size(); ++k) {
     if (watch[k].side == 0 || !may_rest(static_cast<int>(k))) continue;
@@ -449,6 +452,7 @@ void Simulator::Impl::follow_guards() {
 
 [[gnu::hot]] void Simulator::Impl::take_step(double end) {
   if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved});
+  if (!mode.sliding.empty()) ++result.statistics_.sliding_steps;
   t = end;
   result.t_end_ = t;
   result.final_values_.clear();

@@ -105,6 +105,8 @@ void Simulator::Impl::end(Failure outcome) {
   over = true;
   static_cast<StepStatistics&>(result.statistics_) = methods.statistics();
   result.statistics_.method = methods.description();
+  result.statistics_.guard_evaluations = locator.statistics().evaluations;
+  result.statistics_.guard_enclosures = locator.statistics().enclosures;
   result.t_end_ = t;
   const bool regular = outcome.code == StatusCode::success || outcome.code == StatusCode::terminated;
   if (outcome.code == StatusCode::terminated && !mode.on_surfaces()) {  // the last round may have changed the equations

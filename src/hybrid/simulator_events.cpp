@@ -264,9 +264,9 @@ bool Simulator::Impl::cross_edge() {
   std::vector<double> g(watch.size());
   system->guards(t, x, xp, g);
   const std::vector<double> tolerance =
-      GuardSides::uncertainty(*system, t, x, xp, options.rtol, options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
-  constexpr double nothing = 0.0;
-  const std::vector<double> rounding = GuardSides::uncertainty(*system, t, x, xp, 4.0 * eps, std::span(&nothing, 1));
+      GuardSides::uncertainty(*system, t, x, xp, relative_tolerances(), absolute_tolerances());
+  constexpr double nothing = 0.0, few_ulps = 4.0 * eps;
+  const std::vector<double> rounding = GuardSides::uncertainty(*system, t, x, xp, std::span(&few_ulps, 1), std::span(&nothing, 1));
   for (std::size_t k = 0; k < watch.size(); ++k) {
     if (watch[k].side == 0 || vanishes(k)) continue;
     if (watch[k].side * g[k] < 0.0 && std::abs(g[k]) <= tolerance[k]) {  // a step of an implicit method has ended beyond, where nothing can be evaluated
@@ -442,8 +442,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
 bool Simulator::Impl::dismiss_chattering() {
   constexpr double many_tolerances = 100.0;
   const std::vector<double> tolerance =
-      GuardSides::uncertainty(*system, t, x, xp, options.rtol,
-                              options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+      GuardSides::uncertainty(*system, t, x, xp, relative_tolerances(), absolute_tolerances());
   const std::vector<int>& fired = instant.fired();
   for (std::size_t i = 0; i < std::min(fired.size(), slopes_before.size()); ++i) {
     const double speed = std::max(std::abs(slopes_before[i]), i < slopes_after.size() ? std::abs(slopes_after[i]) : 0.0);

@@ -120,6 +120,13 @@ struct Simulator::Impl {
   Mode mode_before;
   const Mode* mode_left = &mode_before;  // that, or one that was the same
 
+  std::span<const double> relative_tolerances() const {
+    return options.rtol_each.empty() ? std::span(&options.rtol, 1) : std::span(options.rtol_each);
+  }
+  std::span<const double> absolute_tolerances() const {
+    return options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each);
+  }
+
   std::string remark;  // about start values and the like, for the status of a run that succeeds
   void add_remark(const std::string& text) { remark += (remark.empty() || text.empty() ? "" : "; ") + text; }
   /// Names the variables that the equations of the present mode leave undetermined, once per mode.
@@ -133,6 +140,8 @@ struct Simulator::Impl {
   void initialise();
   /// Mode and values at the start, from the start values. False: see the controller's failure.
   bool find_start();
+  /// The same from simpler equations, if the system knows any (EasierStart). False: no start is found so.
+  bool start_by_homotopy();
   /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
   void leave_singular_start();
   void end(Failure outcome);

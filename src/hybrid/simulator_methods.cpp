@@ -8,7 +8,8 @@ namespace saltus {
 Stepper* Simulator::Impl::choose_stepper(std::string& problem) {
   Consistency& consistency = instant.consistency();
   Stepper* chosen = methods.choose({*system, consistency.needs_reduction(*system), Consistency::can_be_reduced(*system), consistency.values(*system),
-                         methods.per_mode() ? hybrid->describe(mode) : ""},
+                         methods.per_mode() ? hybrid->describe(mode) : "",
+                         consistency.regular_time(*system, options.start) != options.start},
                         problem);
   if (!chosen || chosen->takes_hidden_constraints() || consistency.reduce(*system)) return chosen;
   problem = fmt::format("{} needs this mode without hidden constraints, and its ranks cannot be decided at t = {:.9g}; use method = auto", chosen->name(), t);

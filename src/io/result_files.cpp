@@ -166,6 +166,9 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
                      {"iterations", s.iterations},
                      {"events", s.events},
                      {"restarts", s.restarts},
+                     {"sliding_steps", s.sliding_steps},
+                     {"guard_evaluations", s.guard_evaluations},
+                     {"guard_enclosures", s.guard_enclosures},
                      {"unproved", s.unproved},
                      {"seconds", s.seconds},
                      {"method", s.method}}}};

@@ -17,6 +17,8 @@
 #include "model/model_equations.hpp"
 #include "model/mode_systems.hpp"
 #include "model/model_guards.hpp"
+#include "model/derivative_variables.hpp"
+#include "model/homotopy_share.hpp"
 #include "model/rehome.hpp"
 #include "model/runnable_program.hpp"
 #include "model/start_values.hpp"
@@ -684,6 +686,7 @@ struct CompiledModel::State {
 
 struct CompiledModel::Impl {
   std::shared_ptr<const Code> code;
+  std::shared_ptr<const ModelData> source;  // of models with homotopies, as they were written; null: others
   std::unique_ptr<State> state;  // made when it is needed
 
   [[gnu::noinline]] State& make() {
@@ -694,7 +697,11 @@ struct CompiledModel::Impl {
 };
 
 CompiledModel::CompiledModel(const Model& model, ProgramOptions options) try : impl_(std::make_unique<Impl>()) {
-  impl_->code = std::make_shared<const Code>(with_own_graph(model.data()), options);
+  ModelData own = with_own_graph(model.data());
+  set_homotopy(own, 1.0);
+  add_derivative_variables(own);
+  impl_->code = std::make_shared<const Code>(own, options);
+  if (has_homotopy(model.data())) impl_->source = std::make_shared<const ModelData>(with_own_graph(model.data()));
 } catch (const ModelError& error) {
   const std::string quoted = error.where().known() && model.data().quote ? model.data().quote(error.where()) : "";
   if (quoted.empty()) throw;
@@ -703,8 +710,25 @@ CompiledModel::CompiledModel(const Model& model, ProgramOptions options) try : i
 }
 CompiledModel::CompiledModel(const CompiledModel& other) : impl_(std::make_unique<Impl>()) {
   impl_->code = other.impl_->code;
+  impl_->source = other.impl_->source;
 }
 CompiledModel::~CompiledModel() = default;
+
+std::shared_ptr<HybridSystem> CompiledModel::eased(double share, std::span<const double> values) const {
+  if (!impl_->source) return nullptr;
+  ModelData own = with_own_graph(*impl_->source);
+  for (std::size_t k = 0; k < std::min(values.size(), own.variables.size()); ++k) {
+    if (own.variable_info[k].fixed) continue;
+    own.variable_info[k].start = values[k];
+    own.start_values.erase(own.variable_info[k].name);
+  }
+  set_homotopy(own, share);
+  add_derivative_variables(own);
+  auto result = std::make_shared<CompiledModel>(*this);
+  result->impl_->code = std::make_shared<const Code>(own, impl_->code->options);
+  result->impl_->source = nullptr;
+  return result;
+}
 
 std::unique_ptr<HybridSystem> CompiledModel::instance() const {
   return std::make_unique<CompiledModel>(*this);

@@ -27,8 +27,9 @@ bool has_kind(const Expr& e, SymbolKind kind) {
 void add_reset(ModelData& d, std::vector<ModelData::Action>& actions, const Expr& x, const Expr& value, const BoolExpr& only_if = true) {
   check_graph(d, x, "reset");
   check_graph(d, value, "reset");
-  if (!has_kind(x, SymbolKind::variable))
-    throw ModelError("reset: '" + to_string(x) + "' is not a variable; only variables can jump (use assign for discrete ones)");
+  if (!has_kind(x, SymbolKind::variable) && !has_kind(x, SymbolKind::derivative))
+    throw ModelError("reset: '" + to_string(x) +
+                     "' is not a variable or the derivative of one; only these can jump (use assign for discrete ones)");
   actions.push_back({ModelData::Action::Kind::reset, x, value, {}, only_if});
 }
 
@@ -111,6 +112,10 @@ void Model::equation(const Equation& equation, const std::string& name, const So
   check_graph(*data_, equation.lhs, "equation");
   check_graph(*data_, equation.rhs, "equation");
   data_->equations.push_back({equation, name, where});
+}
+
+void Model::equations(const std::vector<Equation>& equations, const SourceLocation& where) {
+  for (const Equation& e : equations) equation(e, "", where);
 }
 
 void Model::initial_equation(const Equation& equation, const SourceLocation& where) {
@@ -307,6 +312,11 @@ ExplicitMode& ExplicitMode::equation(const Equation& equation, const std::string
   check_graph(*data_, equation.lhs, "equation");
   check_graph(*data_, equation.rhs, "equation");
   data_->modes[mode_].equations.push_back({equation, name, where});
+  return *this;
+}
+
+ExplicitMode& ExplicitMode::equations(const std::vector<Equation>& equations, const SourceLocation& where) {
+  for (const Equation& e : equations) equation(e, "", where);
   return *this;
 }
 

@@ -136,10 +136,10 @@ StepResult DummyDerivatives::begin(double t, double step, bool choose) {
   for (std::size_t j = 0; j < n; ++j)
     if (d[j] > 0) X_[n + j] = xp_[j];
   size_.resize(n);
-  const double rtol = options_.rtol > 0.0 ? options_.rtol : 1e-6;
   for (std::size_t j = 0; j < n; ++j) {  // what the tolerance takes for 1: a force that vanishes has the errors of the others
     const double atol = j < options_.atol.size() ? options_.atol[j] : options_.atol.size() == 1 ? options_.atol.front() : options_.further_atol;
-    size_[j] = std::abs(x_[j]) + std::max(std::abs(system_->nominal(static_cast<int>(j))), atol / rtol);
+    const double rtol = j < options_.rtol_each.size() ? options_.rtol_each[j] : options_.rtol;
+    size_[j] = std::abs(x_[j]) + std::max(std::abs(system_->nominal(static_cast<int>(j))), atol / (rtol > 0.0 ? rtol : 1e-6));
   }
   const double time = step > 0.0 ? step : 1.0;
   switch (series.project(*system_, t, X_, size_, time, 1e-3 * std::max(options_.rtol, options_.atol.front()))) {

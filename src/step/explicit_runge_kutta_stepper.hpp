@@ -198,11 +198,14 @@ ExplicitRungeKutta::Attempt ExplicitRungeKutta::attempt(double end, double h) {
 template <class Sums>
 double ExplicitRungeKutta::largest_ratio(Sums sums, const StageWeights& weights, double h) const {
   const double *const x0 = x0_.data(), *const x1 = x1_.data(), *const atol = tolerances_.atol();
-  const double rtol = tolerances_.rtol();
-  return sums.largest(weights, sums.stages(), k_.data(), [=](int j, double sum) {
-    const double magnitude = std::max(std::abs(x0[j]), std::abs(x1[j]));
-    return std::abs(h * sum) / (atol[j] + rtol * magnitude);
-  });
+  const auto largest = [&](auto rtol) {
+    return sums.largest(weights, sums.stages(), k_.data(), [=](int j, double sum) {
+      const double magnitude = std::max(std::abs(x0[j]), std::abs(x1[j]));
+      return std::abs(h * sum) / (atol[j] + rtol(j) * magnitude);
+    });
+  };
+  if (const double* const each = tolerances_.rtol_each()) return largest([each](int j) { return each[j]; });
+  return largest([all = tolerances_.rtol()](int) { return all; });
 }
 
 template <class Sums>

@@ -68,8 +68,8 @@ class Rosenbrock final : public Stepper {
   double* stage(int i) { return dense_.c.data() + static_cast<std::size_t>(i) * x0_.size(); }
   Stages stages() const { return {dense_.c.data(), x0_.size()}; }
   double error_ratio() const;
-  template <class Atol>
-  double error_ratio(Atol atol) const;
+  template <class Atol, class Rtol>
+  double error_ratio(Atol atol, Rtol rtol) const;
   int worst() const;
   void end_slopes();
   void evaluate_dense(double theta, double* x, double* xp) const;
@@ -338,19 +338,21 @@ bool Rosenbrock::correct_dense(std::span<double> w, double* ratio) {
 
 /// In lanes that the compiler can put side by side; all values are finite.
 double Rosenbrock::error_ratio() const {
-  const double* const atol = tolerances_.atol();
-  return tolerances_.one_for_all() ? error_ratio([all = *atol](std::size_t) { return all; })
-                                   : error_ratio([atol](std::size_t j) { return atol[j]; });
+  const double *const atol = tolerances_.atol(), *const each = tolerances_.rtol_each();
+  const auto one_rtol = [all = tolerances_.rtol()](std::size_t) { return all; };
+  const auto atol_of = [atol](std::size_t j) { return atol[j]; };
+  if (each) return error_ratio(atol_of, [each](std::size_t j) { return each[j]; });
+  return tolerances_.one_for_all() ? error_ratio([all = *atol](std::size_t) { return all; }, one_rtol)
+                                   : error_ratio(atol_of, one_rtol);
 }
 
-template <class Atol>
-double Rosenbrock::error_ratio(Atol atol) const {
+template <class Atol, class Rtol>
+double Rosenbrock::error_ratio(Atol atol, Rtol rtol) const {
   constexpr std::size_t lanes = 4;
   const std::size_t n = x0_.size();
   const double* last = dense_.c.data() + n * static_cast<std::size_t>(tableau_.stages - 1);
-  const double rtol = tolerances_.rtol();
   const auto ratio = [&](std::size_t j) {
-    return std::abs(last[j]) / (atol(j) + rtol * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
+    return std::abs(last[j]) / (atol(j) + rtol(j) * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
   };
   double largest[lanes] = {};
   std::size_t j = 0;

@@ -114,7 +114,7 @@ void Taylor::choose_order(int more) {
   order_ = wanted_order_;
   if (order_ == 0) {
     const double tolerance =
-        options_.rtol > 0.0 ? options_.rtol : *std::min_element(options_.atol.begin(), options_.atol.end());
+        options_.rtol > 0.0 ? options_.tightest_rtol() : *std::min_element(options_.atol.begin(), options_.atol.end());
     const int best = static_cast<int>(std::ceil(1.0 - 0.5 * std::log(std::max(tolerance, 1e-17))));
     order_ = std::clamp(best, 6, 30 - more) + more;
   }
@@ -201,9 +201,8 @@ void Taylor::start_dae(const Structure& structure, const StartPoint& point) {
 /// Moves X_new_ onto the constraints.
 Taylor::Attempt Taylor::project(double t, double time) {
   const std::size_t n = x_.size();
-  const double rtol = tolerances_.rtol();
   for (std::size_t j = 0; j < n; ++j)
-    size_[j] = std::abs(X_new_[j]) + tolerances_.atol()[j] / (rtol > 0.0 ? rtol : 1e-6);
+    size_[j] = std::abs(X_new_[j]) + tolerances_.atol()[j] / (tolerances_.rtol(j) > 0.0 ? tolerances_.rtol(j) : 1e-6);
   const int iterations = staged_->iterations(), factorisations = staged_->factorisations();
   const StagedSeries::Result result =
       staged_->project(*system_, t, X_new_, size_, time, 1e-3 * tolerances_.typical());
@@ -242,12 +241,14 @@ double Taylor::series_step(int first, int last, int p) const {
   double h = std::numeric_limits<double>::infinity();
   for (int i = first; i <= last; ++i) {
     const double power = p > 0 ? static_cast<double>(i) / p : 1.0, reserve = p > 0 ? 3.0 : 1.0;
-    const double common = rtol > 0.0 ? std::pow(reserve * rtol, power) / rtol : 0.0;
+    const auto over_tolerance = [&](double tolerance) { return std::pow(reserve * tolerance, power) / tolerance; };
+    const double common = rtol > 0.0 ? over_tolerance(rtol) : 0.0;
     double largest = 0.0;
     for (std::size_t j = 0; j < n; ++j) {
       if (!tested_[j]) continue;
       const double c = std::abs(X_[static_cast<std::size_t>(i) * n + j]);
-      const double allowed = rtol > 0.0 ? common * tolerances_.scale(static_cast<int>(j), std::abs(x_[j]))
+      const double factor = tolerances_.rtol_each() ? over_tolerance(tolerances_.rtol(j)) : common;
+      const double allowed = rtol > 0.0 ? factor * tolerances_.scale(static_cast<int>(j), std::abs(x_[j]))
                                         : std::pow(reserve * tolerances_.atol()[j], power);
       largest = std::max(largest, c / allowed);
     }

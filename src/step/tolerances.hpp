@@ -24,11 +24,19 @@ class Tolerances {
   /// methods whose error estimate is of much lower order than their result.
   void rescale(double factor, double power);
 
+  /// The relative tolerance of all variables, or the smallest one.
   double rtol() const { return rtol_; }
+  /// That of variable j.
+  double rtol(std::size_t j) const { return rtol_each_.empty() ? rtol_ : rtol_each_[j]; }
+  /// Relative tolerances by variable; null: all have rtol().
+  const double* rtol_each() const { return rtol_each_.empty() ? nullptr : rtol_each_.data(); }
   /// A number that stands for the whole: rtol, or the largest atol where rtol is zero.
   double typical() const { return rtol_ > 0.0 ? rtol_ : *std::max_element(atol_.begin(), atol_.end()); }
   /// The error that is allowed in variable j when it is of size `magnitude`.
-  double scale(int j, double magnitude) const { return atol_[one_for_all() ? 0 : static_cast<std::size_t>(j)] + rtol_ * magnitude; }
+  double scale(int j, double magnitude) const {
+    const auto place = static_cast<std::size_t>(j);
+    return atol_[one_for_all() ? 0 : place] + rtol(place) * magnitude;
+  }
   bool one_for_all() const { return atol_.size() == 1; }
   const double* atol() const { return atol_.data(); }
   /// The largest |v_j| over what is allowed at x_j, over those variables for which `counts` is not zero (null: all),
@@ -49,6 +57,7 @@ class Tolerances {
 
  private:
   double rtol_ = 0.0;
+  std::vector<double> rtol_each_;  // empty: all have rtol_
   std::vector<double> atol_;
 };
 

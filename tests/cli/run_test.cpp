@@ -402,6 +402,40 @@ TEST_F(RunTest, TakesTolerancesOfSingleVariablesAndLimitsOfSteps) {
   EXPECT_NE(err.find("'z' is not integrated"), std::string::npos) << err;
   EXPECT_EQ(run({model, "--no-plot", "--atol", "many"}), ExitCode::usage);
   EXPECT_EQ(run({model, "--no-plot", "--max-order", "1"}), ExitCode::usage);
+  // one step may be wrong by a half for both, or for y alone
+  EXPECT_NEAR(x_at_end({"--atol", "1e-14", "--rtol", "0.5", "--rtol", "x=1e-9"}), 1e-6 * std::exp(-3.0), 1e-13);
+  EXPECT_EQ(run({model, "--no-plot", "--rtol", "z=1"}), ExitCode::usage);
+  EXPECT_NE(err.find("--rtol: 'z' is not integrated"), std::string::npos) << err;
+  EXPECT_EQ(run({model, "--no-plot", "--rtol", "x=0"}), ExitCode::usage);
+}
+
+TEST_F(RunTest, UnbalancedModelsRunOnRequest) {
+  const std::string model = file("Contradiction.mo",
+                                 "model Contradiction\n  Real x, y(start = 0, fixed = true);\nequation\n  x = 1;\n  x = 3;\n"
+                                 "  der(y) = x;\nend Contradiction;\n");
+  EXPECT_EQ(run({model, "--no-plot"}), ExitCode::usage);
+  EXPECT_NE(err.find("1 equation is too many"), std::string::npos) << err;
+  ASSERT_EQ(run({model, "--no-plot", "--unbalanced"}), ExitCode::success) << err;
+  EXPECT_NE(out.find("values of least squares were taken"), std::string::npos) << out;
+  EXPECT_NE(out.find("x = 2\n"), std::string::npos) << out;
+}
+
+TEST_F(RunTest, CountersOfGuardsAndSlidingStepsAreShown) {
+  const std::string json = file("slide.json");
+  const std::string model = file("Slide.mo",
+                                 "model Slide\n  Real x(start = 0.5, fixed = true), y(start = 0, fixed = true);\nequation\n"
+                                 "  der(x) = if x > 0 then -1 else 1;\n  der(y) = if sin(3*y) > 0.5 then 1 else 2;\nend Slide;\n");
+  ASSERT_EQ(run({model, "--no-plot", "--json", json}), ExitCode::success) << err;
+  const auto counters = nlohmann::json::parse(std::ifstream(json))["statistics"];
+  const auto sliding = counters["sliding_steps"].get<int>(), guards = counters["guard_evaluations"].get<int>();
+  EXPECT_GT(sliding, 0);  // from t = 0.5 on
+  EXPECT_LT(sliding, counters["steps"].get<int>() + counters["events"].get<int>());
+  EXPECT_GT(guards, 0);  // of the guard that is not linear
+  EXPECT_GT(counters["guard_enclosures"].get<int>(), 0);
+  EXPECT_NE(out.find(std::to_string(sliding) + " sliding steps, " + std::to_string(guards) + " guard evaluations, "), std::string::npos) << out;
+  ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--stop", "1"}), ExitCode::success) << err;
+  EXPECT_EQ(out.find("sliding"), std::string::npos) << out;            // nothing slides
+  EXPECT_EQ(out.find("guard evaluations"), std::string::npos) << out;  // its guard is linear, and there is no event
 }
 
 }  // namespace

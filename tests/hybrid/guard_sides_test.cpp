@@ -363,12 +363,13 @@ TEST(GuardSides, UncertaintyIsTheChangeUnderErrorsOfTheTolerance) {
   const std::vector<double> at{10.0, -100.0}, xp{0.0, 0.0}, atol{1e-4};
   const double rtol = 1e-5;
   // errors 10 rtol + atol = 2e-4 and 100 rtol + atol = 1.1e-3, in any combination of signs
-  const auto u = GuardSides::uncertainty(*system, 0.0, at, xp, rtol, atol);
+  const auto u = GuardSides::uncertainty(*system, 0.0, at, xp, std::span(&rtol, 1), atol);
   EXPECT_NEAR(u[0], 3.0 * 2e-4 + 2.0 * 1.1e-3, 1e-12);
   EXPECT_NEAR(u[1], 3.0 * 2e-4 + 2.0 * 1.1e-3, 1e-12);
   EXPECT_EQ(u[2], 0.0);
   const std::vector<double> each{1e-4, 0.0};
-  EXPECT_NEAR(GuardSides::uncertainty(*system, 0.0, at, xp, rtol, each)[0], 3.0 * 2e-4 + 2.0 * 1e-3, 1e-12);
+  EXPECT_NEAR(GuardSides::uncertainty(*system, 0.0, at, xp, std::span(&rtol, 1), each)[0], 3.0 * 2e-4 + 2.0 * 1e-3,
+              1e-12);
 }
 
 // x + 1e6 y = 1e6 gives x the digits of 1e6.

@@ -1,5 +1,8 @@
 // Variables of very different sizes: nominal values scale tolerances, and badly scaled models run.
+#include <saltus/model/compiled_model.hpp>
+
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,6 +59,41 @@ TEST(Scaling, NominalValuesScaleTolerances) {
         EXPECT_NEAR(run.at(6.0, "v"), -1e-6 * std::sin(6.0), 200.0 * tolerance * 1e-6);
       }
   }
+}
+
+// An oscillation and a decay that share nothing but the steps: each is as accurate as its own tolerance asks, with
+// every method.
+TEST(Scaling, RelativeTolerancesOfSingleVariables) {
+  for (const char* text :
+       {"Real x(start=1, fixed=true), y(start=1, fixed=true); equation der(x) = -x; der(y) = -y*cos(20*time);",
+        "Real x(start=1, fixed=true), y(start=1, fixed=true), w; equation der(x) = w; w + x = 0*w^2; "
+        "der(y) + y*cos(20*time) = 0;"}) {
+    const ModelicaModel loaded = load_text(std::string("model M ") + text + " end M;");
+    const auto compiled = std::make_shared<CompiledModel>(loaded.model);
+    std::vector<double> loose, tight;
+    for (const VariableInfo& v : compiled->variables()) {
+      loose.push_back(v.name == "x" ? 1e-8 : 1e-2);
+      tight.push_back(v.name == "y" ? 1e-8 : 1e-2);
+    }
+    for (const MethodInfo& method : method_table()) {
+      SCOPED_TRACE(std::string(text) + " " + std::string(method.name));
+      const auto run = [&](const std::vector<double>& rtol) {
+        return simulate(compiled,
+                        {.stop = 3.0, .rtol = 1e-2, .rtol_each = rtol, .atol = 1e-12, .method = method.method});
+      };
+      const Trajectory with_loose = run(loose), with_tight = run(tight);
+      if (method.family == MethodFamily::explicit_runge_kutta && with_loose.status().code == StatusCode::singular_mode)
+        continue;
+      ASSERT_TRUE(with_loose.status().ok()) << with_loose.status().message;
+      ASSERT_TRUE(with_tight.status().ok()) << with_tight.status().message;
+      EXPECT_NEAR(with_loose.at(3.0, "x"), std::exp(-3.0), 1e-6);
+      EXPECT_NEAR(with_tight.at(3.0, "y"), std::exp(-std::sin(60.0) / 20.0), 1e-6);
+      EXPECT_LT(with_loose.statistics().steps, with_tight.statistics().steps);  // y is the fast one
+    }
+  }
+  const auto one = std::make_shared<CompiledModel>(load_text("model M Real x; equation der(x) = 1; end M;").model);
+  EXPECT_THROW(simulate(one, {.rtol_each = {1e-3, 1e-3}}), UsageError);
+  EXPECT_THROW(simulate(one, {.rtol_each = {0.0}}), UsageError);
 }
 
 TEST(Scaling, OrdersCanBeLimited) {

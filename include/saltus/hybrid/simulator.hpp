@@ -25,6 +25,7 @@ struct SimulateOptions {
   double start = 0.0;
   double stop = 1.0;  ///< may lie before start: then time runs backwards
   double rtol = 1e-6;
+  std::vector<double> rtol_each = {};  ///< one per variable, instead of rtol
   double atol = 1e-9;                  ///< of variables with nominal value 1; others have it times their nominal value
   std::vector<double> atol_each = {};  ///< one per variable, instead of atol; nominal values do not count then
   Method method = Method::automatic;

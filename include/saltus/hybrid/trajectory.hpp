@@ -75,6 +75,9 @@ struct Chattering {
 struct RunStatistics : StepStatistics {
   std::int64_t events = 0;
   std::int64_t restarts = 0;
+  std::int64_t sliding_steps = 0;      ///< accepted steps, or parts of steps up to an event, on surfaces that are slid along
+  std::int64_t guard_evaluations = 0;  ///< of all guards at one point, in the search for events; linear guards: at events only
+  std::int64_t guard_enclosures = 0;   ///< of guards over a part of a step, in interval arithmetic, for the proof of the search
   std::int64_t unproved = 0;  ///< steps in which a missed crossing is unlikely but not excluded
   double seconds = 0.0;
   std::string method;  ///< the stepper, and why it was chosen

@@ -5,6 +5,7 @@
 // `simulate(compiled, options)`.
 #pragma once
 
+#include <saltus/dae/easier_start.hpp>
 #include <saltus/dae/hybrid_system.hpp>
 #include <saltus/model/model.hpp>
 #include <saltus/program/program.hpp>
@@ -21,7 +22,7 @@ namespace saltus {
 /// The model may be changed or destroyed afterwards: what has been compiled has a graph of its own. Functions that are
 /// const may be called from several threads at once. The others evaluate: then one object serves one thread, and each
 /// thread takes a copy.
-class CompiledModel final : public HybridSystem {
+class CompiledModel final : public HybridSystem, public EasierStart {
  public:
   explicit CompiledModel(const Model& model, ProgramOptions options = {});
   /// Shares the code. Cheap: nothing is compiled.
@@ -61,6 +62,7 @@ class CompiledModel final : public HybridSystem {
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
   WrittenEquations* written_equations(const Mode& mode) override;
+  std::shared_ptr<HybridSystem> eased(double share, std::span<const double> values) const override;
 
   /// Whether there is nothing to integrate: there are no variables, or all of them follow from discrete values and relations by explicit
   /// equations. The systems then carry one variable of their own that stands still and is not observed.

@@ -42,7 +42,8 @@ struct VariableOptions {
 /// clause are made in the order written, and later ones see the discrete values that earlier ones assigned.
 class When {
  public:
-  /// x jumps to the value, if the condition holds then.
+  /// x jumps to the value, if the condition holds then. der(x) may be set where the equations leave a choice: of several solutions
+  /// (der(x)^2 == 4) the one near the value is taken. The results show it as the variable 'der(x)'.
   When& reset(const Expr& x, const Expr& value, const BoolExpr& only_if = true);
   /// A discrete variable gets a new value.
   When& assign(const Expr& discrete, const Expr& value);
@@ -72,6 +73,7 @@ class ModeTransition;
 class ExplicitMode {
  public:
   ExplicitMode& equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
+  ExplicitMode& equations(const std::vector<Equation>& equations, const SourceLocation& where = {});
   /// Leaves this mode as soon as the condition holds; the earlier transition wins if several do.
   ModeTransition transition(const BoolExpr& condition, const SourceLocation& where = {});
   const std::string& name() const;
@@ -87,7 +89,7 @@ class ExplicitMode {
 class ModeTransition {
  public:
   ModeTransition& to(const ExplicitMode& successor);
-  /// x jumps to the value; right-hand sides see the values before the event.
+  /// x jumps to the value; right-hand sides see the values before the event. der(x) may be set as by When::reset.
   ModeTransition& reset(const Expr& x, const Expr& value);
   ModeTransition& assign(const Expr& discrete, const Expr& value);
 
@@ -118,6 +120,7 @@ class Model {
 
   // --- equations
   void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
+  void equations(const std::vector<Equation>& equations, const SourceLocation& where = {});
   /// Holds at the start only, together with the equations; may contain derivatives: der(x) == 0 starts at rest. Start values that are not
   /// `fixed` are guesses then.
   void initial_equation(const Equation& equation, const SourceLocation& where = {});

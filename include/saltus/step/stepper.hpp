@@ -20,6 +20,7 @@ namespace saltus {
 /// Accuracy and limits of a run.
 struct StepOptions {
   double rtol = 1e-6;
+  std::vector<double> rtol_each = {};  ///< by variable, instead of rtol; variables beyond the list have rtol
   std::vector<double> atol = {1e-9};  ///< one for all variables, or one each
   double further_atol = 0.0;          ///< for variables beyond those of a list (weights of surfaces); 0: there are none
   double max_step = std::numeric_limits<double>::infinity();
@@ -32,6 +33,9 @@ struct StepOptions {
   /// For runs that keep their steps: dense() gives all variables the order that it has for those of nonstiff equations,
   /// whatever it costs. Steps stay as they are.
   bool keep_dense = false;
+
+  /// The smallest relative tolerance of a variable.
+  double tightest_rtol() const;
 };
 
 /// Counters, summed over restarts.

@@ -257,11 +257,30 @@ void Instant::note_lost_reset(int variable) {
       fmt::format("the reset of {} to {:.6g} contradicts the equations, which give {:.6g}", info.name, given, found));
 }
 
+/// No candidate has values near those before the event: looks at other guesses, as at the start.
+bool Instant::decide_from_other_guesses(Approach& approach) {
+  failure_ = decision_.failure();
+  const StatusCode code = failure_.code;
+  const bool no_values =
+      code == StatusCode::initialisation_failed || code == StatusCode::singular_mode || code == StatusCode::not_finite;
+  if (!no_values || circumstances_.cause == Cause::start) return false;
+  decision_.forget();
+  copy(now.mode, trial_.point.mode);
+  trials_.consistency().search_elsewhere(true);
+  const bool found = decision_.decide(now, circumstances_, approach, trial_);
+  trials_.consistency().search_elsewhere(false);
+  if (!found) return false;
+  failure_ = {};
+  if (const std::string& remark = trials_.consistency().remark(); !remark.empty()) transition.notes.push_back(remark);
+  return true;
+}
+
 bool Instant::decide(bool first) {
   Approach later;
   later.opened = approach_.opened;
   copy(now.mode, trial_.point.mode);
-  if (!decision_.decide(now, circumstances_, first ? approach_ : later, trial_)) return take_failure();
+  Approach& approach = first ? approach_ : later;
+  if (!decision_.decide(now, circumstances_, approach, trial_) && !decide_from_other_guesses(approach)) return false;
   if (!first) approach_.opened = later.opened;
   if (!decision_.stop_message.empty()) return true;
   trial_.system = &hybrid_.system(trial_.point.mode);
@@ -403,9 +422,9 @@ void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
   const std::vector<double> before = guards_at(beside(*begun_), arrival.x, arrival.xp),
                             after = guards_at(there, now.x, now.xp);
   System& system = hybrid_.system(there);
-  const std::vector<double> noise =
-      GuardSides::uncertainty(system, arrival.t, std::span<const double>(now.x).first(family),
-                              std::span<const double>(now.xp).first(family), rounding, std::span(&nothing, 1));
+  const std::vector<double> noise = GuardSides::uncertainty(
+      system, arrival.t, std::span<const double>(now.x).first(family), std::span<const double>(now.xp).first(family),
+      std::span(&rounding, 1), std::span(&nothing, 1));
   const auto moved = [&](int k) {
     const auto place = static_cast<std::size_t>(k);
     return std::abs(after[place]) > 4.0 * (std::abs(before[place]) + noise[place]);

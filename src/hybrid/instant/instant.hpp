@@ -104,6 +104,7 @@ class Instant final : private ModeValues {
  private:
   bool find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) override;
   bool decide(bool first);
+  bool decide_from_other_guesses(Approach& approach);
   void note_lost_reset(int variable);
   void commit();
   bool act(const Arrival& arrival, bool first);

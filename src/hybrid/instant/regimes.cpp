@@ -312,7 +312,7 @@ bool Decision::on_its_surfaces(const Trial& trial, double t) const {
   if (absolute.empty()) absolute.push_back(1.0);
   for (double& size : absolute) size *= tolerance;
   const std::vector<double> error =
-      GuardSides::uncertainty(*trial.system, t, trial.point.x, trial.point.xp, tolerance, absolute);
+      GuardSides::uncertainty(*trial.system, t, trial.point.x, trial.point.xp, std::span(&tolerance, 1), absolute);
   return std::all_of(sliding.begin(), sliding.end(), [&](int k) {
     return is_zero(k) || std::abs(trial.view.value(k)) <= error[static_cast<std::size_t>(k)];
   });

@@ -2,6 +2,7 @@
 #include <saltus/base/error.hpp>
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
+#include <saltus/model/homotopy.hpp>
 
 #include <algorithm>
 #include <array>
@@ -243,10 +244,20 @@ bool Flattener::event_call(std::string_view name, const Call& call, const Locati
     return true;
   }
   if (name == "homotopy") {
-    if (call.arguments.empty()) arguments(call, context, 2, 2, where);
-    const auto actual = std::find_if(call.arguments.begin(), call.arguments.end(),
-                                     [](const Argument& argument) { return argument.name.text == "actual"; });
-    result = eval((actual == call.arguments.end() ? call.arguments.front() : *actual).value, context);
+    if (call.arguments.size() != 2) arguments(call, context, 2, 2, where);
+    const auto argument = [&](const char* wanted, std::size_t place) {
+      const auto named = std::ranges::find_if(call.arguments, [&](const Argument& a) { return a.name.text == wanted; });
+      return eval((named == call.arguments.end() ? call.arguments[place] : *named).value, context);
+    };
+    result = argument("actual", 0);
+    if (result.type != TypeKind::real || result.variability != Variability::continuous)
+      return true;  // known before the start
+    const Value simplified = argument("simplified", 1);
+    if (simplified.elements.size() != result.elements.size())
+      throw Fault{where, "'homotopy' needs two arguments of the same size, not " + describe(result) + " and " +
+                             describe(simplified)};
+    for (std::size_t k = 0; k < result.elements.size(); ++k)
+      result.elements[k] = saltus::homotopy(*model_, result.elements[k], simplified.elements[k]);
     return true;
   }
   if (name == "String") {

@@ -156,7 +156,10 @@ void Flattener::check_resets() {
   }
   std::set<NodeId> states;
   const Graph& graph = *model_->data().graph;
-  for (const Expr& d : symbols_of(sides, SymbolKind::derivative)) states.insert(graph.symbol_of(d.id()).base);
+  for (const Expr& d : symbols_of(sides, SymbolKind::derivative)) {
+    states.insert(graph.symbol_of(d.id()).base);
+    states.insert(d.id());  // derivatives are set where their equations have several solutions
+  }
   for (const FlatClause& clause : clauses_)
     for (const FlatAction& action : clause.actions)
       if (action.kind == ModelData::Action::Kind::reset && !states.contains(action.target.id()))

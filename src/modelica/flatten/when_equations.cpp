@@ -210,10 +210,14 @@ void Flattener::reinit(const Call& call, const Location& where, const Context& c
   equate(target, value, where, pairs);
   for (const FlatEquation& pair : pairs) {
     const Expr& symbol = pair.lhs.scalar();
+    if (symbol.is_symbol() && symbol.graph()->symbol_of(symbol.id()).kind == SymbolKind::derivative) {
+      actions.push_back({Kind::reset, symbol, pair.rhs.scalar(), {}, where});
+      continue;
+    }
     const Component* component = component_of(symbol);
     if (!component || component->is_parameter() || component->type.kind != TypeKind::real)
       throw Fault{call.arguments[0].value->where,
-                  "'reinit' needs a Real variable, not " + quoted(print(call.arguments[0].value))};
+                  "'reinit' needs a Real variable or its derivative, not " + quoted(print(call.arguments[0].value))};
     if (component->is_discrete())
       throw Fault{call.arguments[0].value->where,
                   quoted(symbol.name()) + " changes at events only; assign it instead of 'reinit'",

@@ -9,7 +9,10 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <unordered_map>
 #include <unordered_set>
+
+#include "model/rehome.hpp"
 
 namespace saltus {
 
@@ -23,8 +26,8 @@ using Groups = std::vector<std::vector<Expr>>;
 class Sampler {
  public:
   Sampler(std::vector<Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters,
-          const std::vector<double>& values)
-      : parameters_(values), count_(functions.size()) {
+          std::span<const double> values)
+      : parameters_(values.begin(), values.end()), count_(functions.size()) {
     std::unordered_set<NodeId> used;
     for (const Expr& f : functions) {
       for (const SymbolKind kind :
@@ -89,7 +92,8 @@ std::vector<Expr> moving_symbols(const Expr& f) {
 }
 
 /// Whether the slopes of a function are constants: errors of the state then leave its time derivative alone.
-bool is_linear(const Expr& f) {
+bool is_linear(Expr f) {
+  if (f.graph() && f.graph()->frozen()) rehome(f, f.graph()->clone());
   const SparseExprMatrix slopes = jacobian(std::span(&f, 1), moving_symbols(f));
   return std::all_of(slopes.entries.begin(), slopes.entries.end(),
                      [](const auto& entry) { return moving_symbols(entry.value).empty(); });
@@ -161,12 +165,45 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
 
 }  // namespace
 
-std::vector<Coincidence> find_coincident(std::span<const Expr> functions, const Groups& inputs,
-                                         const std::vector<Expr>& parameters, const std::vector<double>& values) {
+CoincidentGuards::CoincidentGuards(std::vector<Expr> functions, Groups inputs, std::vector<Expr> parameters,
+                                   std::span<const double> values)
+    : functions_(std::move(functions)), inputs_(std::move(inputs)), parameters_(std::move(parameters)) {
+  found_ = find(values);
+  find_deciding();
+  if (!deciding_.empty()) return;
+  functions_.clear();
+  inputs_.clear();
+  parameters_.clear();
+}
+
+void CoincidentGuards::find_deciding() {
+  std::unordered_map<NodeId, std::vector<std::size_t>> users;  // by what moves: functions
+  for (std::size_t i = 0; i < functions_.size(); ++i)
+    for (const Expr& symbol : moving_symbols(functions_[i])) users[symbol.id()].push_back(i);
+  std::vector<Expr> in_common;
+  for (const auto& [symbol, list] : users)
+    if (list.size() > 1)
+      for (const std::size_t i : list) in_common.push_back(functions_[i]);
+  if (in_common.empty()) return;
+  std::unordered_set<NodeId> occurring;
+  for (const Expr& symbol : symbols_of(in_common, SymbolKind::parameter)) occurring.insert(symbol.id());
+  for (std::size_t k = 0; k < parameters_.size(); ++k)
+    if (occurring.contains(parameters_[k].id())) deciding_.push_back(static_cast<int>(k));
+}
+
+bool CoincidentGuards::same_for(std::span<const double> before, std::span<const double> values) const {
+  const auto same = [&](int k) { return before[static_cast<std::size_t>(k)] == values[static_cast<std::size_t>(k)]; };
+  return std::all_of(deciding_.begin(), deciding_.end(), same) || find(values) == found_;
+}
+
+std::vector<Coincidence> CoincidentGuards::find(std::span<const double> values) const {
+  const std::vector<Expr>& functions = functions_;
+  const Groups& inputs = inputs_;
+  const std::vector<Expr>& parameters = parameters_;
   std::vector<Coincidence> result(functions.size());
   if (functions.size() < 2) return result;
   std::mt19937 dice(20011);  // the same points in every run
-  Sampler all({functions.begin(), functions.end()}, inputs, parameters, values);
+  Sampler all(functions, inputs, parameters, values);
   std::vector<std::uint64_t> signs(functions.size(), 0);
   for (int k = 0; k < points; ++k) {
     std::vector<double> p = all.point(dice);

@@ -13,13 +13,37 @@ namespace saltus {
 struct Coincidence {
   int with = -1;  ///< the other one; -1: none comes before it
   int sign = +1;  ///< -1: on the opposite sides
+
+  bool operator==(const Coincidence&) const = default;
 };
 
 /// For each function of time, variables, discrete values and locks the first one in the list with the same zeros;
 /// functions whose slope vanishes at their zeros (x^3) come after those with a slope (x). Found by sampling: signs at
 /// many points, then zeros on random lines, so that functions that only touch (x and x - y^2) or share some of their
-/// zeros (x and x*y) are not taken for one. `inputs`: what varies; `parameters` keep their `values`.
-std::vector<Coincidence> find_coincident(std::span<const Expr> functions, const std::vector<std::vector<Expr>>& inputs,
-                                         const std::vector<Expr>& parameters, const std::vector<double>& values);
+/// zeros (x and x*y) are not taken for one.
+class CoincidentGuards {
+ public:
+  CoincidentGuards() = default;
+  /// `inputs`: what varies; `parameters` keep their `values`.
+  CoincidentGuards(std::vector<Expr> functions, std::vector<std::vector<Expr>> inputs, std::vector<Expr> parameters,
+                   std::span<const double> values);
+
+  /// By function.
+  const std::vector<Coincidence>& found() const { return found_; }
+  /// Parameters whose values decide: they occur in functions that have a variable in common with others.
+  bool depends_on_parameters() const { return !deciding_.empty(); }
+  /// Whether other values of the parameters give the same answer; `before` are values that do. From any thread.
+  bool same_for(std::span<const double> before, std::span<const double> values) const;
+
+ private:
+  void find_deciding();
+  std::vector<Coincidence> find(std::span<const double> values) const;
+
+  std::vector<Coincidence> found_;
+  std::vector<Expr> functions_;
+  std::vector<std::vector<Expr>> inputs_;
+  std::vector<Expr> parameters_;
+  std::vector<int> deciding_;  // parameters
+};
 
 }  // namespace saltus

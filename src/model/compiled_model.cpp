@@ -19,9 +19,9 @@
 #include "model/model_guards.hpp"
 #include "model/derivative_variables.hpp"
 #include "model/homotopy_share.hpp"
+#include "model/model_values.hpp"
 #include "model/rehome.hpp"
 #include "model/runnable_program.hpp"
-#include "model/start_values.hpp"
 #include "model/surface_modes.hpp"
 #include "model/time_guards.hpp"
 #include "model/validation.hpp"
@@ -42,9 +42,8 @@ struct CompiledModel::Code {
   GraphHandle graph;  // frozen: nothing is added to it any more
   ProgramOptions options;
   std::vector<Expr> all_variables, variables, derivatives, parameters, discretes;
-  std::vector<VariableInfo> info, observed_info;  // of the variables that are kept, and of what the user sees
-  std::vector<std::string> parameter_names;
-  std::vector<double> parameter_values;
+  std::shared_ptr<const ModelValues> values_then;  // with which it was compiled
+  ValueNames names;
   std::vector<ModelData::Discrete> discrete_data;
   bool stands_still = false;
   bool observes_states = false;  // and nothing else: observed values are the first of x
@@ -58,14 +57,16 @@ struct CompiledModel::Code {
   };
   Switches in_time_guards;         // those that occur in guards that depend on time alone
   std::vector<Switches> switches;  // by explicit mode: those that occur in its equations or in guards
-  std::vector<OccurringValues> values;  // by explicit mode: all that its functions depend on, guards of time included
+  std::vector<OccurringValues> occurring;  // by explicit mode: all that its functions depend on, guards of time included
   std::vector<std::string> mode_names;
   std::size_t start_mode = 0;
   int initial_flag = -1, terminal_flag = -1;  // discrete variables for initial() and terminal(); -1: not used
   std::vector<std::unique_ptr<RecordedSystem>> systems;  // by explicit mode, to make those of runs from
   std::vector<Expr> negated;                             // by lock: the opposite of a relation, for descriptions
   EventLogic::Setup logic_setup;
-  Mode first_mode;  // before anything is known about guards
+  std::vector<std::pair<int, bool>> by_start;  // variables z = der(x), and whether they were kept: see same_code_for
+  std::unique_ptr<const ModelData> source;     // as it was written; null: nothing ever needs other code
+  bool eases = false;                          // it has homotopies
   bool acts_by_mode = false;
   struct PairedSide {
     int guard, side, other;  // on this side of the guard the other explicit mode has the field
@@ -79,7 +80,6 @@ struct CompiledModel::Code {
   Expr time;
 
   std::unique_ptr<SurfaceModes> surface_modes;
-  std::vector<double> data;
   struct WrittenMode {
     std::vector<ModelData::NamedEquation> equations;
     std::vector<Expr> locks;
@@ -89,6 +89,7 @@ struct CompiledModel::Code {
   mutable std::mutex compiling_written;
   mutable std::vector<std::unique_ptr<ModelEquations>> compiled_written;
 
+  /// The model keeps its graph: with_own_graph makes one for the code.
   Code(const ModelData& m, ProgramOptions opts) : options(opts) {
     name = m.name;
     graph = m.graph;
@@ -129,11 +130,11 @@ struct CompiledModel::Code {
     guards = ModelGuards(m, setup, equations, solutions, written_relations(m, continuous, rewrite));
     compile_systems(m, std::move(equations), std::move(equation_names));
     compile_observation();
-    time_guards = TimeGuards(m.time, guards.guards(), parameters, discretes, guards.locks(), parameter_values, options);
+    time_guards = TimeGuards(m.time, guards.guards(), parameters, discretes, guards.locks(), options);
     for (const int k : time_guards.guards()) guards.mark_time_only(k);
     for (const auto& system : systems) {
       find_switches(*system);
-      values.emplace_back(system->equations(), discretes, guards.locks());
+      occurring.emplace_back(system->equations(), discretes, guards.locks());
     }
     find_time_switches();
     compile_initial_equations(m, continuous);
@@ -159,13 +160,50 @@ struct CompiledModel::Code {
     keep_written(m, now, continuous);
     graph->freeze();
     auto logic = make_logic();
-    first_mode = initial_mode();
-    first_mode.conditions.assign(logic->condition_count(), 0.0);
-    first_mode.sees.assign(guards.guards().size(), 0);
-    logic->start(first_mode);
     acts_by_mode = logic->acts_by_mode();
     find_deciding(*logic);
     idle_logic.push_back(std::move(logic));
+    ModelValues complete = *values_then;
+    complete.first_mode = first_mode(complete);
+    values_then = std::make_shared<const ModelValues>(std::move(complete));
+  }
+
+  /// The mode before anything is known about guards.
+  Mode first_mode(const ModelValues& values) const {
+    auto logic = borrow_logic();
+    Mode mode = initial_mode(values);
+    mode.conditions.assign(logic->condition_count(), 0.0);
+    mode.sees.assign(guards.guards().size(), 0);
+    logic->set_parameters(values.parameters);
+    logic->start(mode);
+    give_back(std::move(logic));
+    return mode;
+  }
+
+  /// Whether code that is compiled for other values may be another one.
+  bool depends_on_values() const {
+    return !by_start.empty() || guards.coincident().depends_on_parameters() ||
+           std::any_of(systems.begin(), systems.end(), [](const auto& s) { return s->form_depends_on_data(); });
+  }
+
+  /// Whether code that is compiled for these values is the same.
+  bool same_code_for(const ModelValues& values) const {
+    for (const auto& [variable, kept] : by_start) {
+      const VariableInfo& info = (*values.observed)[static_cast<std::size_t>(variable)];
+      const int place = names.start_values().place_of(info.name);
+      const bool guesses = info.start != 0.0 || (place >= 0 && !values.start_given[static_cast<std::size_t>(place)]);
+      if (guesses != kept) return false;
+    }
+    const std::vector<double> all = data_of(values);
+    return std::all_of(systems.begin(), systems.end(), [&](const auto& s) { return s->same_form_for(all); }) &&
+           guards.coincident().same_for(values_then->parameters, values.parameters);
+  }
+
+  /// Parameters, and the discrete variables at the start.
+  std::vector<double> data_of(const ModelValues& values) const {
+    std::vector<double> all = values.parameters;
+    all.insert(all.end(), values.discrete.begin(), values.discrete.end());
+    return all;
   }
 
   // The discrete part keeps what it is working on, and compiles actions when they first take place, in a graph of its
@@ -322,27 +360,24 @@ struct CompiledModel::Code {
     if (compiled_written.empty()) compiled_written.resize(written.size());
     auto& made = compiled_written[mode];
     if (!made)
-      made = std::make_unique<ModelEquations>(ModelEquations::Source{time, all_variables, derivatives, parameters, discretes, parameter_values,
+      made = std::make_unique<ModelEquations>(ModelEquations::Source{time, all_variables, derivatives, parameters, discretes,
                                                                      written[mode].equations, written[mode].locks, written[mode].lock_places});
     return made.get();
   }
 
   void take_declarations(const ModelData& m, const Elimination& elimination) {
     all_variables = m.variables;
-    observed_info = m.variable_info;
+    std::vector<VariableInfo> info, observed_info = m.variable_info;
     discrete_data = m.discretes;
-    evaluate_start_values(m, observed_info, discrete_data);
     for (std::size_t k = 0; k < m.variables.size(); ++k) {
       observed_position.push_back(elimination.eliminated[k] ? -1 : static_cast<int>(variables.size()));
       if (elimination.eliminated[k]) continue;
       variables.push_back(m.variables[k]);
-      info.push_back(observed_info[k]);
       derivatives.push_back(der(m.variables[k]));
     }
     stands_still = variables.empty();
     if (stands_still) {  // systems have at least one variable; nobody sees this one
       variables.push_back(m.still);
-      info.push_back({.name = m.still.name(), .fixed = true});
       derivatives.push_back(der(m.still));
     }
     for (std::size_t k = 0; k < discrete_data.size(); ++k) {
@@ -351,19 +386,27 @@ struct CompiledModel::Code {
       observed_discretes.push_back(static_cast<int>(k));
       observed_info.push_back({.name = q.name, .start = q.start, .details = q.details});
     }
-    info.shrink_to_fit();
-    observed_info.shrink_to_fit();
-    for (const auto& p : m.parameters) {
-      parameters.push_back(p.symbol);
-      parameter_values.push_back(p.value);
-      parameter_names.push_back(p.name);
-    }
+    for (const auto& p : m.parameters) parameters.push_back(p.symbol);
     for (const auto& q : m.discretes) discretes.push_back(q.symbol);
     initial_flag = add_flag(m, m.initial_symbol, 1.0);
     terminal_flag = add_flag(m, m.terminal_symbol, 0.0);
     start_mode = m.start_mode;
-    data.resize(parameters.size() + discretes.size());
-    std::copy(parameter_values.begin(), parameter_values.end(), data.begin());
+    names = ValueNames(m, observed_position, observed_discretes);
+    auto given = std::make_shared<ModelValues>();
+    for (const auto& p : m.parameters) given->parameters.push_back(p.value);
+    for (const auto& q : discrete_data) given->discrete.push_back(q.start);
+    given->start_given.assign(names.start_values().count(), 0);
+    names.start_values().evaluate(given->parameters, given->start_given, observed_info, given->discrete,
+                                  std::span(observed_info).subspan(m.variables.size()));
+    for (std::size_t k = 0; k < m.variables.size(); ++k)
+      if (observed_position[k] >= 0) info.push_back(observed_info[k]);
+    if (stands_still) info.push_back({.name = m.still.name(), .fixed = true});
+    info.shrink_to_fit();
+    observed_info.shrink_to_fit();
+    given->kept = std::make_shared<const std::vector<VariableInfo>>(std::move(info));
+    given->observed = std::make_shared<const std::vector<VariableInfo>>(std::move(observed_info));
+    values_then = std::move(given);
+    for (const int v : elimination.by_start) by_start.emplace_back(v, guesses_derivative(m, v));
   }
 
   /// initial() and terminal(), where the model uses them, are discrete variables that are true in some rounds only.
@@ -463,23 +506,23 @@ struct CompiledModel::Code {
     s.assertions = m.assertions;
     for (auto& a : s.assertions) a.condition = BoolExpr(apply(a.condition.expr()));
     for (const auto& mode : m.modes) s.mode_names.push_back(mode.name);
-    s.parameter_values = parameter_values;
+    s.parameter_values = values_then->parameters;
     return s;
   }
 
   void compile_systems(const ModelData& m, std::vector<std::vector<Expr>> equations,
-                       std::vector<std::vector<std::string>> names) {
+                       std::vector<std::vector<std::string>> texts) {
     std::vector<Expr> data_symbols = parameters, functions;
     data_symbols.insert(data_symbols.end(), discretes.begin(), discretes.end());
     std::vector<double> nominal;
-    for (const auto& v : info) nominal.push_back(v.nominal);
+    for (const auto& v : *values_then->kept) nominal.push_back(v.nominal);
     for (const auto& g : guards.guards()) functions.push_back(g.function);
-    const Mode first = initial_mode();
-    std::copy(first.discrete.begin(), first.discrete.end(), data.begin() + static_cast<std::ptrdiff_t>(parameters.size()));
+    const Mode first = initial_mode(*values_then);
+    const std::vector<double> data = data_of(*values_then);
     for (std::size_t mode = 0; mode < equations.size(); ++mode)
       systems.push_back(std::make_unique<RecordedSystem>(
           RecordedEquations{m.time, variables, std::move(equations[mode]), data_symbols, guards.locks(), functions,
-                            std::move(names[mode]), nominal},
+                            std::move(texts[mode]), nominal},
           data, first.locks, options));
   }
 
@@ -528,14 +571,14 @@ struct CompiledModel::Code {
     at_start.replace.emplace(m.initial_symbol.id(), m.graph->constant(1.0));
     at_start.replace.emplace(m.terminal_symbol.id(), m.graph->constant(0.0));
     std::vector<Expr> residuals;
-    std::vector<std::string> names;
+    std::vector<std::string> texts;
     for (const auto& e : m.initial_equations) {
       residuals.emplace_back(m.graph, at_start(e.equation.residual().in(*m.graph)));
-      names.push_back(describe_equation(e));
+      texts.push_back(describe_equation(e));
     }
     initial_equations = std::make_unique<InitialEquations>(
-        InitialEquations::Symbols{time, variables, derivatives, parameters, discretes, guards.locks()}, residuals, std::move(names),
-        parameter_values, options);
+        InitialEquations::Symbols{time, variables, derivatives, parameters, discretes, guards.locks()}, residuals, std::move(texts),
+        options);
   }
 
   Groups observe_inputs() const { return {{time}, variables, derivatives, parameters, discretes, guards.locks()}; }
@@ -566,17 +609,17 @@ struct CompiledModel::Code {
     s.observed = solutions;
     s.parameters = parameters;
     s.discretes = discretes;
-    s.data = data;
+    s.data = data_of(*values_then);
     s.start_locks.assign(guards.locks().size(), 0.0);
     s.stabilisation = m.stabilisation;
     s.options = options;
     surface_modes = std::make_unique<SurfaceModes>(std::move(s));
   }
 
-  Mode initial_mode() const {
+  Mode initial_mode(const ModelValues& values) const {
     Mode mode;
     mode.automaton = static_cast<int>(start_mode);
-    for (const auto& q : discrete_data) mode.discrete.push_back(q.start);
+    mode.discrete = values.discrete;
     mode.locks.assign(guards.locks().size(), 0.0);
     return mode;
   }
@@ -585,6 +628,7 @@ struct CompiledModel::Code {
 /// What one run works with. It serves one thread.
 struct CompiledModel::State {
   const Code& code;
+  const ModelValues& values;
   std::vector<std::unique_ptr<ModeSystems>> systems;  // by explicit mode, made when it is entered
   struct OnSurfaces {
     std::unique_ptr<ModeSystems> systems;  // null: there is no such mode
@@ -601,20 +645,23 @@ struct CompiledModel::State {
   std::vector<std::unique_ptr<ModelEquations>> written;  // by explicit mode
   std::vector<int> relaxed;                              // locks of the surfaces on which the mode slides
 
-  explicit State(const Code& c)
+  State(const Code& c, const ModelValues& v)
       : code(c),
+        values(v),
         systems(c.systems.size()),
         time_guards(c.time_guards),
         observe_program(c.observe_program),
         observed_values(c.solutions.size()),
-        logic(c.borrow_logic()) {}
+        logic(c.borrow_logic()) {
+    logic->set_parameters(values.parameters);
+  }
   ~State() { code.give_back(std::move(logic)); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   [[gnu::noinline]] ModeSystems& make_systems(std::size_t automaton) {
     systems[automaton] =
-        std::make_unique<ModeSystems>(*code.systems[automaton], code.parameters.size(), code.values[automaton]);
+        std::make_unique<ModeSystems>(*code.systems[automaton], values.parameters, code.occurring[automaton]);
     return *systems[automaton];
   }
   ModeSystems& systems_of(const Mode& mode) {
@@ -633,7 +680,7 @@ struct CompiledModel::State {
       it->second.observe = RunnableProgram(made.observe);
       if (made.system)
         it->second.systems =
-            std::make_unique<ModeSystems>(*made.system, code.parameters.size(), made.values, made.slides);
+            std::make_unique<ModeSystems>(*made.system, values.parameters, made.values, made.slides);
     }
     last_on_surfaces = &it->second;
     last_mode = mode;
@@ -644,6 +691,7 @@ struct CompiledModel::State {
     for (const auto& known : initial_equations)
       if (known->has_values_of(mode)) return known.get();
     initial_equations.push_back(std::make_unique<InitialEquations>(*code.initial_equations));
+    initial_equations.back()->set_parameters(values.parameters);
     initial_equations.back()->set_mode(mode);
     return initial_equations.back().get();
   }
@@ -657,6 +705,7 @@ struct CompiledModel::State {
       const ModelEquations* shared = code.written_equations(automaton);
       if (!shared) return nullptr;
       written[automaton] = std::make_unique<ModelEquations>(*shared);
+      written[automaton]->set_parameters(values.parameters);
     }
     relaxed.clear();
     for (const int guard : mode.sliding) {
@@ -669,54 +718,78 @@ struct CompiledModel::State {
   }
 
   [[gnu::noinline]] void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
-                                 std::span<double> values) {
+                                 std::span<double> result) {
     if (!observed_values.empty()) {
       OnSurfaces* const on = mode.on_surfaces() ? &surfaces_of(mode) : nullptr;
       const double* const data = on && on->systems ? on->systems->data_of(mode).data() : mode.discrete.data();
-      const double* in[] = {&t, x.data(), xp.data(), code.parameter_values.data(), data, mode.locks.data()};
+      const double* in[] = {&t, x.data(), xp.data(), values.parameters.data(), data, mode.locks.data()};
       double* const out[] = {observed_values.data()};
       (on ? on->observe : observe_program)(in, out);
     }
     std::size_t next = 0, place = 0;
     for (const int position : code.observed_position)
-      values[place++] = position >= 0 ? x[position] : observed_values[next++];
-    for (const int k : code.observed_discretes) values[place++] = mode.discrete[k];
+      result[place++] = position >= 0 ? x[position] : observed_values[next++];
+    for (const int k : code.observed_discretes) result[place++] = mode.discrete[k];
   }
 };
 
 struct CompiledModel::Impl {
   std::shared_ptr<const Code> code;
-  std::shared_ptr<const ModelData> source;  // of models with homotopies, as they were written; null: others
+  std::shared_ptr<const ModelValues> values;
   std::unique_ptr<State> state;  // made when it is needed
 
   [[gnu::noinline]] State& make() {
-    state = std::make_unique<State>(*code);
+    state = std::make_unique<State>(*code, *values);
     return *state;
   }
   State& use() { return state ? *state : make(); }
 };
 
-CompiledModel::CompiledModel(const Model& model, ProgramOptions options) try : impl_(std::make_unique<Impl>()) {
-  ModelData own = with_own_graph(model.data());
+std::shared_ptr<const CompiledModel::Code> CompiledModel::compile(const ModelData& model, const ProgramOptions& options) try {
+  ModelData own = with_own_graph(model);
   set_homotopy(own, 1.0);
   add_derivative_variables(own);
-  impl_->code = std::make_shared<const Code>(own, options);
-  if (has_homotopy(model.data())) impl_->source = std::make_shared<const ModelData>(with_own_graph(model.data()));
+  auto code = std::make_shared<Code>(own, options);
+  code->eases = has_homotopy(model);
+  if (code->depends_on_values() || code->eases) code->source = std::make_unique<const ModelData>(with_own_graph(model));
+  return code;
 } catch (const ModelError& error) {
-  const std::string quoted = error.where().known() && model.data().quote ? model.data().quote(error.where()) : "";
+  const std::string quoted = error.where().known() && model.quote ? model.quote(error.where()) : "";
   if (quoted.empty()) throw;
   // the text of the error begins with the place already
   throw ModelError(error.where(), std::string(error.what()).substr(to_string(error.where()).size() + 2) + "\n" + quoted);
 }
+
+CompiledModel::CompiledModel(const Model& model, ProgramOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->code = compile(model.data(), options);
+  impl_->values = impl_->code->values_then;
+}
 CompiledModel::CompiledModel(const CompiledModel& other) : impl_(std::make_unique<Impl>()) {
   impl_->code = other.impl_->code;
-  impl_->source = other.impl_->source;
+  impl_->values = other.impl_->values;
+}
+
+CompiledModel CompiledModel::with_values(const std::vector<std::pair<std::string, double>>& changes) const {
+  const Code& code = *impl_->code;
+  auto values = std::make_shared<ModelValues>(code.names.changed(*impl_->values, changes));
+  CompiledModel result(*this);
+  if (code.source && code.depends_on_values() && !code.same_code_for(*values)) {
+    ModelData model = with_own_graph(*code.source);
+    code.names.write(*values, model);
+    result.impl_->code = compile(model, code.options);
+    result.impl_->values = result.impl_->code->values_then;
+    return result;
+  }
+  values->first_mode = code.first_mode(*values);
+  result.impl_->values = std::move(values);
+  return result;
 }
 CompiledModel::~CompiledModel() = default;
 
 std::shared_ptr<HybridSystem> CompiledModel::eased(double share, std::span<const double> values) const {
-  if (!impl_->source) return nullptr;
-  ModelData own = with_own_graph(*impl_->source);
+  if (!impl_->code->eases) return nullptr;
+  ModelData own = with_own_graph(*impl_->code->source);
+  impl_->code->names.write(*impl_->values, own);
   for (std::size_t k = 0; k < std::min(values.size(), own.variables.size()); ++k) {
     if (own.variable_info[k].fixed) continue;
     own.variable_info[k].start = values[k];
@@ -726,7 +799,7 @@ std::shared_ptr<HybridSystem> CompiledModel::eased(double share, std::span<const
   add_derivative_variables(own);
   auto result = std::make_shared<CompiledModel>(*this);
   result->impl_->code = std::make_shared<const Code>(own, impl_->code->options);
-  result->impl_->source = nullptr;
+  result->impl_->values = result->impl_->code->values_then;
   return result;
 }
 
@@ -738,7 +811,7 @@ const std::string& CompiledModel::name() const {
   return impl_->code->name;
 }
 const std::vector<VariableInfo>& CompiledModel::variables() const {
-  return impl_->code->info;
+  return *impl_->values->kept;
 }
 bool CompiledModel::stands_still() const {
   return impl_->code->stands_still;
@@ -748,7 +821,7 @@ const std::vector<GuardInfo>& CompiledModel::guards() const {
 }
 
 Mode CompiledModel::initial_mode() const {
-  return impl_->code->first_mode;
+  return impl_->values->first_mode;
 }
 
 ExtraConditions* CompiledModel::initial_conditions(const Mode& mode) {
@@ -860,7 +933,7 @@ bool CompiledModel::can_stay_on_surfaces(const Mode& mode) {
 }
 
 double CompiledModel::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& fired) {
-  return impl_->use().time_guards.next(impl_->code->guards, mode, t, direction, fired);
+  return impl_->use().time_guards.next(impl_->code->guards, impl_->values->parameters, mode, t, direction, fired);
 }
 
 [[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->use().logic->round(input, transition); }
@@ -909,7 +982,7 @@ bool CompiledModel::derives_variables() const {
 }
 
 const std::vector<VariableInfo>& CompiledModel::observed() const {
-  return impl_->code->observed_info;
+  return *impl_->values->observed;
 }
 
 [[gnu::hot]] void CompiledModel::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
@@ -925,8 +998,9 @@ WrittenEquations* CompiledModel::written_equations(const Mode& mode) {
 
 std::vector<std::pair<std::string, double>> CompiledModel::parameters() const {
   std::vector<std::pair<std::string, double>> result;
-  for (std::size_t k = 0; k < impl_->code->parameter_names.size(); ++k)
-    result.emplace_back(impl_->code->parameter_names[k], impl_->code->parameter_values[k]);
+  const ValueNames& names = impl_->code->names;
+  for (std::size_t k = 0; k < names.parameter_count(); ++k)
+    result.emplace_back(names.parameter_name(k), impl_->values->parameters[k]);
   return result;
 }
 

@@ -36,6 +36,7 @@ class Search {
       result.eliminated[v] = 1;
       result.equation_used[definition_[v]] = 1;
     }
+    result.by_start = by_start_;
     return result;
   }
 
@@ -103,17 +104,17 @@ class Search {
         definition_[v] = static_cast<int>(k);
         from_left_[v] = left;
         const auto inside = variables_in(right_hand_side(v));
-        if (std::find(inside.begin(), inside.end(), v) == inside.end() && !guesses_derivative(v)) break;
+        if (std::find(inside.begin(), inside.end(), v) == inside.end()) {
+          if (!gives_derivative(v)) break;
+          by_start_.push_back(v);
+          if (!guesses_derivative(model_, v)) break;
+        }
         definition_[v] = -1;
       }
     }
   }
 
-  // z = der(x) with a start value is the only place for a guess of der(x): initialisation needs it where the equations
-  // for der(x) have several solutions.
-  bool guesses_derivative(int v) const {
-    const VariableInfo& info = model_.variable_info[v];
-    if (info.start == 0.0 && !model_.start_values.contains(info.name)) return false;
+  bool gives_derivative(int v) const {
     const Expr side = right_hand_side(v);
     return !symbols_of(std::span(&side, 1), SymbolKind::derivative).empty();
   }
@@ -151,7 +152,7 @@ class Search {
   std::size_t n_;
   std::unordered_map<NodeId, int> index_;
   std::vector<char> forbidden_, from_left_;
-  std::vector<int> definition_, sorted_;
+  std::vector<int> definition_, sorted_, by_start_;
 };
 
 }  // namespace
@@ -165,7 +166,14 @@ std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {
 
 Elimination Elimination::none(const ModelData& model) {
   const std::size_t n = model.variables.size();
-  return {std::vector<char>(n, 0), std::vector<Expr>(n), std::vector<char>(model.equations.size(), 0), model.variables};
+  return {std::vector<char>(n, 0), std::vector<Expr>(n), std::vector<char>(model.equations.size(), 0), model.variables, {}};
+}
+
+// z = der(x) with a start value is the only place for a guess of der(x): initialisation needs it where the equations
+// for der(x) have several solutions.
+bool guesses_derivative(const ModelData& model, int v) {
+  const VariableInfo& info = model.variable_info[static_cast<std::size_t>(v)];
+  return info.start != 0.0 || model.start_values.contains(info.name);
 }
 
 Elimination eliminate_explicit(const ModelData& model) { return Search(model).run(); }

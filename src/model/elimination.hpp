@@ -17,7 +17,11 @@ struct Elimination {
   static Elimination none(const ModelData& model);
 
   std::vector<Expr> variables;        ///< all variables of the model
+  std::vector<int> by_start;          ///< variables z = der(x): those that guess it are kept
 };
+
+/// Whether a variable z = der(x) has a start value, which is a guess of der(x).
+bool guesses_derivative(const ModelData& model, int variable);
 
 /// Chooses, among the equations that hold in all modes, those of the form v = e (or e = v) where v is never differentiated, never reset
 /// and not fixed at the start, such that they can be evaluated one after the other.

@@ -143,10 +143,13 @@ EventLogic::EventLogic(Setup setup, const ProgramOptions& options)
   flags_ = !setup_.pulses.empty() || setup_.initial_flag >= 0 || setup_.terminal_flag >= 0;
   nothing_discrete_ =
       setup_.transitions.empty() && !defines_ && setup_.clauses.empty() && setup_.assertions.empty() && !flags_;
-  inputs_ = {&t_,     nullptr,        nullptr,       setup_.parameter_values.data(),
-             nullptr, truths_.data(), pre_x_.data(), pre_discrete_.data()};
+  inputs_ = {&t_, nullptr, nullptr, nullptr, nullptr, truths_.data(), pre_x_.data(), pre_discrete_.data()};
   find_needs();
   find_deciding();
+}
+
+void EventLogic::set_parameters(std::span<const double> values) {
+  inputs_[parameters] = values.data();
 }
 
 void EventLogic::find_deciding() {

@@ -57,6 +57,8 @@ class EventLogic {
   EventLogic(const EventLogic&) = delete;
   EventLogic& operator=(const EventLogic&) = delete;
 
+  /// Values of the parameters, which are not copied. To be called before anything is evaluated.
+  void set_parameters(std::span<const double> values);
   /// One round; see HybridSystem::transition.
   bool round(const EventInput& input, Transition& transition);
   /// See HybridSystem::end_instant.

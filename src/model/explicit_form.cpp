@@ -33,12 +33,13 @@ ExplicitForm::ExplicitForm(RecordedEquations& eq, const std::vector<Expr>& deriv
     taken[entry.row] = 1;
     coefficient[entry.column] = entry.value;
   }
+  std::vector<Expr> in_data;
   for (const Expr& c : coefficient)
-    if (!c.is_constant()) coefficients_.push_back(c);
-  if (!possible(eq, data)) {
-    coefficients_.clear();
-    return;
-  }
+    if (!c.is_constant()) in_data.push_back(c);
+  coefficient_count_ = in_data.size();
+  using Groups = std::vector<std::vector<Expr>>;
+  if (depends_on_data()) coefficients_ = Program(Groups{eq.data}, Groups{in_data}, {.backend = Backend::interpreter});
+  if (depends_on_data() && !nonzero(data)) return;
   std::vector<std::pair<Expr, Expr>> without, with;
   for (const Expr& lock : eq.locks) {  // locks stay as they are, also those with derivatives inside
     without.emplace_back(lock, lock);
@@ -60,14 +61,12 @@ ExplicitForm::ExplicitForm(RecordedEquations& eq, const std::vector<Expr>& deriv
   eq.guards = substitute(eq.guards, with);
 }
 
-bool ExplicitForm::coefficients_nonzero(const RecordedEquations& eq, std::span<const double> data) const {
-  using Groups = std::vector<std::vector<Expr>>;
-  const Program p(Groups{eq.data}, Groups{coefficients_}, {.backend = Backend::interpreter});
-  Workspace w = p.workspace();
-  std::vector<double> values(coefficients_.size());
+bool ExplicitForm::nonzero(std::span<const double> data) const {
+  Workspace w = coefficients_.workspace();
+  std::vector<double> values(coefficient_count_);
   const double* in[] = {data.data()};
   double* const out[] = {values.data()};
-  p(in, out, w);
+  coefficients_(in, out, w);
   return std::all_of(values.begin(), values.end(), [](double v) { return v != 0.0 && std::isfinite(v); });
 }
 

@@ -10,8 +10,8 @@
 namespace saltus {
 
 InitialEquations::InitialEquations(const Symbols& s, const std::vector<Expr>& residuals, std::vector<std::string> names,
-                                   std::vector<double> parameter_values, ProgramOptions options)
-    : names_(std::move(names)), parameter_values_(std::move(parameter_values)) {
+                                   ProgramOptions options)
+    : names_(std::move(names)) {
   using Groups = std::vector<std::vector<Expr>>;
   const Groups inputs{{s.time}, s.variables, s.derivatives, s.parameters, s.discretes, s.locks};
   const int n = static_cast<int>(s.variables.size());
@@ -44,14 +44,14 @@ bool InitialEquations::has_values_of(const Mode& mode) const {
 }
 
 void InitialEquations::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> h) {
-  const double* in[] = {&t, x.data(), xp.data(), parameter_values_.data(), discrete_.data(), locks_.data()};
+  const double* in[] = {&t, x.data(), xp.data(), parameters_, discrete_.data(), locks_.data()};
   double* const out[] = {h.data()};
   residual_(in, out);
 }
 
 void InitialEquations::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> hx,
                                 std::span<double> hxp) {
-  const double* in[] = {&t, x.data(), xp.data(), parameter_values_.data(), discrete_.data(), locks_.data()};
+  const double* in[] = {&t, x.data(), xp.data(), parameters_, discrete_.data(), locks_.data()};
   double* const out[] = {hx.data(), hxp.data()};
   jacobian_(in, out);
 }

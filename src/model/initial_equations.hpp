@@ -24,7 +24,10 @@ class InitialEquations final : public ExtraConditions {
   };
 
   InitialEquations(const Symbols& symbols, const std::vector<Expr>& residuals, std::vector<std::string> names,
-                   std::vector<double> parameter_values, ProgramOptions options);
+                   ProgramOptions options);
+
+  /// Values of the parameters, which are not copied.
+  void set_parameters(std::span<const double> values) { parameters_ = values.data(); }
 
   /// Discrete values and locks to be used.
   void set_mode(const Mode& mode);
@@ -41,7 +44,8 @@ class InitialEquations final : public ExtraConditions {
 
  private:
   std::vector<std::string> names_;
-  std::vector<double> parameter_values_, discrete_, locks_;
+  const double* parameters_ = nullptr;
+  std::vector<double> discrete_, locks_;
   SparsePattern state_pattern_, derivative_pattern_;
   RunnableProgram residual_, jacobian_;
 };

@@ -27,8 +27,8 @@ OccurringValues::OccurringValues(const RecordedEquations& eq, std::span<const Ex
   locks = places_of(all_locks, locks_of(everything));
 }
 
-ModeSystems::ModeSystems(const RecordedSystem& prototype, std::size_t parameters, const OccurringValues& values,
-                         std::span<const int> slides)
+ModeSystems::ModeSystems(const RecordedSystem& prototype, std::span<const double> parameters,
+                         const OccurringValues& values, std::span<const int> slides)
     : prototype_(prototype.for_another_thread(parameters)), values_(values), slides_(slides) {}
 
 const std::vector<double>& ModeSystems::data_of(const Mode& mode) {

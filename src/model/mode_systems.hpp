@@ -30,9 +30,9 @@ std::vector<int> places_of(std::span<const Expr> all, std::span<const Expr> occu
 /// and the memory of evaluations; each has its discrete values and locks of its own. In one thread.
 class ModeSystems {
  public:
-  /// `prototype`: the equations, with the values of the parameters. The last of its data are the discrete variables.
+  /// `prototype`: the equations. The first of its data are the parameters, the last the discrete variables.
   /// Behind them stands, for each guard in `slides`, whether the mode slides on its surface.
-  ModeSystems(const RecordedSystem& prototype, std::size_t parameters, const OccurringValues& values,
+  ModeSystems(const RecordedSystem& prototype, std::span<const double> parameters, const OccurringValues& values,
               std::span<const int> slides = {});
 
   /// The data that are not the same in all modes. Valid until the next call.

@@ -89,6 +89,12 @@ Expr Model::parameter(const std::string& name, double value, const SourceLocatio
   return symbol;
 }
 
+Expr Model::parameter(const std::string& name, double value, VariableOptions options, const SourceLocation& where) {
+  const Expr symbol = parameter(name, value, where);
+  data_->parameters.back().details = details_of(std::move(options), where);
+  return symbol;
+}
+
 Expr Model::discrete(const std::string& name, double start, const SourceLocation& where) {
   check_value("the start value", name, start, where);
   const Expr symbol = declare(*data_, name, SymbolKind::discrete, data_->discretes.size(), where);
@@ -253,17 +259,41 @@ void Model::set(const std::string& name, double value) {
     data_->discretes[index].start = value;
 }
 
-void Model::start(const Expr& symbol, const Expr& value) {
-  check_graph(*data_, symbol, "start");
-  check_graph(*data_, value, "start");
+namespace {
+
+/// An attribute of a symbol must be a function of parameters.
+void check_attribute(const ModelData& d, const Expr& symbol, const Expr& value, const char* function, const char* what) {
+  check_graph(d, symbol, function);
+  check_graph(d, value, function);
   if (!has_kind(symbol, SymbolKind::variable) && !has_kind(symbol, SymbolKind::discrete))
-    throw ModelError("start: '" + to_string(symbol) + "' is not a variable or discrete variable");
+    throw ModelError(fmt::format("{}: '{}' is not a variable or discrete variable", function, to_string(symbol)));
   for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
     for (const Expr& s : symbols_of(std::span(&value, 1), kind))
-      throw ModelError("start: the start value of '" + symbol.name() + "' depends on '" + s.name() +
-                       "'; only parameters are known before the run");
+      throw ModelError(fmt::format("{}: {} of '{}' depends on '{}'; only parameters are known before the run", function,
+                                   what, symbol.name(), s.name()));
+}
+
+}  // namespace
+
+void Model::start(const Expr& symbol, const Expr& value) {
+  check_attribute(*data_, symbol, value, "start", "the start value");
   data_->start_values.insert_or_assign(symbol.name(), value);
 }
+
+void Model::bounds(const Expr& symbol, const Expr& min, const Expr& max) {
+  check_attribute(*data_, symbol, min, "bounds", "the least value");
+  check_attribute(*data_, symbol, max, "bounds", "the greatest value");
+  const auto& [kind, index] = data_->names.at(symbol.name());
+  Rare<VariableDetails>& stored =
+      kind == SymbolKind::variable ? data_->variable_info[index].details : data_->discretes[index].details;
+  VariableDetails details = *stored;
+  if (min.is_constant()) details.min = min.constant_value();
+  if (max.is_constant()) details.max = max.constant_value();
+  stored = std::move(details);
+  data_->bound_values.insert_or_assign(symbol.name(), ModelData::Bounds{min, max});
+}
+
+void Model::fix(const std::string& name, const std::string& reason) { data_->fixed_names.insert_or_assign(name, reason); }
 
 void Model::quote_source(SourceQuote quote) { data_->quote = std::move(quote); }
 

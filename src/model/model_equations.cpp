@@ -73,7 +73,6 @@ ModelEquations::ModelEquations(Source source) {
   }
   shared->first_term.push_back(static_cast<int>(outputs.size()));
   shared->equations = std::move(source.equations);
-  shared->parameter_values = std::move(source.parameter_values);
   shared->lock_places = std::move(source.lock_places);
   // evaluated now and then: not worth native code
   terms_program_ = RunnableProgram(Program(
@@ -102,8 +101,7 @@ void ModelEquations::set_mode(const Mode& mode, std::span<const int> relaxed) {
 
 void ModelEquations::residuals(double t, std::span<const double> values, std::span<const double> xp,
                                std::span<WrittenResidual> residuals) {
-  const double* in[] = {
-      &t, values.data(), xp.data(), shared_->parameter_values.data(), discrete_.data(), lock_values_.data()};
+  const double* in[] = {&t, values.data(), xp.data(), parameters_, discrete_.data(), lock_values_.data()};
   double* const out[] = {terms_.data()};
   terms_program_(in, out);
   for (std::size_t i = 0; i < residuals.size(); ++i) {

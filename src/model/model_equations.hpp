@@ -25,7 +25,6 @@ class ModelEquations final : public WrittenEquations {
     std::vector<Expr> variables;    ///< all of them, as they are observed
     std::vector<Expr> derivatives;  ///< of those that the systems carry
     std::vector<Expr> parameters, discretes;
-    std::vector<double> parameter_values;
     std::vector<ModelData::NamedEquation> equations;
     std::vector<Expr> locks;  ///< relations and roundings in the equations
     std::vector<int>
@@ -33,6 +32,8 @@ class ModelEquations final : public WrittenEquations {
   };
   explicit ModelEquations(Source source);
 
+  /// Values of the parameters, which are not copied.
+  void set_parameters(std::span<const double> values) { parameters_ = values.data(); }
   /// Discrete values and locks to be used. `relaxed`: places of the locks of surfaces on which the mode slides,
   /// increasing; equations with them do not hold as they are written.
   void set_mode(const Mode& mode, std::span<const int> relaxed);
@@ -46,7 +47,6 @@ class ModelEquations final : public WrittenEquations {
   /// Residuals are sums of terms with signs.
   struct Shared {
     std::vector<ModelData::NamedEquation> equations;
-    std::vector<double> parameter_values;
     std::vector<int> lock_places;
     std::vector<int> first_term;  // by equation, and the end
     std::vector<signed char> sign;
@@ -54,6 +54,7 @@ class ModelEquations final : public WrittenEquations {
   };
   std::shared_ptr<const Shared> shared_;
   RunnableProgram terms_program_;
+  const double* parameters_ = nullptr;
   std::vector<double> terms_, lock_values_, discrete_;
   std::vector<char> comparable_;  // by equation; empty: all
 };

@@ -111,8 +111,9 @@ void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Set
     relations.push_back(static_cast<int>(k));
     functions.push_back(guards_[k].function);
   }
-  const std::vector<Coincidence> found =
-      find_coincident(functions, {{model.time}, logic.variables, logic.derivatives, logic.discretes, locks_}, logic.parameters, logic.parameter_values);
+  coincident_ = CoincidentGuards(functions, {{model.time}, logic.variables, logic.derivatives, logic.discretes, locks_},
+                                 logic.parameters, logic.parameter_values);
+  const std::vector<Coincidence>& found = coincident_.found();
   std::vector<int> place(guards_.size());
   std::vector<char> gone(guards_.size(), 0);
   for (std::size_t i = 0; i < found.size(); ++i) {

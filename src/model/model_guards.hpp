@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/coincident_guards.hpp"
 #include "model/event_logic.hpp"
 #include "model/guard_activity.hpp"
 
@@ -47,6 +48,8 @@ class ModelGuards {
   /// Rules of surfaces that the model gives; `continuous` makes its relations those of the equations.
   void set_rules(const ModelData& model, Rewrite& continuous);
 
+  /// Guards that have become one because they have the same zeros.
+  const CoincidentGuards& coincident() const { return coincident_; }
   const std::vector<Expr>& locks() const { return locks_; }
   /// By lock: as the model has it, for texts.
   const std::vector<Expr>& written() const { return written_; }
@@ -104,6 +107,7 @@ class ModelGuards {
   static int side_at_zero(const Guard& guard);
   std::vector<int> find_dormant(const Mode& mode) const;
 
+  CoincidentGuards coincident_;
   std::vector<Expr> locks_, written_;
   std::vector<Guard> guards_;
   std::vector<GuardInfo> info_;

@@ -89,7 +89,7 @@ bool RecordedCode::uses_external() const {
 }
 
 void RecordedCode::require_possible(std::span<const double> data) const {
-  if (!explicit_form_.possible(eq_, data))
+  if (!explicit_form_.possible(data))
     throw UsageError(
         "a parameter makes the coefficient of a derivative zero, which changes the index of the system: "
         "give this value when the system is built");

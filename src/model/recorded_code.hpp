@@ -50,7 +50,11 @@ class RecordedCode {
   const Structure& common() const { return common_; }
   const LockedJacobians& jacobians() const { return jacobians_; }
   /// Whether other data can make the coefficient of a derivative zero.
-  bool data_may_be_impossible() const { return explicit_form_.depends_on_data(); }
+  bool data_may_be_impossible() const { return explicit_form_.found() && explicit_form_.depends_on_data(); }
+  /// Whether coefficients of derivatives depend on data, so that values decide whether the form is explicit.
+  bool form_depends_on_data() const { return explicit_form_.depends_on_data(); }
+  /// Whether a system built for these data would have the same equations.
+  bool same_form_for(std::span<const double> data) const { return explicit_form_.same_for(data); }
   /// Throws UsageError if these data make the coefficient of a derivative zero.
   void require_possible(std::span<const double> data) const;
   /// The structure for these values. Stays in place.

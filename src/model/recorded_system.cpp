@@ -295,17 +295,27 @@ RecordedSystem::~RecordedSystem() = default;
 RecordedSystem::RecordedSystem(RecordedSystem&&) noexcept = default;
 RecordedSystem& RecordedSystem::operator=(RecordedSystem&&) noexcept = default;
 
-RecordedSystem RecordedSystem::for_another_thread(std::size_t shared_data) const {
+RecordedSystem RecordedSystem::for_another_thread(std::span<const double> shared_data) const {
   std::vector<double> all = impl_->all_data();
-  if (shared_data > all.size()) refuse_values("for_another_thread");
-  auto evaluator = std::make_shared<Evaluator>(impl_->evaluator->code, all, shared_data);
-  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shared_data));
+  if (shared_data.size() > all.size()) refuse_values("for_another_thread");
+  std::copy(shared_data.begin(), shared_data.end(), all.begin());
+  auto evaluator = std::make_shared<Evaluator>(impl_->evaluator->code, all, shared_data.size());
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shared_data.size()));
   return RecordedSystem(std::make_unique<Impl>(std::move(evaluator), std::move(all), impl_->locks));
 }
 
 RecordedSystem RecordedSystem::sibling(std::span<const double> own_data, std::span<const double> locks) const {
   return RecordedSystem(std::make_unique<Impl>(impl_->evaluator, std::vector<double>(own_data.begin(), own_data.end()),
                                                std::vector<double>(locks.begin(), locks.end())));
+}
+
+bool RecordedSystem::form_depends_on_data() const {
+  return impl_->code().form_depends_on_data();
+}
+
+bool RecordedSystem::same_form_for(std::span<const double> data) const {
+  if (data.size() != impl_->evaluator->data.size()) refuse_values("same_form_for");
+  return impl_->code().same_form_for(data);
 }
 
 void RecordedSystem::set_data(std::span<const double> data) {

@@ -1,35 +1,67 @@
 #include "model/start_values.hpp"
 
 #include <saltus/expr/print.hpp>
-#include <saltus/program/program.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace saltus {
 
-void evaluate_start_values(const ModelData& model, std::vector<VariableInfo>& variables, std::vector<ModelData::Discrete>& discretes) {
-  if (model.start_values.empty()) return;
+StartValues::StartValues(const ModelData& model) {
   std::vector<Expr> parameters, expressions;
-  std::vector<double> values;
-  for (const auto& p : model.parameters) {
-    parameters.push_back(p.symbol);
-    values.push_back(p.value);
-  }
-  for (const auto& [name, value] : model.start_values) expressions.push_back(value);
-  const Program program(std::vector<std::vector<Expr>>{parameters}, std::vector<std::vector<Expr>>{expressions});
-  Workspace work = program.workspace();
-  std::vector<double> results(expressions.size());
-  const double* in[] = {values.data()};
-  double* out[] = {results.data()};
-  program(in, out, work);
-  std::size_t k = 0;
-  for (const auto& [name, value] : model.start_values) {
+  const auto add = [&](What what, const std::string& name, const Expr& value) {
     const auto& [kind, index] = model.names.at(name);
-    const SourceLocation& where = kind == SymbolKind::variable ? variables[index].details->where : discretes[index].where;
-    if (!std::isfinite(results[k]))
-      throw ModelError(where, "the start value of '" + name + "', " + to_string(value) + ", is " + number_text(results[k]) +
-                                  " for the present parameters");
-    (kind == SymbolKind::variable ? variables[index].start : discretes[index].start) = results[k++];
+    const bool discrete = kind == SymbolKind::discrete;
+    std::size_t observed = 0;
+    if (discrete)
+      for (std::size_t k = 0; k < index; ++k) observed += !model.discretes[k].hidden;
+    targets_.push_back({what, discrete, index, observed, name, value});
+    expressions.push_back(value);
+  };
+  for (const auto& [name, value] : model.start_values) add(What::start, name, value);
+  start_count_ = targets_.size();
+  for (const auto& [name, bounds] : model.bound_values) {
+    if (!bounds.min.is_constant()) add(What::min, name, bounds.min);
+    if (!bounds.max.is_constant()) add(What::max, name, bounds.max);
+  }
+  if (targets_.empty()) return;
+  for (const auto& p : model.parameters) parameters.push_back(p.symbol);
+  program_ = Program(std::vector<std::vector<Expr>>{parameters}, std::vector<std::vector<Expr>>{expressions});
+}
+
+int StartValues::place_of(const std::string& name) const {
+  const auto end = targets_.begin() + static_cast<std::ptrdiff_t>(start_count_);
+  const auto it =
+      std::lower_bound(targets_.begin(), end, name, [](const Target& t, const std::string& n) { return t.name < n; });
+  return it != end && it->name == name ? static_cast<int>(it - targets_.begin()) : -1;
+}
+
+void StartValues::evaluate(std::span<const double> parameters, std::span<const char> given,
+                           std::span<VariableInfo> variables, std::span<double> discrete,
+                           std::span<VariableInfo> observed_discretes) const {
+  if (targets_.empty()) return;
+  Workspace work = program_.workspace();
+  std::vector<double> results(targets_.size());
+  const double* in[] = {parameters.data()};
+  double* out[] = {results.data()};
+  program_(in, out, work);
+  for (std::size_t k = 0; k < targets_.size(); ++k) {
+    const Target& target = targets_[k];
+    if (k < given.size() && given[k]) continue;
+    VariableInfo& info = target.discrete ? observed_discretes[target.observed] : variables[target.index];
+    const bool lost = target.what == What::start ? !std::isfinite(results[k]) : std::isnan(results[k]);
+    if (lost)
+      throw ModelError(info.details->where, (target.what == What::start ? "the start value of '" : "a bound of '") +
+                                                target.name + "', " + to_string(target.value) + ", is " +
+                                                number_text(results[k]) + " for the present parameters");
+    if (target.what == What::start) {
+      info.start = results[k];
+      if (target.discrete) discrete[target.index] = results[k];
+    } else {
+      VariableDetails details = *info.details;
+      (target.what == What::min ? details.min : details.max) = results[k];
+      info.details = std::move(details);
+    }
   }
 }
 

@@ -1,14 +1,48 @@
-// Start values that are expressions of parameters.
+// Start values and bounds that are expressions of parameters.
 #pragma once
 
 #include <saltus/model/model.hpp>
+#include <saltus/program/program.hpp>
 
+#include <span>
+#include <string>
 #include <vector>
 
 namespace saltus {
 
-/// Puts the values of ModelData::start_values at the present parameters into the declarations. Throws ModelError for one that is not a
-/// finite number.
-void evaluate_start_values(const ModelData& model, std::vector<VariableInfo>& variables, std::vector<ModelData::Discrete>& discretes);
+class StartValues {
+ public:
+  StartValues() = default;
+  /// Compiles ModelData::start_values and ModelData::bound_values.
+  explicit StartValues(const ModelData& model);
+
+  /// Whether there are start values or bounds that are expressions.
+  bool any() const { return !targets_.empty(); }
+  /// The number of start values. They come in the order of their names.
+  std::size_t count() const { return start_count_; }
+  /// The place of a name among them; -1: its start value is a number.
+  int place_of(const std::string& name) const;
+
+  /// Puts the values for these parameters into `variables` (all of the model), `discrete` (start values of the discrete
+  /// variables) and `observed_discretes` (what is shown of those that are not hidden, in their order). `given`: start
+  /// values that numbers have replaced, one entry each. Throws ModelError for a value that is not a finite number.
+  /// Any number of threads may call it at the same time.
+  void evaluate(std::span<const double> parameters, std::span<const char> given, std::span<VariableInfo> variables,
+                std::span<double> discrete, std::span<VariableInfo> observed_discretes) const;
+
+ private:
+  enum class What { start, min, max };
+  struct Target {
+    What what;
+    bool discrete;
+    std::size_t index;     // among the variables, or the discrete variables
+    std::size_t observed;  // among the discrete variables that are not hidden
+    std::string name;
+    Expr value;
+  };
+  std::vector<Target> targets_;  // start values first
+  std::size_t start_count_ = 0;
+  Program program_;
+};
 
 }  // namespace saltus

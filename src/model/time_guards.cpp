@@ -18,9 +18,8 @@ bool depends_on(const Expr& e, std::initializer_list<SymbolKind> kinds) {
 }  // namespace
 
 TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> guards, const std::vector<Expr>& parameters,
-                       const std::vector<Expr>& discretes, const std::vector<Expr>& locks, std::vector<double> parameter_values,
-                       const ProgramOptions& options)
-    : parameters_(std::move(parameter_values)) {
+                       const std::vector<Expr>& discretes, const std::vector<Expr>& locks,
+                       const ProgramOptions& options) {
   std::vector<Expr> outputs, slopes;
   std::vector<std::pair<Expr, Expr>> zero{{time, Expr(0.0)}};
   for (const Expr& lock : locks) zero.emplace_back(lock, lock);  // locks stay as they are
@@ -40,10 +39,11 @@ TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> gua
 }
 
 // Times that agree within rounding errors (3 * 0.1 and 0.3) are one instant, the last of them.
-double TimeGuards::next(const ModelGuards& sides, const Mode& mode, double t, int direction, std::vector<int>& fired) {
+double TimeGuards::next(const ModelGuards& sides, std::span<const double> parameters, const Mode& mode, double t,
+                        int direction, std::vector<int>& fired) {
   const double never = direction * std::numeric_limits<double>::infinity();
   if (guards_.empty()) return never;
-  const double* in[] = {parameters_.data(), mode.discrete.data(), mode.locks.data()};
+  const double* in[] = {parameters.data(), mode.discrete.data(), mode.locks.data()};
   double* const out[] = {values_.data()};
   program_(in, out);
   const std::size_t count = guards_.size();

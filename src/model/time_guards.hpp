@@ -16,17 +16,16 @@ class TimeGuards {
  public:
   TimeGuards() = default;
   TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> guards, const std::vector<Expr>& parameters,
-             const std::vector<Expr>& discretes, const std::vector<Expr>& locks, std::vector<double> parameter_values,
-             const ProgramOptions& options);
+             const std::vector<Expr>& discretes, const std::vector<Expr>& locks, const ProgramOptions& options);
 
   const std::vector<int>& guards() const { return guards_; }
   /// See HybridSystem::next_time_event.
-  double next(const ModelGuards& sides, const Mode& mode, double t, int direction, std::vector<int>& fired);
+  double next(const ModelGuards& sides, std::span<const double> parameters, const Mode& mode, double t, int direction,
+              std::vector<int>& fired);
 
  private:
   std::vector<int> guards_;
   RunnableProgram program_;
-  std::vector<double> parameters_;
   std::vector<double> values_;  // b of each guard, then a
 };
 

@@ -118,7 +118,7 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
   const Diagnostics parse_notes = parsed.diagnostics;
   const Ast& ast = library.adopt(std::move(parsed));
   library.place(ast.root, file_name);
-  std::set<std::string> structural;
+  StructuralParameters structural;
   // each round fixes the parameters that the one before found to decide the structure
   for (;;) {
     Diagnostics diagnostics;

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace saltus {
@@ -67,13 +68,23 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   /// Whether there is nothing to integrate: there are no variables, or all of them follow from discrete values and relations by explicit
   /// equations. The systems then carry one variable of their own that stands still and is not observed.
   bool stands_still() const;
-  /// Parameters with the values that were compiled in.
+  /// Parameters with their values.
   std::vector<std::pair<std::string, double>> parameters() const;
+
+  /// The same model with other values of parameters and other start values (of variables and discrete variables), by
+  /// name; the others stay. Start values and bounds that are expressions of parameters follow them. Nothing is compiled,
+  /// with one exception: values for which a model would be compiled to other equations (the coefficient of a derivative
+  /// becomes zero, two thresholds become one). Results are those of the model compiled with these values.
+  ///
+  /// Throws ModelError for unknown names, for values that a type does not have, and for names whose value was used to
+  /// write the model (Model::fix), with the reason: a size of an array in Modelica, for example. From any thread.
+  CompiledModel with_values(const std::vector<std::pair<std::string, double>>& changes) const;
 
  private:
   struct Code;
   struct State;
   struct Impl;
+  static std::shared_ptr<const Code> compile(const ModelData& model, const ProgramOptions& options);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -112,6 +112,8 @@ class Model {
   Expr time() const;
   Expr variable(const std::string& name, double start = 0.0, VariableOptions options = {}, const SourceLocation& where = {});
   Expr parameter(const std::string& name, double value, const SourceLocation& where = {});
+  /// The same with attributes: an Integer, an enumeration, a unit. `fixed` and `nominal` have no meaning here.
+  Expr parameter(const std::string& name, double value, VariableOptions options, const SourceLocation& where = {});
   /// Piecewise constant: changes only at events.
   Expr discrete(const std::string& name, double start = 0.0, const SourceLocation& where = {});
   BoolExpr discrete(const std::string& name, bool start, const SourceLocation& where = {});
@@ -163,6 +165,11 @@ class Model {
   void set(const std::string& name, double value);
   /// The start value of a variable or discrete variable is an expression of parameters, and follows them until `set` gives it a number.
   void start(const Expr& symbol, const Expr& value);
+  /// The bounds of a variable or discrete variable are expressions of parameters, and follow them.
+  void bounds(const Expr& symbol, const Expr& min, const Expr& max);
+  /// Says why a value cannot be changed once the model is compiled, for names that are no parameters or whose value was used to write the
+  /// model: "it decides the size of an array". CompiledModel::with_values refuses the name with this reason.
+  void fix(const std::string& name, const std::string& reason);
   /// Errors found when the model is compiled quote the text that it was read from.
   void quote_source(SourceQuote quote);
 
@@ -221,6 +228,10 @@ struct ModelData {
     double value;
     std::string name;
     SourceLocation where;
+    Rare<VariableDetails> details = {};
+  };
+  struct Bounds {
+    Expr min, max;
   };
   struct Definition {
     Expr discrete, value;
@@ -267,6 +278,8 @@ struct ModelData {
   std::vector<std::pair<Expr, Expr>> pre_symbols;  ///< (symbol, its value before the event)
   std::unordered_map<NodeId, std::size_t> pre_places;  ///< of a symbol in pre_symbols
   std::map<std::string, Expr> start_values;            ///< by name, those that are expressions of parameters; see Model::start
+  std::map<std::string, Bounds> bound_values;          ///< by name, those that are expressions of parameters; see Model::bounds
+  std::map<std::string, std::string> fixed_names;      ///< see Model::fix
   SourceQuote quote;                                   ///< null unless the model was read from a text
   Expr initial_symbol, terminal_symbol;            ///< numbers unless used
 };

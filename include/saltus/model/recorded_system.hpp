@@ -43,8 +43,13 @@ class RecordedSystem final : public System {
   RecordedSystem& operator=(RecordedSystem&&) noexcept;
 
   /// The same equations and values for another thread: the two share code, and each has memory of its own.
-  /// `shared_data`: so many data, the first ones, will be the same for all siblings of the new system.
-  RecordedSystem for_another_thread(std::size_t shared_data = 0) const;
+  /// `shared_data`: values of the first data, which will be the same for all siblings of the new system.
+  RecordedSystem for_another_thread(std::span<const double> shared_data = {}) const;
+  /// Whether the coefficient of a derivative depends on data: their values decide which form the system has.
+  bool form_depends_on_data() const;
+  /// Whether a system built for these data would have the same form: the coefficient of a derivative that depends on
+  /// data vanishes for both or for none.
+  bool same_form_for(std::span<const double> data) const;
   /// The same equations with other values, for the same thread: the two share code and the memory of evaluations, and
   /// each has its own values. `own_data` are those that are not shared. Throws UsageError where set_data does.
   RecordedSystem sibling(std::span<const double> own_data, std::span<const double> locks) const;

@@ -171,10 +171,11 @@ void Flattener::compare_parameters(Component& a, Component& b, const Location& w
   const Value x = component_value(a, where), y = component_value(b, where);
   if (x.dims != y.dims || x.type != y.type)
     throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " have different types or sizes"};
+  const std::string meeting = "whether " + quoted(a.path) + " and " + quoted(b.path) + " may be connected";
   for (std::size_t k = 0; k < x.elements.size(); ++k) {
     const bool equal = x.type == TypeKind::string
                            ? x.text_at(k) == y.text_at(k)
-                           : parameter_value(x.elements[k]) == parameter_value(y.elements[k]);
+                           : used_value(x.elements[k], meeting) == used_value(y.elements[k], meeting);
     if (!equal) throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " are connected, but their values differ"};
   }
 }

@@ -310,6 +310,13 @@ void Flattener::emit_initial_equations() {
     if (!std::isfinite(value)) return false;
     model_->set(symbol.name(), value);
     follow_parameters(symbol, other.scalar());
+    if (component->is_discrete() && !other.scalar().is_constant() &&
+        !model_->data().start_values.contains(symbol.name())) {
+      const std::string what = "the start value of " + quoted(symbol.name());
+      used_value(other.scalar(), what);
+      for (const Expr& s : symbols_of(std::span(&other.scalar(), 1), SymbolKind::variable))
+        model_->fix(s.name(), "its start value decides " + what + "; read the model with the new value");
+    }
     parameter_values_.emplace(symbol.id(), value);
     return true;
   };

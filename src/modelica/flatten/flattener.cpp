@@ -5,7 +5,7 @@
 namespace saltus::modelica {
 
 Flattener::Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
-                     const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics)
+                     const FlattenLimits& limits, StructuralParameters& structural, Diagnostics& diagnostics)
     : scopes_(scopes),
       sources_(sources),
       options_(options),

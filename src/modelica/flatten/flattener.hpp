@@ -65,12 +65,15 @@ struct FlatClause {
   bool continues = false;  ///< elsewhen of the clause before
 };
 
+/// By name: what the value of the parameter decides, "the size of an array".
+using StructuralParameters = std::map<std::string, std::string>;
+
 class Flattener {
  public:
   /// `sources` by file number, growing as classes are read. `structural`: names of parameters that decide the structure
-  /// and are therefore numbers.
+  /// and are therefore numbers, and what each of them decides.
   Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
-            const FlattenLimits& limits, std::set<std::string>& structural, Diagnostics& diagnostics);
+            const FlattenLimits& limits, StructuralParameters& structural, Diagnostics& diagnostics);
 
   /// Flattens a class. Returns false when parameters turned out to be structural that were symbols already: then
   /// `structural` has grown and the work must be done again.
@@ -124,7 +127,10 @@ class Flattener {
   void resolve_parameter(Component& component);
   void declare_variable(Component& component);
   Value attribute(Component& component, std::string_view name);
+  /// Numbers that the model is written with: parameters in them cannot be changed once it is compiled.
   std::vector<double> attribute_numbers(Component& component, std::string_view name, double otherwise);
+  /// The same where the model keeps the expressions, or does not use the numbers.
+  std::vector<double> present_numbers(Component& component, std::string_view name, double otherwise);
   std::string attribute_text(Component& component, std::string_view name);
   void check_attributes(Component& component);
   void check_state_select(Component& component);
@@ -150,6 +156,8 @@ class Flattener {
   double number(const Value& value, const Location& where, std::string_view what);
   std::int64_t integer(const Value& value, const Location& where, std::string_view what);
   double parameter_value(const Expr& expr) const;
+  /// The value of an expression of parameters that the model is written with; says so of each of them.
+  double used_value(const Expr& expr, const std::string& what);
   /// Lets a start value follow the parameters in its expression, if there are any.
   void follow_parameters(const Expr& symbol, const Expr& start);
 
@@ -432,7 +440,7 @@ class Flattener {
   const std::vector<const SourceText*>& sources_;
   const LoadOptions& options_;
   FlattenLimits limits_;
-  std::set<std::string>& structural_;
+  StructuralParameters& structural_;
   Diagnostics& diagnostics_;
   std::optional<Model> model_;
   std::unordered_map<std::string, double> overrides_;

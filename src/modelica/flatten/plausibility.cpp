@@ -135,8 +135,8 @@ void Flattener::check_parameter_bounds(Instance& instance) {
       continue;
     if (component.type.kind != TypeKind::real && component.type.kind != TypeKind::integer) continue;
     const double infinity = std::numeric_limits<double>::infinity();
-    const std::vector<double> least = attribute_numbers(component, "min", -infinity);
-    const std::vector<double> most = attribute_numbers(component, "max", infinity);
+    const std::vector<double> least = present_numbers(component, "min", -infinity);
+    const std::vector<double> most = present_numbers(component, "max", infinity);
     for (std::size_t k = 0; k < component.values.size(); ++k) {
       const double value = parameter_value(component.values[k]);
       const bool low = value < least[k];

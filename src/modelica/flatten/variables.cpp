@@ -63,7 +63,25 @@ Value Flattener::attribute(Component& component, std::string_view name) {
   return value;
 }
 
+namespace {
+
+/// Whether nothing but parameters occurs in an expression.
+bool is_of_parameters(const Expr& e) {
+  return std::ranges::all_of(
+      std::array{SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete},
+      [&](SymbolKind kind) { return e.is_constant() || symbols_of(std::span(&e, 1), kind).empty(); });
+}
+
+}  // namespace
+
 std::vector<double> Flattener::attribute_numbers(Component& component, std::string_view name, double otherwise) {
+  if (attribute_given(component, name))
+    for (const Expr& e : attribute(component, name).elements)
+      used_value(e, "the attribute " + quoted(name) + " of " + quoted(component.path));
+  return present_numbers(component, name, otherwise);
+}
+
+std::vector<double> Flattener::present_numbers(Component& component, std::string_view name, double otherwise) {
   const auto size = static_cast<std::size_t>(count(component.dims));
   if (!attribute_given(component, name)) return std::vector<double>(size, otherwise);
   const Location where = component.modifier->find(name)->value.where;
@@ -128,11 +146,15 @@ double Flattener::parameter_value(const Expr& expr) const {
   return values.at(expr.id());
 }
 
+double Flattener::used_value(const Expr& expr, const std::string& what) {
+  if (!expr.is_constant())
+    for (const Expr& symbol : symbols_of(std::span(&expr, 1), SymbolKind::parameter))
+      model_->fix(symbol.name(), "it decides " + what + "; read the model with the new value");
+  return parameter_value(expr);
+}
+
 void Flattener::follow_parameters(const Expr& symbol, const Expr& start) {
-  if (start.is_constant()) return;
-  for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
-    if (!symbols_of(std::span(&start, 1), kind).empty()) return;
-  model_->start(symbol, start);
+  if (!start.is_constant() && is_of_parameters(start)) model_->start(symbol, start);
 }
 
 double Flattener::number(const Value& value, const Location& where, std::string_view what) {
@@ -144,7 +166,7 @@ double Flattener::number(const Value& value, const Location& where, std::string_
     throw Fault{where,
                 std::string(what) + " must be known before the run: it may depend on parameters and constants only"};
   for (const Expr& symbol : symbols_of(std::span(&e, 1), SymbolKind::parameter)) {
-    structural_.insert(symbol.name());
+    structural_.emplace(symbol.name(), what);
     structure_changed_ = true;
   }
   const double result = parameter_value(e);
@@ -317,9 +339,22 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
     }
     if (e.is_constant() && !std::isfinite(e.constant_value()) && component.variability != Variability::constant)
       throw Fault{where, "the value of " + quoted(name) + " is not a finite number"};
+    if (component.variability == Variability::parameter && !component.owner->is_static) {
+      if (const auto it = structural_.find(name); it != structural_.end())
+        model_->fix(name, "it decides " + it->second + "; read the model with the new value");
+      else if (component.is_final)
+        model_->fix(name, "it is final");
+      else if (!e.is_constant())
+        model_->fix(name, "it is computed from other parameters; change those, or read the model with the new value");
+    }
     if (never_symbol || structural_.contains(name) || !e.is_constant()) continue;
     const double number = e.constant_value();
-    e = model_->parameter(name, number, locate(component.where()));
+    VariableOptions options;
+    options.type = variable_type(component.type.kind);
+    if (component.type.kind == TypeKind::enumeration)
+      for (const auto& literal : component.type.enumeration->definition->as<Enumeration>()->literals)
+        options.literals.emplace_back(literal.name.text);
+    e = model_->parameter(name, number, options, locate(component.where()));
     places_[e.id()] = {&component, k};
     parameter_values_[e.id()] = number;
     component.value_variability = Variability::parameter;
@@ -335,11 +370,11 @@ void Flattener::declare_variable(Component& component) {
     throw Fault{component.where(), "String variables are not supported", "a parameter or a constant may be a String"};
   surface_annotation(component.source->declaration->description.annotation);  // refuses misspelt names
   const TypeKind kind = component.type.kind;
-  const std::vector<double> start = attribute_numbers(component, "start", kind == TypeKind::enumeration ? 1.0 : 0.0);
+  const std::vector<double> start = present_numbers(component, "start", kind == TypeKind::enumeration ? 1.0 : 0.0);
   const std::vector<double> fixed = attribute_numbers(component, "fixed", 0.0);
   const double infinity = std::numeric_limits<double>::infinity();
-  const std::vector<double> least = attribute_numbers(component, "min", -infinity);
-  const std::vector<double> most = attribute_numbers(component, "max", infinity);
+  const std::vector<double> least = present_numbers(component, "min", -infinity);
+  const std::vector<double> most = present_numbers(component, "max", infinity);
   const std::vector<double> nominal = attribute_numbers(component, "nominal", 1.0);
   if (attribute_given(component, "stateSelect")) check_state_select(component);
   VariableOptions options;
@@ -355,8 +390,11 @@ void Flattener::declare_variable(Component& component) {
                      !(component.modifier && component.modifier->value);
   const SourceLocation where = locate(component.where());
   component.values.reserve(start.size());
-  const std::vector<Expr> start_expressions =
-      attribute_given(component, "start") ? attribute(component, "start").elements : std::vector<Expr>{};
+  const auto expressions = [&](std::string_view name) {
+    return attribute_given(component, name) ? attribute(component, name).elements : std::vector<Expr>{};
+  };
+  const std::vector<Expr> start_expressions = expressions("start"), least_expressions = expressions("min"),
+                          most_expressions = expressions("max");
   for (std::size_t k = 0; k < start.size(); ++k) {
     const std::string name = component.path + subscript_text(component.dims, k);
     const auto element = [&](const std::vector<double>& list) { return list[k]; };
@@ -381,6 +419,12 @@ void Flattener::declare_variable(Component& component) {
     }
     if (!given && !start_expressions.empty())
       follow_parameters(symbol, start_expressions[start_expressions.size() == 1 ? 0 : k]);
+    const auto bound = [&](const std::vector<Expr>& list, double otherwise) {
+      return list.empty() ? Expr(otherwise) : list[list.size() == 1 ? 0 : k];
+    };
+    if (const Expr low = bound(least_expressions, -infinity), high = bound(most_expressions, infinity);
+        !given && !(low.is_constant() && high.is_constant()) && is_of_parameters(low) && is_of_parameters(high))
+      model_->bounds(symbol, low, high);
     places_[symbol.id()] = {&component, k};
     component.values.push_back(std::move(symbol));
   }

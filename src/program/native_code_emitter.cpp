@@ -131,8 +131,8 @@ void Emitter::prologue() {
   using Xbyak::Reg64;
   for (const int gpr : saved_) code_.push(Reg64(gpr));
   if (calls_) {
-    // the stack pointer is 8 past a multiple of 16 on entry; four lanes pass 64 bytes of arguments through the stack
-    stack_bytes_ = (lanes_ == 4 ? 64 : 0) + (saved_.size() % 2 == 0 ? 8 : 0);
+    // the stack pointer is 8 past a multiple of 16 on entry
+    stack_bytes_ = saved_.size() % 2 == 0 ? 8 : 0;
     if (stack_bytes_ > 0) code_.sub(code_.rsp, stack_bytes_);
     code_.mov(memory_, code_.rdx);
     if (keep_arrays_) {

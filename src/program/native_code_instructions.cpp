@@ -252,43 +252,35 @@ void Emitter::select(const Step& s) {
 }
 
 void Emitter::call(const void* function) {
-  if (lanes_ == 4) code_.vzeroupper();
   code_.mov(code_.rax, reinterpret_cast<std::uintptr_t>(function));
   code_.call(code_.rax);
 }
 
+// The operands go to registers 0 and 1, and the result is in register 0.
 void Emitter::math_call(const Step& s) {
   const auto operands = flow_.operands_of(s);
   const Value a = operands[0];
   save_all_for_call();
-  if (lanes_ == 4) {
-    for (std::size_t k = 0; k < operands.size(); ++k) move_to_memory(code_.ptr[code_.rsp + 32 * k], need(operands[k]));
-    forget_registers();
-    code_.mov(code_.rdi, code_.rsp);
-    call(math_function(s.op, lanes_));
-    code_.vmovupd(vec(0), code_.ptr[code_.rsp]);
-  } else {
-    Reg ra = reg_[a];
-    Reg rb = operands.size() > 1 ? Reg{reg_[operands[1]]} : none;
-    if (rb == 0 && ra != 0) {  // the second argument is where the first must go
-      rb = ra == 1 ? 2 : 1;
-      code_.vmovapd(vec(rb), vec(0));
-    }
-    forget_registers();
-    if (ra == none)
-      load(0, a);
-    else if (ra != 0)
-      code_.vmovapd(vec(0), vec(ra));
-    if (operands.size() > 1) {
-      if (operands[1] == a)
-        code_.vmovapd(vec(1), vec(0));
-      else if (rb == none)
-        load(1, operands[1]);
-      else if (rb != 1)
-        code_.vmovapd(vec(1), vec(rb));
-    }
-    call(math_function(s.op, lanes_));
+  Reg ra = reg_[a];
+  Reg rb = operands.size() > 1 ? Reg{reg_[operands[1]]} : none;
+  if (rb == 0 && ra != 0) {  // the second argument is where the first must go
+    rb = ra == 1 ? 2 : 1;
+    code_.vmovapd(vec(rb), vec(0));
   }
+  forget_registers();
+  if (ra == none)
+    load(0, a);
+  else if (ra != 0)
+    code_.vmovapd(vec(0), vec(ra));
+  if (operands.size() > 1) {
+    if (operands[1] == a)
+      code_.vmovapd(vec(1), vec(0));
+    else if (rb == none)
+      load(1, operands[1]);
+    else if (rb != 1)
+      code_.vmovapd(vec(1), vec(rb));
+  }
+  call(math_function(s.op, lanes_));
   for (const Value v : operands) release(v);
   define(s.result, 0);
 }
@@ -335,6 +327,7 @@ void Emitter::external_call(const Step& s) {
   forget_registers();
   code_.mov(code_.rdi, reinterpret_cast<std::uintptr_t>(&tape_.calls[s.call]));
   code_.lea(code_.rsi, scratch(0));
+  if (lanes_ == 4) code_.vzeroupper();  // foreign code may use the older instructions, which are slow otherwise
   call(external_function(lanes_));
   for (const Value v : operands) release(v);
   end_step();  // the results may use the slots of the arguments

@@ -17,6 +17,7 @@
 #include "program/interpreter.hpp"
 #include "program/native_code.hpp"
 #include "allocations.hpp"
+#include "c_functions.hpp"
 #include "random_graph.hpp"
 
 // Counts the allocations of this test program. Not inlined: the compiler would take the pair of malloc and free for a
@@ -431,6 +432,7 @@ TEST(CSource, CompiledByACCompilerGivesTheSameBits) {
   std::vector<Program> programs;
   {
     std::ofstream file(folder / "programs.c");
+    file << test::redirect_functions();
     for (int k = 0; k < count; ++k) {
       const auto g = random_graph(random, {.operations = 1 + random.below(120), .external = false});
       programs.emplace_back(g.inputs, g.outputs, ProgramOptions{.backend = Backend::interpreter});
@@ -443,6 +445,7 @@ TEST(CSource, CompiledByACCompilerGivesTheSameBits) {
   ASSERT_EQ(std::system(command.c_str()), 0);
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(handle, nullptr) << dlerror();
+  ASSERT_TRUE(test::give_functions(handle));
   for (int k = 0; k < count; ++k) {
     using Function = void (*)(const double* const*, double* const*);
     const auto function = reinterpret_cast<Function>(dlsym(handle, ("f" + std::to_string(k)).c_str()));

@@ -44,12 +44,14 @@ static const void* scalar_function(Op op) {
   return f.operands == 2 ? reinterpret_cast<const void*>(f.binary) : reinterpret_cast<const void*>(f.unary);
 }
 
-const void* math_function(Op op, int lanes) {
-  return lanes == 4 ? lane_row_avx2(op).in_registers : scalar_function(op);
+const void* math_function(Op op, int width) {
+  if (width == 8) return lane_row_avx512(op).in_registers;
+  return width == 4 ? lane_row_avx2(op).in_registers : scalar_function(op);
 }
 
-const void* external_function(int lanes) {
-  return lanes == 4 ? reinterpret_cast<const void*>(&call_lanes<4>) : reinterpret_cast<const void*>(&call_lanes<1>);
+const void* external_function(int width) {
+  if (width == 8) return reinterpret_cast<const void*>(&call_lanes<8>);
+  return width == 4 ? reinterpret_cast<const void*>(&call_lanes<4>) : reinterpret_cast<const void*>(&call_lanes<1>);
 }
 
 }  // namespace saltus::native

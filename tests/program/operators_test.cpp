@@ -132,7 +132,7 @@ TEST(Operators, EveryInstructionGivesTheBitsOfApplyInNativeCode) {
   for (const Operator& row : operators) {
     if (!is_instruction(row.op) || row.kind == OpKind::external) continue;
     const Tape tape = single(row);
-    for (const int lanes : {1, 4}) {
+    for (const int lanes : {1, 4, 8}) {
       const auto code = make_native_code(tape, lanes);
       if (!native_code_available()) GTEST_SKIP() << "no native code here";
       ASSERT_NE(code, nullptr);
@@ -152,7 +152,8 @@ TEST(Operators, EveryInstructionGivesTheBitsOfApplyInNativeCode) {
   }
 }
 
-// C source calls the functions of the C library, whose last digits are its own: errors below 2.1 ulp there and 1 ulp here.
+// C source calls the functions of the C library, whose last digits are its own: errors below 2.1 ulp there and 1 ulp
+// here.
 TEST(Operators, EveryOperatorInCSourceGivesTheValueOfApply) {
   if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
   const auto folder = std::filesystem::temp_directory_path() / ("saltus_operators_" + std::to_string(getpid()));

@@ -1,13 +1,13 @@
 #include "model/model_values.hpp"
 
-#include "model/homotopy_share.hpp"
-
 #include <fmt/format.h>
 #include <saltus/expr/print.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "model/homotopy_share.hpp"
 
 namespace saltus {
 

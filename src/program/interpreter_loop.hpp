@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "program/interpreter.hpp"
+#include "program/lane_functions.hpp"
 
 namespace saltus::interpreter {
 
@@ -21,12 +22,67 @@ struct Lanes {
   Vector v;
 };
 
+/// The places in the loop: one per instruction of the processor, and two for elementary functions.
+enum Place : std::uint8_t {
+  at_add, at_sub, at_mul, at_div, at_neg, at_fma, at_fms, at_fnma, at_sqrt, at_floor, at_unary, at_binary, at_positive,
+  at_nonnegative, at_and, at_or, at_not, at_select, at_external, nowhere
+};
+
+constexpr Place place_of(const Operator& row) {
+  switch (row.op) {
+    case Op::add: return at_add;
+    case Op::sub: return at_sub;
+    case Op::mul: return at_mul;
+    case Op::div: return at_div;
+    case Op::neg: return at_neg;
+    case Op::fma: return at_fma;
+    case Op::fms: return at_fms;
+    case Op::fnma: return at_fnma;
+    case Op::sqrt: return at_sqrt;
+    case Op::floor: return at_floor;
+    case Op::positive: return at_positive;
+    case Op::nonnegative: return at_nonnegative;
+    case Op::logical_and: return at_and;
+    case Op::logical_or: return at_or;
+    case Op::logical_not: return at_not;
+    case Op::select: return at_select;
+    case Op::external: return at_external;
+    default: break;
+  }
+  const bool has_value = row.kind == OpKind::function || row.kind == OpKind::rounding;
+  return !is_instruction(row.op) || !has_value ? nowhere : row.operands == 1 ? at_unary : at_binary;
+}
+
+/// Data only, by operator: inline functions of shared headers must not be compiled here for one of the two instruction sets.
+template <class Isa>
+struct Tables {
+  std::array<std::uint8_t, op_count> place{};
+  std::array<Operator::Unary, op_count> unary{};
+  std::array<Operator::Binary, op_count> binary{};
+};
+template <class Isa>
+inline constexpr Tables<Isa> tables = [] {
+  Tables<Isa> t;
+  for (std::size_t k = 0; k < op_count; ++k) {
+    t.place[k] = place_of(operators[k]);
+    t.unary[k] = operators[k].unary;
+    t.binary[k] = operators[k].binary;
+    if (is_instruction(operators[k].op) && t.place[k] == nowhere) throw "an instruction has no place in the loop";
+  }
+  return t;
+}();
+
 /// Operations on the value types, one overload set per type.
 template <class T, class Isa>
 struct Ops;
 
 template <class Isa>
 struct Ops<double, Isa> {
+  /// Elementary functions.
+  struct Functions {
+    double unary(Op op, double a) const { return tables<Isa>.unary[static_cast<int>(op)](a); }
+    double binary(Op op, double a, double b) const { return tables<Isa>.binary[static_cast<int>(op)](a, b); }
+  };
   static double fma(double a, double b, double c) { return std::fma(a, b, c); }
   static double neg(double a) { return -a; }
   static double sqrt(double a) { return std::sqrt(a); }
@@ -48,6 +104,19 @@ struct Ops<double, Isa> {
 template <int W, class Isa>
 struct Ops<Lanes<W, Isa>, Isa> {
   using L = Lanes<W, Isa>;
+  struct Functions {
+    const LaneFunction* table = lane_functions(W);
+    L unary(Op op, const L& a) const {
+      L x = a;
+      table[static_cast<int>(op)](reinterpret_cast<double*>(&x));
+      return x;
+    }
+    L binary(Op op, const L& a, const L& b) const {
+      L x[2] = {a, b};
+      table[static_cast<int>(op)](reinterpret_cast<double*>(x));
+      return x[0];
+    }
+  };
   static L fma(const L& a, const L& b, const L& c) {
     L r;
     for (int k = 0; k < W; ++k) r.v[k] = std::fma(a.v[k], b.v[k], c.v[k]);
@@ -102,56 +171,6 @@ void call_with_frame(const CallSite& call, Lanes<W, Isa>* frame, std::uint32_t s
   }
 }
 
-/// The places in the loop: one per instruction of the processor, and two for the functions of the C library.
-enum Place : std::uint8_t {
-  at_add, at_sub, at_mul, at_div, at_neg, at_fma, at_fms, at_fnma, at_sqrt, at_floor, at_unary, at_binary, at_positive,
-  at_nonnegative, at_and, at_or, at_not, at_select, at_external, nowhere
-};
-
-constexpr Place place_of(const Operator& row) {
-  switch (row.op) {
-    case Op::add: return at_add;
-    case Op::sub: return at_sub;
-    case Op::mul: return at_mul;
-    case Op::div: return at_div;
-    case Op::neg: return at_neg;
-    case Op::fma: return at_fma;
-    case Op::fms: return at_fms;
-    case Op::fnma: return at_fnma;
-    case Op::sqrt: return at_sqrt;
-    case Op::floor: return at_floor;
-    case Op::positive: return at_positive;
-    case Op::nonnegative: return at_nonnegative;
-    case Op::logical_and: return at_and;
-    case Op::logical_or: return at_or;
-    case Op::logical_not: return at_not;
-    case Op::select: return at_select;
-    case Op::external: return at_external;
-    default: break;
-  }
-  const bool has_value = row.kind == OpKind::function || row.kind == OpKind::rounding;
-  return !is_instruction(row.op) || !has_value ? nowhere : row.operands == 1 ? at_unary : at_binary;
-}
-
-/// Data only, by operator: inline functions of shared headers must not be compiled here for one of the two instruction sets.
-template <class Isa>
-struct Tables {
-  std::array<std::uint8_t, op_count> place{};
-  std::array<Operator::Unary, op_count> unary{};
-  std::array<Operator::Binary, op_count> binary{};
-};
-template <class Isa>
-inline constexpr Tables<Isa> tables = [] {
-  Tables<Isa> t;
-  for (std::size_t k = 0; k < op_count; ++k) {
-    t.place[k] = place_of(operators[k]);
-    t.unary[k] = operators[k].unary;
-    t.binary[k] = operators[k].binary;
-    if (is_instruction(operators[k].op) && t.place[k] == nowhere) throw "an instruction has no place in the loop";
-  }
-  return t;
-}();
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"  // labels as values: 15 to 30 % faster than a switch
 
@@ -180,6 +199,7 @@ void run(const Tape& tape, T* const frame, std::index_sequence<k...>) {
                                         : table.place[k] == at_not         ? &&l_not
                                         : table.place[k] == at_select      ? &&l_select
                                                                            : &&l_external)...};
+  const typename O::Functions functions;
   const Instruction* i = tape.code.data();
   const Instruction* const end = i + tape.code.size();
   if (i == end) return;
@@ -199,8 +219,8 @@ l_fms: frame[i->result] = O::fma(frame[i->a], frame[i->b], O::neg(frame[i->c]));
 l_fnma: frame[i->result] = O::fma(O::neg(frame[i->a]), frame[i->b], frame[i->c]); SALTUS_NEXT;
 l_sqrt: frame[i->result] = O::sqrt(frame[i->a]); SALTUS_NEXT;
 l_floor: frame[i->result] = O::map(frame[i->a], [](double x) { return std::floor(x); }); SALTUS_NEXT;
-l_unary: frame[i->result] = O::map(frame[i->a], table.unary[static_cast<int>(i->op)]); SALTUS_NEXT;
-l_binary: frame[i->result] = O::map(frame[i->a], frame[i->b], table.binary[static_cast<int>(i->op)]); SALTUS_NEXT;
+l_unary: frame[i->result] = functions.unary(i->op, frame[i->a]); SALTUS_NEXT;
+l_binary: frame[i->result] = functions.binary(i->op, frame[i->a], frame[i->b]); SALTUS_NEXT;
 l_positive:
   frame[i->result] = O::map(frame[i->a], [](double x) { return x > 0.0 ? 1.0 : 0.0; });
   SALTUS_NEXT;

@@ -4,9 +4,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "program/interpreter.hpp"
+#include "program/lane_functions.hpp"
 #include "program/native_code_emitter.hpp"
 
 namespace saltus {
@@ -43,9 +45,10 @@ bool native_code_available() {
   return cpu_has_avx2_fma();
 }
 
-std::shared_ptr<const NativeCode> make_native_code(const Tape& tape, int lanes) {
-  if (!native_code_available() || (lanes != 1 && lanes != 4)) return nullptr;
-  native::Emitter emitter(tape, lanes);
+std::shared_ptr<const NativeCode> make_native_code(const Tape& tape, int lanes, EightLanes registers) {
+  if (!native_code_available() || (lanes != 1 && lanes != 4 && lanes != 8)) return nullptr;
+  const bool wide = lanes == 8 && registers == EightLanes::automatic && cpu_has_avx512();
+  native::Emitter emitter(tape, lanes, wide ? 8 : std::min(lanes, 4));
   if (!emitter.run()) return nullptr;
   auto code = std::make_shared<MappedCode>();
   if (!code->assign(emitter.bytes(), emitter.entry_offset())) return nullptr;

@@ -1,4 +1,4 @@
-// Native code for a tape on x86-64 with AVX2 and FMA.
+// Native code for a tape on x86-64 with AVX2 and FMA, for eight lanes with AVX-512 where the processor has it.
 #pragma once
 
 #include <saltus/program/tape.hpp>
@@ -28,9 +28,16 @@ class NativeCode {
 /// Whether native code can be made and run here.
 bool native_code_available();
 
-/// Compiles for 1 or 4 lanes; the results are the same bits as the interpreter's (any NaN equals any other). Null where
-/// not available, where the system forbids executable memory, or where a group is too large for 32-bit offsets. The
-/// tape must outlive the code.
-std::shared_ptr<const NativeCode> make_native_code(const Tape& tape, int lanes);
+/// Which registers code for eight lanes uses.
+enum class EightLanes {
+  automatic,  ///< the widest that the processor has
+  halves,     ///< AVX2: four lanes, twice
+};
+
+/// Compiles for 1, 4 or 8 lanes; the results are the same bits as the interpreter's (any NaN equals any other). Null
+/// where not available, where the system forbids executable memory, or where a group is too large for 32-bit offsets.
+/// The tape must outlive the code.
+std::shared_ptr<const NativeCode> make_native_code(const Tape& tape, int lanes,
+                                                   EightLanes registers = EightLanes::automatic);
 
 }  // namespace saltus

@@ -1,38 +1,12 @@
 #include "program/native_code_calls.hpp"
 
-#include <array>
-#include <utility>
-
+#include "base/sleef_scalar.hpp"
 #include "program/interpreter.hpp"
+#include "program/lane_functions.hpp"
 
 namespace saltus::native {
 
 namespace {
-
-template <Op op>
-void call_four(double* x) {
-  constexpr const Operator& f = info(op);
-  for (int k = 0; k < 4; ++k) {
-    if constexpr (f.operands == 2)
-      x[k] = f.binary(x[k], x[k + 4]);
-    else
-      x[k] = f.unary(x[k]);
-  }
-}
-
-using FourLanes = void (*)(double*);
-
-template <Op op>
-constexpr FourLanes four_lanes() {
-  if constexpr (info(op).kind == OpKind::function) return &call_four<op>;
-  return nullptr;
-}
-
-template <std::size_t... k>
-constexpr std::array<FourLanes, op_count> all_four_lanes(std::index_sequence<k...>) {
-  return {four_lanes<static_cast<Op>(k)>()...};
-}
-constexpr std::array<FourLanes, op_count> functions_of_four_lanes = all_four_lanes(std::make_index_sequence<op_count>());
 
 template <int lanes>
 void call_lanes(const CallSite* site, double* scratch) {
@@ -48,14 +22,36 @@ bool makes_call(Op op) {
   return op == Op::external || (info(op).kind == OpKind::function && op != Op::sqrt);
 }
 
-const void* math_function(Op op, int lanes) {
+// One lane: where the function of <saltus/base/elementary.hpp> is nothing but SLEEF's, that is called directly.
+static const void* scalar_function(Op op) {
+#if SALTUS_HAS_SLEEF
+  switch (op) {
+    case Op::exp:
+      return reinterpret_cast<const void*>(&Sleef_finz_expd1_u10purecfma);
+    case Op::log:
+      return reinterpret_cast<const void*>(&Sleef_finz_logd1_u10purecfma);
+    case Op::sin:
+      return reinterpret_cast<const void*>(&Sleef_finz_sind1_u10purecfma);
+    case Op::cos:
+      return reinterpret_cast<const void*>(&Sleef_finz_cosd1_u10purecfma);
+    case Op::pow:
+      return reinterpret_cast<const void*>(&Sleef_finz_powd1_u10purecfma);
+    default:
+      break;
+  }
+#endif
   const Operator& f = info(op);
-  if (lanes == 4) return reinterpret_cast<const void*>(functions_of_four_lanes[static_cast<std::size_t>(op)]);
   return f.operands == 2 ? reinterpret_cast<const void*>(f.binary) : reinterpret_cast<const void*>(f.unary);
 }
 
-const void* external_function(int lanes) {
-  return lanes == 4 ? reinterpret_cast<const void*>(&call_lanes<4>) : reinterpret_cast<const void*>(&call_lanes<1>);
+const void* math_function(Op op, int width) {
+  if (width == 8) return lane_row_avx512(op).in_registers;
+  return width == 4 ? lane_row_avx2(op).in_registers : scalar_function(op);
+}
+
+const void* external_function(int width) {
+  if (width == 8) return reinterpret_cast<const void*>(&call_lanes<8>);
+  return width == 4 ? reinterpret_cast<const void*>(&call_lanes<4>) : reinterpret_cast<const void*>(&call_lanes<1>);
 }
 
 }  // namespace saltus::native

@@ -26,15 +26,13 @@ constexpr std::size_t special_count = 4;
 
 }  // namespace
 
-Emitter::Emitter(const Tape& tape, int lanes)
+Emitter::Emitter(const Tape& tape, int lanes, int width)
     : tape_(tape),
       lanes_(lanes),
+      width_(width),
+      register_count_(width == 8 ? 32 : 16),
       flow_(tape),
-      code_(1024 + 16 * tape.code.size(), Xbyak::AutoGrow, &heap_),
-      reg_(flow_.values, std::int8_t{none}),
-      slot_(flow_.values, -1),
-      use_(flow_.uses.begin.begin(), flow_.uses.begin.end() - 1),
-      output_pending_(flow_.leaves, 0) {}
+      code_(1024 + 16 * tape.code.size(), Xbyak::AutoGrow, &heap_) {}
 
 bool Emitter::run() {
   if (!offsets_fit()) return false;
@@ -42,6 +40,21 @@ bool Emitter::run() {
   choose_bases();
   write_constants();
   prologue();
+  for (half_ = 0; half_ < lanes_ / width_; ++half_) write_half();
+  epilogue();
+  return true;
+}
+
+// All steps, for as many lanes as a register has.
+void Emitter::write_half() {
+  position_ = 0;
+  occupied_ = 0;
+  slots_ = 0;
+  free_slots_.clear();
+  reg_.assign(flow_.values, std::int8_t{none});
+  slot_.assign(flow_.values, -1);
+  use_.assign(flow_.uses.begin.begin(), flow_.uses.begin.end() - 1);
+  output_pending_.assign(flow_.leaves, 0);
   for (Value v = 0; v < flow_.leaves; ++v) output_pending_[v] = !flow_.outputs[v].empty();
   for (const Step& s : flow_.steps) {
     step(s);
@@ -50,9 +63,7 @@ bool Emitter::run() {
   }
   for (Value v = 0; v < flow_.leaves; ++v)
     if (output_pending_[v]) load(0, v);  // every register is free here
-  epilogue();
   assert(slots_ <= static_cast<std::int32_t>(tape_.temporaries));
-  return true;
 }
 
 // ------------------------------------------------------------------------------------------------ frame of the
@@ -118,11 +129,11 @@ void Emitter::write_constants() {
   code_.L(constants_);
   const std::uint64_t patterns[special_count] = {0, std::bit_cast<std::uint64_t>(1.0), std::uint64_t{1} << 63,
                                                  ~std::uint64_t{0}};
-  const int width = std::max(2, lanes_);  // logic operations read 16 bytes even in scalar code
+  const int width = std::max(2, width_);  // logic operations read 16 bytes even in scalar code
   for (const std::uint64_t pattern : patterns)
     for (int k = 0; k < width; ++k) code_.dq(pattern);
   for (const double value : tape_.constants)
-    for (int k = 0; k < lanes_; ++k) code_.dq(std::bit_cast<std::uint64_t>(value));
+    for (int k = 0; k < width_; ++k) code_.dq(std::bit_cast<std::uint64_t>(value));
   while (code_.getSize() % 64 != 0) code_.db(0xcc);
   entry_offset_ = code_.getSize();
 }
@@ -131,8 +142,8 @@ void Emitter::prologue() {
   using Xbyak::Reg64;
   for (const int gpr : saved_) code_.push(Reg64(gpr));
   if (calls_) {
-    // the stack pointer is 8 past a multiple of 16 on entry; four lanes pass 64 bytes of arguments through the stack
-    stack_bytes_ = (lanes_ == 4 ? 64 : 0) + (saved_.size() % 2 == 0 ? 8 : 0);
+    // the stack pointer is 8 past a multiple of 16 on entry
+    stack_bytes_ = saved_.size() % 2 == 0 ? 8 : 0;
     if (stack_bytes_ > 0) code_.sub(code_.rsp, stack_bytes_);
     code_.mov(memory_, code_.rdx);
     if (keep_arrays_) {
@@ -147,7 +158,7 @@ void Emitter::prologue() {
 }
 
 void Emitter::epilogue() {
-  if (lanes_ == 4) code_.vzeroupper();
+  if (packed()) code_.vzeroupper();
   if (stack_bytes_ > 0) code_.add(code_.rsp, stack_bytes_);
   for (std::size_t k = saved_.size(); k-- > 0;) code_.pop(Xbyak::Reg64(saved_[k]));
   code_.ret();
@@ -157,7 +168,7 @@ void Emitter::epilogue() {
 // addresses
 
 Xbyak::Address Emitter::special(Special s) const {
-  return code_.ptr[code_.rip + constants_ + static_cast<int>(s) * 8 * std::max(2, lanes_)];
+  return code_.ptr[code_.rip + constants_ + static_cast<int>(s) * 8 * std::max(2, width_)];
 }
 
 Xbyak::Reg64 Emitter::group_pointer(const Base& base, int array, std::uint32_t group) {
@@ -168,7 +179,8 @@ Xbyak::Reg64 Emitter::group_pointer(const Base& base, int array, std::uint32_t g
 
 Xbyak::Address Emitter::home(Value v) {
   if (v < tape_.first_input())
-    return code_.ptr[code_.rip + constants_ + static_cast<int>(special_count) * 8 * std::max(2, lanes_) + bytes_of(v)];
+    return code_.ptr[code_.rip + constants_ +
+                     8 * (static_cast<int>(special_count) * std::max(2, width_) + static_cast<int>(v) * width_)];
   if (flow_.is_leaf(v)) {
     const std::uint32_t k = v - tape_.first_input(), group = input_group_[k];
     const Xbyak::Reg64 pointer = group_pointer(in_[group], in_array_.getIdx(), group);
@@ -179,7 +191,7 @@ Xbyak::Address Emitter::home(Value v) {
 }
 
 Xbyak::Address Emitter::scratch(std::size_t offset) const {
-  return code_.ptr[memory_ + bytes_of(tape_.temporaries) + 8 * static_cast<int>(offset)];
+  return code_.ptr[memory_ + 8 * (static_cast<int>(tape_.temporaries) * lanes_ + static_cast<int>(offset))];
 }
 
 // ------------------------------------------------------------------------------------------------------------
@@ -190,10 +202,17 @@ std::uint32_t Emitter::next_use(Value v) const {
 }
 
 void Emitter::move_to_memory(const Xbyak::Address& to, Reg r) {
-  if (lanes_ == 4)
+  if (packed())
     code_.vmovupd(to, vec(r));
   else
     code_.vmovsd(to, vec(r));
+}
+
+void Emitter::move_from_memory(Reg r, const Xbyak::Address& from) {
+  if (packed())
+    code_.vmovupd(vec(r), from);
+  else
+    code_.vmovsd(vec(r), from);
 }
 
 // Writes a value that is still needed to memory, unless it is there already.
@@ -216,11 +235,12 @@ void Emitter::evict(Reg r) {
 }
 
 Emitter::Reg Emitter::allocate(std::uint32_t pinned) {
-  const std::uint32_t free = ~(occupied_ | pinned) & 0xffffu;
+  const std::uint32_t all = wide() ? ~0u : bit(register_count_) - 1;
+  const std::uint32_t free = ~(occupied_ | pinned) & all;
   if (free != 0) return std::countr_zero(free);
   Reg best = none;
   std::uint64_t furthest = 0;
-  for (Reg r = 0; r < register_count; ++r) {
+  for (Reg r = 0; r < register_count_; ++r) {
     if (pinned & bit(r)) continue;
     const Value v = owner_[r];
     // a value that is in memory already costs no store: as good as one that is needed a little later
@@ -238,10 +258,8 @@ Emitter::Reg Emitter::allocate(std::uint32_t pinned) {
 void Emitter::load(Reg r, Value v) {
   if (is_plus_zero(v))
     code_.vxorpd(vec(r), vec(r), vec(r));
-  else if (lanes_ == 4)
-    code_.vmovupd(vec(r), home(v));
   else
-    code_.vmovsd(vec(r), home(v));
+    move_from_memory(r, home(v));
   if (flow_.is_leaf(v) && output_pending_[v]) {
     output_pending_[v] = 0;
     store_outputs(v, r);
@@ -308,7 +326,7 @@ void Emitter::define(Value v, Reg r) {
 
 // Calls destroy all vector registers: what is needed after this step goes to memory.
 void Emitter::save_all_for_call() {
-  for (Reg r = 0; r < register_count; ++r) {
+  for (Reg r = 0; r < register_count_; ++r) {
     if (!(occupied_ & bit(r))) continue;
     const Value v = owner_[r];
     if (flow_.uses.items[flow_.uses.begin[v + 1] - 1] > position_) spill(v);
@@ -316,7 +334,7 @@ void Emitter::save_all_for_call() {
 }
 
 void Emitter::forget_registers() {
-  for (Reg r = 0; r < register_count; ++r)
+  for (Reg r = 0; r < register_count_; ++r)
     if (occupied_ & bit(r)) reg_[owner_[r]] = none;
   occupied_ = 0;
 }

@@ -3,6 +3,10 @@
 // Straight-line code needs no graph colouring: registers are handed out in order, and when none is free the value goes
 // whose next use is furthest away (Belady's rule, which is optimal but for the cost of the stores). The work is linear
 // in the length of the tape.
+//
+// Eight lanes are one AVX-512 register, or two halves: the code for four lanes twice, the second time for the upper
+// half of every array. Each half has all registers for itself, and the processor works on both at once where the code
+// is short.
 #pragma once
 
 #include <xbyak/xbyak.h>
@@ -17,8 +21,9 @@ namespace saltus::native {
 
 class Emitter {
  public:
-  /// `lanes` is 1 or 4. The tape's call sites must stay where they are for as long as the code is used.
-  Emitter(const Tape& tape, int lanes);
+  /// `lanes` is 1, 4 or 8; `width`, the lanes of a register, is 1 for one lane, 4 for four, and 4 or 8 for eight. The
+  /// tape's call sites must stay where they are for as long as the code is used.
+  Emitter(const Tape& tape, int lanes, int width);
 
   /// Writes the code. False if offsets do not fit into 32 bits.
   bool run();
@@ -29,7 +34,7 @@ class Emitter {
  private:
   using Reg = int;  // number of a vector register
   static constexpr Reg none = -1;
-  static constexpr Reg register_count = 16;
+  static constexpr Reg most_registers = 32;
   static constexpr std::uint32_t never = 0xffffffffu;
   enum class Special { zero, one, sign, ones };  // first entries of the constants
   struct Base {                                  // a group of inputs or outputs
@@ -40,6 +45,7 @@ class Emitter {
   using Ternary = void (Xbyak::CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Xmm&, const Xbyak::Operand&);
 
   // --- frame of the function (native_code_emitter.cpp)
+  void write_half();
   bool offsets_fit() const;
   void count_group_uses();
   void choose_bases();
@@ -48,13 +54,20 @@ class Emitter {
   void epilogue();
 
   // --- addresses
-  Xbyak::Xmm vec(Reg r) const { return lanes_ == 4 ? static_cast<Xbyak::Xmm>(Xbyak::Ymm(r)) : Xbyak::Xmm(r); }
+  bool packed() const { return width_ > 1; }
+  bool wide() const { return width_ == 8; }
+  Xbyak::Xmm vec(Reg r) const {
+    return wide()     ? static_cast<Xbyak::Xmm>(Xbyak::Zmm(r))
+           : packed() ? static_cast<Xbyak::Xmm>(Xbyak::Ymm(r))
+                      : Xbyak::Xmm(r);
+  }
   Xbyak::Address special(Special s) const;
   Xbyak::Reg64 group_pointer(const Base& base, int array, std::uint32_t group);
   /// Where the value lies in memory. May load a pointer into rax: use it before the next address is asked for.
   Xbyak::Address home(Value v);
   Xbyak::Address scratch(std::size_t offset) const;
-  int bytes_of(std::size_t count) const { return static_cast<int>(count) * 8 * lanes_; }
+  /// Place of a value in an array of values with all lanes, and of the present half within that.
+  int bytes_of(std::size_t count) const { return (static_cast<int>(count) * lanes_ + half_ * width_) * 8; }
 
   // --- registers
   std::uint32_t next_use(Value v) const;
@@ -86,7 +99,10 @@ class Emitter {
   void fetch_result(Reg r, std::size_t k, std::size_t stride);
   void call(const void* function);
   void move_to_memory(const Xbyak::Address& to, Reg r);
+  void move_from_memory(Reg r, const Xbyak::Address& from);
   void compare(Reg d, Reg a, const Xbyak::Operand& b, int predicate);
+  void make_number(Reg d);
+  void choose(Reg d, Reg condition, Reg no, const Xbyak::Operand& yes);
   void compare_with_zero(Reg d, Value a, Reg ra, int predicate, int mirrored);
   bool is_plus_zero(Value v) const;
 
@@ -100,7 +116,9 @@ class Emitter {
   }
 
   const Tape& tape_;
-  const int lanes_;
+  const int lanes_, width_;
+  const Reg register_count_;
+  int half_ = 0;  // of eight lanes in registers of four
   const Flow flow_;
   Xbyak::Allocator heap_;
   Xbyak::CodeGenerator code_;
@@ -116,7 +134,7 @@ class Emitter {
   int stack_bytes_ = 0;
 
   std::uint32_t position_ = 0;  // number of the step
-  Value owner_[register_count];
+  Value owner_[most_registers];
   std::uint32_t occupied_ = 0;        // bit per register
   std::vector<std::int8_t> reg_;      // by value
   std::vector<std::int32_t> slot_;    // by value: spill slot or -1

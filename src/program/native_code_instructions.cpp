@@ -62,9 +62,9 @@ void Emitter::step(const Step& s) {
 void Emitter::arithmetic(const Step& s) {
   Value a = flow_.operands_of(s)[0], b = flow_.operands_of(s)[1];
   static constexpr Binary scalar[] = {&G::vaddsd, &G::vsubsd, &G::vmulsd, &G::vdivsd};
-  static constexpr Binary packed[] = {&G::vaddpd, &G::vsubpd, &G::vmulpd, &G::vdivpd};
+  static constexpr Binary vector[] = {&G::vaddpd, &G::vsubpd, &G::vmulpd, &G::vdivpd};
   const auto k = static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Op::add);
-  const Binary instruction = lanes_ == 4 ? packed[k] : scalar[k];
+  const Binary instruction = packed() ? vector[k] : scalar[k];
 
   const bool commutes = s.op == Op::add || s.op == Op::mul;
   if (commutes && foldable(a) && !foldable(b)) std::swap(a, b);
@@ -87,7 +87,7 @@ void Emitter::fused(const Step& s) {
                                              {{&G::vfmadd132pd, &G::vfmadd213pd, &G::vfmadd231pd},
                                               {&G::vfmsub132pd, &G::vfmsub213pd, &G::vfmsub231pd},
                                               {&G::vfnmadd132pd, &G::vfnmadd213pd, &G::vfnmadd231pd}}};
-  const auto& form = forms[lanes_ == 4][static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Op::fma)];
+  const auto& form = forms[packed()][static_cast<std::size_t>(s.op) - static_cast<std::size_t>(Op::fma)];
 
   const auto dies = [&](Value v) { return flow_.uses.items[flow_.uses.begin[v + 1] - 1] == position_; };
   int target = -1;
@@ -136,11 +136,13 @@ void Emitter::unary(const Step& s) {
   if (s.op == Op::neg) {
     code_.vxorpd(vec(d), vec(ra), special(Special::sign));
   } else if (s.op == Op::sqrt) {
-    if (lanes_ == 4)
+    if (packed())
       code_.vsqrtpd(vec(d), vec(ra));
     else
       code_.vsqrtsd(vec(d), vec(ra), vec(ra));
-  } else if (lanes_ == 4) {
+  } else if (wide()) {
+    code_.vrndscalepd(Xbyak::Zmm(d), Xbyak::Zmm(ra), towards_minus_infinity);
+  } else if (packed()) {
     code_.vroundpd(vec(d), vec(ra), towards_minus_infinity);
   } else {
     code_.vroundsd(vec(d), vec(ra), vec(ra), towards_minus_infinity);
@@ -148,11 +150,28 @@ void Emitter::unary(const Step& s) {
   define(s.result, d);
 }
 
+// d = mask of (a predicate b), all bits of a lane. AVX-512 compares into a mask register first.
 void Emitter::compare(Reg d, Reg a, const Xbyak::Operand& b, int predicate) {
-  if (lanes_ == 4)
+  if (wide()) {
+    code_.vcmppd(code_.k1, Xbyak::Zmm(a), b, static_cast<std::uint8_t>(predicate));
+    code_.vpmovm2q(Xbyak::Zmm(d), code_.k1);
+  } else if (packed()) {
     code_.vcmppd(vec(d), vec(a), b, static_cast<std::uint8_t>(predicate));
-  else
+  } else {
     code_.vcmpsd(vec(d), vec(a), b, static_cast<std::uint8_t>(predicate));
+  }
+}
+
+// A mask becomes 0 or 1.
+void Emitter::make_number(Reg d) {
+  code_.vandpd(vec(d), vec(d), special(Special::one));
+}
+
+// d = condition ? yes : no, for a mask. AVX-512 blends by a mask register.
+void Emitter::choose(Reg d, Reg condition, Reg no, const Xbyak::Operand& yes) {
+  if (!wide()) return code_.vblendvpd(vec(d), vec(no), yes, vec(condition));
+  code_.vpmovq2m(code_.k1, Xbyak::Zmm(condition));
+  code_.vblendmpd(Xbyak::Zmm(d) | code_.k1, Xbyak::Zmm(no), yes);
 }
 
 // d = mask of (a predicate 0). An operand in memory is compared the other way round, with a zero made on the spot.
@@ -172,7 +191,7 @@ void Emitter::relation(const Step& s) {
   const Reg d = allocate();
   const bool strict = s.op == Op::positive;
   compare_with_zero(d, a, ra, strict ? greater : greater_equal, strict ? less : less_equal);
-  if (!flow_.is_mask[s.result]) code_.vandpd(vec(d), vec(d), special(Special::one));
+  if (!flow_.is_mask[s.result]) make_number(d);
   define(s.result, d);
 }
 
@@ -198,7 +217,7 @@ void Emitter::logic(const Step& s) {
     code_.vandpd(vec(d), vec(left), vec(right));
   else
     code_.vorpd(vec(d), vec(left), vec(right));
-  if (!flow_.is_mask[s.result]) code_.vandpd(vec(d), vec(d), special(Special::one));
+  if (!flow_.is_mask[s.result]) make_number(d);
   define(s.result, d);
 }
 
@@ -213,7 +232,7 @@ void Emitter::logical_not(const Step& s) {
   } else {
     compare_with_zero(d, a, ra, equal, equal);
   }
-  if (!flow_.is_mask[s.result]) code_.vandpd(vec(d), vec(d), special(Special::one));
+  if (!flow_.is_mask[s.result]) make_number(d);
   define(s.result, d);
 }
 
@@ -224,7 +243,7 @@ void Emitter::select(const Step& s) {
   // Scalars in memory have 8 bytes, blend and logic would read 16; so only lanes are read from memory. The alternative
   // that is read from memory, or that faces a zero, must be `yes`: then the condition is inverted if need be (not for
   // masks).
-  const auto can_fold = [&](Value v) { return lanes_ == 4 && v != a && yes != no && foldable(v); };
+  const auto can_fold = [&](Value v) { return packed() && v != a && yes != no && foldable(v); };
   bool inverted = false;
   if (!mask && (is_plus_zero(yes) || (!is_plus_zero(no) && can_fold(no) && !can_fold(yes)))) {
     std::swap(yes, no);
@@ -246,74 +265,74 @@ void Emitter::select(const Step& s) {
     if (zero)
       code_.vandpd(vec(d), vec(condition), source);
     else
-      code_.vblendvpd(vec(d), vec(rno), source, vec(condition));
+      choose(d, condition, rno, source);
   });
   define(s.result, d);
 }
 
 void Emitter::call(const void* function) {
-  if (lanes_ == 4) code_.vzeroupper();
   code_.mov(code_.rax, reinterpret_cast<std::uintptr_t>(function));
   code_.call(code_.rax);
 }
 
+// The operands go to registers 0 and 1, and the result is in register 0.
 void Emitter::math_call(const Step& s) {
   const auto operands = flow_.operands_of(s);
   const Value a = operands[0];
   save_all_for_call();
-  if (lanes_ == 4) {
-    for (std::size_t k = 0; k < operands.size(); ++k) move_to_memory(code_.ptr[code_.rsp + 32 * k], need(operands[k]));
-    forget_registers();
-    code_.mov(code_.rdi, code_.rsp);
-    call(math_function(s.op, lanes_));
-    code_.vmovupd(vec(0), code_.ptr[code_.rsp]);
-  } else {
-    Reg ra = reg_[a];
-    Reg rb = operands.size() > 1 ? Reg{reg_[operands[1]]} : none;
-    if (rb == 0 && ra != 0) {  // the second argument is where the first must go
-      rb = ra == 1 ? 2 : 1;
-      code_.vmovapd(vec(rb), vec(0));
-    }
-    forget_registers();
-    if (ra == none)
-      load(0, a);
-    else if (ra != 0)
-      code_.vmovapd(vec(0), vec(ra));
-    if (operands.size() > 1) {
-      if (operands[1] == a)
-        code_.vmovapd(vec(1), vec(0));
-      else if (rb == none)
-        load(1, operands[1]);
-      else if (rb != 1)
-        code_.vmovapd(vec(1), vec(rb));
-    }
-    call(math_function(s.op, lanes_));
+  Reg ra = reg_[a];
+  Reg rb = operands.size() > 1 ? Reg{reg_[operands[1]]} : none;
+  if (rb == 0 && ra != 0) {  // the second argument is where the first must go
+    rb = ra == 1 ? 2 : 1;
+    code_.vmovapd(vec(rb), vec(0));
   }
+  forget_registers();
+  if (ra == none)
+    load(0, a);
+  else if (ra != 0)
+    code_.vmovapd(vec(0), vec(ra));
+  if (operands.size() > 1) {
+    if (operands[1] == a)
+      code_.vmovapd(vec(1), vec(0));
+    else if (rb == none)
+      load(1, operands[1]);
+    else if (rb != 1)
+      code_.vmovapd(vec(1), vec(rb));
+  }
+  call(math_function(s.op, width_));
   for (const Value v : operands) release(v);
   define(s.result, 0);
 }
 
 // The scratch area holds the arguments and results of the first lane, then those of the second, and so on.
 void Emitter::pass_argument(Reg r, std::size_t k, std::size_t stride) {
-  if (lanes_ != 4) return code_.vmovsd(scratch(k), vec(r));
-  const Xbyak::Ymm all(r);
+  if (!packed()) return code_.vmovsd(scratch(k), vec(r));
   const Xbyak::Xmm low(r);
-  for (const std::size_t pair : {0, 2}) {
-    code_.vmovlpd(scratch(k + pair * stride), low);
-    code_.vmovhpd(scratch(k + (pair + 1) * stride), low);
-    code_.vperm2f128(all, all, all, 1);  // swaps the halves; twice restores the register
+  for (std::size_t lane = 0; lane < static_cast<std::size_t>(width_); lane += 2) {
+    code_.vmovlpd(scratch(k + lane * stride), low);
+    code_.vmovhpd(scratch(k + (lane + 1) * stride), low);
+    // turns the register by a pair of lanes; after the last one it is as before
+    if (wide())
+      code_.vshuff64x2(Xbyak::Zmm(r), Xbyak::Zmm(r), Xbyak::Zmm(r), 0x39);
+    else
+      code_.vperm2f128(Xbyak::Ymm(r), Xbyak::Ymm(r), Xbyak::Ymm(r), 1);
   }
 }
 
 void Emitter::fetch_result(Reg r, std::size_t k, std::size_t stride) {
-  if (lanes_ != 4) return code_.vmovsd(vec(r), scratch(k));
+  if (!packed()) return code_.vmovsd(vec(r), scratch(k));
   const Reg spare = allocate(bit(r));
-  const Xbyak::Xmm low(r), high(spare);
-  code_.vmovsd(low, scratch(k));
-  code_.vmovhpd(low, low, scratch(k + stride));
-  code_.vmovsd(high, scratch(k + 2 * stride));
-  code_.vmovhpd(high, high, scratch(k + 3 * stride));
-  code_.vinsertf128(Xbyak::Ymm(r), Xbyak::Ymm(r), high, 1);
+  for (int lane = 0; lane < width_; lane += 2) {
+    const Xbyak::Xmm pair(lane == 0 ? r : spare);
+    const std::size_t place = k + static_cast<std::size_t>(lane) * stride;
+    code_.vmovsd(pair, scratch(place));
+    code_.vmovhpd(pair, pair, scratch(place + stride));
+    if (lane == 0) continue;
+    if (wide())
+      code_.vinsertf64x2(Xbyak::Zmm(r), Xbyak::Zmm(r), pair, static_cast<std::uint8_t>(lane / 2));
+    else
+      code_.vinsertf128(Xbyak::Ymm(r), Xbyak::Ymm(r), pair, 1);
+  }
 }
 
 void Emitter::external_call(const Step& s) {
@@ -335,7 +354,8 @@ void Emitter::external_call(const Step& s) {
   forget_registers();
   code_.mov(code_.rdi, reinterpret_cast<std::uintptr_t>(&tape_.calls[s.call]));
   code_.lea(code_.rsi, scratch(0));
-  call(external_function(lanes_));
+  if (packed()) code_.vzeroupper();  // foreign code may use the older instructions, which are slow otherwise
+  call(external_function(width_));
   for (const Value v : operands) release(v);
   end_step();  // the results may use the slots of the arguments
   for (std::uint32_t k = 0; k < s.result_count; ++k) {

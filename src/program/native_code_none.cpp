@@ -6,7 +6,7 @@ namespace saltus {
 bool native_code_available() {
   return false;
 }
-std::shared_ptr<const NativeCode> make_native_code(const Tape&, int) {
+std::shared_ptr<const NativeCode> make_native_code(const Tape&, int, EightLanes) {
   return nullptr;
 }
 

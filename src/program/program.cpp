@@ -11,8 +11,11 @@
 namespace saltus {
 
 struct Program::LaneCode {
-  std::once_flag once;
-  std::shared_ptr<const NativeCode> code;
+  struct Code {
+    std::once_flag once;
+    std::shared_ptr<const NativeCode> code;
+  };
+  Code four, eight;
 };
 
 Program::Program(std::span<const std::vector<Expr>> inputs, std::span<const std::vector<Expr>> outputs,
@@ -42,9 +45,10 @@ Workspace Program::workspace(int lanes) const {
   w.frame_ = w.memory_.data() + (64 - address % 64) % 64 / sizeof(double);
   w.temporaries_ = w.frame_ + std::size_t{tape_->first_temporary()} * static_cast<std::size_t>(lanes);
   const NativeCode* native = lanes == 1 ? native_.get() : nullptr;
-  if (lanes == 4 && lane_code_) {
-    std::call_once(lane_code_->once, [&] { lane_code_->code = make_native_code(*tape_, 4); });
-    native = lane_code_->code.get();
+  if (lanes > 1 && lane_code_) {
+    LaneCode::Code& made = lanes == 4 ? lane_code_->four : lane_code_->eight;
+    std::call_once(made.once, [&] { made.code = make_native_code(*tape_, lanes); });
+    native = made.code.get();
   }
   if (native) w.native_ = native->entry();
   for (std::size_t k = 0; k < tape_->constants.size(); ++k)

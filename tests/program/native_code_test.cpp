@@ -17,6 +17,7 @@
 #include "program/interpreter.hpp"
 #include "program/native_code.hpp"
 #include "allocations.hpp"
+#include "c_functions.hpp"
 #include "random_graph.hpp"
 
 // Counts the allocations of this test program. Not inlined: the compiler would take the pair of malloc and free for a
@@ -160,7 +161,7 @@ class NativeRunner {
     if (size > capacity) throw std::length_error("NativeRunner: array too large");
     return arrays_[k]->last(size);
   }
-  static constexpr std::size_t capacity = 40000;
+  static constexpr std::size_t capacity = 80000;
   std::vector<std::unique_ptr<GuardedArray>> arrays_;
 };
 
@@ -168,13 +169,17 @@ class NativeRunner {
 std::string compare_back_ends(const Tape& tape, const Groups& in8, NativeRunner& native) {
   const Groups reference = run_interpreter(tape, in8, 8, interpret_generic);
   const auto native1 = make_native_code(tape, 1), native4 = make_native_code(tape, 4);
+  const auto native8 = make_native_code(tape, 8), halves8 = make_native_code(tape, 8, EightLanes::halves);
   std::string text;
   const auto check = [&](const char* what, std::size_t first, std::size_t count, auto run) {
     if (!text.empty()) return;
     const std::string d = difference(columns(reference, 8, first, count), run(columns(in8, 8, first, count)));
     if (!d.empty()) text = std::string(what) + ": " + d + "\n" + to_string(tape);
   };
-  if (native_code_available() && !(native1 && native4)) return "no native code";
+  if (native_code_available() && !(native1 && native4 && native8 && halves8)) return "no native code";
+  if (native8) check("native, 8 lanes", 0, 8, [&](const Groups& in) { return native(tape, *native8, in, 8); });
+  if (halves8)
+    check("native, 8 lanes in halves", 0, 8, [&](const Groups& in) { return native(tape, *halves8, in, 8); });
   for (std::size_t lane = 0; lane < 8; ++lane) {
     if (native1) check("native", lane, 1, [&](const Groups& in) { return native(tape, *native1, in, 1); });
     if (lane % 4 == 0 && native4)
@@ -431,6 +436,7 @@ TEST(CSource, CompiledByACCompilerGivesTheSameBits) {
   std::vector<Program> programs;
   {
     std::ofstream file(folder / "programs.c");
+    file << test::redirect_functions();
     for (int k = 0; k < count; ++k) {
       const auto g = random_graph(random, {.operations = 1 + random.below(120), .external = false});
       programs.emplace_back(g.inputs, g.outputs, ProgramOptions{.backend = Backend::interpreter});
@@ -443,6 +449,7 @@ TEST(CSource, CompiledByACCompilerGivesTheSameBits) {
   ASSERT_EQ(std::system(command.c_str()), 0);
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(handle, nullptr) << dlerror();
+  ASSERT_TRUE(test::give_functions(handle));
   for (int k = 0; k < count; ++k) {
     using Function = void (*)(const double* const*, double* const*);
     const auto function = reinterpret_cast<Function>(dlsym(handle, ("f" + std::to_string(k)).c_str()));

@@ -132,7 +132,7 @@ TEST(Operators, EveryInstructionGivesTheBitsOfApplyInNativeCode) {
   for (const Operator& row : operators) {
     if (!is_instruction(row.op) || row.kind == OpKind::external) continue;
     const Tape tape = single(row);
-    for (const int lanes : {1, 4}) {
+    for (const int lanes : {1, 4, 8}) {
       const auto code = make_native_code(tape, lanes);
       if (!native_code_available()) GTEST_SKIP() << "no native code here";
       ASSERT_NE(code, nullptr);
@@ -152,7 +152,9 @@ TEST(Operators, EveryInstructionGivesTheBitsOfApplyInNativeCode) {
   }
 }
 
-TEST(Operators, EveryOperatorInCSourceGivesTheBitsOfApply) {
+// C source calls the functions of the C library, whose last digits are its own: errors below 2.1 ulp there and 1 ulp
+// here.
+TEST(Operators, EveryOperatorInCSourceGivesTheValueOfApply) {
   if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
   const auto folder = std::filesystem::temp_directory_path() / ("saltus_operators_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -180,7 +182,10 @@ TEST(Operators, EveryOperatorInCSourceGivesTheBitsOfApply) {
       const double* ins[] = {p.data()};
       double* const outs[] = {&out};
       function(ins, outs);
-      EXPECT_EQ(out, apply(row.op, p[0], p[1], p[2])) << row.name;
+      const double expected = apply(row.op, p[0], p[1], p[2]);
+      const bool exact = row.kind != OpKind::function || row.op == Op::sqrt || !elementary::reproducible();
+      const double slack = exact ? 0.0 : 3.1 * std::numeric_limits<double>::epsilon() * std::abs(expected);
+      EXPECT_NEAR(out, expected, slack) << row.name;
     }
   }
   dlclose(handle);

@@ -38,7 +38,7 @@ TEST_F(ProgramTest, FunctionsHaveTheirValues) {
       EXPECT_EQ(value(div(x, y), a, b), std::trunc(a / b));
       EXPECT_NEAR(value(rem(x, y), a, b), std::fmod(a, b), 1e-14);
       EXPECT_NEAR(value(mod(x, y), a, b), a - std::floor(a / b) * b, 1e-15 * 10);
-      EXPECT_EQ(value(atan2(x, y), a, b), std::atan2(a, b));
+      EXPECT_EQ(value(atan2(x, y), a, b), elementary::atan2(a, b));
       EXPECT_EQ(value(if_else(x > y, x, -y), a, b), a > b ? a : -b);
       EXPECT_EQ(value(equal(x, y).expr(), a, b), a == b ? 1.0 : 0.0);
     }
@@ -46,8 +46,8 @@ TEST_F(ProgramTest, FunctionsHaveTheirValues) {
     EXPECT_NEAR(value(smooth_abs(x, 1e-9), a), std::abs(a), 1e-9);
     EXPECT_NEAR(value(pow(x, 3.0), a), a * a * a, 4e-16 * 400);
   }
-  EXPECT_EQ(value(log10(x), 1000.0), std::log(1000.0) / std::log(10.0));
-  EXPECT_EQ(value(pow(x, y), 2.0, 0.3), std::pow(2.0, 0.3));
+  EXPECT_EQ(value(log10(x), 1000.0), elementary::log(1000.0) / std::log(10.0));
+  EXPECT_EQ(value(pow(x, y), 2.0, 0.3), elementary::pow(2.0, 0.3));
   EXPECT_EQ(value(equal(x, y).expr(), 3.0, 3.0), 1.0);
 }
 

@@ -6,9 +6,12 @@
 //   src/expr/operators.cpp   that function's one-line definition, and the rule of its derivative
 //   src/program/interval.cpp how it encloses intervals
 //   src/program/taylor.cpp   its recurrence for Taylor coefficients
-// The compiler complains about a forgotten rule, and tests/program/operators_test.cpp runs every operator in every back
-// end.
+// Where the C library does not have it, <saltus/base/elementary.hpp> does; src/program/lane_functions_*.cpp may have a
+// version for several lanes, otherwise it is evaluated lane by lane. The compiler complains about a forgotten rule, and
+// tests/program/operators_test.cpp runs every operator in every back end.
 #pragma once
+
+#include <saltus/base/elementary.hpp>
 
 #include <array>
 #include <cmath>
@@ -124,22 +127,22 @@ inline constexpr std::array<Operator, op_count> operators = {{
     {Op::logical_not, OpKind::logic, 1, "logical_not", "not"},
     {Op::select, OpKind::choice, 3, "select", "if"},
     {Op::sqrt, OpKind::function, 1, "sqrt", "sqrt", ::sqrt, nullptr, 0.0},
-    {Op::exp, OpKind::function, 1, "exp", "exp", ::exp},
-    {Op::log, OpKind::function, 1, "log", "log", ::log, nullptr, 0.0},
-    {Op::sin, OpKind::function, 1, "sin", "sin", ::sin},
-    {Op::cos, OpKind::function, 1, "cos", "cos", ::cos},
-    {Op::tan, OpKind::function, 1, "tan", "tan", ::tan},
-    {Op::asin, OpKind::function, 1, "asin", "asin", ::asin, nullptr, -1.0, 1.0},
-    {Op::acos, OpKind::function, 1, "acos", "acos", ::acos, nullptr, -1.0, 1.0},
-    {Op::atan, OpKind::function, 1, "atan", "atan", ::atan},
-    {Op::sinh, OpKind::function, 1, "sinh", "sinh", ::sinh},
-    {Op::cosh, OpKind::function, 1, "cosh", "cosh", ::cosh},
-    {Op::tanh, OpKind::function, 1, "tanh", "tanh", ::tanh},
-    {Op::asinh, OpKind::function, 1, "asinh", "asinh", ::asinh},
-    {Op::acosh, OpKind::function, 1, "acosh", "acosh", ::acosh, nullptr, 1.0},
-    {Op::atanh, OpKind::function, 1, "atanh", "atanh", ::atanh, nullptr, -1.0, 1.0},
-    {Op::pow, OpKind::function, 2, "pow", "^", nullptr, ::pow, 0.0},
-    {Op::atan2, OpKind::function, 2, "atan2", "atan2", nullptr, ::atan2},
+    {Op::exp, OpKind::function, 1, "exp", "exp", elementary::exp},
+    {Op::log, OpKind::function, 1, "log", "log", elementary::log, nullptr, 0.0},
+    {Op::sin, OpKind::function, 1, "sin", "sin", elementary::sin},
+    {Op::cos, OpKind::function, 1, "cos", "cos", elementary::cos},
+    {Op::tan, OpKind::function, 1, "tan", "tan", elementary::tan},
+    {Op::asin, OpKind::function, 1, "asin", "asin", elementary::asin, nullptr, -1.0, 1.0},
+    {Op::acos, OpKind::function, 1, "acos", "acos", elementary::acos, nullptr, -1.0, 1.0},
+    {Op::atan, OpKind::function, 1, "atan", "atan", elementary::atan},
+    {Op::sinh, OpKind::function, 1, "sinh", "sinh", elementary::sinh},
+    {Op::cosh, OpKind::function, 1, "cosh", "cosh", elementary::cosh},
+    {Op::tanh, OpKind::function, 1, "tanh", "tanh", elementary::tanh},
+    {Op::asinh, OpKind::function, 1, "asinh", "asinh", elementary::asinh},
+    {Op::acosh, OpKind::function, 1, "acosh", "acosh", elementary::acosh, nullptr, 1.0},
+    {Op::atanh, OpKind::function, 1, "atanh", "atanh", elementary::atanh, nullptr, -1.0, 1.0},
+    {Op::pow, OpKind::function, 2, "pow", "^", nullptr, elementary::pow, 0.0},
+    {Op::atan2, OpKind::function, 2, "atan2", "atan2", nullptr, elementary::atan2},
     {Op::external, OpKind::external, 0, "external", "external"},
 }};
 

@@ -75,6 +75,7 @@ class Program {
   std::vector<std::vector<Interval>> enclose(std::span<const std::vector<Interval>> in) const;
 
   /// The program as a C function `void name(const double* const* in, double* const* out)`, self-contained apart from math.h.
+  /// Elementary functions are those of the C library there: values differ in the last digits from those of the program.
   /// Throws UsageError if there is external code or the name is not an identifier of C.
   std::string c_source(const std::string& name) const;
 
@@ -84,7 +85,7 @@ class Program {
   std::shared_ptr<const Tape> tape_;
   std::shared_ptr<const NativeCode> native_;
   struct LaneCode;
-  std::shared_ptr<LaneCode> lane_code_;  // native code for four lanes, made when first asked for
+  std::shared_ptr<LaneCode> lane_code_;  // native code for four and eight lanes, made when first asked for
 };
 
 }  // namespace saltus

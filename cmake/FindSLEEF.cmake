@@ -1,0 +1,16 @@
+# Finds SLEEF with its deterministic functions (no CMake package of its own in Debian 12). Defines SLEEF::SLEEF.
+find_path(SLEEF_INCLUDE_DIR sleef.h)
+find_library(SLEEF_LIBRARY sleef)
+if(SLEEF_INCLUDE_DIR AND SLEEF_LIBRARY AND NOT DEFINED SLEEF_DETERMINISTIC)
+  # Versions before 3.4 and builds for processors without fused multiply-add lack these functions.
+  file(STRINGS ${SLEEF_INCLUDE_DIR}/sleef.h _sleef_found REGEX "Sleef_finz_sind1_u10purecfma" LIMIT_COUNT 1)
+  set(SLEEF_DETERMINISTIC "${_sleef_found}" CACHE INTERNAL "a declaration in sleef.h, empty if there is none")
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(SLEEF REQUIRED_VARS SLEEF_LIBRARY SLEEF_INCLUDE_DIR SLEEF_DETERMINISTIC)
+if(SLEEF_FOUND AND NOT TARGET SLEEF::SLEEF)
+  add_library(SLEEF::SLEEF INTERFACE IMPORTED)
+  target_include_directories(SLEEF::SLEEF SYSTEM INTERFACE ${SLEEF_INCLUDE_DIR})
+  target_link_libraries(SLEEF::SLEEF INTERFACE ${SLEEF_LIBRARY})
+endif()
+mark_as_advanced(SLEEF_INCLUDE_DIR SLEEF_LIBRARY)

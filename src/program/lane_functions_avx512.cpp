@@ -1,0 +1,65 @@
+// Compiled with AVX-512 (F, DQ, VL) and FMA; called only where the processor has them.
+#include <immintrin.h>
+
+#if SALTUS_HAS_SLEEF
+#include <sleef.h>
+#include <saltus/base/elementary.hpp>
+
+#include "base/elementary_limits.hpp"
+#endif
+
+#include "program/lane_functions_vector.hpp"
+
+namespace saltus {
+
+namespace {
+
+typedef double V __attribute__((vector_size(64)));
+
+}  // namespace
+
+LaneRow lane_row_avx512(Op op) {
+  using namespace lanes;
+#if SALTUS_HAS_SLEEF
+  using elementary::hyperbolic_limit, elementary::inverse_hyperbolic_limit;
+  switch (op) {
+    case Op::exp:
+      return unary_row<V, Sleef_finz_expd8_u10avx512f>();
+    case Op::log:
+      return unary_row<V, Sleef_finz_logd8_u10avx512f>();
+    case Op::sin:
+      return unary_row<V, Sleef_finz_sind8_u10avx512f>();
+    case Op::cos:
+      return unary_row<V, Sleef_finz_cosd8_u10avx512f>();
+    case Op::tan:
+      return unary_row<V, Sleef_finz_tand8_u10avx512f>();
+    case Op::asin:
+      return unary_row<V, Sleef_finz_asind8_u10avx512f>();
+    case Op::acos:
+      return unary_row<V, Sleef_finz_acosd8_u10avx512f>();
+    case Op::atan:
+      return unary_row<V, Sleef_finz_atand8_u10avx512f>();
+    case Op::sinh:
+      return unary_row<V, within<V, Sleef_finz_sinhd8_u10avx512f, elementary::sinh, hyperbolic_limit>>();
+    case Op::cosh:
+      return unary_row<V, within<V, Sleef_finz_coshd8_u10avx512f, elementary::cosh, hyperbolic_limit>>();
+    case Op::tanh:
+      return unary_row<V, Sleef_finz_tanhd8_u10avx512f>();
+    case Op::asinh:
+      return unary_row<V, within<V, Sleef_finz_asinhd8_u10avx512f, elementary::asinh, inverse_hyperbolic_limit>>();
+    case Op::acosh:
+      return unary_row<V, within<V, Sleef_finz_acoshd8_u10avx512f, elementary::acosh, inverse_hyperbolic_limit>>();
+    case Op::atanh:
+      return unary_row<V, Sleef_finz_atanhd8_u10avx512f>();
+    case Op::pow:
+      return binary_row<V, Sleef_finz_powd8_u10avx512f>();
+    case Op::atan2:
+      return binary_row<V, Sleef_finz_atan2d8_u10avx512f>();
+    default:
+      break;
+  }
+#endif
+  return row_of_each<V>(op, std::make_index_sequence<op_count>());
+}
+
+}  // namespace saltus

@@ -139,11 +139,11 @@ bool Consistency::find_elsewhere(System& system, double t, std::vector<double>& 
   StartSearch other = search_start(system, t, x);
   if (!other.found) return false;
   note_other_start(system, x, other.start.x, "from the values before the event");
-  undecided_.erase(&s);
-  analyses_[&s].values = std::move(other.values);
+  undecided_.erase(s.id.number());
+  analyses_[s.id.number()].values = std::move(other.values);
   x = std::move(other.start.x);
   xp = std::move(other.start.xp);
-  if (!other.start.all_slopes) find_algebraic_slopes(system, t, analyses_[&s].values, x, xp);
+  if (!other.start.all_slopes) find_algebraic_slopes(system, t, analyses_[s.id.number()].values, x, xp);
   return true;
 }
 

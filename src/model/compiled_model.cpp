@@ -230,6 +230,7 @@ struct CompiledModel::Code {
     return make_logic();
   }
   void give_back(std::unique_ptr<EventLogic> logic) const {
+    logic->forget_run();
     const std::lock_guard lock(lending);
     idle_logic.push_back(std::move(logic));
   }

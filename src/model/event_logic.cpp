@@ -323,9 +323,24 @@ void EventLogic::compile(ActionList& list) const {
   for (Assignment& a : list.assignments)
     if (a.wanted >= 0) a.wanted += static_cast<int>(values.size());
   values.insert(values.end(), wishes.begin(), wishes.end());
-  std::vector<Expr> inputs = inputs_of(values, list.reads);
+  std::vector<Expr> inputs = inputs_of(values, list.reads), own;
   list.inputs.resize(inputs.size());
-  list.right_hand_sides = Evaluation({std::move(inputs)}, values, options_);
+  list.travel.resize(inputs.size());
+  std::vector<char> uncertain;
+  for (const InputPlace& place : list.reads) uncertain.push_back(place.group != parameters && place.group != locks);
+  for (const Expr& lock : locks_of(values)) {
+    if (input_places_.contains(lock.id())) continue;
+    const Expr function = switching_function(lock);
+    std::vector<InputPlace> places;
+    inputs_of(std::span(&function, 1), places);
+    if (std::any_of(places.begin(), places.end(), [](const InputPlace& place) {
+          return place.group == time || place.group == variables || place.group == derivatives ||
+                 place.group == pre_variables;
+        }))
+      own.push_back(lock);
+  }
+  list.relations = ActionRelations(own, inputs, uncertain, options_);
+  list.right_hand_sides = Evaluation({std::move(inputs), std::move(own)}, values, options_);
 }
 
 /// The inputs that occur in expressions, with their places.

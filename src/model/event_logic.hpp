@@ -12,9 +12,12 @@
 #include <saltus/program/program.hpp>
 
 #include <array>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#include "model/action_relations.hpp"
 
 namespace saltus {
 
@@ -59,6 +62,8 @@ class EventLogic {
 
   /// Values of the parameters, which are not copied. To be called before anything is evaluated.
   void set_parameters(std::span<const double> values);
+  /// A run ends here: the next one knows nothing of it.
+  void forget_run() { t_ = std::numeric_limits<double>::quiet_NaN(); }
   /// One round; see HybridSystem::transition.
   bool round(const EventInput& input, Transition& transition);
   /// See HybridSystem::end_instant.
@@ -105,6 +110,8 @@ class EventLogic {
     Evaluation right_hand_sides;    // made when the clause first acts, of the inputs that occur
     std::vector<InputPlace> reads;  // these inputs
     std::vector<double> inputs;     // and their values
+    std::vector<double> travel;     // and how far they have come since the last instant
+    ActionRelations relations;      // that nothing else reads
     std::vector<Assignment> assignments;
   };
   /// What a clause or a transition gives to a variable in this sweep.
@@ -130,10 +137,12 @@ class EventLogic {
   void evaluate(ActionList& actions) {
     for (std::size_t k = 0; k < actions.reads.size(); ++k)
       actions.inputs[k] = inputs_[actions.reads[k].group][actions.reads[k].place];
-    const double* const in[] = {actions.inputs.data()};
+    if (!actions.relations.empty()) find_travel(actions);
+    const double* const in[] = {actions.inputs.data(), actions.relations.find(actions.inputs, actions.travel).data()};
     double* const out[] = {actions.right_hand_sides.values.data()};
     actions.right_hand_sides.program(in, out, actions.right_hand_sides.work);
   }
+  void find_travel(ActionList& actions) const;
   bool begin_round(const EventInput& input, Transition& transition);
   void read_truths(const Mode& mode);
   /// The truth of all conditions. In contact the clauses whose resets have come to rest there are ready to act again.
@@ -193,8 +202,9 @@ class EventLogic {
   std::vector<char> deciding_discretes_, deciding_locks_, setting_discretes_;
   // What the programs see.
   std::array<const double*, 8> inputs_{};
-  double t_ = 0.0;
-  std::vector<double> truths_;  // by lock, as conditions see them
+  double t_ = std::numeric_limits<double>::quiet_NaN();  // of the last round; NaN: there was none
+  double since_ = 0.0;                                   // the time since the instant before
+  std::vector<double> truths_;                           // by lock, as conditions see them
   std::vector<double> pre_x_, pre_discrete_;
   std::vector<double> x_, xp_;  // values of the mode with new discrete values
   std::vector<double> discrete_locks_before_;

@@ -53,6 +53,7 @@ void EventLogic::start(Mode& mode) {
 /// Returns whether something becomes true for this instant.
 bool EventLogic::begin_round(const EventInput& input, Transition& transition) {
   Mode& mode = transition.mode;
+  if (input.t != t_) since_ = std::isnan(t_) || input.initial ? 0.0 : std::abs(input.t - t_);
   t_ = input.t;
   inputs_[variables] = transition.x.data();
   inputs_[derivatives] = input.xp_before.data();
@@ -75,6 +76,14 @@ bool EventLogic::begin_round(const EventInput& input, Transition& transition) {
   }
   before_ = mode.discrete;
   return raised;
+}
+
+void EventLogic::find_travel(ActionList& actions) const {
+  for (std::size_t k = 0; k < actions.reads.size(); ++k) {
+    const InputPlace& input = actions.reads[k];
+    const bool moves = input.group == variables && since_ > 0.0;
+    actions.travel[k] = moves ? std::abs(inputs_[derivatives][input.place]) * since_ : 0.0;
+  }
 }
 
 /// Relations and roundings as conditions see them.

@@ -69,7 +69,8 @@ void check(Random (*make)(Dice&), int usual) {
     const std::string text = model.text(dice);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
     const ModelicaModel loaded = load_text(text);
-    const Method method = dice.of(std::vector{Method::automatic, Method::automatic, Method::rodas5p, Method::taylor});
+    // (rodas5p has errors of 1e-14 in constant fields: a coincidence may be none)
+    const Method method = dice.of(std::vector{Method::automatic, Method::automatic, Method::radau5, Method::taylor});
     const Trajectory run = simulate(loaded.model, {.stop = model.stop, .rtol = 1e-9, .atol = 1e-9, .method = method});
     if (model.expected.empty()) {
       EXPECT_FALSE(run.status().ok());

@@ -62,6 +62,7 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   bool derives_variables() const override;
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
+  std::uint64_t values_key() const override;
   WrittenEquations* written_equations(const Mode& mode) override;
   std::shared_ptr<HybridSystem> eased(double share, std::span<const double> values) const override;
 

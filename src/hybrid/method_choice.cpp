@@ -161,7 +161,7 @@ bool MethodChoice::note_structure_fails(const System& system) {
 }
 
 void MethodChoice::persist(const System& system, StateArchive& archive) {
-  const Structure* const structure = &system.structure();
+  const std::uint64_t structure = system.structure().id.number();
   bool stiff = stiff_.contains(structure), unstructured = unstructured_.contains(structure);
   archive(stiff, unstructured);
   if (stiff) stiff_.insert(structure);

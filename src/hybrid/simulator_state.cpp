@@ -53,6 +53,7 @@ std::uint64_t identify(const SimulateOptions& options, int direction) {
        {static_cast<double>(direction), options.rtol, options.atol, options.max_step, options.initial_step,
         static_cast<double>(options.method), static_cast<double>(options.max_order), options.keep_steps ? 1.0 : 0.0})
     all.add(value);
+  all.add_all(options.rtol_each);
   all.add_all(options.atol_each);
   return all.value();
 }
@@ -124,7 +125,7 @@ bool Simulator::Impl::persist_memory(StateArchive& archive) {
     archive(steps.guards, steps.first);
     const System& system_then = hybrid->system(steps.mode);
     methods.persist(system_then, archive);
-    if (!archive.writes()) known_steps[&system_then.structure()] = steps;
+    if (!archive.writes()) known_steps[system_then.structure().id.number()] = steps;
   }
   return methods.persist_steppers(*system, stepper, archive);
 }
@@ -161,8 +162,7 @@ void Simulator::Impl::resume(const SimulatorState& from) {
     std::vector<double> g(static_cast<std::size_t>(on_surfaces.structure().guards));
     on_surfaces.guards(t, x, xp, g);
     std::vector<double> far =
-        GuardSides::uncertainty(on_surfaces, t, x, xp, options.rtol,
-                                options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+        GuardSides::uncertainty(on_surfaces, t, x, xp, relative_tolerances(), absolute_tolerances());
     for (double& value : far) value *= Resolution::same_point;
     leave_surfaces(*hybrid, g, far, mode);
     if (!mode.on_surfaces()) {  // the weights of slides end with them
@@ -189,7 +189,7 @@ void Simulator::Impl::go_on_as_left(const SimulatorState& from) {
     // what the mode needs is made first: memory takes the place of what entering the mode finds out
     if (!enter_mode()) return;
     persist_memory(archive);
-    known = &known_steps[&system->structure()];
+    known = &known_steps[system->structure().id.number()];
     use(stepper);
     copy(state_before, x);
     copy(slope_before, xp);

@@ -69,8 +69,8 @@ INSTANTIATE_TEST_SUITE_P(Models, StateOfExplicitModels,
                          ::testing::Combine(::testing::ValuesIn(explicit_models),
                                             ::testing::Values(Method::dopri5, Method::tsit5, Method::bs3,
                                                               Method::dop853)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).name + "_" + std::string(to_string(std::get<1>(info.param)));
+                         [](const auto& which) {
+                           return std::get<0>(which.param).name + "_" + std::string(to_string(std::get<1>(which.param)));
                          });
 
 class StateOfAnyModel : public ::testing::TestWithParam<Method> {};
@@ -96,8 +96,9 @@ TEST_P(StateOfAnyModel, GoesOnWithinTheTolerance) {
       ASSERT_EQ(rest.status().code, StatusCode::success) << test.name << ": " << rest.status().message;
       std::size_t events = 0;
       for (const Event& e : whole.events()) events += e.t > state.t;
-      if (test.name != "ball_on_table")  // how many bounces are seen before rest is a matter of rounding
+      if (test.name != "ball_on_table") {  // how many bounces are seen before rest is a matter of rounding
         EXPECT_EQ(rest.events().size(), events) << test.name << " from t = " << state.t;
+      }
       for (std::size_t k = 0; k < rest.final().size(); ++k)
         EXPECT_NEAR(rest.final()[k], whole.final()[k], 1e-5 * (1.0 + std::abs(whole.final()[k])))
             << test.name << " from t = " << state.t << ", variable " << k;
@@ -108,7 +109,7 @@ TEST_P(StateOfAnyModel, GoesOnWithinTheTolerance) {
 INSTANTIATE_TEST_SUITE_P(Methods, StateOfAnyModel,
                          ::testing::Values(Method::automatic, Method::rodas5p, Method::radau, Method::bdf,
                                            Method::taylor),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         [](const auto& which) { return std::string(to_string(which.param)); });
 
 TEST(SimulatorState, ForksGoTheirOwnWays) {
   Simulator run(compile(testing::stick_slip()), {.stop = 10.0});

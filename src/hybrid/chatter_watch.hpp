@@ -3,6 +3,8 @@
 // a carrier or a hysteresis band that the model means: their guards move by many tolerances.
 #pragma once
 
+#include <saltus/base/state_archive.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -16,6 +18,8 @@ class ChatterWatch {
     double from = 0.0, to = 0.0;
     std::int64_t events = 0;
     std::vector<int> guards;
+
+    void persist(StateArchive& archive) { archive(from, to, events, guards); }
   };
 
   /// `span`: the length of the run.
@@ -44,6 +48,7 @@ class ChatterWatch {
     enough_ *= patience;
   }
   const std::vector<Episode>& episodes() const { return episodes_; }
+  void persist(StateArchive& archive) { archive(interval_, enough_, current_, episodes_); }
 
  private:
   bool note_any(double t, std::span<const int> guards);

@@ -41,6 +41,10 @@ class MethodChoice {
   bool note_stiff(const System& system);
   /// Tells that methods which rely on the structure of the mode fail in it. True: another method has not been tried yet.
   bool note_structure_fails(const System& system);
+  /// Writes or reads what is known about the mode of this system.
+  void persist(const System& system, StateArchive& archive);
+  /// Writes or reads the steppers; `current` is the one in use, in the mode of this system. False: one of them cannot be written.
+  bool persist_steppers(System& system, Stepper*& current, StateArchive& archive);
   /// Counters of all steppers together.
   StepStatistics statistics() const;
   /// Modes for which a method was given and that were not entered so far; perhaps they are called otherwise.

@@ -22,12 +22,12 @@ std::shared_ptr<HybridSystem> instance_of(const std::shared_ptr<HybridSystem>& s
 }
 }  // namespace
 
-Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
+Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const SimulatorState* from)
     : hybrid(instance_of(h)),
       alone(hybrid != h),
       options(with_nominal_values(std::move(o), hybrid->variables())),
-      result(hybrid, options.start),
-      direction(options.stop >= options.start ? +1 : -1),
+      result(hybrid, from ? from->t : options.start),
+      direction(options.stop >= (from ? from->t : options.start) ? +1 : -1),
       methods(options, options.keep_steps || !hybrid->guards().empty()),
       instant(*hybrid, direction, options.max_mode_changes, options.stop_if_non_unique),
       t(options.start),
@@ -49,7 +49,10 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o)
   has_time_guards = std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.time_only; });
   next_time = direction * std::numeric_limits<double>::infinity();
   mode = hybrid->initial_mode();
-  initialise();
+  if (from)
+    resume(*from);
+  else
+    initialise();
 }
 
 void Simulator::Impl::initialise() {
@@ -118,6 +121,10 @@ bool Simulator::Impl::enter_mode() {
   }
   if (const Structure* structure = &system->structure(); structure != known_structure) {
     known = &known_steps[structure];
+    if (known->number < 0) {
+      known->number = static_cast<int>(known_steps.size()) - 1;
+      known->mode = mode;
+    }
     known_structure = structure;
   }
   if (known->stepper && !methods.per_mode()) {

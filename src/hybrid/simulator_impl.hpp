@@ -3,6 +3,7 @@
 // how it ends in simulator_end.cpp.
 #pragma once
 
+#include <saltus/base/state_archive.hpp>
 #include <saltus/event/event_locator.hpp>
 #include <saltus/hybrid/simulator.hpp>
 
@@ -90,6 +91,8 @@ struct Simulator::Impl {
   double next_time = 0.0;
   /// What the steps of a mode have taught.
   struct KnownSteps {
+    int number = -1;  // of the mode, in the order in which modes were entered
+    Mode mode;        // one with this structure
     double guards = std::numeric_limits<double>::infinity();  // the longest that guards can be followed over
     double first = std::numeric_limits<double>::infinity();   // the longest that is worth trying after an event
     Stepper* stepper = nullptr;                               // that makes them, if the mode is explicit
@@ -127,7 +130,17 @@ struct Simulator::Impl {
   /// Looks for values beyond their bounds at the present point.
   void check_bounds();
 
-  Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o);
+  /// `from`: goes on from this state; null: begins.
+  Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const SimulatorState* from = nullptr);
+
+  // --- a run as a value, see simulator_state.cpp
+  SimulatorState state();
+  void resume(const SimulatorState& from);
+  void go_on_as_left(const SimulatorState& from);
+  /// Values or parameters have been changed: settles what that means at the present instant.
+  void go_on_changed(const SimulatorState& from);
+  /// Writes or reads what later steps depend on beside the point. False: not everything can be written.
+  bool persist_memory(StateArchive& archive);
 
   // --- start and end
   void initialise();

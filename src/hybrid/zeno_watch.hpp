@@ -1,6 +1,8 @@
 // Events that accumulate: a ball that comes to rest bounces infinitely often in finite time.
 #pragma once
 
+#include <saltus/base/state_archive.hpp>
+
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -35,6 +37,7 @@ class ZenoWatch {
   double next_interval(int guard) const;
   /// Where they accumulate if the intervals go on to shrink as the last ones did (Aitken's extrapolation).
   double limit(int guard) const;
+  void persist(StateArchive& archive) { archive(records_); }
   void forget(int guard) { records_[static_cast<std::size_t>(guard)] = {}; }
 
  private:
@@ -43,6 +46,8 @@ class ZenoWatch {
   struct Record {
     double t = 0.0, interval = 0.0, interval_before = 0.0;
     int hits = 0, shrunk = 0;
+
+    void persist(StateArchive& archive) { archive(t, interval, interval_before, hits, shrunk); }
   };
   std::vector<Record> records_;  // by guard; those beyond the end have had no events
 };

@@ -6,7 +6,9 @@
 #include <saltus/model/recorded_system.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -963,6 +965,15 @@ const std::vector<VariableInfo>& CompiledModel::observed() const {
   const Code& m = *impl_->code;
   if (!m.observes_states) return impl_->use().observe(mode, t, x, xp, values);
   for (std::size_t k = 0; k < m.observed_position.size(); ++k) values[k] = x[k];
+}
+
+std::uint64_t CompiledModel::values_key() const {
+  std::uint64_t key = 0x9e3779b97f4a7c15u;
+  for (const double value : impl_->values->parameters) {
+    key = (key ^ std::bit_cast<std::uint64_t>(value)) * 0xd6e8feb86659fd93u;
+    key ^= key >> 32;
+  }
+  return key;
 }
 
 WrittenEquations* CompiledModel::written_equations(const Mode& mode) {

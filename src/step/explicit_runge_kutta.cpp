@@ -196,6 +196,27 @@ void ExplicitRungeKutta::look_for_evaluator() {
   return dense_;
 }
 
+bool ExplicitRungeKutta::persist(System* system, StateArchive& archive) {
+  int variables = n_;
+  archive(variables, statistics_);
+  if (variables < 0) return true;  // it has not been started
+  if (!archive.writes() && variables != n_) {
+    if (system && system->structure().variables != variables)
+      throw UsageError("the saved state is damaged: its numbers do not fit the model");
+    set_size(variables);
+  }
+  const std::vector<std::size_t> sizes{k_.size(), x0_.size(), x1_.size(), dense_.c.size()};
+  archive(direction_, k_, x0_, x1_, t_, t0_, h_done_, h_next_, error_, not_finite_at_, controller_, stiff_hits_,
+          stiff_misses_, steps_since_start_, stiff_, dense_ready_, dense_.t0, dense_.h, dense_.c);
+  if (sizes != std::vector<std::size_t>{k_.size(), x0_.size(), x1_.size(), dense_.c.size()})
+    throw UsageError("the saved state is damaged: its numbers do not fit the model");
+  if (!archive.writes() && system) {
+    system_ = system;
+    look_for_evaluator();
+  }
+  return true;
+}
+
 std::unique_ptr<Stepper> make_explicit_runge_kutta(const Tableau& tableau, StepOptions options) {
   return std::make_unique<ExplicitRungeKutta>(tableau, std::move(options));
 }

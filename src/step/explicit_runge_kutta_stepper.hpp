@@ -33,6 +33,7 @@ class ExplicitRungeKutta final : public Stepper {
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
   bool stiff() const override { return stiff_; }
+  bool persist(System* system, StateArchive& archive) override;
 
  private:
   enum class Attempt { good, inaccurate, not_finite };

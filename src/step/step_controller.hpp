@@ -2,6 +2,8 @@
 // Norsett, Wanner I, II.4.
 #pragma once
 
+#include <saltus/base/state_archive.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -56,6 +58,8 @@ class StepController {
   static constexpr double safety = 0.9;
   /// h_new/h after a step that could not be evaluated.
   static constexpr double after_not_finite = 0.25;
+
+  void persist(StateArchive& archive) { archive(previous_error_, failed_size_, failed_error_); }
 
  private:
   double rejected_power_ = -0.2, power_ = -0.2, beta_ = 0.0, shrink_limit_ = 0.2, growth_limit_ = 5.0;

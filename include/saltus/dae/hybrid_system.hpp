@@ -8,6 +8,7 @@
 #include <saltus/dae/written_equations.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
@@ -245,6 +246,8 @@ class HybridSystem {
   virtual bool derives_variables() const { return observed().size() != variables().size(); }
   /// Values of the observed variables at a point of a mode.
   virtual void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp, std::span<double> values);
+  /// Identifies the values of the parameters, for saved states: other values, another number. Default: there are none.
+  virtual std::uint64_t values_key() const { return 0; }
   /// The equations of a mode as they were written: runs compare their results with them. Valid until the next call. Default: null, there
   /// is nothing to compare with.
   virtual WrittenEquations* written_equations(const Mode& /*mode*/) { return nullptr; }

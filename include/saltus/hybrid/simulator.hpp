@@ -2,6 +2,7 @@
 #pragma once
 
 #include <saltus/hybrid/methods.hpp>
+#include <saltus/hybrid/simulator_state.hpp>
 #include <saltus/hybrid/trajectory.hpp>
 
 #include <cstdint>
@@ -50,6 +51,11 @@ class Simulator {
   /// start that fails shows in status(). The run evaluates an instance of its own, if the system has instances
   /// (HybridSystem::instance), and otherwise the system itself.
   Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options);
+  /// Goes on from where another run of the same model stood: in the same mode, slides and contacts included, without
+  /// events of a start. `options.start` does not count. The trajectory begins there. Explicit Runge-Kutta methods, in
+  /// runs whose modes are explicit, give the bits of a run that was not interrupted; others begin anew at the point, and
+  /// agree within the tolerance. Throws UsageError for a state of another model.
+  Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options, const SimulatorState& from);
   ~Simulator();
   Simulator(Simulator&&) noexcept;
   Simulator& operator=(Simulator&&) noexcept;
@@ -61,6 +67,11 @@ class Simulator {
   bool advance_to(double t);
   /// Goes on to the end.
   void run();
+
+  /// Where the run stands, between two steps or at its end.
+  SimulatorState state() const;
+  /// Another run that goes on from here by itself. Throws UsageError if the hybrid system has no instances.
+  Simulator fork() const;
 
   double t() const;
   const Mode& mode() const;

@@ -60,6 +60,7 @@ class CompiledModel final : public HybridSystem {
   bool derives_variables() const override;
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
+  std::uint64_t values_key() const override;
   WrittenEquations* written_equations(const Mode& mode) override;
 
   /// Whether there is nothing to integrate: there are no variables, or all of them follow from discrete values and relations by explicit

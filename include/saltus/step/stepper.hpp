@@ -4,6 +4,7 @@
 //   while (stepper.t() < stop && stepper.advance(stop).ok()) use(stepper.x(), stepper.dense());
 #pragma once
 
+#include <saltus/base/state_archive.hpp>
 #include <saltus/dae/system.hpp>
 #include <saltus/step/dense_polynomial.hpp>
 
@@ -51,6 +52,9 @@ struct StepStatistics {
     factorisations += other.factorisations;
     iterations += other.iterations;
     return *this;
+  }
+  void persist(StateArchive& archive) {
+    archive(steps, rejected, evaluations, jacobians, factorisations, iterations);
   }
 };
 
@@ -123,6 +127,10 @@ class Stepper {
   /// How the linear systems of the last mode were solved: "banded (1 + 1), 500 of 1000 eliminated"; "" for explicit
   /// methods.
   virtual std::string linear_algebra() const { return ""; }
+
+  /// Writes or reads all that later steps depend on; `system`: the one that is being integrated, null if this stepper is not in use. False:
+  /// the method cannot, nothing has been written, and it has to be started anew. Default: it cannot.
+  virtual bool persist(System* /*system*/, StateArchive& /*archive*/) { return false; }
 
   const StepStatistics& statistics() const { return statistics_; }
 

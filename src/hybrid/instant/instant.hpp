@@ -42,6 +42,8 @@ class Instant final : private ModeValues {
   Transition transition;  ///< what has acted: names, resets, notes. Mode and values are in `now`
 
   Uncertainty& doubt() { return trials_.doubt; }
+  /// By guard: what is known of one instant to the next about the forces of contacts.
+  std::vector<double>& force_noise() { return trials_.force_noise; }
 
   // --- an instant: begin(), fire() for each guard, settle()
   /// Forgets what the last instant knew. The mode must stay until settle() has returned.

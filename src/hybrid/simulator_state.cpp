@@ -1,0 +1,260 @@
+// A run as a value: where it stands, and how another one goes on from there.
+//
+// In modes that are explicit, and with explicit Runge-Kutta methods, everything that later steps depend on is part of
+// the state, so that a run that was saved and one that was not have the same bits. In other modes the method begins
+// anew at the point.
+#include <fmt/format.h>
+
+#include "hybrid/fingerprint.hpp"
+#include "hybrid/short_lists.hpp"
+#include "hybrid/simulator_impl.hpp"
+
+namespace saltus {
+namespace {
+
+void persist(StateArchive& archive, Mode& mode) {
+  archive(mode.automaton, mode.discrete, mode.locks, mode.conditions, mode.sees, mode.sliding, mode.contacts,
+          mode.contact_sides);
+}
+
+void persist(StateArchive& archive, DensePolynomial& p) {
+  archive(p.t0, p.h, p.degree, p.variables, p.c);
+}
+
+/// What identifies the variables and guards of a hybrid system.
+std::uint64_t identify(const HybridSystem& hybrid) {
+  Fingerprint all;
+  for (const auto* list : {&hybrid.variables(), &hybrid.observed()})
+    for (const VariableInfo& variable : *list) all.add(std::string_view(variable.name));
+  for (const GuardInfo& guard : hybrid.guards()) all.add(std::string_view(guard.name));
+  const Mode mode = hybrid.initial_mode();
+  for (const std::size_t size : {mode.discrete.size(), mode.locks.size(), mode.conditions.size()})
+    all.add(static_cast<std::uint64_t>(size));
+  return all.value();
+}
+
+/// What identifies the values of a state and the parameters.
+std::uint64_t identify(const SimulatorState& state, const HybridSystem& hybrid) {
+  Fingerprint all;
+  all.add(state.t);
+  all.add(static_cast<double>(state.mode.automaton));
+  for (const auto* list : {&state.mode.discrete, &state.mode.locks, &state.mode.conditions, &state.x, &state.xp})
+    all.add_all(*list);
+  all.add_all(state.mode.sees);
+  for (const auto* list : {&state.mode.sliding, &state.mode.contacts, &state.mode.contact_sides}) all.add_all(*list);
+  all.add(hybrid.values_key());
+  return all.value();
+}
+
+/// What must be the same for a memory to be of use.
+std::uint64_t identify(const SimulateOptions& options, int direction) {
+  Fingerprint all;
+  for (const double value :
+       {static_cast<double>(direction), options.rtol, options.atol, options.max_step, options.initial_step,
+        static_cast<double>(options.method), static_cast<double>(options.max_order), options.keep_steps ? 1.0 : 0.0})
+    all.add(value);
+  all.add_all(options.atol_each);
+  return all.value();
+}
+
+void require_fitting(const SimulatorState& state, const HybridSystem& hybrid) {
+  if (state.model != hybrid.name())
+    throw UsageError(fmt::format("the saved state is one of the model '{}', not of '{}'", state.model, hybrid.name()));
+  if (state.variables != identify(hybrid))
+    throw UsageError(fmt::format(
+        "the saved state is one of another version of the model '{}': variables or conditions differ", state.model));
+  const Mode mode = hybrid.initial_mode();
+  const auto count = static_cast<int>(hybrid.guards().size());
+  const auto fits = [&](const std::vector<int>& guards) {
+    return std::all_of(guards.begin(), guards.end(), [&](int k) { return k >= 0 && k < count; }) &&
+           std::is_sorted(guards.begin(), guards.end());
+  };
+  if (!std::isfinite(state.t) || state.mode.discrete.size() != mode.discrete.size() ||
+      state.mode.locks.size() != mode.locks.size() || state.mode.conditions.size() != mode.conditions.size() ||
+      state.mode.sees.size() != mode.sees.size() || state.mode.automaton < 0 || !fits(state.mode.sliding) ||
+      !fits(state.mode.contacts) || state.mode.contact_sides.size() != state.mode.contacts.size() ||
+      state.x.size() < hybrid.variables().size() || state.xp.size() != state.x.size())
+    throw UsageError(fmt::format("the saved state of '{}' is damaged: its numbers do not fit the model", state.model));
+}
+
+/// A change of values has moved the state away from surfaces: the mode no longer stays there, and their guards are on
+/// the side of their values. `far`: by guard, values beyond this are not zero.
+void leave_surfaces(HybridSystem& hybrid, std::span<const double> g, std::span<const double> far, Mode& mode) {
+  const auto left = [&](int k) { return std::abs(g[static_cast<std::size_t>(k)]) > far[static_cast<std::size_t>(k)]; };
+  std::vector<int> guards;
+  for (const auto* surfaces : {&mode.sliding, &mode.contacts})
+    for (const int k : *surfaces)
+      if (left(k)) guards.push_back(k);
+  for (const int k : guards) {
+    if (contains(mode.contacts, k)) hybrid.end_contact(mode, k);
+    std::erase(mode.sliding, k);
+    hybrid.set_side(mode, k, g[static_cast<std::size_t>(k)] > 0.0 ? +1 : -1);
+  }
+}
+
+}  // namespace
+
+/// False: something later steps depend on cannot be saved, and the method begins anew.
+bool Simulator::Impl::persist_memory(StateArchive& archive) {
+  if (archive.writes() && (!stepper || helped || methods.per_mode() || !alone || !system->structure().explicit_ode))
+    return false;
+  archive(near_events, first_step, rejected_before, shortened, steps_made, last_event, last_interval, close_events,
+          in_rest, zeno, switchings, chatter, instant.force_noise());
+  persist(archive, rest);
+  const auto resized = [&](auto& list) {
+    std::size_t size = list.size();
+    archive(size);
+    if (!archive.writes() && size > archive.numbers().size()) throw UsageError("the saved state is damaged");
+    list.resize(size);
+  };
+  resized(watch);
+  for (GuardWatch& w : watch) archive(w.side, w.known_root, w.noise);
+  resized(bands);
+  for (Band& band : bands) archive(band.width, band.until_left);
+  resized(pending_touches);
+  for (PendingTouch& touch : pending_touches) archive(touch.guard, touch.t);
+  std::vector<KnownSteps> modes(archive.writes() ? known_steps.size() : 0);
+  if (archive.writes())
+    for (const auto& [structure, steps] : known_steps) modes[static_cast<std::size_t>(steps.number)] = steps;
+  resized(modes);
+  for (std::size_t k = 0; k < modes.size(); ++k) {
+    KnownSteps& steps = modes[k];
+    steps.number = static_cast<int>(k);
+    persist(archive, steps.mode);
+    archive(steps.guards, steps.first);
+    const System& system_then = hybrid->system(steps.mode);
+    methods.persist(system_then, archive);
+    if (!archive.writes()) known_steps[&system_then.structure()] = steps;
+  }
+  return methods.persist_steppers(*system, stepper, archive);
+}
+
+SimulatorState Simulator::Impl::state() {
+  SimulatorState s{.model = hybrid->name(),
+                   .variables = identify(*hybrid),
+                   .origin = options.start,
+                   .t = t,
+                   .mode = mode,
+                   .x = x,
+                   .xp = xp};
+  if (stepper) s.step = stepper->next_step();
+  s.as_left = identify(s, *hybrid);
+  StateArchive archive;
+  std::uint64_t key = identify(options, direction);
+  auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
+  archive(low, high);
+  if (system && persist_memory(archive)) s.memory = archive.numbers();
+  return s;
+}
+
+void Simulator::Impl::resume(const SimulatorState& from) {
+  require_fitting(from, *hybrid);
+  mode = from.mode;
+  x = from.x;
+  xp = from.xp;
+  t = asked = result.t_end_ = from.t;
+  instant.consistency().look_behind_start(options.stop - options.start);
+  instant.doubt().time_scale = from.step > 0.0 ? from.step : time_scale();
+  const bool as_left = identify(from, *hybrid) == from.as_left;
+  if (!as_left && mode.on_surfaces()) {
+    System& on_surfaces = hybrid->system(mode);
+    std::vector<double> g(static_cast<std::size_t>(on_surfaces.structure().guards));
+    on_surfaces.guards(t, x, xp, g);
+    std::vector<double> far =
+        GuardSides::uncertainty(on_surfaces, t, x, xp, options.rtol,
+                                options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each));
+    for (double& value : far) value *= Resolution::same_point;
+    leave_surfaces(*hybrid, g, far, mode);
+    if (!mode.on_surfaces()) {  // the weights of slides end with them
+      x.resize(hybrid->variables().size());
+      xp.resize(x.size());
+    }
+  }
+  keep_state();
+  instant.begin(mode_before);
+  if (as_left)
+    go_on_as_left(from);
+  else
+    go_on_changed(from);
+}
+
+void Simulator::Impl::go_on_as_left(const SimulatorState& from) {
+  if (!instant.find_values(t)) return end(instant.failure());
+  system = &instant.system();
+  StateArchive archive(from.memory);
+  std::uint32_t low = 0, high = 0;
+  if (!from.memory.empty()) archive(low, high);
+  const bool remembers = (static_cast<std::uint64_t>(high) << 32 | low) == identify(options, direction);
+  if (remembers && system->structure().explicit_ode) {
+    // what the mode needs is made first: memory takes the place of what entering the mode finds out
+    if (!enter_mode()) return;
+    persist_memory(archive);
+    known = &known_steps[&system->structure()];
+    use(stepper);
+    copy(state_before, x);
+    copy(slope_before, xp);
+    watching = std::any_of(watch.begin(), watch.end(), [](const GuardWatch& w) { return w.side != 0; });
+    stepped = system;
+  } else if (!enter_mode()) {
+    return;
+  }
+  result.initial_values_ = observe_refined();
+  bounds.check(hybrid->observed(), t, result.initial_values_);
+  if (t == options.stop) return end({StatusCode::success, "the state is at the stop time: nothing was done", {}});
+  instant.end();
+  if (remembers && system->structure().explicit_ode) {
+    if (options.keep_steps) begin_segment();
+  } else {
+    restart(from.step);
+  }
+}
+
+void Simulator::Impl::go_on_changed(const SimulatorState& from) {
+  system = &hybrid->system(mode);
+  observe(values_before);
+  instant.place_dormant(t);
+  if (!instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before})) {
+    restore_state();
+    return end(instant.failure());
+  }
+  const Transition& transition = instant.transition;
+  if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
+  if (!enter_mode()) return;
+  result.initial_values_ = observe_refined();
+  bounds.check(hybrid->observed(), t, result.initial_values_);
+  if (!transition.fired.empty() || !same(mode, mode_before) || !transition.notes.empty()) {
+    find_weights();
+    record({.kind = kind_of_settled(true),
+            .mode_before = &mode_before,
+            .mode_after = &mode,
+            .guards = instant.fired(),
+            .directions = instant.fired_direction(),
+            .actions = transition.fired,
+            .message = message_of_settled()},
+           {.t = t, .before = values_before, .after = result.initial_values_, .weights = weights});
+  }
+  if (!equations_hold(t, time_scale())) return;
+  if (t == options.stop)
+    return end({StatusCode::success, "the state is at the stop time: only the change was settled", {}});
+  instant.end();
+  restart(from.step);
+}
+
+SimulatorState Simulator::state() const {
+  return impl_->state();
+}
+
+Simulator::Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options, const SimulatorState& from) {
+  options.start = from.origin;
+  impl_ = std::make_unique<Impl>(std::move(system), std::move(options), &from);
+}
+
+Simulator Simulator::fork() const {
+  if (!impl_->alone)
+    throw UsageError(
+        "Simulator::fork: the hybrid system has no instances (HybridSystem::instance), so one run at a time evaluates "
+        "it");
+  return Simulator(impl_->hybrid, impl_->options, impl_->state());
+}
+
+}  // namespace saltus

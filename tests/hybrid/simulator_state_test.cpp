@@ -1,0 +1,196 @@
+// A run is a value: one that goes on from a saved state has the future of the one that was saved.
+#include <gtest/gtest.h>
+#include <saltus/hybrid/simulate.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "threads/models.hpp"
+
+namespace saltus {
+namespace {
+
+std::shared_ptr<CompiledModel> compile(const Model& model) {
+  return std::make_shared<CompiledModel>(model);
+}
+
+/// The bits of what happens after a time: events, and values at the end.
+std::vector<std::uint64_t> future(const Trajectory& run, double t) {
+  std::vector<std::uint64_t> all{static_cast<std::uint64_t>(run.status().code)};
+  const auto add = [&](double v) { all.push_back(std::bit_cast<std::uint64_t>(v)); };
+  for (const Event& event : run.events()) {
+    if (event.t <= t) continue;
+    add(event.t);
+    all.push_back(static_cast<std::uint64_t>(event.kind));
+    for (const double v : event.after) add(v);
+  }
+  add(run.t_end());
+  for (const double v : run.final()) add(v);
+  return all;
+}
+
+struct Case {
+  std::string name;
+  Model (*model)();
+  double stop;
+};
+
+const Case explicit_models[] = {{"stick_slip", &testing::stick_slip, 12.0},
+                                {"ball_on_table", &testing::ball_on_table, 6.0},
+                                {"sampled_control", &testing::sampled_control, 4.0},
+                                {"heater", &testing::heater, 30.0}};
+
+class StateOfExplicitModels : public ::testing::TestWithParam<std::tuple<Case, Method>> {};
+
+// after every step: in flight, right behind events, between the bounces that accumulate, at rest, sliding
+TEST_P(StateOfExplicitModels, GivesTheSameBits) {
+  const auto& [test, method] = GetParam();
+  const auto compiled = compile(test.model());
+  const SimulateOptions options{.stop = test.stop, .method = method};
+  Simulator whole(compiled, options);
+  std::vector<SimulatorState> states;
+  while (whole.step())
+    if (states.size() < 60 || states.size() % 7 == 0) states.push_back(whole.state());
+  const Trajectory expected = whole.take();
+  ASSERT_EQ(expected.status().code, StatusCode::success) << expected.status().message;
+  for (const SimulatorState& state : states) {
+    Simulator later(compiled, options, state);
+    EXPECT_EQ(later.state(), state) << test.name << " at " << state.t;
+    later.run();
+    ASSERT_EQ(future(later.take(), state.t), future(expected, state.t)) << test.name << " from t = " << state.t;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StateOfExplicitModels,
+                         ::testing::Combine(::testing::ValuesIn(explicit_models),
+                                            ::testing::Values(Method::dopri5, Method::tsit5, Method::bs3,
+                                                              Method::dop853)),
+                         [](const auto& test) {
+                           return std::get<0>(test.param).name + "_" + std::string(to_string(std::get<1>(test.param)));
+                         });
+
+class StateOfAnyModel : public ::testing::TestWithParam<Method> {};
+
+// Methods that begin anew: results agree within some tolerances, and events are the same.
+TEST_P(StateOfAnyModel, GoesOnWithinTheTolerance) {
+  for (const Case& test : {Case{"stick_slip", &testing::stick_slip, 6.0},
+                           {"ball_on_table", &testing::ball_on_table, 6.0},
+                           {"sampled_control", &testing::sampled_control, 4.0},
+                           {"pendulum", &testing::pendulum, 2.0}}) {
+    const auto compiled = compile(test.model());
+    const SimulateOptions options{.stop = test.stop, .rtol = 1e-8, .atol = 1e-8, .method = GetParam()};
+    if (test.name == "pendulum" && (is_explicit(GetParam()) && GetParam() != Method::taylor)) continue;
+    const Trajectory whole = simulate(compiled, options);
+    ASSERT_EQ(whole.status().code, StatusCode::success) << test.name << ": " << whole.status().message;
+    for (const double part : {0.1, 0.45, 0.8}) {
+      Simulator first(compiled, options);
+      ASSERT_TRUE(first.advance_to(part * test.stop));
+      const SimulatorState state = first.state();
+      Simulator later(compiled, options, state);
+      later.run();
+      const Trajectory rest = later.take();
+      ASSERT_EQ(rest.status().code, StatusCode::success) << test.name << ": " << rest.status().message;
+      std::size_t events = 0;
+      for (const Event& e : whole.events()) events += e.t > state.t;
+      if (test.name != "ball_on_table") {  // how many bounces are seen before rest is a matter of rounding
+        EXPECT_EQ(rest.events().size(), events) << test.name << " from t = " << state.t;
+      }
+      for (std::size_t k = 0; k < rest.final().size(); ++k)
+        EXPECT_NEAR(rest.final()[k], whole.final()[k], 1e-5 * (1.0 + std::abs(whole.final()[k])))
+            << test.name << " from t = " << state.t << ", variable " << k;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, StateOfAnyModel,
+                         ::testing::Values(Method::automatic, Method::rodas5p, Method::radau, Method::bdf,
+                                           Method::taylor),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+TEST(SimulatorState, ForksGoTheirOwnWays) {
+  Simulator run(compile(testing::stick_slip()), {.stop = 10.0});
+  run.advance_to(4.5);
+  Simulator fork = run.fork();
+  EXPECT_EQ(fork.state(), run.state());
+  fork.run();
+  run.run();
+  EXPECT_EQ(future(fork.take(), 4.5), future(run.take(), 4.5));
+}
+
+TEST(SimulatorState, AtTheEndOfARunIsTheStartOfAnother) {
+  const auto compiled = compile(testing::ball_on_table());
+  Simulator first(compiled, {.stop = 3.0});
+  first.run();
+  ASSERT_TRUE(first.mode().contacts.size() == 1) << "the ball lies on the table";
+  Simulator second(compiled, {.stop = 6.0}, first.state());
+  second.run();
+  const Trajectory run = second.take();
+  EXPECT_EQ(run.t_start(), 3.0);
+  ASSERT_EQ(run.events().size(), 1u);  // it is lifted
+  EXPECT_NEAR(run.events()[0].t, 4.0, 1e-12);
+  EXPECT_NEAR(run.at(6.0, "h"), 0.5 * 3.0 * 4.0, 1e-5);
+}
+
+TEST(SimulatorState, WithOtherParametersSettlesWhatTheyChange) {
+  Model m("threshold");
+  const Expr limit = m.parameter("limit", 10.0), x = m.variable("x", 0.0), n = m.discrete("n", 0.0);
+  m.equation(der(x) == if_else(x > limit, Expr(-1.0), Expr(1.0)));
+  m.when(x > limit).assign(n, m.pre(n) + 1.0);
+  const CompiledModel compiled(m);
+  Simulator first(std::make_shared<CompiledModel>(compiled), {.stop = 6.0});
+  first.advance_to(4.0);
+  // beyond the new limit at once: the clause acts, and x comes back to 2.5 and slides there
+  Simulator second(std::make_shared<CompiledModel>(compiled.with_values({{"limit", 2.5}})), {.stop = 6.0},
+                   first.state());
+  second.run();
+  const Trajectory run = second.take();
+  ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  EXPECT_EQ(run.at(6.0, "n"), 1.0);
+  EXPECT_NEAR(run.at(6.0, "x"), 2.5, 1e-9);
+  ASSERT_GE(run.events().size(), 2u);
+  EXPECT_EQ(run.events()[0].t, 4.0);
+}
+
+TEST(SimulatorState, WithAnotherValueLeavesTheSurface) {
+  const auto compiled = compile(testing::stick_slip());
+  Simulator first(compiled, {.stop = 6.0});
+  first.advance_to(0.5);
+  ASSERT_EQ(first.mode().sliding.size(), 1u);
+  SimulatorState state = first.state();
+  state.x[2] += 0.5;  // v1: the bodies no longer stick
+  Simulator second(compiled, {.stop = 6.0}, state);
+  EXPECT_TRUE(second.mode().sliding.empty());
+  second.run();
+  EXPECT_EQ(second.status().code, StatusCode::success) << second.status().message;
+}
+
+TEST(SimulatorState, OfAnotherModelIsRefused) {
+  Simulator run(compile(testing::stick_slip()), {.stop = 1.0});
+  const auto refusal = [&](const Model& model, SimulatorState state) -> std::string {
+    try {
+      Simulator(compile(model), {.stop = 2.0}, state);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(testing::heater(), run.state()),
+            "the saved state is one of the model 'stick-slip', not of 'heater'");
+  Model other("stick-slip");
+  const Expr x = other.variable("x", 1.0);
+  other.equation(der(x) == -x);
+  EXPECT_NE(refusal(other, run.state()).find("another version of the model 'stick-slip'"), std::string::npos);
+  SimulatorState damaged = run.state();
+  damaged.x.pop_back();
+  EXPECT_NE(refusal(testing::stick_slip(), damaged).find("damaged"), std::string::npos);
+  damaged = run.state();
+  damaged.memory.resize(damaged.memory.size() / 2);
+  EXPECT_NE(refusal(testing::stick_slip(), damaged).find("incomplete"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace saltus

@@ -5,6 +5,7 @@
 #include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
+#include <saltus/io/state_file.hpp>
 #include <saltus/saltus.hpp>
 
 #include <CLI/CLI.hpp>
@@ -40,6 +41,7 @@ struct RunOptions {
   int intervals = 500;
   std::size_t html_nodes = 20'000;
   std::string csv, json, html, mat, npz, plot, phase;
+  std::string start_from, save_state;
   std::string times, plot_size;
   std::optional<double> plot_font;
   std::optional<std::size_t> samples;
@@ -103,7 +105,8 @@ void print_summary(std::ostream& out, const Trajectory& run) {
 std::vector<std::pair<const char*, const std::string*>> output_files(const RunOptions& o) {
   std::vector<std::pair<const char*, const std::string*>> files;
   for (const auto& [option, path] : std::initializer_list<std::pair<const char*, const std::string*>>{
-           {"--csv", &o.csv}, {"--json", &o.json}, {"--html", &o.html}, {"--mat", &o.mat}, {"--npz", &o.npz}})
+           {"--csv", &o.csv}, {"--json", &o.json}, {"--html", &o.html}, {"--mat", &o.mat}, {"--npz", &o.npz},
+           {"--save-state", &o.save_state}})
     if (!path->empty()) files.emplace_back(option, path);
   return files;
 }
@@ -315,6 +318,12 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
 
   SimulateOptions s;
   s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
+  std::optional<SimulatorState> from;
+  if (!o.start_from.empty()) {
+    if (o.source.start) throw UsageError("--start-from says where the run begins; leave out --start");
+    from = read_state(o.start_from);
+    s.start = from->t;
+  }
   s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
   const GivenTolerances rtol("--rtol", o.rtol), atol("--atol", o.atol);
   s.rtol = rtol.for_all().value_or(source.experiment.tolerance.value_or(1e-6));
@@ -333,7 +342,14 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.rtol_each = rtol.each(compiled->variables(), [&](const VariableInfo&) { return s.rtol; });
   s.atol_each = atol.each(compiled->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
   check_outputs(o, s, *compiled);
-  const Trajectory run = o.log.empty() ? simulate(compiled, s) : simulate_with_log(compiled, s, streams.err);
+  Simulator simulator = from ? Simulator(compiled, s, *from) : Simulator(compiled, s);
+  if (o.log.empty())
+    simulator.run();
+  else
+    run_with_log(simulator, *compiled, streams.err);
+  std::optional<SimulatorState> state;
+  if (!o.save_state.empty()) state = simulator.state();
+  const Trajectory run = simulator.take();
   bar.clear();
   std::ostream& words = writes_to_output(o) ? streams.err : streams.out;
   if (!o.quiet) {
@@ -341,6 +357,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     print_summary(words, run);
   }
   write_files(o, run, source, *compiled, words, streams.out);
+  if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
   return ExitCode::failure;
@@ -436,6 +453,9 @@ void add_file_options(CLI::App& app, RunOptions& o) {
   file("--json", o.json, "Events, status and statistics");
   file("--mat", o.mat, "A result file for Modelica tools (MAT, version 4)");
   file("--npz", o.npz, "Arrays for numpy");
+  file("--save-state", o.save_state, "Where the run ended, for --start-from");
+  file("--start-from", o.start_from, "Go on where another run of the model ended: in its mode, with its values")
+      ->check(CLI::ExistingFile);
   app.add_flag("--trajectories", o.trajectories, "Put the variables over time into the JSON file, too")
       ->needs("--json")
       ->group(group);

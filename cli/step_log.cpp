@@ -38,12 +38,11 @@ void summarise(std::ostream& log, std::vector<LoggedStep> steps, double start, d
 
 }  // namespace
 
-Trajectory simulate_with_log(const std::shared_ptr<HybridSystem>& system, const SimulateOptions& options,
-                             std::ostream& log) {
-  Simulator simulator(system, options);
+void run_with_log(Simulator& simulator, const HybridSystem& system, std::ostream& log) {
   log << fmt::format("{:>8}  {:>18}  {:>10}  {:>6}  {}\n", "step", "t", "size", "events", "mode");
   std::vector<LoggedStep> steps;
-  double t = simulator.t();
+  const double start = simulator.t();
+  double t = start;
   Mode mode;  // of the line before
   bool first = true;
   std::int64_t events = 0;
@@ -51,7 +50,7 @@ Trajectory simulate_with_log(const std::shared_ptr<HybridSystem>& system, const 
     const std::int64_t now = simulator.trajectory().statistics().events;
     const bool changed = first || !(simulator.mode() == mode);
     log << fmt::format("{:>8}  {:>18.12g}  {:>10.3g}  {:>6}  {}\n", steps.size() + (first ? 0 : 1), simulator.t(),
-                       simulator.t() - t, now - events, changed ? system->describe(simulator.mode()) : "");
+                       simulator.t() - t, now - events, changed ? system.describe(simulator.mode()) : "");
     if (!first && simulator.t() != t) steps.push_back({simulator.t(), simulator.t() - t});
     t = simulator.t();
     mode = simulator.mode();
@@ -63,8 +62,7 @@ Trajectory simulate_with_log(const std::shared_ptr<HybridSystem>& system, const 
     more = simulator.step();
     line();
   }
-  summarise(log, std::move(steps), options.start, simulator.t());
-  return simulator.take();
+  summarise(log, std::move(steps), start, simulator.t());
 }
 
 }  // namespace saltus::cli

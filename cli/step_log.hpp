@@ -4,14 +4,12 @@
 #include <saltus/dae/hybrid_system.hpp>
 #include <saltus/hybrid/simulator.hpp>
 
-#include <memory>
 #include <ostream>
 
 namespace saltus::cli {
 
-/// Runs as `simulate` does and writes a line for each step: its end, its size, the number of events there, the mode
-/// where it changes. At the end it says where the steps are and which were the shortest.
-Trajectory simulate_with_log(const std::shared_ptr<HybridSystem>& system, const SimulateOptions& options,
-                             std::ostream& log);
+/// Goes on to the end and writes a line for each step: its end, its size, the number of events there, the mode where it
+/// changes. At the end it says where the steps are and which were the shortest.
+void run_with_log(Simulator& simulator, const HybridSystem& system, std::ostream& log);
 
 }  // namespace saltus::cli

@@ -55,6 +55,27 @@ equation
 end Ball;
 )";
 
+TEST_F(RunTest, GoesOnWhereAnotherRunEnded) {
+  const std::string model = file("Ball.mo", ball), state = (folder / "state.json").string();
+  const auto final_height = [&](const std::string& path) {
+    std::ifstream in(path);
+    return nlohmann::json::parse(in)["final"]["values"]["h"].get<double>();
+  };
+  const std::string whole = file("whole.json"), rest = file("rest.json");
+  ASSERT_EQ(run({model, "--no-plot", "--stop", "8", "--json", whole}), ExitCode::success) << err;
+  ASSERT_EQ(run({model, "--no-plot", "--stop", "5", "--save-state", state}), ExitCode::success) << err;
+  ASSERT_EQ(run({model, "--no-plot", "--start-from", state, "--stop", "8", "--json", rest}), ExitCode::success) << err;
+  EXPECT_NEAR(final_height(rest), final_height(whole), 1e-7);  // the tolerance is 1e-10, and the ball bounces a few times
+  EXPECT_EQ(run({model, "--start-from", state, "--start", "1"}), ExitCode::usage);
+  EXPECT_NE(err.find("leave out --start"), std::string::npos) << err;
+  const std::string other = file("Other.mo", "model Other Real x(start = 1); equation der(x) = -x; end Other;");
+  EXPECT_EQ(run({other, "--no-plot", "--start-from", state}), ExitCode::usage);
+  EXPECT_NE(err.find("one of the model 'Ball', not of 'Other'"), std::string::npos) << err;
+  const std::string damaged = file("damaged.json", R"({"format": "saltus state", "version": 7})");
+  EXPECT_EQ(run({model, "--no-plot", "--start-from", damaged}), ExitCode::usage);
+  EXPECT_NE(err.find("another version (7)"), std::string::npos) << err;
+}
+
 TEST_F(RunTest, AModelOfALibraryIsFoundByItsName) {
   std::filesystem::create_directories(folder / "lib" / "Toys");
   file("lib/Toys/package.mo", "within ;\npackage Toys\nend Toys;\n");

@@ -69,8 +69,8 @@ INSTANTIATE_TEST_SUITE_P(Models, StateOfExplicitModels,
                          ::testing::Combine(::testing::ValuesIn(explicit_models),
                                             ::testing::Values(Method::dopri5, Method::tsit5, Method::bs3,
                                                               Method::dop853)),
-                         [](const auto& which) {
-                           return std::get<0>(which.param).name + "_" + std::string(to_string(std::get<1>(which.param)));
+                         [](const auto& test) {
+                           return std::get<0>(test.param).name + "_" + std::string(to_string(std::get<1>(test.param)));
                          });
 
 class StateOfAnyModel : public ::testing::TestWithParam<Method> {};
@@ -109,7 +109,7 @@ TEST_P(StateOfAnyModel, GoesOnWithinTheTolerance) {
 INSTANTIATE_TEST_SUITE_P(Methods, StateOfAnyModel,
                          ::testing::Values(Method::automatic, Method::rodas5p, Method::radau, Method::bdf,
                                            Method::taylor),
-                         [](const auto& which) { return std::string(to_string(which.param)); });
+                         [](const auto& test) { return std::string(to_string(test.param)); });
 
 TEST(SimulatorState, ForksGoTheirOwnWays) {
   Simulator run(compile(testing::stick_slip()), {.stop = 10.0});

@@ -190,36 +190,6 @@ bool MethodChoice::persist_steppers(System& system, Stepper*& current, StateArch
   return true;
 }
 
-void MethodChoice::persist(const System& system, StateArchive& archive) {
-  const Structure* const structure = &system.structure();
-  bool stiff = stiff_.contains(structure), unstructured = unstructured_.contains(structure);
-  archive(stiff, unstructured);
-  if (stiff) stiff_.insert(structure);
-  if (unstructured) unstructured_.insert(structure);
-}
-
-bool MethodChoice::persist_steppers(System& system, Stepper*& current, StateArchive& archive) {
-  std::size_t count = steppers_.size();
-  archive(count);
-  auto next = steppers_.begin();
-  for (std::size_t k = 0; k < count; ++k) {
-    Choice choice{Method::automatic};
-    bool in_use = false;
-    if (archive.writes()) {
-      choice = next->first;
-      in_use = next->second.get() == current;
-      ++next;
-    }
-    archive(choice.method, choice.dummy_derivatives, in_use);
-    auto& stepper = steppers_[choice];
-    if (!stepper) stepper = make(choice);
-    archive(reasons_[choice]);
-    if (in_use) current = stepper.get();
-    if (!stepper->persist(in_use ? &system : nullptr, archive)) return false;
-  }
-  return true;
-}
-
 StepStatistics MethodChoice::statistics() const {
   StepStatistics sum;
   for (const auto& [choice, stepper] : steppers_) sum += stepper->statistics();

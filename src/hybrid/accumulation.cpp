@@ -106,7 +106,8 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
     }
     const std::vector<double> x_limit = x;
     const std::span<const double> from = tail ? std::span<const double>(x_limit) : x_before;
-    if (instant.rest_on(guard, side, {.t = t, .mode = &mode_before, .x = from, .xp = slope_before})) {
+    const Instant::Rest rest_there = instant.rest_on(guard, side, {.t = t, .mode = &mode_before, .x = from, .xp = slope_before});
+    if (rest_there == Instant::Rest::begun) {
       if (tail && tail->h != 0.0 && options.keep_steps) result.segments_.back().steps.push_back({*tail, t, true});
       result.t_end_ = t;
       system = &instant.system();
@@ -122,9 +123,9 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
     }
     if (contains(mode.sliding, guard)) {  // it stays on the surface already: both sides push back
       zeno.forget(guard);
-    } else if (unresolved && (!lost || instant.rest_denied())) {
+    } else if (unresolved && (!lost || rest_there == Instant::Rest::denied)) {
       stuck = guard;
-      denied = instant.rest_denied();
+      denied = rest_there == Instant::Rest::denied;
     }
   }
   if (!rested.empty()) return begin_staying(EventKind::contact, rested, std::move(actions));
@@ -152,7 +153,7 @@ bool Simulator::Impl::rest_if_possible(std::span<const double> x_before) {
   std::vector<int> meeting;
   const auto first = std::find_if(fired.begin(), fired.end(), [&](int k) { return switchings.accumulates(k); });
   const double limit = switchings.limit(*first), interval = switchings.next_interval(*first);
-  for (int k = 0; k < instant.family_guards(); ++k)
+  for (int k = 0; k < instant.family_guards; ++k)
     if (switchings.accumulates(k) && std::abs(switchings.limit(k) - limit) <= interval && hybrid->guards()[k].rule != SurfaceRule::crossing) meeting.push_back(k);
   if (meeting.size() < 2) return true;
   // near are all events of a turn, in all variables that guards read

@@ -179,7 +179,7 @@ void Simulator::Impl::set_watch() {
   };
   std::fill(watch.begin(), watch.end(), GuardWatch{});
   hybrid->positions(mode, positions);
-  for (int k = 0; k < std::min(instant.family_guards(), static_cast<int>(watch.size())); ++k) {
+  for (int k = 0; k < std::min(instant.family_guards, static_cast<int>(watch.size())); ++k) {
     if (has_time_guards && hybrid->guards()[static_cast<std::size_t>(k)].time_only) continue;
     const int side = side_of(positions[static_cast<std::size_t>(k)]);
     begin_watch(k, side);
@@ -211,7 +211,7 @@ void Simulator::Impl::plan_time_events() {
 
 /// Forces of contacts may vanish as guards do, weights may not.
 bool Simulator::Impl::may_rest(int guard) const {
-  return guard < instant.family_guards() ||
+  return guard < instant.family_guards ||
          std::find(exits.begin() + static_cast<std::ptrdiff_t>(mode.sliding.size()), exits.end(), guard) != exits.end();
 }
 
@@ -235,7 +235,7 @@ void Simulator::Impl::find_bands(bool resting) {
 }
 
 void Simulator::Impl::arm_guards(double begin) {
-  const auto family = static_cast<std::size_t>(instant.family_guards());
+  const auto family = static_cast<std::size_t>(instant.family_guards);
   const auto at_zero = [&](std::size_t k) { return k < family && watch[k].side != 0 && watch[k].known_root > 0; };
   bool any = false;
   for (std::size_t k = 0; k < watch.size(); ++k) any = any || at_zero(k);

@@ -174,7 +174,7 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
       // a guard that changes by far more than its slope explains has a cut there (an angle), not a zero: its value decides
       constexpr double far_more = 1e6, small = 1e-3;
       std::vector<double> g_begin, g_end;
-      for (int k = 0; k < instant.family_guards(); ++k) {
+      for (int k = 0; k < instant.family_guards; ++k) {
         const double change = std::abs(noise[k] - g_then[k]);
         if (!(change > far_more * std::abs(guard_slopes[k] * (t_after - t_before)))) continue;
         if (g_begin.empty()) {
@@ -203,17 +203,17 @@ void Simulator::Impl::measure_bracket(double t_before, double t_after, bool by_g
   for (std::size_t k = 0; k < std::min(bands.size(), noise.size()); ++k) noise[k] = std::max(noise[k], bands[k].width);
 }
 
-void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), instant.family_guards(), guard_slopes); }
+void Simulator::Impl::find_slopes() { slopes.find(*system, t, x, xp, time_scale(), instant.family_guards, guard_slopes); }
 
 void Simulator::Impl::correct_slopes() {
   instant.doubt().slope_error.clear();
   const auto crosses = [&](int k, double slope) { return watch[k].side * slope * direction < 0.0; };
-  const auto denied = [&](int k) { return k < instant.family_guards() && !crosses(k, guard_slopes[k]); };
+  const auto denied = [&](int k) { return k < instant.family_guards && !crosses(k, guard_slopes[k]); };
   if (located.at_start || std::none_of(located.guards.begin(), located.guards.end(), denied)) return;
   resize(xp_then, x.size());
   stepper->dense().derivative(t, xp_then);
   std::vector<double> integrated;
-  slopes.find(*system, t, x, xp_then, time_scale(), instant.family_guards(), integrated);
+  slopes.find(*system, t, x, xp_then, time_scale(), instant.family_guards, integrated);
   instant.doubt().slope_error.assign(hybrid->guards().size(), 0.0);
   for (const int k : located.guards) {
     if (!denied(k) || !crosses(k, integrated[k])) continue;
@@ -305,7 +305,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
   std::vector<double>& g = g_then;
   resize(g, watch.size());
   const auto all = [&](auto holds) {
-    return std::all_of(guards.begin(), guards.end(), [&](int k) { return k >= instant.family_guards() || holds(static_cast<std::size_t>(k)); });
+    return std::all_of(guards.begin(), guards.end(), [&](int k) { return k >= instant.family_guards || holds(static_cast<std::size_t>(k)); });
   };
   const bool cross = all([&](std::size_t k) { return watch[k].side * guard_slopes[k] * direction < 0.0; });
   const double furthest = (cross ? units_of_dense : 1.0) * unresolved_interval();
@@ -316,7 +316,7 @@ void Simulator::Impl::push_across(std::span<const int> guards) {
       // so if it takes no time to go there (the step before ended at the surface, at a pause).
       const auto vanishes = [&](std::size_t k) { return !located.at_start || (cross && std::abs(g[k]) <= std::abs(guard_slopes[k]) * unresolved_interval()); };
       for (const int k : guards)
-        if (k < instant.family_guards() && vanishes(static_cast<std::size_t>(k)) && !contains(jumps, k)) {
+        if (k < instant.family_guards && vanishes(static_cast<std::size_t>(k)) && !contains(jumps, k)) {
           double& noise = instant.doubt().noise[static_cast<std::size_t>(k)];
           noise = std::max(noise, 4.0 * std::abs(g[static_cast<std::size_t>(k)]));
         }
@@ -379,7 +379,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   instant.begin(mode_before);
   instant.doubt().time_scale = time_scale();
   instant.place_dormant(t);
-  if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < instant.family_guards())
+  if (by_guard && !by_time && located.guards.size() == 1 && located.guards.front() < instant.family_guards)
     instant.leave(located.guards.front(), guard_slopes[static_cast<std::size_t>(located.guards.front())]);
   edges.forget();
   if (const std::vector<int>& guards = by_time ? time_guards : located.guards;

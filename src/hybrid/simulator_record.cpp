@@ -89,7 +89,7 @@ EventKind Simulator::Impl::kind_of_settled(bool by_time) const {
 }
 
 void Simulator::Impl::record_touches(bool found) {
-  const auto wanted = [&](int k) { return k < instant.family_guards() && hybrid->guards()[k].record_touch; };
+  const auto wanted = [&](int k) { return k < instant.family_guards && hybrid->guards()[k].record_touch; };
   const auto crosses_at = [&](const PendingTouch& touch) {
     return found && contains(located.guards, touch.guard) && std::abs(located.t_after - touch.t) <= 1e-6 * std::abs(stepper->t() - t);
   };

@@ -100,7 +100,7 @@ bool Simulator::Impl::persist_memory(StateArchive& archive) {
   if (archive.writes() && (!stepper || helped || methods.per_mode() || !alone || !system->structure().explicit_ode))
     return false;
   archive(near_events, first_step, rejected_before, shortened, steps_made, last_event, last_interval, close_events,
-          in_rest, zeno, switchings, chatter, instant.force_noise());
+          in_rest, zeno, switchings, chatter, instant.doubt().force_noise);
   persist(archive, rest);
   const auto resized = [&](auto& list) {
     std::size_t size = list.size();

@@ -11,7 +11,7 @@ namespace saltus {
 /// A reset has acted, and the solution still goes to the side that has caused it, without a speed: the reset changes
 /// nothing any more, as of a ball that lies on the floor. Goes on in contact, if there is such a mode and it holds.
 bool Instant::begin_contact_at_rest() {
-  for (int k = 0; k < family_guards_; ++k) {
+  for (int k = 0; k < family_guards; ++k) {
     const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
     const int side = hybrid_.side(now.mode, k);
     if (guard.time_only || guard.same_as >= 0 || side == 0 || trial_.view.multiplicity(k) < 2 ||
@@ -60,31 +60,32 @@ bool Instant::slide_on(std::span<const int> guards, double t) {
 
 /// How the contact in now.mode would be if the relations on its surface were as on this side: whether it would hold,
 /// and its force. What is left of a force of this size on the surface, where they may be others, is a rounding error.
-void Instant::try_force_beside(int guard, int side, double t) {
-  double& noise = trials_.force_noise[static_cast<std::size_t>(guard)];
+bool Instant::try_force_beside(int guard, int side, double t) {
+  bool holds_beside = false;
+  double& noise = doubt().force_noise[static_cast<std::size_t>(guard)];
   noise = 0.0;
-  if (!hybrid_.can_stay_on_surfaces(now.mode)) return;
+  if (!hybrid_.can_stay_on_surfaces(now.mode)) return false;
   const Point on_surface = now;
   hybrid_.set_side(now.mode, guard, side);
   if (!same(on_surface.mode.locks, now.mode.locks)) {
-    rest_denied_ = stays_on_surfaces(t);
+    holds_beside = stays_on_surfaces(t);
     const auto& contacts = now.mode.contacts;
     const auto place = std::find(contacts.begin(), contacts.end(), guard) - contacts.begin();
-    if (rest_denied_)
+    if (holds_beside)
       noise = Resolution::iteration *
               std::abs(trial_.view.value(trial_.exits[now.mode.sliding.size() + static_cast<std::size_t>(place)]));
   }
   now = on_surface;
   failure_ = {};
   view_current_ = false;
+  return holds_beside;
 }
 
-bool Instant::rest_on(int guard, int side, const Arrival& arrival) {
+Instant::Rest Instant::rest_on(int guard, int side, const Arrival& arrival) {
   const double t = arrival.t;
   const Point free = now;
   forget_actions();
-  rest_denied_ = false;
-  bool holds = true;
+  bool holds = true, holds_beside = false;
   const bool slides = std::erase(now.mode.sliding, guard) > 0;  // where both sides push back; a contact tells more
   if (slides) now.x.resize(hybrid_.variables().size());
   if (side != 0 &&
@@ -103,18 +104,17 @@ bool Instant::rest_on(int guard, int side, const Arrival& arrival) {
     for (std::size_t j = 0; j < free.x.size(); ++j)
       now.x[j] = arrival.x[j] + (free.x[j] - arrival.x[j]) * (before / (before - after));
   hybrid_.begin_contact(now.mode, guard, from);
-  if (holds) try_force_beside(guard, from, t);
+  if (holds) holds_beside = try_force_beside(guard, from, t);
   if (holds && stays_on_surfaces(t)) {
-    rest_denied_ = false;
     see_zero(guard, t);
-    return true;
+    return Rest::begun;
   }
   now = free;
   failure_ = {};
   trial_.system = &hybrid_.system(now.mode);
   view_current_ = false;
   forget_actions();
-  return false;
+  return holds_beside ? Rest::denied : Rest::none;
 }
 
 /// The resets that are left and the contact are one instant: conditions have seen the guard at zero already, and do not

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hybrid/instant/regimes.hpp"
 #include "hybrid/instant/trials.hpp"
 
 namespace saltus {
@@ -27,7 +28,7 @@ struct Approach {
 
 class Decision {
  public:
-  explicit Decision(Trials& trials) : trials_(trials), hybrid_(trials.hybrid()) {}
+  explicit Decision(Trials& trials) : trials_(trials), hybrid_(trials.hybrid()), regimes_(trials) {}
 
   bool stop_if_non_unique = false;
 
@@ -52,12 +53,6 @@ class Decision {
   }
 
  private:
-  /// A way to go on from a point on surfaces.
-  struct Regime {
-    Point point;
-    bool rests = false;       ///< on a surface that it does not slide on
-    bool at_the_end = false;  ///< a weight is 0 or 1: only one side has a part in the slide
-  };
   enum class Next { again, done, failed };
   Next search(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
   bool widen_noise(const Trial& trial);
@@ -77,23 +72,12 @@ class Decision {
     failure_ = std::move(reason);
     return Next::failed;
   }
-  // --- regimes
+  // --- motions of a point on surfaces, see motions.cpp
   std::vector<int> active_surfaces(const Trial& trial) const;
   bool choose_regime(const Point& from, double t, Trial& trial);
   bool take_regime(std::span<Regime> feasible, double t, Trial& trial);
   std::optional<Regime> regime_where_surfaces_meet(const Point& from, double t, const Trial& seen);
-  std::vector<Regime> feasible_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
-  std::vector<Regime> all_regimes(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
-  std::optional<Regime> pivot(const Point& from, double t, const Mode& mode, std::span<const int> surfaces);
-  std::optional<Regime> try_regime(const Point& from, double t, const Mode& mode, std::span<const int> surfaces,
-                                   std::span<const int> wanted, GuardSides* view = nullptr);
-  Next try_once(const Point& from, double t, std::span<const int> surfaces, std::span<const int> wanted, Trial& trial,
-                Regime& regime);
   bool rests_instead(const Point& from, double t, Trial& trial);
-  bool on_its_surfaces(const Trial& trial, double t) const;
-  bool weight_at_the_end(const Trial& trial, std::size_t slide) const;
-  bool others_follow(const Trial& trial, std::span<const int> surfaces, Mode& mode) const;
-  bool sides_fit(const Trial& trial, std::span<const int> surfaces, std::span<const int> wanted) const;
   std::vector<Regime> all_motions(double t, bool transversal, const Trial& trial);
   Regime* kept_at_rest(std::span<Regime> feasible, const Trial& trial) const;
   bool count_motions(double t, std::span<const Regime> feasible, const Trial& trial);
@@ -107,6 +91,7 @@ class Decision {
 
   Trials& trials_;
   HybridSystem& hybrid_;
+  Regimes regimes_;
   Failure failure_;
   bool selected_ = false;    // a combination of switches was looked for and found
   std::vector<Mode> tried_;  // positions that were tested from this point: the first ones of the list

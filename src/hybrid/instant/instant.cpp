@@ -11,10 +11,21 @@
 
 namespace saltus {
 
+namespace {
+
+/// A reset that the equations of the mode do not allow.
+void note_lost_reset(const VariableInfo& info, double given, double found, std::vector<std::string>& notes) {
+  if (!(std::abs(found - given) > Resolution::lost_reset * (info.nominal + std::abs(given)))) return;
+  notes.push_back(
+      fmt::format("the reset of {} to {:.6g} contradicts the equations, which give {:.6g}", info.name, given, found));
+}
+
+}  // namespace
+
 Instant::Instant(HybridSystem& hybrid, int direction, int max_rounds, bool stop_if_non_unique)
-    : hybrid_(hybrid),
+    : family_guards(static_cast<int>(hybrid.guards().size())),
+      hybrid_(hybrid),
       max_rounds_(max_rounds),
-      family_guards_(static_cast<int>(hybrid.guards().size())),
       trials_(hybrid, direction),
       decision_(trials_) {
   decision_.stop_if_non_unique = stop_if_non_unique;
@@ -81,7 +92,7 @@ bool Instant::matters(int guard, int to_side) {
 }
 
 void Instant::fire(int guard) {
-  if (guard >= family_guards_) return end_stay(guard);
+  if (guard >= family_guards) return end_stay(guard);
   const int to_side = -hybrid_.side(*begun_, guard);
   if (to_side == 0) return;
   hybrid_.set_side(now.mode, guard, to_side);
@@ -160,10 +171,10 @@ void Instant::look(double t) {
   visited_.forget();
   decided_anew_ = false;
   course_.acting_rounds = 0;
-  resize(now.mode.sees, static_cast<std::size_t>(family_guards_));
-  passage_.begin(static_cast<std::size_t>(family_guards_));
+  resize(now.mode.sees, static_cast<std::size_t>(family_guards));
+  passage_.begin(static_cast<std::size_t>(family_guards));
   copy(*begun_, committed_);
-  resize(committed_.sees, static_cast<std::size_t>(family_guards_));
+  resize(committed_.sees, static_cast<std::size_t>(family_guards));
   hybrid_.positions(committed_, positions_);
   circumstances_.t = arrival.t;
   circumstances_.cause = arrival.initial ? Cause::start : Cause::mode_change;
@@ -247,16 +258,6 @@ void Instant::look(double t) {
       trials_.names(fired_.guards));
 }
 
-/// A reset that the equations of the mode do not allow.
-void Instant::note_lost_reset(int variable) {
-  const auto j = static_cast<std::size_t>(variable);
-  const double given = now.x[j], found = trial_.point.x[j];
-  const VariableInfo& info = hybrid_.variables()[j];
-  if (!(std::abs(found - given) > Resolution::lost_reset * (info.nominal + std::abs(given)))) return;
-  transition.notes.push_back(
-      fmt::format("the reset of {} to {:.6g} contradicts the equations, which give {:.6g}", info.name, given, found));
-}
-
 /// No candidate has values near those before the event: looks at other guesses, as at the start.
 bool Instant::decide_from_other_guesses(Approach& approach) {
   failure_ = decision_.failure();
@@ -285,7 +286,9 @@ bool Instant::decide(bool first) {
   if (!decision_.stop_message.empty()) return true;
   trial_.system = &hybrid_.system(trial_.point.mode);
   view_current_ = true;
-  for (const int j : circumstances_.set) note_lost_reset(j);
+  for (const int j : circumstances_.set)
+    note_lost_reset(hybrid_.variables()[static_cast<std::size_t>(j)], now.x[static_cast<std::size_t>(j)],
+                    trial_.point.x[static_cast<std::size_t>(j)], transition.notes);
   copy(trial_.point.mode, now.mode);
   copy(trial_.point.x, now.x);
   copy(trial_.point.xp, now.xp);
@@ -297,7 +300,7 @@ bool Instant::decide(bool first) {
 void Instant::commit() {
   positions_.swap(positions_before_);
   hybrid_.positions(now.mode, positions_);
-  for (int k = 0; k < family_guards_; ++k) {
+  for (int k = 0; k < family_guards; ++k) {
     const Position from = positions_before_[static_cast<std::size_t>(k)], to = positions_[static_cast<std::size_t>(k)];
     const int before = side_of(from), after = side_of(to);
     if (before != after && from != Position::unwatched && to != Position::unwatched)

@@ -40,12 +40,11 @@ class Instant final : private ModeValues {
  public:
   Instant(HybridSystem& hybrid, int direction, int max_rounds, bool stop_if_non_unique);
 
-  Point now;              ///< the state of the run; the outcome after settle()
-  Transition transition;  ///< what has acted: names, resets, notes. Mode and values are in `now`
+  const int family_guards;  ///< how many guards the family has
+  Point now;                ///< the state of the run; the outcome after settle()
+  Transition transition;    ///< what has acted: names, resets, notes. Mode and values are in `now`
 
   Uncertainty& doubt() { return trials_.doubt; }
-  /// By guard: what is known of one instant to the next about the forces of contacts.
-  std::vector<double>& force_noise() { return trials_.force_noise; }
 
   // --- an instant: begin(), fire() for each guard, settle()
   /// Forgets what the last instant knew. The mode must stay until settle() has returned.
@@ -70,16 +69,18 @@ class Instant final : private ModeValues {
   void end() { give_back(now.x.size(), doubt().alternative_state, before_round_.x, committed_x_); }
 
   /// This guard alone has fired, by its value or by time: what happens is noted, see known_edges.hpp.
-  void alone(int guard) { course_.guard = guard < family_guards_ ? guard : -1; }
+  void alone(int guard) { course_.guard = guard < family_guards ? guard : -1; }
 
   // --- accumulation, see accumulation.cpp
+  enum class Rest {
+    begun,
+    denied,  ///< it would hold if relations on the surface had the truth that they have beside it
+    none,
+  };
   /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over:
   /// the solution, which came from this side, goes on in contact with its surface, if there is such a mode and it would
-  /// hold. False: nothing has changed.
-  bool rest_on(int guard, int side, const Arrival& arrival);
-  /// Why the last one failed: the contact would hold if relations on the surface had the truth that they have beside
-  /// it.
-  bool rest_denied() const { return rest_denied_; }
+  /// hold. Otherwise nothing has changed.
+  Rest rest_on(int guard, int side, const Arrival& arrival);
   /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet. False:
   /// nothing has changed.
   bool slide_on(std::span<const int> guards, double t);
@@ -94,7 +95,6 @@ class Instant final : private ModeValues {
   /// Guards that have changed their positions, and to which side.
   const std::vector<int>& fired() const { return fired_.guards; }
   const std::vector<int>& fired_direction() const { return fired_.directions; }
-  int family_guards() const { return family_guards_; }
   /// Consistent values of now.mode, once more. False: see failure().
   bool find_values(double t);
   /// Looks at all guards at the present point, unless it has just done so.
@@ -107,7 +107,6 @@ class Instant final : private ModeValues {
   bool find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) override;
   bool decide(bool first);
   bool decide_from_other_guesses(Approach& approach);
-  void note_lost_reset(int variable);
   void commit();
   bool act(const Arrival& arrival, bool first);
   bool finish(const Arrival& arrival);
@@ -124,10 +123,10 @@ class Instant final : private ModeValues {
   }
   bool stays_on_surfaces(double t);
   void see_zero(int guard, double t);
-  void try_force_beside(int guard, int side, double t);
+  bool try_force_beside(int guard, int side, double t);
 
   HybridSystem& hybrid_;
-  int max_rounds_, family_guards_;
+  int max_rounds_;
   Trials trials_;
   Decision decision_;
   Approach approach_;
@@ -152,8 +151,7 @@ class Instant final : private ModeValues {
   std::vector<Crossed> crossed_;  // guards that have fired, whether they matter or not
   bool reset_ = false;            // something has been reset in this instant
   bool decided_anew_ = false;     // something has changed the field or the state since the arrival
-  bool rest_denied_ = false;
-  Point before_round_;  // what pre() of variables gives
+  Point before_round_;            // what pre() of variables gives
   Mode committed_, flipped_;
   std::vector<Position> positions_, positions_before_;  // of the committed mode, and of the one before
   std::vector<double> committed_x_;

@@ -54,7 +54,7 @@ void KnownEdges::learn() {
     course.see = now.sees[static_cast<std::size_t>(instant_.trials_.named(guard))];
   }
   if (acted.automaton != now.automaton || (!same(acted, now) && !hybrid_.same_equations(acted, now))) return;
-  const int family_guards = instant_.family_guards();
+  const int family_guards = instant_.family_guards;
   for (const int k : instant_.trial_.view.zeros())
     if (k < family_guards && instant_.trial_.view.multiplicity(k) > (instant_.trials_.named(k) == guard ? 1 : 0))
       return;
@@ -88,7 +88,7 @@ void KnownEdges::learn() {
 
 [[gnu::hot]] bool KnownEdges::knows(int guard, int side) {
   const Uncertainty& doubt = instant_.doubt();
-  if (known_.empty() || guard >= instant_.family_guards() || !doubt.alternative_state.empty() ||
+  if (known_.empty() || guard >= instant_.family_guards || !doubt.alternative_state.empty() ||
       !doubt.slope_error.empty())
     return false;
   edge_ = &known_[place_of(guard, side)];

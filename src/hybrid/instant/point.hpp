@@ -19,9 +19,10 @@ struct Uncertainty {
   std::vector<double> slope_error;        ///< by guard: what the slopes that the equations give lack; empty: nothing
   std::vector<double> alternative_state;  ///< another point that is as good, within the tolerance; empty: none
   double tolerance = 1e-6;                ///< relative accuracy of values
-  std::vector<double> sizes;  ///< by variable, or one for all: what counts as 1 for the tolerance, atol/rtol
-  double time_scale = 1.0;    ///< a time over which the solution changes noticeably
-  double tangential = 0.0;    ///< > 0: a slide ends here; what lasts for less than this time is an error
+  std::vector<double> sizes;        ///< by variable, or one for all: what counts as 1 for the tolerance, atol/rtol
+  double time_scale = 1.0;          ///< a time over which the solution changes noticeably
+  double tangential = 0.0;          ///< > 0: a slide ends here; what lasts for less than this time is an error
+  std::vector<double> force_noise;  ///< by guard: of the forces of contacts, kept from instant to instant
 };
 
 /// The numbers that decide what is the same, and where they come from.

@@ -17,7 +17,7 @@ Trials::Trials(HybridSystem& hybrid, int direction)
   const auto& variables = hybrid.variables();
   for (std::size_t j = 0; j < variables.size(); ++j)
     if (variables[j].fixed) fixed_.push_back(static_cast<int>(j));
-  force_noise.resize(hybrid.guards().size(), 0.0);
+  doubt.force_noise.resize(hybrid.guards().size(), 0.0);
   for (std::size_t k = 0; k < hybrid.guards().size(); ++k) {
     const int first = hybrid.guards()[k].same_as;
     if (first < 0) continue;
@@ -262,7 +262,7 @@ std::span<const double> Trials::noise_on_surfaces(const System& system, const Mo
   const double error_of_weights = mode.sliding.empty()              ? 0.0
                                   : system.structure().explicit_ode ? rounding
                                                                     : error_of_iteration;
-  const auto is_noisy = [&](int k) { return force_noise[static_cast<std::size_t>(k)] > 0.0; };
+  const auto is_noisy = [&](int k) { return doubt.force_noise[static_cast<std::size_t>(k)] > 0.0; };
   if (error_of_weights == 0.0 && std::none_of(mode.contacts.begin(), mode.contacts.end(), is_noisy)) return doubt.noise;
   copy(doubt.noise, noise_);
   noise_.resize(static_cast<std::size_t>(family_guards()), 0.0);
@@ -273,7 +273,7 @@ std::span<const double> Trials::noise_on_surfaces(const System& system, const Mo
   }
   for (std::size_t k = 0; k < mode.contacts.size(); ++k)
     noise_[static_cast<std::size_t>(exits[mode.sliding.size() + k])] =
-        force_noise[static_cast<std::size_t>(mode.contacts[k])];
+        doubt.force_noise[static_cast<std::size_t>(mode.contacts[k])];
   return noise_;
 }
 

@@ -102,8 +102,6 @@ class Trials {
   std::vector<int> switches_at(const Trial& trial, double t) const;
   std::vector<std::string> names(std::span<const int> guards) const { return names_of(hybrid_, guards); }
   TrialValues& newton() { return newton_; }
-  /// By guard: the uncertainty of the force of a contact.
-  std::vector<double> force_noise;
 
  private:
   System& system_of(const Mode& mode);

@@ -22,6 +22,11 @@ bool is_moving(SymbolKind kind) {
   return kind == SymbolKind::time || kind == SymbolKind::variable || kind == SymbolKind::derivative;
 }
 
+bool moves(const Expr& e) {
+  const auto occurs = [&](SymbolKind kind) { return !symbols_of(std::span(&e, 1), kind).empty(); };
+  return occurs(SymbolKind::time) || occurs(SymbolKind::variable) || occurs(SymbolKind::derivative);
+}
+
 /// The exponent of a power with a negative integer as exponent, otherwise 0.
 double negative_exponent(const Graph& graph, const Node& n) {
   if (n.op != Op::pow || !graph.is_constant(n.b)) return 0.0;
@@ -55,6 +60,12 @@ Expr without_cuts(const Expr& g) {
   Rewrite rewrite(*graph);
   for (const Expr& lock : locks_of(std::span(&g, 1))) rewrite.replace.emplace(lock.id(), lock.id());
   rewrite.rule = [&](Graph&, const Node& n) -> NodeId {
+    if (n.op == Op::atan && graph->node(n.a).op == Op::div) {
+      const Node ratio = graph->node(n.a);
+      const Expr y(graph, ratio.a), x(graph, ratio.b);
+      if (!moves(x)) return no_node;
+      return if_else(x >= 0.0, atan2(y, x), atan2(-y, -x)).in(*graph);
+    }
     if (n.op != Op::atan2) return no_node;
     const Expr y(graph, n.a), x(graph, n.b);
     const Expr turned = atan2(-y, -x) + if_else(y >= 0.0, Expr(pi), Expr(-pi));
@@ -79,12 +90,12 @@ Expr without_poles(const Expr& g) {
   for (const NodeId id : graph->reachable(std::span(&root, 1), leaves)) {
     const Node n = graph->node(id);
     if (std::find(leaves.begin(), leaves.end(), id) != leaves.end()) continue;
-    bool any = false, moves = n.op == Op::symbol && is_moving(graph->symbol_of(id).kind);
+    bool any = false, changes = n.op == Op::symbol && is_moving(graph->symbol_of(id).kind);
     graph->for_each_operand(id, [&](NodeId operand) {
       any = any || found.contains(operand);
-      moves = moves || moving.contains(operand);
+      changes = changes || moving.contains(operand);
     });
-    if (!moves) continue;
+    if (!changes) continue;
     moving.insert(id);
     Quotient q;
     if (n.op == Op::div && moving.contains(n.b)) {

@@ -11,7 +11,8 @@ namespace saltus {
 Expr without_poles(const Expr& g);
 
 /// The same function with relations at the cut of atan2: where x < 0, atan2(y, x) is atan2(-y, -x) plus or minus pi, by
-/// the sign of y. So it is smooth as long as the relations are, and the cut is a surface like others.
+/// the sign of y. So it is smooth as long as the relations are, and the cut is a surface like others. The same at the
+/// poles of y/x in atan(y/x).
 Expr without_cuts(const Expr& g);
 
 }  // namespace saltus

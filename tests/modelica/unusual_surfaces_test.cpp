@@ -139,6 +139,18 @@ const std::vector<Case>& cases() {
        "der(x)=0; der(v)=-1; when atan2(v,x)<1 then n=pre(n)+1; end when; when atan2(v,x)>1 then k=pre(k)+1; end when;",
        3.0,
        {{"n", 1.0}, {"k", 0.0}}},
+      // the angle of (x, 1), which turns by pi where x passes 0; t is the time at which that is seen
+      {"a pole inside of an angle",
+       "Real x(start=-0.6, fixed=true); discrete Real t(start=0, fixed=true), n(start=0, fixed=true);",
+       "der(x)=1; when atan(1/x)>0 then t=time; n=pre(n)+1; end when;",
+       2.0,
+       {{"t", 0.6}, {"n", 1.0}}},
+      {"a pole inside of an angle, and zeros beside it",
+       "Real x(start=-2, fixed=true); discrete Real n(start=0, fixed=true), k(start=0, fixed=true), t(start=0, "
+       "fixed=true);",
+       "der(x)=1; when atan(1/x)>-1 then n=pre(n)+1; t=time; end when; when atan(1/x)<0.9 then k=pre(k)+1; end when;",
+       4.0,
+       {{"n", 1.0}, {"k", 1.0}, {"t", 2.0}}},
       {"a cut of two functions",
        "Real x(start=-1, fixed=true), v(start=1, fixed=true); discrete Integer n(start=0), k(start=0);",
        "der(x)=0; der(v)=-1; when atan2(v,x)<1 then n=pre(n)+1; end when; when atan2(v,x)<2 then k=pre(k)+1; end when;",

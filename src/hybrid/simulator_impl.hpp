@@ -1,6 +1,5 @@
-// The state of a run and what is done with it: the loop is in simulator.cpp, events are in simulator_events.cpp, their record in
-// simulator_record.cpp, those that accumulate in accumulation.cpp, the choice of steppers in simulator_methods.cpp,
-// how it ends in simulator_end.cpp.
+// The state of a run and its loop (simulator.cpp, simulator_events.cpp). Parts of the loop are classes of their own,
+// each in the file that it names; all of them work on this state.
 #pragma once
 
 #include <saltus/base/state_archive.hpp>
@@ -11,8 +10,8 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,8 +20,8 @@
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/equation_watch.hpp"
 #include "hybrid/event_log.hpp"
-#include "hybrid/method_choice.hpp"
 #include "hybrid/instant/known_edges.hpp"
+#include "hybrid/method_choice.hpp"
 #include "hybrid/redundancy_watch.hpp"
 #include "hybrid/regularity_watch.hpp"
 #include "hybrid/simulate_options.hpp"
@@ -58,14 +57,15 @@ struct Simulator::Impl {
   RedundancyWatch redundancy;
   EquationWatch equations;
   BoundsWatch bounds;
-  std::vector<std::uint64_t> told_undetermined;  // by Structure::id: modes with undetermined variables that the remark names
-  ZenoWatch zeno;        // resets
-  ZenoWatch switchings;  // the others
-  int near_events = 0;   // of those, in a row, that were within the tolerance of the point where their surfaces meet
+  std::vector<std::uint64_t>
+      told_undetermined;  // by Structure::id: modes with undetermined variables that the remark names
+  ZenoWatch zeno;         // resets
+  ZenoWatch switchings;   // the others
+  int near_events = 0;    // of those, in a row, that were within the tolerance of the point where their surfaces meet
   ChatterWatch chatter;
   std::vector<GuardWatch> watch;
-  /// How far from zero the value of a guard may go without a meaning: because it vanishes identically in the mode (the distance of two carts
-  /// that are coupled), or until it has left, because the equations deny that it does.
+  /// How far from zero the value of a guard may go without a meaning: because it vanishes identically in the mode (the
+  /// distance of two carts that are coupled), or until it has left, because the equations deny that it does.
   struct Band {
     double width = 0.0;
     bool until_left = false;
@@ -81,7 +81,8 @@ struct Simulator::Impl {
     double t;
   };
   std::vector<int> jumps;  // guards of the event that have a cut there, not a zero
-  std::vector<PendingTouch> pending_touches;  // zeros at the end of the last step: the next one tells whether they touch or cross
+  std::vector<PendingTouch>
+      pending_touches;  // zeros at the end of the last step: the next one tells whether they touch or cross
   bool touches_wanted = false;
   std::size_t observed = 0;        // variables
   bool derived_variables = false;  // there are some that follow from those that are integrated
@@ -91,27 +92,27 @@ struct Simulator::Impl {
   double next_time = 0.0;
   /// What the steps of a mode have taught.
   struct KnownSteps {
-    int number = -1;  // of the mode, in the order in which modes were entered
-    Mode mode;        // one with this structure
+    int number = -1;                                          // of the mode, in the order in which modes were entered
+    Mode mode;                                                // one with this structure
     double guards = std::numeric_limits<double>::infinity();  // the longest that guards can be followed over
     double first = std::numeric_limits<double>::infinity();   // the longest that is worth trying after an event
     Stepper* stepper = nullptr;                               // that makes them, if the mode is explicit
     bool dense_is_accurate = false;                           // inside them
   };
   std::unordered_map<std::uint64_t, KnownSteps> known_steps;  // by Structure::id
-  KnownSteps* known = nullptr;        // of the present mode
-  KnownSteps* helped = nullptr;       // of the mode in which an explicit method makes some steps, otherwise null
-  Stepper* own_stepper = nullptr;     // of that mode
+  KnownSteps* known = nullptr;                                // of the present mode
+  KnownSteps* helped = nullptr;    // of the mode in which an explicit method makes some steps, otherwise null
+  Stepper* own_stepper = nullptr;  // of that mode
   bool own_dense_is_accurate = false;
-  int helping_steps = 0;              // that are left then
+  int helping_steps = 0;  // that are left then
   std::uint64_t known_structure = 0;
-  bool first_step = false;            // the next step is the first after a restart
-  std::int64_t rejected_before = 0;   // it
-  DensePolynomial rest;    // of a step that an event without consequences has interrupted
+  bool first_step = false;           // the next step is the first after a restart
+  std::int64_t rejected_before = 0;  // it
+  DensePolynomial rest;              // of a step that an event without consequences has interrupted
   bool in_rest = false;
   int steps_until_forgetting = 0;
   std::int64_t steps_made = 0;  // all that were accepted, also on the way to events
-  double shortened = 0.0;  // > 0: a step had to be cut because guards could not be evaluated
+  double shortened = 0.0;       // > 0: a step had to be cut because guards could not be evaluated
 
   // closeness of events
   double last_event = -std::numeric_limits<double>::infinity(), last_interval = 0.0;
@@ -132,22 +133,9 @@ struct Simulator::Impl {
 
   std::string remark;  // about start values and the like, for the status of a run that succeeds
   void add_remark(const std::string& text) { remark += (remark.empty() || text.empty() ? "" : "; ") + text; }
-  /// Names the variables that the equations of the present mode leave undetermined, once per mode.
-  void tell_undetermined(const CharacteristicValues& values);
-  /// Looks for values beyond their bounds at the present point.
-  void check_bounds();
 
   /// `from`: goes on from this state; null: begins.
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const SimulatorState* from = nullptr);
-
-  // --- a run as a value, see simulator_state.cpp
-  SimulatorState state();
-  void resume(const SimulatorState& from);
-  void go_on_as_left(const SimulatorState& from);
-  /// Values or parameters have been changed: settles what that means at the present instant.
-  void go_on_changed(const SimulatorState& from);
-  /// Writes or reads what later steps depend on beside the point. False: not everything can be written.
-  bool persist_memory(StateArchive& archive);
 
   // --- start and end
   void initialise();
@@ -157,42 +145,20 @@ struct Simulator::Impl {
   bool start_by_homotopy();
   /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
   void leave_singular_start();
-  void end(Failure outcome);
-  static std::string describe(const Chattering& episode);
-  std::string ended_by_model() const;
   double time_scale() const {
     const double h = stepper ? stepper->next_step() : 0.0;
     return h > 0.0 && std::isfinite(h) ? h : 1e-3 * std::abs(options.stop - options.start) + 1e-300;
   }
-  /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its guards.
+  /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its
+  /// guards.
   bool enter_mode();
   /// The same after an event on a known edge: what the mode needs is there, as a rule.
   bool enter_mode_again();
-  /// Sets the watch on the guards of the present mode.
-  void set_watch();
-  void plan_time_events();
-  /// `resting`: there are guards that vanish with all their derivatives.
-  void find_bands(bool resting);
-  bool may_rest(int guard) const;
   std::vector<int> exits;  // see HybridSystem::exit_guards
   std::vector<Position> positions;
-  /// Whether a guard vanishes identically in the mode.
-  bool vanishes(std::size_t guard) const { return guard < bands.size() && bands[guard].width > 0.0 && !bands[guard].until_left; }
-  /// After a step guards fire again, except those that are still on the wrong side, on their way from the event before the step: it was too short for
-  /// them to leave, by the clock or by their rounding errors.
-  void arm_guards(double begin);
-  /// Ends bands that guards have left, and tells the watch about the others.
-  void keep_bands();
-  Stepper* choose_stepper(std::string& problem);
-  void use(Stepper* chosen);
   bool dense_is_accurate() const { return known->dense_is_accurate; }
-  void start_stepper(double step);
   void restart(double step);
   void begin_segment();
-  /// Steppers need not know algebraic variables and derivatives exactly where they are: finds them from the equations.
-  void refine();
-  std::vector<double> observe_refined();
-  void observe(std::vector<double>& values) const;
 
   // --- steps
   bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
@@ -204,50 +170,24 @@ struct Simulator::Impl {
   void step();
   /// One step of the stepper; false: the run has ended.
   bool advance();
-  /// The mode turned out to be stiff: goes on with another stepper.
-  void change_method();
   /// The last step, from the present time on.
   const DensePolynomial& current() { return in_rest ? rest : stepper->dense(); }
   /// Accepts the solution up to `end`.
   void take_step(double end);
-  /// Compares the result with the equations as they were written, at the present time or one inside the last step, which is of this
-  /// length. False: they do not hold, and the run has ended.
-  bool equations_hold(double when, double length);
   /// The same for a step without events, and goes on from there.
   void accept_step(double end);
-  /// Whether the variables that follow from others (they are not integrated) have values at a time within the last step.
-  bool derived_are_finite(double when);
-  /// They have none at `end`: the run ends at the last time at which they do.
-  void end_where_derived_are_finite(double end);
   void find_derivatives();
-  /// Whether a linear guard is zero up to its rounding errors. It may stay there if steps are so short that its digits do not change.
+  /// Whether a linear guard is zero up to its rounding errors. It may stay there if steps are so short that its digits
+  /// do not change.
   bool at_the_last_digit() const;
-  /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they limit it.
-  void follow_guards();
-  /// The first step after an event is often too long in the same way each time, where the event begins something fast.
-  void learn_first_step();
   /// Guards are not finite in part of the step: try again with half of what was good.
   void shorten();
-  /// A guard leaves at once the side to which its slope has just shown. The step is too long to tell: true, it is tried again with a
-  /// quarter of it.
+  /// A guard leaves at once the side to which its slope has just shown. The step is too long to tell: true, it is tried
+  /// again with a quarter of it.
   bool denies_start();
-  /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.
-  bool outcome_of_series(const StepOutcome& outcome);
-  /// A method that needs derivatives fails in an explicit mode, where they may be infinite (a root of zero): one that needs none makes some
-  /// steps. False: it has been tried.
-  bool get_help();
-  /// Goes back to the mode's own method.
-  void end_help();
-  void report_failure(const StepOutcome& outcome);
-  void end_not_finite(const std::string& where, std::vector<std::string> culprits);
-  /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and the
-  /// events are counted anew.
+  /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and
+  /// the events are counted anew.
   bool dismiss_chattering();
-  /// Names of guards that have no finite value somewhere in the last step.
-  std::vector<std::string> undefined_guards();
-  void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
-  /// The stop time is reached, or the model ends the run: clauses that wait for terminal() act.
-  void finish(Failure outcome = {});
   bool progress() { return !options.progress || report_progress(); }
   bool report_progress();
   /// Sets a hybrid system that is shared to the present mode once more: since the last step others may have asked it
@@ -256,47 +196,15 @@ struct Simulator::Impl {
   /// Gives back systems of modes that were left.
   void forget_systems();
 
-  // --- events
-  /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step that ends there,
-  /// and corrects its time by Newton's method on the guard.
-  void approach_event();
-  /// Whether a guard that is not one of the event is out at a time in the last step.
-  bool another_has_left(double when);
-  /// Goes to a time by steps that end there, from the present one; the last one is not accepted yet. False: the run has ended, or another method
-  /// goes on.
-  bool step_to(double target);
-  /// Moves values at this time onto all constraints of the mode.
-  void polish(double when, std::vector<double>& values, std::vector<double>& slopes_there);
-  /// Whether the dense output of the last step is as good there as the end of the step.
-  bool near_the_end(double when);
-  /// x and x' in the last step, or just behind it.
-  void state_at(double when, std::span<double> state, std::span<double> slope);
-  /// t_before, or a time that is so far before t_after that it can be told from it.
-  double at_least_some_units_before(double t_after, double t_before) const;
-  /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in the last place
-  /// of time), in the old mode, is noise. `own_step`: the event was reached by a step of its own.
-  void measure_bracket(double t_before, double t_after, bool by_guard, bool own_step);
-  /// Slopes of all guards at the present point, in guard_slopes.
-  void find_slopes();
-  /// Where the equations deny that the guards of the event cross: stiff ones turn errors of the state, which are within the tolerance, into
-  /// large ones of its derivatives. The integrated solution tells the true slope.
-  void correct_slopes();
-  /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
-  void project_event_state();
   /// `approached`: a step was made that ends here, or so near that its dense output is as good.
   void event_at(double when, bool by_guard, bool approached = false);
-  /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can, by the clock or by the digits of the guard:
-  /// the event is there, where the tangent reaches the other side. False: no guard is about to change its side here.
-  bool cross_edge();
-  /// The state lies on guards that fire, within rounding: moves it on along the solution, by units in the last place of time, until it is on
-  /// the side that the new mode needs.
-  void push_across(std::span<const int> guards);
   /// Keeps the state in mode_before, state_before, slope_before; and goes back to it.
   void keep_state();
   void restore_state();
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
-  /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and nothing has changed.
+  /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and
+  /// nothing has changed.
   bool repeat_event(bool by_time, double step_size);
   /// The event has been settled: goes on behind it.
   void leave_event(bool by_time, double step_size);
@@ -304,42 +212,244 @@ struct Simulator::Impl {
   bool without_consequences() const;
   /// Goes on from an event without consequences.
   void go_on();
-  /// Records the event once it has been settled.
-  void record_settled(bool by_time);
-  EventNumbers settled_numbers();
-  EventKind kind_of_settled(bool by_time) const;
-  std::string message_of_settled();
-  /// Zeros of the last step that touched without crossing become events where the guard asks for it. `found`: the step ends with an event.
-  void record_touches(bool found);
-  void record_touch(const PendingTouch& touch);
-  /// The weights of the surfaces on which the present mode slides, in `weights`.
-  void find_weights();
-  EventTag record(const EventShape& shape, const EventNumbers& numbers);
-  /// Whether the jump from x_before to the present state is.
-  bool larger_than_tolerance(std::span<const double> x_before) const;
-  /// Whether a reset takes most of the speed of the guard that fired, and the flight that is left is unresolved: the reset at its end would not
-  /// be seen. (A speed that is zero is no flight: the solution goes on through the surface.)
-  bool flight_is_lost(std::size_t fired, int side);
-  /// Whether a flight is too short for the clock, or too low for the digits of the guard.
-  bool unresolved_flight(int guard, double duration, double speed) const;
-  /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a contact. False: the run
-  /// has ended.
-  bool come_to_rest(std::span<const double> x_before);
-  bool rest_if_possible(std::span<const double> x_before);
-  /// The solution from the last reset by a guard, which has come from x_before, to where all resets that are left
-  /// accumulate. Nothing if they do not follow from the last one, or if something else happens before.
-  std::optional<DensePolynomial> rest_of_resets(std::size_t fired, std::span<const double> x_before);
-  /// Switchings that accumulate where surfaces meet, nearer to it than the tolerance: the solution goes on there. False: the run has ended.
-  bool meet_surfaces();
-  /// The controller has put the solution onto surfaces: settles what that changes (the sign of a speed), records it, and goes on. False: the run
-  /// has ended.
-  bool begin_staying(EventKind kind, std::span<const std::string> messages, std::vector<std::string_view> actions);
   /// Intervals below this have fewer than three digits.
   double unresolved_interval() const {
-    return 1e3 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));
+    return 1e3 * std::numeric_limits<double>::epsilon() *
+           std::max(std::abs(t), 1e-6 * std::abs(options.stop - options.start));
   }
-  /// Events that accumulate where no contact takes over would never end: stop when the intervals cannot be resolved any more.
-  bool too_close();
+
+  // --- parts of the loop: each works on the state above
+  /// Events that accumulate, see accumulation.cpp.
+  class Accumulation {
+   public:
+    explicit Accumulation(Impl& of) : run(of) {}
+
+    /// Resets that accumulate, and whose jumps have become smaller than the tolerance: what is left of them is a
+    /// contact. False: the run has ended.
+    bool come_to_rest(std::span<const double> x_before);
+    /// Switchings that accumulate where surfaces meet, nearer to it than the tolerance: the solution goes on there.
+    /// False: the run has ended.
+    bool meet_surfaces();
+    /// Events that accumulate where no contact takes over would never end: stop when the intervals cannot be resolved
+    /// any more.
+    bool too_close();
+
+   private:
+    /// Whether the jump from x_before to the present state is.
+    bool larger_than_tolerance(std::span<const double> x_before) const;
+    /// Whether a reset takes most of the speed of the guard that fired, and the flight that is left is unresolved: the
+    /// reset at its end would not be seen. (A speed that is zero is no flight: the solution goes on through the
+    /// surface.)
+    bool flight_is_lost(std::size_t fired, int side);
+    /// Whether a flight is too short for the clock, or too low for the digits of the guard.
+    bool unresolved_flight(int guard, double duration, double speed) const;
+    bool rest_if_possible(std::span<const double> x_before);
+    /// The solution from the last reset by a guard, which has come from x_before, to where all resets that are left
+    /// accumulate. Nothing if they do not follow from the last one, or if something else happens before.
+    std::optional<DensePolynomial> rest_of_resets(std::size_t fired, std::span<const double> x_before);
+    /// The controller has put the solution onto surfaces: settles what that changes (the sign of a speed), records it,
+    /// and goes on. False: the run has ended.
+    bool begin_staying(EventKind kind, std::span<const std::string> messages, std::vector<std::string_view> actions);
+
+    Impl& run;
+  };
+
+  /// What a run writes down about its events, see event_record.cpp.
+  class EventRecord {
+   public:
+    explicit EventRecord(Impl& of) : run(of) {}
+
+    /// Records the event once it has been settled.
+    void record_settled(bool by_time);
+    EventKind kind_of_settled(bool by_time) const;
+    std::string message_of_settled();
+    /// Zeros of the last step that touched without crossing become events where the guard asks for it. `found`: the
+    /// step ends with an event.
+    void record_touches(bool found);
+    /// The weights of the surfaces on which the present mode slides, in `weights`.
+    void find_weights();
+    EventTag record(const EventShape& shape, const EventNumbers& numbers);
+
+   private:
+    EventNumbers settled_numbers();
+    void record_touch(const PendingTouch& touch);
+
+    Impl& run;
+  };
+
+  /// How a run ends, and what its status says, see run_end.cpp.
+  class RunEnd {
+   public:
+    explicit RunEnd(Impl& of) : run(of) {}
+
+    /// Names the variables that the equations of the present mode leave undetermined, once per mode.
+    void tell_undetermined(const CharacteristicValues& values);
+    /// Looks for values beyond their bounds at the present point.
+    void check_bounds();
+    void end(Failure outcome);
+    static std::string describe(const Chattering& episode);
+    std::string ended_by_model() const;
+    /// They have none at `end`: the run ends at the last time at which they do.
+    void end_where_derived_are_finite(double end);
+    void report_failure(const StepOutcome& outcome);
+    /// Names of guards that have no finite value somewhere in the last step.
+    std::vector<std::string> undefined_guards();
+    /// The stop time is reached, or the model ends the run: clauses that wait for terminal() act.
+    void finish(Failure outcome = {});
+
+   private:
+    void end_not_finite(const std::string& where, std::vector<std::string> culprits);
+    void report_structure(const StepOutcome& outcome, std::vector<std::string> culprits);
+
+    Impl& run;
+  };
+
+  /// The way to the point of an event, and what is not certain about it, see event_approach.cpp.
+  class EventApproach {
+   public:
+    explicit EventApproach(Impl& of) : run(of) {}
+
+    // --- events
+    /// The dense output of implicit methods is less accurate than the ends of their steps: goes to the event by a step
+    /// that ends there, and corrects its time by Newton's method on the guard.
+    void approach_event();
+    /// Moves values at this time onto all constraints of the mode.
+    void polish(double when, std::vector<double>& values, std::vector<double>& slopes_there);
+    /// x and x' in the last step, or just behind it.
+    void state_at(double when, std::span<double> state, std::span<double> slope);
+    /// t_before, or a time that is so far before t_after that it can be told from it.
+    double at_least_some_units_before(double t_after, double t_before) const;
+    /// A guard is known to the event's bracket only: what it changes from t_before to t_after (at least a few units in
+    /// the last place of time), in the old mode, is noise. `own_step`: the event was reached by a step of its own.
+    void measure_bracket(double t_before, double t_after, bool by_guard, bool own_step);
+    /// Slopes of all guards at the present point, in guard_slopes.
+    void find_slopes();
+    /// Where the equations deny that the guards of the event cross: stiff ones turn errors of the state, which are
+    /// within the tolerance, into large ones of its derivatives. The integrated solution tells the true slope.
+    void correct_slopes();
+    /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
+    void project_event_state();
+    /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can, by the clock
+    /// or by the digits of the guard: the event is there, where the tangent reaches the other side. False: no guard is
+    /// about to change its side here.
+    bool cross_edge();
+    /// The state lies on guards that fire, within rounding: moves it on along the solution, by units in the last place
+    /// of time, until it is on the side that the new mode needs.
+    void push_across(std::span<const int> guards);
+
+   private:
+    /// Whether a guard that is not one of the event is out at a time in the last step.
+    bool another_has_left(double when);
+    /// Goes to a time by steps that end there, from the present one; the last one is not accepted yet. False: the run
+    /// has ended, or another method goes on.
+    bool step_to(double target);
+    /// Whether the dense output of the last step is as good there as the end of the step.
+    bool near_the_end(double when);
+
+    Impl& run;
+  };
+
+  /// Which guards are watched in the present mode, see guard_watching.cpp.
+  class GuardWatching {
+   public:
+    explicit GuardWatching(Impl& of) : run(of) {}
+
+    /// Sets the watch on the guards of the present mode.
+    void set_watch();
+    void plan_time_events();
+    /// Whether a guard vanishes identically in the mode.
+    bool vanishes(std::size_t guard) const {
+      return guard < run.bands.size() && run.bands[guard].width > 0.0 && !run.bands[guard].until_left;
+    }
+    /// After a step guards fire again, except those that are still on the wrong side, on their way from the event
+    /// before the step: it was too short for them to leave, by the clock or by their rounding errors.
+    void arm_guards(double begin);
+
+   private:
+    /// `resting`: there are guards that vanish with all their derivatives.
+    void find_bands(bool resting);
+    bool may_rest(int guard) const;
+    /// Ends bands that guards have left, and tells the watch about the others.
+    void keep_bands();
+
+    Impl& run;
+  };
+
+  /// Which stepper makes the steps, and how long they may be, see stepper_use.cpp.
+  class StepperUse {
+   public:
+    explicit StepperUse(Impl& of) : run(of) {}
+
+    Stepper* choose_stepper(std::string& problem);
+    void use(Stepper* chosen);
+    void start_stepper(double step);
+    /// The mode turned out to be stiff: goes on with another stepper.
+    void change_method();
+    /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they
+    /// limit it.
+    void follow_guards();
+    /// The first step after an event is often too long in the same way each time, where the event begins something
+    /// fast.
+    void learn_first_step();
+    /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.
+    bool outcome_of_series(const StepOutcome& outcome);
+    /// A method that needs derivatives fails in an explicit mode, where they may be infinite (a root of zero): one that
+    /// needs none makes some steps. False: it has been tried.
+    bool get_help();
+    /// Goes back to the mode's own method.
+    void end_help();
+
+   private:
+    Impl& run;
+  };
+
+  /// A run as a value, see saved_run.cpp.
+  class SavedRun {
+   public:
+    explicit SavedRun(Impl& of) : run(of) {}
+
+    SimulatorState state();
+    void resume(const SimulatorState& from);
+
+   private:
+    void go_on_as_left(const SimulatorState& from);
+    /// Values or parameters have been changed: settles what that means at the present instant.
+    void go_on_changed(const SimulatorState& from);
+    /// Writes or reads what later steps depend on beside the point. False: not everything can be written.
+    bool persist_memory(StateArchive& archive);
+
+    Impl& run;
+  };
+
+  /// Values that the user sees, see observation.cpp.
+  class Observation {
+   public:
+    explicit Observation(Impl& of) : run(of) {}
+
+    /// Steppers need not know algebraic variables and derivatives exactly where they are: finds them from the
+    /// equations.
+    void refine();
+    std::vector<double> observe_refined();
+    void observe(std::vector<double>& values) const;
+    /// Compares the result with the equations as they were written, at the present time or one inside the last step,
+    /// which is of this length. False: they do not hold, and the run has ended.
+    bool equations_hold(double when, double length);
+    /// Whether the variables that follow from others (they are not integrated) have values at a time within the last
+    /// step.
+    bool derived_are_finite(double when);
+
+   private:
+    Impl& run;
+  };
+
+  Accumulation accumulation{*this};
+  EventRecord recorder{*this};
+  RunEnd ending{*this};
+  EventApproach approach{*this};
+  GuardWatching guarding{*this};
+  StepperUse steppers{*this};
+  SavedRun saved{*this};
+  Observation observation{*this};
 };
 
 }  // namespace saltus

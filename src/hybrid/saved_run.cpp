@@ -96,152 +96,156 @@ void leave_surfaces(HybridSystem& hybrid, std::span<const double> g, std::span<c
 }  // namespace
 
 /// False: something later steps depend on cannot be saved, and the method begins anew.
-bool Simulator::Impl::persist_memory(StateArchive& archive) {
-  if (archive.writes() && (!stepper || helped || methods.per_mode() || !alone || !system->structure().explicit_ode))
+bool Simulator::Impl::SavedRun::persist_memory(StateArchive& archive) {
+  if (archive.writes() &&
+      (!run.stepper || run.helped || run.methods.per_mode() || !run.alone || !run.system->structure().explicit_ode))
     return false;
-  archive(near_events, first_step, rejected_before, shortened, steps_made, last_event, last_interval, close_events,
-          in_rest, zeno, switchings, chatter, instant.doubt().force_noise);
-  persist(archive, rest);
+  archive(run.near_events, run.first_step, run.rejected_before, run.shortened, run.steps_made, run.last_event,
+          run.last_interval, run.close_events, run.in_rest, run.zeno, run.switchings, run.chatter,
+          run.instant.doubt().force_noise);
+  persist(archive, run.rest);
   const auto resized = [&](auto& list) {
     std::size_t size = list.size();
     archive(size);
     if (!archive.writes() && size > archive.numbers().size()) throw UsageError("the saved state is damaged");
     list.resize(size);
   };
-  resized(watch);
-  for (GuardWatch& w : watch) archive(w.side, w.known_root, w.noise);
-  resized(bands);
-  for (Band& band : bands) archive(band.width, band.until_left);
-  resized(pending_touches);
-  for (PendingTouch& touch : pending_touches) archive(touch.guard, touch.t);
-  std::vector<KnownSteps> modes(archive.writes() ? known_steps.size() : 0);
+  resized(run.watch);
+  for (GuardWatch& w : run.watch) archive(w.side, w.known_root, w.noise);
+  resized(run.bands);
+  for (Band& band : run.bands) archive(band.width, band.until_left);
+  resized(run.pending_touches);
+  for (PendingTouch& touch : run.pending_touches) archive(touch.guard, touch.t);
+  std::vector<KnownSteps> modes(archive.writes() ? run.known_steps.size() : 0);
   if (archive.writes())
-    for (const auto& [structure, steps] : known_steps) modes[static_cast<std::size_t>(steps.number)] = steps;
+    for (const auto& [structure, steps] : run.known_steps) modes[static_cast<std::size_t>(steps.number)] = steps;
   resized(modes);
   for (std::size_t k = 0; k < modes.size(); ++k) {
     KnownSteps& steps = modes[k];
     steps.number = static_cast<int>(k);
     persist(archive, steps.mode);
     archive(steps.guards, steps.first);
-    const System& system_then = hybrid->system(steps.mode);
-    methods.persist(system_then, archive);
-    if (!archive.writes()) known_steps[system_then.structure().id.number()] = steps;
+    const System& system_then = run.hybrid->system(steps.mode);
+    run.methods.persist(system_then, archive);
+    if (!archive.writes()) run.known_steps[system_then.structure().id.number()] = steps;
   }
-  return methods.persist_steppers(*system, stepper, archive);
+  return run.methods.persist_steppers(*run.system, run.stepper, archive);
 }
 
-SimulatorState Simulator::Impl::state() {
-  SimulatorState s{.model = hybrid->name(),
-                   .variables = identify(*hybrid),
-                   .origin = options.start,
-                   .t = t,
-                   .mode = mode,
-                   .x = x,
-                   .xp = xp};
-  if (stepper) s.step = stepper->next_step();
-  s.as_left = identify(s, *hybrid);
+SimulatorState Simulator::Impl::SavedRun::state() {
+  SimulatorState s{.model = run.hybrid->name(),
+                   .variables = identify(*run.hybrid),
+                   .origin = run.options.start,
+                   .t = run.t,
+                   .mode = run.mode,
+                   .x = run.x,
+                   .xp = run.xp};
+  if (run.stepper) s.step = run.stepper->next_step();
+  s.as_left = identify(s, *run.hybrid);
   StateArchive archive;
-  std::uint64_t key = identify(options, direction);
+  std::uint64_t key = identify(run.options, run.direction);
   auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
   archive(low, high);
-  if (system && persist_memory(archive)) s.memory = archive.numbers();
+  if (run.system && persist_memory(archive)) s.memory = archive.numbers();
   return s;
 }
 
-void Simulator::Impl::resume(const SimulatorState& from) {
-  require_fitting(from, *hybrid);
-  mode = from.mode;
-  x = from.x;
-  xp = from.xp;
-  t = asked = result.t_end_ = from.t;
-  instant.consistency().look_behind_start(options.stop - options.start);
-  instant.doubt().time_scale = from.step > 0.0 ? from.step : time_scale();
-  const bool as_left = identify(from, *hybrid) == from.as_left;
-  if (!as_left && mode.on_surfaces()) {
-    System& on_surfaces = hybrid->system(mode);
+void Simulator::Impl::SavedRun::resume(const SimulatorState& from) {
+  require_fitting(from, *run.hybrid);
+  run.mode = from.mode;
+  run.x = from.x;
+  run.xp = from.xp;
+  run.t = run.asked = run.result.t_end_ = from.t;
+  run.instant.consistency().look_behind_start(run.options.stop - run.options.start);
+  run.instant.doubt().time_scale = from.step > 0.0 ? from.step : run.time_scale();
+  const bool as_left = identify(from, *run.hybrid) == from.as_left;
+  if (!as_left && run.mode.on_surfaces()) {
+    System& on_surfaces = run.hybrid->system(run.mode);
     std::vector<double> g(static_cast<std::size_t>(on_surfaces.structure().guards));
-    on_surfaces.guards(t, x, xp, g);
-    std::vector<double> far =
-        GuardSides::uncertainty(on_surfaces, t, x, xp, relative_tolerances(), absolute_tolerances());
+    on_surfaces.guards(run.t, run.x, run.xp, g);
+    std::vector<double> far = GuardSides::uncertainty(on_surfaces, run.t, run.x, run.xp, run.relative_tolerances(),
+                                                      run.absolute_tolerances());
     for (double& value : far) value *= Resolution::same_point;
-    leave_surfaces(*hybrid, g, far, mode);
-    if (!mode.on_surfaces()) {  // the weights of slides end with them
-      x.resize(hybrid->variables().size());
-      xp.resize(x.size());
+    leave_surfaces(*run.hybrid, g, far, run.mode);
+    if (!run.mode.on_surfaces()) {  // the weights of slides end with them
+      run.x.resize(run.hybrid->variables().size());
+      run.xp.resize(run.x.size());
     }
   }
-  keep_state();
-  instant.begin(mode_before);
+  run.keep_state();
+  run.instant.begin(run.mode_before);
   if (as_left)
     go_on_as_left(from);
   else
     go_on_changed(from);
 }
 
-void Simulator::Impl::go_on_as_left(const SimulatorState& from) {
-  if (!instant.find_values(t)) return end(instant.failure());
-  system = &instant.system();
+void Simulator::Impl::SavedRun::go_on_as_left(const SimulatorState& from) {
+  if (!run.instant.find_values(run.t)) return run.ending.end(run.instant.failure());
+  run.system = &run.instant.system();
   StateArchive archive(from.memory);
   std::uint32_t low = 0, high = 0;
   if (!from.memory.empty()) archive(low, high);
-  const bool remembers = (static_cast<std::uint64_t>(high) << 32 | low) == identify(options, direction);
-  if (remembers && system->structure().explicit_ode) {
+  const bool remembers = (static_cast<std::uint64_t>(high) << 32 | low) == identify(run.options, run.direction);
+  if (remembers && run.system->structure().explicit_ode) {
     // what the mode needs is made first: memory takes the place of what entering the mode finds out
-    if (!enter_mode()) return;
+    if (!run.enter_mode()) return;
     persist_memory(archive);
-    known = &known_steps[system->structure().id.number()];
-    use(stepper);
-    copy(state_before, x);
-    copy(slope_before, xp);
-    watching = std::any_of(watch.begin(), watch.end(), [](const GuardWatch& w) { return w.side != 0; });
-    stepped = system;
-  } else if (!enter_mode()) {
+    run.known = &run.known_steps[run.system->structure().id.number()];
+    run.steppers.use(run.stepper);
+    copy(run.state_before, run.x);
+    copy(run.slope_before, run.xp);
+    run.watching = std::any_of(run.watch.begin(), run.watch.end(), [](const GuardWatch& w) { return w.side != 0; });
+    run.stepped = run.system;
+  } else if (!run.enter_mode()) {
     return;
   }
-  result.initial_values_ = observe_refined();
-  bounds.check(hybrid->observed(), t, result.initial_values_);
-  if (t == options.stop) return end({StatusCode::success, "the state is at the stop time: nothing was done", {}});
-  instant.end();
-  if (remembers && system->structure().explicit_ode) {
-    if (options.keep_steps) begin_segment();
+  run.result.initial_values_ = run.observation.observe_refined();
+  run.bounds.check(run.hybrid->observed(), run.t, run.result.initial_values_);
+  if (run.t == run.options.stop)
+    return run.ending.end({StatusCode::success, "the state is at the stop time: nothing was done", {}});
+  run.instant.end();
+  if (remembers && run.system->structure().explicit_ode) {
+    if (run.options.keep_steps) run.begin_segment();
   } else {
-    restart(from.step);
+    run.restart(from.step);
   }
 }
 
-void Simulator::Impl::go_on_changed(const SimulatorState& from) {
-  system = &hybrid->system(mode);
-  observe(values_before);
-  instant.place_dormant(t);
-  if (!instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before})) {
-    restore_state();
-    return end(instant.failure());
+void Simulator::Impl::SavedRun::go_on_changed(const SimulatorState& from) {
+  run.system = &run.hybrid->system(run.mode);
+  run.observation.observe(run.values_before);
+  run.instant.place_dormant(run.t);
+  if (!run.instant.settle({.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before})) {
+    run.restore_state();
+    return run.ending.end(run.instant.failure());
   }
-  const Transition& transition = instant.transition;
-  if (transition.terminate) return end({StatusCode::terminated, ended_by_model(), {}});
-  if (!enter_mode()) return;
-  result.initial_values_ = observe_refined();
-  bounds.check(hybrid->observed(), t, result.initial_values_);
-  if (!transition.fired.empty() || !same(mode, mode_before) || !transition.notes.empty()) {
-    find_weights();
-    record({.kind = kind_of_settled(true),
-            .mode_before = &mode_before,
-            .mode_after = &mode,
-            .guards = instant.fired(),
-            .directions = instant.fired_direction(),
-            .actions = transition.fired,
-            .message = message_of_settled()},
-           {.t = t, .before = values_before, .after = result.initial_values_, .weights = weights});
+  const Transition& transition = run.instant.transition;
+  if (transition.terminate) return run.ending.end({StatusCode::terminated, run.ending.ended_by_model(), {}});
+  if (!run.enter_mode()) return;
+  run.result.initial_values_ = run.observation.observe_refined();
+  run.bounds.check(run.hybrid->observed(), run.t, run.result.initial_values_);
+  if (!transition.fired.empty() || !same(run.mode, run.mode_before) || !transition.notes.empty()) {
+    run.recorder.find_weights();
+    run.recorder.record(
+        {.kind = run.recorder.kind_of_settled(true),
+         .mode_before = &run.mode_before,
+         .mode_after = &run.mode,
+         .guards = run.instant.fired(),
+         .directions = run.instant.fired_direction(),
+         .actions = transition.fired,
+         .message = run.recorder.message_of_settled()},
+        {.t = run.t, .before = run.values_before, .after = run.result.initial_values_, .weights = run.weights});
   }
-  if (!equations_hold(t, time_scale())) return;
-  if (t == options.stop)
-    return end({StatusCode::success, "the state is at the stop time: only the change was settled", {}});
-  instant.end();
-  restart(from.step);
+  if (!run.observation.equations_hold(run.t, run.time_scale())) return;
+  if (run.t == run.options.stop)
+    return run.ending.end({StatusCode::success, "the state is at the stop time: only the change was settled", {}});
+  run.instant.end();
+  run.restart(from.step);
 }
 
 SimulatorState Simulator::state() const {
-  return impl_->state();
+  return impl_->saved.state();
 }
 
 Simulator::Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options, const SimulatorState& from) {
@@ -254,7 +258,7 @@ Simulator Simulator::fork() const {
     throw UsageError(
         "Simulator::fork: the hybrid system has no instances (HybridSystem::instance), so one run at a time evaluates "
         "it");
-  return Simulator(impl_->hybrid, impl_->options, impl_->state());
+  return Simulator(impl_->hybrid, impl_->options, impl_->saved.state());
 }
 
 }  // namespace saltus

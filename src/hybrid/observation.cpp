@@ -1,0 +1,72 @@
+// Values of a run that the user sees, and whether they satisfy the equations.
+#include "hybrid/simulator_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "hybrid/large_modes.hpp"
+#include "hybrid/short_lists.hpp"
+
+namespace saltus {
+
+[[gnu::hot]] void Simulator::Impl::Observation::observe(std::vector<double>& values) const {
+  resize(values, run.observed);
+  run.hybrid->observe(run.mode, run.t, run.x, run.xp, values);
+}
+
+void Simulator::Impl::Observation::refine() {
+  // (a run that ends while a mode is being entered has the values of another one)
+  if (!run.system || run.system->structure().explicit_ode ||
+      run.x.size() != static_cast<std::size_t>(run.system->structure().variables))
+    return;
+  if (run.stepper) run.stepper->forget_dense();
+  run.instant.consistency().refine(*run.system, run.t, run.x, run.xp);
+}
+
+std::vector<double> Simulator::Impl::Observation::observe_refined() {
+  std::vector<double> values(run.observed), state = run.x, slope = run.xp;
+  if (run.system && state.size() == static_cast<std::size_t>(run.system->structure().variables))
+    run.instant.consistency().refine(*run.system, run.t, state, slope);
+  run.hybrid->observe(run.mode, run.t, state, slope, values);
+  return values;
+}
+
+bool Simulator::Impl::Observation::equations_hold(double when, double length) {
+  resize(run.x_then, run.x.size());
+  resize(run.xp_then, run.x.size());
+  if (when == run.t) {
+    copy(run.x, run.x_then);
+    copy(run.xp, run.xp_then);
+  } else {
+    run.approach.state_at(when, run.x_then, run.xp_then);
+  }
+  if (!run.system->structure().explicit_ode)
+    run.instant.consistency().refine(*run.system, when, run.x_then, run.xp_then);
+  resize(run.values_after, run.observed);
+  run.hybrid->observe(run.mode, when, run.x_then, run.xp_then, run.values_after);
+  Failure failure = run.equations.check(*run.hybrid, run.mode, when, run.values_after, run.x_then, run.xp_then, length);
+  give_back(run.x.size(), run.x_then, run.xp_then, run.values_after);
+  if (!failure) return true;
+  run.ending.end(std::move(failure));
+  return false;
+}
+
+bool Simulator::Impl::Observation::derived_are_finite(double when) {
+  run.x_then.resize(run.x.size());
+  run.xp_then.resize(run.x.size());
+  run.approach.state_at(when, run.x_then, run.xp_then);
+  run.values_after.resize(run.hybrid->observed().size());
+  run.hybrid->observe(run.mode, when, run.x_then, run.xp_then, run.values_after);
+  for (std::size_t k = 0; k < run.values_after.size(); ++k)
+    if (!std::isfinite(run.values_after[k])) {
+      run.not_finite_at = static_cast<int>(k);
+      return false;
+    }
+  return true;
+}
+
+}  // namespace saltus

@@ -18,101 +18,90 @@ bool Instant::begin_contact_at_rest() {
         trial_.view.side(k) != side)
       continue;
     if (now.mode.sees[static_cast<std::size_t>(k)] != side) continue;
-    const Point free = now;
-    hybrid_.begin_contact(now.mode, k, -side);
-    try_force_beside(k, -side, t_);
-    if (stays_on_surfaces(t_)) {
-      see_zero(k, t_);
-      transition.notes.push_back("the reset has become zero; the solution goes on in contact");
-      return true;
-    }
-    now = free;
-    failure_ = {};
-    trial_.point = now;
-    trial_.system = &hybrid_.system(now.mode);
-    trials_.look(t_, trial_);
-    view_current_ = true;
+    Point contact = now;
+    hybrid_.begin_contact(contact.mode, k, -side);
+    try_force_beside(contact, k, -side, t_);
+    if (!stay_on_surfaces(contact, t_)) continue;
+    see_zero(k, t_);
+    transition.notes.push_back("the reset has become zero; the solution goes on in contact");
+    return true;
   }
   return false;
 }
 
-/// Whether now.mode has surfaces on which the solution can stay from now.x, which is moved onto them.
-bool Instant::stays_on_surfaces(double t) {
-  if (!hybrid_.can_stay_on_surfaces(now.mode)) return false;
-  hybrid_.system(now.mode).project(t, now.x);
-  if (!find_values(t)) return false;
-  look(t);
-  return trials_.surfaces_hold(trial_);
+/// Whether the solution can stay on the surfaces of a mode from a point, which is moved onto them; the trial has the
+/// values then.
+bool Instant::surfaces_hold(const Point& candidate, double t, Trial& trial) {
+  if (!hybrid_.can_stay_on_surfaces(candidate.mode)) return false;
+  Point from = candidate;
+  hybrid_.system(from.mode).project(t, from.x);
+  copy(from.mode, trial.point.mode);
+  if (!trials_.find_values(from, {.t = t}, trial)) return false;
+  copy(doubt().alternative_state, trial.alternative);
+  trials_.look(t, trial);
+  return trials_.surfaces_hold(trial);
+}
+
+/// The same, and goes on there if it can.
+bool Instant::stay_on_surfaces(const Point& candidate, double t) {
+  if (!surfaces_hold(candidate, t, question_)) return false;
+  std::swap(trial_, question_);
+  now = trial_.point;
+  view_current_ = true;
+  return true;
 }
 
 bool Instant::slide_on(std::span<const int> guards, double t) {
-  const Point free = now;
-  std::vector<int>& sliding = now.mode.sliding;
+  Point slide = now;
+  std::vector<int>& sliding = slide.mode.sliding;
   for (const int k : guards)
     if (!contains(sliding, k)) sliding.insert(std::upper_bound(sliding.begin(), sliding.end(), k), k);
-  if (stays_on_surfaces(t)) return true;
-  now = free;
-  failure_ = {};
-  trial_.system = &hybrid_.system(now.mode);
-  view_current_ = false;
-  return false;
+  return stay_on_surfaces(slide, t);
 }
 
-/// How the contact in now.mode would be if the relations on its surface were as on this side: whether it would hold,
-/// and its force. What is left of a force of this size on the surface, where they may be others, is a rounding error.
-bool Instant::try_force_beside(int guard, int side, double t) {
-  bool holds_beside = false;
+/// How a contact would be if the relations on its surface were as on this side: whether it would hold, and its force.
+/// What is left of a force of this size on the surface, where they may be others, is a rounding error.
+bool Instant::try_force_beside(const Point& contact, int guard, int side, double t) {
   double& noise = doubt().force_noise[static_cast<std::size_t>(guard)];
   noise = 0.0;
-  if (!hybrid_.can_stay_on_surfaces(now.mode)) return false;
-  const Point on_surface = now;
-  hybrid_.set_side(now.mode, guard, side);
-  if (!same(on_surface.mode.locks, now.mode.locks)) {
-    holds_beside = stays_on_surfaces(t);
-    const auto& contacts = now.mode.contacts;
-    const auto place = std::find(contacts.begin(), contacts.end(), guard) - contacts.begin();
-    if (holds_beside)
-      noise = Resolution::iteration *
-              std::abs(trial_.view.value(trial_.exits[now.mode.sliding.size() + static_cast<std::size_t>(place)]));
-  }
-  now = on_surface;
-  failure_ = {};
-  view_current_ = false;
-  return holds_beside;
+  Point beside = contact;
+  hybrid_.set_side(beside.mode, guard, side);
+  if (same(contact.mode.locks, beside.mode.locks) || !surfaces_hold(beside, t, question_)) return false;
+  const auto& contacts = beside.mode.contacts;
+  const auto place = std::find(contacts.begin(), contacts.end(), guard) - contacts.begin();
+  const int force = question_.exits[beside.mode.sliding.size() + static_cast<std::size_t>(place)];
+  noise = Resolution::iteration * std::abs(question_.view.value(force));
+  return true;
 }
 
 Instant::Rest Instant::rest_on(int guard, int side, const Arrival& arrival) {
   const double t = arrival.t;
-  const Point free = now;
+  Point contact = now;
   forget_actions();
-  bool holds = true, holds_beside = false;
-  const bool slides = std::erase(now.mode.sliding, guard) > 0;  // where both sides push back; a contact tells more
-  if (slides) now.x.resize(hybrid_.variables().size());
-  if (side != 0 &&
-      hybrid_.side(now.mode, guard) != side) {  // the flight was lost in noise: the clause must see that it took place
-    hybrid_.set_side(now.mode, guard, side);
-    now.mode.sees[static_cast<std::size_t>(guard)] = static_cast<signed char>(side);
-    before_round_.x = now.x;
-    holds = !act(arrival, false) || (!transition.failed && !transition.terminate && !transition.any_reset());
+  bool holds = true;
+  const bool slides = std::erase(contact.mode.sliding, guard) > 0;  // where both sides push back; a contact tells more
+  if (slides) contact.x.resize(hybrid_.variables().size());
+  if (side != 0 && hybrid_.side(contact.mode, guard) != side) {
+    // the flight was lost in noise: the clause must see that it took place
+    hybrid_.set_side(contact.mode, guard, side);
+    contact.mode.sees[static_cast<std::size_t>(guard)] = static_cast<signed char>(side);
+    before_round_.x = contact.x;
+    holds = !act(arrival, false, contact) || (!transition.failed && !transition.terminate && !transition.any_reset());
   }
-  const int from = side != 0 ? side : hybrid_.side(free.mode, guard);
+  const int from = side != 0 ? side : hybrid_.side(now.mode, guard);
   // Between the states before and after the last reset lies the one that the speed vanishes at: where all the resets
   // that are left lead, and what they conserve is conserved.
   const double before = slides ? 0.0 : GuardSides::speed(*trial_.system, trials_.consistency(), t, arrival.x, guard),
-               after = slides ? 0.0 : GuardSides::speed(*trial_.system, trials_.consistency(), t, free.x, guard);
+               after = slides ? 0.0 : GuardSides::speed(*trial_.system, trials_.consistency(), t, now.x, guard);
   if (before * after < 0.0)
-    for (std::size_t j = 0; j < free.x.size(); ++j)
-      now.x[j] = arrival.x[j] + (free.x[j] - arrival.x[j]) * (before / (before - after));
-  hybrid_.begin_contact(now.mode, guard, from);
-  if (holds) holds_beside = try_force_beside(guard, from, t);
-  if (holds && stays_on_surfaces(t)) {
+    for (std::size_t j = 0; j < now.x.size(); ++j)
+      contact.x[j] = arrival.x[j] + (now.x[j] - arrival.x[j]) * (before / (before - after));
+  hybrid_.begin_contact(contact.mode, guard, from);
+  const bool holds_beside = holds && try_force_beside(contact, guard, from, t);
+  if (holds && stay_on_surfaces(contact, t)) {
     see_zero(guard, t);
     return Rest::begun;
   }
-  now = free;
-  failure_ = {};
-  trial_.system = &hybrid_.system(now.mode);
-  view_current_ = false;
   forget_actions();
   return holds_beside ? Rest::denied : Rest::none;
 }

@@ -217,7 +217,7 @@ void Instant::look(double t) {
     const bool arrived = passage_.pass(trials_, arrival.initial && first, quiet, now.mode.sees);
     copy(now.x, committed_x_);
     if (first && arrival.initial) copy(now.x, before_round_.x);
-    acted = act(arrival, first);
+    acted = act(arrival, first, now);
     if (acted && course_.guard >= 0) {
       ++course_.acting_rounds;
       course_.see = now.mode.sees[static_cast<std::size_t>(trials_.named(course_.guard))];
@@ -232,8 +232,10 @@ void Instant::look(double t) {
     if (transition.terminate) return true;
     // what has acted may hide that other motions went on from the point on which it acted
     if (acted && !std::exchange(alone_known, true) &&
-        !decision_.note_other_motions(arrival.t, arrived_plainly(arrival), trial_))
-      return take_failure();
+        !decision_.note_other_motions(arrival.t, arrived_plainly(arrival), trial_)) {
+      failure_ = decision_.failure();
+      return false;
+    }
     if (!acted && arrived && !(arrival.initial && first)) return finish(arrival);
     if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) {
       failure_ = visited_.describe_cycle(arrival.t, now.mode, transition, hybrid_);
@@ -313,18 +315,18 @@ void Instant::commit() {
 }
 
 /// One round. Returns whether anything changed.
-[[gnu::hot]] bool Instant::act(const Arrival& arrival, bool first) {
-  exchange(now.mode, transition.mode);
-  now.x.swap(transition.x);
+[[gnu::hot]] bool Instant::act(const Arrival& arrival, bool first, Point& point) {
+  exchange(point.mode, transition.mode);
+  point.x.swap(transition.x);
   const EventInput input{.t = arrival.t,
                          .x_before = before_round_.x,
-                         .xp_before = now.xp,
+                         .xp_before = point.xp,
                          .initial = arrival.initial && first,
                          .terminal = arrival.terminal,
                          .values = this};
   const bool acted = hybrid_.transition(input, transition);
-  exchange(now.mode, transition.mode);
-  now.x.swap(transition.x);
+  exchange(point.mode, transition.mode);
+  point.x.swap(transition.x);
   reset_ = transition.any_reset();
   for (const Contradiction& c : transition.contradictions) {
     const double size = std::max({std::abs(c.first_value), std::abs(c.second_value), std::abs(c.value_before)});
@@ -380,7 +382,10 @@ bool Instant::finish(const Arrival& arrival) {
   }
   copy(now.mode, trial_.point.mode);
   if (!approach_.slide_ends && !arrival.terminal) {
-    if (!decision_.check_uniqueness(now, arrival.t, arrived_plainly(arrival) && !reset_, trial_)) return take_failure();
+    if (!decision_.check_uniqueness(now, arrival.t, arrived_plainly(arrival) && !reset_, trial_)) {
+      failure_ = decision_.failure();
+      return false;
+    }
     if (!same_but_conditions(now.mode, trial_.point.mode)) {
       now.mode = trial_.point.mode;
       now.x = trial_.point.x;

@@ -108,7 +108,7 @@ class Instant final : private ModeValues {
   bool decide(bool first);
   bool decide_from_other_guesses(Approach& approach);
   void commit();
-  bool act(const Arrival& arrival, bool first);
+  bool act(const Arrival& arrival, bool first, Point& point);
   bool finish(const Arrival& arrival);
   void end_stay(int exit);
   bool crosses_plainly(const Arrival& arrival) const;
@@ -117,13 +117,10 @@ class Instant final : private ModeValues {
   void leave_jumped_surfaces(const Arrival& arrival, Mode& mode);
   bool begin_contact_at_rest();
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
-  bool take_failure() {
-    failure_ = decision_.failure();
-    return false;
-  }
-  bool stays_on_surfaces(double t);
+  bool surfaces_hold(const Point& candidate, double t, Trial& trial);
+  bool stay_on_surfaces(const Point& candidate, double t);
   void see_zero(int guard, double t);
-  bool try_force_beside(int guard, int side, double t);
+  bool try_force_beside(const Point& contact, int guard, int side, double t);
 
   HybridSystem& hybrid_;
   int max_rounds_;
@@ -161,7 +158,7 @@ class Instant final : private ModeValues {
   Mode refreshed_;  // the mode at the arrival, with dormant guards where they are
   GuardSides dormant_view_;
   std::vector<int> watched_;  // workspace
-  Trial question_;            // of find()
+  Trial question_;            // workspace: of find(), and of contacts that may begin
 
   /// What has happened when one guard fired alone.
   struct Course {

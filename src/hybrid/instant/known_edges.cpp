@@ -128,7 +128,7 @@ void KnownEdges::learn() {
   hybrid_.set_side(mode, guard, -edge.side);
   mode.sees[static_cast<std::size_t>(i.trials_.named(guard))] = edge.acting_see;
   copy(arrival.x, i.before_round_.x);
-  i.act(arrival, false);
+  i.act(arrival, false, i.now);
   if (i.failure_ || i.transition.failed || i.transition.terminate || !i.transition.message.empty() ||
       !i.transition.notes.empty() || !i.transition.contradictions.empty())
     return false;

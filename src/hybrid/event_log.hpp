@@ -71,7 +71,7 @@ class EventLog {
   };
   /// The event at a position below size().
   Stored stored(std::size_t event) const;
-  /// The modes of the events and of whoever keeps one here. Modes that are equal may be there more than once.
+  /// The modes before and after the events, and those of the segments. Equal modes may have several numbers.
   KeptModes& modes() { return modes_; }
   const KeptModes& modes() const { return modes_; }
 

@@ -184,7 +184,7 @@ struct CompiledModel::Code {
 
   /// Whether code that is compiled for other values may be another one.
   bool depends_on_values() const {
-    return !by_start.empty() || guards.coincident().depends_on_parameters() ||
+    return !by_start.empty() || guards.coincident().depends_on_parameters() || guards.depend_on_signs() ||
            std::any_of(systems.begin(), systems.end(), [](const auto& s) { return s->form_depends_on_data(); });
   }
 
@@ -198,7 +198,8 @@ struct CompiledModel::Code {
     }
     const std::vector<double> all = data_of(values);
     return std::all_of(systems.begin(), systems.end(), [&](const auto& s) { return s->same_form_for(all); }) &&
-           guards.coincident().same_for(values_then->parameters, values.parameters);
+           guards.coincident().same_for(values_then->parameters, values.parameters) &&
+           guards.same_signs(values_then->parameters, values.parameters);
   }
 
   /// Parameters, and the discrete variables at the start.

@@ -85,7 +85,9 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
       }
       continue;
     }
-    const Expr function = plain_factors(without_poles(g), logic.parameters, logic.parameter_values);
+    const Expr written = without_poles(g);
+    const Expr function = plain_factors(written, logic.parameters, logic.parameter_values);
+    if (!function.same(plain_factors(written))) note_signs(written, logic.parameters);
     const auto [it, fresh] = guard_of_function.emplace(function.id(), static_cast<int>(guards_.size()));
     if (fresh) {
       guards_.push_back({Kind::relation, function, {}, {}, {}});
@@ -100,6 +102,18 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
     guards_of_lock[k].push_back(it->second);
   }
   return guards_of_lock;
+}
+
+/// The signs of the parameters in a function have decided which factors it keeps.
+void ModelGuards::note_signs(const Expr& function, std::span<const Expr> parameters) {
+  for (const Expr& used : symbols_of(std::span(&function, 1), SymbolKind::parameter))
+    for (std::size_t k = 0; k < parameters.size(); ++k)
+      if (parameters[k].same(used)) by_sign_.push_back(k);
+}
+
+bool ModelGuards::same_signs(std::span<const double> before, std::span<const double> now) const {
+  const auto sign = [](double value) { return (value > 0.0) - (value < 0.0); };
+  return std::all_of(by_sign_.begin(), by_sign_.end(), [&](std::size_t k) { return sign(before[k]) == sign(now[k]); });
 }
 
 /// Relations on functions with the same zeros share one guard: one surface, in several spellings.

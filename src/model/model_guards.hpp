@@ -74,6 +74,9 @@ class ModelGuards {
   void mark_deciding(std::vector<char>& discretes, std::vector<char>& locks) const {
     for (const GuardActivity& activity : activity_) activity.mark_deciding(discretes, locks);
   }
+  /// Whether the signs of parameters have decided which factors guards keep, and whether other values have the same.
+  bool depend_on_signs() const { return !by_sign_.empty(); }
+  bool same_signs(std::span<const double> before, std::span<const double> now) const;
   /// Whether a lock can play a part in whatever happens in the explicit mode.
   bool always_matters(int automaton, int lock) const;
   /// Whether two discrete states of one explicit mode agree in those of the locks that play a part in one of them.
@@ -103,6 +106,7 @@ class ModelGuards {
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   void add_second_guards();
+  void note_signs(const Expr& function, std::span<const Expr> parameters);
   int varying_side(const Mode& mode, int guard) const;
   static int side_at_zero(const Guard& guard);
   std::vector<int> find_dormant(const Mode& mode) const;
@@ -118,6 +122,7 @@ class ModelGuards {
   static constexpr int rounding = -1;  // inside its interval
   static constexpr int varies = -2;    // whether the guard matters depends on the mode
   std::vector<std::vector<int>> side_lock_;
+  std::vector<std::size_t> by_sign_;       // parameters whose signs count
   std::vector<signed char> side_if_true_;  // by guard: where that relation is true
 };
 

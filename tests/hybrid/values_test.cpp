@@ -239,5 +239,29 @@ TEST(Values, OfModelicaSayWhatTheyDecide) {
   EXPECT_NEAR(simulate(changed, {.stop = 1.0, .rtol = 1e-9, .atol = 1e-12}).at(1.0)[0], 1.0 + std::exp(-4.0), 1e-7);
 }
 
+// A factor of certain sign is no part of a surface; with another value of a parameter it may have the other sign, or
+// vanish.
+TEST(Values, DecideTheSignsOfFactors) {
+  const auto make = [](double value, int form) {
+    Model m("signs");
+    const Expr p = m.parameter("p", value), x = m.variable("x", -1.0), y = m.variable("y", 0.0);
+    const Expr g = form == 0 ? p * x : form == 1 ? p * x * (x * x + 1.0) : (p + 1.5) * x * x * x;
+    m.equation(der(x) == 1.0);
+    m.equation(der(y) == if_else(g > 0.0, 1.0, -1.0));
+    return m;
+  };
+  for (const int form : {0, 1, 2})
+    for (const double compiled : {1.0, -1.0, 0.0})
+      for (const double value : {1.0, -1.0, 0.0, -2.0, 3.0}) {
+        SCOPED_TRACE(fmt::format("form {}, compiled with {}, then {}", form, compiled, value));
+        const auto model =
+            std::make_shared<CompiledModel>(CompiledModel(make(compiled, form)).with_values({{"p", value}}));
+        const Trajectory run = simulate(model, {.stop = 3.0});
+        ASSERT_TRUE(run.status().ok()) << run.status().message;
+        const double factor = form == 2 ? value + 1.5 : value;  // x is negative for a time of 1, and positive for 2
+        EXPECT_NEAR(run.final()[run.index("y")], factor > 0.0 ? 1.0 : factor < 0.0 ? -1.0 : -3.0, 1e-9);
+      }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -9,8 +9,8 @@
 
 namespace saltus {
 
-/// They are no guards: nobody watches them, and they have no position. Where the function of one is zero within the
-/// rounding errors of what it reads, it has its truth at zero.
+/// They make no events of their own: they are read when the clause acts. A relation whose function is zero within the
+/// rounding errors of its inputs has the truth that it has at zero.
 class ActionRelations {
  public:
   ActionRelations() = default;

@@ -127,7 +127,7 @@ Regime* Decision::kept_at_rest(std::span<Regime> feasible, const Trial& trial) c
 }
 
 bool Decision::count_motions(double t, std::span<const Regime> feasible, const Trial& trial) {
-  // a state of its own, at rest, is none of the regimes beside the surface
+  // the solution may also rest on the surface: one more motion, if it is not among those that were found
   const std::vector<int> surfaces = active_surfaces(trial);
   const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(), [&](int k) {
     return trial.view.side(k) == 0 && hybrid_.rests(trial.point.mode, k);

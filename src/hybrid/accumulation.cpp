@@ -201,7 +201,6 @@ bool Simulator::Impl::Accumulation::begin_staying(EventKind kind, std::span<cons
   run.instant.begin(run.mode_before);
   run.edges.forget();
   if (!run.instant.settle({.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before})) {
-    run.restore_state();
     run.ending.end(run.instant.failure());
     return false;
   }

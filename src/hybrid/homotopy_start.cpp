@@ -54,7 +54,6 @@ bool Simulator::Impl::start_by_homotopy() {
   const Continuation found = follow_simplified(
       *easier, {.start = options.start, .stop = options.start, .rtol = options.rtol, .atol = options.atol});
   if (found.values.empty()) return false;
-  restore_state();
   std::unordered_map<std::string, double> value_of;
   for (std::size_t k = 0; k < found.values.size(); ++k) value_of.emplace(hybrid->observed()[k].name, found.values[k]);
   for (std::size_t j = 0; j < hybrid->variables().size(); ++j)

@@ -29,13 +29,9 @@ void Simulator::Impl::RunEnd::finish(Failure outcome) {
   run.keep_state();
   run.instant.begin(run.mode_before);
   if (!run.instant.settle(
-          {.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before, .terminal = true})) {
-    run.restore_state();
+          {.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before, .terminal = true}))
     return end(run.instant.failure());
-  }
-  if (transition.fired.empty() && same(run.mode.discrete, run.mode_before.discrete)) {
-    run.restore_state();
-  } else {
+  if (!transition.fired.empty() || !same(run.mode.discrete, run.mode_before.discrete)) {
     run.observation.observe(run.values_after);
     run.recorder.record({.kind = EventKind::terminal,
                          .mode_before = &run.mode_before,

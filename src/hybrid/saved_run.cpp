@@ -216,10 +216,8 @@ void Simulator::Impl::SavedRun::go_on_changed(const SimulatorState& from) {
   run.system = &run.hybrid->system(run.mode);
   run.observation.observe(run.values_before);
   run.instant.place_dormant(run.t);
-  if (!run.instant.settle({.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before})) {
-    run.restore_state();
+  if (!run.instant.settle({.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before}))
     return run.ending.end(run.instant.failure());
-  }
   const Transition& transition = run.instant.transition;
   if (transition.terminate) return run.ending.end({StatusCode::terminated, run.ending.ended_by_model(), {}});
   if (!run.enter_mode()) return;

@@ -64,10 +64,7 @@ void Simulator::Impl::initialise() {
   keep_state();
   if (!find_start()) {
     Failure failure = instant.failure();
-    if (!start_by_homotopy()) {
-      restore_state();
-      return ending.end(std::move(failure));
-    }
+    if (!start_by_homotopy()) return ending.end(std::move(failure));
   }
   give_back(x.size(), state_before, slope_before);
   add_remark(instant.consistency().remark());
@@ -173,12 +170,6 @@ void Simulator::Impl::keep_state() {
   mode_left = &mode_before;
   copy(x, state_before);
   copy(xp, slope_before);
-}
-
-void Simulator::Impl::restore_state() {
-  copy(mode_before, mode);
-  copy(state_before, x);
-  copy(slope_before, xp);
 }
 
 [[gnu::hot]] void Simulator::Impl::restart(double step) {

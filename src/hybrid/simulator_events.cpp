@@ -95,11 +95,8 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (by_time)
     for (const int k : time_guards) instant.fire(k);
   const bool noticed = !instant.fired().empty();
-  if (!(noticed ? instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before})
-                : instant.pass_by(t))) {
-    restore_state();
-    return ending.end(instant.failure());
-  }
+  const Arrival arrival{.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before};
+  if (!(noticed ? instant.settle(arrival) : instant.pass_by(arrival))) return ending.end(instant.failure());
   if (noticed) edges.learn();
   leave_event(by_time, step_size);
 }

@@ -198,9 +198,8 @@ struct Simulator::Impl {
 
   /// `approached`: a step was made that ends here, or so near that its dense output is as good.
   void event_at(double when, bool by_guard, bool approached = false);
-  /// Keeps the state in mode_before, state_before, slope_before; and goes back to it.
+  /// Keeps the state in mode_before, state_before, slope_before.
   void keep_state();
-  void restore_state();
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
   /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and

@@ -44,8 +44,8 @@ bool Instant::surfaces_hold(const Point& candidate, double t, Trial& trial) {
 
 /// The same, and goes on there if it can.
 bool Instant::stay_on_surfaces(const Point& candidate, double t) {
-  if (!surfaces_hold(candidate, t, question_)) return false;
-  std::swap(trial_, question_);
+  if (!surfaces_hold(candidate, t, contact_trial_)) return false;
+  std::swap(trial_, contact_trial_);
   now = trial_.point;
   view_current_ = true;
   return true;
@@ -66,11 +66,11 @@ bool Instant::try_force_beside(const Point& contact, int guard, int side, double
   noise = 0.0;
   Point beside = contact;
   hybrid_.set_side(beside.mode, guard, side);
-  if (same(contact.mode.locks, beside.mode.locks) || !surfaces_hold(beside, t, question_)) return false;
+  if (same(contact.mode.locks, beside.mode.locks) || !surfaces_hold(beside, t, contact_trial_)) return false;
   const auto& contacts = beside.mode.contacts;
   const auto place = std::find(contacts.begin(), contacts.end(), guard) - contacts.begin();
-  const int force = question_.exits[beside.mode.sliding.size() + static_cast<std::size_t>(place)];
-  noise = Resolution::iteration * std::abs(question_.view.value(force));
+  const int force = contact_trial_.exits[beside.mode.sliding.size() + static_cast<std::size_t>(place)];
+  noise = Resolution::iteration * std::abs(contact_trial_.view.value(force));
   return true;
 }
 

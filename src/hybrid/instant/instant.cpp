@@ -122,14 +122,16 @@ void Instant::end_stay(int exit) {
   }
 }
 
-bool Instant::pass_by(double t) {
+bool Instant::pass_by(const Arrival& arrival) {
   forget_actions();
   view_current_ = false;
   for (const Crossed& one : crossed_)
     now.mode.sees[static_cast<std::size_t>(one.guard)] = static_cast<signed char>(one.side);
   const std::uint64_t before = trial_.system ? trial_.system->structure().id.number() : 0;
   trial_.system = &hybrid_.system(now.mode);
-  return trial_.system->structure().id.number() == before || find_values(t);
+  if (trial_.system->structure().id.number() == before || find_values(arrival.t)) return true;
+  copy(*arrival.mode, now.mode);
+  return false;
 }
 
 bool Instant::find_values(double t) {
@@ -165,6 +167,12 @@ void Instant::look(double t) {
 }
 
 [[gnu::hot]] bool Instant::settle(const Arrival& arrival) {
+  const auto refuse = [&] {
+    copy(*arrival.mode, now.mode);
+    copy(arrival.x, now.x);
+    copy(arrival.xp, now.xp);
+    return false;
+  };
   forget_actions();
   trials_.share_doubts();
   t_ = arrival.t;
@@ -195,7 +203,7 @@ void Instant::look(double t) {
     const bool as_before = decided && !acted && !first;  // neither positions nor values are new in this round
     if (!decided) {
       if (now.mode.on_surfaces()) leave_jumped_surfaces(arrival, now.mode);
-      if (!decide(first)) return false;
+      if (!decide(first)) return refuse();
       decided_anew_ = !first;
       alone_known = false;
       if (!decision_.stop_message.empty()) {
@@ -225,21 +233,21 @@ void Instant::look(double t) {
     }
     if (transition.failed) {
       const bool assertion = transition.message.starts_with("assertion");
-      return fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
-                  {transition.fired.begin(), transition.fired.end()});
+      fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
+           {transition.fired.begin(), transition.fired.end()});
     }
-    if (failure_) return false;
+    if (failure_) return refuse();
     if (transition.terminate) return true;
     // what has acted may hide that other motions went on from the point on which it acted
     if (acted && !std::exchange(alone_known, true) &&
         !decision_.note_other_motions(arrival.t, arrived_plainly(arrival), trial_)) {
       failure_ = decision_.failure();
-      return false;
+      return refuse();
     }
-    if (!acted && arrived && !(arrival.initial && first)) return finish(arrival);
+    if (!acted && arrived && !(arrival.initial && first)) return finish(arrival) || refuse();
     if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) {
       failure_ = visited_.describe_cycle(arrival.t, now.mode, transition, hybrid_);
-      return false;
+      return refuse();
     }
     if (reset_ && !arrival.initial) circumstances_.cause = Cause::reset;
     if (reset_) {
@@ -254,10 +262,10 @@ void Instant::look(double t) {
                           !hybrid_.same_time_guards(committed_, now.mode) || now.mode.on_surfaces()));
     copy(now.x, before_round_.x);
   }
-  return fail(
-      StatusCode::too_many_mode_changes,
-      fmt::format("more than {} rounds at t = {:.12g}; raise max_mode_changes if this is meant", most, arrival.t),
-      trials_.names(fired_.guards));
+  fail(StatusCode::too_many_mode_changes,
+       fmt::format("more than {} rounds at t = {:.12g}; raise max_mode_changes if this is meant", most, arrival.t),
+       trials_.names(fired_.guards));
+  return refuse();
 }
 
 /// No candidate has values near those before the event: looks at other guesses, as at the start.
@@ -348,21 +356,21 @@ void Instant::commit() {
 /// The values that the equations would have with other discrete values, for the round that makes them. Positions of
 /// ideal switches may change.
 bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) {
-  question_.point.mode = mode;
+  if (!question_) question_ = std::make_unique<Question>(trials_);
+  Question& asked = *question_;
+  asked.trials.doubt = doubt();
+  asked.decision.forget();
+  asked.trial.point.mode = mode;
   Approach unknown;
-  const std::string note = decision_.note;
-  const std::vector<double> noise = doubt().noise;
-  const bool found = decision_.decide({committed_, transition.x, now.xp}, {.t = t_}, unknown, question_) &&
-                     decision_.stop_message.empty() && !question_.jumps;
-  decision_.forget();
-  decision_.note = note;
-  doubt().noise = noise;
+  const bool found = asked.decision.decide({committed_, transition.x, now.xp}, {.t = t_}, unknown, asked.trial) &&
+                     asked.decision.stop_message.empty() && !asked.trial.jumps;
   if (trial_.system) trial_.system = &hybrid_.system(transition.mode);
   if (!found) return false;
-  x.assign(question_.point.x.begin(),
-           question_.point.x.begin() + static_cast<std::ptrdiff_t>(std::min(x.size(), question_.point.x.size())));
-  xp.assign(question_.point.xp.begin(),
-            question_.point.xp.begin() + static_cast<std::ptrdiff_t>(std::min(xp.size(), question_.point.xp.size())));
+  const auto take = [](const std::vector<double>& from, std::vector<double>& to) {
+    to.assign(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(to.size(), from.size())));
+  };
+  take(asked.trial.point.x, x);
+  take(asked.trial.point.xp, xp);
   return true;
 }
 

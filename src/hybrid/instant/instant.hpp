@@ -14,6 +14,7 @@
 #include <saltus/dae/hybrid_system.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,10 +62,11 @@ class Instant final : private ModeValues {
     approach_.guard = guard;
     approach_.slope = slope;
   }
-  /// Runs until nothing changes. False: see failure(). Ends early where the model terminates the run.
+  /// Runs until nothing changes. False: see failure(), and `now` is the arrival. Ends early where the model terminates
+  /// the run.
   bool settle(const Arrival& arrival);
-  /// No guard that fired matters: goes on from `now` as it is. False: see failure().
-  bool pass_by(double t);
+  /// No guard that fired matters: goes on from `now` as it is. False: see failure(), and `now` is the arrival.
+  bool pass_by(const Arrival& arrival);
   /// The instant is over: very large modes give back what only the next one needs.
   void end() { give_back(now.x.size(), doubt().alternative_state, before_round_.x, committed_x_); }
 
@@ -158,7 +160,16 @@ class Instant final : private ModeValues {
   Mode refreshed_;  // the mode at the arrival, with dormant guards where they are
   GuardSides dormant_view_;
   std::vector<int> watched_;  // workspace
-  Trial question_;            // workspace: of find(), and of contacts that may begin
+  Trial contact_trial_;       // workspace of contacts that may begin
+  /// What other discrete values would give is decided apart, so that nothing of it is left.
+  struct Question {
+    explicit Question(Trials& of) : trials(of.hybrid(), of.direction()), decision(trials) {}
+
+    Trials trials;
+    Decision decision;
+    Trial trial;
+  };
+  std::unique_ptr<Question> question_;  // null: none was asked so far
 
   /// What has happened when one guard fired alone.
   struct Course {

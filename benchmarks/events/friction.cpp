@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <numbers>
 
+#include "by_hand.hpp"
 #include "measure.hpp"
 #include "odeint_driver.hpp"
 #include "problems/friction_oscillator.hpp"
@@ -82,6 +83,7 @@ void long_run(double w, int periods, int rounds) {
         if (!run.status().ok()) work.note = run.status().message;
         return work;
       });
+    table.add("by hand, dopri5", [=] { return run_by_hand(p, rtol, rtol, 1e-3); });
     table.add("odeint dopri5, bisection", [=] { return run_odeint(p, rtol, rtol, 1e-3); });
 #ifdef SALTUS_HAVE_SUNDIALS
     table.add("ARKODE ERK dopri5", [=] { return run_arkode(p, rtol, rtol); });

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "by_hand.hpp"
 #include "measure.hpp"
 #include "odeint_driver.hpp"
 #include "problems.hpp"
@@ -33,6 +34,7 @@ Work run_saltus(const std::shared_ptr<CompiledModel>& model, const Automaton& p,
 
 template <class Automaton>
 void add_peers(Table& table, const Automaton& p, double rtol, double atol, double first_step) {
+  table.add("by hand, dopri5", [=] { return run_by_hand(p, rtol, atol, first_step); });
   table.add("odeint dopri5, bisection", [=] { return run_odeint(p, rtol, atol, first_step); });
 #ifdef SALTUS_HAVE_SUNDIALS
   table.add("ARKODE ERK dopri5", [=] { return run_arkode(p, rtol, atol); });

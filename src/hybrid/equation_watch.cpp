@@ -50,10 +50,10 @@ Failure EquationWatch::check(HybridSystem& hybrid, const Mode& mode, double t, s
   WrittenEquations* const equations = hybrid.written_equations(mode);
   if (!equations) return {};
   residuals_.resize(static_cast<std::size_t>(equations->count()));
-  equations->residuals(t, values, xp, residuals_);
+  equations->residuals(mode, t, values, xp, residuals_);
   const auto suspicious = [](const WrittenResidual& r) { return std::abs(r.value) > rounding * r.terms; };
   if (std::ranges::none_of(residuals_, suspicious)) return {};
-  find_allowed(*equations, hybrid, t, values, x, xp, step);
+  find_allowed(*equations, hybrid, mode, t, values, x, xp, step);
   std::size_t worst = 0;
   double largest = 1.0;
   for (std::size_t i = 0; i < residuals_.size(); ++i) {
@@ -72,7 +72,7 @@ Failure EquationWatch::check(HybridSystem& hybrid, const Mode& mode, double t, s
       {name}};
 }
 
-void EquationWatch::find_allowed(WrittenEquations& equations, HybridSystem& hybrid, double t,
+void EquationWatch::find_allowed(WrittenEquations& equations, HybridSystem& hybrid, const Mode& mode, double t,
                                  std::span<const double> values, std::span<const double> x, std::span<const double> xp,
                                  double step) {
   const auto& observed = hybrid.observed();
@@ -90,7 +90,7 @@ void EquationWatch::find_allowed(WrittenEquations& equations, HybridSystem& hybr
     for (std::size_t j = 0; j < values_.size(); ++j) values_[j] += sign() * error(values[j], observed[j].nominal);
     for (std::size_t j = 0; j < slopes_.size(); ++j)
       slopes_[j] += sign() * (error(x[j], 1.0) / step + some_tolerances * rtol_ * std::abs(xp[j]));
-    equations.residuals(t, values_, slopes_, others_);
+    equations.residuals(mode, t, values_, slopes_, others_);
     for (std::size_t i = 0; i < allowed_.size(); ++i) {
       const double change = std::abs(others_[i].value - residuals_[i].value);
       // at the edge of its domain an equation explains everything

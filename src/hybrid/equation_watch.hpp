@@ -32,8 +32,8 @@ class EquationWatch {
 
  private:
   /// By how much residuals change within the tolerance, in `allowed_`.
-  void find_allowed(WrittenEquations& equations, HybridSystem& hybrid, double t, std::span<const double> values,
-                    std::span<const double> x, std::span<const double> xp, double step);
+  void find_allowed(WrittenEquations& equations, HybridSystem& hybrid, const Mode& mode, double t,
+                    std::span<const double> values, std::span<const double> x, std::span<const double> xp, double step);
 
   double rtol_, atol_;
   double largest_atol_ = 0.0;  // of variables to which a larger one was given than their nominal values ask for

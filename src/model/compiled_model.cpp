@@ -363,9 +363,12 @@ struct CompiledModel::Code {
     const std::lock_guard lock(compiling_written);
     if (compiled_written.empty()) compiled_written.resize(written.size());
     auto& made = compiled_written[mode];
-    if (!made)
-      made = std::make_unique<ModelEquations>(ModelEquations::Source{time, all_variables, derivatives, parameters, discretes,
-                                                                     written[mode].equations, written[mode].locks, written[mode].lock_places});
+    if (made) return made.get();
+    std::vector<std::vector<int>> surface_locks;
+    for (const auto& guard : guards.guards()) surface_locks.push_back(guard.locks);
+    made = std::make_unique<ModelEquations>(ModelEquations::Source{time, all_variables, derivatives, parameters, discretes,
+                                                                   written[mode].equations, written[mode].locks,
+                                                                   written[mode].lock_places, std::move(surface_locks)});
     return made.get();
   }
 
@@ -647,7 +650,6 @@ struct CompiledModel::State {
   std::vector<std::unique_ptr<InitialEquations>> initial_equations;  // by values of the modes that were asked for
   std::unique_ptr<EventLogic> logic;
   std::vector<std::unique_ptr<ModelEquations>> written;  // by explicit mode
-  std::vector<int> relaxed;                              // locks of the surfaces on which the mode slides
 
   State(const Code& c, const ModelValues& v)
       : code(c),
@@ -711,13 +713,6 @@ struct CompiledModel::State {
       written[automaton] = std::make_unique<ModelEquations>(*shared);
       written[automaton]->set_parameters(values.parameters);
     }
-    relaxed.clear();
-    for (const int guard : mode.sliding) {
-      const std::vector<int>& locks = code.guards.guards()[static_cast<std::size_t>(guard)].locks;
-      relaxed.insert(relaxed.end(), locks.begin(), locks.end());
-    }
-    std::sort(relaxed.begin(), relaxed.end());
-    written[automaton]->set_mode(mode, relaxed);
     return written[automaton].get();
   }
 

@@ -74,6 +74,7 @@ ModelEquations::ModelEquations(Source source) {
   shared->first_term.push_back(static_cast<int>(outputs.size()));
   shared->equations = std::move(source.equations);
   shared->lock_places = std::move(source.lock_places);
+  shared->surface_locks = std::move(source.surface_locks);
   // evaluated now and then: not worth native code
   terms_program_ = RunnableProgram(Program(
       Groups{{source.time}, source.variables, source.derivatives, source.parameters, source.discretes, source.locks},
@@ -83,12 +84,19 @@ ModelEquations::ModelEquations(Source source) {
   shared_ = shared;
 }
 
-void ModelEquations::set_mode(const Mode& mode, std::span<const int> relaxed) {
-  discrete_.assign(mode.discrete.begin(), mode.discrete.end());
+/// Values of the locks, and which equations hold as they are written: those without a lock of a surface on which the
+/// mode slides.
+void ModelEquations::read_locks(const Mode& mode) {
+  relaxed_.clear();
+  for (const int guard : mode.sliding) {
+    const std::vector<int>& locks = shared_->surface_locks[static_cast<std::size_t>(guard)];
+    relaxed_.insert(relaxed_.end(), locks.begin(), locks.end());
+  }
+  std::sort(relaxed_.begin(), relaxed_.end());
   comparable_.clear();
   const std::vector<int>& places = shared_->lock_places;
   bool some_not = false;
-  const auto follows = [&](int place) { return place >= 0 && !std::ranges::binary_search(relaxed, place); };
+  const auto follows = [&](int place) { return place >= 0 && !std::ranges::binary_search(relaxed_, place); };
   for (std::size_t k = 0; k < places.size(); ++k) {
     lock_values_[k] = places[k] >= 0 ? mode.locks[static_cast<std::size_t>(places[k])] : 0.0;
     some_not = some_not || !follows(places[k]);
@@ -99,9 +107,10 @@ void ModelEquations::set_mode(const Mode& mode, std::span<const int> relaxed) {
         std::ranges::all_of(locks, [&](int k) { return follows(places[static_cast<std::size_t>(k)]); }));
 }
 
-void ModelEquations::residuals(double t, std::span<const double> values, std::span<const double> xp,
+void ModelEquations::residuals(const Mode& mode, double t, std::span<const double> values, std::span<const double> xp,
                                std::span<WrittenResidual> residuals) {
-  const double* in[] = {&t, values.data(), xp.data(), parameters_, discrete_.data(), lock_values_.data()};
+  read_locks(mode);
+  const double* in[] = {&t, values.data(), xp.data(), parameters_, mode.discrete.data(), lock_values_.data()};
   double* const out[] = {terms_.data()};
   terms_program_(in, out);
   for (std::size_t i = 0; i < residuals.size(); ++i) {

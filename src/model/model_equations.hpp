@@ -29,18 +29,16 @@ class ModelEquations final : public WrittenEquations {
     std::vector<Expr> locks;  ///< relations and roundings in the equations
     std::vector<int>
         lock_places;  ///< of each in Mode::locks; -1: it is none there, and its equations cannot be compared
+    std::vector<std::vector<int>>
+        surface_locks;  ///< by guard: places of the locks that are means while the solution slides on its surface
   };
   explicit ModelEquations(Source source);
 
   /// Values of the parameters, which are not copied.
   void set_parameters(std::span<const double> values) { parameters_ = values.data(); }
-  /// Discrete values and locks to be used. `relaxed`: places of the locks of surfaces on which the mode slides,
-  /// increasing; equations with them do not hold as they are written.
-  void set_mode(const Mode& mode, std::span<const int> relaxed);
-
   int count() const override { return static_cast<int>(shared_->equations.size()); }
   std::string name(int i) const override { return describe_equation(shared_->equations[static_cast<std::size_t>(i)]); }
-  void residuals(double t, std::span<const double> values, std::span<const double> xp,
+  void residuals(const Mode& mode, double t, std::span<const double> values, std::span<const double> xp,
                  std::span<WrittenResidual> residuals) override;
 
  private:
@@ -51,12 +49,17 @@ class ModelEquations final : public WrittenEquations {
     std::vector<int> first_term;  // by equation, and the end
     std::vector<signed char> sign;
     std::vector<std::vector<int>> locks;  // by equation: which of lock_places; empty if there are no locks at all
+    std::vector<std::vector<int>> surface_locks;
   };
+  void read_locks(const Mode& mode);
+
   std::shared_ptr<const Shared> shared_;
   RunnableProgram terms_program_;
   const double* parameters_ = nullptr;
-  std::vector<double> terms_, lock_values_, discrete_;
+  // workspace
+  std::vector<double> terms_, lock_values_;
   std::vector<char> comparable_;  // by equation; empty: all
+  std::vector<int> relaxed_;      // places of locks that are means
 };
 
 }  // namespace saltus

@@ -112,7 +112,7 @@ class Mistaken final : public HybridSystem, public WrittenEquations {
 
   int count() const override { return 1; }
   std::string name(int) const override { return "x = min(time, 1)"; }
-  void residuals(double t, std::span<const double> values, std::span<const double>,
+  void residuals(const Mode&, double t, std::span<const double> values, std::span<const double>,
                  std::span<WrittenResidual> residuals) override {
     const double asked = std::min(t, 1.0);
     residuals[0] = {values[0] - asked, std::abs(values[0]) + asked};

@@ -264,8 +264,8 @@ class HybridSystem {
   virtual void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp, std::span<double> values);
   /// Identifies the values of the parameters, for saved states: other values, another number. Default: there are none.
   virtual std::uint64_t values_key() const { return 0; }
-  /// The equations of a mode as they were written: runs compare their results with them. Valid until the next call. Default: null, there
-  /// is nothing to compare with.
+  /// The equations of a mode as they were written: runs compare their results with them. They live as long as this
+  /// object, and modes may share them. Default: null, there is nothing to compare with.
   virtual WrittenEquations* written_equations(const Mode& /*mode*/) { return nullptr; }
 };
 

@@ -6,6 +6,8 @@
 
 namespace saltus {
 
+struct Mode;
+
 /// One equation at a point.
 struct WrittenResidual {
   double value = 0.0;  ///< left side minus right side
@@ -20,9 +22,9 @@ class WrittenEquations {
   virtual int count() const = 0;
   /// The text of an equation and its place in the source.
   virtual std::string name(int i) const = 0;
-  /// Value and terms of all equations. One that cannot be compared in this mode (on a surface the solution moves by a
-  /// mean of two fields) has the value 0.
-  virtual void residuals(double t, std::span<const double> values, std::span<const double> xp,
+  /// Value and terms of all equations, in the mode for which they were asked for. One that cannot be compared in this
+  /// mode (on a surface the solution moves by a mean of two fields) has the value 0.
+  virtual void residuals(const Mode& mode, double t, std::span<const double> values, std::span<const double> xp,
                          std::span<WrittenResidual> residuals) = 0;
 };
 

@@ -1,10 +1,12 @@
-# saltus_layer(NAME [SHORT_LOOPS] SOURCES a.cpp ... USES layer ... PRIVATE lib ... IN_EVENTS a.cpp ... ALONE a.cpp ...)
+# saltus_layer(NAME [SHORT_LOOPS] SOURCES a.cpp ... USES layer ... PRIVATE lib ... IN_EVENTS a.cpp ... ALONE a.cpp ...
+#              PRECOMPILE header ...)
 #
 # Defines the static library saltus_NAME (alias saltus::NAME) of one layer. USES names the lower layers whose public headers
 # it may include; PRIVATE names third-party libraries that only its sources see. SHORT_LOOPS: over two or three guards or
 # variables, as a rule, which are not worth the code that vectors need. IN_EVENTS names the sources that every event runs
 # through, from one to the next: with SALTUS_LTO they are optimised as a whole. ALONE names sources that use the same names
-# in their unnamed namespaces as others (ALL: most do): with SALTUS_UNITY they are compiled one by one.
+# in their unnamed namespaces as others (ALL: most do): with SALTUS_UNITY they are compiled one by one. PRECOMPILE names
+# the headers that most of its sources include: with SALTUS_UNITY they are read once.
 define_property(GLOBAL PROPERTY SALTUS_LAYERS BRIEF_DOCS "layer targets" FULL_DOCS "All layer targets in order")
 
 # (GCC 12 warns about the concatenation of strings in optimised builds, for no reason: its bug 105651)
@@ -14,7 +16,7 @@ function(saltus_warnings target)
 endfunction()
 
 function(saltus_layer name)
-  cmake_parse_arguments(ARG "SHORT_LOOPS" "" "SOURCES;USES;PRIVATE;IN_EVENTS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "SHORT_LOOPS" "" "SOURCES;USES;PRIVATE;IN_EVENTS;ALONE;PRECOMPILE" ${ARGN})
   set(target saltus_${name})
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
@@ -38,6 +40,9 @@ function(saltus_layer name)
     if(SALTUS_UNITY AND NOT ARG_ALONE STREQUAL "ALL")
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
       set_property(SOURCE ${ARG_ALONE} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+    if(SALTUS_UNITY AND ARG_PRECOMPILE)
+      target_precompile_headers(${target} PRIVATE ${ARG_PRECOMPILE})
     endif()
     if(SALTUS_LTO AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       set_property(SOURCE ${ARG_IN_EVENTS} APPEND PROPERTY COMPILE_OPTIONS "-flto=auto;-ffat-lto-objects")

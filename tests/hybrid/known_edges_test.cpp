@@ -167,5 +167,58 @@ TEST(KnownEdges, NeedActionsByTheModeAlone) {
   EXPECT_EQ(simulate(m, {.stop = 10.0}).status().code, StatusCode::assertion_failed);
 }
 
+/// A mass with dry friction, driven: it sticks and slips.
+Model friction(double force, double frequency, bool by_sign) {
+  Model m("friction");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 1.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) ==
+             sin(frequency * m.time()) - x - force * (by_sign ? sign(v) : if_else(v > 0.0, Expr(1.0), Expr(-1.0))));
+  return m;
+}
+
+TEST(KnownEdges, OntoAndOffSurfaces) {
+  // each stick and slip takes a round of the discrete part, and none if it is known
+  for (const bool by_sign : {false, true}) EXPECT_GT(compare(friction(0.4, 1.0 / 3.0, by_sign), 600.0), 80);
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> force(0.05, 0.95), frequency(0.15, 2.0);
+  for (int k = 0; k < 30; ++k) {
+    const double F = force(random), w = frequency(random);
+    SCOPED_TRACE(testing::Message() << "F = " << F << ", w = " << w);
+    const Method method = k % 3 == 0 ? Method::dopri5 : k % 3 == 1 ? Method::dop853 : Method::taylor;
+    compare(friction(F, w, k % 2 == 0), 40.0 / w, method);
+  }
+}
+
+TEST(KnownEdges, OntoAndOffSurfacesThatMeet) {
+  std::mt19937 random(12);
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  for (int k = 0; k < 20; ++k) {
+    const double F1 = 0.1 + 0.5 * unit(random), F2 = 0.1 + 0.5 * unit(random), w = 0.5 + unit(random);
+    SCOPED_TRACE(testing::Message() << "F1 = " << F1 << ", F2 = " << F2 << ", w = " << w);
+    Model m("chain");
+    const Expr x = m.variable("x", 0.5), v = m.variable("v", 0.1), y = m.variable("y", -0.2), u = m.variable("u", 0.3);
+    const Expr slips = m.discrete("slips", 0.0);
+    m.equation(der(x) == v);
+    m.equation(der(y) == u);
+    m.equation(der(v) == y - 2.0 * x - F1 * sign(v - 0.2 * sin(m.time())));
+    m.equation(der(u) == x - y + sin(w * m.time()) - F2 * sign(u));
+    if (k % 2 == 0) m.when(u > 0.0).assign(slips, m.pre(slips) + 1.0);
+    compare(m, 60.0, k % 4 < 2 ? Method::dopri5 : Method::dop853);
+  }
+}
+
+TEST(KnownEdges, OntoASurfaceThatMayBeCrossed) {
+  // the surface is crossed or kept, by turns: what was done the last time is not what is right the next time
+  for (const double strength : {0.3, 0.6, 0.9, 1.2}) {
+    Model m("relay");
+    const Expr x = m.variable("x", 0.7), y = m.variable("y", 0.0);
+    m.equation(der(x) == y - strength * sign(x));
+    m.equation(der(y) == -1.3 * x + 0.8 * cos(1.7 * m.time()));
+    SCOPED_TRACE(strength);
+    compare(m, 200.0);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -187,6 +187,7 @@ void Instant::look(double t) {
   circumstances_.t = arrival.t;
   circumstances_.cause = arrival.initial ? Cause::start : Cause::mode_change;
   circumstances_.set.clear();
+  if (surface_edges_.follow(arrival)) return finish(arrival) || refuse();
   bool acted = false;       // in the round before
   bool idle_reset = false;  // there, a reset has changed nothing
   bool alone_known = true;  // whether other motions than the committed one exist has been looked for
@@ -226,7 +227,7 @@ void Instant::look(double t) {
     copy(now.x, committed_x_);
     if (first && arrival.initial) copy(now.x, before_round_.x);
     acted = act(arrival, first, now);
-    if (acted && course_.guard >= 0) {
+    if (acted && course_.guard >= 0 && course_.guard < family_guards) {
       ++course_.acting_rounds;
       course_.see = now.mode.sees[static_cast<std::size_t>(trials_.named(course_.guard))];
       copy(now.mode, course_.acted);
@@ -244,7 +245,11 @@ void Instant::look(double t) {
       failure_ = decision_.failure();
       return refuse();
     }
-    if (!acted && arrived && !(arrival.initial && first)) return finish(arrival) || refuse();
+    if (!acted && arrived && !(arrival.initial && first)) {
+      if (!finish(arrival)) return refuse();
+      surface_edges_.learn();
+      return true;
+    }
     if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) {
       failure_ = visited_.describe_cycle(arrival.t, now.mode, transition, hybrid_);
       return refuse();

@@ -23,6 +23,7 @@
 #include "hybrid/instant/decision.hpp"
 #include "hybrid/instant/guard_passage.hpp"
 #include "hybrid/instant/point.hpp"
+#include "hybrid/instant/surface_edges.hpp"
 #include "hybrid/instant/trials.hpp"
 #include "hybrid/instant/visited_points.hpp"
 #include "hybrid/large_modes.hpp"
@@ -70,8 +71,9 @@ class Instant final : private ModeValues {
   /// The instant is over: very large modes give back what only the next one needs.
   void end() { give_back(now.x.size(), doubt().alternative_state, before_round_.x, committed_x_); }
 
-  /// This guard alone has fired, by its value or by time: what happens is noted, see known_edges.hpp.
-  void alone(int guard) { course_.guard = guard < family_guards ? guard : -1; }
+  /// This guard alone has fired, by its value or by time: what happens is noted, see known_edges.hpp and
+  /// surface_edges.hpp.
+  void alone(int guard) { course_.guard = guard; }
 
   // --- accumulation, see accumulation.cpp
   enum class Rest {
@@ -179,7 +181,9 @@ class Instant final : private ModeValues {
     Mode acted;         // after it
   };
   Course course_;
+  SurfaceEdges surface_edges_{*this};
   friend class KnownEdges;
+  friend class SurfaceEdges;
 };
 
 }  // namespace saltus

@@ -46,7 +46,7 @@ bool KnownEdges::ordinary() const {
 void KnownEdges::learn() {
   Instant::Course& course = instant_.course_;
   const int guard = course.guard;
-  if (guard < 0 || !ordinary()) return;
+  if (guard < 0 || guard >= instant_.family_guards || !ordinary()) return;
   const Mode& now = instant_.now.mode;
   Mode& acted = course.acted;
   if (course.acting_rounds == 0) {

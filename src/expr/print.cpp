@@ -56,13 +56,16 @@ class Printer {
       case Op::add:
       case Op::sub:
       case Op::neg: return level_sum;
-      case Op::mul:
+      case Op::mul: return is_square(n) ? level_power : level_product;
       case Op::div: return level_product;
       case Op::pow: return level_power;
       case Op::constant: return graph_.constant_value(id) < 0.0 ? level_sum : level_atom;
       default: return level_atom;
     }
   }
+
+  /// (a + b)^2 is a product for the graph; x*x is as short as it is.
+  bool is_square(const Node& n) const { return n.op == Op::mul && n.a == n.b && level(n.a) != level_atom; }
 
   bool is_relation(NodeId id) const {
     const Op op = graph_.node(id).op;
@@ -105,7 +108,11 @@ class Printer {
       case Op::symbol: text_ += graph_.symbol_of(id).name; return;
       case Op::add: return write_binary(n, " + ", level_sum, level_product, depth);
       case Op::sub: return write_binary(n, " - ", level_sum, level_product, depth);
-      case Op::mul: return write_binary(n, "*", level_product, level_power, depth);
+      case Op::mul:
+        if (!is_square(n)) return write_binary(n, "*", level_product, level_power, depth);
+        write(n.a, level_atom, depth);
+        text_ += "^2";
+        return;
       case Op::div: return write_binary(n, "/", level_product, level_power, depth);
       case Op::pow: return write_binary(n, "^", level_atom, level_atom, depth);
       case Op::logical_and: return write_binary(n, " and ", level_and, level_not, depth);

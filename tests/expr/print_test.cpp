@@ -22,6 +22,9 @@ TEST_F(PrintTest, ParenthesesWhereNeeded) {
   EXPECT_EQ(to_string(x / (y * 3.0)), "x/(3*y)");
   EXPECT_EQ(to_string(-(x * y)), "-x*y");
   EXPECT_EQ(to_string(pow(x, y + 1.0)), "x^(y + 1)");
+  EXPECT_EQ(to_string(-((x - y) * (x - y))), "-(x - y)^2");
+  EXPECT_EQ(to_string((x / y) * (x / y) * x), "x*(x/y)^2");
+  EXPECT_EQ(to_string(x * x), "x*x");
   EXPECT_EQ(to_string(atan2(x, y)), "atan2(x, y)");
   EXPECT_EQ(to_string(der(x)), "der(x)");
 }

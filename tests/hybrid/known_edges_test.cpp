@@ -22,8 +22,13 @@ class Observed final : public suite::ForwardingSystem {
   Observed(const Model& model, bool familiar)
       : ForwardingSystem(std::make_shared<CompiledModel>(model)), familiar_(familiar) {}
   int transitions = 0;
+  mutable int settled = 0;  // instants: only a search asks for all positions
   std::unique_ptr<HybridSystem> instance() const override { return nullptr; }
   bool acts_alike(const Mode& a, const Mode& b) const override { return familiar_ && behind().acts_alike(a, b); }
+  void positions(const Mode& mode, std::vector<Position>& all) const override {
+    ++settled;
+    behind().positions(mode, all);
+  }
   bool transition(const EventInput& input, Transition& transition) override {
     ++transitions;
     return behind().transition(input, transition);
@@ -218,6 +223,22 @@ TEST(KnownEdges, OntoASurfaceThatMayBeCrossed) {
     SCOPED_TRACE(strength);
     compare(m, 200.0);
   }
+}
+
+TEST(KnownEdges, AtTheStepsOfASawtooth) {
+  // where the saw falls, the comparator changes its side without a crossing
+  Model m("buck");
+  const Expr v = m.variable("v", 12.0), i = m.variable("i", 0.6);
+  const Expr saw = 3.8 + 4.4 * mod(m.time(), 400e-6) / 400e-6;
+  m.equation(der(v) == (i - v / 22.0) / 47e-6);
+  m.equation(der(i) == (if_else(8.4 * (v - 11.3) < saw, Expr(20.0), Expr(0.0)) - v) / 20e-3);
+  compare(m, 0.08);
+  const auto familiar = std::make_shared<Observed>(m, true), other = std::make_shared<Observed>(m, false);
+  const SimulateOptions options{.stop = 0.08, .method = Method::dopri5};
+  const std::size_t events = simulate(familiar, options).events().size();
+  EXPECT_EQ(simulate(other, options).events().size(), events);
+  EXPECT_LT(familiar->settled, 100);
+  EXPECT_GT(other->settled, 2 * static_cast<int>(events));
 }
 
 }  // namespace

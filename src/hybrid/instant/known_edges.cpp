@@ -49,17 +49,19 @@ void KnownEdges::learn() {
   if (guard < 0 || guard >= instant_.family_guards || !ordinary()) return;
   const Mode& now = instant_.now.mode;
   Mode& acted = course.acted;
-  if (course.acting_rounds == 0) {
-    copy(now, acted);
+  const int side = hybrid_.side(*instant_.begun_, guard);
+  if (course.acting_rounds == 0) {  // values stay as they are, whatever becomes of the equations
+    copy(*instant_.begun_, acted);
+    hybrid_.set_side(acted, guard, -side);
     course.see = now.sees[static_cast<std::size_t>(instant_.trials_.named(guard))];
+  } else if (!same(acted, now) && !hybrid_.same_equations(acted, now)) {
+    return;
   }
-  if (acted.automaton != now.automaton || (!same(acted, now) && !hybrid_.same_equations(acted, now))) return;
+  if (acted.automaton != now.automaton) return;
   const int family_guards = instant_.family_guards;
   for (const int k : instant_.trial_.view.zeros())
-    if (k < family_guards && instant_.trial_.view.multiplicity(k) > (instant_.trials_.named(k) == guard ? 1 : 0))
-      return;
+    if (k < family_guards && instant_.trial_.view.multiplicity(k) > (may_be_zero(k, guard) ? 1 : 0)) return;
   known_.resize(2 * static_cast<std::size_t>(family_guards));
-  const int side = hybrid_.side(*instant_.begun_, guard);
   Edge& edge = known_[place_of(guard, side)];
   if (edge.learned_in_vain > often_enough) return;
   ++edge.learned_in_vain;
@@ -151,12 +153,18 @@ void KnownEdges::learn() {
   return looks_like(edge, guard);
 }
 
+/// Of the guards that are zero behind the event: the one that fired, and those that time alone brings there, such as
+/// the lower end of the step of floor(t) that has just been entered.
+bool KnownEdges::may_be_zero(int k, int guard) const {
+  return instant_.trials_.named(k) == guard || hybrid_.guards()[static_cast<std::size_t>(k)].time_only;
+}
+
 /// Whether the guards are as they were when the edge was learned.
 [[gnu::hot]] bool KnownEdges::looks_like(const Edge& edge, int guard) const {
   const GuardSides& view = instant_.trial_.view;
   for (std::size_t k = 0; k < edge.sides.size(); ++k) {
     const int multiplicity = view.multiplicity(static_cast<int>(k));
-    if (multiplicity > 0 && (multiplicity > 1 || instant_.trials_.named(static_cast<int>(k)) != guard)) return false;
+    if (multiplicity > (may_be_zero(static_cast<int>(k), guard) ? 1 : 0)) return false;
     if (edge.sides[k] != 0 && edge.sides[k] != view.side(static_cast<int>(k))) return false;
   }
   if (view.multiplicity(guard) == 0) return true;

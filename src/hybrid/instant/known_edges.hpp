@@ -70,6 +70,7 @@ class KnownEdges {
   bool ordinary() const;
   bool follows(const Edge& edge, int guard, const Arrival& arrival);
   bool looks_like(const Edge& edge, int guard) const;
+  bool may_be_zero(int k, int guard) const;
 
   HybridSystem& hybrid_;
   Instant& instant_;

@@ -79,11 +79,10 @@ void combine_few(const double* u, int count, const Combination& sum) {
   double s[n];
   for (int k = 0; k < count; k += 4) {
     const int end = std::min(k + 4, count);
-    for (std::size_t j = 0; j < n; ++j) {
-      double part = 0.0;
-      for (int i = k; i < end; ++i) part += sum.weights[i] * u[static_cast<std::size_t>(i) * n + j];
-      s[j] = k > 0 ? s[j] + part : sum.base ? sum.base[j] + part : part;
-    }
+    double part[n] = {};
+    for (int i = k; i < end; ++i)
+      for (std::size_t j = 0; j < n; ++j) part[j] += sum.weights[i] * u[static_cast<std::size_t>(i) * n + j];
+    for (std::size_t j = 0; j < n; ++j) s[j] = k > 0 ? s[j] + part[j] : sum.base ? sum.base[j] + part[j] : part[j];
   }
   std::copy_n(s, n, sum.target);
 }

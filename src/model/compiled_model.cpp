@@ -67,6 +67,8 @@ struct CompiledModel::Code {
   std::vector<Expr> negated;                             // by lock: the opposite of a relation, for descriptions
   EventLogic::Setup logic_setup;
   std::vector<std::pair<int, bool>> by_start;  // variables z = der(x), and whether they were kept: see same_code_for
+  Program divisors;  // factors of variables, from parameters: which are zero decides what is eliminated
+  std::size_t divisor_count = 0;
   std::unique_ptr<const ModelData> source;     // as it was written; null: nothing ever needs other code
   bool eases = false;                          // it has homotopies
   bool acts_by_mode = false;
@@ -184,7 +186,7 @@ struct CompiledModel::Code {
 
   /// Whether code that is compiled for other values may be another one.
   bool depends_on_values() const {
-    return !by_start.empty() || guards.coincident().depends_on_parameters() || guards.depend_on_signs() ||
+    return !by_start.empty() || divisor_count > 0 || guards.coincident().depends_on_parameters() || guards.depend_on_signs() ||
            std::any_of(systems.begin(), systems.end(), [](const auto& s) { return s->form_depends_on_data(); });
   }
 
@@ -196,10 +198,25 @@ struct CompiledModel::Code {
       const bool guesses = info.start != 0.0 || (place >= 0 && !values.start_given[static_cast<std::size_t>(place)]);
       if (guesses != kept) return false;
     }
+    if (divisors_of(values.parameters) != divisors_of(values_then->parameters)) return false;
     const std::vector<double> all = data_of(values);
     return std::all_of(systems.begin(), systems.end(), [&](const auto& s) { return s->same_form_for(all); }) &&
            guards.coincident().same_for(values_then->parameters, values.parameters) &&
            guards.same_signs(values_then->parameters, values.parameters);
+  }
+
+  /// Which factors can be divided by, with these values of the parameters.
+  std::vector<bool> divisors_of(std::span<const double> values) const {
+    std::vector<double> factors(divisor_count);
+    if (divisor_count > 0) {
+      Workspace work = divisors.workspace();
+      const double* const in[] = {values.data()};
+      double* const out[] = {factors.data()};
+      divisors(in, out, work);
+    }
+    std::vector<bool> usable;
+    for (const double c : factors) usable.push_back(usable_divisor(c));
+    return usable;
   }
 
   /// Parameters, and the discrete variables at the start.
@@ -414,6 +431,10 @@ struct CompiledModel::Code {
     given->observed = std::make_shared<const std::vector<VariableInfo>>(std::move(observed_info));
     values_then = std::move(given);
     for (const int v : elimination.by_start) by_start.emplace_back(v, guesses_derivative(m, v));
+    divisor_count = elimination.divisors.size();
+    if (divisor_count == 0) return;
+    using Groups = std::vector<std::vector<Expr>>;
+    divisors = Program(Groups{parameters}, Groups{elimination.divisors}, {.backend = Backend::interpreter});
   }
 
   /// initial() and terminal(), where the model uses them, are discrete variables that are true in some rounds only.

@@ -4,6 +4,7 @@
 #include <saltus/expr/rewrite.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 namespace saltus {
@@ -14,12 +15,14 @@ class Search {
  public:
   explicit Search(const ModelData& model) : model_(model), n_(model.variables.size()) {
     for (std::size_t k = 0; k < n_; ++k) index_[model.variables[k].id()] = static_cast<int>(k);
+    for (const auto& p : model.parameters) parameter_value_[p.symbol.id()] = p.value;
   }
 
   Elimination run() {
     Elimination result = Elimination::none(model_);
     mark_forbidden();
     choose_definitions();
+    choose_multiples();
     order_definitions();
     // in order, so that each solution is free of eliminated variables before it is put into the next
     Rewrite rewrite(*model_.graph);
@@ -37,6 +40,7 @@ class Search {
       result.equation_used[definition_[v]] = 1;
     }
     result.by_start = by_start_;
+    result.divisors = std::move(divisors_);
     return result;
   }
 
@@ -86,6 +90,67 @@ class Search {
     return it == index_.end() || forbidden_[it->second] ? -1 : it->second;
   }
 
+  /// Of the equations that are left, those in which one side is a multiple of a variable.
+  void choose_multiples() {
+    std::vector<char> used(model_.equations.size(), 0);
+    for (const int k : definition_)
+      if (k >= 0) used[static_cast<std::size_t>(k)] = 1;
+    for (std::size_t k = 0; k < model_.equations.size(); ++k) {
+      if (used[k]) continue;
+      const Equation& e = model_.equations[k].equation;
+      for (const bool left : {true, false}) {
+        const Multiple side = multiple(left ? e.lhs : e.rhs);
+        const int v = side.variable;
+        if (v < 0 || definition_[v] >= 0) continue;
+        if (!side.factor.is_constant()) divisors_.push_back(side.factor);
+        if (is_zero(side.factor)) continue;
+        definition_[v] = static_cast<int>(k);
+        from_left_[v] = left;
+        factor_[v] = side.factor;
+        const auto inside = variables_in(right_hand_side(v));
+        if (std::find(inside.begin(), inside.end(), v) == inside.end() && !gives_derivative(v)) break;
+        definition_[v] = -1;
+        factor_[v] = {};
+      }
+    }
+  }
+
+  struct Multiple {
+    int variable = -1;  // -1: it is none
+    Expr factor;
+  };
+
+  /// c*v, v*c or v/c with a factor of parameters.
+  Multiple multiple(const Expr& e) const {
+    if (!e.graph() || e.is_constant()) return {};
+    const Node& node = e.graph()->node(e.id());
+    if (node.op == Op::neg) return {candidate(Expr(e.graph(), node.a)), Expr(-1.0)};
+    if (node.op != Op::mul && node.op != Op::div) return {};
+    const Expr a(e.graph(), node.a), b(e.graph(), node.b);
+    if (const int v = candidate(a); v >= 0 && is_fixed(b)) return {v, node.op == Op::mul ? b : 1.0 / b};
+    if (const int v = candidate(b); node.op == Op::mul && v >= 0 && is_fixed(a)) return {v, a};
+    return {};
+  }
+
+  /// Whether nothing but parameters occurs.
+  static bool is_fixed(const Expr& c) {
+    if (c.is_constant()) return true;
+    const std::span<const Expr> one(&c, 1);
+    for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time, SymbolKind::discrete})
+      if (!symbols_of(one, kind).empty()) return false;
+    return locks_of(one).empty();
+  }
+
+  /// Whether the values of the parameters give nothing that can be divided by.
+  bool is_zero(const Expr& c) const {
+    if (c.is_constant()) return !usable_divisor(c.constant_value());
+    const std::span<const Expr> one(&c, 1);
+    std::vector<std::pair<Expr, Expr>> values;
+    for (const Expr& p : symbols_of(one, SymbolKind::parameter)) values.emplace_back(p, parameter_value_.at(p.id()));
+    const Expr value = substitute(one, values).front();
+    return !value.is_constant() || !usable_divisor(value.constant_value());
+  }
+
   std::vector<int> variables_in(const Expr& e) const {
     std::vector<int> result;
     for (const Expr& s : symbols_of(std::span(&e, 1), SymbolKind::variable))
@@ -96,6 +161,7 @@ class Search {
   void choose_definitions() {
     definition_.assign(n_, -1);
     from_left_.assign(n_, 0);
+    factor_.assign(n_, {});
     for (std::size_t k = 0; k < model_.equations.size(); ++k) {
       const Equation& e = model_.equations[k].equation;
       for (const bool left : {true, false}) {
@@ -121,8 +187,11 @@ class Search {
 
   Expr right_hand_side(int v) const {
     const Equation& e = model_.equations[definition_[v]].equation;
-    return from_left_[v] ? e.rhs : e.lhs;
+    const Expr& other = from_left_[v] ? e.rhs : e.lhs;
+    return has_factor(v) ? other / factor_[v] : other;
   }
+
+  bool has_factor(int v) const { return factor_[v].graph() || factor_[v].constant_value() != 0.0; }
 
   // Kahn's algorithm; what stays in cycles keeps its equation.
   void order_definitions() {
@@ -153,9 +222,14 @@ class Search {
   std::unordered_map<NodeId, int> index_;
   std::vector<char> forbidden_, from_left_;
   std::vector<int> definition_, sorted_, by_start_;
+  std::vector<Expr> factor_;    // by variable, of its definition; 0: none
+  std::vector<Expr> divisors_;  // that were looked at
+  std::unordered_map<NodeId, double> parameter_value_;
 };
 
 }  // namespace
+
+bool usable_divisor(double value) { return value != 0.0 && std::isfinite(value) && std::isfinite(1.0 / value); }
 
 std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {
   std::vector<std::pair<Expr, Expr>> result;

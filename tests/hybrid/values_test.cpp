@@ -263,5 +263,22 @@ TEST(Values, DecideTheSignsOfFactors) {
       }
 }
 
+TEST(Values, DecideWhatIsEliminated) {
+  // v = R i gives i, unless R is zero
+  const auto model = [](double R) {
+    Model m("rc");
+    const Expr r = m.parameter("R", R), v = m.variable("v", 1.0), i = m.variable("i", 0.0), q = m.variable("q", 0.0);
+    m.equation(der(v) == -i - v);
+    m.equation(2.0 * v - q == r * i);
+    m.equation(der(q) == v - q);
+    return m;
+  };
+  for (const double from : {0.0, 0.5, 2.0})
+    for (const double to : {0.0, 0.5, -2.0}) {
+      const auto changed = std::make_shared<CompiledModel>(CompiledModel(model(from)).with_values({{"R", to}}));
+      EXPECT_EQ(bits(simulate(changed, {.stop = 1.0})), bits(simulate(model(to), {.stop = 1.0}))) << from << " " << to;
+    }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -180,6 +180,24 @@ TEST(CompiledModel, ARoundTakesDiscreteEquationsOnce) {
   }
 }
 
+TEST(CompiledModel, EliminatesVariablesWithAFactor) {
+  // a resistor at a capacitor, v = R i as it stands in books: an ordinary differential equation
+  const auto variables = [](double R, int spelling) {
+    Model m("rc");
+    const Expr r = m.parameter("R", R), v = m.variable("v", 1.0), i = m.variable("i", 0.0);
+    m.equation(der(v) == -i);
+    if (spelling == 0) m.equation(v == r * i);
+    if (spelling == 1) m.equation(i * r == v);
+    if (spelling == 2) m.equation(v == i / r);
+    if (spelling == 3) m.equation(v == -i);
+    if (spelling == 4) m.equation((1.0 + r) * i == v);
+    return CompiledModel(m).variables().size();
+  };
+  for (int spelling = 0; spelling < 5; ++spelling) EXPECT_EQ(variables(2.0, spelling), 1u) << spelling;
+  EXPECT_EQ(variables(0.0, 0), 2u);  // 0 = v: nothing gives i
+  EXPECT_EQ(variables(1e-320, 0), 2u);
+}
+
 TEST(CompiledModel, EliminatesChainsOfDefinitionsAndKeepsLoops) {
   Model m("m");
   const Expr x = m.variable("x", 2.0), a = m.variable("a"), b = m.variable("b"), c = m.variable("c"), d = m.variable("d");

@@ -95,22 +95,46 @@ std::size_t Trajectory::index(const std::string& name) const {
 
 Mode Trajectory::mode(const Segment& segment) const { return events_->modes().mode(segment.mode); }
 
-std::vector<double> Trajectory::values_in(const Segment& segment, const Step& step, double t) const {
-  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables)), xp(x.size()), values(variables().size());
-  step.polynomial.evaluate(t, x);
-  const Mode mode = this->mode(segment);
-  readers_->with_system([&](HybridSystem& hybrid, Consistency& consistency) {
-    System& system = hybrid.system(mode);
-    if (system.structure().explicit_ode) {
-      system.rhs(t, x, xp);
-    } else {  // the polynomial follows the differential variables; all others are what the equations make of them
-      step.polynomial.derivative(t, xp);
-      consistency.refine(system, t, x, xp);
+namespace {
+
+/// Evaluates the steps of a result, one after the other, with memory of its own.
+class StepReader {
+ public:
+  StepReader(HybridSystem& hybrid, Consistency& consistency)
+      : hybrid_(hybrid), consistency_(consistency), values_(hybrid.observed().size()) {}
+
+  /// All variables. `mode` is asked for the mode of the segment, if that is another one than before.
+  template <class FindMode>
+  std::span<const double> read(const Trajectory::Segment& segment, const Trajectory::Step& step, double t,
+                               FindMode&& mode) {
+    if (segment_ != &segment) {
+      segment_ = &segment;
+      mode_ = mode(segment);
+      system_ = &hybrid_.system(mode_);
     }
-    hybrid.observe(mode, t, x, xp, values);
-  });
-  return values;
-}
+    x_.resize(static_cast<std::size_t>(step.polynomial.variables));
+    xp_.resize(x_.size());
+    step.polynomial.evaluate(t, x_);
+    if (system_->structure().explicit_ode) {
+      system_->rhs(t, x_, xp_);
+    } else {  // the polynomial follows the differential variables; all others are what the equations make of them
+      step.polynomial.derivative(t, xp_);
+      consistency_.refine(*system_, t, x_, xp_);
+    }
+    hybrid_.observe(mode_, t, x_, xp_, values_);
+    return values_;
+  }
+
+ private:
+  HybridSystem& hybrid_;
+  Consistency& consistency_;
+  const Trajectory::Segment* segment_ = nullptr;
+  Mode mode_;
+  System* system_ = nullptr;
+  std::vector<double> x_, xp_, values_;
+};
+
+}  // namespace
 
 const std::vector<double>* Trajectory::at_event(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
@@ -121,20 +145,20 @@ const std::vector<double>* Trajectory::at_event(double t, bool right) const {
   return right ? &std::prev(last)->after : &first->before;
 }
 
-std::vector<double> Trajectory::limit(double t, bool right) const {
+Trajectory::Place Trajectory::find(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   if (!((t - t_start_) * direction >= 0.0 && (t_end_ - t) * direction >= 0.0))
     throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
   const bool end_known = final_values_.size() == variables().size();  // the run has ended, or has kept only this of the event here
-  if (right && t == t_end_ && end_known) return final_values_;
+  if (right && t == t_end_ && end_known) return {.values = &final_values_};
   auto end = segments_.end();
   const bool ends_with_event = end != segments_.begin() && std::prev(end)->steps.empty();  // so far, or the run failed right after it
   if (ends_with_event) --end;
   if (end == segments_.begin() || (ends_with_event && right && t == t_end_)) {  // no steps were made or kept, or none yet
     const std::vector<double>* values = at_event(t, right);
-    if (values && !values->empty()) return *values;
-    if (t == t_start_) return initial_values_;
-    if (!values && t == t_end_ && end_known) return final_values_;
+    if (values && !values->empty()) return {.values = values};
+    if (t == t_start_) return {.values = &initial_values_};
+    if (!values && t == t_end_ && end_known) return {.values = &final_values_};
   }
   if (end == segments_.begin())
     throw UsageError(fmt::format("the run kept no steps (keep_steps = false), so that only its ends at {} and {} and the values at its events are "
@@ -150,7 +174,19 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
   auto step = std::lower_bound(segment->steps.begin(), segment->steps.end(), t, ends_later);
   if (step == segment->steps.end()) --step;
   // an event may lie some rounding errors behind the step that leads to it
-  return values_in(*segment, *step, (t - step->t_end) * direction > 0.0 ? step->t_end : t);
+  return {&*segment, &*step, (t - step->t_end) * direction > 0.0 ? step->t_end : t};
+}
+
+std::vector<double> Trajectory::limit(double t, bool right) const {
+  const Place place = find(t, right);
+  if (place.values) return *place.values;
+  std::vector<double> values;
+  readers_->with_system([&](HybridSystem& hybrid, Consistency& consistency) {
+    StepReader reader(hybrid, consistency);
+    const auto found = reader.read(*place.segment, *place.step, place.t, [&](const Segment& s) { return mode(s); });
+    values.assign(found.begin(), found.end());
+  });
+  return values;
 }
 
 std::vector<double> Trajectory::at(double t) const { return limit(t, true); }
@@ -187,6 +223,30 @@ Trajectory::Samples Trajectory::sample(int intervals) const {
     s.values.push_back(at(t));
   }
   return s;
+}
+
+void Trajectory::sample(std::span<const double> times, std::span<const int> variables, std::span<double> out,
+                        std::span<const unsigned char> before) const {
+  if (out.size() != times.size() * variables.size() || (!before.empty() && before.size() != times.size()))
+    throw UsageError(fmt::format("sample: {} variables at {} times need memory for {} numbers, and as many sides as times",
+                                 variables.size(), times.size(), times.size() * variables.size()));
+  for (const int k : variables)
+    if (k < 0 || static_cast<std::size_t>(k) >= this->variables().size())
+      throw UsageError(fmt::format("sample: there is no variable number {}; the result has {}", k, this->variables().size()));
+  constexpr std::size_t piece = 4096;  // a reader keeps the systems of all modes that it meets
+  const auto find_mode = [&](const Segment& s) { return mode(s); };
+  for (std::size_t first = 0; first < times.size(); first += piece)
+    readers_->with_system([&](HybridSystem& hybrid, Consistency& consistency) {
+      StepReader reader(hybrid, consistency);
+      for (std::size_t i = first; i < std::min(first + piece, times.size()); ++i) {
+        const Place place = find(times[i], before.empty() || before[i] == 0);
+        const std::span<const double> values = place.values
+                                                   ? std::span<const double>(*place.values)
+                                                   : reader.read(*place.segment, *place.step, place.t, find_mode);
+        for (std::size_t k = 0; k < variables.size(); ++k)
+          out[k * times.size() + i] = values[static_cast<std::size_t>(variables[k])];
+      }
+    });
 }
 
 }  // namespace saltus

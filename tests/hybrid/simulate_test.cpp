@@ -10,7 +10,9 @@ namespace {
 
 using std::numbers::pi;
 
-SimulateOptions to(double stop, double tolerance = 1e-10) { return {.stop = stop, .rtol = tolerance, .atol = tolerance}; }
+SimulateOptions to(double stop, double tolerance = 1e-10) {
+  return {.stop = stop, .rtol = tolerance, .atol = tolerance};
+}
 
 Model bouncing_ball() {
   Model m("ball");
@@ -59,8 +61,8 @@ TEST(Simulate, TheBouncingBallHasItsThirteenImpacts) {
 }
 
 TEST(Simulate, TheResultIsTheSameForEveryMethodAndInitialStep) {
-  for (const Method method : {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853, Method::taylor, Method::rodas5p,
-                              Method::radau5, Method::radau9})
+  for (const Method method : {Method::dopri5, Method::tsit5, Method::bs3, Method::dop853, Method::taylor,
+                              Method::rodas5p, Method::radau5, Method::radau9})
     for (const double h : {0.0, 1e-6, 1.0}) {
       SimulateOptions o = to(20.0, 1e-8);
       o.method = method;
@@ -110,7 +112,8 @@ TEST(Simulate, ThermostatWithHysteresisKeepsItsPeriod) {
   const double on = std::log(12.0 / 8.0), off = std::log(22.0 / 18.0);
   ASSERT_GE(run.events().size(), 6u);
   for (std::size_t k = 0; k < run.events().size(); ++k)
-    EXPECT_NEAR(run.events()[k].t, on * static_cast<double>(k / 2 + 1) + off * static_cast<double>((k + 1) / 2), 1e-8) << k;
+    EXPECT_NEAR(run.events()[k].t, on * static_cast<double>(k / 2 + 1) + off * static_cast<double>((k + 1) / 2), 1e-8)
+        << k;
   EXPECT_EQ(run.at(on + 1e-3, "heat"), 0.0);
 }
 
@@ -170,7 +173,8 @@ TEST(Simulate, ExplicitModesAndTransitions) {
 
 TEST(Simulate, AlgebraicVariablesGivenExplicitlyAreObserved) {
   Model m("spring");
-  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0), F = m.variable("F"), a = m.variable("a"), E = m.variable("E");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0), F = m.variable("F"), a = m.variable("a"),
+             E = m.variable("E");
   m.equation(F == -4.0 * x);
   m.equation(a == F / 2.0);
   m.equation(der(x) == v);
@@ -262,7 +266,8 @@ TEST(Simulate, AGenericCallableIsAModel) {
 }
 
 TEST(Simulate, ForeignCodeTakesPart) {
-  // the bouncing ball with gravity from a function that only knows doubles: no Taylor coefficients, but events and sides all the same
+  // the bouncing ball with gravity from a function that only knows doubles: no Taylor coefficients, but events and
+  // sides all the same
   auto gravity = std::make_shared<ExternalFunction>();
   gravity->name = "gravity";
   gravity->inputs = gravity->outputs = 1;
@@ -392,7 +397,8 @@ TEST(Simulate, TheEndHasTwoSidesIfThereIsAnEvent) {
     for (const bool keep_values : {true, false})
       for (const bool ends : {false, true}) {
         SCOPED_TRACE(fmt::format("steps {}, values {}, terminate {}", keep_steps, keep_values, ends));
-        const Trajectory run = simulate(step_at_one(ends), {.stop = ends ? 2.0 : 1.0, .keep_steps = keep_steps, .keep_event_values = keep_values});
+        const Trajectory run = simulate(
+            step_at_one(ends), {.stop = ends ? 2.0 : 1.0, .keep_steps = keep_steps, .keep_event_values = keep_values});
         ASSERT_TRUE(run.status().ok()) << run.status().message;
         ASSERT_EQ(run.t_end(), 1.0);
         EXPECT_EQ(run.final(), (std::vector{-2.0, 5.0}));
@@ -437,7 +443,8 @@ TEST(Simulate, SamplesBothSidesOfEventsWhoseValuesWereNotKept) {
   ASSERT_EQ(made.values.size(), kept.values.size());
   for (std::size_t k = 0; k < kept.values.size(); ++k) {
     ASSERT_EQ(made.values[k].size(), kept.values[k].size()) << k;
-    for (std::size_t j = 0; j < kept.values[k].size(); ++j) EXPECT_NEAR(made.values[k][j], kept.values[k][j], 1e-9) << k;
+    for (std::size_t j = 0; j < kept.values[k].size(); ++j)
+      EXPECT_NEAR(made.values[k][j], kept.values[k][j], 1e-9) << k;
   }
 }
 
@@ -470,6 +477,47 @@ TEST(Simulate, KeepsNoValuesOfEventsOnRequest) {
   EXPECT_TRUE(without.events().front().after.empty());
   EXPECT_EQ(with.events().front().jump, without.events().front().jump);
   EXPECT_EQ(with.final(), without.final());
+}
+
+TEST(Simulate, SamplesIntoGivenMemoryAreThoseOfSingleTimes) {
+  // explicit modes with resets, a pendulum with a constraint, and runs that keep nothing but their ends
+  Model ball("ball");
+  const Expr h = ball.variable("h", 1.0), v = ball.variable("v", 0.0), e = ball.variable("energy", 0.0);
+  ball.equation(der(h) == v);
+  ball.equation(der(v) == -9.81);
+  ball.equation(e == 9.81 * h + 0.5 * v * v);
+  ball.when(h < 0.0).reset(v, -0.8 * v);
+  Model pendulum("pendulum");
+  const Expr x = pendulum.variable("x", 0.6), y = pendulum.variable("y", -0.8), u = pendulum.variable("u", 0.0),
+             w = pendulum.variable("w", 0.0), force = pendulum.variable("force", 0.0);
+  pendulum.equation(der(x) == u);
+  pendulum.equation(der(y) == w);
+  pendulum.equation(der(u) == -force * x);
+  pendulum.equation(der(w) == -force * y - 9.81);
+  pendulum.equation(x * x + y * y == 1.0);
+  for (const Model* model : {&ball, &pendulum}) {
+    const Trajectory run = simulate(*model, {.stop = 2.0});
+    std::vector<double> times;
+    std::vector<unsigned char> before;
+    for (int k = 0; k <= 50; ++k) times.push_back(2.0 * ((k * 17) % 51) / 50.0);
+    for (const Event& event : run.events()) times.push_back(event.t);
+    for (std::size_t k = 0; k < times.size(); ++k) before.push_back(k % 2 == 0 && times[k] > 0.0);
+    const std::vector<int> variables{2, 0};
+    std::vector<double> out(times.size() * variables.size());
+    run.sample(times, variables, out, before);
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      const std::vector<double> values = before[k] ? run.before(times[k]) : run.at(times[k]);
+      EXPECT_EQ(out[k], values[2]) << times[k];
+      EXPECT_EQ(out[times.size() + k], values[0]) << times[k];
+    }
+    EXPECT_THROW(run.sample(std::vector{3.0}, variables, std::span(out).first(2)), UsageError);
+    EXPECT_THROW(run.sample(times, variables, std::span(out).first(2)), UsageError);
+    EXPECT_THROW(run.sample(std::vector{1.0}, std::vector{99}, std::span(out).first(1)), UsageError);
+  }
+  const Trajectory ends = simulate(ball, {.stop = 2.0, .keep_steps = false});
+  double last = 0.0;
+  ends.sample(std::vector{2.0}, std::vector{0}, std::span(&last, 1));
+  EXPECT_EQ(last, ends.final()[0]);
 }
 
 }  // namespace

@@ -149,10 +149,22 @@ class Trajectory {
     std::vector<std::vector<double>> values;
   };
   Samples sample(int intervals) const;
+  /// Values of some variables (their positions) at many times, into given memory: variable k at time i becomes
+  /// out[k * times.size() + i]. `before`: at which times the left limit is meant; empty: at none. Times in order are the
+  /// fastest. Throws UsageError as at() does, and for positions and sizes that do not fit.
+  void sample(std::span<const double> times, std::span<const int> variables, std::span<double> out,
+              std::span<const unsigned char> before = {}) const;
 
  private:
   friend class Simulator;
-  std::vector<double> values_in(const Segment& segment, const Step& step, double t) const;
+  /// Where a limit is found: in a step, or among values that are known.
+  struct Place {
+    const Segment* segment = nullptr;
+    const Step* step = nullptr;
+    double t = 0.0;                                ///< within the step
+    const std::vector<double>* values = nullptr;  ///< without a step
+  };
+  Place find(double t, bool right) const;
   std::vector<double> limit(double t, bool right) const;
   /// What the events at t leave behind, or found; empty if values were not kept, none if there are no events.
   const std::vector<double>* at_event(double t, bool right) const;

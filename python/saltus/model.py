@@ -1,0 +1,80 @@
+"""Models: recorded in Python, or read from Modelica text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _core
+
+
+class Model(_core.Model):
+    """Variables, equations and events, written down; ``simulate`` compiles and runs it.
+
+    ``load`` and ``loads`` read a model from Modelica text instead.
+    """
+
+    def __init__(self, name: str = "model") -> None:
+        super().__init__(name)
+
+    @property
+    def experiment(self) -> dict[str, float | None]:
+        """A model that is recorded says nothing about its runs."""
+        return {}
+
+    def compile(self) -> _core.CompiledModel:
+        """The model as it is now. Later changes of the model do not change it."""
+        return _core.CompiledModel(self)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"the model '{self.name}' was recorded in Python and cannot be pickled; build it where it is "
+                        "needed")
+
+    def __repr__(self) -> str:
+        return f"<saltus.Model '{self.name}'>"
+
+
+class ModelicaModel:
+    """A model that was read from a text. It pickles as its text, so that other processes can be handed one."""
+
+    def __init__(self, text: str | None, file: str, name: str = "", values: Mapping[str, float] | None = None,
+                 libraries: Sequence[str] = ()) -> None:
+        self.text, self.file = text, file
+        self._class, self._values, self._libraries = name, dict(values or {}), list(libraries)
+        self.core, self.experiment, self.notes, self.description = _core.load_modelica(
+            text, file, name, list(self._values.items()), self._libraries)
+
+    @property
+    def name(self) -> str:
+        return self.core.name
+
+    def compile(self) -> _core.CompiledModel:
+        """The model as it is now."""
+        return _core.CompiledModel(self.core)
+
+    def with_values(self, values: Mapping[str, float]) -> ModelicaModel:
+        """The same model, read again with other values: also of parameters that decide sizes and branches."""
+        return ModelicaModel(self.text, self.file, self._class, {**self._values, **values}, self._libraries)
+
+    def __getitem__(self, name: str) -> _core.Expr:
+        return self.core[name]
+
+    def __reduce__(self) -> Any:
+        return ModelicaModel, (self.text, self.file, self._class, self._values, self._libraries)
+
+    def __repr__(self) -> str:
+        return f"<saltus model '{self.name}' from {self.file}>"
+
+
+def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, float] | None = None,
+         libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel:
+    """Reads a Modelica file. ``name`` chooses one of its classes (default: the last model); ``values`` replace what the
+    file says of parameters and start values; ``libraries`` are folders with packages that the model uses."""
+    return ModelicaModel(None, os.fspath(path), name, values, [os.fspath(p) for p in libraries])
+
+
+def loads(text: str, name: str = "", *, values: Mapping[str, float] | None = None,
+          libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel:
+    """Reads Modelica text."""
+    return ModelicaModel(text, "<text>", name, values, [os.fspath(p) for p in libraries])

@@ -1,0 +1,167 @@
+"""Solution: values at any time, events, status. numpy first; pandas, xarray and matplotlib on request."""
+
+from __future__ import annotations
+
+import difflib
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+Array = npt.NDArray[np.float64]
+
+
+class Solution:
+    """The result of a run.
+
+    ``sol.t`` and ``sol["h"]`` are arrays at the ends of the steps, events twice: before and after. ``sol(t)`` and
+    ``sol(t, "h")`` are dense output at any times. ``sol.events`` is a list of dicts.
+    """
+
+    def __init__(self, run: _core.Run, name: str, source: tuple[str, str] = ("", "")) -> None:
+        self._run: _core.Run | None = run
+        self.name, self._source = name, source
+        variables = run.variables
+        self.names: list[str] = [v[0] for v in variables]
+        self.units: list[str] = [v[1] for v in variables]
+        self.descriptions: list[str] = [v[2] for v in variables]
+        self.status: dict[str, Any] = run.status
+        self.statistics: dict[str, Any] = run.statistics
+        self.t_start, self.t_end = run.t_start, run.t_end
+        self._index = {name: k for k, name in enumerate(self.names)}
+        self._events: list[dict[str, Any]] | None = None
+        self._samples: tuple[Array, Array] | None = None
+
+    # --- values
+    @property
+    def ok(self) -> bool:
+        return bool(self.status["ok"])
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """One dict for each event, with the keys of the JSON files: t, kind, guards, before, after, text, …"""
+        if self._events is None:
+            self._events = self._core().events
+        return self._events
+
+    def index(self, name: str) -> int:
+        """The row of a variable."""
+        try:
+            return self._index[name]
+        except KeyError:
+            near = difflib.get_close_matches(name, self.names, 1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise KeyError(f"there is no variable '{name}'{hint}") from None
+
+    def grid(self, points: int | None = None) -> tuple[Array, npt.NDArray[np.uint8]]:
+        """Times with events twice, and which of them mean the value before: ``points`` equidistant ones, or the ends of
+        the steps."""
+        run = self._core()
+        base = run.step_times if points is None else np.linspace(self.t_start, self.t_end, points)
+        at = np.unique([e["t"] for e in self.events])
+        at = at[(at != self.t_start) & (at >= base.min()) & (at <= base.max())]
+        t = np.concatenate([np.setdiff1d(base, at), at, at])
+        left = np.zeros(len(t), np.uint8)
+        left[len(t) - 2 * len(at):len(t) - len(at)] = 1
+        forward = 1.0 if self.t_end >= self.t_start else -1.0
+        order = np.lexsort((1 - left, forward * t))
+        return t[order], left[order]
+
+    def _sampled(self) -> tuple[Array, Array]:
+        if self._samples is None:
+            t, left = self.grid()
+            values = self._core().sample(t, np.arange(len(self.names)), left)
+            t.flags.writeable = values.flags.writeable = False
+            self._samples = t, values
+        return self._samples
+
+    @property
+    def t(self) -> Array:
+        return self._sampled()[0]
+
+    @property
+    def values(self) -> Array:
+        """All variables, one a row: shape (variables, times)."""
+        return self._sampled()[1]
+
+    def __getitem__(self, name: str) -> Array:
+        row: Array = self.values[self.index(name)]
+        return row
+
+    def __call__(self, t: npt.ArrayLike, name: str | Sequence[str] | None = None) -> Array:
+        """Dense output. ``sol(t)`` has the shape (variables,) + t.shape, ``sol(t, "h")`` that of t."""
+        times = np.asarray(t, float)
+        chosen = self.names if name is None else [name] if isinstance(name, str) else list(name)
+        rows = np.array([self.index(n) for n in chosen], np.int32)
+        values = self._core().sample(times.ravel(), rows).reshape((len(chosen),) + times.shape)
+        result: Array = values[0] if isinstance(name, str) else values
+        return result
+
+    def _core(self) -> _core.Run:
+        if self._run is None:
+            raise RuntimeError("a solution that was unpickled has its samples and events; simulate again for dense "
+                               "output")
+        return self._run
+
+    # --- events
+    @property
+    def event_array(self) -> npt.NDArray[np.void]:
+        """Events as a structured array: t, kind, jump, guards, mode_after."""
+        rows = [(e["t"], e["kind"], e["jump"], ", ".join(e["guards"]), e["mode_after"]) for e in self.events]
+        width = max((max(len(r[3]), len(r[4])) for r in rows), default=1) or 1
+        kinds = [("t", float), ("kind", "U12"), ("jump", float), ("guards", f"U{width}"), ("mode_after", f"U{width}")]
+        return np.array(rows, dtype=kinds)
+
+    def events_of(self, kind: str) -> Array:
+        """Times of the events of a kind ("crossing", "reset", "slide_enter", …)."""
+        return np.array([e["t"] for e in self.events if e["kind"] == kind])
+
+    # --- other forms
+    def to_pandas(self, points: int | None = None) -> Any:
+        """A DataFrame with one column for each variable, indexed by time."""
+        import pandas  # type: ignore[import]
+        t, left = self.grid(points)
+        values = self._core().sample(t, np.arange(len(self.names)), left)
+        return pandas.DataFrame(values.T, index=pandas.Index(t, name="t"), columns=self.names)
+
+    def to_xarray(self, points: int | None = None) -> Any:
+        """A Dataset with one variable for each variable, along t; units and descriptions are attributes."""
+        import xarray  # type: ignore[import]
+        t, left = self.grid(points)
+        values = self._core().sample(t, np.arange(len(self.names)), left)
+        described = {name: ("t", values[k], {"units": self.units[k], "long_name": self.descriptions[k]})
+                     for k, name in enumerate(self.names)}
+        return xarray.Dataset(described, coords={"t": t}, attrs={"model": self.name})
+
+    def to_html(self, path: str) -> None:
+        """Writes the report of ``saltus run --html``: one page that holds everything itself."""
+        self._core().write_html(path, self.name, *self._source)
+
+    def plot(self, *names: str, phase: tuple[str, str] | None = None, axes: Any = None, points: int = 2000,
+             events: bool = True) -> Any:
+        """Draws with matplotlib: one panel for each unit, events as thin lines; or a phase portrait. Returns axes."""
+        from . import plotting
+        if phase is not None:
+            return plotting.draw_phase(self, phase, axes, points, events)
+        return plotting.draw_panels(self, names, axes, points, events)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._sampled()
+        return dict(self.__dict__, _events=self.events, _run=None)
+
+    def __repr__(self) -> str:
+        s = self.status
+        return f"<Solution of '{self.name}': {s['code']} at t = {s['t']:.6g}, {len(self.names)} variables, " \
+               f"{len(self.events)} events>"
+
+    def _repr_html_(self) -> str:
+        shown = self.events[:20]
+        rows = "".join(f"<tr><td>{e['t']:.9g}</td><td>{e['kind']}</td><td style='text-align:left'>"
+                       f"{html.escape(e['text'])}</td></tr>" for e in shown)
+        more = f"<p>… {len(self.events) - len(shown)} more</p>" if len(self.events) > len(shown) else ""
+        return f"<p><b>{html.escape(self.name)}</b>: {self.status['code']} at t = {self.status['t']:.6g}</p>" \
+               f"<table><tr><th>t</th><th>kind</th><th>what</th></tr>{rows}</table>{more}"

@@ -1,0 +1,13 @@
+// The parts of the module, one function for each source file.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace saltus::python {
+
+void add_expressions(pybind11::module_& m);
+void add_models(pybind11::module_& m);
+void add_runs(pybind11::module_& m);
+void add_callbacks(pybind11::module_& m);
+
+}  // namespace saltus::python

@@ -1,0 +1,183 @@
+// Models: recorded in Python, or read from Modelica text; and compiled ones, whose values can be changed.
+#include <pybind11/stl.h>
+#include <saltus/modelica/modelica.hpp>
+#include <saltus/saltus.hpp>
+
+#include <limits>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+
+namespace saltus::python {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+VariableOptions attributes(bool fixed, double nominal, double min, double max, const std::string& unit,
+                           const std::string& description) {
+  return {.fixed = fixed, .nominal = nominal, .min = min, .max = max, .unit = unit, .description = description};
+}
+
+void add_clauses(py::module_& m) {
+  py::class_<When>(m, "When")
+      .def(
+          "reset", [](When& w, const Expr& x, const Expr& value) { return w.reset(x, value); }, py::arg("x"),
+          py::arg("value"))
+      .def(
+          "assign", [](When& w, const Expr& x, const Expr& value) { return w.assign(x, value); }, py::arg("discrete"),
+          py::arg("value"))
+      .def(
+          "assign", [](When& w, const BoolExpr& x, const BoolExpr& value) { return w.assign(x, value); },
+          py::arg("discrete"), py::arg("value"))
+      .def(
+          "terminate", [](When& w, const std::string& text) { return w.terminate(text); }, py::arg("message") = "")
+      .def("record", [](When& w) { return w.record(); })
+      .def(
+          "otherwise_when", [](When& w, const BoolExpr& condition) { return w.otherwise_when(condition); },
+          py::arg("condition"));
+  py::class_<ModeTransition>(m, "ModeTransition")
+      .def(
+          "to", [](ModeTransition& t, const ExplicitMode& mode) { return t.to(mode); }, py::arg("mode"))
+      .def(
+          "reset", [](ModeTransition& t, const Expr& x, const Expr& value) { return t.reset(x, value); }, py::arg("x"),
+          py::arg("value"))
+      .def(
+          "assign", [](ModeTransition& t, const Expr& x, const Expr& value) { return t.assign(x, value); },
+          py::arg("discrete"), py::arg("value"));
+  py::class_<ExplicitMode>(m, "ExplicitMode")
+      .def_property_readonly("name", &ExplicitMode::name)
+      .def(
+          "equation", [](ExplicitMode& s, const Equation& e, const std::string& name) { s.equation(e, name); },
+          py::arg("equation"), py::arg("name") = "")
+      .def(
+          "transition", [](ExplicitMode& s, const BoolExpr& condition) { return s.transition(condition); },
+          py::arg("condition"));
+}
+
+void add_model(py::module_& m) {
+  py::class_<Model>(m, "Model")
+      .def(py::init<std::string>(), py::arg("name") = "model")
+      .def_property_readonly("name", &Model::name)
+      .def_property_readonly("time", &Model::time)
+      .def(
+          "variable",
+          [](Model& s, const std::string& name, double start, bool fixed, double nominal, double min, double max,
+             const std::string& unit, const std::string& description) {
+            return s.variable(name, start, attributes(fixed, nominal, min, max, unit, description));
+          },
+          py::arg("name"), py::arg("start") = 0.0, py::kw_only(), py::arg("fixed") = false, py::arg("nominal") = 1.0,
+          py::arg("min") = -infinity, py::arg("max") = infinity, py::arg("unit") = "", py::arg("description") = "")
+      .def(
+          "parameter",
+          [](Model& s, const std::string& name, double value, const std::string& unit, const std::string& description) {
+            return s.parameter(name, value, attributes(false, 1.0, -infinity, infinity, unit, description));
+          },
+          py::arg("name"), py::arg("value"), py::kw_only(), py::arg("unit") = "", py::arg("description") = "")
+      .def(
+          "discrete", [](Model& s, const std::string& name, bool start) { return s.discrete(name, start); },
+          py::arg("name"), py::arg("start").noconvert())
+      .def(
+          "discrete", [](Model& s, const std::string& name, double start) { return s.discrete(name, start); },
+          py::arg("name"), py::arg("start") = 0.0)
+      .def(
+          "equation", [](Model& s, const Equation& e, const std::string& name) { s.equation(e, name); },
+          py::arg("equation"), py::arg("name") = "")
+      .def(
+          "initial_equation", [](Model& s, const Equation& e) { s.initial_equation(e); }, py::arg("equation"))
+      .def(
+          "define", [](Model& s, const Expr& q, const Expr& value) { s.define(q, value); }, py::arg("discrete"),
+          py::arg("value"))
+      .def(
+          "when", [](Model& s, const BoolExpr& condition) { return s.when(condition); }, py::arg("condition"))
+      .def("sample", &Model::sample, py::arg("start"), py::arg("interval"))
+      .def(
+          "pre", [](Model& s, const Expr& x) { return s.pre(x); }, py::arg("x"))
+      .def(
+          "pre", [](Model& s, const BoolExpr& x) { return s.pre(x); }, py::arg("x"))
+      .def(
+          "assertion",
+          [](Model& s, const BoolExpr& condition, const std::string& message) { s.assertion(condition, message); },
+          py::arg("condition"), py::arg("message"))
+      .def("mode", &Model::mode, py::arg("name"))
+      .def("start_in", &Model::start_in, py::arg("mode"))
+      .def("set", &Model::set, py::arg("name"), py::arg("value"))
+      .def("__getitem__", &Model::symbol, py::arg("name"));
+}
+
+py::dict describe(const std::vector<VariableInfo>& variables) {
+  py::dict all;
+  for (const VariableInfo& v : variables) {
+    py::dict one;
+    one["start"] = v.start;
+    one["fixed"] = v.fixed;
+    one["nominal"] = v.nominal;
+    one["unit"] = v.details->unit;
+    one["description"] = v.details->description;
+    all[py::str(v.name)] = one;
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_models(py::module_& m) {
+  add_clauses(m);
+  add_model(m);
+  using Values = std::vector<std::pair<std::string, double>>;
+  py::class_<CompiledModel, std::shared_ptr<CompiledModel>>(m, "CompiledModel")
+      .def(py::init([](const Model& model) { return std::make_shared<CompiledModel>(model); }), py::arg("model"))
+      .def_property_readonly("name", [](const CompiledModel& c) { return c.name(); })
+      .def_property_readonly("variables", [](const CompiledModel& c) { return describe(c.observed()); })
+      .def_property_readonly("parameters",
+                             [](const CompiledModel& c) {
+                               py::dict all;
+                               for (const auto& [name, value] : c.parameters()) all[py::str(name)] = value;
+                               return all;
+                             })
+      .def(
+          "with_values",
+          [](const CompiledModel& c, const Values& values) {
+            const py::gil_scoped_release release;
+            return std::make_shared<CompiledModel>(c.with_values(values));
+          },
+          py::arg("values"));
+
+  m.def(
+      "evaluate",
+      [](const Model& model, const std::vector<Expr>& expressions, double t, const std::vector<double>& values) {
+        using Groups = std::vector<std::vector<Expr>>;
+        const Program program(Groups{{model.time()}, model.data().variables}, Groups{expressions},
+                              {.backend = Backend::interpreter});
+        if (values.size() != model.data().variables.size()) throw UsageError("evaluate: one value for each variable");
+        std::vector<double> results(expressions.size());
+        Workspace work = program.workspace();
+        const double* const in[] = {&t, values.data()};
+        double* const out[] = {results.data()};
+        program(in, out, work);
+        return results;
+      },
+      py::arg("model"), py::arg("expressions"), py::arg("t"), py::arg("values"),
+      "Values of expressions at a point; relations in them have their values there.");
+  m.def(
+      "load_modelica",
+      [](const std::optional<std::string>& text, const std::string& file, const std::string& name, const Values& values,
+         const std::vector<std::string>& libraries) {
+        const LoadOptions options{.model_name = name, .parameters = values, .libraries = libraries};
+        std::optional<ModelicaModel> source;
+        {
+          const py::gil_scoped_release release;
+          source = text ? load_modelica(*text, file, options) : load_modelica_file(file, options);
+        }
+        py::dict experiment;
+        experiment["start"] = source->experiment.start;
+        experiment["stop"] = source->experiment.stop;
+        experiment["rtol"] = source->experiment.tolerance;
+        py::list notes;
+        for (const Diagnostic& d : source->notes) notes.append(render(d));
+        return py::make_tuple(source->model, experiment, notes, source->description);
+      },
+      py::arg("text"), py::arg("file"), py::arg("name"), py::arg("values"), py::arg("libraries"));
+}
+
+}  // namespace saltus::python

@@ -1,0 +1,63 @@
+// The module saltus._core. What is comfort (plots, tables, solve_ivp) is written in Python on top of it.
+#include <pybind11/stl.h>
+#include <saltus/base/version.hpp>
+#include <saltus/modelica/modelica.hpp>
+#include <saltus/saltus.hpp>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+
+namespace saltus::python {
+namespace {
+
+py::list describe(const Diagnostics& diagnostics) {
+  py::list items;
+  for (const Diagnostic& d : diagnostics.items()) {
+    py::dict item;
+    item["file"] = d.where.file;
+    item["line"] = d.where.line;
+    item["column"] = d.where.column;
+    item["message"] = d.message;
+    item["hint"] = d.hint;
+    items.append(item);
+  }
+  return items;
+}
+
+/// Error <- UsageError (a ValueError, too), ModelError <- ModelicaError, as in C++.
+void add_errors(py::module_& m) {
+  static py::exception<Error> error(m, "Error", PyExc_RuntimeError);
+  static py::exception<UsageError> usage_error(m, "UsageError", py::make_tuple(error, py::handle(PyExc_ValueError)));
+  static py::exception<ModelError> model_error(m, "ModelError", error);
+  static py::exception<ModelicaError> modelica_error(m, "ModelicaError", model_error);
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const ModelicaError& e) {
+      py::object value = py::reinterpret_borrow<py::object>(modelica_error)(e.what());
+      value.attr("diagnostics") = describe(e.diagnostics());
+      PyErr_SetObject(modelica_error.ptr(), value.ptr());
+    } catch (const ModelError& e) {
+      model_error(e.what());
+    } catch (const UsageError& e) {
+      usage_error(e.what());
+    } catch (const Error& e) {
+      error(e.what());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace saltus::python
+
+PYBIND11_MODULE(_core, m) {
+  using namespace saltus::python;
+  m.doc() = "The compiled part of saltus";
+  m.attr("__version__") = std::string(saltus::version());
+  add_errors(m);
+  add_expressions(m);
+  add_models(m);
+  add_runs(m);
+  add_callbacks(m);
+}

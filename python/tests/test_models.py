@@ -1,0 +1,138 @@
+"""Models: expressions, Modelica text, errors."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from models import BALL, ball
+
+import saltus as sl
+
+
+def test_text_and_expressions_give_the_same_run():
+    text, built = sl.simulate(sl.loads(BALL)), sl.simulate(ball(), stop=5.0, rtol=1e-10)
+    assert [e["t"] for e in text.events] == pytest.approx([e["t"] for e in built.events], abs=1e-9)
+    assert text.events[0]["t"] == pytest.approx(math.sqrt(20 / 9.8), abs=1e-9)
+
+
+def test_a_file_is_read(tmp_path):
+    path = tmp_path / "Ball.mo"
+    path.write_text(BALL)
+    model = sl.load(path, values={"e": 0.5})
+    assert model.name == "Ball" and model.description == "A ball that bounces" and model.experiment["stop"] == 5
+    assert sl.simulate(model).events[0]["after"]["v"] == pytest.approx(7.0)
+    with pytest.raises(sl.UsageError, match="Missing.mo"):
+        sl.load(tmp_path / "Missing.mo")
+
+
+def test_errors_have_places():
+    with pytest.raises(sl.ModelicaError) as info:
+        sl.loads("model A\n  Real x;\nequation\n  der(x) = -y;\nend A;")
+    assert info.value.diagnostics[0]["line"] == 4
+    assert isinstance(info.value, sl.ModelError) and isinstance(info.value, sl.Error)
+
+
+def test_a_model_without_enough_equations_is_refused():
+    m = sl.Model("open")
+    m.variable("x")
+    with pytest.raises(sl.ModelError, match="x"):
+        sl.simulate(m)
+
+
+@pytest.mark.parametrize("use", [bool, lambda r: r and True, lambda r: 1 if r else 2])
+def test_relations_have_no_truth_value(use):
+    m = ball()
+    with pytest.raises(TypeError, match="if_else"):
+        use(m["h"] < 0)
+
+
+def test_equations_are_no_comparisons():
+    m = ball()
+    with pytest.raises(TypeError, match="equal"):
+        bool(m["h"] == m["v"])
+    with pytest.raises(TypeError, match="math"):
+        math.sin(m["h"])
+
+
+def test_numpy_functions_record():
+    m = sl.Model("pendulum")
+    phi, w = m.variable("phi", 1.0), m.variable("w", 0.0)
+    m.equation(sl.der(phi) == w)
+    m.equation(sl.der(w) == -np.sin(phi))
+    assert sl.simulate(m, stop=1.0).ok
+
+
+@pytest.mark.parametrize("name, numpy_name", [
+    ("asin", "arcsin"), ("acos", "arccos"), ("atan", "arctan"), ("sinh", "sinh"), ("cosh", "cosh"), ("tanh", "tanh"),
+    ("sqrt", "sqrt"), ("exp", "exp"), ("log", "log"), ("log10", "log10"), ("asinh", "arcsinh"), ("tan", "tan"),
+    ("atanh", "arctanh"), ("cos", "cos"), ("abs", "fabs"), ("floor", "floor"), ("ceil", "ceil"), ("sign", "sign")])
+def test_functions_have_the_values_of_numpy(name, numpy_name):
+    m = sl.Model("f")
+    x = m.variable("x", 0.4, fixed=True)
+    y, z = m.variable("y"), m.variable("z")
+    m.equation(sl.der(x) == 0.0)
+    m.equation(y == getattr(sl, name)(x))
+    m.equation(z == getattr(np, numpy_name)(x))
+    values = sl.simulate(m, stop=1.0)(0.5)
+    expected = getattr(np, numpy_name)(0.4)
+    assert values[1] == pytest.approx(expected, rel=1e-15) and values[2] == values[1]
+
+
+def test_numbers_and_arrays_of_numpy_mix_with_expressions():
+    m = sl.Model("mixed")
+    x = m.variable("x", 2.0, fixed=True)
+    m.equation(sl.der(x) == np.float64(0.0) * x)
+    for k, e in enumerate(np.array([1.0, 2.0]) * x + np.float64(1.0)):
+        m.equation(m.variable(f"y[{k}]") == e)
+    m.equation(m.variable("z") == np.maximum(x, 3.0) + np.hypot(x, np.float64(1.5)))
+    assert sl.simulate(m)(1.0) == pytest.approx([2.0, 3.0, 5.0, 5.5])
+    with pytest.raises(TypeError):
+        np.gcd(x, 2)
+
+
+def test_arrays_of_expressions():
+    m = sl.Model("chain")
+    x = np.array([m.variable(f"x[{k}]", float(k)) for k in range(3)])
+    A = np.array([[-2.0, 1, 0], [1, -2, 1], [0, 1, -2]])
+    for state, rate in zip(x, A @ x):
+        m.equation(sl.der(state) == rate)
+    end = sl.simulate(m, stop=1.0, rtol=1e-10)(1.0)
+    w, V = np.linalg.eigh(A)
+    assert end == pytest.approx(V @ (np.exp(w) * (V.T @ np.arange(3.0))), abs=1e-8)
+
+
+def test_discrete_variables_samples_and_explicit_modes():
+    m = sl.Model("counter")
+    n, on = m.discrete("n", 0.0), m.discrete("on", False)
+    m.when(m.sample(0.0, 0.25)).assign(n, m.pre(n) + 1).assign(on, ~m.pre(on))
+    end = sl.simulate(m, stop=1.1)(1.1)
+    assert end[0] == 5 and end[1] == 1
+    m = sl.Model("automaton")
+    x = m.variable("x", 0.0)
+    up, down = m.mode("up"), m.mode("down")
+    up.equation(sl.der(x) == 1.0)
+    down.equation(sl.der(x) == -1.0)
+    up.transition(x > 1).to(down)
+    down.transition(x < 0).to(up)
+    run = sl.simulate(m, stop=3.5)
+    assert [e["kind"] for e in run.events] == ["transition"] * 3
+    assert run(3.5, "x") == pytest.approx(0.5, abs=1e-9)
+
+
+def test_models_pickle_as_text():
+    m = pickle.loads(pickle.dumps(sl.loads(BALL, values={"e": 0.5})))
+    assert sl.simulate(m).events[0]["after"]["v"] == pytest.approx(7.0)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(ball())
+
+
+def test_compiled_models_take_values():
+    compiled = ball().compile()
+    assert compiled.parameters == {"e": 0.9} and compiled.variables["h"]["unit"] == "m"
+    for e in (0.5, 0.8):
+        run = sl.simulate(compiled, stop=2.0, values={"e": e, "h": 4.9})
+        assert run.events[0]["t"] == pytest.approx(1.0, abs=1e-6)
+        assert run.events[0]["after"]["v"] == pytest.approx(9.8 * e, rel=1e-5)
+    with pytest.raises(sl.ModelError, match="g"):
+        sl.simulate(compiled, values={"gee": 1.0})

@@ -1,0 +1,23 @@
+"""Names: of the package, of the compiled module and of its stub."""
+
+import ast
+from pathlib import Path
+
+import saltus as sl
+from saltus import _core
+
+
+def test_the_stub_names_what_the_module_has():
+    stub = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text())
+    named = {n.name for n in stub.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
+    module = {name for name in dir(_core) if not name.startswith("_")}
+    assert named == module
+    for node in stub.body:
+        if isinstance(node, ast.ClassDef) and not node.name.endswith("Error"):
+            members = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+            assert members <= set(dir(getattr(_core, node.name))), node.name
+
+
+def test_the_package_has_what_it_names():
+    assert all(hasattr(sl, name) for name in sl.__all__)
+    assert sl.__version__ == _core.__version__

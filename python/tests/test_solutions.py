@@ -1,0 +1,174 @@
+"""Runs and results."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import BALL, ball
+
+import saltus as sl
+
+LORENZ = "model L Real x(start=1),y(start=1),z(start=1); equation der(x)=10*(y-x); der(y)=x*(28-z)-y; " \
+         "der(z)=x*y-8/3*z; end L;"
+
+
+@pytest.fixture(scope="module")
+def run() -> sl.Solution:
+    return sl.simulate(sl.loads(BALL))
+
+
+def test_values_before_and_after_an_event_stand_side_by_side(run):
+    k = np.flatnonzero(np.diff(run.t) == 0)[0]
+    assert run["v"][k + 1] == pytest.approx(-0.9 * run["v"][k])
+    assert run["v"][k] == run.events[0]["before"]["v"] and run["v"][k + 1] == run.events[0]["after"]["v"]
+
+
+def test_dense_output_has_the_shape_of_its_argument(run):
+    assert run(1.0).shape == (2,)
+    assert run(np.zeros((3, 4))).shape == (2, 3, 4)
+    assert run(1.0, "h").shape == ()
+    assert run([0.5, 1.0], ["v", "h"]).shape == (2, 2)
+    assert run(1.0, "h") == pytest.approx(10 - 4.9, abs=1e-9)
+    with pytest.raises(sl.UsageError, match="covers times"):
+        run(99.0)
+    with pytest.raises(KeyError, match="did you mean 'h'"):
+        run(1.0, "hh")
+
+
+def test_arrays_are_not_copied_and_not_writeable(run):
+    assert run["h"].base is not None and not run.values.flags.writeable and run["h"].flags.c_contiguous
+
+
+def test_events_as_array(run):
+    assert run.event_array["t"] == pytest.approx([e["t"] for e in run.events])
+    assert set(run.event_array["kind"]) == {"reset"}
+    assert len(run.events_of("reset")) == len(run.events)
+    assert "h < 0" in run.events[0]["text"]
+
+
+def test_tables(run):
+    pandas = pytest.importorskip("pandas")
+    table = run.to_pandas(points=11)
+    assert isinstance(table, pandas.DataFrame) and list(table.columns) == ["h", "v"] and table.index[-1] == 5.0
+    assert len(table) == 11 + 2 * len(run.events)
+
+
+def test_a_report_is_written(run, tmp_path):
+    path = tmp_path / "ball.html"
+    run.to_html(str(path))
+    text = path.read_text()
+    assert "Content-Security-Policy" in text and "reinit" in text
+    with pytest.raises(sl.UsageError, match="cannot write"):
+        run.to_html(str(tmp_path / "no" / "folder.html"))
+
+
+def test_plots(run):
+    pytest.importorskip("matplotlib").use("Agg")
+    axes = run.plot("h", "v")
+    assert [a.get_ylabel() for a in axes] == ["m", "m/s"] and len(axes[0].lines) == 1 + len(run.events)
+    assert run.plot(phase=("h", "v")).get_xlabel() == "h [m]"
+
+
+def test_a_failed_run_raises_with_its_result():
+    m = sl.Model("blow up")
+    x = m.variable("x", 1.0, fixed=True)
+    m.equation(sl.der(x) == x * x)
+    with pytest.raises(sl.RunError) as info:
+        sl.simulate(m, stop=2.0)
+    assert info.value.solution.status["t"] == pytest.approx(1.0, abs=1e-3)
+    assert info.value.solution["x"][-1] > 1e3
+    assert not sl.simulate(m, stop=2.0, check=False).ok
+
+
+@pytest.mark.parametrize("options, text", [({"method": "euler"}, "no method 'euler'"), ({"rtol": -1.0}, "rtol"),
+                                           ({"max_steps": 0}, "max_steps")])
+def test_options_that_make_no_sense(options, text):
+    with pytest.raises(ValueError, match=text):
+        sl.simulate(ball(), **options)
+    with pytest.raises(TypeError, match="no option 'tolerance'"):
+        sl.simulate(ball(), tolerance=1e-6)
+
+
+def test_tolerances_of_single_variables():
+    assert sl.simulate(ball(), stop=1.0, atol=[1e-9, 1e-6], rtol=[1e-9, 1e-6]).ok
+
+
+def test_step_by_step():
+    run = sl.Simulator(ball(), stop=5.0)
+    steps = 0
+    while run.step():
+        steps += 1
+    assert run.finished and steps > 3 and run.t == 5.0
+    run = sl.Simulator(ball(), stop=5.0, values={"e": 0.5})
+    assert run.advance_to(1.0) and run.values["h"] == pytest.approx(10 - 4.9)
+    assert run.solution.t_end == 1.0
+    end = run.finish()
+    assert end.t_end == 5.0 and end.events[0]["after"]["v"] == pytest.approx(7.0)
+
+
+def test_other_threads_run_meanwhile():
+    model, ticks, done = sl.loads(LORENZ), [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    began = time.perf_counter()
+    sl.simulate(model, stop=2000.0, rtol=1e-9, keep_steps=False)
+    took = time.perf_counter() - began
+    done.set()
+    thread.join()
+    assert len(ticks) > 0.02 * took / 0.001
+
+
+def test_eight_runs_at_once_are_those_of_one_after_the_other():
+    compiled = sl.loads(LORENZ).compile()
+    values = [{"x": 1.0 + 0.1 * k} for k in range(8)]
+    alone = [sl.simulate(compiled, stop=5.0, values=v)(5.0) for v in values]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda v: sl.simulate(compiled, stop=5.0, values=v)(5.0), values))
+    assert all((a == b).all() for a, b in zip(alone, together))
+
+
+def test_ctrl_c_ends_a_run():
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        sl.simulate(sl.loads(LORENZ), stop=1e6, rtol=1e-9, keep_steps=False, max_steps=10**9)
+    timer.join()
+
+
+def test_solutions_pickle(run):
+    again = pickle.loads(pickle.dumps(run))
+    assert (again["h"] == run["h"]).all() and again.events == run.events and again.ok
+    with pytest.raises(RuntimeError, match="unpickled"):
+        again(1.0)
+
+
+def test_runs_leak_nothing():
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    compiled = ball().compile()
+    for _ in range(200):
+        sl.simulate(compiled, stop=2.0)["h"]
+    before = resident()
+    for _ in range(1000):
+        sl.simulate(compiled, stop=2.0)["h"]
+    assert resident() - before < 1_000_000
+
+
+def test_the_examples_run():
+    folder = Path(os.environ["SALTUS_EXAMPLES"])
+    for path in sorted((folder / "gallery").glob("*.mo")):
+        run = sl.simulate(sl.load(path))
+        assert run.ok and np.isfinite(run(run.t_end)).all(), path

@@ -1,0 +1,19 @@
+"""What users write, for the type checker."""
+
+import numpy as np
+
+import saltus as sl
+
+m = sl.Model("ball")
+h, v = m.variable("h", 10, unit="m"), m.variable("v", 0.0)
+e = m.parameter("e", 0.9)
+m.equation(sl.der(h) == v)
+m.equation(sl.der(v) == -9.81)
+m.when((h < 0) & (v < 0)).reset(v, -e * v)
+run = sl.simulate(m, stop=20, rtol=1e-8, values={"e": 0.8})
+height = run["h"].max() + run(3.0, "h")
+kinds: list[str] = [event["kind"] for event in run.events]
+steps = sl.Simulator(m, stop=1.0)
+while steps.step():
+    now: dict[str, float] = steps.values
+out = sl.solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 10), [1.0, 0.0], dense_output=True)

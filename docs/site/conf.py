@@ -87,6 +87,8 @@ def mend_theme(app, exception):
     """Lets the theme work in a folder. As Debian builds Furo, it takes a style sheet from a web server, joins its
     scripts as modules, which browsers refuse to pages in a folder, and ignores that the system is set to dark colours.
     """
+    if exception:
+        return
     styles, scripts = Path(app.outdir) / "_static/styles", Path(app.outdir) / "_static/scripts"
     sheet = (styles / "furo.css").read_text(encoding="utf-8")
     if "url(/javascript/" in sheet:

@@ -208,7 +208,7 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
     h.source = text_of(o.source.file);
     h.source_file = o.source.file;
   }
-  h.parameters = compiled.parameters();
+  h.parameters = compiled.parameter_info();
   h.variables = o.vars;
   std::tie(h.phase_x, h.phase_y) = phase_names(o);
   for (const auto& note : source.notes) h.notes.push_back(render(note));
@@ -234,10 +234,10 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
     });
   if (!o.json.empty())
     write_file(o.json, standard, [&](std::ostream& file) {
-      write_json(file, run, {compiled.name(), compiled.parameters(), o.trajectories ? &table : nullptr});
+      write_json(file, run, {compiled.name(), compiled.parameter_info(), o.trajectories ? &table : nullptr});
     });
-  if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, compiled.parameters()); });
-  if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, compiled.parameters()); });
+  if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, compiled.parameter_info()); });
+  if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, compiled.parameter_info()); });
   if (!o.html.empty()) {
     write_file(o.html, standard, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
     if (!o.quiet) out << "report: " << o.html << '\n';

@@ -218,18 +218,12 @@ const next_event = (step) => {
 // --- details
 const write_details = () => {
   const { statistics, status } = data;
-  $("#parameters tbody").append(
-    ...data.parameters.map(([name, value]) => make("tr", {}, ...cells([name], [number(value, 9), "num"]))),
-  );
-  $("#final tbody").append(
-    ...data.final.map(([name, value, unit, meaning]) =>
-      make(
-        "tr",
-        {},
-        ...cells([name], [typeof value === "string" ? value : number(value, 12), "num"], [unit], [meaning]),
-      ),
-    ),
-  );
+  const row = (digits) => ([name, value, unit, meaning]) => {
+    const text = typeof value === "string" ? value : number(value, digits);
+    return make("tr", {}, ...cells([name], [text, "num"], [unit], [meaning]));
+  };
+  $("#parameters tbody").append(...data.parameters.map(row(9)));
+  $("#final tbody").append(...data.final.map(row(12)));
   if (data.parameters.length === 0) $("#parameters").parentElement.hidden = true;
   const more = [];
   if (data.parameters_left_out) more.push(`${thousands(data.parameters_left_out)} more parameters are not listed.`);

@@ -97,8 +97,9 @@ void print_summary(std::ostream& out, const Trajectory& run) {
                        run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
   if (final.size() > most)
     out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
-  out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {}{:.3g} s\n", s.method, s.steps, s.rejected,
-                     s.evaluations, s.events, event_counters(s), s.seconds);
+  out << fmt::format("{}{}{} steps, {} rejected, {} evaluations, {} events, {}{:.3g} s\n", s.method,
+                     s.method.empty() ? "" : ": ", s.steps, s.rejected, s.evaluations, s.events, event_counters(s),
+                     s.seconds);
 }
 
 /// The files that the options ask for, each with its option.
@@ -244,6 +245,12 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
   }
   if (o.open && !o.html.empty()) open_file(o.html);
   if (o.no_plot) return;
+  if (std::ranges::all_of(run.segments(), [](const auto& segment) { return segment.steps.empty(); })) {
+    if (!o.quiet) out << "no plot: the run has only its first instant\n";
+    std::error_code ignored;  // the check before the run has made an empty file where there was none
+    if (std::filesystem::file_size(o.plot, ignored) == 0) std::filesystem::remove(o.plot, ignored);
+    return;
+  }
   PlotOptions p;
   p.variables = o.vars;
   p.title = compiled.name();

@@ -262,7 +262,11 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
   const std::string file = by_default ? compiled.name() + ".svg" : o.plot;
   try {
     write_plot(run, file, p);
-    if (!o.quiet) out << "plot: " << file << '\n';
+    if (!o.quiet) {
+      const std::size_t all = run.variables().size(), shown = p.variables.empty() ? std::min(all, plot_most_curves) : all;
+      const bool some = p.phase_x.empty() && shown < all;
+      out << "plot: " << file << (some ? fmt::format(" ({} of {} variables; --vars chooses)\n", shown, all) : "\n");
+    }
     if (o.open && o.html.empty()) open_file(file);
   } catch (const Error& problem) {
     if (!by_default) throw;  // nobody asked for this plot: the result itself is there

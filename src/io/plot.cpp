@@ -47,7 +47,6 @@ std::string plot_label(const std::string& name, const std::string& unit) {
 
 namespace {
 
-constexpr std::size_t most_curves = 8;
 constexpr std::size_t columns = 700;    // that a picture of usual size can tell apart
 constexpr std::size_t most_lines = 40;  // events that are lines across the panels; more of them are ticks above
 constexpr int ticks_height = 10;
@@ -288,7 +287,7 @@ PlotSize parse_plot_size(const std::string& text) {
 std::string plot_script(const Trajectory& run, const std::string& file, const PlotOptions& options) {
   const bool phase = !options.phase_x.empty();
   auto chosen = select_variables(run, phase ? std::vector{options.phase_x, options.phase_y} : options.variables);
-  if (chosen.size() > most_curves && options.variables.empty()) chosen.resize(most_curves);
+  if (chosen.size() > plot_most_curves && options.variables.empty()) chosen.resize(plot_most_curves);
   if (!phase) return time_plot_script(run, file, options, chosen);
   const int height = options.size.height > 0 ? options.size.height : options.size.width * 11 / 15;
   const double points = options.size.font, usual = file.ends_with(".svg") ? 13.0 : 11.0;

@@ -36,7 +36,13 @@ std::string shortened(const std::string& text, std::size_t most) {
 }
 
 std::string key_name(const Trajectory& run, const PlotCurve& curve) {
-  const std::string name = shortened(run.variables()[curve.variable].name, longest_name);
+  std::string name = run.variables()[curve.variable].name;
+  if (name.size() > longest_name) {
+    // both ends stay: names of a hierarchy often begin, or end, in the same way
+    std::size_t rest = name.size() - longest_name / 2;
+    while (rest < name.size() && (static_cast<unsigned char>(name[rest]) & 0xC0) == 0x80) ++rest;
+    name = shortened(name, longest_name / 2) + name.substr(rest);
+  }
   return curve.upper.empty() ? name : name + " (range)";
 }
 

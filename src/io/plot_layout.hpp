@@ -37,7 +37,7 @@ double pixels_per_point(const std::string& file);
 
 /// A text of at most so many bytes; what is longer ends with an ellipsis.
 std::string shortened(const std::string& text, std::size_t most);
-/// The name of a curve in the key.
+/// The name of a curve in the key; long ones have an ellipsis in the middle.
 std::string key_name(const Trajectory& run, const PlotCurve& curve);
 
 /// `marks`: what the key of the first panel explains besides the curves.

@@ -164,6 +164,18 @@ TEST(PlotScript, KeysStandAboveThePanelsWhereThereIsNoRoomBeside) {
   EXPECT_NE(above.find("font 'DejaVu Sans,10.67'"), std::string::npos);
 }
 
+TEST(PlotScript, LongNamesKeepBothEndsInTheKey) {
+  Model m("long");
+  const std::string prefix = "a_very_long_name_of_a_sensor_in_some_room_of_";
+  for (const char* room : {"the_cellar", "the_attic"}) {
+    const Expr x = m.variable(prefix + room, 1.0);
+    m.equation(der(x) == -x);
+  }
+  const std::string script = plot_script(simulate(m, {.stop = 1.0}), "a.svg", {});
+  EXPECT_NE(script.find("title 'a_very_long_name_of…e_room_of_the_cellar'"), std::string::npos) << script;
+  EXPECT_NE(script.find("the_attic'"), std::string::npos);
+}
+
 TEST(PlotScript, ValuesStandInBoxesThatAreWideEnough) {
   Model m("states");
   const Expr s = m.discrete("s", 1.0, {.type = VariableType::enumeration, .literals = {"charging", "idle"}});

@@ -37,6 +37,11 @@ std::string variable_line(const VariableInfo& v) {
   return text + place(v.details->where);
 }
 
+/// A value with its unit, as its type says: "2.5 N/m", "true", "high".
+std::string valued(const VariableDetails& details, double value) {
+  return value_text(details, value, 6) + (details.unit.empty() ? "" : " ") + details.unit;
+}
+
 void print_declarations(std::ostream& out, const CompiledModel& compiled, const ModelData& data, std::size_t most) {
   const std::size_t all = data.variables.size();
   if (all == 0)
@@ -49,13 +54,15 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
     if (!q.hidden) discretes.push_back(&q);
   if (!discretes.empty()) {
     out << fmt::format("{} discrete variables:\n", discretes.size());
-    print_list(out, discretes.size(), most,
-               [&](std::size_t k) { return fmt::format("{}  start = {:.6g}", discretes[k]->name, discretes[k]->start); });
+    print_list(out, discretes.size(), most, [&](std::size_t k) {
+      return fmt::format("{}  start = {}", discretes[k]->name, valued(*discretes[k]->details, discretes[k]->start));
+    });
   }
-  const auto parameters = compiled.parameters();
+  const auto parameters = compiled.parameter_info();
   out << fmt::format("{} parameters:\n", parameters.size());
-  print_list(out, parameters.size(), most,
-             [&](std::size_t k) { return fmt::format("{} = {:.6g}", parameters[k].first, parameters[k].second); });
+  print_list(out, parameters.size(), most, [&](std::size_t k) {
+    return fmt::format("{} = {}", parameters[k].name, valued(*parameters[k].details, parameters[k].start));
+  });
   out << fmt::format("{} equations:\n", data.equations.size());
   print_list(out, data.equations.size(), most, [&](std::size_t k) {
     return (data.equations[k].name.empty() ? to_string(data.equations[k].equation, 90) : data.equations[k].name) +

@@ -97,8 +97,9 @@ void print_summary(std::ostream& out, const Trajectory& run) {
                        run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
   if (final.size() > most)
     out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
-  out << fmt::format("{}: {} steps, {} rejected, {} evaluations, {} events, {}{:.3g} s\n", s.method, s.steps, s.rejected,
-                     s.evaluations, s.events, event_counters(s), s.seconds);
+  out << fmt::format("{}{}{} steps, {} rejected, {} evaluations, {} events, {}{:.3g} s\n", s.method,
+                     s.method.empty() ? "" : ": ", s.steps, s.rejected, s.evaluations, s.events, event_counters(s),
+                     s.seconds);
 }
 
 /// The files that the options ask for, each with its option.
@@ -208,7 +209,7 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
     h.source = text_of(o.source.file);
     h.source_file = o.source.file;
   }
-  h.parameters = compiled.parameters();
+  h.parameters = compiled.parameter_info();
   h.variables = o.vars;
   std::tie(h.phase_x, h.phase_y) = phase_names(o);
   for (const auto& note : source.notes) h.notes.push_back(render(note));
@@ -234,16 +235,22 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
     });
   if (!o.json.empty())
     write_file(o.json, standard, [&](std::ostream& file) {
-      write_json(file, run, {compiled.name(), compiled.parameters(), o.trajectories ? &table : nullptr});
+      write_json(file, run, {compiled.name(), compiled.parameter_info(), o.trajectories ? &table : nullptr});
     });
-  if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, compiled.parameters()); });
-  if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, compiled.parameters()); });
+  if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, compiled.parameter_info()); });
+  if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, compiled.parameter_info()); });
   if (!o.html.empty()) {
     write_file(o.html, standard, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
     if (!o.quiet) out << "report: " << o.html << '\n';
   }
   if (o.open && !o.html.empty()) open_file(o.html);
   if (o.no_plot) return;
+  if (std::ranges::all_of(run.segments(), [](const auto& segment) { return segment.steps.empty(); })) {
+    if (!o.quiet) out << "no plot: the run has only its first instant\n";
+    std::error_code ignored;  // the check before the run has made an empty file where there was none
+    if (std::filesystem::file_size(o.plot, ignored) == 0) std::filesystem::remove(o.plot, ignored);
+    return;
+  }
   PlotOptions p;
   p.variables = o.vars;
   p.title = compiled.name();
@@ -255,7 +262,11 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
   const std::string file = by_default ? compiled.name() + ".svg" : o.plot;
   try {
     write_plot(run, file, p);
-    if (!o.quiet) out << "plot: " << file << '\n';
+    if (!o.quiet) {
+      const std::size_t all = run.variables().size(), shown = p.variables.empty() ? std::min(all, plot_most_curves) : all;
+      const bool some = p.phase_x.empty() && shown < all;
+      out << "plot: " << file << (some ? fmt::format(" ({} of {} variables; --vars chooses)\n", shown, all) : "\n");
+    }
     if (o.open && o.html.empty()) open_file(file);
   } catch (const Error& problem) {
     if (!by_default) throw;  // nobody asked for this plot: the result itself is there

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing: scripts/install_packages.sh SECTION...
 #
-# SECTION names sections of packages.txt (run, test, bench). Says nothing and takes a few milliseconds when nothing is
-# missing. All output goes to stderr, so that a caller's stdout stays clean.
+# SECTION names sections of packages.txt (run, test, check, site, bench). Says nothing and takes a few milliseconds
+# when nothing is missing. All output goes to stderr, so that a caller's stdout stays clean.
 #   exit 0  everything is there (or this system has no dpkg, or SALTUS_SKIP_PACKAGES is set)
 #   exit 2  something is missing and could not be installed; the text says what to type
 set -euo pipefail

@@ -250,16 +250,17 @@ void add_structure(Json& data, const Trajectory& run, HybridSystem& system, cons
 
 void add_details(Json& data, const Trajectory& run, const HtmlReportOptions& options, const Texts& clean) {
   Json parameters = Json::array(), final = Json::array(), notes = Json::array(), chattering = Json::array();
-  for (std::size_t k = 0; k < std::min(options.parameters.size(), most_rows); ++k)
-    parameters.push_back(Json::array({clean(options.parameters[k].first), number(options.parameters[k].second)}));
-  const auto& values = run.final();
-  for (std::size_t k = 0; k < std::min(values.size(), most_rows); ++k) {
-    const VariableInfo& v = run.variables()[k];
+  const auto row = [&](const VariableInfo& v, double value) {
     const VariableDetails& d = *v.details;
     const bool named = d.type == VariableType::boolean || d.type == VariableType::enumeration;
-    final.push_back(Json::array({clean(v.name), named ? Json(clean(value_text(d, values[k]))) : number(values[k]),
-                                 clean(d.unit), clean(d.description)}));
-  }
+    return Json::array({clean(v.name), named ? Json(clean(value_text(d, value))) : number(value), clean(d.unit),
+                        clean(d.description)});
+  };
+  for (std::size_t k = 0; k < std::min(options.parameters.size(), most_rows); ++k)
+    parameters.push_back(row(options.parameters[k], options.parameters[k].start));
+  const auto& values = run.final();
+  for (std::size_t k = 0; k < std::min(values.size(), most_rows); ++k)
+    final.push_back(row(run.variables()[k], values[k]));
   for (const std::string& note : options.notes) notes.push_back(clean(note));
   for (const Chattering& c : run.chattering()) {
     Json guards = Json::array();

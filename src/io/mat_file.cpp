@@ -61,8 +61,7 @@ std::string described(const VariableDetails& d) {
 
 }  // namespace
 
-void write_mat(std::ostream& out, const ResultTable& table,
-               const std::vector<std::pair<std::string, double>>& parameters) {
+void write_mat(std::ostream& out, const ResultTable& table, const std::vector<VariableInfo>& parameters) {
   std::vector<std::string> names = {"time"}, descriptions = {"[s]"};
   std::string info;
   const auto add_info = [&](std::int32_t matrix, std::size_t row, std::int32_t beyond) {
@@ -70,8 +69,8 @@ void write_mat(std::ostream& out, const ResultTable& table,
   };
   add_info(0, 1, -1);  // in both matrices; not defined outside of them
   for (std::size_t k = 0; k < parameters.size(); ++k) {
-    names.push_back(parameters[k].first);
-    descriptions.emplace_back();
+    names.push_back(parameters[k].name);
+    descriptions.push_back(described(*parameters[k].details));
     add_info(1, k + 2, 0);
   }
   for (std::size_t k = 0; k < table.columns.size(); ++k) {
@@ -88,7 +87,7 @@ void write_mat(std::ostream& out, const ResultTable& table,
   std::string bytes;
   for (const bool last : {false, true}) {
     put<std::uint64_t>(bytes, table.time.empty() ? 0.0 : last ? table.time.back() : table.time.front());
-    for (const auto& [name, value] : parameters) put<std::uint64_t>(bytes, value);
+    for (const VariableInfo& parameter : parameters) put<std::uint64_t>(bytes, parameter.start);
   }
   out << bytes << header(Content::doubles, table.columns.size() + 1, table.time.size(), "data_2");
   for (std::size_t n = 0; n < table.time.size(); ++n) {

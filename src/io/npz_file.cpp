@@ -168,33 +168,40 @@ std::string array_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-void write_npz(std::ostream& out, const ResultTable& table,
-               const std::vector<std::pair<std::string, double>>& parameters) {
+void write_npz(std::ostream& out, const ResultTable& table, const std::vector<VariableInfo>& parameters) {
   ZipWriter zip(out);
   const auto add = [&](const std::string& name, const std::string& content) { zip.add(name + ".npy", content); };
+  struct Texts {
+    std::vector<std::string> names, units, descriptions, types, causalities;
+    void add(const std::string& name, const VariableDetails& details) {
+      names.push_back(name);
+      units.push_back(details.unit);
+      descriptions.push_back(details.description);
+      types.push_back(type_text(details));
+      causalities.emplace_back(to_string(details.causality));
+    }
+  };
+  Texts of_variables, of_parameters;
   add("time", array_of(table.time));
-  std::vector<std::string> names, units, descriptions, types, causalities, parameter_names;
   for (const auto& column : table.columns) {
-    const VariableDetails& details = *column.details;
-    add(column.name, array_of(column.values, details.type));
-    names.push_back(column.name);
-    units.push_back(details.unit);
-    descriptions.push_back(details.description);
-    types.push_back(type_text(details));
-    causalities.emplace_back(to_string(details.causality));
+    add(column.name, array_of(column.values, column.details->type));
+    of_variables.add(column.name, *column.details);
   }
   std::vector<double> values;
-  for (const auto& [name, value] : parameters) {
-    parameter_names.push_back(name);
-    values.push_back(value);
+  for (const VariableInfo& parameter : parameters) {
+    of_parameters.add(parameter.name, *parameter.details);
+    values.push_back(parameter.start);
   }
-  add("$names", array_of(names));
-  add("$units", array_of(units));
-  add("$descriptions", array_of(descriptions));
-  add("$types", array_of(types));
-  add("$causalities", array_of(causalities));
-  add("$parameters", array_of(parameter_names));
+  add("$names", array_of(of_variables.names));
+  add("$units", array_of(of_variables.units));
+  add("$descriptions", array_of(of_variables.descriptions));
+  add("$types", array_of(of_variables.types));
+  add("$causalities", array_of(of_variables.causalities));
+  add("$parameters", array_of(of_parameters.names));
   add("$parameter_values", array_of(values));
+  add("$parameter_units", array_of(of_parameters.units));
+  add("$parameter_descriptions", array_of(of_parameters.descriptions));
+  add("$parameter_types", array_of(of_parameters.types));
   zip.finish();
 }
 

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 
+#include "io/plot_layout.hpp"
 #include "io/plot_panels.hpp"
 #include "io/plot_script.hpp"
 
@@ -46,39 +47,17 @@ std::string plot_label(const std::string& name, const std::string& unit) {
 
 namespace {
 
-constexpr std::size_t most_curves = 8;
 constexpr std::size_t columns = 700;    // that a picture of usual size can tell apart
 constexpr std::size_t most_lines = 40;  // events that are lines across the panels; more of them are ticks above
-constexpr std::size_t longest_name = 40;
+constexpr int ticks_height = 10;
 
-/// Heights in pixels.
-constexpr int room_above = 50, room_below = 62, between_panels = 18, panel_height = 240, row_height = 30,
-              ticks_height = 10;
-
-struct Layout {
-  int width, height;
-  double font;
-};
-
-int height_of(const PlotPanel& panel) {
-  return panel.rows ? row_height * static_cast<int>(panel.curves.size()) : panel_height;
-}
-
-/// What the size of letters does to everything else.
-double scale_of(const PlotSize& size) {
-  return size.font > 0.0 ? size.font / 13.0 : 1.0;
-}
-
-std::string terminal(const std::string& file, const Layout& layout) {
+/// `font`: size of letters as the kind of file wants it.
+std::string terminal(const std::string& file, int width, int height, double font, double lines) {
   const bool svg = file.ends_with(".svg"), png = file.ends_with(".png"), pdf = file.ends_with(".pdf");
   if (!svg && !png && !pdf) throw UsageError("plot: '" + file + "' must end in .svg, .png or .pdf");
-  const double font = layout.font > 0.0 ? layout.font
-                      : svg             ? 13.0
-                                        : 11.0,
-               lines = layout.font > 0.0 ? layout.font / 13.0 : 1.0;
-  const std::string size = pdf ? fmt::format("{:.4g}in,{:.4g}in", layout.width / 96.0, layout.height / 96.0)
-                               : fmt::format("{},{}", layout.width, layout.height);
-  return fmt::format("set terminal {} size {} font 'DejaVu Sans,{:g}' linewidth {:.3g}{}",
+  const std::string size =
+      pdf ? fmt::format("{:.4g}in,{:.4g}in", width / 96.0, height / 96.0) : fmt::format("{},{}", width, height);
+  return fmt::format("set terminal {} size {} font 'DejaVu Sans,{:.4g}' linewidth {:.3g}{}",
                      svg   ? "svg"
                      : png ? "pngcairo"
                            : "pdfcairo",
@@ -103,19 +82,13 @@ void write_data(std::string& script, const PlotCurve& c, double time_scale, doub
 }
 
 /// The names of a panel's curves and their unit, as far as there is room.
-std::string panel_label(const Trajectory& run, const PlotPanel& panel) {
+std::string panel_label(const Trajectory& run, const PlotPanel& panel, const PlotLayout& layout, double height) {
+  const std::string unit = panel.unit.empty() ? "" : "[" + panel.unit + "]";
   std::string text;
   for (const PlotCurve& c : panel.curves) text += (text.empty() ? "" : ", ") + run.variables()[c.variable].name;
-  if (text.size() > 24) text.clear();
-  if (!panel.unit.empty()) text += (text.empty() ? "[" : " [") + panel.unit + "]";
-  return text;
-}
-
-std::string shortened(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  std::size_t end = most - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside of a character
-  return text.substr(0, end) + "…";
+  const std::string both = text + (unit.empty() ? "" : " ") + unit;
+  if (text.size() <= 24 && layout.width_of(both) <= height) return both;
+  return layout.width_of(unit) <= height ? unit : "";
 }
 
 /// Grey areas where the solution slides or is in contact; those that are nearer than a pixel are one.
@@ -152,9 +125,9 @@ std::vector<double> event_times(const Trajectory& run) {
   return times;
 }
 
-/// Boxes over time, one row for each variable, with their values where there is room.
+/// Boxes over time, one row for each variable, with their values in letters of this size where there is room.
 void write_rows(std::string& script, const Trajectory& run, const PlotPanel& panel, double time_scale,
-                const Layout& layout) {
+                const PlotLayout& layout, double font) {
   auto out = std::back_inserter(script);
   const double span = std::abs(run.t_end() - run.t_start());
   int object = 100'000;  // numbers of their own, to be taken away after the panel
@@ -174,11 +147,12 @@ void write_rows(std::string& script, const Trajectory& run, const PlotPanel& pan
           out, "set object {} rectangle from {:.10g},{:g} to {:.10g},{:g} fc rgb '{}' fs solid {:.2f} noborder front\n",
           ++object, box.from * time_scale, base + 0.18, box.to * time_scale, base + (empty ? 0.24 : 0.82), colour,
           logical && !box.fast ? 0.85 : 0.2 + 0.6 * share);
-      if (!logical && !box.fast && (box.to - box.from) / span * layout.width > 26.0)
-        fmt::format_to(out, "set label {} {} at {:.10g},{:g} center front noenhanced font ',{:g}'\n", object,
-                       plot_text(shortened(value_text(details, box.value, 6), 12)),
-                       0.5 * (box.from + box.to) * time_scale, base + 0.5,
-                       layout.font > 0.0 ? 0.8 * layout.font : 10.0);
+      const std::string value = shortened(value_text(details, box.value, 6), 12);
+      const double room = (box.to - box.from) / span * (layout.right - layout.left);
+      if (!logical && !box.fast &&
+          room > (layout.width_of(value) + 0.5 * layout.letter) * layout.small_points / layout.points)
+        fmt::format_to(out, "set label {} {} at {:.10g},{:g} center front noenhanced font ',{:.4g}'\n", object,
+                       plot_text(value), 0.5 * (box.from + box.to) * time_scale, base + 0.5, font);
     }
     labels += fmt::format("{}{} {:g}", row ? ", " : "", plot_text(shortened(run.variables()[c.variable].name, 14)),
                           base + 0.5);
@@ -190,90 +164,106 @@ void write_rows(std::string& script, const Trajectory& run, const PlotPanel& pan
 }
 
 /// What the marks mean: entries of the key without data.
-std::string key_of_marks(std::size_t events, bool lines, const std::string& shading) {
-  std::string text;
-  if (events > 0)
-    text += fmt::format(", NaN with lines {} title '{}'", plot_event_line,
-                        lines ? "event" : fmt::format("{} events", events));
-  if (!shading.empty()) text += fmt::format(", NaN with lines lw 10 lc rgb '{}' title '{}'", plot_shading, shading);
-  return text;
+struct Marks {
+  std::string events, shading;  ///< their names, or nothing
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (const std::string& name : {events, shading})
+      if (!name.empty()) list.push_back(name);
+    return list;
+  }
+  std::string script() const {
+    std::string text;
+    if (!events.empty()) text += fmt::format(", NaN with lines {} title '{}'", plot_event_line, events);
+    if (!shading.empty()) text += fmt::format(", NaN with lines lw 10 lc rgb '{}' title '{}'", plot_shading, shading);
+    return text;
+  }
+};
+
+/// The curves of a panel with their axis and key.
+void write_curves(std::string& script, const Trajectory& run, const PlotPanel& panel, double time_scale,
+                  const PlotLayout& layout, double height, const std::string& marks) {
+  auto out = std::back_inserter(script);
+  double low = panel.curves.front().low, high = panel.curves.front().high;
+  for (const PlotCurve& c : panel.curves) {
+    write_data(script, c, time_scale, panel.scale);
+    low = std::min(low, c.low);
+    high = std::max(high, c.high);
+  }
+  const double ticks = tick_distance(low * panel.scale, high * panel.scale, height / (1.4 * layout.letter));
+  script += "set grid lc rgb '#dddddd' lt 1\n";
+  if (ticks > 0.0) {
+    const double around = 0.08 * (high - low);
+    fmt::format_to(out, "set yrange [{:.10g}:{:.10g}]\nset ytics {:.10g} scale 1\n", (low - around) * panel.scale,
+                   (high + around) * panel.scale, ticks);
+  } else {
+    script += "set autoscale y\nset ytics auto scale 1\n";
+  }
+  fmt::format_to(out, "set ylabel {} noenhanced\nplot ", plot_text(panel_label(run, panel, layout, height)));
+  for (std::size_t k = 0; k < panel.curves.size(); ++k) {
+    const PlotCurve& c = panel.curves[k];
+    const char* colour = plot_colours[k % plot_colours.size()];
+    if (c.upper.empty())
+      fmt::format_to(out, "{}$d{} with lines lw 1.8 dt {} lc rgb '{}' title {}", k ? ", " : "", c.variable,
+                     plot_dashes[k % plot_dashes.size()], colour, plot_text(key_name(run, c)));
+    else
+      fmt::format_to(out, "{}$d{} using 1:2:3 with filledcurves fs transparent solid 0.4 noborder lc rgb '{}' title {}",
+                     k ? ", " : "", c.variable, colour, plot_text(key_name(run, c)));
+  }
+  script += marks + "\n";
 }
 
 std::string time_plot_script(const Trajectory& run, const std::string& file, const PlotOptions& options,
                              const std::vector<std::size_t>& chosen) {
   const std::vector<PlotPanel> panels = plot_panels(run, chosen, columns);
-  const std::string shading = name_of_shading(run);
-  std::size_t longest = std::max<std::size_t>(9, shading.size());  // letters of the longest name in the key
-  bool units = false;
-  int needed = room_above + room_below;
-  for (const PlotPanel& panel : panels) {
-    needed += height_of(panel) + between_panels;
-    for (const PlotCurve& c : panel.curves) {
-      longest = std::max(longest, run.variables()[c.variable].name.size() + (c.upper.empty() ? 0 : 7));
-      units = units || !run.variables()[c.variable].details->unit.empty();
-    }
-  }
-  const double scale = scale_of(options.size);
-  const int automatic = static_cast<int>(needed * scale);
-  const Layout layout{options.size.width, options.size.height > 0 ? options.size.height : automatic, options.size.font};
+  const std::vector<double> events = event_times(run);
+  const bool lines = events.size() <= most_lines;
+  const Marks marks{events.empty() ? ""
+                    : lines        ? "event"
+                                   : fmt::format("{} events", run.events().size()),
+                    name_of_shading(run)};
+  const PlotLayout layout = plot_layout(run, panels, options.size, file, marks.names());
+  const bool units = std::ranges::any_of(panels, [](const PlotPanel& panel) { return !panel.unit.empty(); });
   const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
   const SiPrefix time = units ? si_prefix("s", std::max(std::abs(low), std::abs(high))) : SiPrefix{"", 1.0};
 
-  std::string script = terminal(file, layout) + "\n";
+  std::string script = terminal(file, layout.width, layout.height, layout.points, layout.scale) + "\n";
   auto out = std::back_inserter(script);
   fmt::format_to(
       out,
       "set output {}\nset encoding utf8\nset key outside right top noenhanced\nset border 3\nset tics nomirror out\n"
       "set offsets 0,0,graph 0.05,graph 0.05\nset multiplot title {} noenhanced\n",
       plot_text(file), plot_text(options.title));
-  const double letter = 0.62 * (layout.font > 0.0 ? layout.font : 13.0) / layout.width;
-  fmt::format_to(out, "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", std::min(0.2, 13.0 * letter),
-                 std::max(0.5, 1.0 - (static_cast<double>(std::min(longest, longest_name)) + 10.0) * letter));
+  fmt::format_to(out, "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", layout.left / layout.width,
+                 layout.right / layout.width);
   fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low * time.scale, (high > low ? high : low + 1.0) * time.scale);
   write_shading(script, run, time.scale);
-  const std::vector<double> events = event_times(run);
-  const bool lines = events.size() <= most_lines;
 
-  const double above = room_above * scale, below = room_below * scale;
-  const double stretch = (layout.height - above - below) / (needed - room_above - room_below);
-  double top = layout.height - above;
+  double top = layout.height - layout.above;
   for (const PlotPanel& panel : panels) {
     const bool first = &panel == &panels.front(), last = &panel == &panels.back();
-    const double bottom = top - height_of(panel) * stretch;
-    fmt::format_to(out, "set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n",
-                   (top - ticks_height * scale) / layout.height, bottom / layout.height);
+    const PlotLayout::Panel& place = layout.panels[static_cast<std::size_t>(&panel - panels.data())];
+    top -= place.key;
+    const double bottom = top - place.height, edge = std::max(bottom + 1.0, top - ticks_height * layout.scale);
+    fmt::format_to(out, "set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n", edge / layout.height,
+                   bottom / layout.height);
     if (first)
       for (const double t : events)
         fmt::format_to(out, "set arrow from {0:.10g},graph {1} to {0:.10g},graph {2} nohead {3}\n", t * time.scale,
                        lines ? 0.0 : 1.0, lines ? 1.0 : 1.0 + ticks_height / (top - bottom),
                        lines ? fmt::format("{} back", plot_event_line) : "lc rgb '#444444' lw 1 front");
+    if (layout.key_above)
+      fmt::format_to(out, "set key at screen {:.4f},screen {:.4f} left top horizontal Left reverse maxcols {}\n",
+                     layout.left / layout.width, (top + place.key) / layout.height, place.columns);
     fmt::format_to(out, "set xlabel '{}'\nset format x '{}'\n",
                    last ? (units ? "time [" + time.unit + "]" : "time") : "", last ? "%g" : "");
-    if (panel.rows) {
-      write_rows(script, run, panel, time.scale, layout);
-    } else {
-      for (const PlotCurve& c : panel.curves) write_data(script, c, time.scale, panel.scale);
-      fmt::format_to(
-          out,
-          "set grid lc rgb '#dddddd' lt 1\nset autoscale y\nset ytics auto scale 1\nset ylabel {} noenhanced\nplot ",
-          plot_text(panel_label(run, panel)));
-      for (std::size_t k = 0; k < panel.curves.size(); ++k) {
-        const PlotCurve& c = panel.curves[k];
-        const std::string name = shortened(run.variables()[c.variable].name, longest_name);
-        const char* colour = plot_colours[k % plot_colours.size()];
-        if (c.upper.empty())
-          fmt::format_to(out, "{}$d{} with lines lw 1.8 dt {} lc rgb '{}' title {}", k ? ", " : "", c.variable,
-                         plot_dashes[k % plot_dashes.size()], colour, plot_text(name));
-        else
-          fmt::format_to(out,
-                         "{}$d{} using 1:2:3 with filledcurves fs transparent solid 0.4 noborder lc rgb '{}' title {}",
-                         k ? ", " : "", c.variable, colour, plot_text(name + " (range)"));
-      }
-      if (first) script += key_of_marks(run.events().size(), lines, shading);
-      script += "\n";
-    }
+    if (panel.rows)
+      write_rows(script, run, panel, time.scale, layout, layout.small_points);
+    else
+      write_curves(script, run, panel, time.scale, layout, edge - bottom, first ? marks.script() : "");
     if (first && !lines) script += "unset arrow\n";  // ticks stand above the first panel only
-    top = bottom - between_panels * stretch;
+    top = bottom - place.gap;
   }
   return script + "unset multiplot\n";
 }
@@ -297,11 +287,14 @@ PlotSize parse_plot_size(const std::string& text) {
 std::string plot_script(const Trajectory& run, const std::string& file, const PlotOptions& options) {
   const bool phase = !options.phase_x.empty();
   auto chosen = select_variables(run, phase ? std::vector{options.phase_x, options.phase_y} : options.variables);
-  if (chosen.size() > most_curves && options.variables.empty()) chosen.resize(most_curves);
+  if (chosen.size() > plot_most_curves && options.variables.empty()) chosen.resize(plot_most_curves);
   if (!phase) return time_plot_script(run, file, options, chosen);
-  const Layout layout{options.size.width, options.size.height > 0 ? options.size.height : options.size.width * 11 / 15,
-                      options.size.font};
-  std::string script = terminal(file, layout) + "\n";
+  const int height = options.size.height > 0 ? options.size.height : options.size.width * 11 / 15;
+  const double points = options.size.font, usual = file.ends_with(".svg") ? 13.0 : 11.0;
+  std::string script =
+      terminal(file, options.size.width, height, points > 0.0 ? points * 96.0 / 72.0 / pixels_per_point(file) : usual,
+               points > 0.0 ? points / 11.0 : 1.0) +
+      "\n";
   fmt::format_to(
       std::back_inserter(script),
       "set output {}\nset encoding utf8\nset grid lc rgb '#dddddd' lt 1\nset key outside right top noenhanced\n"

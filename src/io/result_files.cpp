@@ -65,17 +65,19 @@ std::string dump(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// What is known about a variable or parameter.
+Json described(const std::string& name, const VariableDetails& d) {
+  Json result = {{"name", name}, {"unit", d.unit}, {"description", d.description}, {"type", to_string(d.type)}};
+  if (d.type == VariableType::enumeration) result["literals"] = d.literals;
+  return result;
+}
+
 /// The variables of the table, or else of the run, with what is known about them.
 Json variables_json(const Trajectory& run, const ResultTable* table) {
   Json list = Json::array();
   const auto add = [&](const std::string& name, const VariableDetails& d) {
-    Json variable = {{"name", name},
-                     {"unit", d.unit},
-                     {"description", d.description},
-                     {"type", to_string(d.type)},
-                     {"causality", to_string(d.causality)}};
-    if (d.type == VariableType::enumeration) variable["literals"] = d.literals;
-    list.push_back(std::move(variable));
+    list.push_back(described(name, d));
+    list.back()["causality"] = to_string(d.causality);
   };
   if (table)
     for (const auto& column : table->columns) add(column.name, *column.details);
@@ -139,8 +141,11 @@ void write_csv(std::ostream& out, const Trajectory& run, int intervals, const st
 void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& options) {
   const Status& status = run.status();
   const RunStatistics& s = run.statistics();
-  Json parameters = Json::object();
-  for (const auto& [name, value] : options.parameters) parameters[name] = number(value);
+  Json parameters = Json::object(), parameter_info = Json::array();
+  for (const VariableInfo& parameter : options.parameters) {
+    parameters[parameter.name] = number(parameter.start);
+    parameter_info.push_back(described(parameter.name, *parameter.details));
+  }
   Json chattering = Json::array();
   for (const Chattering& c : run.chattering())
     chattering.push_back({{"from", number(c.from)}, {"to", number(c.to)}, {"events", c.events}, {"guards", c.guards}});
@@ -173,6 +178,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
                      {"seconds", s.seconds},
                      {"method", s.method}}}};
   document["variables"] = variables_json(run, options.trajectories);
+  document["parameter_info"] = std::move(parameter_info);
   if (options.trajectories) {
     Json columns = Json::object();
     for (const auto& column : options.trajectories->columns) columns[column.name] = numbers(column.values);

@@ -1033,4 +1033,15 @@ std::vector<std::pair<std::string, double>> CompiledModel::parameters() const {
   return result;
 }
 
+std::vector<VariableInfo> CompiledModel::parameter_info() const {
+  std::vector<VariableInfo> result;
+  const ValueNames& names = impl_->code->names;
+  for (std::size_t k = 0; k < names.parameter_count(); ++k)
+    result.push_back({.name = names.parameter_name(k),
+                      .start = impl_->values->parameters[k],
+                      .fixed = true,
+                      .details = names.parameter_details(k)});
+  return result;
+}
+
 }  // namespace saltus

@@ -36,6 +36,7 @@ class ValueNames {
   ValueNames(const ModelData& model, std::vector<int> observed_position, std::vector<int> observed_discretes);
 
   const std::string& parameter_name(std::size_t k) const { return parameter_names_[k]; }
+  const Rare<VariableDetails>& parameter_details(std::size_t k) const { return parameter_details_[k]; }
   std::size_t parameter_count() const { return parameter_names_.size(); }
   const StartValues& start_values() const { return start_values_; }
 

@@ -127,6 +127,18 @@ TEST_F(RunTest, ParametersAndTheTimeSpanCanBeSet) {
   EXPECT_EQ(rows, 11 + 2 * 2);  // impacts at 10/7 and 20/7
 }
 
+TEST_F(RunTest, ARunThatNeverStartsHasItsFilesAndNoPlot) {
+  const std::string model = file("NeverStarts.mo", "model NeverStarts Real x; equation x*x = -1; end NeverStarts;");
+  const std::string plot = file("never.svg"), csv = file("never.csv"), html = file("never.html");
+  EXPECT_EQ(run({model, "--plot", plot, "--csv", csv, "--html", html}), ExitCode::failure) << err;
+  EXPECT_NE(out.find("no plot: the run has only its first instant"), std::string::npos) << out;
+  EXPECT_NE(out.find("0 steps"), std::string::npos) << out;
+  EXPECT_EQ(out.find("\n: "), std::string::npos) << "no method was chosen: " << out;
+  EXPECT_FALSE(std::filesystem::exists(plot));
+  EXPECT_TRUE(std::filesystem::exists(csv));
+  EXPECT_TRUE(std::filesystem::exists(html));
+}
+
 TEST_F(RunTest, WrongInputHasExitCodeTwo) {
   EXPECT_EQ(run({file("missing.mo")}), ExitCode::usage);
   EXPECT_EQ(run({file("Ball.mo", ball), "--set", "e"}), ExitCode::usage);

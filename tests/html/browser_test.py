@@ -31,7 +31,9 @@ equation
   annotation(experiment(StopTime = 3));
 end Hostile;
 """.replace("NAME", "x" * 10_000)),
-    "Fails": ({"status": "not_finite", "use": True}, """model Fails "the root of a negative number"
+    "Fails": ({"status": "not_finite", "use": True,
+               "texts": {"pre.source .failed": "der(x) = -sqrt(x)", "#notes pre": "der(x) = -sqrt(x)"}},
+              """model Fails "the root of a negative number"
   Real x(start = 1, fixed = true, unit = "m");
 equation
   der(x) = -sqrt(x) - 0.1;
@@ -44,6 +46,16 @@ equation
   x*x = -1;
 end NeverStarts;
 """),
+    "Parameters": ({"texts": {"#parameters tbody tr:nth-child(1)": "2.5\tN/m\tstiffness",
+                              "#parameters tbody tr:nth-child(2)": "on\ttrue",
+                              "#parameters tbody tr:nth-child(3)": "gear\thigh"}}, """model Parameters
+  type Gear = enumeration(low, high);
+  parameter Real k(unit = "N/m") = 2.5 "stiffness";
+  parameter Boolean on = true;
+  parameter Gear gear = Gear.high;
+  Real x = if on and gear == Gear.high then k*time else 0;
+end Parameters;
+"""),
     "Backwards": ({"use": True}, """model Backwards
   Real x(start = 1, fixed = true), v(start = 0, fixed = true);
   Boolean up = v > 0;
@@ -54,7 +66,10 @@ equation
 end Backwards;
 """),
     # times are no tests: this bound only finds pages that never load
-    "ManyEvents": ({"loads_within_ms": 60_000, "use": True}, """model ManyEvents "a hundred thousand events"
+    # Numbers of very different size share no axis, and a path that is not known is no line.
+    "ManyEvents": ({"loads_within_ms": 60_000, "use": True, "panels": 4,
+                    "texts": {"#phase-notes": "within the shaded area"}},
+                   """model ManyEvents "a hundred thousand events"
   Real x(start = 0, fixed = true, unit = "V"), y(start = 0, fixed = true, unit = "A");
   discrete Real s(start = 1);
   Integer n(start = 0, fixed = true);

@@ -1,7 +1,7 @@
 // Opens reports in a real browser and asserts what is in them, not how their pixels look:
 //   node report_test.mjs BROWSER PAGE.html ...
-// PAGE.html may have a file PAGE.expect.json beside it: { status, hostile, use, loads_within_ms }. With `use`, pointer
-// and keys are tried as well.
+// PAGE.html may have a file PAGE.expect.json beside it: { status, hostile, use, loads_within_ms, panels, texts }. With
+// `use`, pointer and keys are tried as well; `texts` says what the elements of some selectors show.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -147,6 +147,11 @@ const check_contents = async (page, expected) => {
   assert.equal(f.status.ok, await page.locator("#alert").isHidden(), "a failed run begins with its reason");
   assert.equal(f.status.code, expected.status || "success");
   if (!f.status.ok) assert.ok((await page.locator("#alert").innerText()).includes(f.status.meaning));
+  if (expected.panels) assert.equal(await page.locator("#panels canvas").count(), expected.panels);
+  for (const [selector, text] of Object.entries(expected.texts || {})) {
+    const shown = await page.locator(selector).innerText();
+    assert.ok(shown.includes(text), `${selector} shows "${shown}"`);
+  }
   assert.deepEqual(await accessibility(page), []);
   return f;
 };

@@ -2,6 +2,9 @@
 #include <saltus/io/plot.hpp>
 #include <saltus/saltus.hpp>
 
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -119,6 +122,71 @@ TEST(PlotScript, SizesAreNamesOrPixels) {
             std::string::npos);
   for (const char* wrong : {"", "x", "12x", "50x50", "1200x800x3", "-1x5", "poster"})
     EXPECT_THROW(parse_plot_size(wrong), UsageError) << wrong;
+}
+
+/// What stands behind a word in a script, as a number.
+double number_behind(const std::string& script, const std::string& word) {
+  const std::size_t place = script.find(word);
+  return place == std::string::npos ? NAN : std::strtod(script.c_str() + place + word.size(), nullptr);
+}
+
+TEST(PlotScript, LettersShrinkAndMarksAreFewerWhereManyPanelsShareASmallPicture) {
+  Model m("units");
+  for (const char* unit : {"m", "kg", "K", "A", "mol", "cd"}) {
+    const Expr x = m.variable(unit, 1.0, {.unit = unit});
+    m.equation(der(x) == -3.0 * x);
+  }
+  const Trajectory run = simulate(m, {.stop = 1.0});
+  const std::string slide = plot_script(run, "a.png", {.size = parse_plot_size("slide")});
+  const double points = number_behind(slide, "font 'DejaVu Sans,");
+  EXPECT_LT(points, 16.0);
+  EXPECT_GT(points, 8.0);
+  // the room of a panel: at least five letters, and marks at its axis are farther apart than a letter is high
+  const double top = number_behind(slide, "set tmargin at screen "),
+               bottom = number_behind(slide, "set bmargin at screen ");
+  const double height = (top - bottom) * 720.0, letter = points * 96.0 / 72.0;
+  EXPECT_GT(height, 4.0 * letter);
+  double low = 0.0, high = 0.0, distance = 0.0;
+  const std::size_t place = slide.find("set yrange [");
+  ASSERT_NE(place, std::string::npos);
+  ASSERT_EQ(std::sscanf(slide.c_str() + place, "set yrange [%lf:%lf]\nset ytics %lf", &low, &high, &distance), 3);
+  EXPECT_GT(distance / (high - low) * height, letter);
+  EXPECT_NE(plot_script(run, "a.png", {}).find("set ytics auto"), std::string::npos);
+}
+
+TEST(PlotScript, KeysStandAboveThePanelsWhereThereIsNoRoomBeside) {
+  const std::string beside = plot_script(oscillator(), "a.svg", {}),
+                    above = plot_script(oscillator(), "a.svg", {.size = parse_plot_size("paper")});
+  EXPECT_EQ(beside.find("set key at screen"), std::string::npos);
+  EXPECT_EQ(count(above, "set key at screen"), 2u);  // one for each panel
+  EXPECT_GT(number_behind(above, "set rmargin at screen "), 0.9);
+  // 8 points are 10.67 pixels, which is what gnuplot wants to hear for SVG files
+  EXPECT_NE(above.find("font 'DejaVu Sans,10.67'"), std::string::npos);
+}
+
+TEST(PlotScript, LongNamesKeepBothEndsInTheKey) {
+  Model m("long");
+  const std::string prefix = "a_very_long_name_of_a_sensor_in_some_room_of_";
+  for (const char* room : {"the_cellar", "the_attic"}) {
+    const Expr x = m.variable(prefix + room, 1.0);
+    m.equation(der(x) == -x);
+  }
+  const std::string script = plot_script(simulate(m, {.stop = 1.0}), "a.svg", {});
+  EXPECT_NE(script.find("title 'a_very_long_name_of…e_room_of_the_cellar'"), std::string::npos) << script;
+  EXPECT_NE(script.find("the_attic'"), std::string::npos);
+}
+
+TEST(PlotScript, ValuesStandInBoxesThatAreWideEnough) {
+  Model m("states");
+  const Expr s = m.discrete("s", 1.0, {.type = VariableType::enumeration, .literals = {"charging", "idle"}});
+  const Expr x = m.variable("x", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(m.time() > 0.3).assign(s, 2.0);
+  m.when(m.time() > 9.0).assign(s, 1.0);
+  const std::string script = plot_script(simulate(m, {.stop = 10.0}), "a.svg", {});
+  EXPECT_NE(script.find("'idle' at 4.65"), std::string::npos) << script;
+  EXPECT_NE(script.find("'charging' at 9.5"), std::string::npos);
+  EXPECT_EQ(script.find("'charging' at 0.15"), std::string::npos) << "the box has 20 pixels";
 }
 
 TEST(PlotScript, RefusesUnknownEndingsAndVariables) {

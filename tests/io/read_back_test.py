@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,16 @@ equation
 end Ball;
 """
 SPEED = """'v, "ü"'"""
+TYPES = """model Types
+  type Gear = enumeration(low, high);
+  parameter Real k(unit = "N/m") = 2.5 "stiffness";
+  parameter Integer n = 3;
+  parameter Boolean on = true "switch";
+  parameter Gear gear = Gear.high "at the start";
+  parameter Real p[2](each unit = "m") = {1, 2};
+  Real x = k*time + (if on then n else 0) + (if gear == Gear.low then p[1] else p[2]);
+end Types;
+"""
 
 
 def main():
@@ -100,7 +111,42 @@ def main():
     first = (folder / "c.npz").read_bytes()
     run("--npz", "c.npz", "--samples", "7")
     assert first == (folder / "c.npz").read_bytes()
+    read_types(saltus, folder)
     print("CSV, JSON, MAT and npz agree")
+
+
+def read_types(saltus, folder):
+    """Parameters have their types, units and descriptions in all files."""
+    (folder / "Types.mo").write_text(TYPES, encoding="utf-8")
+    files = ["--json", "t.json", "--mat", "t.mat", "--npz", "t.npz", "--html", "t.html"]
+    subprocess.run([saltus, "run", "Types.mo", "--quiet", "--no-plot", *files], cwd=folder, check=True)
+    names, values = ["k", "n", "on", "gear", "p[1]", "p[2]"], [2.5, 3, 1, 2, 1, 2]
+    units = ["N/m", "", "", "", "m", "m"]
+    descriptions = ["stiffness", "", "switch", "at the start", "", ""]
+    types = ["Real", "Integer", "Boolean", "enumeration", "Real", "Real"]
+
+    result = json.load(open(folder / "t.json", encoding="utf-8"))
+    assert result["parameters"] == dict(zip(names, values))
+    info = result["parameter_info"]
+    for key, expected in {"name": names, "unit": units, "description": descriptions, "type": types}.items():
+        assert [parameter[key] for parameter in info] == expected, (key, info)
+    assert [parameter.get("literals") for parameter in info] == 3 * [None] + [["low", "high"]] + 2 * [None]
+
+    arrays = numpy.load(folder / "t.npz")
+    types[3] = "enumeration(low, high)"
+    for key, expected in {"$parameters": names, "$parameter_values": values, "$parameter_units": units,
+                          "$parameter_descriptions": descriptions, "$parameter_types": types}.items():
+        assert list(arrays[key]) == expected, (key, arrays[key])
+
+    described = scipy.io.loadmat(folder / "t.mat", chars_as_strings=False)["description"]
+    assert ["".join(column).rstrip() for column in described.T][1:7] == [
+        "stiffness [N/m]", "[:#(type=Integer)]", "switch [:#(type=Boolean)]", "at the start [:#(type=Integer)]",
+        "[m]", "[m]"]
+
+    page = (folder / "t.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'<script type="application/json" id="run">(.*?)</script>', page, re.DOTALL).group(1))
+    shown = [2.5, 3, "true", "high", 1, 2]
+    assert data["parameters"] == [list(row) for row in zip(names, shown, units, descriptions)], data["parameters"]
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ struct HtmlReportOptions {
   std::string description = {};  ///< one sentence about the model, below the title
   /// The text of the model and the name of its file, as the places of events name it. Empty: the page has no source.
   std::string source = {}, source_file = {};
-  std::vector<std::pair<std::string, double>> parameters = {};  ///< as they were in the run
-  std::vector<std::string> variables = {};  ///< curves of these only; empty: all, at most `most_variables`
-  std::string phase_x = {}, phase_y = {};   ///< what the phase portrait shows first; empty: two states
-  std::vector<std::string> notes = {};      ///< remarks of the reader
+  std::vector<VariableInfo> parameters = {};  ///< as they were in the run: `start` is the value
+  std::vector<std::string> variables = {};    ///< curves of these only; empty: all, at most `most_variables`
+  std::string phase_x = {}, phase_y = {};     ///< what the phase portrait shows first; empty: two states
+  std::vector<std::string> notes = {};        ///< remarks of the reader
   /// The system of the run, for the section about the structure of its equations; null: the page has none.
   HybridSystem* system = nullptr;
   std::size_t most_nodes =

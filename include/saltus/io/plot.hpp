@@ -19,8 +19,11 @@ struct PlotSize {
 /// otherwise.
 PlotSize parse_plot_size(const std::string& text);
 
+/// Curves of a plot for which no variables were chosen.
+inline constexpr std::size_t plot_most_curves = 8;
+
 struct PlotOptions {
-  std::vector<std::string> variables = {};  ///< empty: all, at most eight
+  std::vector<std::string> variables = {};  ///< empty: all, at most `plot_most_curves`
   std::string phase_x = {}, phase_y = {};   ///< both given: y over x instead of values over time
   std::string title = {};
   PlotSize size = {};

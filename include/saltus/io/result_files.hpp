@@ -25,23 +25,23 @@ void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header = C
 void write_csv(std::ostream& out, const Trajectory& run, int intervals, const std::vector<std::string>& names = {});
 
 struct JsonOptions {
-  std::string model;                                       ///< name of the model
-  std::vector<std::pair<std::string, double>> parameters;  ///< as they were in the run
-  const ResultTable* trajectories = nullptr;               ///< values over time to be included; null: none
+  std::string model;                          ///< name of the model
+  std::vector<VariableInfo> parameters = {};  ///< as they were in the run: `start` is the value
+  const ResultTable* trajectories = nullptr;  ///< values over time to be included; null: none
 };
 /// The contract is docs/reference/json.md: keys are added, never renamed or removed. Numbers read back exactly; values
 /// that are not finite are null.
 void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& options);
 
 /// The result file that Modelica tools write and read: a MAT-file of version 4 with the matrices name, description,
-/// dataInfo, data_1 (parameters) and data_2 (variables). Units stand in brackets behind the descriptions. Throws
-/// UsageError for results beyond 2 GB.
-void write_mat(std::ostream& out, const ResultTable& table,
-               const std::vector<std::pair<std::string, double>>& parameters = {});
+/// dataInfo, data_1 (parameters) and data_2 (variables). Units and types stand in brackets behind the descriptions.
+/// `start` of a parameter is its value. Throws UsageError for results beyond 2 GB.
+void write_mat(std::ostream& out, const ResultTable& table, const std::vector<VariableInfo>& parameters = {});
 
 /// For numpy.load: an array `time`, one for each variable under its name, and as lists of texts `$names`, `$units`,
-/// `$descriptions`, `$parameters`, with the numbers `$parameter_values`. Throws UsageError for results beyond 4 GB.
-void write_npz(std::ostream& out, const ResultTable& table,
-               const std::vector<std::pair<std::string, double>>& parameters = {});
+/// `$descriptions`, `$types`, `$causalities`; the same for parameters: `$parameters` (their names), `$parameter_units`,
+/// `$parameter_descriptions`, `$parameter_types`, with the numbers `$parameter_values`. `start` of a parameter is its
+/// value. Throws UsageError for results beyond 4 GB.
+void write_npz(std::ostream& out, const ResultTable& table, const std::vector<VariableInfo>& parameters = {});
 
 }  // namespace saltus

@@ -71,6 +71,8 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   bool stands_still() const;
   /// Parameters with their values.
   std::vector<std::pair<std::string, double>> parameters() const;
+  /// The same with type, unit and description, as files show them; `start` is the value.
+  std::vector<VariableInfo> parameter_info() const;
 
   /// The same model with other values of parameters and other start values (of variables and discrete variables), by
   /// name; the others stay. Start values and bounds that are expressions of parameters follow them. Nothing is compiled,

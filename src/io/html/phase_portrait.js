@@ -1,13 +1,25 @@
 // One variable over another: the path with arrows in the direction of the run, its start and end, events as dots.
 let path = null; // the points of the whole path, kept while the variables stay the same
 
+// An envelope has no path, only the extremes of short intervals.
+const is_rough = (a, b) => !curves[a].m || !curves[b].m;
+// What a path without detail is known to stay in: a rectangle for each of many intervals of time.
+const phase_areas = (a, b) => {
+  const areas = [],
+    count = 200;
+  for (let n = 0; n < count; ++n) {
+    const window = [n, n + 1].map((k) => full[0] + ((full[1] - full[0]) * k) / count);
+    areas.push({ t: window[0], x: extremes(a, window), y: extremes(b, window) });
+  }
+  return areas;
+};
+
 const phase_points = (a, b) => {
   // times, and values of both variables, at several points between nodes of either of them
   const nodes = [...curves[a].t, ...curves[b].t].sort((x, y) => x - y);
-  const rough = !curves[a].m || !curves[b].m; // an envelope has no path: some of its points are enough
-  const every = Math.ceil(nodes.length / (rough ? 600 : 3000));
+  const every = Math.ceil(nodes.length / 3000);
   // where nodes are few, the cubics between them are long
-  const fine = rough ? 1 : Math.min(200, Math.max(2, Math.ceil(6000 / Math.max(nodes.length, 1))));
+  const fine = Math.min(200, Math.max(2, Math.ceil(6000 / Math.max(nodes.length, 1))));
   const points = [];
   let last = nodes[0];
   const add = (t, after) => points.push({ t, x: value_at(a, t, after), y: value_at(b, t, after) });
@@ -65,11 +77,17 @@ const draw_phase = () => {
   const a = +$("#phase-x").value,
     b = +$("#phase-y").value;
   if (!path || path.a !== a || path.b !== b) {
-    const points = phase_points(a, b);
-    path = { a, b, points, x: range_of(points, "x"), y: range_of(points, "y") };
+    const areas = is_rough(a, b) ? phase_areas(a, b) : [],
+      corners = areas.flatMap(({ x, y }) => [0, 1].map((k) => ({ x: x[k], y: y[k] }))),
+      points = areas.length ? [] : phase_points(a, b),
+      all = areas.length ? corners : points;
+    path = { a, b, points, areas, x: range_of(all, "x"), y: range_of(all, "y") };
+    $("#phase-notes").textContent = areas.length
+      ? "The path has more detail than this page holds; it stays within the shaded area."
+      : "";
   }
   const { g, width, height } = prepare(canvas, Math.min(440, Math.max(300, canvas.parentElement.clientWidth * 0.74)));
-  if (path.points.length === 0) return;
+  if (path.points.length + path.areas.length === 0) return;
   const bottom = height - 42,
     top = 8,
     right = width - margin_right;
@@ -129,6 +147,13 @@ const draw_phase = () => {
   g.strokeStyle = g.fillStyle = palette.c0;
   g.globalAlpha = partly ? 0.22 : 1;
   path.places = stroke(path.points);
+  g.globalAlpha = 0.1;
+  for (const { t, x, y } of path.areas) {
+    if (t < low || t > high) continue;
+    const left = x_of(x[0]),
+      upper = y_of(y[1]);
+    g.fillRect(left, upper, Math.max(x_of(x[1]) - left, 1), Math.max(y_of(y[0]) - upper, 1));
+  }
   g.globalAlpha = 1;
   let inside = path.places;
   if (partly) {
@@ -147,7 +172,7 @@ const draw_phase = () => {
       g.stroke();
     }
   };
-  const visible = flags_in(state.window),
+  const visible = path.areas.length ? [] : flags_in(state.window),
     every = Math.ceil(visible.length / 1500);
   visible.forEach((f, k) => {
     const on = f.event >= 0 && f.event === state.event;

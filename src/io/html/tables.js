@@ -41,7 +41,7 @@ const write_head = () => {
     const lines = [
       status.meaning,
       status.message,
-      status.advice && "What to try: " + status.advice,
+      status.advice && !status.message.includes(status.advice) && "What to try: " + status.advice,
       status.culprits.length ? "Involved: " + shorter(status.culprits.join("; "), 600) : "",
       status.mode && `Mode: ${status.mode}`,
     ];
@@ -84,8 +84,14 @@ const write_source = () => {
   }
   const hits = new Map();
   for (const e of data.events) for (const line of e.places) hits.set(line, (hits.get(line) || 0) + 1);
+  const failed = new Set();
+  if (!data.status.ok) {
+    // the message names places as FILE:LINE:COLUMN
+    const parts = [data.status.message, ...data.status.culprits].join(" ").split(`${data.source.file}:`).slice(1);
+    for (const part of parts) failed.add(parseInt(part, 10));
+  }
   const listing = $("pre.source");
-  listing.classList.toggle("quiet", hits.size === 0);
+  listing.classList.toggle("quiet", hits.size + failed.size === 0);
   data.source.text
     .replace(/\s+$/, "")
     .split(/\r\n|\r|\n/)
@@ -96,7 +102,7 @@ const write_source = () => {
           "div",
           {},
           make("span", { className: "n" }, String(line)),
-          make("span", { className: "hits" }, count ? some(count, "event") : ""),
+          make("span", { className: "hits" }, failed.has(line) ? "failed" : count ? some(count, "event") : ""),
           make("span", {}, ...coloured(text)),
         );
       if (count) {
@@ -117,6 +123,7 @@ const write_source = () => {
           if (e.key === "Enter") go();
         });
       }
+      if (failed.has(line)) row.classList.add("failed");
       listing.append(row);
     });
   $("#source-count").textContent =
@@ -218,18 +225,12 @@ const next_event = (step) => {
 // --- details
 const write_details = () => {
   const { statistics, status } = data;
-  $("#parameters tbody").append(
-    ...data.parameters.map(([name, value]) => make("tr", {}, ...cells([name], [number(value, 9), "num"]))),
-  );
-  $("#final tbody").append(
-    ...data.final.map(([name, value, unit, meaning]) =>
-      make(
-        "tr",
-        {},
-        ...cells([name], [typeof value === "string" ? value : number(value, 12), "num"], [unit], [meaning]),
-      ),
-    ),
-  );
+  const row = (digits) => ([name, value, unit, meaning]) => {
+    const text = typeof value === "string" ? value : number(value, digits);
+    return make("tr", {}, ...cells([name], [text, "num"], [unit], [meaning]));
+  };
+  $("#parameters tbody").append(...data.parameters.map(row(9)));
+  $("#final tbody").append(...data.final.map(row(12)));
   if (data.parameters.length === 0) $("#parameters").parentElement.hidden = true;
   const more = [];
   if (data.parameters_left_out) more.push(`${thousands(data.parameters_left_out)} more parameters are not listed.`);
@@ -246,7 +247,12 @@ const write_details = () => {
     const text = `Chattering: ${c.guards.join(" and ")} switched ${when}.`;
     if (!notes.some((note) => note.startsWith("chattering"))) notes.push(text);
   }
-  $("#notes").append(...notes.map((note) => make("li", {}, note)));
+  // a warning quotes the line that it is about
+  const item = ([first, ...quoted]) => {
+    const lines = quoted.length ? [make("pre", {}, quoted.join("\n"))] : [];
+    return make("li", {}, first, ...lines);
+  };
+  $("#notes").append(...notes.map((note) => item(note.split("\n"))));
   const rough = data.variables.filter((v) => v.kind !== "cubic").map((v) => v.name),
     words = [];
   if (rough.length)

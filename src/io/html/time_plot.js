@@ -23,7 +23,14 @@ const boxes_of = (k) => {
   }
   return boxes.get(k);
 };
-const panel_key = (k) => (boxes_of(k) ? "rows" : "unit " + data.variables[k].unit);
+const size_of = (k) => curves[k].y.reduce((size, y) => Math.max(size, Math.abs(y) || 0), 0);
+// Variables of one unit share a panel; without a unit, those whose sizes differ by less than a hundred.
+const share_panel = (a, b) => {
+  if (data.variables[a].unit !== data.variables[b].unit) return false;
+  const one = size_of(a),
+    other = size_of(b);
+  return data.variables[a].unit !== "" || one * other === 0 || Math.max(one / other, other / one) < 100;
+};
 
 const draw_band = (g, x_of, right) => {
   for (const [from, to, mode] of data.modes.band) {
@@ -269,22 +276,28 @@ const draw_panel = (panel, first, last) => {
 const layout = () => {
   // makes the panels of the variables that are shown
   const shown = [...state.shown].sort((a, b) => a - b),
-    keys_of = new Map();
-  for (const k of shown) keys_of.set(panel_key(k), [...(keys_of.get(panel_key(k)) || []), k]);
+    rows = shown.filter((k) => boxes_of(k)),
+    groups = [];
+  for (const k of shown.filter((k) => !boxes_of(k))) {
+    const group = groups.find((keys) => share_panel(keys[0], k));
+    if (group) group.push(k);
+    else groups.push([k]);
+  }
   const host = $("#panels"),
-    plots = [...keys_of.keys()].filter((key) => key !== "rows").length;
+    plots = groups.length;
+  if (rows.length) groups.push(rows);
   host.replaceChildren();
   panels.length = 0;
   const height = plots <= 1 ? 320 : plots === 2 ? 210 : plots === 3 ? 160 : 130;
-  for (const [key, keys] of keys_of) {
-    const unit = key === "rows" ? "" : data.variables[keys[0]].unit,
+  for (const keys of groups) {
+    const unit = keys === rows ? "" : data.variables[keys[0]].unit,
       names = keys.map((k) => data.variables[k].name).join(", ");
     const label =
       `Over time: ${shorter(names, 300)}${unit ? " in " + unit : ""}. The table of events says the same in words. ` +
       "Arrow keys move, plus and minus zoom, zero shows the whole run, n and p go to the next and the previous event.";
     const canvas = make("canvas", { tabIndex: 0, role: "img", "aria-label": label });
     host.append(make("div", { className: "panel" }, canvas));
-    const panel = { canvas, unit, keys, height, rows: key === "rows" };
+    const panel = { canvas, unit, keys, height, rows: keys === rows };
     panels.push(panel);
     listen(panel);
   }

@@ -132,6 +132,8 @@ class Flattener {
   /// The same where the model keeps the expressions, or does not use the numbers.
   std::vector<double> present_numbers(Component& component, std::string_view name, double otherwise);
   std::string attribute_text(Component& component, std::string_view name);
+  /// Unit, description, type and literals, as they are declared.
+  VariableOptions described(Component& component);
   void check_attributes(Component& component);
   void check_state_select(Component& component);
   bool attribute_given(const Component& component, std::string_view name) const;

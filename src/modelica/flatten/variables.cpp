@@ -288,6 +288,17 @@ void Flattener::check_override(const Component& component, const std::string& na
                 hint};
 }
 
+VariableOptions Flattener::described(Component& component) {
+  VariableOptions options;
+  options.unit = attribute_text(component, "unit");
+  options.description = std::string(component.source->declaration->description.text);
+  options.type = variable_type(component.type.kind);
+  if (component.type.kind == TypeKind::enumeration)
+    for (const auto& literal : component.type.enumeration->definition->as<Enumeration>()->literals)
+      options.literals.emplace_back(literal.name.text);
+  return options;
+}
+
 void Flattener::bind(Component& component, Value value, const Location& where) {
   if (value.type == TypeKind::record)
     throw Fault{where, quoted(component.path) + " is of type " + std::string(type_name(component.type.kind)) +
@@ -318,6 +329,7 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
   }
   const bool never_symbol =
       component.variability == Variability::constant || component.is_final || component.owner->is_static;
+  const VariableOptions options = never_symbol ? VariableOptions() : described(component);
   for (std::size_t k = 0; k < value.elements.size(); ++k) {
     const std::string name = component.path + subscript_text(component.dims, k);
     Expr& e = value.elements[k];
@@ -349,11 +361,6 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
     }
     if (never_symbol || structural_.contains(name) || !e.is_constant()) continue;
     const double number = e.constant_value();
-    VariableOptions options;
-    options.type = variable_type(component.type.kind);
-    if (component.type.kind == TypeKind::enumeration)
-      for (const auto& literal : component.type.enumeration->definition->as<Enumeration>()->literals)
-        options.literals.emplace_back(literal.name.text);
     e = model_->parameter(name, number, options, locate(component.where()));
     places_[e.id()] = {&component, k};
     parameter_values_[e.id()] = number;
@@ -377,15 +384,9 @@ void Flattener::declare_variable(Component& component) {
   const std::vector<double> most = present_numbers(component, "max", infinity);
   const std::vector<double> nominal = attribute_numbers(component, "nominal", 1.0);
   if (attribute_given(component, "stateSelect")) check_state_select(component);
-  VariableOptions options;
-  options.unit = attribute_text(component, "unit");
-  options.description = std::string(component.source->declaration->description.text);
-  options.type = variable_type(component.type.kind);
+  VariableOptions options = described(component);
   if (component.owner == top_ && component.direction != Direction::none)
     options.causality = component.direction == Direction::input ? Causality::input : Causality::output;
-  if (kind == TypeKind::enumeration)
-    for (const auto& literal : component.type.enumeration->definition->as<Enumeration>()->literals)
-      options.literals.emplace_back(literal.name.text);
   const bool given = component.direction == Direction::input && component.owner == top_ && !component.source->is_protected &&
                      !(component.modifier && component.modifier->value);
   const SourceLocation where = locate(component.where());

@@ -57,10 +57,17 @@ class Monitor final : public StudyMonitor {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// Blocks hold whole units.
+/// Blocks hold whole units, and no more than there are. 0: a usual size, with files of at most 16 MB.
 std::int64_t block_size(const Study& study, std::int64_t wanted) {
+  constexpr std::int64_t usual = 1024, most_numbers = std::int64_t{1} << 21;
+  std::int64_t size = wanted;
+  if (size == 0) {
+    size = usual;
+    for (const StudyArray& array : study.arrays()) size = std::min(size, most_numbers / array.numbers());
+  }
   const std::int64_t unit = study.unit_size();
-  return (wanted + unit - 1) / unit * unit;
+  size = std::clamp(size, unit, study.members());
+  return (size + unit - 1) / unit * unit;
 }
 
 void check(const StudyOptions& options) {
@@ -78,14 +85,13 @@ void check(const StudyOptions& options) {
 
 StudyResult run_study(const Study& study, const StudyOptions& options) {
   check(options);
-  constexpr std::int64_t usual_block = 1024;
   auto impl = std::make_shared<StudyResult::Impl>();
   StudyIdentity& identity = impl->identity;
   identity.plan = study.plan();
   identity.arrays = study.arrays();
   identity.own_arrays = identity.arrays.size();
   identity.members = study.members();
-  identity.block = block_size(study, options.block > 0 ? options.block : usual_block);
+  identity.block = block_size(study, options.block);
   identity.model = study.description();
   identity.source = options.source;
   impl->folder = options.store;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -312,6 +313,17 @@ Json stored_attributes(const fs::path& folder) {
   return json;
 }
 
+/// Removes temporary files that killed writers have left. Young ones may belong to a writer that is at work.
+void remove_remains(const fs::path& folder) {
+  std::error_code ignored;
+  std::vector<fs::path> remains;
+  const auto old = fs::file_time_type::clock::now() - std::chrono::minutes(1);
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
+    if (entry.path().extension() == ".part" && fs::last_write_time(entry.path(), ignored) < old)
+      remains.push_back(entry.path());
+  for (const fs::path& file : remains) fs::remove(file, ignored);
+}
+
 void read_identity(const fs::path& folder, const Json& stored, StudyIdentity& identity) {
   try {
     const Json& own = stored.at("identity");
@@ -363,6 +375,7 @@ std::unique_ptr<StudyStore> make_zarr_store(const fs::path& folder, StudyIdentit
     throw UsageError(fmt::format("'{}' has blocks of {} members, and {} are asked for; leave out the size of blocks",
                                  folder.string(), block, identity.block));
   read_identity(folder, stored, identity);
+  remove_remains(folder);
   return std::make_unique<ZarrStore>(folder, identity);
 }
 

@@ -139,7 +139,7 @@ TEST_F(StudyStore, RefusesAChangedPlanByName) {
   Model changed = testing::impact_oscillator();
   changed.set("x", 0.25);
   EXPECT_NE(refusal(changed, plan, {.store = store()}).find("variable x start 0.25"), std::string::npos);
-  EXPECT_NE(refusal(m, plan, {.store = store(), .block = 7}).find("blocks of 1024"), std::string::npos);
+  EXPECT_NE(refusal(m, plan, {.store = store(), .block = 7}).find("blocks of 10 members"), std::string::npos);
   EXPECT_EQ(refusal(changed, plan, {.store = store(), .restart = true}), "");
 }
 

@@ -56,7 +56,7 @@ struct StudyOptions {
   std::filesystem::path store = {};
   bool restart = false;                ///< discard what is in the folder
   int threads = 0;                     ///< 0: as many as the machine has
-  std::int64_t block = 0;              ///< members in a block; 0: that of the stored study, or 1024
+  std::int64_t block = 0;              ///< members in a block; 0: that of the stored study, or up to 1024
   std::int64_t shard = 0, shards = 1;  ///< only blocks whose number is `shard` modulo `shards`
   /// What the model was made from (file, settings), by name: stored beside the study. Whether a stored study is the
   /// same is decided by the equations, not by this.

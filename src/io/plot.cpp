@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 
+#include "io/gnuplot.hpp"
 #include "io/plot_panels.hpp"
 #include "io/plot_script.hpp"
 
@@ -70,19 +71,7 @@ double scale_of(const PlotSize& size) {
 }
 
 std::string terminal(const std::string& file, const Layout& layout) {
-  const bool svg = file.ends_with(".svg"), png = file.ends_with(".png"), pdf = file.ends_with(".pdf");
-  if (!svg && !png && !pdf) throw UsageError("plot: '" + file + "' must end in .svg, .png or .pdf");
-  const double font = layout.font > 0.0 ? layout.font
-                      : svg             ? 13.0
-                                        : 11.0,
-               lines = layout.font > 0.0 ? layout.font / 13.0 : 1.0;
-  const std::string size = pdf ? fmt::format("{:.4g}in,{:.4g}in", layout.width / 96.0, layout.height / 96.0)
-                               : fmt::format("{},{}", layout.width, layout.height);
-  return fmt::format("set terminal {} size {} font 'DejaVu Sans,{:g}' linewidth {:.3g}{}",
-                     svg   ? "svg"
-                     : png ? "pngcairo"
-                           : "pdfcairo",
-                     size, font, lines, svg ? " background '#ffffff'" : "");
+  return gnuplot_terminal(file, layout.width, layout.height, layout.font);
 }
 
 /// Data block of one curve. The line is broken where the variable jumps.
@@ -310,8 +299,20 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   return script + phase_plot_script(run, chosen[0], chosen[1], options);
 }
 
-void write_plot(const Trajectory& run, const std::string& file, const PlotOptions& options) {
-  const std::string script = plot_script(run, file, options);
+std::string gnuplot_terminal(const std::string& file, int width, int height, double font_size) {
+  const bool svg = file.ends_with(".svg"), png = file.ends_with(".png"), pdf = file.ends_with(".pdf");
+  if (!svg && !png && !pdf) throw UsageError("plot: '" + file + "' must end in .svg, .png or .pdf");
+  const double font = font_size > 0.0 ? font_size : svg ? 13.0 : 11.0, lines = font_size > 0.0 ? font_size / 13.0 : 1.0;
+  const std::string size =
+      pdf ? fmt::format("{:.4g}in,{:.4g}in", width / 96.0, height / 96.0) : fmt::format("{},{}", width, height);
+  return fmt::format("set terminal {} size {} font 'DejaVu Sans,{:g}' linewidth {:.3g}{}",
+                     svg   ? "svg"
+                     : png ? "pngcairo"
+                           : "pdfcairo",
+                     size, font, lines, svg ? " background '#ffffff'" : "");
+}
+
+void run_gnuplot(const std::string& script, const std::string& file) {
   const auto close = [](std::FILE* p) { return p ? pclose(p) : -1; };
   if (std::system("command -v gnuplot >/dev/null 2>&1") != 0)
     throw UsageError("plots need the program gnuplot, which is not installed (Debian package: gnuplot-nox)");
@@ -321,6 +322,10 @@ void write_plot(const Trajectory& run, const std::string& file, const PlotOption
   if (!pipe) throw UsageError("gnuplot cannot be started");
   const bool written = std::fwrite(script.data(), 1, script.size(), pipe) == script.size();
   if (close(pipe) != 0 || !written) throw UsageError("gnuplot failed to draw '" + file + "'");
+}
+
+void write_plot(const Trajectory& run, const std::string& file, const PlotOptions& options) {
+  run_gnuplot(plot_script(run, file, options), file);
 }
 
 }  // namespace saltus

@@ -26,6 +26,7 @@ constexpr const char* examples =
     "  saltus check MyModel.mo                    variables, equations, guards, the index of each mode\n"
     "  saltus graph MyModel.mo -o modes.svg       its modes and the transitions between them\n"
     "  saltus compare first.csv second.mat        whether two results agree\n"
+    "  saltus sweep MyModel.mo --over mu=0.1:0.5:100   one run for each value; bifurcation, poincare, basin\n"
     "  saltus explain step_too_small              what a status means and what to do\n"
     "saltus COMMAND --help lists the options of a command.";
 

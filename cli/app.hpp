@@ -15,8 +15,9 @@ namespace saltus::cli {
 /// Exit codes of the program.
 enum class ExitCode : int {
   success = 0,
-  failure = 1,  ///< a run ended with a status that is not ok
-  usage = 2,    ///< the command line or the model is wrong
+  failure = 1,        ///< a run ended with a status that is not ok
+  usage = 2,          ///< the command line or the model is wrong
+  interrupted = 130,  ///< Ctrl-C; what was stored stays
 };
 
 /// Where a command writes: results to `out`, everything for a human's eye only (progress, errors) to `err`.

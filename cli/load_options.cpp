@@ -103,6 +103,7 @@ ModelicaModel read(const ModelOptions& options) {
   o.model_name = options.model;
   o.libraries = options.libraries;
   o.start = options.start;
+  o.extension = options.extension;
   const char* path = std::getenv("MODELICAPATH");
   for (std::string rest = path ? path : ""; !rest.empty();) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());

@@ -30,6 +30,7 @@ struct ModelOptions {
   std::vector<std::string> libraries, settings;
   bool unbalanced = false;      ///< numbers of equations and variables may differ, see Model::allow_unbalanced
   std::optional<double> start;  ///< of the run; empty: as the model says
+  std::string extension = {};   ///< see LoadOptions::extension
 
   /// Declares MODEL.mo, --model, --library, --set and --unbalanced.
   void add_to(CLI::App& app);

@@ -53,6 +53,7 @@ struct RunOptions {
   std::string log;
 };
 
+}  // namespace
 
 void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
   const auto count = static_cast<std::size_t>(run.statistics().events);
@@ -76,6 +77,8 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
   });
 }
 
+namespace {
+
 /// Counters that only some runs have: "12 sliding steps, 40 guard evaluations, ".
 std::string event_counters(const RunStatistics& s) {
   std::string text;
@@ -83,6 +86,8 @@ std::string event_counters(const RunStatistics& s) {
   if (s.guard_evaluations > 0) text += fmt::format("{} guard evaluations, ", s.guard_evaluations);
   return text;
 }
+
+}  // namespace
 
 void print_summary(std::ostream& out, const Trajectory& run) {
   const Status& status = run.status();
@@ -101,6 +106,8 @@ void print_summary(std::ostream& out, const Trajectory& run) {
                      s.method.empty() ? "" : ": ", s.steps, s.rejected, s.evaluations, s.events, event_counters(s),
                      s.seconds);
 }
+
+namespace {
 
 /// The files that the options ask for, each with its option.
 std::vector<std::pair<const char*, const std::string*>> output_files(const RunOptions& o) {

@@ -1,10 +1,20 @@
 // saltus run: solves a model and shows what happened.
 #pragma once
 
+#include <saltus/hybrid/trajectory.hpp>
+
+#include <cstddef>
+#include <ostream>
+
 #include "cli/app.hpp"
 
 namespace saltus::cli {
 
 Command run_command();
+
+/// A table of the events, at most `limit` of them.
+void print_events(std::ostream& out, const Trajectory& run, std::size_t limit);
+/// Status, mode, final values and statistics.
+void print_summary(std::ostream& out, const Trajectory& run);
 
 }  // namespace saltus::cli

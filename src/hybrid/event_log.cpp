@@ -172,6 +172,14 @@ Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& sy
   return event;
 }
 
+void EventLog::forget() {
+  const std::lock_guard lock(reading_);
+  entries_.clear();
+  numbers_.clear();
+  events_.clear();
+  unread_ = 0;
+}
+
 const std::vector<Event>& EventLog::read(const HybridSystem& system) const {
   const std::lock_guard lock(reading_);
   mode_texts_.resize(modes_.size());

@@ -55,6 +55,8 @@ class EventLog {
   /// The same for one that has the shape of another.
   void add(EventTag tag, const EventNumbers& numbers);
   std::size_t size() const { return entries_.size(); }
+  /// Gives back the events so far. Tags stay valid.
+  void forget();
   /// All events so far, with the names that the system gives. May be called from several threads.
   const std::vector<Event>& read(const HybridSystem& system) const;
 

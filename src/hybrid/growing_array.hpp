@@ -32,6 +32,8 @@ class GrowingArray {
   const Value& back() const { return values_[size_ - 1]; }
   const Value* data() const { return values_; }
 
+  /// Keeps the memory.
+  void clear() { size_ = 0; }
   void push_back(const Value& value) {
     if (size_ == room_) grow(1);
     values_[size_++] = value;

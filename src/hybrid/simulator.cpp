@@ -416,6 +416,15 @@ void Simulator::run() {
   impl_->asked = impl_->t;
 }
 
+void Simulator::forget_past() {
+  Trajectory& past = impl_->result;
+  if (past.segments_.size() > 1) past.segments_.erase(past.segments_.begin(), std::prev(past.segments_.end()));
+  if (!past.segments_.empty()) past.segments_.back().steps.clear();
+  past.events_->forget();
+  past.initial_values_ = values();
+  past.t_start_ = impl_->t;
+}
+
 double Simulator::t() const {
   return impl_->t;
 }

@@ -4,106 +4,15 @@
 #include <saltus/io/result_files.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+
+#include "io/npz_parts.hpp"
 
 namespace saltus {
 
 namespace {
-
-template <class Word>
-void put(std::string& bytes, Word word) {
-  for (std::size_t k = 0; k < sizeof word; ++k)
-    bytes += static_cast<char>(static_cast<std::uint64_t>(word) >> (8 * k) & 255);
-}
-
-std::uint32_t checksum(const std::string& bytes) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> values{};
-    for (std::uint32_t n = 0; n < 256; ++n) {
-      values[n] = n;
-      for (int bit = 0; bit < 8; ++bit) values[n] = values[n] & 1 ? 0xEDB88320U ^ values[n] >> 1 : values[n] >> 1;
-    }
-    return values;
-  }();
-  std::uint32_t sum = 0xFFFFFFFFU;
-  for (const char c : bytes) sum = table[(sum ^ static_cast<unsigned char>(c)) & 255] ^ sum >> 8;
-  return ~sum;
-}
-
-class ZipWriter {
- public:
-  explicit ZipWriter(std::ostream& out) : out_(out) {}
-
-  void add(const std::string& name, const std::string& content) {
-    constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
-    if (name.size() > 65'000)
-      throw UsageError("npz: the name '" + name.substr(0, 40) + "…' is too long for an archive");
-    if (content.size() + at_ + 100'000 > limit)
-      throw UsageError("npz: more than 4 GB; choose fewer times (--samples) or variables (--vars)");
-    std::string common;
-    put<std::uint16_t>(common, 20);       // version that is needed
-    put<std::uint16_t>(common, 1 << 11);  // names are UTF-8
-    put<std::uint16_t>(common, 0);        // stored
-    put<std::uint16_t>(common, 0);        // time and date: always the same, so that equal results are equal files
-    put<std::uint16_t>(common, 33);
-    put(common, checksum(content));
-    put(common, static_cast<std::uint32_t>(content.size()));
-    put(common, static_cast<std::uint32_t>(content.size()));
-    put(common, static_cast<std::uint16_t>(name.size()));
-    put<std::uint16_t>(common, 0);  // no more fields
-    directory_ += "PK\x01\x02";
-    put<std::uint16_t>(directory_, 20);
-    directory_ += common;
-    put<std::uint16_t>(directory_, 0);
-    put<std::uint16_t>(directory_, 0);
-    put<std::uint16_t>(directory_, 0);
-    put<std::uint32_t>(directory_, 0);
-    put(directory_, static_cast<std::uint32_t>(at_));
-    directory_ += name;
-    ++entries_;
-    write("PK\x03\x04" + common + name);
-    write(content);
-  }
-
-  void finish() {
-    if (entries_ > 65'000) throw UsageError("npz: more than 65000 variables; choose some of them (--vars)");
-    const auto begin = static_cast<std::uint32_t>(at_);
-    write(directory_);
-    std::string end = "PK\x05\x06";
-    put<std::uint32_t>(end, 0);
-    put(end, static_cast<std::uint16_t>(entries_));
-    put(end, static_cast<std::uint16_t>(entries_));
-    put(end, static_cast<std::uint32_t>(directory_.size()));
-    put(end, begin);
-    put<std::uint16_t>(end, 0);
-    write(end);
-  }
-
- private:
-  void write(const std::string& bytes) {
-    out_ << bytes;
-    at_ += bytes.size();
-  }
-  std::ostream& out_;
-  std::string directory_;
-  std::uint64_t at_ = 0;
-  std::size_t entries_ = 0;
-};
-
-std::string array_header(const std::string& type, std::size_t count) {
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, count);
-  constexpr std::size_t before = 10;  // the data begin at a multiple of 64
-  text += std::string(63 - (before + text.size()) % 64, ' ') + '\n';
-  std::string bytes = "\x93NUMPY";
-  bytes += '\x01';
-  bytes += '\0';
-  put(bytes, static_cast<std::uint16_t>(text.size()));
-  return bytes + text;
-}
 
 std::string array_of(const std::vector<double>& numbers) {
   std::string bytes = array_header("<f8", numbers.size());
@@ -111,7 +20,7 @@ std::string array_of(const std::vector<double>& numbers) {
   for (const double number : numbers) {
     std::uint64_t word;
     std::memcpy(&word, &number, sizeof word);
-    put(bytes, word);
+    put_word(bytes, word);
   }
   return bytes;
 }
@@ -128,7 +37,7 @@ std::string array_of(const std::vector<double>& numbers, VariableType type) {
     if (logical)
       bytes += number != 0.0 ? '\x01' : '\0';
     else
-      put(bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(number)));
+      put_word(bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(number)));
   return bytes;
 }
 
@@ -161,7 +70,7 @@ std::string array_of(const std::vector<std::string>& texts) {
   std::string bytes = array_header(fmt::format("<U{}", longest), texts.size());
   for (auto& text : list) {
     text.resize(longest, 0);
-    for (const std::uint32_t character : text) put(bytes, character);
+    for (const std::uint32_t character : text) put_word(bytes, character);
   }
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 
+#include "io/gnuplot.hpp"
 #include "io/plot_layout.hpp"
 #include "io/plot_panels.hpp"
 #include "io/plot_script.hpp"
@@ -290,11 +291,7 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   if (chosen.size() > plot_most_curves && options.variables.empty()) chosen.resize(plot_most_curves);
   if (!phase) return time_plot_script(run, file, options, chosen);
   const int height = options.size.height > 0 ? options.size.height : options.size.width * 11 / 15;
-  const double points = options.size.font, usual = file.ends_with(".svg") ? 13.0 : 11.0;
-  std::string script =
-      terminal(file, options.size.width, height, points > 0.0 ? points * 96.0 / 72.0 / pixels_per_point(file) : usual,
-               points > 0.0 ? points / 11.0 : 1.0) +
-      "\n";
+  std::string script = gnuplot_terminal(file, options.size.width, height, options.size.font) + "\n";
   fmt::format_to(
       std::back_inserter(script),
       "set output {}\nset encoding utf8\nset grid lc rgb '#dddddd' lt 1\nset key outside right top noenhanced\n"
@@ -303,8 +300,13 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   return script + phase_plot_script(run, chosen[0], chosen[1], options);
 }
 
-void write_plot(const Trajectory& run, const std::string& file, const PlotOptions& options) {
-  const std::string script = plot_script(run, file, options);
+std::string gnuplot_terminal(const std::string& file, int width, int height, double points) {
+  const double usual = file.ends_with(".svg") ? 13.0 : 11.0;
+  return points > 0.0 ? terminal(file, width, height, points * 96.0 / 72.0 / pixels_per_point(file), points / 11.0)
+                      : terminal(file, width, height, usual, 1.0);
+}
+
+void run_gnuplot(const std::string& script, const std::string& file) {
   const auto close = [](std::FILE* p) { return p ? pclose(p) : -1; };
   if (std::system("command -v gnuplot >/dev/null 2>&1") != 0)
     throw UsageError("plots need the program gnuplot, which is not installed (Debian package: gnuplot-nox)");
@@ -314,6 +316,10 @@ void write_plot(const Trajectory& run, const std::string& file, const PlotOption
   if (!pipe) throw UsageError("gnuplot cannot be started");
   const bool written = std::fwrite(script.data(), 1, script.size(), pipe) == script.size();
   if (close(pipe) != 0 || !written) throw UsageError("gnuplot failed to draw '" + file + "'");
+}
+
+void write_plot(const Trajectory& run, const std::string& file, const PlotOptions& options) {
+  run_gnuplot(plot_script(run, file, options), file);
 }
 
 }  // namespace saltus

@@ -108,6 +108,23 @@ const ClassScope* package_of(const Ast& ast, ScopeTree& scopes, Diagnostics& dia
   return &scopes.root();
 }
 
+// The class `cls` with the text of LoadOptions::extension. It has the name of `cls` and stands in a package of its own.
+// `extended`: the parsed text, which is kept from one round to the next.
+const ClassScope* extend(const ClassScope* cls, const std::string& extension, Library& library, ScopeTree& scopes,
+                         const Ast*& extended) {
+  constexpr std::string_view package = "'extension'";
+  if (!extended) {
+    const std::string name(cls->definition->name.text);
+    const std::string text = "package " + std::string(package) + " model " + name + " extends ." + cls->name + ";\n" +
+                             extension + "\nend " + name + "; end " + std::string(package) + ";";
+    ParseResult parsed = parse(text, "extension", library.next_file());
+    parsed.require();
+    extended = &library.adopt(std::move(parsed));
+  }
+  scopes.add(extended->root, &scopes.root());
+  return scopes.find_member(cls->definition->name.text, scopes.find_member(package, &scopes.root()));
+}
+
 }  // namespace
 
 ModelicaModel load(std::string_view text, const std::string& file_name, const LoadOptions& options,
@@ -119,24 +136,26 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
   const Ast& ast = library.adopt(std::move(parsed));
   library.place(ast.root, file_name);
   StructuralParameters structural;
+  const Ast* extended = nullptr;
   // each round fixes the parameters that the one before found to decide the structure
   for (;;) {
     Diagnostics diagnostics;
     diagnostics.add(parse_notes);
     ScopeTree scopes(&library);
-    const ClassScope* cls = nullptr;
+    const ClassScope *cls = nullptr, *run = nullptr;  // the class that is asked for, and the same with the extension
     try {
       const ClassScope* package = package_of(ast, scopes, diagnostics);
       scopes.add(ast.root, package);
       cls = choose_model(ast, scopes, package, options.model_name, diagnostics);
+      run = cls && !options.extension.empty() ? extend(cls, options.extension, library, scopes, extended) : cls;
     } catch (const Fault& fault) {
       diagnostics.add(
           library.sources()[fault.where.file]->diagnose(Severity::error, fault.where, fault.message, fault.hint));
     }
-    if (!cls) throw ModelicaError(std::move(diagnostics));
+    if (!run) throw ModelicaError(std::move(diagnostics));
     Flattener flattener(scopes, library.sources(), options, limits, structural, diagnostics);
     const std::size_t known = structural.size();
-    if (!flattener.run(cls) && structural.size() > known) continue;
+    if (!flattener.run(run) && structural.size() > known) continue;
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));

@@ -192,5 +192,38 @@ TEST(SimulatorState, OfAnotherModelIsRefused) {
   EXPECT_NE(refusal(testing::stick_slip(), damaged).find("incomplete"), std::string::npos);
 }
 
+// All cases of the threads, step by step, forgetting after each step: the same events, times and values.
+TEST(SimulatorForgetsItsPast, AndGoesOnAsBefore) {
+  for (const testing::Case& c : testing::cases()) {
+    const auto compiled = compile(c.model());
+    Simulator whole(compiled, c.options), forgetful(compiled, c.options);
+    whole.run();
+    std::vector<double> times;
+    std::vector<std::vector<double>> values;
+    const auto look = [&] {
+      for (const Event& event : forgetful.trajectory().events()) {
+        times.push_back(event.t);
+        values.push_back(event.after);
+      }
+      EXPECT_EQ(forgetful.trajectory().at(forgetful.t()).size(), compiled->observed().size());
+      forgetful.forget_past();
+      EXPECT_EQ(forgetful.trajectory().t_start(), forgetful.t());
+      EXPECT_TRUE(forgetful.trajectory().events().empty());
+    };
+    look();
+    while (forgetful.step()) look();
+    look();
+    const auto& expected = whole.trajectory().events();
+    ASSERT_EQ(times.size(), expected.size()) << compiled->name();
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      EXPECT_EQ(times[k], expected[k].t);
+      EXPECT_EQ(values[k], expected[k].after);
+    }
+    EXPECT_EQ(forgetful.trajectory().final(), whole.trajectory().final());
+    EXPECT_EQ(forgetful.trajectory().statistics().events, whole.trajectory().statistics().events);
+    EXPECT_EQ(forgetful.status().code, whole.status().code);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -169,5 +169,33 @@ TEST(Classes, BooleanSignalsPassThroughConnections) {
   EXPECT_NEAR(r.at(2.0, "x"), 4.0, 1e-8);
 }
 
+TEST(Classes, AnExtensionAddsToTheModelThatIsRun) {
+  constexpr const char* text = R"(
+    package P
+      model Ball
+        parameter Real e = 0.5;
+        Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+      equation
+        der(h) = v;
+        der(v) = -9.81;
+        when h < 0 then reinit(v, -e*pre(v)); end when;
+        annotation(experiment(StopTime = 1.2));
+      end Ball;
+    end P;)";
+  const ModelicaModel loaded =
+      load_text(text, {.parameters = {{"e", 0.8}},
+                       .extension = "Real energy = 9.81*h + v^2/2; discrete Real n(start = 0, fixed = true);\n"
+                                    "equation when h < 0 then n = pre(n) + 1; end when;"});
+  EXPECT_EQ(loaded.model.name(), "Ball");
+  EXPECT_EQ(loaded.experiment.stop, 1.2);
+  const Trajectory result = run(loaded.model, 1.2);
+  EXPECT_EQ(result.at(1.2, "n"), 2.0);  // at 0.452 and 1.174
+  EXPECT_NEAR(result.at(0.4, "energy"), 9.81, 1e-8);
+  const std::string errors = load_errors(text, {.extension = "Real y = hh;"});
+  EXPECT_NE(errors.find("extension:2:10"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("'hh' is not declared"), std::string::npos) << errors;
+  EXPECT_NE(load_errors(text, {.extension = "Real y = ;"}).find("extension:2"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace saltus

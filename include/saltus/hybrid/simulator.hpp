@@ -69,6 +69,10 @@ class Simulator {
   /// Goes on to the end.
   void run();
 
+  /// Gives back the steps and events that the trajectory has so far: it then begins at the present time. The run goes on
+  /// as before. For long runs that are looked at step by step.
+  void forget_past();
+
   /// Where the run stands, between two steps or at its end.
   SimulatorState state() const;
   /// Another run that goes on from here by itself. Throws UsageError if the hybrid system has no instances.

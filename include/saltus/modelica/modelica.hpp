@@ -43,6 +43,9 @@ struct LoadOptions {
   /// Folders with Modelica libraries, searched in order. Each holds packages (folders with a file package.mo, also
   /// "Name 1.2", or files Name.mo) or is itself a package. Their files are read when a class is first named.
   std::vector<std::string> libraries = {};
+  /// Modelica text that is added to the model: declarations and equations, as in a class that extends it. The names are
+  /// those of the model: "Real energy = 0.5*m*v^2; equation when v > 0 then n = pre(n) + 1; end when;".
+  std::string extension = {};
 };
 
 /// Reads a text and flattens one of its classes. `file_name` is used in messages. Throws ModelicaError with all

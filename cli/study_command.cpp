@@ -1,0 +1,244 @@
+#include "cli/study_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <saltus/hybrid/methods.hpp>
+#include <saltus/io/plot.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/progress.hpp"
+
+namespace saltus::cli {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    lines.push_back(text.substr(begin, end - begin));
+  return lines;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// What reload_study reads.
+std::vector<std::pair<std::string, std::string>> source_of(const ModelOptions& o) {
+  return {{"file", o.file},
+          {"text", o.file.empty() ? "" : text_of(o.file)},
+          {"model", o.model},
+          {"libraries", joined(o.libraries)},
+          {"settings", joined(o.settings)},
+          {"start", o.start ? fmt::format("{}", *o.start) : ""},
+          {"unbalanced", o.unbalanced ? "yes" : ""},
+          {"extension", o.extension}};
+}
+
+StudyPlan plan_of(const StudyCommandOptions& o, const ModelicaModel& source) {
+  StudyPlan plan;
+  for (const std::string& text : o.over) plan.axes.push_back(parse_axis(text));
+  for (const std::string& text : o.random) plan.random.push_back(parse_random(text));
+  if (!o.table.empty()) plan.table = read_table(o.table);
+  if (!o.members.empty()) plan.draws = parse_count(o.members, "--members");
+  plan.seed = o.seed;
+  SimulateOptions& s = plan.simulate;
+  s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
+  s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
+  s.rtol = o.rtol.value_or(source.experiment.tolerance.value_or(1e-6));
+  s.atol = o.atol.value_or(s.rtol);
+  s.method = find_method(o.method).value();
+  if (o.max_step) s.max_step = *o.max_step;
+  if (o.max_steps) s.max_steps = *o.max_steps;
+  if (o.after) plan.collect_after = *o.after;
+  if (o.time_limit) plan.member_seconds = *o.time_limit;
+  if (o.tolerance) plan.period_tolerance = *o.tolerance;
+  plan.follow = o.follow == "up"     ? Follow::up
+                : o.follow == "down" ? Follow::down
+                : o.follow == "both" ? Follow::both
+                                     : Follow::none;
+  return plan;
+}
+
+void add_sampling(const StudyCommandOptions& o, ModelExtension& extension, StudyPlan& plan) {
+  if (o.period.empty() && o.section.empty()) return;
+  if (!o.period.empty() && !o.section.empty())
+    throw UsageError("--period and --section are two ways to sample; leave out one of them");
+  plan.sampling.transient = o.transient == "0" ? 0 : parse_count(o.transient, "--transient");
+  plan.sampling.keep = parse_count(o.keep, "--keep");
+  if (!o.period.empty()) {
+    plan.sampling.at = SampleAt::period;
+    plan.sampling.variable = extension.value(o.period);
+    return;
+  }
+  plan.sampling.at = SampleAt::section;
+  if (!o.stop)
+    throw UsageError(
+        "--section: say with --stop when a member ends that does not cross it often enough, for example "
+        "--stop 1e4");
+  const std::string g = "(\n" + o.section + "\n)";
+  std::vector<std::string> conditions;
+  if (o.direction != "down") conditions.push_back(g + " > 0");
+  if (o.direction != "up") conditions.push_back(g + " < 0");
+  plan.sampling.variable = extension.counter(conditions);
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e9));
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+/// A line that is written over itself on a terminal, and a line a second elsewhere.
+class StudyProgressLine {
+ public:
+  StudyProgressLine(std::ostream& err, bool enabled, bool terminal)
+      : err_(err), enabled_(enabled), terminal_(terminal) {}
+  ~StudyProgressLine() {
+    if (width_ > 0) err_ << '\r' << std::string(width_, ' ') << '\r' << std::flush;
+  }
+  StudyProgressLine(const StudyProgressLine&) = delete;
+  StudyProgressLine& operator=(const StudyProgressLine&) = delete;
+
+  void show(const StudyProgress& p) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!enabled_ || now - shown_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(1000)))
+      return;
+    shown_ = now;
+    const std::string line = study_progress_line(p);
+    if (!terminal_) {
+      err_ << line << std::endl;
+      return;
+    }
+    err_ << '\r' << line << std::string(width_ > line.size() ? width_ - line.size() : 0, ' ') << std::flush;
+    width_ = std::max(width_, line.size());
+  }
+
+ private:
+  std::ostream& err_;
+  bool enabled_, terminal_;
+  std::size_t width_ = 0;
+  std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::string study_progress_line(const StudyProgress& p) {
+  const double done = static_cast<double>(p.done), rate = p.seconds > 0.0 ? done / p.seconds : 0.0;
+  std::string line =
+      fmt::format("{:4.0f} %  {}/{} members", p.members > 0 ? 100.0 * done / static_cast<double>(p.members) : 100.0,
+                  p.done, p.members);
+  if (rate > 0.0)
+    line += fmt::format("  {:.3g}/s  {} left", rate, duration(static_cast<double>(p.members - p.done) / rate));
+  if (p.failed > 0) line += fmt::format("  {} failed", p.failed);
+  return line;
+}
+
+PreparedStudy prepare_study(const StudyCommandOptions& o, const std::string& command, const Streams& streams,
+                            const std::function<void(const Model&, ModelExtension&, StudyPlan&)>& more) {
+  const ModelicaModel plain = load(o.source);
+  for (const auto& note : plain.notes)
+    if (!o.quiet) streams.err << render(note);
+  StudyPlan plan = plan_of(o, plain);
+  ModelExtension extension(plain.model);
+  add_sampling(o, extension, plan);
+  for (const std::string& text : o.collect) extension.collect(text, plan.collect);
+  more(plain.model, extension, plan);
+  ModelOptions source = o.source;
+  source.extension = extension.text();
+  const Model model = source.extension.empty() ? plain.model : load(source).model;
+  StudyOptions options{.restart = o.restart, .threads = o.threads, .source = source_of(source)};
+  options.store = o.out.empty() ? model.name() + "-" + command + ".zarr" : o.out;
+  if (!o.block.empty()) options.block = parse_count(o.block, "--block");
+  if (!o.shard.empty()) std::tie(options.shard, options.shards) = parse_shard(o.shard);
+  if (!o.plot_size.empty()) parse_plot_size(o.plot_size);
+  if (!o.plot.empty() && !o.plot.ends_with(".svg") && !o.plot.ends_with(".png"))
+    throw UsageError("--plot: '" + o.plot + "' must end in .svg or .png");
+  return {Study(model, std::move(plan)), std::move(options), model.name()};
+}
+
+std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const StudyCommandOptions& o,
+                                          const Streams& streams) {
+  const InterruptGuard guard;
+  StudyOptions options = prepared.options;
+  const std::string folder = options.store.string();
+  std::optional<StudyResult> result;
+  {
+    const bool terminal = isatty(STDERR_FILENO);
+    StudyProgressLine line(streams.err, !o.quiet && (terminal || o.progress), terminal);
+    options.progress = [&](const StudyProgress& p) {
+      line.show(p);
+      return !InterruptGuard::interrupted();
+    };
+    result = run_study(prepared.study, options);
+  }
+  if (InterruptGuard::interrupted()) {
+    streams.err << fmt::format("stopped: {} of {} members are stored in {}; the same command goes on from there\n",
+                               result->members_done(), result->members(), folder);
+    return {};
+  }
+  if (!o.quiet) print_study(streams.out, *result, 5);
+  return result;
+}
+
+ExitCode exit_code(const StudyResult& result) {
+  return result.failures(1).empty() ? ExitCode::success : ExitCode::failure;
+}
+
+void print_study(std::ostream& out, const StudyResult& result, std::size_t most_failures) {
+  std::string counts;
+  std::int64_t failed = 0;
+  for (const auto& [status, count] : result.count_by_status()) {
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, member_status_text(status));
+    if (!member_ok(status) && status != member_not_run) failed += count;
+  }
+  out << fmt::format("{}: {} member{}: {}\n", result.store().string(), result.members(),
+                     result.members() == 1 ? "" : "s", counts);
+  for (const MemberFailure& failure : result.failures(most_failures)) print_failure(out, result, failure);
+  if (failed > static_cast<std::int64_t>(most_failures))
+    out << fmt::format("… {} more: saltus study failed {}\n", failed - static_cast<std::int64_t>(most_failures),
+                       result.store().string());
+}
+
+void print_failure(std::ostream& out, const StudyResult& result, const MemberFailure& failure) {
+  std::string values;
+  const std::int64_t block = failure.index / result.block_size(), place = failure.index % result.block_size();
+  for (const StudyArray& array : result.arrays())
+    if (array.coordinate)
+      values += fmt::format("{}{} = {:.12g}", values.empty() ? "" : ", ", array.name,
+                            result.block_values(array.name, block)[static_cast<std::size_t>(place)]);
+  out << fmt::format("member {} ({}): {} at t = {:.9g}: {}\n  saltus study member {} {}\n", failure.index, values,
+                     member_status_text(failure.status), failure.t, failure.message, result.store().string(),
+                     failure.index);
+}
+
+Study reload_study(const StudyResult& result) {
+  LoadOptions o;
+  o.model_name = result.source("model");
+  o.libraries = split_lines(result.source("libraries"));
+  o.extension = result.source("extension");
+  if (const std::string start = result.source("start"); !start.empty()) o.start = std::stod(start);
+  for (const std::string& text : split_lines(result.source("settings"))) o.parameters.push_back(parse_setting(text));
+  const std::string file = result.source("file");
+  if (file.empty() && o.model_name.empty())
+    throw UsageError("the study in '" + result.store().string() +
+                     "' was not made by a command; its members are run again by the program that made it");
+  ModelicaModel model =
+      file.empty() ? load_modelica_class(o.model_name, o) : load_modelica(result.source("text"), file, o);
+  if (!result.source("unbalanced").empty()) model.model.allow_unbalanced();
+  return Study(model.model, result.plan());
+}
+
+}  // namespace saltus::cli

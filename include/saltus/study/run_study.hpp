@@ -1,0 +1,122 @@
+// run_study: runs the members of a study block by block, and keeps the results in memory or in a folder.
+#pragma once
+
+#include <saltus/study/study.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace saltus {
+
+/// Consecutive members: the unit of work, of storage and of restart.
+struct StudyBlock {
+  std::int64_t number = 0, first = 0, count = 0;
+};
+
+/// What an executor tells while it works. Functions may be called from any thread.
+class StudyMonitor {
+ public:
+  virtual ~StudyMonitor() = default;
+  /// So many members have ended, so many of them not well.
+  virtual void add(std::int64_t members, std::int64_t failed) = 0;
+  /// Called now and then from the thread that runs the study: reports progress.
+  virtual void report() = 0;
+  /// True as soon as the study is to stop.
+  virtual const std::atomic<bool>& stop() const = 0;
+};
+
+/// A way to run blocks. Every executor gives the same bits.
+class StudyExecutor {
+ public:
+  virtual ~StudyExecutor() = default;
+  /// Runs all members of a block, whose result comes from Study::empty_block. Returns false if it was stopped.
+  virtual bool run(const Study& study, const StudyBlock& block, BlockResult& result, StudyMonitor& monitor) = 0;
+};
+
+/// Members in so many threads, each by a Simulator of its own. 0: as many as the machine has.
+std::unique_ptr<StudyExecutor> make_thread_executor(int threads);
+
+/// How far a study is.
+struct StudyProgress {
+  std::int64_t members = 0;  ///< that this call has to run
+  std::int64_t done = 0;     ///< of these
+  std::int64_t failed = 0;   ///< of these
+  std::int64_t resumed = 0;  ///< members that were there already
+  double seconds = 0.0;
+};
+
+struct StudyOptions {
+  /// A folder for the results, a Zarr group; empty: they stay in memory. A study that is there goes on, if it has the
+  /// same plan and model.
+  std::filesystem::path store = {};
+  bool restart = false;                ///< discard what is in the folder
+  int threads = 0;                     ///< 0: as many as the machine has
+  std::int64_t block = 0;              ///< members in a block; 0: that of the stored study, or up to 1024
+  std::int64_t shard = 0, shards = 1;  ///< only blocks whose number is `shard` modulo `shards`
+  /// What the model was made from (file, settings), by name: stored beside the study. Whether a stored study is the
+  /// same is decided by the equations, not by this.
+  std::vector<std::pair<std::string, std::string>> source = {};
+  /// Called some times a second; return false to stop. What has been stored stays, and the same call goes on from
+  /// there.
+  std::function<bool(const StudyProgress&)> progress = {};
+  /// Instead of threads.
+  std::shared_ptr<StudyExecutor> executor = {};
+};
+
+/// The results of a study, in memory or in a folder. Members that were not run have NaN and the status member_not_run.
+class StudyResult {
+ public:
+  /// Throws UsageError if there is no study in the folder.
+  static StudyResult open(const std::filesystem::path& store);
+
+  const StudyPlan& plan() const;
+  const std::vector<StudyArray>& arrays() const;
+  /// The array of that name. Throws UsageError with the nearest name if there is none.
+  const StudyArray& array(const std::string& name) const;
+  std::int64_t members() const;
+  std::int64_t block_size() const;
+  std::int64_t blocks() const;
+  bool block_done(std::int64_t block) const;
+  /// Members in blocks that are done.
+  std::int64_t members_done() const;
+  bool finished() const { return members_done() == members(); }
+  /// Members by status, in order of the status.
+  std::vector<std::pair<int, std::int64_t>> count_by_status() const;
+  /// An array over all members; samples of a member stand side by side. Throws UsageError as `array` does.
+  std::vector<double> values(const std::string& name) const;
+  /// The same for the members of one block.
+  std::vector<double> block_values(const std::string& name, std::int64_t block) const;
+  /// The first failed members in order of index.
+  std::vector<MemberFailure> failures(std::size_t most) const;
+  /// Adds or replaces an array that was computed from others, with a number for each member. Throws UsageError for
+  /// other sizes and for names of the study itself.
+  void add(const StudyArray& array, const std::vector<double>& values);
+  /// What StudyOptions::source said; "" for other names.
+  std::string source(const std::string& name) const;
+  /// The folder; empty if the results are in memory.
+  const std::filesystem::path& store() const;
+
+ private:
+  friend StudyResult run_study(const Study&, const StudyOptions&);
+  struct Impl;
+  explicit StudyResult(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Runs what is missing. Throws UsageError if the folder holds another study (the text says what differs), and if it
+/// cannot be written: blocks that are there stay whole, and no part of another is left.
+StudyResult run_study(const Study& study, const StudyOptions& options = {});
+StudyResult run_study(const Model& model, const StudyPlan& plan, const StudyOptions& options = {});
+
+/// Numbers the attractors of a study with samples, in order of the first member that reaches each: 1, 2, … Members are
+/// on the same attractor if their samples, in any phase, agree within StudyPlan::period_tolerance. Members whose
+/// samples do not repeat within 64 have 0, failed ones -1. Adds the array `attractor` and returns the number of
+/// attractors.
+int find_attractors(StudyResult& result);
+
+}  // namespace saltus

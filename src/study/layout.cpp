@@ -1,0 +1,141 @@
+#include "study/layout.hpp"
+
+#include <fmt/format.h>
+#include <saltus/base/error.hpp>
+#include <saltus/expr/print.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace saltus {
+
+namespace {
+
+std::size_t observed_index(const CompiledModel& model, const std::string& name, const std::string& what) {
+  const auto& observed = model.observed();
+  const auto found = std::ranges::find(observed, name, &VariableInfo::name);
+  if (found != observed.end()) return static_cast<std::size_t>(found - observed.begin());
+  std::vector<std::string> names;
+  for (const VariableInfo& v : observed) names.push_back(v.name);
+  const std::string near = nearest_name(name, names);
+  throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", what, name,
+                               near.empty() ? "; saltus check lists the variables" : "; did you mean '" + near + "'?"));
+}
+
+void check_sampling(const StudyPlan& plan) {
+  const Sampling& s = plan.sampling;
+  if (s.at == SampleAt::none) {
+    for (const Collector& c : plan.collect)
+      if (c.what == Collect::sample || c.what == Collect::period)
+        throw UsageError(fmt::format("'{}' needs samples: give a period or a section", result_name(c)));
+    return;
+  }
+  if (s.transient < 0) throw UsageError(fmt::format("a transient of {} samples; it must not be negative", s.transient));
+  if (s.keep < 1) throw UsageError(fmt::format("{} samples to keep; there must be at least one", s.keep));
+  if (s.at == SampleAt::period && s.variable.empty() && !(s.period > 0.0 && std::isfinite(s.period)))
+    throw UsageError(fmt::format("a period of {}; it must be a positive number", s.period));
+  if (s.at == SampleAt::section && s.variable.empty())
+    throw UsageError("a section needs a counter; see count_crossings");
+}
+
+/// Names are names of folders too.
+void check_result_names(const std::vector<StudyArray>& arrays) {
+  std::set<std::string> seen;
+  for (const StudyArray& a : arrays) {
+    if (a.name.empty() || a.name.front() == '.' || a.name.find('/') != std::string::npos || a.name.size() > 200)
+      throw UsageError("'" + a.name +
+                       "' cannot be the name of a result: it has a '/', a '.' in front or more than 200 "
+                       "letters; give it another one: name=what(…)");
+    if (!seen.insert(a.name).second)
+      throw UsageError("two results have the name '" + a.name + "'; give one of them another: name=what(…)");
+  }
+}
+
+StudyArray array_of(const Collector& c, const StudyPlan& plan, const VariableInfo& variable) {
+  StudyArray array{.name = result_name(c)};
+  if (c.what == Collect::sample) array.width = plan.sampling.keep;
+  if (c.what == Collect::period) array.type = StudyArray::Type::integer;
+  if (c.what != Collect::count && c.what != Collect::period && c.what != Collect::first)
+    array.unit = variable.details->unit;
+  array.description = variable.details->description;
+  return array;
+}
+
+}  // namespace
+
+StudyLayout make_layout(const StudyPlan& plan, const Model& model, const CompiledModel& compiled) {
+  check_sampling(plan);
+  StudyLayout layout;
+  for (const std::string& name : varied_names(plan)) {
+    const auto found = model.data().names.find(name);
+    const bool start = found != model.data().names.end() && found->second.kind != SymbolKind::parameter;
+    layout.arrays.push_back({.name = start ? name + "(start)" : name, .coordinate = true});
+  }
+  layout.varied = layout.arrays.size();
+  if (plan.follow == Follow::both)
+    layout.arrays.push_back({.name = "direction", .description = "+1 upwards, -1 downwards", .coordinate = true});
+  layout.fixed = layout.arrays.size();
+  using Type = StudyArray::Type;
+  layout.arrays.push_back({.name = "status", .type = Type::byte, .description = "0 and 1: ended well; 255: not run"});
+  layout.arrays.push_back({.name = "steps", .type = Type::integer});
+  layout.arrays.push_back({.name = "events", .type = Type::integer});
+  layout.arrays.push_back({.name = "t_end"});
+  layout.arrays.push_back({.name = "kept", .type = Type::integer, .description = "samples that were kept"});
+  layout.collected = layout.arrays.size();
+  for (const Collector& c : plan.collect) {
+    const std::size_t at = observed_index(compiled, c.variable, "collect");
+    layout.variables.push_back(at);
+    layout.arrays.push_back(array_of(c, plan, compiled.observed()[at]));
+    if (c.what != Collect::minimum && c.what != Collect::maximum && c.what != Collect::mean) continue;
+    layout.integrates = true;
+    if (std::ranges::find(layout.dense, at) == layout.dense.end()) layout.dense.push_back(at);
+  }
+  if (!plan.sampling.variable.empty() && plan.sampling.at != SampleAt::none)
+    layout.sampling_variable = static_cast<int>(observed_index(compiled, plan.sampling.variable, "sampling"));
+  check_result_names(layout.arrays);
+  return layout;
+}
+
+std::string describe_model(const StudyPlan& plan, const Model& model) {
+  constexpr std::size_t all = 1'000'000;
+  const ModelData& data = model.data();
+  const std::vector<std::string> varied = varied_names(plan);
+  const auto value = [&](const std::string& name, double number) {
+    return std::ranges::find(varied, name) != varied.end() ? std::string("varies") : number_text(number);
+  };
+  std::string text = "model " + data.name + "\n";
+  for (const auto& p : data.parameters) text += "parameter " + p.name + " = " + value(p.name, p.value) + "\n";
+  for (const auto& v : data.variable_info) text += "variable " + v.name + " start " + value(v.name, v.start) + "\n";
+  for (const auto& d : data.discretes) text += "discrete " + d.name + " start " + value(d.name, d.start) + "\n";
+  for (const auto& [name, start] : data.start_values) text += "start " + name + " = " + to_string(start, all) + "\n";
+  for (const auto& e : data.equations) text += to_string(e.equation, all) + "\n";
+  for (const auto& e : data.initial_equations) text += "initial " + to_string(e.equation, all) + "\n";
+  for (const auto& d : data.definitions) text += to_string(d.discrete) + " := " + to_string(d.value, all) + "\n";
+  const auto write_actions = [&](const std::vector<ModelData::Action>& actions) {
+    for (const auto& a : actions) {
+      const bool assigns = a.kind == ModelData::Action::Kind::reset || a.kind == ModelData::Action::Kind::assign;
+      text += assigns ? "  " + to_string(a.target) + " := " + to_string(a.value, all) + "\n"
+                      : fmt::format("  action {}: {}\n", static_cast<int>(a.kind), a.message);
+    }
+  };
+  for (const auto& c : data.clauses) {
+    text += "when " + to_string(c.condition, all) + "\n";
+    write_actions(c.actions);
+  }
+  for (const auto& s : data.surfaces)
+    text += fmt::format("surface {} rule {}\n", to_string(s.relation, all), static_cast<int>(s.rule));
+  for (const auto& a : data.assertions) text += "assert " + to_string(a.condition, all) + "\n";
+  if (data.unbalanced) text += "unbalanced\n";
+  if (data.stabilisation != 0.0) text += "stabilisation " + number_text(data.stabilisation) + "\n";
+  for (const auto& m : data.modes) {
+    text += "mode " + m.name + "\n";
+    for (const auto& e : m.equations) text += "  " + to_string(e.equation, all) + "\n";
+  }
+  for (const auto& t : data.transitions) {
+    text += fmt::format("transition {} to {}: {}\n", t.from, t.to, to_string(t.condition, all));
+    write_actions(t.actions);
+  }
+  return text;
+}
+
+}  // namespace saltus

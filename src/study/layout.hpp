@@ -1,0 +1,34 @@
+// Where the numbers of a member are, and which variables they come from.
+#pragma once
+
+#include <saltus/study/study.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace saltus {
+
+/// Places of the arrays that all studies have, after the varied values.
+enum class FixedArray : std::size_t { status, steps, events, t_end, kept };
+
+struct StudyLayout {
+  std::vector<StudyArray> arrays;
+  std::size_t varied = 0;              ///< the first arrays are varied values
+  std::size_t fixed = 0;               ///< where the fixed arrays begin
+  std::size_t collected = 0;           ///< where the collectors begin
+  std::vector<std::size_t> variables;  ///< by collector: position among the observed variables
+  int sampling_variable = -1;          ///< period or counter, among the observed variables
+  bool integrates = false;             ///< there are minima, maxima or means
+  std::vector<std::size_t> dense;      ///< observed variables of these
+
+  std::size_t place(FixedArray array) const { return fixed + static_cast<std::size_t>(array); }
+};
+
+/// Throws UsageError for names that the model does not have and collectors that do not fit the sampling.
+StudyLayout make_layout(const StudyPlan& plan, const Model& model, const CompiledModel& compiled);
+
+/// What identifies a model: its parameters, variables, equations and clauses, one a line. Values that vary are left
+/// out.
+std::string describe_model(const StudyPlan& plan, const Model& model);
+
+}  // namespace saltus

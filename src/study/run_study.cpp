@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+#include <saltus/base/error.hpp>
+#include <saltus/study/run_study.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "study/store.hpp"
+
+namespace saltus {
+
+struct StudyResult::Impl {
+  StudyIdentity identity;
+  std::unique_ptr<StudyStore> store;
+  std::filesystem::path folder;
+
+  std::size_t place(const std::string& name) const {
+    const auto& arrays = identity.arrays;
+    const auto found = std::ranges::find(arrays, name, &StudyArray::name);
+    if (found != arrays.end()) return static_cast<std::size_t>(found - arrays.begin());
+    std::vector<std::string> names;
+    for (const StudyArray& array : arrays) names.push_back(array.name);
+    const std::string near = nearest_name(name, names);
+    std::string all;
+    for (const std::string& one : names) all += (all.empty() ? "'" : ", '") + one + "'";
+    throw UsageError("there is no result '" + name + "' in the study" +
+                     (near.empty() ? "; there are " + all : "; did you mean '" + near + "'?"));
+  }
+};
+
+namespace {
+
+class Monitor final : public StudyMonitor {
+ public:
+  Monitor(const StudyOptions& options, std::int64_t members, std::int64_t resumed)
+      : options_(options), progress_{.members = members, .resumed = resumed} {}
+
+  void add(std::int64_t members, std::int64_t failed) override {
+    done_ += members;
+    failed_ += failed;
+  }
+  void report() override {
+    if (!options_.progress || stop_) return;
+    progress_.done = done_;
+    progress_.failed = failed_;
+    progress_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    if (!options_.progress(progress_)) stop_ = true;
+  }
+  const std::atomic<bool>& stop() const override { return stop_; }
+
+ private:
+  const StudyOptions& options_;
+  StudyProgress progress_;
+  std::atomic<std::int64_t> done_ = 0, failed_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+/// Blocks hold whole units, and no more than there are. 0: a usual size, with files of at most 16 MB.
+std::int64_t block_size(const Study& study, std::int64_t wanted) {
+  constexpr std::int64_t usual = 1024, most_numbers = std::int64_t{1} << 21;
+  std::int64_t size = wanted;
+  if (size == 0) {
+    size = usual;
+    for (const StudyArray& array : study.arrays()) size = std::min(size, most_numbers / array.numbers());
+  }
+  const std::int64_t unit = study.unit_size();
+  size = std::clamp(size, unit, study.members());
+  return (size + unit - 1) / unit * unit;
+}
+
+void check(const StudyOptions& options) {
+  if (options.block < 0) throw UsageError("the size of a block must not be negative");
+  if (options.threads < 0 || options.threads > 4096)
+    throw UsageError(fmt::format("{} threads; take 1 to 4096, or 0 for as many as the machine has", options.threads));
+  if (options.shards < 1 || options.shard < 0 || options.shard > options.shards)
+    throw UsageError(fmt::format("shard {}/{}: write I/N with I from 0 (or 1) to N", options.shard, options.shards));
+  if (options.shards > 1 && options.store.empty()) throw UsageError("shards of a study meet in a folder; name one");
+  if (options.shards > 1 && options.restart)
+    throw UsageError("a shard must not discard what others have made; remove the folder before the shards start");
+}
+
+}  // namespace
+
+StudyResult run_study(const Study& study, const StudyOptions& options) {
+  check(options);
+  auto impl = std::make_shared<StudyResult::Impl>();
+  StudyIdentity& identity = impl->identity;
+  identity.plan = study.plan();
+  identity.arrays = study.arrays();
+  identity.own_arrays = identity.arrays.size();
+  identity.members = study.members();
+  identity.block = block_size(study, options.block);
+  identity.model = study.description();
+  identity.source = options.source;
+  impl->folder = options.store;
+  if (options.store.empty())
+    impl->store = make_memory_store(identity);
+  else
+    impl->store = make_zarr_store(options.store, identity, options.restart, options.block > 0);
+
+  std::vector<StudyBlock> missing;
+  std::int64_t members = 0, resumed = 0;
+  for (std::int64_t number = 0; number < block_count(identity); ++number) {
+    const StudyBlock block = block_of(identity, number);
+    if (impl->store->done(number)) {
+      resumed += block.count;
+    } else if (number % options.shards == options.shard % options.shards) {
+      missing.push_back(block);
+      members += block.count;
+    }
+  }
+  const auto executor = options.executor ? options.executor : make_thread_executor(options.threads);
+  Monitor monitor(options, members, resumed);
+  for (const StudyBlock& block : missing) {
+    BlockResult result = study.empty_block(block.count);
+    if (!executor->run(study, block, result, monitor)) break;
+    impl->store->write(block, result);
+    monitor.report();
+    if (monitor.stop()) break;
+  }
+  return StudyResult(std::move(impl));
+}
+
+StudyResult run_study(const Model& model, const StudyPlan& plan, const StudyOptions& options) {
+  return run_study(Study(model, plan), options);
+}
+
+StudyResult StudyResult::open(const std::filesystem::path& store) {
+  auto impl = std::make_shared<Impl>();
+  impl->folder = store;
+  impl->store = open_zarr_store(store, impl->identity);
+  return StudyResult(std::move(impl));
+}
+
+const StudyPlan& StudyResult::plan() const {
+  return impl_->identity.plan;
+}
+const std::vector<StudyArray>& StudyResult::arrays() const {
+  return impl_->identity.arrays;
+}
+const StudyArray& StudyResult::array(const std::string& name) const {
+  return arrays()[impl_->place(name)];
+}
+std::int64_t StudyResult::members() const {
+  return impl_->identity.members;
+}
+std::int64_t StudyResult::block_size() const {
+  return impl_->identity.block;
+}
+std::int64_t StudyResult::blocks() const {
+  return block_count(impl_->identity);
+}
+bool StudyResult::block_done(std::int64_t block) const {
+  return impl_->store->done(block);
+}
+const std::filesystem::path& StudyResult::store() const {
+  return impl_->folder;
+}
+
+std::int64_t StudyResult::members_done() const {
+  std::int64_t done = 0;
+  for (std::int64_t number = 0; number < blocks(); ++number)
+    if (block_done(number)) done += block_of(impl_->identity, number).count;
+  return done;
+}
+
+std::vector<std::pair<int, std::int64_t>> StudyResult::count_by_status() const {
+  std::map<int, std::int64_t> counts;
+  for (std::int64_t number = 0; number < blocks(); ++number)
+    for (const double status : block_values("status", number)) ++counts[static_cast<int>(status)];
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<double> StudyResult::values(const std::string& name) const {
+  const std::size_t array = impl_->place(name);
+  std::vector<double> all;
+  for (std::int64_t number = 0; number < blocks(); ++number) {
+    const std::vector<double> part = impl_->store->read(array, number);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+std::vector<double> StudyResult::block_values(const std::string& name, std::int64_t block) const {
+  if (block < 0 || block >= blocks())
+    throw UsageError(fmt::format("there is no block {}; the study has {} of them", block, blocks()));
+  return impl_->store->read(impl_->place(name), block);
+}
+
+std::vector<MemberFailure> StudyResult::failures(std::size_t most) const {
+  std::vector<MemberFailure> list;
+  for (std::int64_t number = 0; number < blocks() && list.size() < most; ++number)
+    for (MemberFailure& failure : impl_->store->failures(number))
+      if (list.size() < most) list.push_back(std::move(failure));
+  return list;
+}
+
+void StudyResult::add(const StudyArray& array, const std::vector<double>& values) {
+  StudyIdentity& identity = impl_->identity;
+  if (array.width != 0 || static_cast<std::int64_t>(values.size()) != identity.members)
+    throw UsageError(fmt::format("'{}' needs one number for each of {} members", array.name, identity.members));
+  const auto found = std::ranges::find(identity.arrays, array.name, &StudyArray::name);
+  const auto place = static_cast<std::size_t>(found - identity.arrays.begin());
+  if (place < identity.own_arrays) throw UsageError("'" + array.name + "' is a result of the study itself");
+  if (found == identity.arrays.end()) identity.arrays.push_back(array);
+  impl_->store->write_array(place, values);
+}
+
+std::string StudyResult::source(const std::string& name) const {
+  for (const auto& [key, text] : impl_->identity.source)
+    if (key == name) return text;
+  return {};
+}
+
+}  // namespace saltus

@@ -318,6 +318,70 @@ TEST(Inputs, ValuesAreSetDuringARun) {
   }
 }
 
+// Settings in modes with constraints, on a surface and in contact.
+TEST(Inputs, ValuesAreSetInAnyMode) {
+  Model high_pass("HighPass");
+  {
+    const Expr v = high_pass.variable("v", 0.0, {.fixed = true}), u = high_pass.input("u");
+    high_pass.equation(der(u) - der(v) == v);
+  }
+  for (const Method method : dae_methods) {
+    SCOPED_TRACE(to_string(method));
+    Simulator run(std::make_shared<CompiledModel>(high_pass), options(3.0, 1e-8, method, {}));
+    run.set_input("u", 2.0);  // v jumps by 2
+    EXPECT_NEAR(run.values()[0], 2.0, 1e-7);
+    run.advance_to(1.0);
+    run.set_input("u", 2.0, 1.0);  // v' = 1 - v
+    run.advance_to(2.0);
+    EXPECT_NEAR(run.values()[0], 1.0 + (2.0 * std::exp(-1.0) - 1.0) * std::exp(-1.0), 1e-6);
+    run.run();
+    EXPECT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  }
+  Model relay("Relay");
+  {
+    const Expr u = relay.input("u"), x = relay.variable("x", 0.5, {.fixed = true});
+    relay.equation(der(x) == if_else(x > 0.0, Expr(-1.0), Expr(1.0)) + u);
+  }
+  for (const Method method : all_methods) {
+    SCOPED_TRACE(to_string(method));
+    Simulator run(std::make_shared<CompiledModel>(relay), options(4.0, 1e-8, method, {}));
+    run.advance_to(1.0);
+    EXPECT_NEAR(run.values()[1], 0.0, 1e-7);
+    run.set_input("u", 0.5);  // slides on
+    run.advance_to(2.0);
+    EXPECT_NEAR(run.values()[1], 0.0, 1e-7);
+    run.set_input("u", -3.0);  // leaves downwards
+    run.advance_to(3.0);
+    EXPECT_NEAR(run.values()[1], -2.0, 1e-6);
+    run.set_input("u", 1.0);  // comes back with speed 2
+    run.run();
+    EXPECT_EQ(run.status().code, StatusCode::success) << run.status().message;
+    EXPECT_NEAR(run.values()[1], 0.0, 1e-6);
+  }
+  Model ball("Ball");
+  {
+    const Expr h = ball.variable("h", 0.1, {.fixed = true}), v = ball.variable("v", 0.0, {.fixed = true});
+    const Expr f = ball.input("f");
+    ball.equation(der(h) == v);
+    ball.equation(der(v) == -10.0 + f);
+    ball.when(h < 0.0).reset(v, -0.5 * v);
+  }
+  for (const Method method : {Method::automatic, Method::dopri5, Method::dop853, Method::radau}) {
+    SCOPED_TRACE(to_string(method));
+    Simulator run(std::make_shared<CompiledModel>(ball), options(5.0, 1e-8, method, {}));
+    run.advance_to(2.0);  // at rest
+    EXPECT_NEAR(run.values()[0], 0.0, 1e-7);
+    run.set_input("f", 5.0);
+    run.advance_to(3.0);
+    EXPECT_NEAR(run.values()[0], 0.0, 1e-7);
+    run.set_input("f", 12.0);  // takes off with an acceleration of 2
+    run.advance_to(4.0);
+    EXPECT_NEAR(run.values()[0], 1.0, 1e-6);
+    run.run();
+    EXPECT_EQ(run.status().code, StatusCode::success) << run.status().message;
+  }
+}
+
 // Many settings at one time are no accumulation of events.
 TEST(Inputs, MayBeSetOftenAtOneTime) {
   Simulator run(std::make_shared<CompiledModel>(integrator()), {.stop = 1.0});

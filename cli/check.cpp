@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
 #include "cli/progress.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct CheckOptions {
   ModelOptions source;
+  InputOptions inputs;
   std::size_t most = 40;
   bool no_run = false;
 };
@@ -32,7 +34,7 @@ void print_list(std::ostream& out, std::size_t count, std::size_t most, Line lin
 std::string place(const SourceLocation& where) { return where.known() ? "  (" + to_string(where) + ")" : ""; }
 
 std::string variable_line(const VariableInfo& v) {
-  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.details->unit.empty() ? "" : " ", v.details->unit, v.fixed ? ", fixed" : "");
+  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.details->unit.empty() ? "" : " ", v.details->unit, v.fixed ? ", fixed" : v.details->causality == Causality::input ? ", input" : "");
   if (!v.details->description.empty()) text += "  \"" + v.details->description + "\"";
   return text + place(v.details->where);
 }
@@ -55,7 +57,8 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
   if (!discretes.empty()) {
     out << fmt::format("{} discrete variables:\n", discretes.size());
     print_list(out, discretes.size(), most, [&](std::size_t k) {
-      return fmt::format("{}  start = {}", discretes[k]->name, valued(*discretes[k]->details, discretes[k]->start));
+      return fmt::format("{}  start = {}{}", discretes[k]->name, valued(*discretes[k]->details, discretes[k]->start),
+                         discretes[k]->details->causality == Causality::input ? ", input" : "");
     });
   }
   const auto parameters = compiled.parameter_info();
@@ -77,7 +80,7 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
   }
   std::vector<const GuardInfo*> guards;
   for (const GuardInfo& g : compiled.guards())
-    if (g.same_as < 0) guards.push_back(&g);
+    if (g.same_as < 0 && !g.of_input) guards.push_back(&g);  // inputs stand among the variables
   out << fmt::format("{} guards:\n", guards.size());
   print_list(out, guards.size(), most, [&](std::size_t k) {
     return guards[k]->name + (guards[k]->time_only ? "  [time]" : "") + place(guards[k]->where);
@@ -152,6 +155,7 @@ ExitCode check(const CheckOptions& o, const Streams& streams) {
   s.start = source.experiment.start.value_or(0.0);
   s.stop = o.no_run ? s.start : source.experiment.stop.value_or(s.start + 1.0);
   s.rtol = s.atol = source.experiment.tolerance.value_or(1e-6);
+  s.inputs = o.inputs.read(*compiled);
   if (!o.no_run) {
     const InterruptGuard guard;
     ProgressBar bar(streams.err, isatty(STDERR_FILENO));
@@ -174,6 +178,7 @@ Command check_command() {
             app.footer("Runs the model over its experiment's time span and analyses each mode when it is first entered.\n"
                        "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
             o->source.add_to(app);
+            o->inputs.add_to(app);
             app.add_option("--all", o->most, "Longest list to print")->check(CLI::Range(1, 100000000));
             app.add_flag("--no-run", o->no_run, "Analyse the first mode only");
             return [o](const Streams& streams) { return check(*o, streams); };

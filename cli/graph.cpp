@@ -16,6 +16,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
 #include "cli/progress.hpp"
 
@@ -25,6 +26,7 @@ namespace {
 
 struct GraphOptions {
   ModelOptions source;
+  InputOptions inputs;
   std::optional<double> stop, rtol, atol;
   std::string method = "auto", output;
   std::size_t nodes = 40;
@@ -53,7 +55,7 @@ std::string times(std::size_t count) {
 }
 
 std::string guard_line(const std::string& name, int direction) {
-  if (name.starts_with("sample(")) return name;
+  if (name.starts_with("sample(") || name.starts_with("input ")) return name;
   if (direction == 0) return name + " touches zero";
   if (name.find_first_of("<>=") != std::string::npos)
     return name + (direction > 0 ? " becomes true" : " becomes false");
@@ -147,6 +149,7 @@ ExitCode graph(const GraphOptions& o, const Streams& streams) {
   ProgressBar bar(streams.err, isatty(STDERR_FILENO));
   s.progress = [&](const Progress& p) { return bar(p); };
   const auto compiled = std::make_shared<CompiledModel>(source.model);
+  s.inputs = o.inputs.read(*compiled);
   const Trajectory run = simulate(compiled, s);
   bar.clear();
   const std::string dot = dot_text(run.mode_graph(), compiled->name(), o.nodes);
@@ -206,6 +209,7 @@ Command graph_command() {
                 "Runs the model and writes the automaton in the language of Graphviz (DOT).\n"
                 "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
             o->source.add_to(app);
+            o->inputs.add_to(app);
             app.add_option("--start", o->source.start, "Start time (default: the model's experiment annotation, or 0)")
                 ->type_name("T");
             app.add_option("--stop", o->stop, "Stop time; before the start time runs backwards")->type_name("T");

@@ -22,6 +22,7 @@
 #include <thread>
 #include <tuple>
 
+#include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
 #include "cli/open_file.hpp"
 #include "cli/progress.hpp"
@@ -33,6 +34,7 @@ namespace {
 
 struct RunOptions {
   ModelOptions source;
+  InputOptions inputs;
   std::optional<double> stop, max_step, initial_step;
   std::vector<std::string> rtol, atol;
   int max_order = 0;
@@ -359,6 +361,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   const auto compiled = std::make_shared<CompiledModel>(source.model);
   s.rtol_each = rtol.each(compiled->variables(), [&](const VariableInfo&) { return s.rtol; });
   s.atol_each = atol.each(compiled->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
+  s.inputs = o.inputs.read(*compiled);
   check_outputs(o, s, *compiled);
   Simulator simulator = from ? Simulator(compiled, s, *from) : Simulator(compiled, s);
   if (o.log.empty())
@@ -423,6 +426,7 @@ void add_model_options(CLI::App& app, RunOptions& o) {
   app.add_option("--set", o.source.settings, "Change a parameter or start value; VALUE may be an expression (repeatable)")
       ->type_name("NAME=VALUE")
       ->group(group);
+  o.inputs.add_to(app, group);
   app.add_flag("--unbalanced", o.source.unbalanced, unbalanced_help)->group(group);
   app.add_option("--start", o.source.start, "Start time (default: the model's experiment annotation, or 0)")
       ->type_name("T")

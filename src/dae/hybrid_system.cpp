@@ -78,6 +78,11 @@ void HybridSystem::identify(const Mode& mode, std::vector<double>& key) const {
   for (const auto* surfaces : {&mode.sliding, &mode.contacts, &mode.contact_sides}) add(*surfaces);
 }
 
+const std::vector<InputInfo>& HybridSystem::inputs() const {
+  static const std::vector<InputInfo> none;
+  return none;
+}
+
 void HybridSystem::exit_guards(const Mode& mode, std::vector<int>& numbers) const {
   numbers.clear();
   int next = static_cast<int>(guards().size());

@@ -56,6 +56,7 @@ void Simulator::Impl::GuardWatching::set_watch() {
 
 void Simulator::Impl::GuardWatching::plan_time_events() {
   if (!run.has_time_guards) return;
+  run.inputs.plan(run.mode);
   run.time_guards.clear();
   run.next_time = run.hybrid->next_time_event(run.mode, run.t, run.direction, run.time_guards);
   // a time that agrees with the end within rounding errors (3 * 0.1 and 0.3) is the end

@@ -51,8 +51,11 @@ Continuation follow_simplified(const EasierStart& easier, const SimulateOptions&
 bool Simulator::Impl::start_by_homotopy() {
   const auto* easier = dynamic_cast<const EasierStart*>(hybrid.get());
   if (!easier) return false;
-  const Continuation found = follow_simplified(
-      *easier, {.start = options.start, .stop = options.start, .rtol = options.rtol, .atol = options.atol});
+  const Continuation found = follow_simplified(*easier, {.start = options.start,
+                                                         .stop = options.start,
+                                                         .rtol = options.rtol,
+                                                         .atol = options.atol,
+                                                         .inputs = options.inputs});
   if (found.values.empty()) return false;
   std::unordered_map<std::string, double> value_of;
   for (std::size_t k = 0; k < found.values.size(); ++k) value_of.emplace(hybrid->observed()[k].name, found.values[k]);

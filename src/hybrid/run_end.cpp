@@ -141,6 +141,7 @@ void Simulator::Impl::RunEnd::end(Failure outcome) {
   if (run.result.statistics_.unproved > 0) run.add_remark(unproved_steps(run.result.statistics_, run.first_unproved));
   if (run.bounds.watches()) run.bounds.check(run.hybrid->observed(), run.t, run.result.final_values_);
   run.add_remark(run.bounds.describe());
+  run.add_remark(run.inputs.remark());
   if (run.result.initial_values_.empty()) run.result.initial_values_ = run.result.final_values_;
   if (outcome.code == StatusCode::success && outcome.message.empty()) outcome.message = run.remark;
   if (outcome.code != StatusCode::success && outcome.code != StatusCode::terminated)

@@ -158,7 +158,10 @@ void Simulator::Impl::SavedRun::resume(const SimulatorState& from) {
   run.t = run.asked = run.result.t_end_ = from.t;
   run.instant.consistency().look_behind_start(run.options.stop - run.options.start);
   run.instant.doubt().time_scale = from.step > 0.0 ? from.step : run.time_scale();
-  const bool as_left = identify(from, *run.hybrid) == from.as_left;
+  run.inputs.resume(run.mode, run.t);
+  SimulatorState with_inputs = from;
+  with_inputs.mode = run.mode;
+  const bool as_left = identify(with_inputs, *run.hybrid) == from.as_left;
   if (!as_left && run.mode.on_surfaces()) {
     System& on_surfaces = run.hybrid->system(run.mode);
     std::vector<double> g(static_cast<std::size_t>(on_surfaces.structure().guards));
@@ -216,6 +219,8 @@ void Simulator::Impl::SavedRun::go_on_changed(const SimulatorState& from) {
   run.system = &run.hybrid->system(run.mode);
   run.observation.observe(run.values_before);
   run.instant.place_dormant(run.t);
+  if (run.times_due())
+    for (const int k : run.time_guards) run.instant.fire(k);
   if (!run.instant.settle({.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before}))
     return run.ending.end(run.instant.failure());
   const Transition& transition = run.instant.transition;

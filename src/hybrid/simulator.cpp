@@ -28,6 +28,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const 
       options(with_nominal_values(std::move(o), hybrid->variables())),
       result(hybrid, from ? from->t : options.start),
       direction(options.stop >= (from ? from->t : options.start) ? +1 : -1),
+      inputs(*hybrid, options, direction),
       methods(options, options.keep_steps || !hybrid->guards().empty()),
       instant(*hybrid, direction, options.max_mode_changes, options.stop_if_non_unique),
       t(options.start),
@@ -51,10 +52,12 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const 
       std::any_of(hybrid->guards().begin(), hybrid->guards().end(), [](const GuardInfo& g) { return g.time_only; });
   next_time = direction * std::numeric_limits<double>::infinity();
   mode = hybrid->initial_mode();
-  if (from)
+  if (from) {
     saved.resume(*from);
-  else
+  } else {
+    inputs.begin(mode, t);
     initialise();
+  }
 }
 
 void Simulator::Impl::initialise() {
@@ -423,6 +426,18 @@ void Simulator::forget_past() {
   past.events_->forget();
   past.initial_values_ = values();
   past.t_start_ = impl_->t;
+}
+
+void Simulator::set_input(const std::string& name, double value, double slope) {
+  const InputChange change{name, value, slope};
+  set_inputs(std::span(&change, 1));
+}
+
+void Simulator::set_inputs(std::span<const InputChange> changes) {
+  if (impl_->over) throw UsageError("set_input: the run is over");
+  impl_->regain_mode();
+  impl_->set_inputs(changes);
+  impl_->asked = impl_->t;
 }
 
 double Simulator::t() const {

@@ -24,6 +24,7 @@
 #include "hybrid/method_choice.hpp"
 #include "hybrid/redundancy_watch.hpp"
 #include "hybrid/regularity_watch.hpp"
+#include "hybrid/run_inputs.hpp"
 #include "hybrid/simulate_options.hpp"
 #include "hybrid/zeno_watch.hpp"
 
@@ -35,6 +36,7 @@ struct Simulator::Impl {
   SimulateOptions options;
   Trajectory result;
   int direction;
+  RunInputs inputs;
   bool over = false;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
@@ -207,6 +209,14 @@ struct Simulator::Impl {
   bool repeat_event(bool by_time, double step_size);
   /// The event has been settled: goes on behind it.
   void leave_event(bool by_time, double step_size);
+  /// Whether guards of time fire now: those in `time_guards`. They have been planned for this very instant.
+  bool times_due();
+  /// Inputs change at the present time, from outside.
+  void set_inputs(std::span<const InputChange> changes);
+  /// Whether nothing but inputs has changed in the instant that has been settled, each by a new slope at most.
+  bool only_slopes_of_inputs();
+  /// Whether the guards that fired are those of inputs.
+  bool by_inputs() const;
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.
   bool without_consequences() const;
   /// Goes on from an event without consequences.

@@ -20,6 +20,8 @@ std::string guard_line(const Event& e, std::size_t k) {
     text += relation ? ": both sides become equal for an instant" : " touches zero";
   else if (name.starts_with("sample("))
     return text + " is due";
+  else if (name.starts_with("input "))
+    return text + " changes";
   else if (relation)
     text += direction > 0 ? " becomes true" : " becomes false";
   else

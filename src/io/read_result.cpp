@@ -11,6 +11,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "io/csv_text.hpp"
+
 namespace saltus {
 
 namespace {
@@ -29,38 +31,10 @@ std::string content_of(const std::string& file) {
   return text;
 }
 
-/// The fields of the line at `place`, which moves behind it; quoted fields may contain anything (RFC 4180).
-std::vector<std::string> csv_line(const std::string& text, std::size_t& place, char separator) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (; place < text.size(); ++place) {
-    const char c = text[place];
-    if (quoted) {
-      if (c != '"')
-        fields.back() += c;
-      else if (place + 1 < text.size() && text[place + 1] == '"')
-        fields.back() += text[++place];
-      else
-        quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == separator) {
-      fields.emplace_back();
-    } else if (c == '\n') {
-      ++place;
-      break;
-    } else if (c != '\r') {
-      fields.back() += c;
-    }
-  }
-  return fields;
-}
-
 ResultTable read_csv(const std::string& file) {
   const std::string text = content_of(file);
   ResultTable table;
-  const std::string head = text.substr(0, text.find('\n'));
-  const char separator = head.find(',') == std::string::npos && head.find(';') != std::string::npos ? ';' : ',';
+  const char separator = csv_separator(text);
   std::size_t line = 0;
   for (std::size_t place = 0; place < text.size();) {
     ++line;

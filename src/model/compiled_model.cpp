@@ -53,6 +53,7 @@ struct CompiledModel::Code {
   std::vector<int> observed_discretes;  // which of the discrete variables are not hidden
   ModelGuards guards;
   TimeGuards time_guards;
+  std::vector<InputInfo> inputs;
   struct Switches {
     std::vector<int> discretes, locks;
     std::vector<int> dormant_locks;  // locks that change no structure, of guards that do not always matter
@@ -136,6 +137,7 @@ struct CompiledModel::Code {
     compile_observation();
     time_guards = TimeGuards(m.time, guards.guards(), parameters, discretes, guards.locks(), options);
     for (const int k : time_guards.guards()) guards.mark_time_only(k);
+    take_inputs(m);
     for (const auto& system : systems) {
       find_switches(*system);
       occurring.emplace_back(system->equations(), discretes, guards.locks());
@@ -564,6 +566,24 @@ struct CompiledModel::Code {
     return result;
   }
 
+  /// Inputs, and the guards that say when they change.
+  void take_inputs(const ModelData& m) {
+    std::unordered_set<NodeId> changes;
+    for (const ModelData::Input& input : m.inputs) {
+      inputs.push_back(input.places);
+      for (const int place : {input.places.next, input.places.previous})
+        changes.insert(discretes[static_cast<std::size_t>(place)].id());
+      if (!input.held) continue;
+      const auto shown = std::lower_bound(observed_discretes.begin(), observed_discretes.end(), input.places.variable);
+      inputs.back().variable = static_cast<int>(all_variables.size() + (shown - observed_discretes.begin()));
+    }
+    if (inputs.empty()) return;
+    for (const int k : time_guards.guards())
+      for (const Expr& s :
+           symbols_of(std::span(&guards.guards()[static_cast<std::size_t>(k)].function, 1), SymbolKind::discrete))
+        if (changes.contains(s.id())) guards.mark_of_input(k);
+  }
+
   void find_time_switches() {
     std::vector<Expr> functions;
     for (std::size_t k = 0; k < guards.info().size(); ++k)
@@ -648,6 +668,9 @@ struct CompiledModel::Code {
     Mode mode;
     mode.automaton = static_cast<int>(start_mode);
     mode.discrete = values.discrete;
+    for (const InputInfo& input : inputs)  // at rest at its start value
+      mode.discrete[static_cast<std::size_t>(input.coefficients.front())] =
+          (*values.observed)[static_cast<std::size_t>(input.variable)].start;
     mode.locks.assign(guards.locks().size(), 0.0);
     return mode;
   }
@@ -838,6 +861,10 @@ bool CompiledModel::stands_still() const {
 }
 const std::vector<GuardInfo>& CompiledModel::guards() const {
   return impl_->code->guards.info();
+}
+
+const std::vector<InputInfo>& CompiledModel::inputs() const {
+  return impl_->code->inputs;
 }
 
 Mode CompiledModel::initial_mode() const {

@@ -20,6 +20,14 @@ void check_graph(const ModelData& d, const Expr& e, const char* what) {
     throw UsageError(std::string(what) + ": the expression belongs to another model than '" + d.name + "'");
 }
 
+void refuse_input(const ModelData& d, const Expr& e, const char* what) {
+  for (const ModelData::Input& input : d.inputs) {
+    const auto place = static_cast<std::size_t>(input.places.variable);
+    if ((input.held ? d.discretes[place].symbol : d.variables[place]).same(e))
+      throw ModelError(fmt::format("{}: '{}' is an input; its values come from outside of the model", what, input.name));
+  }
+}
+
 bool has_kind(const Expr& e, SymbolKind kind) {
   return e.is_symbol() && e.graph()->symbol_of(e.id()).kind == kind;
 }
@@ -30,6 +38,7 @@ void add_reset(ModelData& d, std::vector<ModelData::Action>& actions, const Expr
   if (!has_kind(x, SymbolKind::variable) && !has_kind(x, SymbolKind::derivative))
     throw ModelError("reset: '" + to_string(x) +
                      "' is not a variable or the derivative of one; only these can jump (use assign for discrete ones)");
+  refuse_input(d, x, "reset");
   actions.push_back({ModelData::Action::Kind::reset, x, value, {}, only_if});
 }
 
@@ -38,6 +47,7 @@ void add_assign(ModelData& d, std::vector<ModelData::Action>& actions, const Exp
   check_graph(d, value, "assign");
   if (!has_kind(q, SymbolKind::discrete))
     throw ModelError("assign: '" + to_string(q) + "' is not a discrete variable (use reset for variables that jump)");
+  refuse_input(d, q, "assign");
   actions.push_back({ModelData::Action::Kind::assign, q, value, {}});
 }
 
@@ -135,6 +145,7 @@ void Model::allow_unbalanced() { data_->unbalanced = true; }
 void Model::define(const Expr& discrete, const Expr& value, const SourceLocation& where) {
   if (!has_kind(discrete, SymbolKind::discrete))
     throw ModelError(where, "define: '" + to_string(discrete) + "' is not a discrete variable");
+  refuse_input(*data_, discrete, "define");
   check_graph(*data_, value, "define");
   data_->definitions.push_back({discrete, value, where});
 }
@@ -197,6 +208,11 @@ Expr Model::pre(const Expr& symbol) {
   if (!has_kind(symbol, SymbolKind::discrete) && !has_kind(symbol, SymbolKind::variable))
     throw ModelError("pre: '" + to_string(symbol) + "' is not a variable or discrete variable");
   check_graph(*data_, symbol, "pre");
+  for (std::size_t k = 0; k < data_->inputs.size(); ++k) {
+    const ModelData::Input& input = data_->inputs[k];
+    if (!input.held && data_->variables[static_cast<std::size_t>(input.places.variable)].same(symbol))
+      return value_before(k);
+  }
   const auto [place, fresh] = data_->pre_places.emplace(symbol.id(), data_->pre_symbols.size());
   if (!fresh) return data_->pre_symbols[place->second].second;
   const Expr before(data_->graph, data_->graph->symbol("pre(" + symbol.name() + ")", SymbolKind::discrete));

@@ -62,6 +62,7 @@ class ModelGuards {
   void set_slides(int guard, bool slides) { info_[static_cast<std::size_t>(guard)].slides = slides; }
   void mark_paired(int guard) { info_[static_cast<std::size_t>(guard)].paired = true; }
   void mark_time_only(int guard) { info_[static_cast<std::size_t>(guard)].time_only = true; }
+  void mark_of_input(int guard) { info_[static_cast<std::size_t>(guard)].of_input = true; }
   /// Whether a lock depends on discrete values alone: no guard stands behind it.
   bool is_discrete(int lock) const { return guard_of_lock_[static_cast<std::size_t>(lock)] < 0; }
   /// Whether a lock is the rounding of something that guards watch.

@@ -97,6 +97,7 @@ struct GuardInfo {
   std::string name;         ///< as a relation: "v1 - v2 > 0"
   SourceLocation where = {};
   bool time_only = false;   ///< known in advance: next_time_event says when
+  bool of_input = false;    ///< an input changes here: an event only where values or other guards change, too
   SurfaceRule rule = SurfaceRule::filippov;
   bool record_touch = false;  ///< zeros that touch without crossing are wanted as events
   bool slides = true;         ///< the field may differ on its sides, and the solution can be kept on its surface
@@ -107,6 +108,23 @@ struct GuardInfo {
   /// >= 0: this is the function of another guard once more. While that one rests at zero, the two wait for it to leave to either side; events
   /// name the other.
   int same_as = -1;
+};
+
+/// A variable whose values come from outside of the model. Between two changes it is a polynomial in time,
+///   u(t) = sum_i c_i (t - since)^i.
+/// Its numbers are discrete variables, and so are those of the polynomial that takes its place next. The family acts at
+/// `next` or `previous`: a time event at which the new numbers are assigned. A run writes the numbers of the next
+/// polynomial before that. All places are those in Mode::discrete.
+struct InputInfo {
+  static constexpr double never = 1e100;  ///< as a time: no change is planned; -never in `previous`
+
+  int variable = 0;                         ///< its number among the observed variables
+  std::vector<int> coefficients = {};       ///< c_0, c_1, …; one alone: the input is constant between changes
+  int since = -1;                           ///< -1 where the input is constant between changes
+  std::vector<int> next_coefficients = {};  ///< of the polynomial that comes next
+  int next_since = -1;
+  int next = -1, previous = -1;  ///< when that one begins, in runs forward and in runs backward
+  int following = -1;            ///< the number that becomes `next` or `previous` then
 };
 
 /// Values of a mode at the present instant, for rounds whose clauses read what the equations make of new discrete values.
@@ -168,6 +186,8 @@ class HybridSystem {
   /// The variables x of all systems of the family.
   virtual const std::vector<VariableInfo>& variables() const = 0;
   virtual const std::vector<GuardInfo>& guards() const = 0;
+  /// Variables whose values come from outside. Default: none.
+  virtual const std::vector<InputInfo>& inputs() const;
 
   /// The mode before anything is known about guards.
   virtual Mode initial_mode() const = 0;

@@ -1,6 +1,7 @@
 // Simulator: a run in steps, for users who embed the solver in their own loop.
 #pragma once
 
+#include <saltus/hybrid/input_signal.hpp>
 #include <saltus/hybrid/methods.hpp>
 #include <saltus/hybrid/simulator_state.hpp>
 #include <saltus/hybrid/trajectory.hpp>
@@ -33,6 +34,8 @@ struct SimulateOptions {
   /// Methods of single modes, by the name of the explicit mode (or the whole description of a mode, as events show it);
   /// `method` for all others.
   std::map<std::string, Method> mode_methods = {};
+  /// Values of inputs, by their names. An input without values keeps its start value, and the status says so.
+  std::map<std::string, InputSignal> inputs = {};
   double max_step = std::numeric_limits<double>::infinity();
   double initial_step = 0.0;  ///< after the start; 0: chosen by the method
   int max_order = 0;          ///< of `bdf`, `radau` and `taylor`; 0: no limit
@@ -72,6 +75,14 @@ class Simulator {
   /// Gives back the steps and events that the trajectory has so far: it then begins at the present time. The run goes on
   /// as before. For long runs that are looked at step by step.
   void forget_past();
+
+  /// From now on an input has this value, and moves along a line of this slope. It follows no signal of the options any
+  /// more. What the change means is settled at once, as at a time event at the present time. Throws UsageError for
+  /// names that are no inputs, for values that the type of the input does not have, for a slope of an input that is
+  /// held, and if the run is over.
+  void set_input(const std::string& name, double value, double slope = 0.0);
+  /// Several inputs at one instant.
+  void set_inputs(std::span<const InputChange> changes);
 
   /// Where the run stands, between two steps or at its end.
   SimulatorState state() const;

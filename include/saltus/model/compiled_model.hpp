@@ -35,6 +35,7 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   const std::string& name() const override;
   const std::vector<VariableInfo>& variables() const override;
   const std::vector<GuardInfo>& guards() const override;
+  const std::vector<InputInfo>& inputs() const override;
   Mode initial_mode() const override;
   ExtraConditions* initial_conditions(const Mode& mode) override;
   std::string describe(const Mode& mode) const override;

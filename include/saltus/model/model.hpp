@@ -38,6 +38,13 @@ struct VariableOptions {
   std::vector<std::string> literals = {};  ///< of an enumeration, the first for the value 1
 };
 
+/// How an input may move between two of its changes.
+enum class InputCurve {
+  held,    ///< it is constant; the input is a discrete variable
+  line,    ///< along a straight line; conditions on it alone become true at times that are known in advance
+  smooth,  ///< along a polynomial of degree 5; needed for inputs that are functions of time
+};
+
 /// What a `when` clause does when its condition becomes true. Right-hand sides see the values before the event; assignments of one
 /// clause are made in the order written, and later ones see the discrete values that earlier ones assigned.
 class When {
@@ -120,6 +127,13 @@ class Model {
   /// The same with attributes: an Integer, an enumeration, a unit. `fixed` and `nominal` have no meaning here.
   Expr discrete(const std::string& name, double start, VariableOptions options, const SourceLocation& where = {});
 
+  /// A variable whose values come from outside: SimulateOptions::inputs, Simulator::set_input. Without these it keeps
+  /// its start value. It may be read and differentiated as any variable, and cannot be set by the model. A change is a
+  /// time event: u is the new value, pre(u) the one before. Integers, truth values and enumerations are always held.
+  Expr input(const std::string& name, double start = 0.0, InputCurve curve = InputCurve::line,
+             VariableOptions options = {}, const SourceLocation& where = {});
+  BoolExpr input(const std::string& name, bool start, const SourceLocation& where = {});
+
   // --- equations
   void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
   void equations(const std::vector<Equation>& equations, const SourceLocation& where = {});
@@ -174,6 +188,8 @@ class Model {
   void quote_source(SourceQuote quote);
 
  private:
+  /// pre(u) of an input that is not held.
+  Expr value_before(std::size_t input);
   std::shared_ptr<ModelData> data_;
 };
 
@@ -233,6 +249,11 @@ struct ModelData {
   struct Bounds {
     Expr min, max;
   };
+  struct Input {
+    std::string name;
+    InputInfo places;  ///< `variable`: its index among the variables, or the discrete variables where it is held
+    bool held = false;
+  };
   struct Definition {
     Expr discrete, value;
     SourceLocation where;
@@ -264,6 +285,7 @@ struct ModelData {
   std::vector<VariableInfo> variable_info;
   std::vector<Parameter> parameters;
   std::vector<Discrete> discretes;
+  std::vector<Input> inputs;
   std::vector<NamedEquation> equations, initial_equations;
   std::vector<Definition> definitions;
   std::vector<Clause> clauses;

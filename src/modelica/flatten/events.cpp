@@ -32,6 +32,12 @@ void Flattener::sort_equations() {
   for (const FlatClause& clause : clauses_)
     for (const FlatAction& action : clause.actions)
       if (action.kind == Kind::assign) determined.emplace(action.target.id(), action.where);
+  for (const ModelData::Input& input : model_->data().inputs) {
+    if (!input.held) continue;
+    const Expr& symbol = model_->data().discretes[static_cast<std::size_t>(input.places.variable)].symbol;
+    if (const auto place = places_.find(symbol.id()); place != places_.end())
+      determined.emplace(symbol.id(), place->second.component->where());
+  }
   std::vector<FlatEquation> continuous, open;
   const auto candidate = [&](const Value& side) {
     return is_discrete_symbol(side.scalar()) && !determined.contains(side.scalar().id());

@@ -404,37 +404,30 @@ void Flattener::declare_variable(Component& component) {
     if (!(std::abs(element(nominal)) > 0.0) || !std::isfinite(element(nominal)))
       throw Fault{component.where(), "the nominal value of " + quoted(name) + " must be a number other than 0"};
     Expr symbol;
+    options.min = element(least);
+    options.max = element(most);
+    options.nominal = std::abs(element(nominal));
     if (given) {
-      symbol = model_->parameter(name, element(start), where);
-      parameter_values_[symbol.id()] = element(start);
+      symbol = model_->input(name, element(start), component.is_discrete() ? InputCurve::held : InputCurve::line,
+                             options, where);
     } else if (component.is_discrete()) {
-      options.min = element(least);
-      options.max = element(most);
       symbol = model_->discrete(name, kind == TypeKind::boolean ? element(start) != 0.0 : element(start), options, where);
     } else {
       options.fixed = element(fixed) != 0.0;
-      options.min = element(least);
-      options.max = element(most);
-      options.nominal = std::abs(element(nominal));
       symbol = model_->variable(name, element(start), options, where);
     }
-    if (!given && !start_expressions.empty())
+    if (!start_expressions.empty())
       follow_parameters(symbol, start_expressions[start_expressions.size() == 1 ? 0 : k]);
     const auto bound = [&](const std::vector<Expr>& list, double otherwise) {
       return list.empty() ? Expr(otherwise) : list[list.size() == 1 ? 0 : k];
     };
     if (const Expr low = bound(least_expressions, -infinity), high = bound(most_expressions, infinity);
-        !given && !(low.is_constant() && high.is_constant()) && is_of_parameters(low) && is_of_parameters(high))
+        !(low.is_constant() && high.is_constant()) && is_of_parameters(low) && is_of_parameters(high))
       model_->bounds(symbol, low, high);
     places_[symbol.id()] = {&component, k};
     component.values.push_back(std::move(symbol));
   }
-  component.value_variability = given                     ? Variability::parameter
-                                : component.is_discrete() ? Variability::discrete
-                                                          : Variability::continuous;
-  if (given)
-    warn(component.where(),
-         "nothing is connected to the input " + quoted(component.path) + "; it keeps its start value");
+  component.value_variability = component.is_discrete() ? Variability::discrete : Variability::continuous;
 }
 
 void Flattener::declare_all(Instance& instance) {

@@ -313,6 +313,8 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
 bool Flattener::imported_member(const ClassScope* scope, const ComponentReference& reference, const Location& where,
                                 const Context& context, Value& result) {
   const std::string_view name = reference.parts[0].name.text;
+  const LayoutComponent* known = nullptr;  // of a whole package that is imported; these come last
+  const ClassScope* owner = nullptr;
   for (const Import* import : scopes_.imports(scope)) {
     const Name& path = import->name;
     std::string_view member_name = name;
@@ -356,10 +358,16 @@ bool Flattener::imported_member(const ClassScope* scope, const ComponentReferenc
     const Layout& layout = scopes_.layout(cls);
     const auto it = layout.index.find(member_name);
     if (it == layout.index.end()) continue;
+    const LayoutComponent& found = layout.components[it->second];
+    if (known && known->declaration != found.declaration)
+      throw Fault{where, quoted(name) + " is imported twice: from " + quoted(owner->name) + " and " + quoted(cls->name),
+                  "import the one that is meant by its name"};
+    known = &found;
+    owner = cls;
     result = member(*statics(cls)->find(member_name), reference, 0, where, context);
-    return true;
+    if (import->kind != Import::Kind::wildcard) return true;
   }
-  return false;
+  return known != nullptr;
 }
 
 // ------------------------------------------------------------------------------------------------------- subscripts

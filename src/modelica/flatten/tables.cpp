@@ -78,6 +78,9 @@ Value Flattener::construct_object(const ClassScope* cls, const Call& call, const
   const ClassScope* constructor = scopes_.find_member("constructor", cls);
   if (!constructor || !constructor->is_function())
     throw Fault{where, "the external object " + quoted(cls->name) + " has no constructor"};
+  const auto* body = constructor->definition->as<LongClass>();
+  if (!body || !body->external || !body->external->function.text.starts_with("ModelicaStandardTables_"))
+    throw Fault{where, "the external object " + quoted(cls->name) + " is not supported", reference_page};
   const Layout& layout = scopes_.layout(constructor);
   const NamedValues given = named_arguments(layout, true, call, context);
   auto fields = std::make_shared<RecordFields>();
@@ -259,12 +262,20 @@ std::optional<Value> Flattener::call_external(std::string_view name, const std::
   }
   if (name == "ModelicaStrings_length" && arguments.size() == 1)
     return Value::integer(static_cast<std::int64_t>(arguments[0].text.size()));
+  if (name == "ModelicaStrings_substring" && arguments.size() == 3) {
+    const std::int64_t first = integer(arguments[1], where, "the beginning of a part of a text");
+    const std::int64_t last = integer(arguments[2], where, "the end of a part of a text");
+    const auto size = static_cast<std::int64_t>(arguments[0].text.size());
+    if (first < 1 || last > size || last < first - 1)
+      throw Fault{where, "a text of " + std::to_string(size) + " characters has no part from " + std::to_string(first) +
+                             " to " + std::to_string(last)};
+    return Value::string(
+        arguments[0].text.substr(static_cast<std::size_t>(first - 1), static_cast<std::size_t>(last - first + 1)));
+  }
   if (name == "ModelicaInternal_print") return std::nullopt;  // a run prints nothing
   if (name == "ModelicaError" && arguments.size() == 1) {
-    BoolExpr condition = false;
-    for (const BoolExpr& outer : path_conditions_) condition = condition || !outer;
-    if (condition.expr().is_constant()) throw Fault{where, "the model reports an error: " + arguments[0].text};
-    assertions_.push_back({condition, arguments[0].text, where});
+    if (reached().expr().is_constant()) throw Fault{where, "the model reports an error: " + arguments[0].text};
+    demand(false, arguments[0].text, where);
     return std::nullopt;
   }
   throw Fault{where, "the external function " + quoted(name) + " is not supported", reference_page};

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/table_file.hpp"
 #include "modelica/printer.hpp"
 
 namespace saltus::modelica {
@@ -72,6 +73,26 @@ bool Flattener::is_external_object(const ClassScope* cls) const {
          });
 }
 
+// The table of a file in the place of the one that the arguments of a constructor hold.
+static void take_from_file(RecordFields& fields, const Location& where) {
+  Value* table = nullptr;
+  TableFile file;
+  for (auto& [name, value] : fields.fields) {
+    const bool is_text = value.type == TypeKind::string && value.is_scalar();
+    if (name == "table") table = &value;
+    if (name == "fileName" && is_text) file.path = value.text;
+    if (name == "tableName" && is_text) file.table = value.text;
+    if (name == "delimiter" && is_text) file.delimiter = value.text;
+    if (name == "nHeaderLines" && value.elements.size() == 1 && value.scalar().is_constant())
+      file.header_lines = static_cast<std::int64_t>(value.scalar().constant_value());
+  }
+  if (!table || file.path.empty() || file.path == "NoName") return;
+  const FileTable content = read_table(file, where);
+  *table = Value::array(TypeKind::real,
+                        {static_cast<std::int64_t>(content.rows), static_cast<std::int64_t>(content.columns)});
+  table->elements.assign(content.values.begin(), content.values.end());
+}
+
 // An external object: the arguments of its constructor, with their defaults.
 Value Flattener::construct_object(const ClassScope* cls, const Call& call, const Location& where,
                                   const Context& context) {
@@ -100,6 +121,7 @@ Value Flattener::construct_object(const ClassScope* cls, const Call& call, const
     result.variability = join(result.variability, value.variability);
     fields->fields.emplace_back(input.name(), std::move(value));
   }
+  take_from_file(*fields, where);
   result.record = std::move(fields);
   return result;
 }
@@ -107,11 +129,6 @@ Value Flattener::construct_object(const ClassScope* cls, const Call& call, const
 // The knots and one column of a table.
 Flattener::TableColumn Flattener::table_column(const Value& object, const Value& column, const Location& where) {
   const Value& table = field(object, "table", where);
-  const Value& file = field(object, "fileName", where);
-  const bool on_file = file.type == TypeKind::string && file.text != "NoName" && !file.text.empty();
-  if (on_file && table.elements.empty())
-    throw Fault{where, "tables in files are not supported: " + quoted(file.text),
-                "write the table into the parameter 'table'"};
   if (table.dims.size() != 2 || table.dims[0] < 1 || table.dims[1] < 1)
     throw Fault{where, "the table is empty", "give the parameter 'table' rows and columns"};
   const Value& columns = field(object, "columns", where);
@@ -255,8 +272,7 @@ std::optional<Value> Flattener::call_external(std::string_view name, const std::
                                            std::tuple{"CombiTimeTable", "minimumTime", "maximumTime"}}) {
     if (!is(table, least, 1) && !is(table, most, 1)) continue;
     const Value& rows = field(arguments[0], "table", where);
-    if (rows.dims.size() != 2 || rows.elements.empty())
-      throw Fault{where, "the table is empty; tables in files are not supported"};
+    if (rows.dims.size() != 2 || rows.elements.empty()) throw Fault{where, "the table is empty"};
     const std::size_t row = is(table, least, 1) ? 0 : static_cast<std::size_t>(rows.dims[0] - 1);
     return rows.at(row * static_cast<std::size_t>(rows.dims[1]));
   }

@@ -125,6 +125,57 @@ const ClassScope* extend(const ClassScope* cls, const std::string& extension, Li
   return scopes.find_member(cls->definition->name.text, scopes.find_member(package, &scopes.root()));
 }
 
+// The argument of that name in a modification or annotation; null if there is none.
+const ModificationArgument* argument_of(const Modification* modification, std::string_view name) {
+  if (modification)
+    for (const ModificationArgument& argument : modification->arguments)
+      if (argument.is_plain() && argument.name.parts.size() == 1 && argument.name.parts[0].text == name)
+        return &argument;
+  return nullptr;
+}
+
+// The text of name = "text" in a modification; "" if there is none.
+std::string text_of(const Modification* modification, std::string_view name) {
+  const ModificationArgument* argument = argument_of(modification, name);
+  const auto* literal = argument && argument->modification && argument->modification->value
+                            ? argument->modification->value->as<StringLiteral>()
+                            : nullptr;
+  return literal ? std::string(literal->value) : std::string();
+}
+
+// True if a library says that models of that version need no change.
+bool takes_version(const Modification* library, const std::string& version) {
+  const ModificationArgument* conversion = argument_of(library, "conversion");
+  if (!conversion || !conversion->modification) return false;
+  for (const ModificationArgument& from : conversion->modification->arguments) {
+    const auto* literal =
+        from.modification && from.modification->value ? from.modification->value->as<StringLiteral>() : nullptr;
+    if (literal && from.is_plain() && from.name.parts[0].text == "noneFromVersion" && literal->value == version)
+      return true;
+  }
+  return false;
+}
+
+// Warns of libraries that are there in another version than annotation(uses(...)) asks for.
+void check_uses(const ClassDefinition& definition, ScopeTree& scopes, const SourceText& source,
+                Diagnostics& diagnostics) {
+  const ModificationArgument* uses = argument_of(definition.description.annotation, "uses");
+  if (!uses || !uses->modification) return;
+  for (const ModificationArgument& library : uses->modification->arguments) {
+    if (!library.is_plain() || library.name.parts.size() != 1) continue;
+    const std::string_view name = library.name.parts[0].text;
+    const std::string wanted = text_of(library.modification, "version");
+    const ClassScope* found = scopes.find_member(name, &scopes.root());
+    const Modification* about = found && found->definition ? found->definition->description.annotation : nullptr;
+    const std::string version = text_of(about, "version");
+    if (wanted.empty() || version.empty() || version == wanted || takes_version(about, wanted)) continue;
+    diagnostics.add(source.diagnose(
+        Severity::warning, library.where,
+        "version " + wanted + " of '" + std::string(name) + "' is asked for, but version " + version + " is there",
+        "name the folder of the other version with --library before this one"));
+  }
+}
+
 }  // namespace
 
 ModelicaModel load(std::string_view text, const std::string& file_name, const LoadOptions& options,
@@ -146,6 +197,8 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     try {
       const ClassScope* package = package_of(ast, scopes, diagnostics);
       scopes.add(ast.root, package);
+      for (const ClassDefinition* definition : ast.root.classes)
+        check_uses(*definition, scopes, ast.source(), diagnostics);
       cls = choose_model(ast, scopes, package, options.model_name, diagnostics);
       run = cls && !options.extension.empty() ? extend(cls, options.extension, library, scopes, extended) : cls;
     } catch (const Fault& fault) {

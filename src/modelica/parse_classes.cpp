@@ -3,6 +3,7 @@
 #include "parser_impl.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace saltus::modelica {
@@ -36,8 +37,17 @@ void Parser::parse_file() {
         synchronise(start);
       }
     }
+    refuse_duplicates(ast_.root.classes);
   } catch (const Abort&) {
   }
+}
+
+void Parser::refuse_duplicates(const std::vector<const ClassDefinition*>& classes) {
+  std::unordered_set<std::string_view> names;
+  for (const ClassDefinition* definition : classes)
+    if (!definition->name.text.empty() && !names.insert(definition->name.text).second)
+      report(definition->name.where, "the class '" + std::string(definition->name.text) + "' is declared twice",
+             "give one of the two another name, or remove it");
 }
 
 void Parser::within_clause() {
@@ -254,6 +264,10 @@ void Parser::composition(ClassDefinition& definition, LongClass& body) {
       synchronise(start);
     }
   }
+  std::vector<const ClassDefinition*> classes;
+  for (const Element& element : body.elements)
+    if (const auto* nested = element.as<const ClassDefinition*>()) classes.push_back(*nested);
+  refuse_duplicates(classes);
 }
 
 // Reads a section, if one begins here.

@@ -174,6 +174,7 @@ class Parser {
   void external_clause(LongClass& body);
   /// Reads "end Name"; false when it turned out to be something else that was skipped.
   bool class_end(const ClassDefinition& definition, const Token& first, bool had_errors);
+  void refuse_duplicates(const std::vector<const ClassDefinition*>& classes);
   void element(LongClass& body);
   Import import_clause();
   Extends extends_clause();

@@ -281,27 +281,6 @@ end M;
 )");
 }
 
-TEST(FlattenErrors, ALoopWhoseEndIsNotKnown) {
-  EXPECT_EQ(load_errors(R"(function f
-  input Real x;
-  output Real y;
-algorithm
-  y := x;
-  while y > 1 loop
-    y := y/2;
-  end while;
-end f;
-model M
-  Real y = f(time);
-end M;
-)"),
-            R"(a.mo:6:9: error: 'while' with a condition that is not known before the run is not supported
-    while y > 1 loop
-          ^~~~~
-hint: docs/reference/modelica.md lists what is read
-)");
-}
-
 TEST(FlattenErrors, ExternalFunctionsAreRefused) {
   EXPECT_EQ(load_errors(R"(function f
   input Real x;

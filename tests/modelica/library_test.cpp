@@ -123,6 +123,29 @@ TEST(Libraries, TheFirstFolderWinsAndVersionsAreFound) {
   EXPECT_EQ(end_of(load_modelica_class("P.M", {.libraries = {folder.path("c/P 1.0")}}), "y"), 3.0);
 }
 
+TEST(Libraries, AnotherVersionThanTheOneThatAFileUsesIsTold) {
+  const Folder folder;
+  folder.write("P.mo",
+               "package P\n  model A\n    Real y = 1;\n  end A;\n  annotation(version = \"2.1\", "
+               "conversion(noneFromVersion = \"2.0\"));\nend P;\n");
+  const auto notes = [&](const std::string& version) {
+    std::string all;
+    for (const auto& note :
+         load_text("model M\n  P.A a;\n  annotation(uses(P(version = \"" + version + "\")));\nend M;\n",
+                   {.libraries = {folder.path()}})
+             .notes)
+      all += render(note);
+    return all;
+  };
+  EXPECT_EQ(notes("2.1"), "");
+  EXPECT_EQ(notes("2.0"), "");
+  EXPECT_NE(notes("1.0").find("test.mo:3:19: warning: version 1.0 of 'P' is asked for, but version 2.1 is there"),
+            std::string::npos)
+      << notes("1.0");
+  EXPECT_EQ(load_errors("model M\n  Real y = 1;\n  annotation(uses(Q(version = \"1\")));\nend M;\n").find("Q"),
+            std::string::npos);
+}
+
 TEST(Libraries, ALibraryModelicaReplacesTheSmallOne) {
   const Folder folder;
   folder.write("Modelica/package.mo",

@@ -42,9 +42,9 @@ TEST(ParseFile, TheTreeOutlivesTheTextAndSurvivesAMove) {
 
 TEST(ParseClass, KnowsEveryKindOfClass) {
   const ParseResult result = read(
-      "class A end A; model A end A; block A end A; package A end A; function A end A; operator function A end A;"
-      "record A end A; operator record A end A; type A end A; connector A end A; expandable connector A end A;"
-      "operator A end A;");
+      "class A end A; model B end B; block C end C; package D end D; function E end E; operator function F end F;"
+      "record G end G; operator record H end H; type I end I; connector J end J; expandable connector K end K;"
+      "operator L end L;");
   ASSERT_EQ(result.ast.root.classes.size(), 12u);
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(result.ast.root.classes[i]->kind, static_cast<ClassKind>(i));
   EXPECT_EQ(spelling(ClassKind::expandable_connector), "expandable connector");

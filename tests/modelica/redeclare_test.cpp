@@ -217,5 +217,59 @@ TEST(Redeclare, CirclesEnd) {
     EXPECT_NE(load_errors(text), "") << text;
 }
 
+TEST(Redeclare, ElementsOfAPackageAreSeenByItsInheritedClasses) {
+  const std::string text =
+      "package A\n  replaceable constant Integer n = 1;\n  replaceable type T = Real(start = 1);\n"
+      "  replaceable function f\n    input Real x;\n    output Real y;\n  algorithm\n    y := x;\n  end f;\n"
+      "  model N\n    T x(fixed = true);\n    Real y[n] = fill(f(2), n);\n    Real s = sum(y);\n  equation\n"
+      "    der(x) = 0;\n  end N;\nend A;\n"
+      "package B\n  extends A;\n  redeclare constant Integer n = 3;\n  redeclare type T = Real(start = 4);\n"
+      "  redeclare function f\n    input Real x;\n    output Real y;\n  algorithm\n    y := 10*x;\n  end f;\nend B;\n"
+      "package C\n  extends B;\nend C;\n";
+  for (const std::string p : {"B", "C"}) {
+    const auto r = run_text(text + "model M\n  " + p + ".N b;\n  Real k = " + p + ".n;\nend M;\n", 1.0);
+    EXPECT_EQ(r.at(1.0, "b.s"), 60.0);
+    EXPECT_EQ(r.at(1.0, "b.x"), 4.0);
+    EXPECT_EQ(r.at(1.0, "k"), 3.0);
+  }
+  EXPECT_EQ(at_end(text + "model M\n  A.N a;\nend M;\n", "a.s"), 2.0);
+  EXPECT_EQ(at_end(text + "package D = A(redeclare constant Integer n = 2);\nmodel M\n  D.N d;\nend M;\n", "d.s"), 4.0);
+}
+
+TEST(Redeclare, WhatARedeclarationSaysIsStrongerThanTheConstrainingClause) {
+  const std::string text =
+      "model A\n  parameter Real k = 1, m = 1;\n  Real y = k + 10*m;\nend A;\n"
+      "model S\n  replaceable model X = A(k = 2) constrainedby A(m = 7);\n  X x;\nend S;\n"
+      "model P\n  replaceable model X = A(k = 2);\n  X x;\nend P;\n";
+  EXPECT_EQ(at_end(text + "model M\n  S s;\nend M;\n", "s.x.y"), 72.0);
+  EXPECT_EQ(at_end(text + "model M\n  S s(redeclare model X = A);\nend M;\n", "s.x.y"), 71.0);
+  EXPECT_EQ(at_end(text + "model M\n  S s(redeclare model X = A(m = 3));\nend M;\n", "s.x.y"), 31.0);
+  EXPECT_EQ(at_end(text + "model M\n  extends S;\n  redeclare model X = A(m = 4);\nend M;\n", "x.y"), 41.0);
+  EXPECT_EQ(at_end(text + "model M\n  P p(redeclare model X = A(k = 3));\nend M;\n", "p.x.y"), 13.0);
+  // what the class itself holds is weaker
+  EXPECT_EQ(
+      at_end(text + "model B\n  extends A(m = 3);\nend B;\nmodel M\n  S s(redeclare model X = B);\nend M;\n", "s.x.y"),
+      71.0);
+}
+
+TEST(Redeclare, WhatIsFinalOrRedeclaredForGoodStays) {
+  const std::string text =
+      "model A\n  Real x = 1;\nend A;\nmodel B\n  Real x = 2;\nend B;\n"
+      "model S\n  replaceable model X = A;\n  replaceable A a;\n  X x;\nend S;\n"
+      "model F\n  final replaceable model X = A;\n  final replaceable A a;\n  X x;\nend F;\n"
+      "model T\n  extends S(redeclare model X = B, redeclare B a);\nend T;\n"
+      "model U\n  extends S(redeclare replaceable model X = B, redeclare replaceable B a);\nend U;\n";
+  const auto errors = [&](const std::string& part) { return load_errors(text + "model M\n  " + part + "end M;\n"); };
+  EXPECT_NE(errors("F f(redeclare model X = B);\n").find("'X' is final in 'F' and cannot be redeclared"),
+            std::string::npos);
+  EXPECT_NE(errors("F f(redeclare B a);\n").find("'a' is final and cannot be redeclared"), std::string::npos);
+  EXPECT_NE(errors("T t(redeclare model X = A);\n").find("'X' is redeclared in between without 'replaceable'"),
+            std::string::npos);
+  EXPECT_NE(errors("T t(redeclare A a);\n").find("'a' is redeclared in between without 'replaceable'"),
+            std::string::npos);
+  EXPECT_EQ(errors("T t;\n"), "");
+  EXPECT_EQ(at_end(text + "model M\n  U u(redeclare model X = A, redeclare A a);\nend M;\n", "u.x.x"), 1.0);
+}
+
 }  // namespace
 }  // namespace saltus

@@ -120,5 +120,28 @@ TEST(Scopes, IdenticalDeclarationsInheritedTwiceAreOne) {
             std::string::npos);
 }
 
+TEST(Scopes, ANameThatTwoPackagesHaveIsNotImportedSilently) {
+  const std::string text =
+      "package P\n  constant Real c = 1;\n  model A\n    Real x = 1;\n  end A;\nend P;\n"
+      "package Q\n  constant Real c = 2;\n  model A\n    Real x = 2;\n  end A;\nend Q;\n";
+  EXPECT_NE(load_errors(text + "model M\n  import P.*;\n  import Q.*;\n  Real y = c;\nend M;\n")
+                .find("'c' is imported twice: from 'P' and 'Q'"),
+            std::string::npos);
+  EXPECT_NE(load_errors(text + "model M\n  import P.*;\n  import Q.*;\n  A a;\nend M;\n")
+                .find("'A' is imported twice: it is 'P.A' and 'Q.A'"),
+            std::string::npos);
+  EXPECT_EQ(at_end(text + "model M\n  import P.*;\n  import Q.*;\n  import Q.c;\n  Real y = c;\nend M;\n", "y"), 2.0);
+  EXPECT_EQ(at_end(text + "model M\n  import P.*;\n  import Q.*;\n  Real y = 3;\nend M;\n", "y"), 3.0);
+}
+
+TEST(Scopes, AClassIsDeclaredOnce) {
+  EXPECT_NE(load_errors("model A\n  Real x = 1;\nend A;\nmodel A\n  Real x = 2;\nend A;\nmodel M\n  A a;\nend M;\n")
+                .find("a.mo:4:7: error: the class 'A' is declared twice"),
+            std::string::npos);
+  EXPECT_NE(load_errors("model M\n  model A\n    Real x = 1;\n  end A;\n  type A = Real;\n  A a;\nend M;\n")
+                .find("a.mo:5:8: error: the class 'A' is declared twice"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace saltus

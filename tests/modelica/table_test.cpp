@@ -104,7 +104,7 @@ TEST(Tables, WhatIsNotUnderstoodIsRefused) {
             std::string::npos);
   EXPECT_NE(load_errors(tables + "model M\n  parameter T.Table t = T.Table(\"tab\", \"data.txt\", fill(0, 0, 2), {2}, "
                                  "T.Smoothness.LinearSegments);\n  Real y = T.value(t, 1, time);\nend M;\n")
-                .find("tables in files are not supported: 'data.txt'"),
+                .find("the file of a table, 'data.txt', does not exist"),
             std::string::npos);
 }
 

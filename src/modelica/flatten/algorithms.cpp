@@ -15,30 +15,42 @@ std::string quoted(std::string_view name) {
 
 }  // namespace
 
-/// What assignments have changed at one point of an algorithm.
-struct Flattener::Snapshot {
-  std::unordered_map<std::string_view, Value> variables;
-  Assigned assigned;
-};
-
 Flattener::Snapshot Flattener::snapshot(const Context& context) const {
   Snapshot state;
-  if (context.frame) state.variables = context.frame->variables;
+  if (context.frame) {
+    state.variables = context.frame->variables;
+    state.ended = context.frame->ended;
+  }
   if (context.assigned) state.assigned = *context.assigned;
   return state;
 }
 
 void Flattener::restore(const Snapshot& state, const Context& context) const {
-  if (context.frame) context.frame->variables = state.variables;
+  if (context.frame) {
+    context.frame->variables = state.variables;
+    context.frame->ended = state.ended;
+  }
   if (context.assigned) *context.assigned = state.assigned;
+}
+
+// True if both are the same expressions, so that no choice is needed.
+static bool is_same(const Value& a, const Value& b) {
+  if (a.set_if || b.set_if || a.type != b.type || a.dims != b.dims || a.elements.size() != b.elements.size() ||
+      a.text != b.text)
+    return false;
+  if (a.type == TypeKind::record) return a.record == b.record;
+  return a.texts == b.texts && std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(),
+                                          [](const Expr& x, const Expr& y) { return x.same(y); });
 }
 
 Flattener::Snapshot Flattener::blend(const Value& condition, const Snapshot& then, const Snapshot& otherwise,
                                      const Location& where) {
+  // behind an assertion that fails, variables need no values
+  if (then.ended != otherwise.ended) return then.ended ? otherwise : then;
   Snapshot result = then;
   for (const auto& [name, other] : otherwise.variables) {
     Value& value = result.variables[name];
-    value = choose(condition, value, other, where);
+    if (!is_same(value, other)) value = choose(condition, value, other, where);
   }
   const auto value_in = [&](const Snapshot& state, NodeId id) {
     const auto it = state.assigned.values.find(id);
@@ -92,7 +104,7 @@ Flattener::Flow Flattener::follow(const Statement& statement, const Context& con
   } else if (const auto* choice = statement.as<IfStatement>()) {
     return follow_if(*choice, statement.where, context);
   } else if (const auto* loop = statement.as<ForStatement>()) {
-    return follow_for(*loop, 0, context);
+    return follow_for(*loop, context);
   } else if (const auto* repeat = statement.as<WhileStatement>()) {
     return follow_while(*repeat, context);
   } else if (const auto* when = statement.as<WhenStatement>()) {
@@ -105,6 +117,13 @@ Flattener::Flow Flattener::follow(const Statement& statement, const Context& con
     return Flow::leave_function;
   }
   return Flow::next;
+}
+
+// Statements of a model: there is nothing around them that could be left.
+void Flattener::follow_section(const std::vector<const Statement*>& statements, const Context& context) {
+  exits_.clear();
+  if (follow(statements, context) != Flow::next || !exits_.empty())
+    throw Fault{statements.front()->where, "'break' and 'return' have no meaning here"};
 }
 
 void Flattener::follow_call(const Call& call, const Location& where, const Context& context) {
@@ -121,7 +140,7 @@ void Flattener::follow_call(const Call& call, const Location& where, const Conte
           {ModelData::Action::Kind::terminate, {}, {}, message(call.arguments[0].value, context), where});
     }
     for (std::size_t k = first; k < when_actions_->size(); ++k)
-      for (const BoolExpr& outer : path_conditions_) (*when_actions_)[k].only_if = (*when_actions_)[k].only_if && outer;
+      (*when_actions_)[k].only_if = (*when_actions_)[k].only_if && reached();
     return;
   }
   eval_effect(call, where, context);  // a function called for its assertions
@@ -155,6 +174,7 @@ Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& wh
     }
     if (condition) path_conditions_.push_back(condition->truth());
     Flow flow = Flow::next;
+    const std::size_t exits = exits_.size();
     try {
       flow = follow(branch.body, context);
       if (flow != Flow::next && condition && condition->variability >= Variability::parameter)
@@ -163,64 +183,27 @@ Flattener::Flow Flattener::follow_if(const IfStatement& node, const Location& wh
       // parameters decide: where a branch makes no sense for the others, they are part of the structure
       if (!condition || condition->variability < Variability::parameter) throw;
       restore(before, context);
+      exits_.resize(exits);
       path_conditions_.pop_back();
       if (number(*condition, branch.condition->where, "the condition") == 0.0) continue;
       condition.reset();
       flow = follow(branch.body, context);
     }
-    if (flow != Flow::next && (condition || !taken.empty()))
-      throw Fault{branch.body.back()->where,
-                  "'break' and 'return' under a condition that is not known before the run are not supported",
-                  "docs/reference/modelica.md lists what is read"};
+    if (!condition && taken.empty()) return flow;  // all other branches leave, or there is none
+    if (flow != Flow::next) leave(flow, context, true);
     if (!condition) {
-      if (taken.empty()) return flow;
-      rest = snapshot(context);
+      rest = flow == Flow::next ? snapshot(context) : std::move(taken.back().state);
+      if (flow != Flow::next) taken.pop_back();
       break;
     }
     path_conditions_.back() = !path_conditions_.back();  // holds for the branches that follow
-    taken.push_back({std::move(*condition), snapshot(context)});
+    if (flow == Flow::next) taken.push_back({std::move(*condition), snapshot(context)});
     restore(before, context);
   }
   if (!rest) rest = before;
   for (std::size_t k = taken.size(); k-- > 0;) rest = blend(taken[k].condition, taken[k].state, *rest, where);
   restore(*rest, context);
   return Flow::next;
-}
-
-Flattener::Flow Flattener::follow_for(const ForStatement& node, std::size_t level, const Context& context) {
-  if (level == node.indices.size()) return follow(node.body, context);
-  const ForIndex& index = node.indices[level];
-  const Value range = range_of(index, {.statements = &node.body}, context);
-  Context inner = context;
-  Locals local{index.name.text, {}, context.locals};
-  inner.locals = &local;
-  for (std::size_t k = 0; k < range.elements.size(); ++k) {
-    charge(1, index.name.where);
-    local.value = range.at(k);
-    const Flow flow = follow_for(node, level + 1, inner);
-    if (flow == Flow::leave_function) return flow;
-    if (flow == Flow::leave_loop) break;
-  }
-  return Flow::next;
-}
-
-Flattener::Flow Flattener::follow_while(const WhileStatement& node, const Context& context) {
-  for (std::int64_t passes = 0;; ++passes) {
-    charge(1, node.condition->where);
-    if (passes >= limits_.passes)
-      throw Fault{node.condition->where, "this 'while' loop has made " + std::to_string(passes) + " passes",
-                  "check that its condition becomes false"};
-    const Value condition = eval_scalar(node.condition, context, "the condition");
-    if (condition.type != TypeKind::boolean)
-      throw Fault{node.condition->where, "a condition must be a Boolean, not a value of type " + describe(condition)};
-    if (!condition.scalar().is_constant())
-      throw Fault{node.condition->where, "'while' with a condition that is not known before the run is not supported",
-                  "docs/reference/modelica.md lists what is read"};
-    if (condition.scalar().constant_value() == 0.0) return Flow::next;
-    const Flow flow = follow(node.body, context);
-    if (flow == Flow::leave_function) return flow;
-    if (flow == Flow::leave_loop) return Flow::next;
-  }
 }
 
 void Flattener::follow_when(const WhenStatement& node, const Context& context) {
@@ -240,8 +223,7 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
     when_actions_ = &actions;
     when_checks_ = &checks;
     try {
-      if (follow(branch.body, inner) != Flow::next)
-        throw Fault{branch.where, "'break' and 'return' have no meaning here"};
+      follow_section(branch.body, inner);
     } catch (...) {
       when_actions_ = when_checks_ = nullptr;
       throw;
@@ -468,12 +450,7 @@ void Flattener::flatten_algorithm(const AlgorithmSection& section, const Context
   inner.assigned = &assigned;
   in_initial_ = section.is_initial;
   bool ok = true;
-  for (const Statement* statement : section.statements)
-    ok = attempt([&] {
-           if (follow(*statement, inner) != Flow::next)
-             throw Fault{statement->where, "'break' and 'return' have no meaning here"};
-         }) &&
-         ok;
+  for (const Statement* statement : section.statements) ok = attempt([&] { follow_section({statement}, inner); }) && ok;
   in_initial_ = false;
   if (!ok) return;
   for (const auto& [id, value] : assigned.values)

@@ -17,6 +17,10 @@ namespace saltus::modelica {
 
 namespace {
 
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
 const char* const reference_page = "docs/reference/modelica.md lists what is read";
 
 using Function = std::function<Expr(const Expr&)>;
@@ -201,6 +205,10 @@ bool Flattener::math_call(std::string_view name, const Call& call, const Locatio
 
 bool Flattener::event_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                            Value& result) {
+  static constexpr std::array of_models{"der", "pre", "edge", "change", "sample"};
+  if (context.frame && context.frame->cls && context.frame->cls->is_function() &&
+      std::find(of_models.begin(), of_models.end(), name) != of_models.end())
+    throw Fault{where, quoted(name) + " has no meaning in a function"};
   if (name == "der") {
     const Value argument = std::move(arguments(call, context, 1, 1, where).front());
     result = differentiate(argument, call.arguments.front().value->where);

@@ -276,7 +276,7 @@ std::vector<FlatEquation> Flattener::merge_branches(const Value& condition, std:
 void Flattener::assert_true(const Call& call, const Location& where, const Context& context) {
   if (call.arguments.size() < 2 || call.arguments.size() > 3)
     throw Fault{where, "'assert' takes a condition and a message", "assert(x > 0, \"x must be positive\")"};
-  BoolExpr condition = eval_boolean(call.arguments[0].value, context);
+  const BoolExpr condition = eval_boolean(call.arguments[0].value, context);
   const std::string text = message(call.arguments[1].value, context);
   if (call.arguments.size() == 3) {  // AssertionLevel.warning does not end a run
     const Value level = eval_scalar(call.arguments[2].value, context, "the level of an assertion");
@@ -285,14 +285,9 @@ void Flattener::assert_true(const Call& call, const Location& where, const Conte
                   "the level of an assertion must be a value of AssertionLevel, not of type " + describe(level)};
     if (number(level, where, "the level of an assertion") == 1.0) return;
   }
-  for (const BoolExpr& outer : path_conditions_) condition = condition || !outer;
-  if (condition.expr().is_constant() && condition.expr().constant_value() != 0.0) return;
-  if (when_checks_)
-    when_checks_->push_back({ModelData::Action::Kind::check, {}, condition.expr(), text, where});
-  else if (condition.expr().is_constant())
-    throw Fault{where, "assertion violated: " + text};
-  else
-    assertions_.push_back({condition, text, where});
+  if (context.frame && condition.expr().is_constant() && condition.expr().constant_value() == 0.0)
+    context.frame->ended = true;
+  demand(condition, text, where);
 }
 
 void Flattener::call_equation(const Call& call, const Location& where, const Context& context) {

@@ -290,8 +290,25 @@ Value Flattener::choose(const Value& condition, const Value& then, const Value& 
     result.variability = how;
     return result;
   }
-  if (then.is_unset()) return otherwise;
-  if (otherwise.is_unset()) return then;
+  if (then.is_unset() && otherwise.is_unset()) return then;
+  if (then.is_unset() || otherwise.is_unset() || then.set_if || otherwise.set_if) {
+    const auto is_set = [](const Value& value) {
+      return value.is_unset() ? BoolExpr(false) : value.set_if.value_or(true);
+    };
+    const BoolExpr c = condition.truth();
+    const BoolExpr set_if = (c && is_set(then)) || (!c && is_set(otherwise));
+    Value result = then.is_unset() ? otherwise : then;
+    if (!then.is_unset() && !otherwise.is_unset()) {
+      Value a = then, b = otherwise;
+      a.set_if.reset();
+      b.set_if.reset();
+      result = choose(condition, a, b, where);
+    }
+    result.variability = how;
+    const bool always = set_if.expr().is_constant() && set_if.expr().constant_value() != 0.0;
+    result.set_if = always ? std::nullopt : std::optional(set_if);
+    return result;
+  }
   const TypeKind type = common_type(then, otherwise, where);
   if (then.dims != otherwise.dims)
     throw Fault{where,

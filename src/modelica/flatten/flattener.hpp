@@ -256,6 +256,9 @@ class Flattener {
   const ClassScope* function_of_component(const Name& name, const Context& context, Instance*& home);
   /// The function that a call names. Throws Fault if there is none.
   const ClassScope* function_named(const Call& call, const Context& context);
+  Value require_value(Value value, std::string_view name, const Location& where);
+  void require_set(Value& value, const std::string& name, const Location& where);
+  void follow_body(const Layout& layout, Context& context, const Location& where);
   Context frame_context(const Context& inside, const ClassScope* lexical);
   Value construct_record(const ClassScope* record, const Call& call, const Location& where, const Context& context);
   using NamedValues = std::vector<std::pair<std::string_view, Value>>;
@@ -343,11 +346,31 @@ class Flattener {
   Flow follow(const std::vector<const Statement*>& statements, const Context& context);
   Flow follow(const Statement& statement, const Context& context);
   Flow follow_if(const IfStatement& node, const Location& where, const Context& context);
-  Flow follow_for(const ForStatement& node, std::size_t level, const Context& context);
+  void follow_section(const std::vector<const Statement*>& statements, const Context& context);
+  Flow follow_for(const ForStatement& node, const Context& context);
   Flow follow_while(const WhileStatement& node, const Context& context);
   void follow_when(const WhenStatement& node, const Context& context);
   void follow_call(const Call& call, const Location& where, const Context& context);
-  struct Snapshot;
+  /// What assignments have made of variables at one point of an algorithm.
+  struct Snapshot {
+    std::unordered_map<std::string_view, Value> variables;
+    Assigned assigned;
+    bool ended = false;
+  };
+  /// A `break` or `return` under a condition that is not known before the run.
+  struct Exit {
+    Flow flow;
+    BoolExpr condition;  ///< seen from the beginning of the loop or function
+    Snapshot state;
+  };
+  // loops.cpp
+  BoolExpr reached() const;
+  void demand(const BoolExpr& condition, std::string text, const Location& where);
+  void leave(Flow flow, const Context& context, BoolExpr condition);
+  void merge_exits(std::size_t first, Flow flow, const Location& where, const Context& context);
+  template <class Passes>
+  Flow follow_loop(const Location& where, const Context& context, Passes passes);
+  Flow follow_passes(const ForStatement& node, std::size_t level, const Context& context);
   Snapshot snapshot(const Context& context) const;
   void restore(const Snapshot& state, const Context& context) const;
   Snapshot blend(const Value& condition, const Snapshot& then, const Snapshot& otherwise, const Location& where);
@@ -486,7 +509,9 @@ class Flattener {
     Location where;
   };
   std::vector<FlatAssertion> assertions_;
-  std::vector<BoolExpr> path_conditions_;  ///< of the if equations around the current one
+  std::vector<BoolExpr> path_conditions_;  ///< of the if equations and statements around the current one
+  std::vector<Exit> exits_;                ///< of the loops and functions that are being followed
+  std::size_t loop_path_ = 0, function_path_ = 0;  ///< number of path conditions at their beginning
   std::map<End, std::size_t> connection_nodes_;
   std::vector<End> connection_ends_;
   std::vector<std::size_t> connection_parent_;

@@ -3,6 +3,9 @@
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 #include "modelica/flatten/flattener.hpp"
 #include "modelica/printer.hpp"
@@ -211,8 +214,9 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
   } else if (type.builtin) {
     value = Value::array(type.kind, dims);
     value.enumeration = type.enumeration;
-    // an array is filled element by element; a scalar without a value is noticed when it is read
-    if (!dims.empty()) value.elements.assign(static_cast<std::size_t>(count(dims)), Expr(0.0));
+    // an array is filled element by element; what is left is noticed at the end
+    const double nothing = type.kind == TypeKind::real ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+    if (!dims.empty()) value.elements.assign(static_cast<std::size_t>(count(dims)), Expr(nothing));
     return value;
   } else {
     Value one = record_value(scopes_.specialise(type.cls, modifications), {}, context, where);
@@ -260,11 +264,18 @@ Value Flattener::record_value(const ClassScope* record, const NamedValues& given
   return result;
 }
 
-// Throws Fault if a value, or a field of it, was never assigned.
-static void require_set(const Value& value, const std::string& name, const Location& where) {
+// Throws Fault if a value, or a field of it, was never assigned; where it may be, the run is told.
+void Flattener::require_set(Value& value, const std::string& name, const Location& where) {
   if (value.is_unset()) throw Fault{where, quoted(name) + " gets no value"};
+  if (value.set_if) demand(*value.set_if, name + " gets no value", where);
+  value.set_if.reset();
+  for (std::size_t k = 0; k < value.elements.size(); ++k)
+    if (value.elements[k].is_constant() && std::isnan(value.elements[k].constant_value()))
+      throw Fault{where, quoted(name + subscript_text(value.dims, k)) + " gets no value"};
   if (value.type != TypeKind::record) return;
-  for (const auto& [field, part] : value.record->fields) require_set(part, name + "." + std::string(field), where);
+  auto fields = std::make_shared<RecordFields>(*value.record);
+  for (auto& [field, part] : fields->fields) require_set(part, name + "." + std::string(field), where);
+  value.record = std::move(fields);
 }
 
 const ClassScope* Flattener::function_named(const Call& call, const Context& context) {
@@ -296,6 +307,30 @@ void Flattener::run_external(const ClassScope& function, const ExternalClause& e
   const std::string_view name = external.function.empty() ? function.definition->name.text : external.function.text;
   auto result = call_external(name, arguments, where);
   if (result && external.result) assign(external.result, std::move(*result), where, inside);
+}
+
+// The algorithm of a function.
+void Flattener::follow_body(const Layout& layout, Context& context, const Location& where) {
+  const std::size_t first = exits_.size();
+  struct Back {
+    std::vector<Exit>& exits;
+    std::size_t size;
+    std::size_t& path;
+    std::size_t value;
+    ~Back() {
+      while (exits.size() > size) exits.pop_back();
+      path = value;
+    }
+  } back{exits_, first, function_path_, std::exchange(function_path_, path_conditions_.size())};
+  const AlgorithmSection* followed = nullptr;
+  for (const auto& section : layout.sections) {
+    if (!section.algorithm) throw Fault{section.equations->where, "a function has no equations"};
+    if (followed) throw Fault{section.algorithm->where, "a function has one algorithm, not several"};
+    followed = section.algorithm;
+    context.lexical = section.lexical;
+    follow(followed->statements, context);
+  }
+  merge_exits(first, Flow::leave_function, where, context);
 }
 
 std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValues inputs, const Location& where,
@@ -334,11 +369,7 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
   }
   if (const auto* body = function->definition->as<LongClass>(); body && body->external)
     run_external(*function, *body->external, context, where);
-  for (const auto& section : layout.sections) {
-    if (!section.algorithm) throw Fault{section.equations->where, "a function has no equations"};
-    context.lexical = section.lexical;
-    if (follow(section.algorithm->statements, context) == Flow::leave_function) break;
-  }
+  follow_body(layout, context, where);
   std::vector<Value> results;
   for (const auto& component : layout.components) {
     if (component.direction != Direction::output) continue;
@@ -354,8 +385,7 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
 
 Value Flattener::construct_record(const ClassScope* record, const Call& call, const Location& where,
                                   const Context& context) {
-  const Value result =
-      record_value(record, named_arguments(scopes_.layout(record), false, call, context), context, where);
+  Value result = record_value(record, named_arguments(scopes_.layout(record), false, call, context), context, where);
   for (const auto& [name, value] : result.record->fields)
     if (value.is_unset()) throw Fault{where, "the field " + quoted(name) + " of the record has no value"};
   require_set(result, std::string(record->definition->name.text), where);

@@ -117,9 +117,7 @@ const Frame* Flattener::initial_algorithm(const AlgorithmSection& section, const
   inner.frame = frame.get();
   const bool outer = std::exchange(in_initial_, true);
   try {
-    for (const Statement* statement : section.statements)
-      if (follow(*statement, inner) != Flow::next)
-        throw Fault{statement->where, "'break' and 'return' have no meaning here"};
+    follow_section(section.statements, inner);
   } catch (...) {
     in_initial_ = outer;
     initial_frames_.erase({context.instance, &section, variables_declared_});

@@ -48,6 +48,7 @@ struct Frame {
   std::unordered_map<std::string_view, Value> variables;
   const ClassScope* cls = nullptr;  ///< the function, or the record that is being constructed
   Context outside;                  ///< where it is called
+  bool ended = false;               ///< an assertion that always fails has been followed
 };
 
 /// An expression that is evaluated when its value is needed for the first time.

@@ -2,6 +2,7 @@
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
+#include <optional>
 
 #include "modelica/flatten/scope.hpp"
 #include "modelica/printer.hpp"
@@ -32,6 +33,18 @@ LayoutComponent declared(const ComponentClause& clause, const ComponentDeclarati
   return result;
 }
 
+LayoutComponent declared_by(const Element& element, const ComponentDeclaration& declaration, const ClassScope* scope) {
+  LayoutComponent result = declared(**element.as<const ComponentClause*>(), declaration, scope);
+  result.is_protected = element.is_protected;
+  result.is_final = element.is_final;
+  result.is_inner = element.is_inner;
+  result.is_outer = element.is_outer;
+  result.is_replaceable = element.is_replaceable;
+  result.constraint = element.constraint;
+  result.constraint_lexical = scope;
+  return result;
+}
+
 // What a redeclaration takes over from the declaration in whose place it stands.
 void take_over(LayoutComponent& fresh, const LayoutComponent& original) {
   if (fresh.role == ConnectorRole::none) fresh.role = original.role;
@@ -59,6 +72,7 @@ void take_over(LayoutComponent& fresh, const LayoutComponent& original) {
 
 void require_replaceable(const LayoutComponent& original, const Location& where) {
   if (!original.is_replaceable) throw Fault{where, quoted(original.name()) + " is not replaceable"};
+  if (original.is_final) throw Fault{where, quoted(original.name()) + " is final and cannot be redeclared"};
 }
 
 bool same_modification(const Modification* a, const Modification* b) {
@@ -153,32 +167,17 @@ void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout) {
     if (element.is_redeclare) continue;
     const auto* clause = element.as<const ComponentClause*>();
     if (!clause) continue;
-    for (const ComponentDeclaration& declaration : (*clause)->components) {
-      LayoutComponent component = declared(**clause, declaration, scope);
-      component.is_protected = element.is_protected;
-      component.is_final = element.is_final;
-      component.is_inner = element.is_inner;
-      component.is_outer = element.is_outer;
-      component.is_replaceable = element.is_replaceable;
-      component.constraint = element.constraint;
-      component.constraint_lexical = scope;
-      add_component(std::move(component), scope, layout);
-    }
+    for (const ComponentDeclaration& declaration : (*clause)->components)
+      add_component(declared_by(element, declaration, scope), scope, layout);
   }
   for (const Element& element : body->elements) {
     if (!element.is_redeclare) continue;
     if (element.as<const ClassDefinition*>()) check_redeclared_class(scope, element);
-    const auto* clause = element.as<const ComponentClause*>();
-    if (!clause) continue;
-    for (const ComponentDeclaration& declaration : (*clause)->components) {
-      LayoutComponent component = declared(**clause, declaration, scope);
-      component.is_protected = element.is_protected;
-      component.is_final = element.is_final;
-      component.is_replaceable = element.is_replaceable;
-      component.constraint = element.constraint;
-      component.constraint_lexical = scope;
-      redeclare_component(std::move(component), scope, layout);
-    }
+    if (const auto* clause = element.as<const ComponentClause*>())
+      for (const ComponentDeclaration& declaration : (*clause)->components)  // base classes have done the rest
+        if (!layout.index.contains(declaration.name.text))
+          throw Fault{declaration.name.where,
+                      "there is no inherited component " + quoted(declaration.name.text) + " to redeclare"};
   }
   for (const auto& section : body->equations) layout.sections.push_back({&section, nullptr, scope});
   for (const auto& section : body->algorithms) layout.sections.push_back({nullptr, &section, scope});
@@ -229,7 +228,20 @@ void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout&
   }
 }
 
-// A component of the class itself, with what modifications of the class make of it.
+// The element `redeclare T x` of a class, if it has one.
+std::optional<LayoutComponent> ScopeTree::redeclared_component(std::string_view name, const ClassScope* scope) {
+  const auto* body = scope->definition->as<LongClass>();
+  if (!body || !index_of(scope->definition).redeclares) return std::nullopt;
+  for (const Element& element : body->elements) {
+    const auto* clause = element.is_redeclare ? element.as<const ComponentClause*>() : nullptr;
+    if (!clause) continue;
+    for (const ComponentDeclaration& declaration : (*clause)->components)
+      if (declaration.name.text == name) return declared_by(element, declaration, scope);
+  }
+  return std::nullopt;
+}
+
+// A component of the class itself, with what modifications of the class and elements of derived classes make of it.
 void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope, Layout& layout) {
   const std::string_view name = component.name();
   if (const auto it = layout.index.find(name); it != layout.index.end()) {
@@ -240,27 +252,40 @@ void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope
                 "give one of the two another name, or remove it"};
   }
   std::vector<WrittenArgument> modifications;
+  const LayoutComponent original = component;
+  bool replaced = false;
+  // the strongest redeclaration comes first; weaker ones must allow it
+  const auto replace = [&](LayoutComponent fresh, const Location& where) {
+    if (replaced) {
+      if (fresh.declaration == component.declaration || (fresh.is_replaceable && !fresh.is_final)) return;
+      throw Fault{component.declaration->name.where, quoted(name) + " is redeclared in between without 'replaceable'",
+                  "write 'redeclare replaceable' there"};
+    }
+    require_replaceable(original, where);
+    take_over(fresh, original);
+    component = std::move(fresh);
+    replaced = true;
+  };
   for (const WrittenModification& written : scope->outer) {
-    if (!written.modification) continue;
-    bool replaced = false;
+    if (!written.modification) {
+      if (auto fresh = redeclared_component(name, written.lexical))
+        replace(std::move(*fresh), fresh->declaration->name.where);
+      continue;
+    }
     for (const ModificationArgument& argument : written.modification->arguments) {
       if (argument.component && argument.component->components.front().name.text == name) {
-        require_replaceable(component, argument.where);
         LayoutComponent fresh = declared(*argument.component, argument.component->components.front(), written.lexical);
         fresh.is_final = argument.is_final;
         fresh.is_replaceable = argument.is_replaceable;
         fresh.constraint = argument.constraint;
         fresh.constraint_lexical = written.lexical;
-        take_over(fresh, component);
-        component = std::move(fresh);
-        replaced = true;
+        replace(std::move(fresh), argument.where);
         break;
       }
-      if (argument.is_plain() && !argument.name.empty() && argument.name.parts[0].text == name &&
+      if (!replaced && argument.is_plain() && !argument.name.empty() && argument.name.parts[0].text == name &&
           !written.redeclarations_only)
         modifications.push_back({&argument, nullptr, written.lexical});
     }
-    if (replaced) break;
   }
   component.modifications = std::move(modifications);
   if (component.constraint && component.constraint->modification)
@@ -268,36 +293,6 @@ void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope
                               {nullptr, component.constraint->modification, component.constraint_lexical});
   layout.index.emplace(name, layout.components.size());
   layout.components.push_back(std::move(component));
-}
-
-// An element `redeclare T x` in the place of the inherited x. What modifies the class around it holds for it as well.
-void ScopeTree::redeclare_component(LayoutComponent component, const ClassScope* scope, Layout& layout) {
-  const auto it = layout.index.find(component.name());
-  if (it == layout.index.end())
-    throw Fault{component.declaration->name.where,
-                "there is no inherited component " + quoted(component.name()) + " to redeclare"};
-  const std::size_t place = it->second;
-  LayoutComponent original = std::move(layout.components[place]);
-  const bool from_outside = std::any_of(scope->outer.begin(), scope->outer.end(), [&](const WrittenModification& w) {
-    return w.modification &&
-           std::any_of(w.modification->arguments.begin(), w.modification->arguments.end(), [&](const auto& argument) {
-             return argument.component && argument.component->components.front().name.text == component.name();
-           });
-  });
-  if (from_outside) {  // the base was redeclared already, by what is stronger than this element
-    if (!component.is_replaceable)
-      throw Fault{component.declaration->name.where,
-                  quoted(component.name()) + " is redeclared from outside, but this redeclaration is not replaceable"};
-    layout.components[place] = std::move(original);
-    return;
-  }
-  require_replaceable(original, component.declaration->name.where);
-  take_over(component, original);
-  layout.index.erase(it);
-  Layout alone;
-  add_component(std::move(component), scope, alone);
-  layout.components[place] = std::move(alone.components.front());
-  layout.index.emplace(layout.components[place].name(), place);
 }
 
 void ScopeTree::check_redeclared_class(const ClassScope* scope, const Element& element) {

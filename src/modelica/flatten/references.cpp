@@ -188,8 +188,7 @@ Value Flattener::member_of_value(Value value, const ComponentReference& referenc
       const std::string near = did_you_mean(name.text, names);
       throw Fault{name.where, quoted(describe(value)) + " has no element " + quoted(name.text), near};
     }
-    value = Value(it->second);
-    if (value.is_unset()) throw Fault{where, quoted(name.text) + " is used before it has a value"};
+    value = require_value(it->second, name.text, where);
     if (!reference.parts[k].subscripts.empty())
       value = subscript(value, reference.parts[k].subscripts, context, where, name.text);
   }
@@ -257,6 +256,14 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
               near.empty() ? "declare it, for example: Real " + std::string(name.text) + ";" : near};
 }
 
+// A variable of a function as it is read: it has a value, or the run ends where it has none.
+Value Flattener::require_value(Value value, std::string_view name, const Location& where) {
+  if (value.is_unset()) throw Fault{where, quoted(name) + " is used before it has a value"};
+  if (value.set_if) demand(*value.set_if, std::string(name) + " is used before it has a value", where);
+  value.set_if.reset();
+  return value;
+}
+
 Value Flattener::eval_reference(const ComponentReference& reference, const Location& where, const Context& context) {
   const std::string_view name = reference.parts[0].name.text;
   if (reference.global) {
@@ -268,8 +275,7 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
     if (local->name == name) return member_of_value(local->value, reference, 0, where, context);
   if (context.frame)
     if (const auto it = context.frame->variables.find(name); it != context.frame->variables.end()) {
-      const Value& value = it->second;
-      if (value.is_unset()) throw Fault{where, quoted(name) + " is used before it has a value"};
+      const Value value = require_value(it->second, name, where);
       if (reference.parts.size() == 1 && !reference.parts[0].subscripts.empty())
         return subscript(value, reference.parts[0].subscripts, context, where, name);
       return member_of_value(value, reference, 0, where, context);
@@ -313,6 +319,8 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
 bool Flattener::imported_member(const ClassScope* scope, const ComponentReference& reference, const Location& where,
                                 const Context& context, Value& result) {
   const std::string_view name = reference.parts[0].name.text;
+  const LayoutComponent* known = nullptr;  // of a whole package that is imported; these come last
+  const ClassScope* owner = nullptr;
   for (const Import* import : scopes_.imports(scope)) {
     const Name& path = import->name;
     std::string_view member_name = name;
@@ -356,10 +364,16 @@ bool Flattener::imported_member(const ClassScope* scope, const ComponentReferenc
     const Layout& layout = scopes_.layout(cls);
     const auto it = layout.index.find(member_name);
     if (it == layout.index.end()) continue;
+    const LayoutComponent& found = layout.components[it->second];
+    if (known && known->declaration != found.declaration)
+      throw Fault{where, quoted(name) + " is imported twice: from " + quoted(owner->name) + " and " + quoted(cls->name),
+                  "import the one that is meant by its name"};
+    known = &found;
+    owner = cls;
     result = member(*statics(cls)->find(member_name), reference, 0, where, context);
-    return true;
+    if (import->kind != Import::Kind::wildcard) return true;
   }
-  return false;
+  return known != nullptr;
 }
 
 // ------------------------------------------------------------------------------------------------------- subscripts
@@ -481,9 +495,8 @@ Value Flattener::subscript_from(const Value& value, const std::vector<ExprPtr>& 
   if (size == 0) throw Fault{where, quoted(name) + " has no elements"};
   const std::int64_t least = index.type == TypeKind::boolean ? 0 : 1;
   if (index.type == TypeKind::integer && conditional_depth_ == 0) {
-    BoolExpr inside = index.scalar() >= Expr(1.0) && index.scalar() <= Expr(static_cast<double>(size));
-    for (const BoolExpr& outer : path_conditions_) inside = inside || !outer;
-    assertions_.push_back({inside, "the subscript of " + std::string(name) + " is out of range", where});
+    const BoolExpr inside = index.scalar() >= Expr(1.0) && index.scalar() <= Expr(static_cast<double>(size));
+    demand(inside, "the subscript of " + std::string(name) + " is out of range", where);
   }
   std::optional<Value> result;
   for (std::int64_t k = size; k-- > 0;) {

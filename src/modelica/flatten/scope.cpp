@@ -109,6 +109,7 @@ const ClassScope* ScopeTree::specialise(const ClassScope* scope, const std::vect
   copy.name = scope->name;
   copy.outer = outer;
   copy.outer.insert(copy.outer.end(), scope->outer.begin(), scope->outer.end());
+  copy.defaults = scope->defaults;
   copy.derived = scope->derived;
   return known = &copy;
 }
@@ -122,24 +123,38 @@ const ClassScope* ScopeTree::local(std::string_view name, const ClassScope* in, 
   const Entry original = *found;
   bool active = behind == nullptr;
   const ClassScope* child = nullptr;
+  const ClassDefinition* strongest = nullptr;
   std::vector<WrittenModification> outer;
+  // True if the redeclaration is the strongest one; weaker ones must allow it.
+  const auto is_strongest = [&](const ClassDefinition* definition, bool is_replaceable) {
+    if (!strongest) {
+      strongest = definition;
+      return true;
+    }
+    if (strongest != definition && !is_replaceable)
+      throw Fault{strongest->name.where, quoted(name) + " is redeclared in between without 'replaceable'",
+                  "write 'redeclare replaceable' there"};
+    return false;
+  };
   for (const WrittenModification& written : in->outer) {
-    if (child) break;
     if (!active) {
       active = !written.modification && written.lexical == behind;
       continue;
     }
     if (!written.modification) {
       const Entry* other = entry(name, written.lexical);
-      if (other && other->element && other->element->is_redeclare) child = local(name, written.lexical, nullptr);
+      if (!other || !other->element || !other->element->is_redeclare) continue;
+      const bool allows = other->element->is_replaceable && !other->element->is_final;
+      if (is_strongest(other->definition, allows)) child = local(name, written.lexical, nullptr);
       continue;
     }
     for (const ModificationArgument& argument : written.modification->arguments) {
       if (argument.class_definition && argument.class_definition->name.text == name) {
-        child = replacement(argument, written, original, in, outer);
+        if (is_strongest(argument.class_definition, argument.is_replaceable && !argument.is_final))
+          child = replacement(argument, written, original, in, outer);
         break;
       }
-      if (!argument.is_plain() || argument.name.empty() || argument.name.parts[0].text != name) continue;
+      if (child || !argument.is_plain() || argument.name.empty() || argument.name.parts[0].text != name) continue;
       if (argument.name.parts.size() > 1)
         throw Fault{argument.where, "a dotted name cannot modify the class " + quoted(name),
                     "write " + std::string(name) + "(...) with the modification in parentheses"};
@@ -151,7 +166,7 @@ const ClassScope* ScopeTree::local(std::string_view name, const ClassScope* in, 
     made.outer = std::move(outer);
     const Element* element = original.element;
     if (element && element->constraint && element->constraint->modification)
-      made.outer.push_back({element->constraint->modification, in, false, false});
+      made.weaken({element->constraint->modification, in, false, false});
     if (element && element->is_redeclare) add_constraint(made, in);
     child = &made;
   }
@@ -167,9 +182,9 @@ static void constrain(ClassScope& scope, const ClassDefinition& definition, cons
   scope.must_fit = element.constraint ? &element.constraint->type : alias ? &alias->base : nullptr;
   scope.must_fit_lexical = lexical;
   if (const ConstrainingClause* constraint = element.constraint) {
-    if (constraint->modification) scope.outer.push_back({constraint->modification, lexical, false, false});
+    if (constraint->modification) scope.weaken({constraint->modification, lexical, false, false});
   } else if (alias && alias->modification) {
-    scope.outer.push_back({alias->modification, lexical, false, false});
+    scope.weaken({alias->modification, lexical, false, false});
   }
 }
 
@@ -192,10 +207,12 @@ const ClassScope* ScopeTree::replacement(const ModificationArgument& argument, c
   const std::string_view name = argument.class_definition->name.text;
   if (!original.element || !original.element->is_replaceable)
     throw Fault{argument.where, quoted(name) + " is not replaceable in " + quoted(in->name)};
+  if (original.element->is_final)
+    throw Fault{argument.where, quoted(name) + " is final in " + quoted(in->name) + " and cannot be redeclared"};
   ClassScope& made = make(argument.class_definition, written.lexical, original.element);
   made.outer = std::move(outer);
   if (argument.constraint && argument.constraint->modification)
-    made.outer.push_back({argument.constraint->modification, written.lexical, false, false});
+    made.weaken({argument.constraint->modification, written.lexical, false, false});
   constrain(made, *original.definition, *original.element, in);
   return &made;
 }
@@ -213,6 +230,7 @@ const ClassScope* ScopeTree::find_absolute(const Name& name) {
 
 const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope* in) {
   if (!in->definition) return nullptr;
+  const ClassScope* result = nullptr;  // of whole packages, which come last
   for (const Import* import : imports(in)) {
     switch (import->kind) {
       case Import::Kind::qualified:
@@ -223,7 +241,13 @@ const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope
         break;
       case Import::Kind::wildcard:
         if (const ClassScope* package = find_absolute(import->name); package && package != in)
-          if (const ClassScope* found = find_member(name, package)) return found;
+          if (const ClassScope* found = find_member(name, package)) {
+            if (result && result->definition != found->definition)
+              throw Fault{import->name.where, quoted(name) + " is imported twice: it is " + quoted(result->name) +
+                                                  " and " + quoted(found->name),
+                          "import the one that is meant by its name"};
+            result = found;
+          }
         break;
       case Import::Kind::list:
         for (const auto& member : import->members)
@@ -232,7 +256,7 @@ const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope
         break;
     }
   }
-  return nullptr;
+  return result;
 }
 
 // Depth first through the bases, each of them once: classes may inherit along several ways, or in a circle.
@@ -340,6 +364,7 @@ const ClassScope* ScopeTree::make_base(const ClassScope* scope, const Name& name
   std::vector<WrittenModification> outer = handed_down(*scope);
   if (index_of(scope->definition).redeclares) outer.push_back({nullptr, scope, false, false});
   if (modification) outer.push_back({modification, from});
+  outer.insert(outer.end(), scope->defaults.begin(), scope->defaults.end());
   const ClassScope* made = specialise(base, outer);
   if (made != base) const_cast<ClassScope*>(made)->derived = scope;
   return made;
@@ -453,6 +478,7 @@ ResolvedType ScopeTree::resolve(const ClassScope* found, const Location& where) 
       type.builtin = true;
       type.modifications = found->outer;
       if (modification) type.modifications.push_back({modification, lexical});
+      type.modifications.insert(type.modifications.end(), found->defaults.begin(), found->defaults.end());
       return type;
     }
     const auto next = found->base_of.find(base);

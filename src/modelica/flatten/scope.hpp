@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -77,11 +78,12 @@ struct Layout {
 struct ClassScope {
   const ClassDefinition* definition = nullptr;  ///< null for the outermost scope
   const ClassScope* parent = nullptr;
-  const Element* element = nullptr;        ///< its prefixes; null at the top of a file and in modifications
-  std::string name;                        ///< with all enclosing classes: "P.M"
-  std::vector<WrittenModification> outer;  ///< the outermost first
-  const ClassScope* derived = nullptr;     ///< the class for which this base was made
-  const Name* must_fit = nullptr;          ///< of a redeclaration: the constraining type
+  const Element* element = nullptr;           ///< its prefixes; null at the top of a file and in modifications
+  std::string name;                           ///< with all enclosing classes: "P.M"
+  std::vector<WrittenModification> outer;     ///< the outermost first
+  std::vector<WrittenModification> defaults;  ///< weaker than the modifications of the short class that it is
+  const ClassScope* derived = nullptr;        ///< the class for which this base was made
+  const Name* must_fit = nullptr;             ///< of a redeclaration: the constraining type
   const ClassScope* must_fit_lexical = nullptr;
 
   enum class State : std::uint8_t { untouched, working, done, failed };
@@ -96,6 +98,10 @@ struct ClassScope {
   mutable Instance* statics = nullptr;  ///< holds the constants of the class
 
   ClassKind kind() const { return definition ? definition->kind : ClassKind::package; }
+  /// Adds a modification of a constraining clause: weaker than what the class itself says where it is a short class.
+  void weaken(const WrittenModification& written) {
+    (definition->as<ShortClass>() ? defaults : outer).push_back(written);
+  }
   bool is_function() const { return kind() == ClassKind::function || kind() == ClassKind::operator_function; }
 };
 
@@ -185,7 +191,7 @@ class ScopeTree {
   void fill_layout(const ClassScope* scope, Layout& layout);
   void inherit(const ClassScope* scope, const Extends& extends, Layout& layout);
   void add_component(LayoutComponent component, const ClassScope* scope, Layout& layout);
-  void redeclare_component(LayoutComponent component, const ClassScope* scope, Layout& layout);
+  std::optional<LayoutComponent> redeclared_component(std::string_view name, const ClassScope* scope);
   void check_redeclared_class(const ClassScope* scope, const Element& element);
   void check_names(const WrittenModification& written, const ClassScope* scope, const Layout& layout);
 

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/table_file.hpp"
 #include "modelica/printer.hpp"
 
 namespace saltus::modelica {
@@ -72,12 +73,35 @@ bool Flattener::is_external_object(const ClassScope* cls) const {
          });
 }
 
+// The table of a file in the place of the one that the arguments of a constructor hold.
+static void take_from_file(RecordFields& fields, const Location& where) {
+  Value* table = nullptr;
+  TableFile file;
+  for (auto& [name, value] : fields.fields) {
+    const bool is_text = value.type == TypeKind::string && value.is_scalar();
+    if (name == "table") table = &value;
+    if (name == "fileName" && is_text) file.path = value.text;
+    if (name == "tableName" && is_text) file.table = value.text;
+    if (name == "delimiter" && is_text) file.delimiter = value.text;
+    if (name == "nHeaderLines" && value.elements.size() == 1 && value.scalar().is_constant())
+      file.header_lines = static_cast<std::int64_t>(value.scalar().constant_value());
+  }
+  if (!table || file.path.empty() || file.path == "NoName") return;
+  const FileTable content = read_table(file, where);
+  *table = Value::array(TypeKind::real,
+                        {static_cast<std::int64_t>(content.rows), static_cast<std::int64_t>(content.columns)});
+  table->elements.assign(content.values.begin(), content.values.end());
+}
+
 // An external object: the arguments of its constructor, with their defaults.
 Value Flattener::construct_object(const ClassScope* cls, const Call& call, const Location& where,
                                   const Context& context) {
   const ClassScope* constructor = scopes_.find_member("constructor", cls);
   if (!constructor || !constructor->is_function())
     throw Fault{where, "the external object " + quoted(cls->name) + " has no constructor"};
+  const auto* body = constructor->definition->as<LongClass>();
+  if (!body || !body->external || !body->external->function.text.starts_with("ModelicaStandardTables_"))
+    throw Fault{where, "the external object " + quoted(cls->name) + " is not supported", reference_page};
   const Layout& layout = scopes_.layout(constructor);
   const NamedValues given = named_arguments(layout, true, call, context);
   auto fields = std::make_shared<RecordFields>();
@@ -97,6 +121,7 @@ Value Flattener::construct_object(const ClassScope* cls, const Call& call, const
     result.variability = join(result.variability, value.variability);
     fields->fields.emplace_back(input.name(), std::move(value));
   }
+  take_from_file(*fields, where);
   result.record = std::move(fields);
   return result;
 }
@@ -104,11 +129,6 @@ Value Flattener::construct_object(const ClassScope* cls, const Call& call, const
 // The knots and one column of a table.
 Flattener::TableColumn Flattener::table_column(const Value& object, const Value& column, const Location& where) {
   const Value& table = field(object, "table", where);
-  const Value& file = field(object, "fileName", where);
-  const bool on_file = file.type == TypeKind::string && file.text != "NoName" && !file.text.empty();
-  if (on_file && table.elements.empty())
-    throw Fault{where, "tables in files are not supported: " + quoted(file.text),
-                "write the table into the parameter 'table'"};
   if (table.dims.size() != 2 || table.dims[0] < 1 || table.dims[1] < 1)
     throw Fault{where, "the table is empty", "give the parameter 'table' rows and columns"};
   const Value& columns = field(object, "columns", where);
@@ -252,19 +272,26 @@ std::optional<Value> Flattener::call_external(std::string_view name, const std::
                                            std::tuple{"CombiTimeTable", "minimumTime", "maximumTime"}}) {
     if (!is(table, least, 1) && !is(table, most, 1)) continue;
     const Value& rows = field(arguments[0], "table", where);
-    if (rows.dims.size() != 2 || rows.elements.empty())
-      throw Fault{where, "the table is empty; tables in files are not supported"};
+    if (rows.dims.size() != 2 || rows.elements.empty()) throw Fault{where, "the table is empty"};
     const std::size_t row = is(table, least, 1) ? 0 : static_cast<std::size_t>(rows.dims[0] - 1);
     return rows.at(row * static_cast<std::size_t>(rows.dims[1]));
   }
   if (name == "ModelicaStrings_length" && arguments.size() == 1)
     return Value::integer(static_cast<std::int64_t>(arguments[0].text.size()));
+  if (name == "ModelicaStrings_substring" && arguments.size() == 3) {
+    const std::int64_t first = integer(arguments[1], where, "the beginning of a part of a text");
+    const std::int64_t last = integer(arguments[2], where, "the end of a part of a text");
+    const auto size = static_cast<std::int64_t>(arguments[0].text.size());
+    if (first < 1 || last > size || last < first - 1)
+      throw Fault{where, "a text of " + std::to_string(size) + " characters has no part from " + std::to_string(first) +
+                             " to " + std::to_string(last)};
+    return Value::string(
+        arguments[0].text.substr(static_cast<std::size_t>(first - 1), static_cast<std::size_t>(last - first + 1)));
+  }
   if (name == "ModelicaInternal_print") return std::nullopt;  // a run prints nothing
   if (name == "ModelicaError" && arguments.size() == 1) {
-    BoolExpr condition = false;
-    for (const BoolExpr& outer : path_conditions_) condition = condition || !outer;
-    if (condition.expr().is_constant()) throw Fault{where, "the model reports an error: " + arguments[0].text};
-    assertions_.push_back({condition, arguments[0].text, where});
+    if (reached().expr().is_constant()) throw Fault{where, "the model reports an error: " + arguments[0].text};
+    demand(false, arguments[0].text, where);
     return std::nullopt;
   }
   throw Fault{where, "the external function " + quoted(name) + " is not supported", reference_page};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,6 +74,7 @@ class Value {
   std::string text;                ///< of a string
   std::vector<std::string> texts;  ///< of an array of strings
   std::shared_ptr<const RecordFields> record;
+  std::optional<BoolExpr> set_if;  ///< of a variable of a function that some branches only assign: where one does
 
   bool is_scalar() const { return dims.empty(); }
   /// A variable of a function, or a field of one, that has been declared but not assigned.

@@ -7,8 +7,8 @@
 
 namespace saltus {
 
-/// The line that chooses the kind of file by its ending (.svg, .png, .pdf), with letters of so many points (0: as usual).
-/// Throws UsageError for others.
+/// The line that chooses the kind of file by its ending (.svg, .png, .pdf), with letters of so many points (0: as
+/// usual). Throws UsageError for others.
 std::string gnuplot_terminal(const std::string& file, int width, int height, double points);
 /// Draws a file by a script. Throws UsageError if gnuplot is not installed or fails.
 void run_gnuplot(const std::string& script, const std::string& file);

@@ -164,6 +164,13 @@ TEST_F(StudyStore, LeavesNothingHalfWrittenOnAFullDisk) {
   plan.sampling.transient = 0;
   plan.simulate.rtol = plan.simulate.atol = 1e-3;
   run_study(m, plan, {.store = store(), .block = 128, .progress = [](const StudyProgress&) { return false; }});
+  // the folder alone is wanted: the block may have been done before it was stopped
+  std::vector<fs::path> blocks;
+  for (const auto& entry : fs::recursive_directory_iterator(store()))
+    if (entry.is_regular_file() &&
+        entry.path().filename().string().find_first_not_of("0123456789.") == std::string::npos)
+      blocks.push_back(entry.path());
+  for (const fs::path& block : blocks) fs::remove(block);
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);

@@ -196,7 +196,7 @@ constexpr std::array<std::string_view, 26> corpus{
     "    z := C(x.a + y.a, x.b + y.b);\n  end '+';\nend C;\n"
     "class T\n  extends ExternalObject;\n  function constructor\n    input String fileName;\n    input Real table[:, :];\n"
     "    input Integer columns[:];\n    input Integer smoothness;\n    input Integer extrapolation;\n    output T t;\n"
-    "  external \"C\" t = f(table);\n  end constructor;\nend T;\n"
+    "  external \"C\" t = ModelicaStandardTables_CombiTable1D_init3(table);\n  end constructor;\nend T;\n"
     "function value\n  input T t;\n  input Integer k;\n  input Real u;\n  output Real y;\n"
     "external \"C\" y = ModelicaStandardTables_CombiTable1D_getValue(t, k, u);\nend value;\n"
     "record R\n  Real c;\n  function equalityConstraint\n    input R x;\n    input R y;\n    output Real r[0];\n  algorithm\n"

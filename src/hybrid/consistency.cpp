@@ -8,18 +8,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "hybrid/failure_places.hpp"
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 #include "hybrid/singular_start.hpp"
+#include "base/finite.hpp"
 
 namespace saltus {
 
 namespace {
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int largest_reduction = 500;  // variables: its decompositions are dense
 // Corrections up to this size leave no question which components should stay: the choice would differ by their squares.
 constexpr double small_correction = 1e-7;
@@ -56,26 +55,37 @@ Failure describe_singular_guess(const Initialisation& result, const System& syst
   return failure;
 }
 
+/// Modes that were analysed densely have.
+bool has_projectors(const CharacteristicValues& values, const System& system) {
+  return values.T2.rows() == system.structure().variables;
+}
+
 }  // namespace
 
 Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<const double> x,
                                             const CharacteristicOptions& options) {
   const auto [it, fresh] = analyses_.try_emplace(system.structure().id.number());
   if (!fresh) return it->second;
-  CharacteristicValues& values = it->second.values = characteristic_values(system, t, x, options);
+  Analysis& analysis = it->second;
+  CharacteristicValues& values = analysis.values = characteristic_values(system, t, x, options);
+  if (values.certificate.valid && has_projectors(values, system)) {  // then nothing depends on the options
+    analysis.here = values;
+    analysis.t_here = t;
+    analysis.x_here.assign(x.begin(), x.end());
+  }
   // Large modes without hidden constraints: slopes that are found by a linear system need no guess, and nobody asks for the blocks.
   if (values.index_one && values.certificate.valid) {
     if (system.structure().constant_mass) std::vector<double>().swap(values.X);
     values.structure.blocks = {};
   }
-  return it->second;
+  return analysis;
 }
 
 // Which components can be held while others become consistent depends on the point where there are hidden constraints: a pendulum that
 // hangs straight down cannot keep its height. Modes without dense analysis have no such choice to make.
 const CharacteristicValues& Consistency::values_at(Analysis& analysis, System& system, double t, std::span<const double> x) {
   const CharacteristicValues& first = analysis.values;
-  if (first->mu == 0 || first.T2.rows() != system.structure().variables) return first;
+  if (first->mu == 0 || !has_projectors(first, system)) return first;
   if (t != analysis.t_here || !std::equal(x.begin(), x.end(), analysis.x_here.begin(), analysis.x_here.end())) {
     analysis.here = characteristic_values(system, t, x, {.neighbours = false});
     analysis.t_here = t;
@@ -143,7 +153,7 @@ bool Consistency::find_elsewhere(System& system, double t, std::vector<double>& 
   analyses_[s.id.number()].values = std::move(other.values);
   x = std::move(other.start.x);
   xp = std::move(other.start.xp);
-  if (!other.start.all_slopes) find_algebraic_slopes(system, t, analyses_[s.id.number()].values, x, xp);
+  if (!other.start.all_slopes) find_algebraic_slopes(analyses_[s.id.number()], system, t, x, xp);
   return true;
 }
 
@@ -219,7 +229,7 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     analysis.found = std::move(series);
     if (analysis.reduced) analysis.reduced->restart(t, analysis.found);
   }
-  if (!all_slopes) find_algebraic_slopes(system, t, values_at(analysis, system, t, x), x, xp);
+  if (!all_slopes) find_algebraic_slopes(analysis, system, t, x, xp);
   return check_finite(system, t, x, x, "value");
 }
 
@@ -332,7 +342,7 @@ bool Consistency::polish(System& system, double t, std::span<double> x, std::spa
   if (!result.ok()) return false;
   std::copy(result.x.begin(), result.x.end(), x.begin());
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
-  if (!result.all_slopes) find_algebraic_slopes(system, t, values_at(it->second, system, t, x), x, xp);
+  if (!result.all_slopes) find_algebraic_slopes(it->second, system, t, x, xp);
   return true;
 }
 
@@ -377,13 +387,14 @@ bool Consistency::series(System& system, double t, std::span<const double> x, in
 // The equations do not contain the derivatives of never differentiated variables, but guards on such variables must know where they
 // go. Without Taylor coefficients: the slope between here and a consistent point a little later, where a change that the accuracy of
 // the solution explains counts as none.
-void Consistency::find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
+void Consistency::find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x,
                                         std::span<double> xp) {
   const Structure& s = system.structure();
   if (s.guards == 0) return;
   bool any = false;
   for (int j = 0; j < s.variables; ++j) any = any || !s.differentiated(j);
   if (!any) return;
+  const CharacteristicValues& values = values_at(analysis, system, t, x);
   if (std::vector<double> X; solution_series(system, t, x, values, 1, X)) {
     for (int j = 0; j < s.variables; ++j)
       if (!s.differentiated(j)) xp[j] = X[static_cast<std::size_t>(s.variables + j)];

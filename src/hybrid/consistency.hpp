@@ -119,8 +119,7 @@ class Consistency {
   bool find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::span<const int> set, std::vector<double>& x,
                       std::vector<double>& xp);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
-  void find_algebraic_slopes(System& system, double t, const CharacteristicValues& values, std::span<const double> x,
-                             std::span<double> xp);
+  void find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);
 
   double span_ = 0.0;
   bool searches_ = false;  // see search_elsewhere

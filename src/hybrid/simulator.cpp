@@ -7,14 +7,13 @@
 #include <cmath>
 #include <utility>
 
+#include "base/finite.hpp"
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
 namespace {
-constexpr double eps = std::numeric_limits<double>::epsilon();
-
 /// One for the run alone, or the system itself if it has none.
 std::shared_ptr<HybridSystem> instance_of(const std::shared_ptr<HybridSystem>& system) {
   std::shared_ptr<HybridSystem> own = system->instance();
@@ -56,65 +55,8 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const 
     saved.resume(*from);
   } else {
     inputs.begin(mode, t);
-    initialise();
+    beginning.begin();
   }
-}
-
-void Simulator::Impl::initialise() {
-  const Transition& transition = instant.transition;
-  instant.doubt().time_scale = time_scale();
-  instant.consistency().look_behind_start(options.stop - options.start);
-  keep_state();
-  if (!find_start()) {
-    Failure failure = instant.failure();
-    if (!start_by_homotopy()) return ending.end(std::move(failure));
-  }
-  give_back(x.size(), state_before, slope_before);
-  add_remark(instant.consistency().remark());
-  if (transition.terminate) return ending.end({StatusCode::terminated, ending.ended_by_model(), {}});
-  if (!enter_mode()) return;
-  result.initial_values_ = observation.observe_refined();
-  bounds.check(hybrid->observed(), t, result.initial_values_);
-  if (!transition.fired.empty() || !mode.sliding.empty() || !transition.message.empty() || !transition.notes.empty()) {
-    const std::string message = recorder.message_of_settled();
-    recorder.find_weights();
-    recorder.record({.kind = mode.sliding.empty() ? EventKind::initial : EventKind::slide_enter,
-                     .mode_before = &mode,
-                     .mode_after = &mode,
-                     .actions = transition.fired,
-                     .message = message},
-                    {.t = t, .before = result.initial_values_, .after = result.initial_values_, .weights = weights});
-  }
-  if (!observation.equations_hold(t, time_scale())) return;
-  if (options.start == options.stop)
-    return ending.end({StatusCode::success, "start and stop coincide: only initialised", {}});
-  instant.end();
-  leave_singular_start();
-  restart(options.initial_step);
-}
-
-void Simulator::Impl::leave_singular_start() {
-  const double regular = system->structure().explicit_ode ? t : instant.consistency().regular_time(*system, t);
-  if (regular == t) return;
-  rest = {t, regular - t, 1, static_cast<int>(x.size()), x};
-  copy(xp, slope_before);
-  for (std::size_t j = 0; j < x.size(); ++j)
-    if (system->structure().differentiated(static_cast<int>(j))) x[j] += (regular - t) * xp[j];
-  if (!instant.consistency().polish(*system, regular, x, xp)) {  // the limit itself is as near
-    copy(rest.c, x);
-    copy(slope_before, xp);
-  }
-  for (std::size_t j = 0; j < x.size(); ++j) rest.c.push_back(x[j] - rest.c[j]);
-  if (options.keep_steps) {
-    begin_segment();
-    result.segments_.back().steps.push_back({rest, regular, true});
-  }
-  t = result.t_end_ = regular;
-}
-
-bool Simulator::Impl::find_start() {
-  instant.begin(mode_before);
-  return instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before, .initial = true});
 }
 
 bool Simulator::Impl::enter_mode() {
@@ -436,7 +378,7 @@ void Simulator::set_input(const std::string& name, double value, double slope) {
 void Simulator::set_inputs(std::span<const InputChange> changes) {
   if (impl_->over) throw UsageError("set_input: the run is over");
   impl_->regain_mode();
-  impl_->set_inputs(changes);
+  impl_->input_events.set(changes);
   impl_->asked = impl_->t;
 }
 

@@ -123,8 +123,8 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (noticed && !inputs.empty() && !transition.terminate)
     inputs.note_impulses(*system, state_before, x, *std::ranges::max_element(relative_tolerances()), options.atol,
                          [&](std::string text) { instant.transition.notes.push_back(std::move(text)); });
-  const bool inputs_alone = noticed && by_inputs();
-  if (noticed && !nothing && !(inputs_alone && only_slopes_of_inputs())) recorder.record_settled(by_time);
+  const bool inputs_alone = noticed && input_events.alone();
+  if (noticed && !nothing && !(inputs_alone && input_events.only_slopes())) recorder.record_settled(by_time);
   if (transition.terminate) return ending.finish({StatusCode::terminated, ending.ended_by_model(), {}});
   if (reset && !accumulation.come_to_rest(state_before)) return;
   if (noticed && !reset && !by_time && !nothing && !accumulation.meet_surfaces()) return;
@@ -147,27 +147,6 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   progress();
 }
 
-bool Simulator::Impl::by_inputs() const {
-  return !inputs.empty() && std::ranges::all_of(instant.fired(), [&](int k) {
-    return k < instant.family_guards && hybrid->guards()[static_cast<std::size_t>(k)].of_input;
-  });
-}
-
-bool Simulator::Impl::only_slopes_of_inputs() {
-  const Transition& transition = instant.transition;
-  if (!transition.fired.empty() || transition.recorded || transition.terminate || !transition.message.empty() ||
-      !transition.notes.empty())
-    return false;
-  observation.observe(values_after);
-  const double rtol = *std::ranges::max_element(relative_tolerances());
-  const std::vector<VariableInfo>& all = hybrid->observed();
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    const double a = values_before[k], b = values_after[k];
-    if (!(std::abs(a - b) <= rtol * std::max(std::abs(a), std::abs(b)) + options.atol * all[k].nominal)) return false;
-  }
-  return true;
-}
-
 bool Simulator::Impl::times_due() {
   constexpr double rounding = 8.0 * std::numeric_limits<double>::epsilon();
   time_guards.clear();
@@ -175,30 +154,6 @@ bool Simulator::Impl::times_due() {
   const double just_before = std::nextafter(t, -direction * std::numeric_limits<double>::infinity());
   const double due = hybrid->next_time_event(mode, just_before, direction, time_guards);
   return std::abs(due - t) <= rounding * std::abs(t);
-}
-
-void Simulator::Impl::set_inputs(std::span<const InputChange> changes) {
-  inputs.set(mode, t, changes, options);
-  system = &hybrid->system(mode);
-  in_rest = false;
-  if (!times_due()) return;
-  next_time = t;
-  if (!system->structure().explicit_ode) {
-    copy(x, x_then);
-    copy(xp, xp_then);
-    if (!instant.consistency().polish(*system, t, x, xp)) {
-      copy(x_then, x);
-      copy(xp_then, xp);
-    }
-  }
-  approach.find_slopes();
-  const double width = t - approach.at_least_some_units_before(t, t);
-  std::vector<double>& noise = instant.doubt().noise;
-  resize(noise, guard_slopes.size());
-  for (std::size_t k = 0; k < noise.size(); ++k)
-    noise[k] = std::isfinite(guard_slopes[k]) ? 4.0 * std::abs(guard_slopes[k] * width) : 0.0;
-  approach.project_event_state();
-  handle_event(false, true, stepper->next_step());
 }
 
 bool Simulator::Impl::dismiss_chattering() {

@@ -139,14 +139,7 @@ struct Simulator::Impl {
   /// `from`: goes on from this state; null: begins.
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const SimulatorState* from = nullptr);
 
-  // --- start and end
-  void initialise();
-  /// Mode and values at the start, from the start values. False: see the controller's failure.
-  bool find_start();
-  /// The same from simpler equations, if the system knows any (EasierStart). False: no start is found so.
-  bool start_by_homotopy();
-  /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
-  void leave_singular_start();
+  // --- modes
   double time_scale() const {
     const double h = stepper ? stepper->next_step() : 0.0;
     return h > 0.0 && std::isfinite(h) ? h : 1e-3 * std::abs(options.stop - options.start) + 1e-300;
@@ -211,12 +204,6 @@ struct Simulator::Impl {
   void leave_event(bool by_time, double step_size);
   /// Whether guards of time fire now: those in `time_guards`. They have been planned for this very instant.
   bool times_due();
-  /// Inputs change at the present time, from outside.
-  void set_inputs(std::span<const InputChange> changes);
-  /// Whether nothing but inputs has changed in the instant that has been settled, each by a new slope at most.
-  bool only_slopes_of_inputs();
-  /// Whether the guards that fired are those of inputs.
-  bool by_inputs() const;
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.
   bool without_consequences() const;
   /// Goes on from an event without consequences.
@@ -228,6 +215,41 @@ struct Simulator::Impl {
   }
 
   // --- parts of the loop: each works on the state above
+  /// How a run begins, see run_beginning.cpp.
+  class Beginning {
+   public:
+    explicit Beginning(Impl& of) : run(of) {}
+
+    /// Goes from the start values to the first step, or ends the run.
+    void begin();
+
+   private:
+    /// Mode and values at the start, from the start values. False: see the instant's failure.
+    bool find();
+    /// The same from simpler equations, if the system knows any (EasierStart). False: no start is found so.
+    bool find_by_homotopy();
+    /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
+    void leave_singular_point();
+
+    Impl& run;
+  };
+
+  /// Events at which inputs change, see input_events.cpp.
+  class InputEvents {
+   public:
+    explicit InputEvents(Impl& of) : run(of) {}
+
+    /// Inputs change at the present time, from outside.
+    void set(std::span<const InputChange> changes);
+    /// Whether the guards that fired are those of inputs.
+    bool alone() const;
+    /// Whether nothing but inputs has changed in the instant that has been settled, each by a new slope at most.
+    bool only_slopes();
+
+   private:
+    Impl& run;
+  };
+
   /// Events that accumulate, see accumulation.cpp.
   class Accumulation {
    public:
@@ -451,6 +473,8 @@ struct Simulator::Impl {
     Impl& run;
   };
 
+  Beginning beginning{*this};
+  InputEvents input_events{*this};
   Accumulation accumulation{*this};
   EventRecord recorder{*this};
   RunEnd ending{*this};

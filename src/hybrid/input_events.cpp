@@ -1,0 +1,56 @@
+// Events at which inputs change.
+#include <algorithm>
+#include <cmath>
+
+#include "hybrid/short_lists.hpp"
+#include "hybrid/simulator_impl.hpp"
+
+namespace saltus {
+
+void Simulator::Impl::InputEvents::set(std::span<const InputChange> changes) {
+  run.inputs.set(run.mode, run.t, changes, run.options);
+  run.system = &run.hybrid->system(run.mode);
+  run.in_rest = false;
+  if (!run.times_due()) return;
+  run.next_time = run.t;
+  if (!run.system->structure().explicit_ode) {
+    copy(run.x, run.x_then);
+    copy(run.xp, run.xp_then);
+    if (!run.instant.consistency().polish(*run.system, run.t, run.x, run.xp)) {
+      copy(run.x_then, run.x);
+      copy(run.xp_then, run.xp);
+    }
+  }
+  run.approach.find_slopes();
+  const double width = run.t - run.approach.at_least_some_units_before(run.t, run.t);
+  std::vector<double>& noise = run.instant.doubt().noise;
+  resize(noise, run.guard_slopes.size());
+  for (std::size_t k = 0; k < noise.size(); ++k)
+    noise[k] = std::isfinite(run.guard_slopes[k]) ? 4.0 * std::abs(run.guard_slopes[k] * width) : 0.0;
+  run.approach.project_event_state();
+  run.handle_event(false, true, run.stepper->next_step());
+}
+
+bool Simulator::Impl::InputEvents::alone() const {
+  return !run.inputs.empty() && std::ranges::all_of(run.instant.fired(), [&](int k) {
+    return k < run.instant.family_guards && run.hybrid->guards()[static_cast<std::size_t>(k)].of_input;
+  });
+}
+
+bool Simulator::Impl::InputEvents::only_slopes() {
+  const Transition& transition = run.instant.transition;
+  if (!transition.fired.empty() || transition.recorded || transition.terminate || !transition.message.empty() ||
+      !transition.notes.empty())
+    return false;
+  run.observation.observe(run.values_after);
+  const double rtol = *std::ranges::max_element(run.relative_tolerances());
+  const std::vector<VariableInfo>& all = run.hybrid->observed();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const double a = run.values_before[k], b = run.values_after[k];
+    if (!(std::abs(a - b) <= rtol * std::max(std::abs(a), std::abs(b)) + run.options.atol * all[k].nominal))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace saltus

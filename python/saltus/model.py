@@ -28,11 +28,21 @@ class Model(_core.Model):
         return _core.CompiledModel(self)
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"the model '{self.name}' was recorded in Python and cannot be pickled; build it where it is "
-                        "needed")
+        try:
+            return _from_text, (self.text(),)
+        except _core.ModelError as error:
+            raise TypeError(f"the model '{self.name}' cannot be pickled, because its text cannot be written ({error}); "
+                            "build it where it is needed") from None
 
     def __repr__(self) -> str:
         return f"<saltus.Model '{self.name}'>"
+
+
+def _from_text(text: str) -> Model:
+    """The model that Model.text has written."""
+    model = Model.__new__(Model)
+    _core.Model.__init__(model, _core.load_modelica(text, "<pickled>", "", [], [])[0])
+    return model
 
 
 class ModelicaModel:

@@ -8,6 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from .solution import Solution
+    from .study import Study
 
 MOST_EVENTS = 200  # lines; more would hide the curves
 
@@ -57,4 +58,28 @@ def draw_phase(solution: Solution, phase: tuple[str, str], axes: Any, points: in
     labels = [f"{name} [{solution.units[solution.index(name)]}]" if solution.units[solution.index(name)] else name
               for name in phase]
     panel.set(xlabel=labels[0], ylabel=labels[1], title=solution.name)
+    return panel
+
+
+def draw_study(study: Study, y: str | None, x: str | None, axes: Any) -> Any:
+    """Numbers or samples over what varies; over two axes a map of colours; two samples over each other."""
+    import matplotlib.pyplot as plt
+    panel = axes if axes is not None else plt.subplots(layout="constrained")[1]
+    extra = [name for name in study.collected if name != "attractor"]
+    shown = y or ("attractor" if "attractor" in study.names else extra[-1] if not study.varied else extra[0])
+    values = study[shown]
+    if x is None and len(study.axes) == 2 and values.shape == tuple(len(a) for a in study.axes.values()):
+        (down, rows), (across, columns) = study.axes.items()
+        drawn = panel.pcolormesh(columns, rows, values, shading="nearest")
+        panel.figure.colorbar(drawn, ax=panel, label=shown)
+        panel.set(xlabel=across, ylabel=down, title=study.name)
+        return panel
+    over = x or (study.varied[-1] if study.varied else extra[0])
+    base = study[over]
+    if base.ndim < values.ndim:
+        base = np.broadcast_to(base[..., None], values.shape)
+    many = values.size > 2000 or values.ndim > len(study.shape)
+    panel.plot(base.ravel(), values.ravel(), ",k" if values.size > 20000 else "." if many else ".-",
+               markersize=2 if many else 4, linewidth=0.8)
+    panel.set(xlabel=over, ylabel=shown, title=study.name)
     return panel

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from . import _core
+from .inputs import Signal, signals
 from .model import Model, ModelicaModel
 from .solution import Solution
 
@@ -24,14 +25,19 @@ class RunError(_core.Error):
         return RunError, (self.solution,)
 
 
-def _prepare(model: AnyModel, values: Mapping[str, float] | None,
-             options: dict[str, Any]) -> tuple[_core.CompiledModel, dict[str, Any]]:
+def prepare(model: AnyModel, values: Mapping[str, float] | None,
+            options: dict[str, Any]) -> tuple[_core.CompiledModel, dict[str, Any]]:
     """The compiled model with these values, and all options: those that are given, then the model's own."""
     experiment = {} if isinstance(model, _core.CompiledModel) else model.experiment
     compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
     if values:
         compiled = compiled.with_values([(name, float(value)) for name, value in values.items()])
-    chosen = {key: value for key, value in experiment.items() if value is not None}
+    return compiled, complete(experiment, options)
+
+
+def complete(experiment: Mapping[str, float | None], options: dict[str, Any]) -> dict[str, Any]:
+    """All options of a run: those that are given, then those of the model's annotation, then the defaults."""
+    chosen: dict[str, Any] = {key: value for key, value in experiment.items() if value is not None}
     chosen.update((key, value) for key, value in options.items() if value is not None)
     chosen.setdefault("start", 0.0)
     chosen.setdefault("stop", chosen["start"] + 1.0)
@@ -41,20 +47,32 @@ def _prepare(model: AnyModel, values: Mapping[str, float] | None,
     for key in ("rtol", "atol"):
         if not isinstance(chosen[key], Sequence) and not hasattr(chosen[key], "__len__"):
             chosen[key] = float(chosen[key])
-    return compiled, chosen
+    if "inputs" in chosen:
+        chosen["inputs"] = signals(chosen["inputs"])
+    return chosen
 
 
 def simulate(model: AnyModel, *, values: Mapping[str, float] | None = None, check: bool = True,
              start: float | None = None, stop: float | None = None, rtol: float | Sequence[float] | None = None,
-             atol: float | Sequence[float] | None = None, method: str = "auto", **options: Any) -> Solution:
-    """Runs a model. Options that are not given come from its ``experiment`` annotation.
+             atol: float | Sequence[float] | None = None, method: str = "auto",
+             inputs: Mapping[str, Signal] | None = None, **options: Any) -> Solution:
+    """Runs a model and returns its solution.
 
-    ``values`` gives parameters and start values by name. Further options are those of ``SimulateOptions`` in C++:
-    ``max_step``, ``initial_step``, ``max_order``, ``max_steps``, ``stop_if_non_unique``, ``stop_if_chattering``,
-    ``keep_steps``. Raises RunError where the run fails, unless ``check`` is false: then look at ``solution.status``.
+    model    what load, loads or Model gave, or what its compile() gave
+    values   parameters and start values, by name
+    inputs   values of inputs, by name: a number, a table (times, values), a function of time, a pandas Series over
+             time, or an InputSignal; inputs without values keep their start values
+    start, stop, rtol, atol   default: the model's experiment annotation, or 0, start + 1, 1e-6, as rtol; rtol and
+             atol may be sequences, with a number for each variable
+    method   "auto" or one of the names that the page of methods lists
+    check    raise RunError where the run fails; if false look at ``solution.status``
+
+    Further options are those of ``SimulateOptions`` in C++: ``max_step``, ``initial_step``, ``max_order``,
+    ``max_steps``, ``max_mode_changes``, ``mode_methods``, ``stop_if_non_unique``, ``stop_if_chattering``,
+    ``keep_steps``, ``keep_event_values``.
     """
-    options.update(start=start, stop=stop, rtol=rtol, atol=atol, method=method)
-    compiled, chosen = _prepare(model, values, options)
+    options.update(start=start, stop=stop, rtol=rtol, atol=atol, method=method, inputs=inputs)
+    compiled, chosen = prepare(model, values, options)
     source = (model.text or "", model.file) if isinstance(model, ModelicaModel) else ("", "")
     solution = Solution(_core.run(compiled, chosen), compiled.name, source)
     if check and not solution.ok:
@@ -63,11 +81,15 @@ def simulate(model: AnyModel, *, values: Mapping[str, float] | None = None, chec
 
 
 class Simulator:
-    """A run in steps, for a loop of your own."""
+    """A run in steps, for a loop of your own. Options are those of ``simulate``.
 
-    def __init__(self, model: AnyModel, *, values: Mapping[str, float] | None = None, **options: Any) -> None:
-        compiled, chosen = _prepare(model, values, options)
-        self._core, self._name = _core.Simulator(compiled, chosen), compiled.name
+    ``from_state`` goes on where another run of the same model stood (``state()``).
+    """
+
+    def __init__(self, model: AnyModel, *, values: Mapping[str, float] | None = None,
+                 from_state: _core.SimulatorState | None = None, **options: Any) -> None:
+        compiled, chosen = prepare(model, values, options)
+        self._core, self._name = _core.Simulator(compiled, chosen, from_state), compiled.name
 
     @property
     def t(self) -> float:
@@ -93,6 +115,29 @@ class Simulator:
     def advance_to(self, t: float) -> bool:
         """Goes on to a time. False: the run ended before."""
         return self._core.advance_to(t)
+
+    def set_input(self, name: str, value: float, slope: float = 0.0) -> None:
+        """From now on an input has this value, and moves along a line of this slope."""
+        self._core.set_inputs({name: (float(value), float(slope))})
+
+    def set_inputs(self, values: Mapping[str, float | tuple[float, float]]) -> None:
+        """Several inputs at one instant: by name, a value, or a value and a slope."""
+        self._core.set_inputs({name: (float(v[0]), float(v[1])) if isinstance(v, tuple) else (float(v), 0.0)
+                               for name, v in values.items()})
+
+    def state(self) -> _core.SimulatorState:
+        """Where the run stands, for ``Simulator(model, from_state=…)``; it pickles, and ``save`` writes a file."""
+        return self._core.state()
+
+    def fork(self) -> Simulator:
+        """Another run that goes on from here by itself."""
+        other = Simulator.__new__(Simulator)
+        other._core, other._name = self._core.fork(), self._name
+        return other
+
+    def forget_past(self) -> None:
+        """Gives back the steps and events so far: the solution then begins at the present time."""
+        self._core.forget_past()
 
     def finish(self) -> Solution:
         """Goes on to the end."""

@@ -11,8 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .stored_run import StoredRun
 
 Array = npt.NDArray[np.float64]
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """A hint at the nearest of some names, or nothing."""
+    near = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 class Solution:
@@ -23,7 +30,7 @@ class Solution:
     """
 
     def __init__(self, run: _core.Run, name: str, source: tuple[str, str] = ("", "")) -> None:
-        self._run: _core.Run | None = run
+        self._run: _core.Run | StoredRun | None = run
         self.name, self._source = name, source
         variables = run.variables
         self.names: list[str] = [v[0] for v in variables]
@@ -45,7 +52,7 @@ class Solution:
     def events(self) -> list[dict[str, Any]]:
         """One dict for each event, with the keys of the JSON files: t, kind, guards, before, after, text, …"""
         if self._events is None:
-            self._events = self._core().events
+            self._events = self._run.events if isinstance(self._run, _core.Run) else []
         return self._events
 
     def index(self, name: str) -> int:
@@ -53,9 +60,7 @@ class Solution:
         try:
             return self._index[name]
         except KeyError:
-            near = difflib.get_close_matches(name, self.names, 1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise KeyError(f"there is no variable '{name}'{hint}") from None
+            raise KeyError(f"there is no variable '{name}'{nearest(name, self.names)}") from None
 
     def grid(self, points: int | None = None) -> tuple[Array, npt.NDArray[np.uint8]]:
         """Times with events twice, and which of them mean the value before: ``points`` equidistant ones, or the ends of
@@ -101,10 +106,10 @@ class Solution:
         result: Array = values[0] if isinstance(name, str) else values
         return result
 
-    def _core(self) -> _core.Run:
+    def _core(self) -> _core.Run | StoredRun:
         if self._run is None:
-            raise RuntimeError("a solution that was unpickled has its samples and events; simulate again for dense "
-                               "output")
+            raise RuntimeError("the run kept no steps (keep_steps=False), and this solution was unpickled: it has its "
+                               "samples and events, no dense output")
         return self._run
 
     # --- events
@@ -151,7 +156,11 @@ class Solution:
 
     def __getstate__(self) -> dict[str, Any]:
         self._sampled()
-        return dict(self.__dict__, _events=self.events, _run=None)
+        stored = self._run
+        if isinstance(stored, _core.Run):
+            kept = len(stored.step_times) > 1 or self.t_start == self.t_end
+            stored = StoredRun(stored, len(self.names)) if kept else None
+        return dict(self.__dict__, _events=self.events, _run=stored)
 
     def __repr__(self) -> str:
         s = self.status

@@ -30,6 +30,16 @@ py::array_t<double> array(std::span<const double> x) {
   return py::array_t<double>(static_cast<py::ssize_t>(x.size()), x.data());
 }
 
+/// What a function returned, as real numbers; nothing if it is something else.
+std::optional<Numbers> real_numbers(const py::object& value) {
+  const auto any = py::array::ensure(value);
+  if (any && any.dtype().kind() == 'c')
+    throw UsageError("complex values are not supported; write real and imaginary parts as two states");
+  const auto numbers = any ? Numbers::ensure(any) : Numbers();
+  PyErr_Clear();
+  return numbers ? std::optional(numbers) : std::nullopt;
+}
+
 class CallbackSystem final : public System {
  public:
   CallbackSystem(const Functions& functions, int n) : functions_(functions), base_(n), moved_(n), point_(n) {
@@ -50,12 +60,10 @@ class CallbackSystem final : public System {
   std::string variable_name(int j) const override { return "y[" + std::to_string(j) + "]"; }
   void rhs(double t, std::span<const double> x, std::span<double> xp) override {
     const py::gil_scoped_acquire acquire;
-    const auto y = Numbers::ensure(functions_.fun(t, array(x)));
-    if (!y || static_cast<std::size_t>(y.size()) != xp.size()) {
-      PyErr_Clear();
+    const auto y = real_numbers(functions_.fun(t, array(x)));
+    if (!y || static_cast<std::size_t>(y->size()) != xp.size())
       throw UsageError("fun(t, y) must return " + std::to_string(xp.size()) + " numbers");
-    }
-    std::copy_n(y.data(), xp.size(), xp.begin());
+    std::copy_n(y->data(), xp.size(), xp.begin());
   }
   void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
     rhs(t, x, F);
@@ -74,26 +82,21 @@ class CallbackSystem final : public System {
     const py::gil_scoped_acquire acquire;
     const auto y = array(x);
     for (std::size_t k = 0; k < g.size(); ++k) {
-      const auto value = Numbers::ensure(functions_.events[k](t, y));
-      if (!value || value.size() != 1) {
-        PyErr_Clear();
-        throw UsageError("event functions must return one number");
-      }
-      g[k] = *value.data();
+      const auto value = real_numbers(functions_.events[k](t, y));
+      if (!value || value->size() != 1) throw UsageError("event functions must return one number");
+      g[k] = *value->data();
     }
   }
 
  private:
   void given_jacobian(double t, std::span<const double> x, std::span<double> Fx) {
     const py::gil_scoped_acquire acquire;
-    const auto J = Numbers::ensure((*functions_.jacobian)(t, array(x)));
-    if (!J || static_cast<std::size_t>(J.size()) != Fx.size()) {
-      PyErr_Clear();
+    const auto J = real_numbers((*functions_.jacobian)(t, array(x)));
+    if (!J || static_cast<std::size_t>(J->size()) != Fx.size())
       throw UsageError("jac(t, y) must return a square matrix, one row for each equation");
-    }
     const std::size_t n = x.size();
     for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t i = 0; i < n; ++i) Fx[j * n + i] = -J.data()[i * n + j];
+      for (std::size_t i = 0; i < n; ++i) Fx[j * n + i] = -J->data()[i * n + j];
   }
   void differences(double t, std::span<const double> x, std::span<double> Fx) {
     const std::size_t n = x.size();

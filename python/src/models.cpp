@@ -1,7 +1,9 @@
 // Models: recorded in Python, or read from Modelica text; and compiled ones, whose values can be changed.
 #include <pybind11/stl.h>
+#include <saltus/model/text.hpp>
 #include <saltus/modelica/modelica.hpp>
 #include <saltus/saltus.hpp>
+#include <saltus/study/study.hpp>
 
 #include <limits>
 
@@ -17,6 +19,29 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 VariableOptions attributes(bool fixed, double nominal, double min, double max, const std::string& unit,
                            const std::string& description) {
   return {.fixed = fixed, .nominal = nominal, .min = min, .max = max, .unit = unit, .description = description};
+}
+
+InputCurve input_curve(const std::string& name) {
+  if (name == "held") return InputCurve::held;
+  if (name == "line") return InputCurve::line;
+  if (name == "smooth") return InputCurve::smooth;
+  throw UsageError("the curve of an input is \"held\", \"line\" or \"smooth\", not \"" + name + "\"");
+}
+
+/// Copies of a Model share its content; this one has content of its own. The graph of expressions, which only grows, is
+/// shared, so that expressions of the model can be used in the copy.
+Model copy_of(const Model& model) {
+  Model copy(model.name());
+  const_cast<ModelData&>(copy.data()) = model.data();
+  return copy;
+}
+
+std::vector<std::string> names_of_variables(const Model& model) {
+  std::vector<std::string> names;
+  for (const VariableInfo& v : model.data().variable_info) names.push_back(v.name);
+  for (const auto& d : model.data().discretes)
+    if (!d.hidden && !d.pulse) names.push_back(d.name);
+  return names;
 }
 
 void add_clauses(py::module_& m) {
@@ -58,6 +83,11 @@ void add_clauses(py::module_& m) {
 void add_model(py::module_& m) {
   py::class_<Model>(m, "Model")
       .def(py::init<std::string>(), py::arg("name") = "model")
+      .def(py::init([](const Model& model) { return Model(model); }), py::arg("model"))
+      .def(
+          "text", [](const Model& s) { return base_modelica(s); },
+          "The model in Base Modelica, which loads reads back. Raises ModelError for what such a text cannot hold.")
+      .def("copy", &copy_of, "A model of its own, which can be extended without changing this one.")
       .def_property_readonly("name", &Model::name)
       .def_property_readonly("time", &Model::time)
       .def(
@@ -81,6 +111,19 @@ void add_model(py::module_& m) {
           "discrete", [](Model& s, const std::string& name, double start) { return s.discrete(name, start); },
           py::arg("name"), py::arg("start") = 0.0)
       .def(
+          "input", [](Model& s, const std::string& name, bool start) { return s.input(name, start); }, py::arg("name"),
+          py::arg("start").noconvert(), "An input that is true or false.")
+      .def(
+          "input",
+          [](Model& s, const std::string& name, double start, const std::string& curve, double nominal, double min,
+             double max, const std::string& unit, const std::string& description) {
+            return s.input(name, start, input_curve(curve), attributes(false, nominal, min, max, unit, description));
+          },
+          py::arg("name"), py::arg("start") = 0.0, py::kw_only(), py::arg("curve") = "line", py::arg("nominal") = 1.0,
+          py::arg("min") = -infinity, py::arg("max") = infinity, py::arg("unit") = "", py::arg("description") = "",
+          "A variable whose values come from outside: simulate(inputs=…), Simulator.set_input. `curve` says how it may "
+          "move between changes: \"held\", \"line\", or \"smooth\" for functions of time.")
+      .def(
           "equation", [](Model& s, const Equation& e, const std::string& name) { s.equation(e, name); },
           py::arg("equation"), py::arg("name") = "")
       .def(
@@ -100,6 +143,18 @@ void add_model(py::module_& m) {
           [](Model& s, const BoolExpr& condition, const std::string& message) { s.assertion(condition, message); },
           py::arg("condition"), py::arg("message"))
       .def("mode", &Model::mode, py::arg("name"))
+      .def(
+          "count_crossings",
+          [](Model& s, const BoolExpr& condition, const std::string& name) { count_crossings(s, condition, name); },
+          py::arg("condition"), py::arg("name"),
+          "A discrete variable of this name grows by one whenever the condition becomes true.")
+      .def_property_readonly("variable_names", &names_of_variables, "Variables, and discrete variables after them.")
+      .def_property_readonly("parameter_names",
+                             [](const Model& s) {
+                               std::vector<std::string> names;
+                               for (const auto& p : s.data().parameters) names.push_back(p.name);
+                               return names;
+                             })
       .def("start_in", &Model::start_in, py::arg("mode"))
       .def("set", &Model::set, py::arg("name"), py::arg("value"))
       .def("__getitem__", &Model::symbol, py::arg("name"));
@@ -127,8 +182,20 @@ void add_models(py::module_& m) {
   using Values = std::vector<std::pair<std::string, double>>;
   py::class_<CompiledModel, std::shared_ptr<CompiledModel>>(m, "CompiledModel")
       .def(py::init([](const Model& model) { return std::make_shared<CompiledModel>(model); }), py::arg("model"))
+      .def(
+          "__reduce__",
+          [](const CompiledModel& c) -> py::object {
+            throw py::type_error("'" + c.name() + "' is compiled: pickle the model, and compile it where it is needed");
+          })
       .def_property_readonly("name", [](const CompiledModel& c) { return c.name(); })
       .def_property_readonly("variables", [](const CompiledModel& c) { return describe(c.observed()); })
+      .def_property_readonly("inputs",
+                             [](const CompiledModel& c) {
+                               std::vector<std::string> names;
+                               for (const InputInfo& input : c.inputs())
+                                 names.push_back(c.observed()[static_cast<std::size_t>(input.variable)].name);
+                               return names;
+                             })
       .def_property_readonly("parameters",
                              [](const CompiledModel& c) {
                                py::dict all;
@@ -145,20 +212,23 @@ void add_models(py::module_& m) {
 
   m.def(
       "evaluate",
-      [](const Model& model, const std::vector<Expr>& expressions, double t, const std::vector<double>& values) {
+      [](const Model& model, const std::vector<Expr>& expressions,
+         const std::vector<std::pair<double, std::vector<double>>>& points) {
         using Groups = std::vector<std::vector<Expr>>;
         const Program program(Groups{{model.time()}, model.data().variables}, Groups{expressions},
                               {.backend = Backend::interpreter});
-        if (values.size() != model.data().variables.size()) throw UsageError("evaluate: one value for each variable");
-        std::vector<double> results(expressions.size());
         Workspace work = program.workspace();
-        const double* const in[] = {&t, values.data()};
-        double* const out[] = {results.data()};
-        program(in, out, work);
+        std::vector<std::vector<double>> results;
+        for (const auto& [t, values] : points) {
+          if (values.size() != model.data().variables.size()) throw UsageError("evaluate: one value for each variable");
+          const double* const in[] = {&t, values.data()};
+          double* const out[] = {results.emplace_back(expressions.size()).data()};
+          program(in, out, work);
+        }
         return results;
       },
-      py::arg("model"), py::arg("expressions"), py::arg("t"), py::arg("values"),
-      "Values of expressions at a point; relations in them have their values there.");
+      py::arg("model"), py::arg("expressions"), py::arg("points"),
+      "Values of expressions at points (t, values); relations in them have their values there.");
   m.def(
       "load_modelica",
       [](const std::optional<std::string>& text, const std::string& file, const std::string& name, const Values& values,

@@ -138,6 +138,12 @@ std::vector<double> numbers(const py::handle& value) {
   return {found.begin(), found.end()};
 }
 
+Method method_named(const std::string& name) {
+  const auto found = find_method(name);
+  if (!found) throw UsageError("there is no method '" + name + "'; there are " + method_summary());
+  return *found;
+}
+
 void read_option(const std::string& name, const py::handle& value, SimulateOptions& o) {
   if (name == "start")
     o.start = value.cast<double>();
@@ -155,29 +161,59 @@ void read_option(const std::string& name, const py::handle& value, SimulateOptio
     o.max_step = value.cast<double>();
   else if (name == "initial_step")
     o.initial_step = value.cast<double>();
+  else if (name == "inputs")
+    o.inputs = value.cast<std::map<std::string, InputSignal>>();
   else if (name == "max_order")
     o.max_order = value.cast<int>();
   else if (name == "max_steps")
     o.max_steps = value.cast<std::int64_t>();
+  else if (name == "max_mode_changes")
+    o.max_mode_changes = value.cast<int>();
+  else if (name == "mode_methods")
+    for (const auto& [mode, method] : value.cast<std::map<std::string, std::string>>())
+      o.mode_methods[mode] = method_named(method);
+  else if (name == "keep_event_values")
+    o.keep_event_values = value.cast<bool>();
   else if (name == "stop_if_non_unique")
     o.stop_if_non_unique = value.cast<bool>();
   else if (name == "stop_if_chattering")
     o.stop_if_chattering = value.cast<bool>();
   else if (name == "keep_steps")
     o.keep_steps = value.cast<bool>();
-  else if (name == "method") {
-    const std::string method = value.cast<std::string>();
-    const auto found = find_method(method);
-    if (!found) throw UsageError("there is no method '" + method + "'; there are " + method_summary());
-    o.method = *found;
-  } else
+  else if (name == "method")
+    o.method = method_named(value.cast<std::string>());
+  else
     throw py::type_error("simulate has no option '" + name + "'");
+}
+
+/// Ends a run after Ctrl-C: Python only notes the signal, and is asked for it now and then.
+bool not_interrupted(const Progress&) {
+  const py::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() == 0;
+}
+
+/// Calls a function without the interpreter lock. Ctrl-C and exceptions of callbacks are raised.
+template <class Work>
+auto unlocked(Work&& work) {
+  auto result = [&] {
+    const py::gil_scoped_release release;
+    return work();
+  }();
+  if (PyErr_Occurred()) throw py::error_already_set();
+  return result;
 }
 
 /// A run in steps. Between two calls the interpreter lock is held.
 class Stepping {
  public:
-  Stepping(std::shared_ptr<HybridSystem> system, const SimulateOptions& options) : run_(std::move(system), options) {}
+  explicit Stepping(Simulator run) : run_(std::move(run)) {}
+  static std::unique_ptr<Stepping> begin(const std::shared_ptr<HybridSystem>& system, SimulateOptions options,
+                                         const SimulatorState* from) {
+    options.progress = &not_interrupted;
+    return unlocked([&] {
+      return std::make_unique<Stepping>(from ? Simulator(system, options, *from) : Simulator(system, options));
+    });
+  }
   bool step() {
     return unlocked([&] { return run_.step(); });
   }
@@ -190,14 +226,19 @@ class Stepping {
       return true;
     });
   }
+  void set_inputs(const std::map<std::string, std::pair<double, double>>& values) {
+    std::vector<InputChange> changes;
+    for (const auto& [name, change] : values) changes.push_back({name, change.first, change.second});
+    unlocked([&] {
+      run_.set_inputs(changes);
+      return true;
+    });
+  }
+  std::unique_ptr<Stepping> fork() const { return std::make_unique<Stepping>(run_.fork()); }
+  void forget_past() { run_.forget_past(); }
   const Simulator& run() const { return run_; }
 
  private:
-  template <class Work>
-  bool unlocked(Work&& work) {
-    const py::gil_scoped_release release;
-    return work();
-  }
   Simulator run_;
 };
 
@@ -210,17 +251,8 @@ SimulateOptions read_options(const py::dict& keywords) {
 }
 
 std::shared_ptr<Trajectory> run_system(std::shared_ptr<HybridSystem> system, SimulateOptions options) {
-  options.progress = [](const Progress&) {  // Python only notes a signal; it is asked for now and then
-    const py::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() == 0;
-  };
-  std::shared_ptr<Trajectory> run;
-  {
-    const py::gil_scoped_release release;
-    run = std::make_shared<Trajectory>(simulate(std::move(system), options));
-  }
-  if (PyErr_Occurred()) throw py::error_already_set();
-  return run;
+  options.progress = &not_interrupted;
+  return unlocked([&] { return std::make_shared<Trajectory>(simulate(std::move(system), options)); });
 }
 
 void add_runs(py::module_& m) {
@@ -248,13 +280,17 @@ void add_runs(py::module_& m) {
       py::arg("model"), py::arg("options"));
 
   py::class_<Stepping>(m, "Simulator")
-      .def(py::init([](std::shared_ptr<CompiledModel> model, const py::dict& options) {
-             return std::make_unique<Stepping>(std::move(model), read_options(options));
+      .def(py::init([](std::shared_ptr<CompiledModel> model, const py::dict& options, const SimulatorState* from) {
+             return Stepping::begin(std::move(model), read_options(options), from);
            }),
-           py::arg("model"), py::arg("options"))
+           py::arg("model"), py::arg("options"), py::arg("from_state").none(true) = py::none())
       .def("step", &Stepping::step)
       .def("advance_to", &Stepping::advance_to, py::arg("t"))
       .def("finish", &Stepping::finish)
+      .def("set_inputs", &Stepping::set_inputs, py::arg("values"))
+      .def("forget_past", &Stepping::forget_past)
+      .def("fork", &Stepping::fork)
+      .def("state", [](const Stepping& s) { return s.run().state(); })
       .def_property_readonly("t", [](const Stepping& s) { return s.run().t(); })
       .def_property_readonly(
           "values", [](const Stepping& s) { return named(s.run().values(), s.run().trajectory().variables()); })

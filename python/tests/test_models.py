@@ -123,8 +123,26 @@ def test_discrete_variables_samples_and_explicit_modes():
 def test_models_pickle_as_text():
     m = pickle.loads(pickle.dumps(sl.loads(BALL, values={"e": 0.5})))
     assert sl.simulate(m).events[0]["after"]["v"] == pytest.approx(7.0)
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(ball())
+    with pytest.raises(TypeError, match="pickle the model"):
+        pickle.dumps(m.compile())
+
+
+def test_written_models_pickle_as_base_modelica():
+    m = ball()
+    u, x, n = m.input("u", 0.5), m.variable("x y's", 0.0, fixed=True), m.discrete("n", 0.0)
+    m.equation(sl.der(x) == u)
+    m.when(m.sample(0.0, 0.25)).assign(n, m.pre(n) + 1)
+    again = pickle.loads(pickle.dumps(m))
+    assert type(again) is sl.Model and again.name == "ball" and again.variable_names == m.variable_names
+    first, second = (sl.simulate(model, stop=5.0, values={"e": 0.8}, inputs={"u": 2.0}) for model in (m, again))
+    assert (first(5.0) == second(5.0)).all() and len(first.events) == len(second.events)
+    assert first.units == second.units and "Real 'h'" in m.text() and sl.simulate(sl.loads(m.text()), stop=1.0).ok
+    again.equation(again.variable("z") == 2.0 * again["h"])  # it goes on being a model
+    assert sl.simulate(again, stop=1.0).ok
+    modes = sl.Model("automaton")
+    modes.mode("up").equation(sl.der(modes.variable("x")) == 1.0)
+    with pytest.raises(TypeError, match="'automaton' cannot be pickled.*explicit mode 'up'"):
+        pickle.dumps(modes)
 
 
 def test_compiled_models_take_values():

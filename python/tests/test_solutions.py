@@ -1,11 +1,12 @@
 """Runs and results."""
 
+import multiprocessing
 import os
 import pickle
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,10 @@ import saltus as sl
 
 LORENZ = "model L Real x(start=1),y(start=1),z(start=1); equation der(x)=10*(y-x); der(y)=x*(28-z)-y; " \
          "der(z)=x*y-8/3*z; end L;"
+
+
+def simulate_in_process(model) -> sl.Solution:
+    return sl.simulate(model, stop=5.0)
 
 
 @pytest.fixture(scope="module")
@@ -147,11 +152,52 @@ def test_ctrl_c_ends_a_run():
     timer.join()
 
 
-def test_solutions_pickle(run):
-    again = pickle.loads(pickle.dumps(run))
+def test_solutions_pickle_with_dense_output(run):
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(run))))
     assert (again["h"] == run["h"]).all() and again.events == run.events and again.ok
-    with pytest.raises(RuntimeError, match="unpickled"):
-        again(1.0)
+    t = np.linspace(0.0, 5.0, 50001)
+    assert again(t) == pytest.approx(run(t), abs=1e-11) and again(1.0, "h").shape == ()
+    hits = np.array([e["t"] for e in run.events])
+    assert (again(hits, "v") == run(hits, "v")).all(), "values after the events"
+    assert (again.to_pandas().values == run.to_pandas().values).all()
+    with pytest.raises(ValueError, match="covers times"):
+        again(99.0)
+    with pytest.raises(RuntimeError, match="report"):
+        again.to_html("ball.html")
+
+
+@pytest.mark.parametrize("options", [{"method": "taylor"}, {"method": "radau"}, {"method": "dop853", "rtol": 1e-10},
+                                     {"start": 2.0, "stop": -1.0}])
+def test_stored_dense_output_is_that_of_the_run(options):
+    m = sl.Model("pendulum")
+    phi, w, top = m.variable("phi", 1.0, fixed=True), m.variable("w", 0.0, fixed=True), m.variable("top")
+    m.equation(sl.der(phi) == w)
+    m.equation(sl.der(w) == -sl.sin(phi))
+    m.equation(top == sl.exp(sl.cos(phi)) * sl.abs(w))  # not a polynomial in a step
+    run = sl.simulate(m, **{"stop": 10.0, **options})
+    again = pickle.loads(pickle.dumps(run))
+    t = np.linspace(run.t_start, run.t_end, 1001)
+    assert again(t, ["phi", "w"]) == pytest.approx(run(t, ["phi", "w"]), abs=1e-12)
+    assert again(t, "top") == pytest.approx(run(t, "top"), abs=1e-10)
+
+
+def test_a_run_without_steps_pickles_with_its_ends():
+    run = sl.simulate(ball(), stop=5.0, keep_steps=False)
+    again = pickle.loads(pickle.dumps(run))
+    assert (again.values == run.values).all() and again.events == run.events and again.status == run.status
+    with pytest.raises(RuntimeError, match="kept no steps"):
+        again(5.0)
+
+
+def test_a_run_without_length_pickles():
+    run = sl.simulate(ball(), start=1.0, stop=1.0)
+    assert (pickle.loads(pickle.dumps(run))(1.0) == run(1.0)).all()
+
+
+def test_runs_in_other_processes():
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        runs = list(pool.map(simulate_in_process, [ball(), sl.loads(BALL)]))
+    assert [r(5.0, "h") for r in runs] == pytest.approx([sl.simulate(ball(), stop=5.0)(5.0, "h")] * 2, abs=1e-5)
 
 
 def test_runs_leak_nothing():

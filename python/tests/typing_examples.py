@@ -17,3 +17,11 @@ steps = sl.Simulator(m, stop=1.0)
 while steps.step():
     now: dict[str, float] = steps.values
 out = sl.solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 10), [1.0, 0.0], dense_output=True)
+u = m.input("u", 0.5, curve="smooth")
+switched: sl.BoolExpr = m.input("on", False)
+run = sl.simulate(m, inputs={"u": lambda t: np.sin(t), "on": ([0.0, 1.0], [0.0, 1.0])})
+steps.set_input("u", 1.0)
+steps = sl.Simulator(m, from_state=steps.state())
+study = sl.sweep(m, {"e": np.linspace(0.5, 0.9, 10)}, collect={"top": ("max", h), "n": "count(h < 0)"}, stop=5)
+top = study["top"].max()
+sl.basin(m, {"h": [1.0, 2.0], "v": [0.0, 1.0]}, period="1/e", progress=lambda p: p["done"] < 10)

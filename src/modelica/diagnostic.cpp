@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "modelica/utf8.hpp"
+
 namespace saltus {
 namespace {
 
@@ -18,10 +20,6 @@ const char* name_of(Severity severity) {
       return "note";
   }
   return "";
-}
-
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
 const SourceLocation& place_of_first_error(const Diagnostics& diagnostics) {

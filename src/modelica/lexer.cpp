@@ -131,6 +131,10 @@ class Lexer {
 
   void read_token() {
     const char c = text_[at_];
+    if (c == '@' && is_base_ && is_digit(peek(1))) {  // a decoration, which says where something came from
+      for (++at_; is_digit(peek());) ++at_;
+      return;
+    }
     if (is_letter(c)) return read_word();
     if (is_digit(c)) return read_number();
     if (c == '"') return read_string();
@@ -298,6 +302,7 @@ class Lexer {
 
   const SourceText& source_;
   std::string_view text_;
+  bool is_base_ = is_base_modelica(text_);
   Diagnostics& diagnostics_;
   std::vector<Token> tokens_;
   std::size_t at_ = 0;

@@ -214,6 +214,7 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
     ModelicaModel result{flattener.take_model(), experiment, diagnostics.items(),
                          std::string(cls->definition->description.text), flattener.start_time_used()};
+    if (result.start) result.model.start_at(*result.start);
     result.model.quote_source([sources = library.shared_sources()](const SourceLocation& where) {
       for (const auto& source : sources)
         if (std::string quoted = source->quote(where); !quoted.empty()) return quoted;

@@ -112,6 +112,7 @@ void Parser::class_prefixes(ClassDefinition& definition) {
   definition.is_partial = accept(kw_partial);
   definition.is_pure = accept(kw_pure);
   definition.is_impure = !definition.is_pure && accept(kw_impure);
+  if (is_base_ && definition.is_pure) accept(kw_constant);  // a function that may be evaluated before the run
   const bool is_operator = accept(kw_operator);
   const bool is_expandable = accept(kw_expandable);
   const Token kind = peek();
@@ -158,7 +159,7 @@ void Parser::class_prefixes(ClassDefinition& definition) {
 void Parser::class_name(ClassDefinition& definition) {
   const bool on_next_line = peek().first_on_line && next_is(identifier) && !peek(1).first_on_line;
   if (at(identifier) && !on_next_line) {
-    definition.name = {text(peek()), where(peek())};
+    definition.name = {identifier_text(peek()), where(peek())};
     advance();
     return;
   }
@@ -356,7 +357,7 @@ bool Parser::class_end(const ClassDefinition& definition, const Token& first, bo
   }
   const Token ending = peek(1);
   if (ending.kind == identifier) {
-    const std::string_view found = text(ending);
+    const std::string_view found = identifier_text(ending);
     const bool closes_outer = class_names_.size() > 1 &&
                               std::find(class_names_.begin(), class_names_.end() - 1, found) != class_names_.end() - 1;
     if (found != own && !own.empty()) {
@@ -399,6 +400,7 @@ void Parser::element(LongClass& body) {
     equation_section(body, false, first.begin);
     return;
   }
+  if (is_base_ && at(kw_parameter) && next_is(kw_equation)) return parameter_equation(body);
   Element result;
   result.is_protected = is_protected_;
   if (at(kw_import)) {

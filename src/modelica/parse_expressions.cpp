@@ -495,7 +495,7 @@ Identifier Parser::read_identifier(const std::string& what) {
     fail_expected(what, is_keyword(token.kind) && !token.first_on_line
                             ? "'" + std::string(text(token)) + "' is a keyword and cannot be used as a name"
                             : "");
-  Identifier result{text(token), where(token)};
+  Identifier result{identifier_text(token), where(token)};
   advance();
   return result;
 }

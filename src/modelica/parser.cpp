@@ -21,7 +21,11 @@ bool is_closing(TokenKind kind) {
 }  // namespace
 
 Parser::Parser(std::shared_ptr<const SourceText> source, Diagnostics& diagnostics)
-    : source_(std::move(source)), diagnostics_(diagnostics), ast_(source_), tokens_(tokenize(*source_, diagnostics)) {}
+    : source_(std::move(source)),
+      diagnostics_(diagnostics),
+      ast_(source_),
+      is_base_(is_base_modelica(source_->text())),
+      tokens_(tokenize(*source_, diagnostics)) {}
 
 // ---------------------------------------------------------------------------------------------------------- tokens
 
@@ -235,7 +239,8 @@ bool Parser::begins_class(std::size_t ahead) const {
       return true;
     case kw_pure:
     case kw_impure:
-      return peek(ahead + 1).kind == kw_function || peek(ahead + 1).kind == kw_operator;
+      return peek(ahead + 1).kind == kw_function || peek(ahead + 1).kind == kw_operator ||
+             (is_base_ && peek(ahead + 1).kind == kw_constant);
     default:
       return false;
   }

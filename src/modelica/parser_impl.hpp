@@ -174,6 +174,9 @@ class Parser {
   void external_clause(LongClass& body);
   /// Reads "end Name"; false when it turned out to be something else that was skipped.
   bool class_end(const ClassDefinition& definition, const Token& first, bool had_errors);
+  /// A name without the quotes of Base Modelica (parse_base.cpp).
+  std::string_view identifier_text(const Token& token);
+  void parameter_equation(LongClass& body);
   void refuse_duplicates(const std::vector<const ClassDefinition*>& classes);
   void element(LongClass& body);
   Import import_clause();
@@ -197,6 +200,7 @@ class Parser {
   std::shared_ptr<const SourceText> source_;
   Diagnostics& diagnostics_;
   Ast ast_;
+  const bool is_base_;  // the text is Base Modelica
   std::vector<Token> tokens_;
   std::size_t position_ = 0;
   int depth_ = 0;

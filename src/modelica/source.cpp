@@ -4,12 +4,10 @@
 #include <cassert>
 #include <utility>
 
+#include "modelica/utf8.hpp"
+
 namespace saltus::modelica {
 namespace {
-
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
 
 int count_characters(std::string_view text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));

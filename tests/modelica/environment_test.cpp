@@ -107,6 +107,7 @@ TEST(InitialParameters, TimeIsTheStartOfTheRun) {
   EXPECT_NEAR(run_two.at(3.1, "y"), 1.1, 1e-12);
   const auto at_five = load_text(text, {.start = 5.0});
   EXPECT_NEAR(simulate(at_five.model, {.start = 5.0, .stop = 5.3}).at(5.3, "y"), 0.3, 1e-12);
+  EXPECT_THROW(simulate(at_two.model, {.start = 0.0, .stop = 1.0}), UsageError);
   EXPECT_FALSE(load_text("model M\n  Real x = time;\nend M;\n").start);
 }
 

@@ -8,6 +8,8 @@
 #include "modelica/parser.hpp"
 #include "modelica/printer.hpp"
 
+#include <saltus/model/text.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -39,6 +41,28 @@ void check_printing(const Equation& equation, std::string_view input) {
     give_up("a printed equation changes when it is printed again:\n" + printed, input);
 }
 
+// What is written as Base Modelica is read with as many variables, equations and clauses.
+void check_writing(const saltus::Model& model, std::string_view input) {
+  std::string text;
+  try {
+    text = saltus::base_modelica(model);
+  } catch (const saltus::ModelError&) {
+    return;  // it says what is in the way
+  }
+  try {
+    const saltus::Model again = load(text, "written.bmo", {}, {}).model;
+    const saltus::ModelData &a = model.data(), &b = again.data();
+    if (a.variables.size() != b.variables.size() || a.parameters.size() != b.parameters.size() ||
+        a.equations.size() != b.equations.size() || a.definitions.size() != b.definitions.size() ||
+        a.clauses.size() != b.clauses.size() || a.assertions.size() > b.assertions.size())  // E(n) adds its own
+      give_up("a written model changes when it is read:\n" + text + saltus::base_modelica(again), input);
+  } catch (const saltus::ModelicaError& error) {
+    const std::string_view what = error.what();
+    if (what.find("nested") != std::string_view::npos || what.find("nesting") != std::string_view::npos) return;
+    give_up("what was written cannot be read:\n" + text + error.what(), input);
+  }
+}
+
 // Returns whether the text became a model.
 bool check_flattening(std::string_view input) {
   FlattenLimits limits;  // small, so that a mutated number does not cost minutes
@@ -48,6 +72,7 @@ bool check_flattening(std::string_view input) {
     const saltus::ModelicaModel loaded = load(input, "fuzz.mo", {}, limits);
     for (const auto& note : loaded.notes)
       if (note.severity == saltus::Severity::error) give_up("a loaded model has errors", input);
+    check_writing(loaded.model, input);
     return true;
   } catch (const saltus::ModelicaError& error) {
     if (!error.diagnostics().has_errors()) give_up("refused without an error", input);
@@ -88,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #ifndef SALTUS_LIBFUZZER
 namespace {
 
-constexpr std::array<std::string_view, 26> corpus{
+constexpr std::array<std::string_view, 29> corpus{
     "model Ball \"a ball\"\n  parameter Real g = 9.81 \"gravity\";\n  Real h(start = 1, fixed = true), v;\nequation\n"
     "  der(h) = v;\n  der(v) = -g;\n  when h < 0 then\n    reinit(v, -0.8*pre(v));\n  end when;\n"
     "  annotation(experiment(StopTime = 3, Tolerance = 1e-8));\nend Ball;\n",
@@ -119,6 +144,24 @@ constexpr std::array<std::string_view, 26> corpus{
     "model D\n  Real x = 1 annotation(Dialog(group = \"a\"));\n  constant Integer n = 3;\n  Real y[n] = fill(0, "
     "n);\nend D;\n",
     // from here on they flatten
+    "function f\n  input Real x;\n  output Real y;\nprotected\n  Integer n;\nalgorithm\n  y := x;\n  n := 0;\n"
+    "  while y < 3 and n < 4 loop\n    y := y + 1;\n    n := n + 1;\n    if y > 2.5 then\n      break;\n    end if;\n"
+    "  end while;\n  for i in 1:3 loop\n    if x < i then\n      return;\n    end if;\n    y := y*i;\n  end for;\n"
+    "end f;\nmodel M\n  Real y = f(time);\nend M;\n",
+    "package A\n  replaceable constant Integer n = 1;\n  replaceable type T = Real(start = 1);\n"
+    "  replaceable model X = Y(k = 2) constrainedby Y(m = 3);\n  model Y\n    parameter Real k = 1, m = 1;\n"
+    "    Real y = k + m;\n  end Y;\n  model N\n    T x(fixed = true);\n    X p[n];\n  equation\n    der(x) = "
+    "sum(p.y);\n"
+    "  end N;\nend A;\npackage B\n  extends A;\n  redeclare constant Integer n = 2;\n"
+    "  redeclare replaceable model X = Y(k = 5);\nend B;\nmodel M\n  B.N b;\n  A.N a;\nend M;\n",
+    "//! base 0.1.0\npackage 'P'\n  type 'E' = enumeration('a', 'b');\n  pure constant function 'f'\n    input Real "
+    "'u';\n"
+    "    output Real 'y';\n  algorithm\n    'y' := 2*'u';\n  end 'f';\n  model 'P'\n    parameter Real 'a.p' = 3 @1;\n"
+    "    Real 'x[1]'(fixed = true);\n    parameter equation guess('x[1]') = prioritize('a.p', 2);\n    discrete 'E' "
+    "'e';\n"
+    "    discrete Integer 'n'(start = 1);\n  equation\n    der('x[1]') = 'f'('a.p') - 'x[1]' @2;\n"
+    "    'e' = (if ('x[1]' > 1) then 'E'.'a' else 'E'(integer(2)));\n    when sample(0, 0.5) then\n"
+    "      'n' = pre('n') + Integer('e');\n    end when;\n  end 'P';\nend 'P';\n",
     "model Tank\n  parameter Integer n(min = 1) = 3;\n  parameter Real dx = 1/n, c[:] = {i^2 for i in 1:n};\n"
     "  Real T[n](start = c, each fixed = true), s = sum(T)/size(T, 1);\nequation\n  der(T[1]) = (T[2] - T[1])/dx^2;\n"
     "  for i in 2:n-1 loop\n    der(T[i]) = T[i-1] - 2*T[i] + T[i+1];\n  end for;\n  der(T[n]) = if s > 1 then -T[n] "
@@ -178,46 +221,118 @@ constexpr std::array<std::string_view, 26> corpus{
     " "
     "if x > a then\n    assert(x > 0, \"\");\n  end if annotation(__saltus_surface = \"filippov\", __other = 1);\nend "
     "V;\n",
-    "package Medium\n  constant Real c = 1;\n  replaceable partial function h\n    input Real T;\n    output Real y;\n  end h;\nend "
+    "package Medium\n  constant Real c = 1;\n  replaceable partial function h\n    input Real T;\n    output Real y;\n "
+    " end h;\nend "
     "Medium;\n"
-    "package Water\n  extends Medium(c = 4);\n  redeclare function extends h\n  algorithm\n    y := c*T;\n  end h;\nend Water;\n"
-    "partial model Part\n  parameter Real k = 1;\n  Real y;\nend Part;\nmodel Once\n  extends Part;\nequation\n  y = k;\nend Once;\n"
-    "model A\n  replaceable package M = Water constrainedby Medium;\n  replaceable Once p(k = 3) constrainedby Part(k = 2);\n"
+    "package Water\n  extends Medium(c = 4);\n  redeclare function extends h\n  algorithm\n    y := c*T;\n  end "
+    "h;\nend Water;\n"
+    "partial model Part\n  parameter Real k = 1;\n  Real y;\nend Part;\nmodel Once\n  extends Part;\nequation\n  y = "
+    "k;\nend Once;\n"
+    "model A\n  replaceable package M = Water constrainedby Medium;\n  replaceable Once p(k = 3) constrainedby Part(k "
+    "= 2);\n"
     "  replaceable model P = Once;\n  P q;\n  Real z = M.h(p.y);\nend A;\n"
     "model B\n  extends A;\n  redeclare model P = Once(k = 5);\nend B;\n"
-    "model C\n  A a(redeclare package M = Water(c = 2), redeclare Once p(k = 7)), b[2](redeclare model P = Once);\n  B d;\nend C;\n",
-    "function power\n  input Integer n;\n  output Integer y;\nalgorithm\n  y := if n <= 0 then 1 else 2*power(n - 1);\nend power;\n"
+    "model C\n  A a(redeclare package M = Water(c = 2), redeclare Once p(k = 7)), b[2](redeclare model P = Once);\n  B "
+    "d;\nend C;\n",
+    "function power\n  input Integer n;\n  output Integer y;\nalgorithm\n  y := if n <= 0 then 1 else 2*power(n - "
+    "1);\nend power;\n"
     "model World\n  parameter Real g = 9.81;\n  parameter String names[:] = {\"a\", \"b\"};\nend World;\n"
     "model Body\n  outer World world;\n  parameter Real p(fixed = false), t0(fixed = false);\n  Real a = world.g + p;\n"
     "initial equation\n  p = power(3);\n  t0 = time;\nend Body;\n"
-    "model M\n  inner World world(g = 2);\n  Body b[2];\n  Integer i = if time > 0.5 then 1 else 2;\n  Real v[2] = {1, 2}, y = v[i];\n"
-    "  Real x(stateSelect = StateSelect.prefer) = time;\nequation\n  assert(x > -1, \"low\", AssertionLevel.warning);\nend M;\n",
-    "operator record C\n  Real a, b;\n  operator function '+'\n    input C x;\n    input C y;\n    output C z;\n  algorithm\n"
+    "model M\n  inner World world(g = 2);\n  Body b[2];\n  Integer i = if time > 0.5 then 1 else 2;\n  Real v[2] = {1, "
+    "2}, y = v[i];\n"
+    "  Real x(stateSelect = StateSelect.prefer) = time;\nequation\n  assert(x > -1, \"low\", "
+    "AssertionLevel.warning);\nend M;\n",
+    "operator record C\n  Real a, b;\n  operator function '+'\n    input C x;\n    input C y;\n    output C z;\n  "
+    "algorithm\n"
     "    z := C(x.a + y.a, x.b + y.b);\n  end '+';\nend C;\n"
-    "class T\n  extends ExternalObject;\n  function constructor\n    input String fileName;\n    input Real table[:, :];\n"
+    "class T\n  extends ExternalObject;\n  function constructor\n    input String fileName;\n    input Real table[:, "
+    ":];\n"
     "    input Integer columns[:];\n    input Integer smoothness;\n    input Integer extrapolation;\n    output T t;\n"
     "  external \"C\" t = ModelicaStandardTables_CombiTable1D_init3(table);\n  end constructor;\nend T;\n"
     "function value\n  input T t;\n  input Integer k;\n  input Real u;\n  output Real y;\n"
     "external \"C\" y = ModelicaStandardTables_CombiTable1D_getValue(t, k, u);\nend value;\n"
-    "record R\n  Real c;\n  function equalityConstraint\n    input R x;\n    input R y;\n    output Real r[0];\n  algorithm\n"
+    "record R\n  Real c;\n  function equalityConstraint\n    input R x;\n    input R y;\n    output Real r[0];\n  "
+    "algorithm\n"
     "  end equalityConstraint;\nend R;\nconnector F\n  Real x;\n  flow Real f;\n  R r;\nend F;\n"
     "model G\n  F b;\nequation\n  Connections.root(b.r);\n  b.x = 0;\n  b.r.c = 1;\nend G;\n"
-    "model L\n  F a, b;\nequation\n  Connections.branch(a.r, b.r);\n  a.f + b.f = 0;\n  a.f = a.x - b.x;\n  b.r.c = a.r.c;\nend L;\n"
-    "model M\n  C p = C(1, 2) + C(3, time), q[2] = {p, p} + {p, p};\n  parameter T t = T(\"NoName\", [0, 0; 1, 1; 2, 5], {2}, 2, 1);\n"
-    "  Real y = value(t, 1, time);\n  G g;\n  L l, m;\nequation\n  connect(g.b, l.a);\n  connect(g.b, m.a);\n  connect(l.b, m.b);\n"
+    "model L\n  F a, b;\nequation\n  Connections.branch(a.r, b.r);\n  a.f + b.f = 0;\n  a.f = a.x - b.x;\n  b.r.c = "
+    "a.r.c;\nend L;\n"
+    "model M\n  C p = C(1, 2) + C(3, time), q[2] = {p, p} + {p, p};\n  parameter T t = T(\"NoName\", [0, 0; 1, 1; 2, "
+    "5], {2}, 2, 1);\n"
+    "  Real y = value(t, 1, time);\n  G g;\n  L l, m;\nequation\n  connect(g.b, l.a);\n  connect(g.b, m.a);\n  "
+    "connect(l.b, m.b);\n"
     "end M;\n",
 };
 
 constexpr std::size_t first_that_flattens = 12;
 
-constexpr std::array<std::string_view, 66> tokens{
-    "algorithm", "and",       "annotation", "break",     "connect(",    "der(",     "each",    "else",     "elseif",
-    "elsewhen",  "end",       "end if",     "end M;",    "enumeration", "equation", "extends", "external", "final",
-    "for",       "function",  "if",         "import",    "in",          "initial",  "loop",    "model",    "not",
-    "or",        "parameter", "protected",  "redeclare", "replaceable", "then",     "when",    "while",    "(",
-    ")",         "[",         "]",          "{",         "}",           ";",        ",",       ":",        ":=",
-    "==",        "=",         ".",          ".*",        "+",           "-",        "^",       "\"",       "'",
-    "inner ",    "outer ",    "constrainedby ", "(fixed = false)", "/*",        "//",        "1e",         "endif",     "\n",          "\xCE\xB1", "!=",      "\\"};
+constexpr std::array<std::string_view, 66> tokens{"algorithm",
+                                                  "and",
+                                                  "annotation",
+                                                  "break",
+                                                  "connect(",
+                                                  "der(",
+                                                  "each",
+                                                  "else",
+                                                  "elseif",
+                                                  "elsewhen",
+                                                  "end",
+                                                  "end if",
+                                                  "end M;",
+                                                  "enumeration",
+                                                  "equation",
+                                                  "extends",
+                                                  "external",
+                                                  "final",
+                                                  "for",
+                                                  "function",
+                                                  "if",
+                                                  "import",
+                                                  "in",
+                                                  "initial",
+                                                  "loop",
+                                                  "model",
+                                                  "not",
+                                                  "or",
+                                                  "parameter",
+                                                  "protected",
+                                                  "redeclare",
+                                                  "replaceable",
+                                                  "then",
+                                                  "when",
+                                                  "while",
+                                                  "(",
+                                                  ")",
+                                                  "[",
+                                                  "]",
+                                                  "{",
+                                                  "}",
+                                                  ";",
+                                                  ",",
+                                                  ":",
+                                                  ":=",
+                                                  "==",
+                                                  "=",
+                                                  ".",
+                                                  ".*",
+                                                  "+",
+                                                  "-",
+                                                  "^",
+                                                  "\"",
+                                                  "'",
+                                                  "inner ",
+                                                  "outer ",
+                                                  "constrainedby ",
+                                                  "(fixed = false)",
+                                                  "/*",
+                                                  "//",
+                                                  "1e",
+                                                  "endif",
+                                                  "\n",
+                                                  "\xCE\xB1",
+                                                  "!=",
+                                                  "\\"};
 
 std::string mutate(std::string text, std::mt19937_64& random) {
   const auto below = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };

@@ -127,7 +127,8 @@ TEST(ImpliedRanges, TheyFollowFromTheUseOfTheIterator) {
   const std::string text =
       "record P\n  Real w[2];\nend P;\nfunction total\n  input Real v[:];\n  output Real s;\nalgorithm\n  s := 0;\n"
       "  for i loop\n    s := s + v[i]*i;\n  end for;\nend total;\n"
-      "model M\n  Real v[3], A[2, 3], s = sum(v[i]^2 for i), t = total(v);\n  P p[2];\n  Real d[3] = {2*v[j] for j};\nequation\n"
+      "model M\n  Real v[3], A[2, 3], s = sum(v[i]^2 for i), t = total(v);\n  P p[2];\n  Real d[3] = {2*v[j] for "
+      "j};\nequation\n"
       "  for i loop\n    v[i] = i;\n  end for;\n  for i, j loop\n    A[i, j] = 10*i + v[j];\n  end for;\n"
       "  for k, n loop\n    p[k].w[n] = k + n;\n  end for;\nend M;\n";
   const auto r = run_text(text, 1.0);
@@ -161,6 +162,36 @@ TEST(VaryingSubscripts, TheyChooseAmongTheElements) {
   EXPECT_EQ(r.at(0.9, "z"), 4.0);
   const auto m = load_text(fine);
   EXPECT_FALSE(simulate(m.model, {.stop = 1.3}).status().ok());  // i = 5 is out of range
+}
+
+/// Counts i = 0, 1, 2, ... up to 4 at t = 4, beside what is given.
+std::string counting(const std::string& declarations) {
+  return "model M\n  function root\n    input Real x;\n    output Real r;\n  algorithm\n    assert(x > 0, "
+         "\"negative\");\n"
+         "    r := sqrt(x);\n  end root;\n  Real a[3] = {1, 2, 3};\n  Integer i(start = 0, fixed = true);\n  " +
+         declarations + "\nalgorithm\n  when sample(1, 1) then\n    i := i + 1;\n  end when;\nend M;\n";
+}
+
+TEST(VaryingSubscripts, AreDemandedToBeInRangeInTheBranchThatIsTaken) {
+  const auto guarded = run_text(counting("Real y = if i < 1 then -1 elseif i > 3 then -2 else a[i];"), 4.5);
+  for (const auto& [t, value] : {std::pair(0.5, -1.0), {1.5, 1.0}, {3.5, 3.0}, {4.5, -2.0}})
+    EXPECT_EQ(guarded.at(t, "y"), value) << t;
+  for (const char* wrong :
+       {"Real y = if i < 1 then -1 else a[i];", "Real y = if i > 0 then 2*(if i > 2 then a[i] else 1) else 0;"}) {
+    const auto m = load_text(counting(wrong));
+    EXPECT_TRUE(simulate(m.model, {.stop = 3.5}).status().ok()) << wrong;
+    const Status status = simulate(m.model, {.stop = 4.5}).status();
+    EXPECT_EQ(status.code, StatusCode::assertion_failed) << wrong;
+    EXPECT_NEAR(status.t, 4.0, 1e-9);
+  }
+}
+
+TEST(Assertions, OfFunctionsHoldInTheBranchThatIsTaken) {
+  const auto r = run_text(counting("Real y = if i < 3 then root(3 - i) else root(i);"), 4.5);
+  EXPECT_DOUBLE_EQ(r.at(0.5, "y"), std::sqrt(3.0));
+  EXPECT_DOUBLE_EQ(r.at(4.5, "y"), 2.0);
+  const auto m = load_text(counting("Real y = if i < 4 then root(3.5 - i) else root(3 - i);"));
+  EXPECT_EQ(simulate(m.model, {.stop = 4.5}).status().code, StatusCode::assertion_failed);
 }
 
 }  // namespace

@@ -7,14 +7,6 @@
 
 namespace saltus::modelica {
 
-namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
-}  // namespace
-
 Flattener::Snapshot Flattener::snapshot(const Context& context) const {
   Snapshot state;
   if (context.frame) {
@@ -97,7 +89,7 @@ Flattener::Flow Flattener::follow(const Statement& statement, const Context& con
     const Call& call = *tuple->call->as<Call>();
     std::vector<Value> results = call_function(function_named(call, context), call, tuple->call->where, context);
     if (targets.size() > results.size())
-      throw Fault{statement.where, quoted(print(call.callee)) + " has " + std::to_string(results.size()) +
+      throw Fault{statement.where, in_quotes(print(call.callee)) + " has " + std::to_string(results.size()) +
                                        " results, not " + std::to_string(targets.size())};
     for (std::size_t k = 0; k < targets.size(); ++k)
       if (targets[k]) assign(targets[k], std::move(results[k]), statement.where, context);
@@ -130,7 +122,7 @@ void Flattener::follow_call(const Call& call, const Location& where, const Conte
   const std::string name = print(call.callee);
   if (name == "assert") return assert_true(call, where, context);
   if (name == "reinit" || name == "terminate") {
-    if (!when_actions_) throw Fault{where, quoted(name) + " belongs into a 'when' clause"};
+    if (!when_actions_) throw Fault{where, in_quotes(name) + " belongs into a 'when' clause"};
     const std::size_t first = when_actions_->size();
     if (name == "reinit") {
       reinit(call, where, context, *when_actions_);
@@ -247,7 +239,7 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
   for (const NodeId id : changed) {
     if (const auto it = context.assigned->outside.find(id); it != context.assigned->outside.end())
       throw Fault{it->second,
-                  quoted(model_->data().graph->symbol_of(id).name) + " is assigned inside and outside of 'when'"};
+                  in_quotes(model_->data().graph->symbol_of(id).name) + " is assigned inside and outside of 'when'"};
     context.assigned->values[id] = Expr(model_->data().graph, id);
   }
 }
@@ -256,14 +248,14 @@ void Flattener::assign(ExprPtr target, Value value, const Location& where, const
   const auto& reference = *target->as<ComponentReference>();
   const std::string_view name = reference.parts[0].name.text;
   for (const Locals* local = context.locals; local; local = local->outer)
-    if (local->name == name) throw Fault{target->where, "the loop variable " + quoted(name) + " cannot be assigned"};
+    if (local->name == name) throw Fault{target->where, "the loop variable " + in_quotes(name) + " cannot be assigned"};
   if (context.frame) {
     const auto it = context.frame->variables.find(name);
     if (it == context.frame->variables.end()) unknown_name(reference, 0, context);
     const Layout& layout = scopes_.layout(context.frame->cls);
     const auto place = layout.index.find(name);
     if (place != layout.index.end() && layout.components[place->second].direction == Direction::input)
-      throw Fault{target->where, "the input " + quoted(name) + " cannot be assigned"};
+      throw Fault{target->where, "the input " + in_quotes(name) + " cannot be assigned"};
     return store(it->second, reference, 0, value, where, context);
   }
   Context plain = context;
@@ -271,7 +263,7 @@ void Flattener::assign(ExprPtr target, Value value, const Location& where, const
   Value symbols = eval(target, plain);
   const Component* own = own_component(name, context);
   if (own && own->direction == Direction::input && own->owner == context.instance)
-    throw Fault{target->where, "the input " + quoted(name) + " cannot be assigned"};
+    throw Fault{target->where, "the input " + in_quotes(name) + " cannot be assigned"};
   assign_symbols(symbols, std::move(value), print(target), where, context);
 }
 
@@ -281,26 +273,27 @@ void Flattener::assign_symbols(const Value& symbols, Value value, const std::str
   if (symbols.type == TypeKind::record || value.type == TypeKind::record) {
     if (symbols.type != value.type || symbols.record->fields.size() != value.record->fields.size() ||
         symbols.dims != value.dims)
-      throw Fault{
-          where, quoted(target) + " is of type " + describe(symbols) + ", but its value is of type " + describe(value)};
+      throw Fault{where, in_quotes(target) + " is of type " + describe(symbols) + ", but its value is of type " +
+                             describe(value)};
     for (const auto& [name, field] : symbols.record->fields) {
       const auto& fields = value.record->fields;
       const auto it = std::find_if(fields.begin(), fields.end(),
                                    [&, &key = name](const auto& other) { return other.first == key; });
-      if (it == fields.end()) throw Fault{where, "the value of " + quoted(target) + " has no field " + quoted(name)};
+      if (it == fields.end())
+        throw Fault{where, "the value of " + in_quotes(target) + " has no field " + in_quotes(name)};
       assign_symbols(field, it->second, target + "." + std::string(name), where, context);
     }
     return;
   }
-  value = convert(std::move(value), symbols.type, where, quoted(target));
+  value = convert(std::move(value), symbols.type, where, in_quotes(target));
   if (symbols.dims != value.dims)
-    throw Fault{where,
-                quoted(target) + " is of type " + describe(symbols) + ", but its value is of type " + describe(value)};
+    throw Fault{where, in_quotes(target) + " is of type " + describe(symbols) + ", but its value is of type " +
+                           describe(value)};
   for (std::size_t k = 0; k < symbols.elements.size(); ++k) {
     const Expr& symbol = symbols.elements[k];
     const Component* component = component_of(symbol);
     if (!component || component->is_parameter())
-      throw Fault{where, quoted(target) + " is not a variable and cannot be assigned"};
+      throw Fault{where, in_quotes(target) + " is not a variable and cannot be assigned"};
     context.assigned->values[symbol.id()] = value.elements[k];
     context.assigned->outside[symbol.id()] = where;
   }
@@ -315,7 +308,8 @@ void Flattener::store_records(Value& variable, const ComponentReference& referen
   if (one_field && (part + 2 < reference.parts.size() || !reference.parts[part + 1].subscripts.empty()))
     throw Fault{where, "in arrays of records whole fields are assigned, not parts of fields"};
   if (!one_field && value.type != TypeKind::record)
-    throw Fault{where, quoted(here.name.text) + " is an array of records, but its value is of type " + describe(value)};
+    throw Fault{where,
+                in_quotes(here.name.text) + " is an array of records, but its value is of type " + describe(value)};
   auto fields = std::make_shared<RecordFields>(*variable.record);
   bool found = false;
   for (auto& [name, field] : fields->fields) {
@@ -325,23 +319,23 @@ void Flattener::store_records(Value& variable, const ComponentReference& referen
     if (!one_field) {
       const auto it = std::find_if(value.record->fields.begin(), value.record->fields.end(),
                                    [&, &key = name](const auto& other) { return other.first == key; });
-      if (it == value.record->fields.end()) throw Fault{where, "the record has no field " + quoted(name)};
+      if (it == value.record->fields.end()) throw Fault{where, "the record has no field " + in_quotes(name)};
       source = &it->second;
     }
-    const Value given = convert(*source, field.type, where, quoted(name));
+    const Value given = convert(*source, field.type, where, in_quotes(name));
     std::vector<std::size_t> offsets = offsets_of(selection, variable.dims);
     const std::size_t inner =
         field.elements.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, count(variable.dims)));
     if (given.elements.size() != offsets.size() * inner)
       throw Fault{where,
-                  quoted(print(reference)) + ": the value is of type " + describe(value) + ", which does not fit"};
+                  in_quotes(print(reference)) + ": the value is of type " + describe(value) + ", which does not fit"};
     for (std::size_t n = 0; n < offsets.size(); ++n)
       for (std::size_t k = 0; k < inner; ++k) field.elements[offsets[n] * inner + k] = given.elements[n * inner + k];
     field.variability = join(field.variability, given.variability);
   }
   if (!found)
     throw Fault{reference.parts[part + 1].name.where,
-                "the record has no field " + quoted(reference.parts[part + 1].name.text)};
+                "the record has no field " + in_quotes(reference.parts[part + 1].name.text)};
   variable.variability = join(variable.variability, value.variability);
   variable.record = std::move(fields);
 }
@@ -371,13 +365,13 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
     return store_records(variable, reference, part, value, where, context);
   if (part + 1 < reference.parts.size()) {
     if (variable.type != TypeKind::record || !here.subscripts.empty())
-      throw Fault{here.name.where, quoted(here.name.text) + " is not a record"};
+      throw Fault{here.name.where, in_quotes(here.name.text) + " is not a record"};
     auto fields = std::make_shared<RecordFields>(*variable.record);
     const std::string_view name = reference.parts[part + 1].name.text;
     const auto it = std::find_if(fields->fields.begin(), fields->fields.end(),
                                  [&](const auto& field) { return field.first == name; });
     if (it == fields->fields.end())
-      throw Fault{reference.parts[part + 1].name.where, "the record has no field " + quoted(name)};
+      throw Fault{reference.parts[part + 1].name.where, "the record has no field " + in_quotes(name)};
     store(it->second, reference, part + 1, value, where, context);
     variable.variability = join(variable.variability, value.variability);
     variable.record = std::move(fields);
@@ -385,16 +379,16 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
   }
   if (variable.type == TypeKind::record) {
     if (value.type != TypeKind::record || !here.subscripts.empty() || value.dims != variable.dims)
-      throw Fault{where, quoted(here.name.text) + " is a record, but its value is of type " + describe(value)};
+      throw Fault{where, in_quotes(here.name.text) + " is a record, but its value is of type " + describe(value)};
     variable = value;
     return;
   }
-  const Value converted = convert(value, variable.type, where, quoted(here.name.text));
+  const Value converted = convert(value, variable.type, where, in_quotes(here.name.text));
   if (here.subscripts.empty()) {
     const bool open = !variable.dims.empty() && variable.elements.empty();
     if (converted.dims.size() != variable.dims.size() || (!open && converted.dims != variable.dims))
-      throw Fault{where, quoted(here.name.text) + " is of type " + describe(variable) + ", but its value is of type " +
-                             describe(converted)};
+      throw Fault{where, in_quotes(here.name.text) + " is of type " + describe(variable) +
+                             ", but its value is of type " + describe(converted)};
     variable = converted;
     return;
   }
@@ -404,8 +398,9 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
     if (selection.keeps[k]) kept.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
   }
   if (kept != converted.dims)
-    throw Fault{where, quoted(print(reference)) + " has the size " + (kept.empty() ? "of a scalar" : to_string(kept)) +
-                           ", but its value is of type " + describe(converted)};
+    throw Fault{where, in_quotes(print(reference)) + " has the size " +
+                           (kept.empty() ? "of a scalar" : to_string(kept)) + ", but its value is of type " +
+                           describe(converted)};
   const std::vector<std::size_t> offsets = offsets_of(selection, variable.dims);
   for (std::size_t n = 0; n < offsets.size(); ++n) variable.elements[offsets[n]] = converted.elements[n];
   variable.variability = join(variable.variability, converted.variability);
@@ -455,7 +450,7 @@ void Flattener::flatten_algorithm(const AlgorithmSection& section, const Context
   if (!ok) return;
   for (const auto& [id, value] : assigned.values)
     if (const auto [place, fresh] = algorithm_targets_.emplace(id, section.where); !section.is_initial && !fresh) {
-      report({section.where, quoted(model_->data().graph->symbol_of(id).name) + " is assigned in two algorithms"});
+      report({section.where, in_quotes(model_->data().graph->symbol_of(id).name) + " is assigned in two algorithms"});
       note(place->second, "the other algorithm is here");
       return;
     }

@@ -17,12 +17,6 @@ namespace saltus::modelica {
 
 namespace {
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
-const char* const reference_page = "docs/reference/modelica.md lists what is read";
-
 using Function = std::function<Expr(const Expr&)>;
 
 /// The elementary functions of one argument, from the table of operators, and log10.
@@ -124,6 +118,20 @@ std::optional<Value> Flattener::eval_effect(const Call& call, const Location& wh
   if (type.cls && (type.cls->kind() == ClassKind::record || type.cls->kind() == ClassKind::operator_record))
     return construct_record(type.cls, call, where, context);
   if (is_external_object(type.cls)) return construct_object(type.cls, call, where, context);
+  if (type.enumeration) {  // E(n)
+    Value value = std::move(arguments(call, context, 1, 1, where).front());
+    if (value.type != TypeKind::integer || !value.is_scalar())
+      throw Fault{where,
+                  in_quotes(print(call.callee)) + " converts an Integer, not a value of type " + describe(value)};
+    const auto size = static_cast<double>(type.enumeration->definition->as<Enumeration>()->literals.size());
+    demand(value.scalar() >= 1.0 && value.scalar() <= Expr(size), print(call.callee) + " has no literal of this number",
+           where);
+    if (value.scalar().is_constant())  // in a branch that must not be taken it is a literal, too
+      value.elements[0] = Expr(std::clamp(value.scalar().constant_value(), 1.0, std::max(1.0, size)));
+    value.type = TypeKind::enumeration;
+    value.enumeration = type.enumeration;
+    return value;
+  }
   if (!type.cls || !type.cls->is_function())
     throw Fault{call.callee_where, "'" + print(call.callee) + "' is not a function"};
   std::vector<Value> results = call_function(type.cls, call, where, context, home);
@@ -208,7 +216,7 @@ bool Flattener::event_call(std::string_view name, const Call& call, const Locati
   static constexpr std::array of_models{"der", "pre", "edge", "change", "sample"};
   if (context.frame && context.frame->cls && context.frame->cls->is_function() &&
       std::find(of_models.begin(), of_models.end(), name) != of_models.end())
-    throw Fault{where, quoted(name) + " has no meaning in a function"};
+    throw Fault{where, in_quotes(name) + " has no meaning in a function"};
   if (name == "der") {
     const Value argument = std::move(arguments(call, context, 1, 1, where).front());
     result = differentiate(argument, call.arguments.front().value->where);
@@ -279,6 +287,15 @@ bool Flattener::event_call(std::string_view name, const Call& call, const Locati
                   "integer(x) rounds down"};
     result.type = TypeKind::integer;
     result.enumeration = nullptr;
+    return true;
+  }
+  if (name == "realParameterEqual") {  // of Base Modelica: what == is for other types
+    const std::vector<Value> both = arguments(call, context, 2, 2, where);
+    for (const Value& value : both)
+      if (!value.is_numeric() || !value.is_scalar() || value.variability < Variability::parameter)
+        throw Fault{where, "'realParameterEqual' compares parameters, not a value of type " + describe(value)};
+    result = Value(TypeKind::boolean, join(both[0].variability, both[1].variability),
+                   no_event(equal(both[0].scalar(), both[1].scalar())).expr());
     return true;
   }
   if (name == "reinit" || name == "assert" || name == "terminate")

@@ -10,14 +10,6 @@
 
 namespace saltus::modelica {
 
-namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
-}  // namespace
-
 std::size_t Flattener::node_of(const End& end) {
   const auto [it, fresh] = connection_nodes_.try_emplace(end, connection_ends_.size());
   if (fresh) {
@@ -37,7 +29,7 @@ std::size_t Flattener::find_set(std::size_t node) {
 Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, const Context& context) {
   const auto* reference = expression->as<ComponentReference>();
   if (!reference || reference->global)
-    throw Fault{expression->where, "'connect' needs connectors, not " + quoted(print(expression))};
+    throw Fault{expression->where, "'connect' needs connectors, not " + in_quotes(print(expression))};
   ConnectorReference result;
   result.text = print(expression);
   struct Place {
@@ -54,10 +46,10 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
           part == 0 ? own_component(name.name.text, context) : instance->find(name.name.text);
       if (!component) {
         if (part == 0) unknown_name(*reference, 0, context);
-        throw Fault{name.name.where, quoted(instance->path) + " has no element " + quoted(name.name.text)};
+        throw Fault{name.name.where, in_quotes(instance->path) + " has no element " + in_quotes(name.name.text)};
       }
       if (part == 0 && component->owner != context.instance && component->type.is_connector)
-        throw Fault{name.name.where, "a connection to the outer connector " + quoted(name.name.text) +
+        throw Fault{name.name.where, "a connection to the outer connector " + in_quotes(name.name.text) +
                                          " is not supported", "docs/reference/modelica.md lists what is read"};
       shape(*component);
       if (component->absent) {
@@ -83,9 +75,9 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
           factor *= static_cast<std::size_t>(component->dims[k]);
         }
         if (component->type.builtin) {
-          if (!last) throw Fault{name.name.where, quoted(component->path) + " has no parts"};
+          if (!last) throw Fault{name.name.where, in_quotes(component->path) + " has no parts"};
           if (component->is_parameter())
-            throw Fault{expression->where, quoted(component->path) + " is a parameter and cannot be connected"};
+            throw Fault{expression->where, in_quotes(component->path) + " is a parameter and cannot be connected"};
           result.scalars.emplace_back(component, offset);
         } else {
           next.push_back(component->elements[offset]);
@@ -101,7 +93,7 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
   result.outside = !through_component;
   for (const Instance* instance : result.instances)
     if (!instance->is_connector)
-      throw Fault{expression->where, quoted(instance->path) + " is a " + std::string(spelling(instance->cls->kind())) +
+      throw Fault{expression->where, in_quotes(instance->path) + " is a " + std::string(spelling(instance->cls->kind())) +
                                          ", not a connector"};
   return result;
 }
@@ -116,12 +108,12 @@ void Flattener::connect(const ConnectEquation& node, const Location& where, cons
                  : r.instances.front()->cls->name;
     };
     if (a.instances.empty() != b.instances.empty())
-      throw Fault{where, quoted(a.text) + " (" + kind(a) + ") and " + quoted(b.text) + " (" + kind(b) +
+      throw Fault{where, in_quotes(a.text) + " (" + kind(a) + ") and " + in_quotes(b.text) + " (" + kind(b) +
                              ") are of different types"};
     const auto size = [](const ConnectorReference& r) {
       return r.dims.empty() ? std::string("a scalar") : "an array of the size " + to_string(r.dims);
     };
-    throw Fault{where, quoted(a.text) + " is " + size(a) + ", but " + quoted(b.text) + " is " + size(b)};
+    throw Fault{where, in_quotes(a.text) + " is " + size(a) + ", but " + in_quotes(b.text) + " is " + size(b)};
   }
   for (std::size_t k = 0; k < a.instances.size(); ++k)
     connect_instances(*a.instances[k], a.outside, *b.instances[k], b.outside, where);
@@ -138,11 +130,11 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
   for (Component& first : a.components) {
     Component* second = b.find(first.name());
     const auto refuse = [&](const std::string& why) {
-      throw Fault{where, quoted(a.path) + " (of the class " + quoted(a.cls->name) + ") and " + quoted(b.path) +
-                             " (of the class " + quoted(b.cls->name) + ") do not fit: " + why,
+      throw Fault{where, in_quotes(a.path) + " (of the class " + in_quotes(a.cls->name) + ") and " + in_quotes(b.path) +
+                             " (of the class " + in_quotes(b.cls->name) + ") do not fit: " + why,
                   "connect connectors of one class"};
     };
-    if (!second) refuse(quoted(b.path) + " has no element " + quoted(first.name()));
+    if (!second) refuse(in_quotes(b.path) + " has no element " + in_quotes(first.name()));
     shape(first);
     shape(*second);
     if (first.absent || second->absent) continue;
@@ -151,8 +143,8 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
       continue;
     }
     if (first.dims != second->dims || first.type.builtin != second->type.builtin)
-      refuse(quoted(first.name()) + " has different sizes or types");
-    if (first.role != second->role) refuse(quoted(first.name()) + " is a flow in one of them only");
+      refuse(in_quotes(first.name()) + " has different sizes or types");
+    if (first.role != second->role) refuse(in_quotes(first.name()) + " is a flow in one of them only");
     if (!first.type.builtin) {
       for (std::size_t k = 0; k < first.elements.size(); ++k)
         connect_instances(*first.elements[k], a_outside, *second->elements[k], b_outside, where);
@@ -162,7 +154,7 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
     for (std::size_t k = 0; k < size; ++k) connect_scalars({&first, k, a_outside}, {second, k, b_outside}, where);
   }
   if (a.components.size() != b.components.size())
-    throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " have different elements and cannot be connected"};
+    throw Fault{where, in_quotes(a.path) + " and " + in_quotes(b.path) + " have different elements and cannot be connected"};
 }
 
 // Parameters of connectors that are connected must have the same value.
@@ -170,13 +162,13 @@ void Flattener::compare_parameters(Component& a, Component& b, const Location& w
   if (!a.type.builtin || !b.type.builtin || !b.is_parameter()) return;
   const Value x = component_value(a, where), y = component_value(b, where);
   if (x.dims != y.dims || x.type != y.type)
-    throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " have different types or sizes"};
-  const std::string meeting = "whether " + quoted(a.path) + " and " + quoted(b.path) + " may be connected";
+    throw Fault{where, in_quotes(a.path) + " and " + in_quotes(b.path) + " have different types or sizes"};
+  const std::string meeting = "whether " + in_quotes(a.path) + " and " + in_quotes(b.path) + " may be connected";
   for (std::size_t k = 0; k < x.elements.size(); ++k) {
     const bool equal = x.type == TypeKind::string
                            ? x.text_at(k) == y.text_at(k)
                            : used_value(x.elements[k], meeting) == used_value(y.elements[k], meeting);
-    if (!equal) throw Fault{where, quoted(a.path) + " and " + quoted(b.path) + " are connected, but their values differ"};
+    if (!equal) throw Fault{where, in_quotes(a.path) + " and " + in_quotes(b.path) + " are connected, but their values differ"};
   }
 }
 
@@ -189,7 +181,7 @@ void Flattener::check_sources(const std::vector<std::size_t>& set, const Locatio
     // a protected connector of the class itself is a node between its components
     if (end.component->direction != gives || (end.outside && end.component->source->is_protected)) continue;
     if (source)
-      throw Fault{where, "the sources " + quoted(source->component->path) + " and " + quoted(end.component->path) +
+      throw Fault{where, "the sources " + in_quotes(source->component->path) + " and " + in_quotes(end.component->path) +
                              " are connected to each other", "a signal has one source"};
     source = &end;
   }
@@ -197,8 +189,8 @@ void Flattener::check_sources(const std::vector<std::size_t>& set, const Locatio
 
 void Flattener::connect_scalars(const End& a, const End& b, const Location& where) {
   if (a.component->type.kind != b.component->type.kind)
-    throw Fault{where, quoted(a.component->path) + " is a " + std::string(type_name(a.component->type.kind)) +
-                           ", but " + quoted(b.component->path) + " is a " +
+    throw Fault{where, in_quotes(a.component->path) + " is a " + std::string(type_name(a.component->type.kind)) +
+                           ", but " + in_quotes(b.component->path) + " is a " +
                            std::string(type_name(b.component->type.kind))};
   const std::size_t first = node_of(a), second = node_of(b);
   connection_where_[first] = connection_where_[second] = where;

@@ -13,10 +13,6 @@ namespace saltus::modelica {
 
 namespace {
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 // True if connections, or calls that build the graph, are among the equations.
 bool has_connections(const std::vector<const Equation*>& equations) {
   return std::any_of(equations.begin(), equations.end(), [](const Equation* equation) {
@@ -46,15 +42,15 @@ Instance& Flattener::instance_named(ExprPtr expression, const Context& context) 
     Component* component = part == 0 ? own_component(name.name.text, context) : here->find(name.name.text);
     if (!component) {
       if (part == 0) unknown_name(*reference, 0, context);
-      throw Fault{name.name.where, quoted(here->path) + " has no element " + quoted(name.name.text)};
+      throw Fault{name.name.where, in_quotes(here->path) + " has no element " + in_quotes(name.name.text)};
     }
     shape(*component);
     if (component->absent)
-      throw Fault{expression->where, quoted(component->path) + " does not exist: its condition is false"};
+      throw Fault{expression->where, in_quotes(component->path) + " does not exist: its condition is false"};
     const std::vector<std::size_t> offsets = offsets_of(
         select(component->dims, name.subscripts, context, expression->where, component->path), component->dims);
     if (component->type.builtin || offsets.size() != 1)
-      throw Fault{expression->where, quoted(print(expression)) + " must be one record or connector"};
+      throw Fault{expression->where, in_quotes(print(expression)) + " must be one record or connector"};
     here = component->elements[offsets.front()];
   }
   if (!reference) throw Fault{expression->where, "a record or connector is expected here"};
@@ -78,11 +74,11 @@ std::size_t Flattener::graph_set(std::size_t node) {
 
 void Flattener::graph_call(const Call& call, const std::string& name, const Location& where, const Context& context) {
   const auto argument = [&](std::size_t k) -> Instance& {
-    if (k >= call.arguments.size()) throw Fault{where, quoted(name) + " needs more arguments"};
+    if (k >= call.arguments.size()) throw Fault{where, in_quotes(name) + " needs more arguments"};
     Instance& instance = instance_named(call.arguments[k].value, context);
     if (!equality_constraint(instance))
       throw Fault{call.arguments[k].value->where,
-                  quoted(print(call.arguments[k].value)) + " is not a record with a function 'equalityConstraint'"};
+                  in_quotes(print(call.arguments[k].value)) + " is not a record with a function 'equalityConstraint'"};
     return instance;
   };
   if (name == "Connections.branch") {
@@ -101,7 +97,7 @@ void Flattener::graph_call(const Call& call, const std::string& name, const Loca
                         ? integer(eval(call.arguments[1].value, context), call.arguments[1].value->where, "a priority")
                         : 0;
   } else {
-    throw Fault{where, quoted(name) + " is not supported", "docs/reference/modelica.md lists what is read"};
+    throw Fault{where, in_quotes(name) + " is not supported", "docs/reference/modelica.md lists what is read"};
   }
 }
 
@@ -205,7 +201,7 @@ void Flattener::build_graph() {
     if (set.parent != k || set.rooted) continue;
     if (!set.best)
       throw Fault{graph_edges_.empty() ? top_->cls->definition->name.where : graph_edges_.front().where,
-                  "the connections around " + quoted(set.instance->path) + " have no root",
+                  "the connections around " + in_quotes(set.instance->path) + " have no root",
                   "Connections.root or Connections.potentialRoot names one"};
     graph_[*set.best].is_root = true;
     set.rooted = true;
@@ -236,9 +232,9 @@ bool Flattener::graph_query(const std::string& name, const Call& call, const Loc
                             Value& result) {
   const bool rooted = name == "Connections.rooted" || name == "rooted";
   if (!rooted && name != "Connections.isRoot" && name != "cardinality") return false;
-  if (call.arguments.size() != 1) throw Fault{where, quoted(name) + " takes one argument"};
+  if (call.arguments.size() != 1) throw Fault{where, in_quotes(name) + " takes one argument"};
   if (!graph_known_)
-    throw Fault{where, quoted(name) + " can be asked in equations only, not where the structure is decided"};
+    throw Fault{where, in_quotes(name) + " can be asked in equations only, not where the structure is decided"};
   const ExprPtr argument = call.arguments.front().value;
   if (name == "cardinality") {
     const auto* reference = argument->as<ComponentReference>();
@@ -267,7 +263,7 @@ bool Flattener::graph_query(const std::string& name, const Call& call, const Loc
       result = Value::boolean(node.distance < other.distance);
       return true;
     }
-  throw Fault{where, quoted(print(argument)) + " has no branch, so that " + quoted(name) + " has no meaning"};
+  throw Fault{where, in_quotes(print(argument)) + " has no branch, so that " + in_quotes(name) + " has no meaning"};
 }
 
 // What holds instead of the equality of two records whose connection is broken.

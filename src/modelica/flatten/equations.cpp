@@ -8,14 +8,6 @@
 
 namespace saltus::modelica {
 
-namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
-}  // namespace
-
 void Flattener::flatten_bindings(Instance& instance) {
   for (Component& component : instance.components) {
     if (component.value_state != Component::State::done || component.absent || component.is_parameter()) continue;
@@ -25,12 +17,12 @@ void Flattener::flatten_bindings(Instance& instance) {
       Value value = value_of(binding);
       if (value.type == TypeKind::record || value.dims != component.dims)
         throw Fault{binding.where,
-                    quoted(component.path) +
+                    in_quotes(component.path) +
                         (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims)) +
                         ", but its value " +
                         (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims)),
                     "change the declared size, or the value"};
-      value = convert(std::move(value), component.type.kind, binding.where, quoted(component.path));
+      value = convert(std::move(value), component.type.kind, binding.where, in_quotes(component.path));
       const std::size_t first = equations_.size();
       equate(component_value(component, binding.where), value, binding.where, equations_);
       apply_annotation(component.source->declaration->description.annotation, std::span(equations_).subspan(first));
@@ -135,7 +127,7 @@ void Flattener::tuple_equation(const Tuple& targets, ExprPtr rhs, const Location
   if (!call) throw Fault{rhs->where, "a list of variables can be equal to a function call only"};
   const std::vector<Value> results = call_function(function_named(*call, context), *call, rhs->where, context);
   if (targets.elements.size() > results.size())
-    throw Fault{where, quoted(print(call->callee)) + " has " + std::to_string(results.size()) + " results, not " +
+    throw Fault{where, in_quotes(print(call->callee)) + " has " + std::to_string(results.size()) + " results, not " +
                            std::to_string(targets.elements.size())};
   for (std::size_t k = 0; k < targets.elements.size(); ++k)
     if (targets.elements[k]) equate(eval(targets.elements[k], context), results[k], where, out);
@@ -293,7 +285,7 @@ void Flattener::assert_true(const Call& call, const Location& where, const Conte
 void Flattener::call_equation(const Call& call, const Location& where, const Context& context) {
   const std::string name = print(call.callee);
   if (name == "assert") return assert_true(call, where, context);
-  if (name == "reinit" || name == "terminate") throw Fault{where, quoted(name) + " belongs into a 'when' equation"};
+  if (name == "reinit" || name == "terminate") throw Fault{where, in_quotes(name) + " belongs into a 'when' equation"};
   if (name.starts_with("Connections.")) return;  // a part of the graph of connections, which is known
   eval_effect(call, where, context);
 }

@@ -20,10 +20,6 @@ namespace {
 
 using Kind = ModelData::Action::Kind;
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 }  // namespace
 
 // Takes the discrete equations out of the list and finds what each of them determines.
@@ -81,7 +77,7 @@ void Flattener::sort_equations() {
       define(e.rhs, e.lhs, e.where);
     } else {
       const Expr& symbol = is_discrete_symbol(e.lhs.scalar()) ? e.lhs.scalar() : e.rhs.scalar();
-      report({e.where, quoted(symbol.name()) + " is determined twice"});
+      report({e.where, in_quotes(symbol.name()) + " is determined twice"});
       const auto it = determined.find(symbol.id());
       if (it != determined.end()) note(it->second, "the other equation is here");
     }
@@ -101,7 +97,7 @@ void Flattener::sort_equations() {
       else if (right)
         define(e.rhs, e.lhs, e.where);
       else
-        report({e.where, quoted(e.lhs.scalar().name()) + " is determined twice"});
+        report({e.where, in_quotes(e.lhs.scalar().name()) + " is determined twice"});
     }
     if (!progress) {  // nothing is known of these: the left-hand side is what the author meant
       define(rest.front().lhs, rest.front().rhs, rest.front().where);
@@ -114,7 +110,7 @@ void Flattener::sort_equations() {
     if (discrete.hidden || determined.contains(discrete.symbol.id())) continue;
     const auto place = places_.find(discrete.symbol.id());
     if (place == places_.end()) continue;
-    report({place->second.component->where(), "no equation determines " + quoted(discrete.name),
+    report({place->second.component->where(), "no equation determines " + in_quotes(discrete.name),
             "give it an equation, or make it a parameter"});
   }
 }
@@ -318,7 +314,7 @@ void Flattener::emit_initial_equations() {
     follow_parameters(symbol, other.scalar());
     if (component->is_discrete() && !other.scalar().is_constant() &&
         !model_->data().start_values.contains(symbol.name())) {
-      const std::string what = "the start value of " + quoted(symbol.name());
+      const std::string what = "the start value of " + in_quotes(symbol.name());
       used_value(other.scalar(), what);
       for (const Expr& s : symbols_of(std::span(&other.scalar(), 1), SymbolKind::variable))
         model_->fix(s.name(), "its start value decides " + what + "; read the model with the new value");

@@ -41,16 +41,19 @@ Value strings_joined(const Value& a, const Value& b) {
   return result;
 }
 
-// Counts nested conditional expressions while it lives.
-class ConditionalDepth {
+// Conditions under which expressions are evaluated while it lives, after those that there are.
+class InnerPath {
  public:
-  explicit ConditionalDepth(int& depth) : depth_(depth) { ++depth_; }
-  ~ConditionalDepth() { --depth_; }
-  ConditionalDepth(const ConditionalDepth&) = delete;
-  ConditionalDepth& operator=(const ConditionalDepth&) = delete;
+  explicit InnerPath(std::vector<BoolExpr>& path) : path_(path), size_(path.size()) {}
+  ~InnerPath() { path_.resize(size_, true); }
+  InnerPath(const InnerPath&) = delete;
+  InnerPath& operator=(const InnerPath&) = delete;
+
+  void add(const BoolExpr& condition) { path_.push_back(condition); }
 
  private:
-  int& depth_;
+  std::vector<BoolExpr>& path_;
+  std::size_t size_;
 };
 
 }  // namespace
@@ -341,6 +344,12 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
   };
   std::vector<Part> parts;
   std::optional<Value> rest;
+  InnerPath behind(path_conditions_);  // the branches that are not taken
+  const auto eval_branch = [&](const Value& condition, ExprPtr value) {
+    InnerPath inside(path_conditions_);
+    inside.add(BoolExpr(condition.scalar()));
+    return eval(value, context);
+  };
   for (const auto& branch : node.branches) {
     Value condition = eval_scalar(branch.condition, context, "the condition");
     if (condition.type != TypeKind::boolean)
@@ -348,7 +357,8 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
     if (!condition.scalar().is_constant() && condition.variability >= Variability::parameter) {
       // parameters decide: where a branch makes no sense for the others, they are part of the structure
       try {
-        parts.push_back({condition, eval(branch.value, context)});
+        parts.push_back({condition, eval_branch(condition, branch.value)});
+        behind.add(!BoolExpr(condition.scalar()));
         continue;
       } catch (const Fault&) {
         condition = Value::boolean(number(condition, branch.condition->where, "the condition") != 0.0);
@@ -359,11 +369,10 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
       rest = eval(branch.value, context);
       break;
     }
-    const ConditionalDepth deeper(conditional_depth_);
-    parts.push_back({std::move(condition), eval(branch.value, context)});
+    parts.push_back({condition, eval_branch(condition, branch.value)});
+    behind.add(!BoolExpr(condition.scalar()));
   }
   if (!rest) {
-    const ConditionalDepth deeper(conditional_depth_);
     const bool by_parameters = !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const Part& part) {
       return part.condition.variability >= Variability::parameter;
     });

@@ -482,7 +482,6 @@ class Flattener {
   bool structure_changed_ = false;
   std::int64_t scalars_ = 0, work_ = 0;
   int depth_ = 0;
-  int conditional_depth_ = 0;  ///< nested conditional expressions whose condition varies
   std::vector<const ClassScope*> function_stack_;
   std::vector<const Component*> resolving_;  ///< parameters whose values are being found
 
@@ -509,7 +508,7 @@ class Flattener {
     Location where;
   };
   std::vector<FlatAssertion> assertions_;
-  std::vector<BoolExpr> path_conditions_;  ///< of the if equations and statements around the current one
+  std::vector<BoolExpr> path_conditions_;  ///< of the ifs (equations, statements, expressions) around the current one
   std::vector<Exit> exits_;                ///< of the loops and functions that are being followed
   std::size_t loop_path_ = 0, function_path_ = 0;  ///< number of path conditions at their beginning
   std::map<End, std::size_t> connection_nodes_;

@@ -14,10 +14,6 @@ namespace saltus::modelica {
 
 namespace {
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 bool is_input(const LayoutComponent& component) {
   return component.direction == Direction::input;
 }
@@ -41,7 +37,7 @@ Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inp
     const LayoutComponent* place = nullptr;
     if (argument.name.empty()) {
       if (position >= places.size())
-        throw Fault{argument.value->where, quoted(print(call.callee)) + " takes " + std::to_string(places.size()) +
+        throw Fault{argument.value->where, in_quotes(print(call.callee)) + " takes " + std::to_string(places.size()) +
                                                " argument" + (places.size() == 1 ? "" : "s") + ", not " +
                                                std::to_string(call.arguments.size())};
       place = places[position++];
@@ -53,14 +49,14 @@ Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inp
         std::vector<std::string> names;
         for (const auto* candidate : places) names.emplace_back(candidate->declaration->name.text);
         const std::string near = did_you_mean(argument.name.text, names);
-        throw Fault{argument.name.where, quoted(print(call.callee)) + " has no input " + quoted(argument.name.text),
-                    near};
+        throw Fault{argument.name.where,
+                    in_quotes(print(call.callee)) + " has no input " + in_quotes(argument.name.text), near};
       }
       place = *it;
     }
     const std::string_view name = place->declaration->name.text;
     if (std::any_of(result.begin(), result.end(), [&](const auto& known) { return known.first == name; }))
-      throw Fault{argument.value->where, "the argument " + quoted(name) + " is given twice"};
+      throw Fault{argument.value->where, "the argument " + in_quotes(name) + " is given twice"};
     result.emplace_back(name, eval(argument.value, context));
   }
   return result;
@@ -102,7 +98,7 @@ std::vector<Value> Flattener::call_function(const ClassScope* function, const Ca
     if (dims.size() <= rank) continue;
     const Dims leading(dims.begin(), dims.end() - static_cast<std::ptrdiff_t>(rank));
     if (!outer.empty() && outer != leading)
-      throw Fault{where, "the arguments of " + quoted(print(call.callee)) +
+      throw Fault{where, "the arguments of " + in_quotes(print(call.callee)) +
                              " have different sizes: " + to_string(outer) + " and " + to_string(leading)};
     outer = leading;
     spread[k] = 1;
@@ -210,7 +206,7 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
     place = bound->modification->value->where;
     value = eval(bound->modification->value, frame_context(context, bound->lexical));
   } else if (is_input(local)) {
-    throw Fault{where, "the argument " + quoted(name) + " is missing"};
+    throw Fault{where, "the argument " + in_quotes(name) + " is missing"};
   } else if (type.builtin) {
     value = Value::array(type.kind, dims);
     value.enumeration = type.enumeration;
@@ -228,15 +224,15 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
   }
   if (is_external_object(type.cls)) return value;
   if (type.builtin) {
-    value = convert(std::move(value), type.kind, place, quoted(name));
+    value = convert(std::move(value), type.kind, place, in_quotes(name));
   } else if (value.type != TypeKind::record) {
-    throw Fault{place, quoted(name) + " is a record of type " + quoted(type.cls->name) + ", but its value is of type " +
-                           describe(value)};
+    throw Fault{place, in_quotes(name) + " is a record of type " + in_quotes(type.cls->name) +
+                           ", but its value is of type " + describe(value)};
   }
   bool fits = value.dims.size() == dims.size();
   for (std::size_t k = 0; k < dims.size() && fits; ++k) fits = open || value.dims[k] == dims[k];
   if (!fits)
-    throw Fault{place, quoted(name) + (dims.empty() ? " is a scalar" : " has the size " + to_string(dims)) +
+    throw Fault{place, in_quotes(name) + (dims.empty() ? " is a scalar" : " has the size " + to_string(dims)) +
                            ", but its value is of type " + describe(value)};
   return value;
 }
@@ -266,12 +262,12 @@ Value Flattener::record_value(const ClassScope* record, const NamedValues& given
 
 // Throws Fault if a value, or a field of it, was never assigned; where it may be, the run is told.
 void Flattener::require_set(Value& value, const std::string& name, const Location& where) {
-  if (value.is_unset()) throw Fault{where, quoted(name) + " gets no value"};
+  if (value.is_unset()) throw Fault{where, in_quotes(name) + " gets no value"};
   if (value.set_if) demand(*value.set_if, name + " gets no value", where);
   value.set_if.reset();
   for (std::size_t k = 0; k < value.elements.size(); ++k)
     if (value.elements[k].is_constant() && std::isnan(value.elements[k].constant_value()))
-      throw Fault{where, quoted(name + subscript_text(value.dims, k)) + " gets no value"};
+      throw Fault{where, in_quotes(name + subscript_text(value.dims, k)) + " gets no value"};
   if (value.type != TypeKind::record) return;
   auto fields = std::make_shared<RecordFields>(*value.record);
   for (auto& [field, part] : fields->fields) require_set(part, name + "." + std::string(field), where);
@@ -286,7 +282,7 @@ const ClassScope* Flattener::function_named(const Call& call, const Context& con
   const ClassScope* found = scopes_.find(name, context.lexical);
   const ClassScope* function = found ? scopes_.resolve(found, call.callee_where).cls : nullptr;
   if (!function || !function->is_function())
-    throw Fault{call.callee_where, "there is no function " + quoted(print(call.callee))};
+    throw Fault{call.callee_where, "there is no function " + in_quotes(print(call.callee))};
   return function;
 }
 
@@ -300,7 +296,7 @@ void Flattener::run_external(const ClassScope& function, const ExternalClause& e
     const auto known =
         reference ? context.frame->variables.find(reference->parts[0].name.text) : context.frame->variables.end();
     if (known != context.frame->variables.end() && known->second.is_unset())
-      throw Fault{where, "the external function " + quoted(external.function.text) + " is not supported",
+      throw Fault{where, "the external function " + in_quotes(external.function.text) + " is not supported",
                   "docs/reference/modelica.md lists what is read"};
     arguments.push_back(eval(argument, inside));
   }
@@ -340,10 +336,10 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
   constexpr std::ptrdiff_t most_recursive = 100;
   const auto calls = std::count(function_stack_.begin(), function_stack_.end(), function);
   if (calls > most_recursive)
-    throw Fault{where, "the function " + quoted(function->name) + " calls itself more than " +
+    throw Fault{where, "the function " + in_quotes(function->name) + " calls itself more than " +
                            std::to_string(most_recursive) + " times deep"};
   if (function->definition->is_partial)
-    throw Fault{where, "the function " + quoted(function->name) + " is partial and cannot be called"};
+    throw Fault{where, "the function " + in_quotes(function->name) + " is partial and cannot be called"};
   const Layout& layout = scopes_.layout(function);
   function_stack_.push_back(function);
   struct Pop {
@@ -363,7 +359,7 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
         (given->second.type == TypeKind::integer || given->second.type == TypeKind::boolean) &&
         !given->second.scalar().is_constant())
       given->second.elements[0] = Expr(number(
-          given->second, where, "an argument of the function " + quoted(function->name) + ", which calls itself,"));
+          given->second, where, "an argument of the function " + in_quotes(function->name) + ", which calls itself,"));
     context.lexical = component.lexical;
     frame.variables[name] = local_value(component, given == inputs.end() ? nullptr : &given->second, context, where);
   }
@@ -376,7 +372,7 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
     Value& value = frame.variables[component.name()];
     if (value.is_unset())
       throw Fault{component.declaration->name.where,
-                  "the output " + quoted(component.name()) + " of " + quoted(function->name) + " gets no value"};
+                  "the output " + in_quotes(component.name()) + " of " + in_quotes(function->name) + " gets no value"};
     require_set(value, std::string(component.name()), component.declaration->name.where);
     results.push_back(std::move(value));
   }
@@ -387,7 +383,7 @@ Value Flattener::construct_record(const ClassScope* record, const Call& call, co
                                   const Context& context) {
   Value result = record_value(record, named_arguments(scopes_.layout(record), false, call, context), context, where);
   for (const auto& [name, value] : result.record->fields)
-    if (value.is_unset()) throw Fault{where, "the field " + quoted(name) + " of the record has no value"};
+    if (value.is_unset()) throw Fault{where, "the field " + in_quotes(name) + " of the record has no value"};
   require_set(result, std::string(record->definition->name.text), where);
   return result;
 }

@@ -11,10 +11,6 @@ namespace saltus::modelica {
 
 namespace {
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 // True for a reference that is one name without subscripts.
 bool is_name(ExprPtr expression, std::string_view name) {
   const auto* reference = expression ? expression->as<ComponentReference>() : nullptr;
@@ -147,7 +143,8 @@ void Flattener::resolve_initially(Component& component) {
       if (!frame) continue;
       value = frame->variables.at(component.name());
       if (value->is_unset())
-        throw Fault{section.algorithm->where, "this initial algorithm gives " + quoted(component.path) + " no value"};
+        throw Fault{section.algorithm->where,
+                    "this initial algorithm gives " + in_quotes(component.path) + " no value"};
     }
     if (value) break;
   }
@@ -156,12 +153,12 @@ void Flattener::resolve_initially(Component& component) {
     return bind(component, std::move(*value), component.where());
   }
   if (!variables_declared_)
-    throw Fault{component.where(),
-                "the parameter " + quoted(component.path) + " is found at the start of a run and cannot be used here"};
+    throw Fault{component.where(), "the parameter " + in_quotes(component.path) +
+                                       " is found at the start of a run and cannot be used here"};
   if (component.type.kind != TypeKind::real)
     throw Fault{component.where(), "initial equations cannot determine the " +
                                        std::string(type_name(component.type.kind)) + " parameter " +
-                                       quoted(component.path) + " from variables"};
+                                       in_quotes(component.path) + " from variables"};
   std::erase_if(used_initially_, [&](const auto& used) {
     const auto* node = used.first == &owner ? used.second->template as<EqualityEquation>() : nullptr;
     return node && (is_name(node->lhs, component.name()) || is_name(node->rhs, component.name()));
@@ -184,7 +181,7 @@ bool Flattener::flatten_initial_algorithm(const AlgorithmSection& section, const
     Component* component = own_component(name, context);
     if (component->is_parameter()) {
       if (is_solved_initially(*component)) continue;
-      throw Fault{section.where, quoted(name) + " is a parameter with a value and cannot be assigned",
+      throw Fault{section.where, in_quotes(name) + " is a parameter with a value and cannot be assigned",
                   "declare it with fixed = false"};
     }
     const Value own = component_value(*component, component->where());
@@ -192,7 +189,7 @@ bool Flattener::flatten_initial_algorithm(const AlgorithmSection& section, const
     for (std::size_t k = 0; k < own.elements.size(); ++k)
       if (!own.elements[k].same(value.elements[k]))
         initial_equations_.push_back(
-            {own.at(k), convert(value, own.type, section.where, quoted(name)).at(k), section.where});
+            {own.at(k), convert(value, own.type, section.where, in_quotes(name)).at(k), section.where});
   }
   return true;
 }

@@ -8,16 +8,6 @@
 
 namespace saltus::modelica {
 
-namespace {
-
-const char* const reference_page = "docs/reference/modelica.md lists what is read";
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
-}  // namespace
-
 std::string join_path(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
@@ -107,7 +97,7 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
     }
     const std::string_view name = argument.name.parts[0].text;
     if (const ModifierPtr known = result->find(name)) {
-      if (known->value && nested->value) throw Fault{argument.where, quoted(name) + " is modified twice"};
+      if (known->value && nested->value) throw Fault{argument.where, in_quotes(name) + " is modified twice"};
       nested = merge(nested, known);
       std::erase_if(result->arguments, [&](const auto& pair) { return pair.first == name; });
     }
@@ -176,7 +166,7 @@ Value Flattener::value_of(const Binding& binding) {
       const auto& fields = value.record->fields;
       const auto it =
           std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == selector.field; });
-      if (it == fields.end()) throw Fault{binding.where, "the record has no field " + quoted(selector.field)};
+      if (it == fields.end()) throw Fault{binding.where, "the record has no field " + in_quotes(selector.field)};
       value = Value(it->second);
       continue;
     }
@@ -199,7 +189,8 @@ void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& 
     const auto it = layout.index.find(name);
     if (it != layout.index.end()) {
       if (layout.components[it->second].is_protected && !argument->of_whole)
-        report({argument->where, quoted(name) + " is protected in " + quoted(cls->name) + " and cannot be modified"});
+        report({argument->where,
+                in_quotes(name) + " is protected in " + in_quotes(cls->name) + " and cannot be modified"});
       continue;
     }
     if (scopes_.find_member(name, cls)) continue;
@@ -209,7 +200,7 @@ void Flattener::check_modifier_names(const ModifierPtr& modifier, const Layout& 
     std::string hint = near;
     for (std::size_t k = 0; near.empty() && k < std::min<std::size_t>(names.size(), 8); ++k)
       hint += (k == 0 ? "its elements: " : ", ") + names[k];
-    report({argument->where, quoted(cls->name) + " has no element " + quoted(name),
+    report({argument->where, in_quotes(cls->name) + " has no element " + in_quotes(name),
             hint.empty() ? "it has no elements that can be modified" : hint});
   }
 }
@@ -222,7 +213,7 @@ Instance* Flattener::instantiate(const ClassScope* cls, Instance* parent, std::s
   for (Instance* outer = parent; outer; outer = outer->parent, ++depth) {
     if (outer->cls->definition == cls->definition) ++same;
     if (outer->cls == cls || same > most_same)
-      throw Fault{where, "the class " + quoted(cls->name) + " contains itself"};
+      throw Fault{where, "the class " + in_quotes(cls->name) + " contains itself"};
   }
   if (depth > limits_.instance_depth) throw Fault{where, "components are nested too deeply here"};
   check_modifier_names(modifier, layout, cls);
@@ -270,7 +261,7 @@ void Flattener::bind_outer(Component& component, const ModifierPtr& outer) {
   if (source.is_inner) throw Fault{component.where(), "'inner outer' is not supported", reference_page};
   if (outer || source.declaration->modification || !source.modifications.empty())
     throw Fault{outer ? outer->where : component.where(),
-                "an outer component cannot be modified; modify the inner " + quoted(component.name())};
+                "an outer component cannot be modified; modify the inner " + in_quotes(component.name())};
   for (Instance* instance = component.owner->parent; instance && !component.inner; instance = instance->parent) {
     const auto it = instance->layout->index.find(component.name());
     if (it != instance->layout->index.end() && instance->components[it->second].source->is_inner)
@@ -279,13 +270,13 @@ void Flattener::bind_outer(Component& component, const ModifierPtr& outer) {
   if (!component.inner)
     throw Fault{
         component.where(),
-        "there is no inner component " + quoted(component.name()) + " around " +
-            quoted(component.owner->path.empty() ? component.path : component.owner->path),
+        "there is no inner component " + in_quotes(component.name()) + " around " +
+            in_quotes(component.owner->path.empty() ? component.path : component.owner->path),
         "declare 'inner " + print(source.clause->type) + " " + std::string(component.name()) + "' in the model"};
   const LayoutComponent& inner = *component.inner->source;
   const ResolvedType type = scopes_.resolve(inner.clause->type, inner.lexical);
   scopes_.require_fit(type, source.clause->type, source.lexical, inner.clause->type.where, component.name(),
-                      " is no inner component for " + quoted(component.path));
+                      " is no inner component for " + in_quotes(component.path));
   component.shape_state = component.value_state = Component::State::done;
   component.absent = true;
 }
@@ -336,7 +327,7 @@ void Flattener::shape(Component& component) {
     case Component::State::failed:
       throw Poisoned{};
     case Component::State::working:
-      throw Fault{component.where(), "the size of " + quoted(component.path) + " depends on itself"};
+      throw Fault{component.where(), "the size of " + in_quotes(component.path) + " depends on itself"};
     case Component::State::declared:
       break;
   }
@@ -398,7 +389,7 @@ void Flattener::shape_work(Component& component) {
   if (type.cls->is_function() || kind == ClassKind::package || kind == ClassKind::operator_ ||
       kind == ClassKind::expandable_connector)
     throw Fault{source.clause->type.where,
-                quoted(type.cls->name) + " is a" +
+                in_quotes(type.cls->name) + " is a" +
                     (kind == ClassKind::operator_ || kind == ClassKind::operator_function ||
                              kind == ClassKind::expandable_connector
                          ? "n "
@@ -406,7 +397,8 @@ void Flattener::shape_work(Component& component) {
                     std::string(kind_name) + " and cannot be the type of a component",
                 kind == ClassKind::expandable_connector ? reference_page : ""};
   if (type.cls->definition->is_partial)
-    throw Fault{source.clause->type.where, quoted(type.cls->name) + " is partial and cannot be the type of a component",
+    throw Fault{source.clause->type.where,
+                in_quotes(type.cls->name) + " is partial and cannot be the type of a component",
                 "extend it and complete it"};
   type.cls = redeclared(type.cls, component.modifier);
   make_elements(component);
@@ -434,10 +426,11 @@ Dims Flattener::dimensions(Component& component) {
           n = static_cast<std::int64_t>(cls->definition->as<Enumeration>()->literals.size());
     }
     if (n < 0) n = integer(eval(size, context), size->where, "the size of an array");
-    if (n < 0) throw Fault{size->where, "the size of " + quoted(component.path) + " is negative: " + std::to_string(n)};
+    if (n < 0)
+      throw Fault{size->where, "the size of " + in_quotes(component.path) + " is negative: " + std::to_string(n)};
     if (n > limits_.scalars || (n > 0 && total > limits_.scalars / n))
       throw Fault{size->where,
-                  quoted(component.path) + " has more than " + std::to_string(limits_.scalars) + " elements"};
+                  in_quotes(component.path) + " has more than " + std::to_string(limits_.scalars) + " elements"};
     total *= std::max<std::int64_t>(n, 1);
     dims.push_back(n);
   };
@@ -446,11 +439,11 @@ Dims Flattener::dimensions(Component& component) {
     add(dimension.size, context_in(dimension.lexical, component.owner));
   if (!open.empty()) {
     if (!component.modifier || !component.modifier->value)
-      throw Fault{component.where(), "the size of " + quoted(component.path) + " is not given",
+      throw Fault{component.where(), "the size of " + in_quotes(component.path) + " is not given",
                   "replace ':' by a number, or give a value from which the size follows"};
     const Value value = value_of(component.modifier->value);
     if (value.dims.size() != dims.size())
-      throw Fault{component.modifier->value.where, quoted(component.path) + " has " + std::to_string(dims.size()) +
+      throw Fault{component.modifier->value.where, in_quotes(component.path) + " has " + std::to_string(dims.size()) +
                                                        " dimensions, but its value is of type " + describe(value)};
     for (const std::size_t k : open) dims[k] = value.dims[k];
   }

@@ -13,10 +13,6 @@ namespace {
 
 constexpr int max_expansions = 100;
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 LayoutComponent declared(const ComponentClause& clause, const ComponentDeclaration& declaration,
                          const ClassScope* lexical) {
   LayoutComponent result;
@@ -71,8 +67,8 @@ void take_over(LayoutComponent& fresh, const LayoutComponent& original) {
 }
 
 void require_replaceable(const LayoutComponent& original, const Location& where) {
-  if (!original.is_replaceable) throw Fault{where, quoted(original.name()) + " is not replaceable"};
-  if (original.is_final) throw Fault{where, quoted(original.name()) + " is final and cannot be redeclared"};
+  if (!original.is_replaceable) throw Fault{where, in_quotes(original.name()) + " is not replaceable"};
+  if (original.is_final) throw Fault{where, in_quotes(original.name()) + " is final and cannot be redeclared"};
 }
 
 bool same_modification(const Modification* a, const Modification* b) {
@@ -108,7 +104,7 @@ const Layout& ScopeTree::layout(const ClassScope* scope) {
   if (scope->layout_state == ClassScope::State::done) return scope->layout;
   const ClassDefinition& definition = *scope->definition;
   if (scope->layout_state == ClassScope::State::working || expansions_ > max_expansions)
-    throw Fault{definition.name.where, "the class " + quoted(definition.name.text) + " inherits from itself",
+    throw Fault{definition.name.where, "the class " + in_quotes(definition.name.text) + " inherits from itself",
                 "extend another class"};
   scope->layout_state = ClassScope::State::working;
   ++expansions_;
@@ -131,14 +127,14 @@ void ScopeTree::require_fit(const ResolvedType& type, const Name& wanted, const 
                             const Location& where, std::string_view name, const std::string& what) {
   const ResolvedType constraint = resolve(wanted, lexical);
   const auto refuse = [&](const std::string& why) {
-    throw Fault{where, quoted(name) + what + ": it must fit " + quoted(print(wanted)) + why};
+    throw Fault{where, in_quotes(name) + what + ": it must fit " + in_quotes(print(wanted)) + why};
   };
   if (type.builtin != constraint.builtin || (type.builtin && type.kind != constraint.kind)) refuse("");
   if (type.builtin || type.cls == constraint.cls) return;
   const Layout& has = layout(type.cls);
   for (const LayoutComponent& component : layout(constraint.cls).components)
     if (!component.is_protected && !has.index.contains(component.name()))
-      refuse(", which has an element " + quoted(component.name()));
+      refuse(", which has an element " + in_quotes(component.name()));
 }
 
 void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout) {
@@ -147,17 +143,18 @@ void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout) {
   if (const auto* alias = definition.as<ShortClass>()) {
     const ResolvedType type = resolve(scope, alias->base.where);
     if (type.builtin)
-      throw Fault{alias->base.where, quoted(definition.name.text) + " is a type, not a class with components"};
+      throw Fault{alias->base.where, in_quotes(definition.name.text) + " is a type, not a class with components"};
     layout = this->layout(scope->base_of.at(&alias->base));
     layout.classes.push_back(scope);
     return;
   }
   const auto* body = definition.as<LongClass>();
-  if (!body) throw Fault{definition.name.where, quoted(definition.name.text) + " has no components"};
+  if (!body) throw Fault{definition.name.where, in_quotes(definition.name.text) + " has no components"};
   layout.classes.push_back(scope);
   if (body->is_extends) {
     if (scope->bases.empty() || !inherited_class(scope))
-      throw Fault{definition.name.where, "there is no inherited class " + quoted(definition.name.text) + " to extend"};
+      throw Fault{definition.name.where,
+                  "there is no inherited class " + in_quotes(definition.name.text) + " to extend"};
     const Layout& base = this->layout(scope->bases.front());
     layout = base;
     layout.classes.push_back(scope);
@@ -177,7 +174,7 @@ void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout) {
       for (const ComponentDeclaration& declaration : (*clause)->components)  // base classes have done the rest
         if (!layout.index.contains(declaration.name.text))
           throw Fault{declaration.name.where,
-                      "there is no inherited component " + quoted(declaration.name.text) + " to redeclare"};
+                      "there is no inherited component " + in_quotes(declaration.name.text) + " to redeclare"};
   }
   for (const auto& section : body->equations) layout.sections.push_back({&section, nullptr, scope});
   for (const auto& section : body->algorithms) layout.sections.push_back({nullptr, &section, scope});
@@ -190,10 +187,11 @@ void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout&
     TypeKind ignored;
     if (extends.base.parts.size() == 1 && builtin_type(extends.base.parts[0].text, ignored))
       throw Fault{extends.base.where,
-                  "a class with components cannot extend a type like " + quoted(extends.base.parts.back().text)};
+                  "a class with components cannot extend a type like " + in_quotes(extends.base.parts.back().text)};
     if (!find(extends.base, scope)) no_class(extends.base, scope);
     throw Fault{scope->definition->name.where,
-                "the class " + quoted(scope->definition->name.text) + " inherits from itself", "extend another class"};
+                "the class " + in_quotes(scope->definition->name.text) + " inherits from itself",
+                "extend another class"};
   }
   if (extends.modification)
     for (const ModificationArgument& argument : extends.modification->arguments)
@@ -202,9 +200,9 @@ void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout&
   const ResolvedType type = resolve(it->second, extends.base.where);
   if (type.builtin)
     throw Fault{extends.base.where,
-                "a class with components cannot extend a type like " + quoted(extends.base.parts.back().text)};
+                "a class with components cannot extend a type like " + in_quotes(extends.base.parts.back().text)};
   if (!type.dimensions.empty())
-    throw Fault{extends.base.where, "a class cannot extend the array " + quoted(extends.base.parts.back().text)};
+    throw Fault{extends.base.where, "a class cannot extend the array " + in_quotes(extends.base.parts.back().text)};
   const Layout& base = this->layout(it->second);
   for (const LayoutComponent& component : base.components) {
     const auto [place, fresh] = layout.index.emplace(component.name(), layout.components.size());
@@ -216,7 +214,7 @@ void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout&
     // the same element inherited twice (along two ways) is one element
     if (first.declaration == component.declaration || identical(first, component, *this)) continue;
     throw Fault{component.declaration->name.where,
-                quoted(component.name()) + " is declared twice in " + quoted(scope->definition->name.text),
+                in_quotes(component.name()) + " is declared twice in " + in_quotes(scope->definition->name.text),
                 "give one of the two another name, or remove it"};
   }
   layout.classes.insert(layout.classes.end(), base.classes.begin(), base.classes.end());
@@ -248,7 +246,7 @@ void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope
     const LayoutComponent& first = layout.components[it->second];
     if (first.lexical != scope && identical(first, component, *this)) return;
     throw Fault{component.declaration->name.where,
-                quoted(name) + " is declared twice in " + quoted(scope->definition->name.text),
+                in_quotes(name) + " is declared twice in " + in_quotes(scope->definition->name.text),
                 "give one of the two another name, or remove it"};
   }
   std::vector<WrittenArgument> modifications;
@@ -258,7 +256,8 @@ void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope
   const auto replace = [&](LayoutComponent fresh, const Location& where) {
     if (replaced) {
       if (fresh.declaration == component.declaration || (fresh.is_replaceable && !fresh.is_final)) return;
-      throw Fault{component.declaration->name.where, quoted(name) + " is redeclared in between without 'replaceable'",
+      throw Fault{component.declaration->name.where,
+                  in_quotes(name) + " is redeclared in between without 'replaceable'",
                   "write 'redeclare replaceable' there"};
     }
     require_replaceable(original, where);
@@ -302,9 +301,10 @@ void ScopeTree::check_redeclared_class(const ClassScope* scope, const Element& e
   for (const ClassScope* base : scope->bases)
     if (!original) original = search(definition.name.text, base, scope, complete);
   if (!original)
-    throw Fault{definition.name.where, "there is no inherited class " + quoted(definition.name.text) + " to redeclare"};
+    throw Fault{definition.name.where,
+                "there is no inherited class " + in_quotes(definition.name.text) + " to redeclare"};
   if (!original->element || !original->element->is_replaceable)
-    throw Fault{definition.name.where, quoted(definition.name.text) + " is not replaceable"};
+    throw Fault{definition.name.where, in_quotes(definition.name.text) + " is not replaceable"};
 }
 
 void ScopeTree::check_names(const WrittenModification& written, const ClassScope* scope, const Layout& layout) {
@@ -322,7 +322,7 @@ void ScopeTree::check_names(const WrittenModification& written, const ClassScope
     for (const auto& component : layout.components) names.emplace_back(component.name());
     for (std::string& known : class_names(scope)) names.push_back(std::move(known));
     const std::string near = did_you_mean(name, names);
-    throw Fault{argument.where, quoted(scope->definition->name.text) + " has no element " + quoted(name), near};
+    throw Fault{argument.where, in_quotes(scope->definition->name.text) + " has no element " + in_quotes(name), near};
   }
 }
 

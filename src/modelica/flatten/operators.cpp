@@ -9,10 +9,6 @@ namespace saltus::modelica {
 
 namespace {
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 bool is_operator_record(const Value& value) {
   return value.type == TypeKind::record && value.record->type->kind() == ClassKind::operator_record;
 }
@@ -126,14 +122,14 @@ Value Flattener::operate_scalars(Operator op, const Value& a, const Value& b, co
     if (x && y)
       if (auto result = call_operator(record, name, {*x, *y}, where)) return std::move(*result);
   }
-  throw Fault{where, quoted(spelling(op)) + " is not defined between values of the types " + describe(a) + " and " +
+  throw Fault{where, in_quotes(spelling(op)) + " is not defined between values of the types " + describe(a) + " and " +
                          describe(b)};
 }
 
 Value Flattener::operate(Operator op, const Value& a, const Value& b, const Location& where) {
   if (!is_operator_record(a) && !is_operator_record(b)) {
     const Value& wrong = a.type == TypeKind::record ? a : b;
-    throw Fault{where, quoted(spelling(op)) + " needs numbers, not a value of type " + describe(wrong)};
+    throw Fault{where, in_quotes(spelling(op)) + " needs numbers, not a value of type " + describe(wrong)};
   }
   if (a.is_scalar() && b.is_scalar()) return operate_scalars(op, a, b, where);
   charge(count(a.dims) + count(b.dims), where);
@@ -147,7 +143,7 @@ Value Flattener::operate(Operator op, const Value& a, const Value& b, const Loca
   const bool scales =
       (op == Operator::multiply && (a.is_scalar() || b.is_scalar())) || (op == Operator::divide && b.is_scalar());
   if (a.dims != b.dims && !((by_element || scales) && (a.is_scalar() || b.is_scalar())))
-    throw Fault{where, quoted(spelling(op)) + " between values of the types " + describe(a) + " and " + describe(b) +
+    throw Fault{where, in_quotes(spelling(op)) + " between values of the types " + describe(a) + " and " + describe(b) +
                            ": the sizes differ"};
   const Dims dims = a.is_scalar() ? b.dims : a.dims;
   std::vector<Value> items;
@@ -184,10 +180,10 @@ Value Flattener::matrix_product(const Value& a, const Value& b, const Location& 
 
 Value Flattener::operate(Operator op, const Value& a, const Location& where) {
   if (!is_operator_record(a))
-    throw Fault{where, quoted(spelling(op)) + " needs a number, not a value of type " + describe(a)};
+    throw Fault{where, in_quotes(spelling(op)) + " needs a number, not a value of type " + describe(a)};
   const auto one = [&](const Value& value) {
     auto result = call_operator(value.record->type, operator_name(op), {value}, where);
-    if (!result) throw Fault{where, quoted(spelling(op)) + " is not defined for a value of type " + describe(value)};
+    if (!result) throw Fault{where, in_quotes(spelling(op)) + " is not defined for a value of type " + describe(value)};
     return std::move(*result);
   };
   if (op == Operator::add || op == Operator::add_elementwise) return a;

@@ -13,10 +13,6 @@
 namespace saltus::modelica {
 namespace {
 
-std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
-
 // Dimensions of the nodes of a graph. A number has none that is known: it may stand for a quantity of any. Nor has
 // `time`, which stands for a number in many models: sin(time). Branches of a condition may be residuals of different
 // equations.
@@ -141,8 +137,8 @@ void Flattener::check_parameter_bounds(Instance& instance) {
       const double value = parameter_value(component.values[k]);
       const bool low = value < least[k];
       if (!low && !(value > most[k])) continue;
-      warn(component.where(), quoted(component.path + subscript_text(component.dims, k)) + " = " + number_text(value) +
-                                  (low ? " is below its min = " : " is above its max = ") +
+      warn(component.where(), in_quotes(component.path + subscript_text(component.dims, k)) + " = " +
+                                  number_text(value) + (low ? " is below its min = " : " is above its max = ") +
                                   number_text(low ? least[k] : most[k]));
     }
   }
@@ -164,7 +160,7 @@ void Flattener::check_resets() {
     for (const FlatAction& action : clause.actions)
       if (action.kind == ModelData::Action::Kind::reset && !states.contains(action.target.id()))
         warn(action.where,
-             quoted(action.target.name()) +
+             in_quotes(action.target.name()) +
                  " is not differentiated: its equations decide its value, also after 'reinit'",
              "'reinit' sets variables that stand in der()");
 }

@@ -10,10 +10,6 @@ namespace saltus::modelica {
 
 namespace {
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 // The last part must have no subscripts left and no parts behind it.
 Value with_elements(const Component& component) {
   Value value;
@@ -54,7 +50,7 @@ void pick(const Selection& selection, const Dims& dims, const std::vector<Expr>&
 
 Value Flattener::component_value(Component& component, const Location& where) {
   shape(component);
-  if (component.absent) throw Fault{where, quoted(component.path) + " does not exist: its condition is false"};
+  if (component.absent) throw Fault{where, in_quotes(component.path) + " does not exist: its condition is false"};
   if (component.is_object) {
     resolve_value(component);
     return component.constant;
@@ -63,11 +59,11 @@ Value Flattener::component_value(Component& component, const Location& where) {
     if (component.dims.empty()) return instance_value(*component.elements.front(), where);
     std::vector<Value> items;
     for (Instance* element : component.elements) items.push_back(instance_value(*element, where));
-    if (items.empty()) throw Fault{where, "the array " + quoted(component.path) + " is empty"};
+    if (items.empty()) throw Fault{where, "the array " + in_quotes(component.path) + " is empty"};
     return stacked(std::move(items), component.dims, where);
   }
   if (!component.is_parameter() && !variables_declared_)
-    throw Fault{where, quoted(component.path) + " is a variable; only parameters and constants can be used here"};
+    throw Fault{where, in_quotes(component.path) + " is a variable; only parameters and constants can be used here"};
   resolve_value(component);
   if (component.type.kind == TypeKind::string) return component.constant;
   Value value = with_elements(component);
@@ -79,9 +75,10 @@ Value Flattener::component_value(Component& component, const Location& where) {
 Value Flattener::instance_value(Instance& instance, const Location& where) {
   const ClassKind kind = instance.cls->kind();
   if (kind != ClassKind::record && kind != ClassKind::operator_record && !instance.is_connector)
-    throw Fault{where,
-                quoted(instance.path) + " is a component of the class " + quoted(instance.cls->name) + ", not a value",
-                "name one of its variables: " + instance.path + ".x"};
+    throw Fault{
+        where,
+        in_quotes(instance.path) + " is a component of the class " + in_quotes(instance.cls->name) + ", not a value",
+        "name one of its variables: " + instance.path + ".x"};
   auto fields = std::make_shared<RecordFields>();
   fields->type = instance.cls;
   Value result;
@@ -100,18 +97,18 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
   const ReferencePart& here = reference.parts[part];
   const bool last = part + 1 == reference.parts.size();
   shape(component);
-  if (component.absent) throw Fault{where, quoted(component.path) + " does not exist: its condition is false"};
+  if (component.absent) throw Fault{where, in_quotes(component.path) + " does not exist: its condition is false"};
   if (component.is_object) return component_value(component, where);
   if (component.type.builtin) {
     if (!last)
       throw Fault{
           reference.parts[part + 1].name.where,
-          quoted(component.path) + " is a " + std::string(type_name(component.type.kind)) + " and has no parts"};
+          in_quotes(component.path) + " is a " + std::string(type_name(component.type.kind)) + " and has no parts"};
     if (here.subscripts.empty()) return component_value(component, where);
     if (component.type.kind == TypeKind::string)
       return subscript(component_value(component, where), here.subscripts, context, where, component.path);
     if (!component.is_parameter() && !variables_declared_)
-      throw Fault{where, quoted(component.path) + " is a variable; only parameters and constants can be used here"};
+      throw Fault{where, in_quotes(component.path) + " is a variable; only parameters and constants can be used here"};
     resolve_value(component);
     Value index;
     if (varying_subscript(component.dims, here.subscripts, context, {}, index))
@@ -132,12 +129,12 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
       for (const Component& known : instance.components) names.emplace_back(known.name());
       const std::string near = did_you_mean(next.text, names);
       throw Fault{next.where,
-                  quoted(component.path) + " (of the class " + quoted(instance.cls->name) + ") has no element " +
-                      quoted(next.text),
+                  in_quotes(component.path) + " (of the class " + in_quotes(instance.cls->name) + ") has no element " +
+                      in_quotes(next.text),
                   near};
     }
     if (inner->source->is_protected)
-      throw Fault{next.where, quoted(next.text) + " is protected in " + quoted(instance.cls->name)};
+      throw Fault{next.where, in_quotes(next.text) + " is protected in " + in_quotes(instance.cls->name)};
     return member(*inner, reference, part + 1, where, context);
   };
   if (component.dims.empty()) {
@@ -178,7 +175,7 @@ Value Flattener::member_of_value(Value value, const ComponentReference& referenc
   for (std::size_t k = part + 1; k < reference.parts.size(); ++k) {
     const Identifier& name = reference.parts[k].name;
     if (value.type != TypeKind::record)
-      throw Fault{name.where, "a value of type " + describe(value) + " has no element " + quoted(name.text)};
+      throw Fault{name.where, "a value of type " + describe(value) + " has no element " + in_quotes(name.text)};
     const auto& fields = value.record->fields;
     const auto it =
         std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == name.text; });
@@ -186,7 +183,7 @@ Value Flattener::member_of_value(Value value, const ComponentReference& referenc
       std::vector<std::string> names;
       for (const auto& field : fields) names.emplace_back(field.first);
       const std::string near = did_you_mean(name.text, names);
-      throw Fault{name.where, quoted(describe(value)) + " has no element " + quoted(name.text), near};
+      throw Fault{name.where, in_quotes(describe(value)) + " has no element " + in_quotes(name.text), near};
     }
     value = require_value(it->second, name.text, where);
     if (!reference.parts[k].subscripts.empty())
@@ -209,7 +206,7 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
       return value;
     }
     const std::string near = did_you_mean(name.text, names);
-    throw Fault{name.where, "the enumeration " + quoted(cls->name) + " has no value " + quoted(name.text), near};
+    throw Fault{name.where, "the enumeration " + in_quotes(cls->name) + " has no value " + in_quotes(name.text), near};
   }
   if (const ClassScope* nested = scopes_.find_member(name.text, cls); nested && part + 1 < reference.parts.size())
     return class_member(nested, reference, part + 1, where, context);
@@ -217,10 +214,10 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
     Instance* instance = statics(cls);
     if (Component* component = instance->find(name.text)) {
       if (component->variability != Variability::constant && component->owner->cls->kind() != ClassKind::package)
-        throw Fault{name.where, quoted(name.text) + " is not a constant of the class " + quoted(cls->name),
+        throw Fault{name.where, in_quotes(name.text) + " is not a constant of the class " + in_quotes(cls->name),
                     "only constants can be used through the name of a class"};
       if (component->source->is_protected)
-        throw Fault{name.where, quoted(name.text) + " is protected in " + quoted(cls->name)};
+        throw Fault{name.where, in_quotes(name.text) + " is protected in " + in_quotes(cls->name)};
       return member(*component, reference, part, where, context);
     }
   }
@@ -229,7 +226,7 @@ Value Flattener::class_member(const ClassScope* cls, const ComponentReference& r
   for (std::string& known : scopes_.class_names(cls)) names.push_back(std::move(known));
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
-  throw Fault{name.where, quoted(cls->name) + " has no element " + quoted(name.text), near};
+  throw Fault{name.where, in_quotes(cls->name) + " has no element " + in_quotes(name.text), near};
 }
 
 Component* Flattener::own_component(std::string_view name, const Context& context) {
@@ -252,13 +249,13 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
     for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
-  throw Fault{name.where, quoted(name.text) + " is not declared",
+  throw Fault{name.where, in_quotes(name.text) + " is not declared",
               near.empty() ? "declare it, for example: Real " + std::string(name.text) + ";" : near};
 }
 
 // A variable of a function as it is read: it has a value, or the run ends where it has none.
 Value Flattener::require_value(Value value, std::string_view name, const Location& where) {
-  if (value.is_unset()) throw Fault{where, quoted(name) + " is used before it has a value"};
+  if (value.is_unset()) throw Fault{where, in_quotes(name) + " is used before it has a value"};
   if (value.set_if) demand(*value.set_if, std::string(name) + " is used before it has a value", where);
   value.set_if.reset();
   return value;
@@ -293,7 +290,7 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
       const Layout& layout = scopes_.layout(scope);
       if (const auto it = layout.index.find(name); it != layout.index.end()) {
         if (layout.components[it->second].variability != Variability::constant)
-          throw Fault{where, quoted(name) + " belongs to the enclosing class " + quoted(scope->name) +
+          throw Fault{where, in_quotes(name) + " belongs to the enclosing class " + in_quotes(scope->name) +
                                  "; only constants of enclosing classes can be used here"};
         return member(*statics(scope)->find(name), reference, 0, where, context);
       }
@@ -366,8 +363,10 @@ bool Flattener::imported_member(const ClassScope* scope, const ComponentReferenc
     if (it == layout.index.end()) continue;
     const LayoutComponent& found = layout.components[it->second];
     if (known && known->declaration != found.declaration)
-      throw Fault{where, quoted(name) + " is imported twice: from " + quoted(owner->name) + " and " + quoted(cls->name),
-                  "import the one that is meant by its name"};
+      throw Fault{
+          where,
+          in_quotes(name) + " is imported twice: from " + in_quotes(owner->name) + " and " + in_quotes(cls->name),
+          "import the one that is meant by its name"};
     known = &found;
     owner = cls;
     result = member(*statics(cls)->find(member_name), reference, 0, where, context);
@@ -381,10 +380,11 @@ bool Flattener::imported_member(const ClassScope* scope, const ComponentReferenc
 Flattener::Selection Flattener::select(const Dims& dims, const std::vector<ExprPtr>& subscripts, const Context& context,
                                        const Location& where, std::string_view name, const Fixed& fixed) {
   if (subscripts.size() > dims.size())
-    throw Fault{where, quoted(name) + (dims.empty() ? " is a scalar and takes no subscripts"
-                                                    : " has " + std::to_string(dims.size()) + " dimension" +
-                                                          (dims.size() == 1 ? "" : "s") + ", but " +
-                                                          std::to_string(subscripts.size()) + " subscripts are given")};
+    throw Fault{where,
+                in_quotes(name) + (dims.empty() ? " is a scalar and takes no subscripts"
+                                                : " has " + std::to_string(dims.size()) + " dimension" +
+                                                      (dims.size() == 1 ? "" : "s") + ", but " +
+                                                      std::to_string(subscripts.size()) + " subscripts are given")};
   Selection result;
   result.indices.resize(dims.size());
   result.keeps.assign(dims.size(), true);
@@ -417,7 +417,7 @@ Flattener::Selection Flattener::select(const Dims& dims, const std::vector<ExprP
                                      : integer(one, subscripts[k]->where, "a subscript");
       if (index < 1 || index > dims[k])
         throw Fault{subscripts[k]->where,
-                    "the subscript " + std::to_string(index) + " of " + quoted(name) +
+                    "the subscript " + std::to_string(index) + " of " + in_quotes(name) +
                         " is out of range: that dimension has the size " + std::to_string(dims[k]),
                     "use 1 to " + std::to_string(dims[k]) + ", or declare a larger array"};
       indices.push_back(index - 1);
@@ -492,9 +492,9 @@ Value Flattener::subscript_from(const Value& value, const std::vector<ExprPtr>& 
   if (!varying) return select_value(value, select(value.dims, subscripts, context, where, name, fixed));
   const std::int64_t size = value.dims[*varying];
   charge(size, where);
-  if (size == 0) throw Fault{where, quoted(name) + " has no elements"};
+  if (size == 0) throw Fault{where, in_quotes(name) + " has no elements"};
   const std::int64_t least = index.type == TypeKind::boolean ? 0 : 1;
-  if (index.type == TypeKind::integer && conditional_depth_ == 0) {
+  if (index.type == TypeKind::integer) {
     const BoolExpr inside = index.scalar() >= Expr(1.0) && index.scalar() <= Expr(static_cast<double>(size));
     demand(inside, "the subscript of " + std::string(name) + " is out of range", where);
   }

@@ -14,10 +14,6 @@ namespace {
 
 constexpr int max_inheritance = 100;
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 // The modifications of a class as its base classes see them.
 std::vector<WrittenModification> handed_down(const ClassScope& scope) {
   std::vector<WrittenModification> outer = scope.outer;
@@ -132,7 +128,7 @@ const ClassScope* ScopeTree::local(std::string_view name, const ClassScope* in, 
       return true;
     }
     if (strongest != definition && !is_replaceable)
-      throw Fault{strongest->name.where, quoted(name) + " is redeclared in between without 'replaceable'",
+      throw Fault{strongest->name.where, in_quotes(name) + " is redeclared in between without 'replaceable'",
                   "write 'redeclare replaceable' there"};
     return false;
   };
@@ -156,7 +152,7 @@ const ClassScope* ScopeTree::local(std::string_view name, const ClassScope* in, 
       }
       if (child || !argument.is_plain() || argument.name.empty() || argument.name.parts[0].text != name) continue;
       if (argument.name.parts.size() > 1)
-        throw Fault{argument.where, "a dotted name cannot modify the class " + quoted(name),
+        throw Fault{argument.where, "a dotted name cannot modify the class " + in_quotes(name),
                     "write " + std::string(name) + "(...) with the modification in parentheses"};
       if (argument.modification) outer.push_back({argument.modification, written.lexical});
     }
@@ -206,9 +202,9 @@ const ClassScope* ScopeTree::replacement(const ModificationArgument& argument, c
                                          std::vector<WrittenModification> outer) {
   const std::string_view name = argument.class_definition->name.text;
   if (!original.element || !original.element->is_replaceable)
-    throw Fault{argument.where, quoted(name) + " is not replaceable in " + quoted(in->name)};
+    throw Fault{argument.where, in_quotes(name) + " is not replaceable in " + in_quotes(in->name)};
   if (original.element->is_final)
-    throw Fault{argument.where, quoted(name) + " is final in " + quoted(in->name) + " and cannot be redeclared"};
+    throw Fault{argument.where, in_quotes(name) + " is final in " + in_quotes(in->name) + " and cannot be redeclared"};
   ClassScope& made = make(argument.class_definition, written.lexical, original.element);
   made.outer = std::move(outer);
   if (argument.constraint && argument.constraint->modification)
@@ -243,8 +239,8 @@ const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope
         if (const ClassScope* package = find_absolute(import->name); package && package != in)
           if (const ClassScope* found = find_member(name, package)) {
             if (result && result->definition != found->definition)
-              throw Fault{import->name.where, quoted(name) + " is imported twice: it is " + quoted(result->name) +
-                                                  " and " + quoted(found->name),
+              throw Fault{import->name.where, in_quotes(name) + " is imported twice: it is " + in_quotes(result->name) +
+                                                  " and " + in_quotes(found->name),
                           "import the one that is meant by its name"};
             result = found;
           }
@@ -442,7 +438,7 @@ ResolvedType ScopeTree::resolve(const ClassScope* found, const Location& where) 
   type.named = found;
   for (int depth = 0; depth < max_inheritance; ++depth) {
     if (found->element && found->element->is_outer)
-      throw Fault{where, "'outer' classes are not supported: " + quoted(found->name) + " is one",
+      throw Fault{where, "'outer' classes are not supported: " + in_quotes(found->name) + " is one",
                   "docs/reference/modelica.md lists what is read"};
     if (found->must_fit && !type.redeclared) type.redeclared = found;
     type.is_connector = type.is_connector || found->kind() == ClassKind::connector;

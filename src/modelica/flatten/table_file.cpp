@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::size_t most_numbers = 10'000'000;
 
-class Reader {
+class TableReader {
  public:
-  Reader(const TableFile& file, const Location& where) : file_(file), where_(where) {
+  TableReader(const TableFile& file, const Location& where) : file_(file), where_(where) {
     std::error_code none;
     if (!std::filesystem::is_regular_file(file.path, none))
       throw Fault{where, "the file of a table, '" + file.path + "', does not exist",
@@ -84,7 +84,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-FileTable read_csv(const TableFile& file, Reader& reader) {
+FileTable read_csv(const TableFile& file, TableReader& reader) {
   if (file.delimiter.size() != 1) reader.fail("the delimiter must be one character");
   FileTable result;
   std::string line;
@@ -122,7 +122,7 @@ bool read_head(std::string_view line, std::string& name, FileTable& table) {
   return size(parts[2], table.rows) && size(parts[3], table.columns);
 }
 
-FileTable read_text_table(const TableFile& file, Reader& reader) {
+FileTable read_text_table(const TableFile& file, TableReader& reader) {
   std::string line;
   if (!reader.next_line(line) || !trimmed(line).starts_with("#1")) reader.fail("its first line must be '#1'");
   while (reader.next_line(line)) {
@@ -148,7 +148,7 @@ FileTable read_text_table(const TableFile& file, Reader& reader) {
 FileTable read_table(const TableFile& file, const Location& where) {
   if (has_extension(file.path, ".mat"))
     throw Fault{where, "tables in MATLAB files are not supported: '" + file.path + "'", "write it as text or CSV"};
-  Reader reader(file, where);
+  TableReader reader(file, where);
   return has_extension(file.path, ".csv") ? read_csv(file, reader) : read_text_table(file, reader);
 }
 

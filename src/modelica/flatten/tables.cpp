@@ -16,21 +16,15 @@ namespace saltus::modelica {
 
 namespace {
 
-const char* const reference_page = "docs/reference/modelica.md lists what is read";
-
 // Values of the enumerations Smoothness and Extrapolation of the standard library.
 enum Smoothness { linear_segments = 1, continuous_derivative = 2, constant_segments = 3 };
 enum Extrapolation { hold_last_point = 1, last_two_points = 2, periodic = 3, no_extrapolation = 4 };
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
 
 const Value& field(const Value& object, std::string_view name, const Location& where) {
   if (object.type == TypeKind::record)
     for (const auto& [known, value] : object.record->fields)
       if (known == name) return value;
-  throw Fault{where, "a table with an element " + quoted(name) + " is expected here"};
+  throw Fault{where, "a table with an element " + in_quotes(name) + " is expected here"};
 }
 
 // The piece that u chooses: piece k holds from knots[k - 1] to knots[k].
@@ -98,10 +92,10 @@ Value Flattener::construct_object(const ClassScope* cls, const Call& call, const
                                   const Context& context) {
   const ClassScope* constructor = scopes_.find_member("constructor", cls);
   if (!constructor || !constructor->is_function())
-    throw Fault{where, "the external object " + quoted(cls->name) + " has no constructor"};
+    throw Fault{where, "the external object " + in_quotes(cls->name) + " has no constructor"};
   const auto* body = constructor->definition->as<LongClass>();
   if (!body || !body->external || !body->external->function.text.starts_with("ModelicaStandardTables_"))
-    throw Fault{where, "the external object " + quoted(cls->name) + " is not supported", reference_page};
+    throw Fault{where, "the external object " + in_quotes(cls->name) + " is not supported", reference_page};
   const Layout& layout = scopes_.layout(constructor);
   const NamedValues given = named_arguments(layout, true, call, context);
   auto fields = std::make_shared<RecordFields>();
@@ -294,7 +288,7 @@ std::optional<Value> Flattener::call_external(std::string_view name, const std::
     demand(false, arguments[0].text, where);
     return std::nullopt;
   }
-  throw Fault{where, "the external function " + quoted(name) + " is not supported", reference_page};
+  throw Fault{where, "the external function " + in_quotes(name) + " is not supported", reference_page};
 }
 
 }  // namespace saltus::modelica

@@ -82,9 +82,9 @@ std::optional<Dimension> find_unit(std::string_view name) {
 }
 
 // unit = factor {"." factor} ["/" factor {"." factor}], factor = (name | "(" unit ")") [exponent]
-class Reader {
+class UnitReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit UnitReader(std::string_view text) : text_(text) {}
 
   std::optional<Dimension> read() {
     const std::optional<Dimension> result = product(0);
@@ -165,7 +165,7 @@ Dimension Dimension::operator*(const Dimension& other) const {
 }
 
 std::optional<Dimension> parse_unit(std::string_view text) {
-  return text.empty() ? std::nullopt : Reader(text).read();
+  return text.empty() ? std::nullopt : UnitReader(text).read();
 }
 
 std::string to_string(const Dimension& dimension) {

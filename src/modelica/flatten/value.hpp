@@ -27,6 +27,14 @@ std::int64_t count(const Dims& dims);
 /// "3", "2x3".
 std::string to_string(const Dims& dims);
 
+/// A name as messages show it: 'x'.
+inline std::string in_quotes(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+/// The hint beside what is refused.
+inline constexpr const char* reference_page = "docs/reference/modelica.md lists what is read";
+
 /// Something wrong in the text, thrown where it is found and reported where work can go on.
 struct Fault {
   Location where;

@@ -17,10 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 11> attribute_names{
     "start", "fixed", "min", "max", "nominal", "unit", "displayUnit", "quantity", "stateSelect", "unbounded", "value"};
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 VariableType variable_type(TypeKind kind) {
   switch (kind) {
     case TypeKind::integer: return VariableType::integer;
@@ -37,12 +33,12 @@ void Flattener::check_attributes(Component& component) {
   for (const auto& [name, argument] : component.modifier->arguments) {
     if (std::find(attribute_names.begin(), attribute_names.end() - 1, name) != attribute_names.end() - 1) {
       if (!argument->arguments.empty())
-        report({argument->arguments.front().second->where, "the attribute " + quoted(name) + " has no parts"});
+        report({argument->arguments.front().second->where, "the attribute " + in_quotes(name) + " has no parts"});
       continue;
     }
     const std::vector<std::string> names(attribute_names.begin(), attribute_names.end() - 1);
     const std::string near = did_you_mean(name, names);
-    report({argument->where, quoted(name) + " is not an attribute of " + std::string(type_name(component.type.kind)),
+    report({argument->where, in_quotes(name) + " is not an attribute of " + std::string(type_name(component.type.kind)),
             near.empty() ? "attributes are start, fixed, min, max, nominal, unit" : near});
   }
 }
@@ -57,8 +53,8 @@ Value Flattener::attribute(Component& component, std::string_view name) {
   Value value = value_of(argument->value);
   if (!value.is_scalar() && value.dims != component.dims)
     throw Fault{argument->value.where,
-                "the attribute " + quoted(name) + " has the size " + to_string(value.dims) + ", but " +
-                    quoted(component.path) +
+                "the attribute " + in_quotes(name) + " has the size " + to_string(value.dims) + ", but " +
+                    in_quotes(component.path) +
                     (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims))};
   return value;
 }
@@ -77,7 +73,7 @@ bool is_of_parameters(const Expr& e) {
 std::vector<double> Flattener::attribute_numbers(Component& component, std::string_view name, double otherwise) {
   if (attribute_given(component, name))
     for (const Expr& e : attribute(component, name).elements)
-      used_value(e, "the attribute " + quoted(name) + " of " + quoted(component.path));
+      used_value(e, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path));
   return present_numbers(component, name, otherwise);
 }
 
@@ -89,19 +85,19 @@ std::vector<double> Flattener::present_numbers(Component& component, std::string
   const bool wants_boolean = name == "fixed" || (component.type.kind == TypeKind::boolean && name == "start");
   if (value.type == TypeKind::record || value.type == TypeKind::string ||
       wants_boolean != (value.type == TypeKind::boolean))
-    throw Fault{where, "the attribute " + quoted(name) + " of " + quoted(component.path) + " must be a " +
+    throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) + " must be a " +
                            (wants_boolean ? "Boolean" : "number") + ", not a value of type " + describe(value)};
   if (component.type.kind == TypeKind::integer && name == "start" && value.type != TypeKind::integer)
-    throw Fault{where, "the start value of the Integer " + quoted(component.path) + " is of type " + describe(value)};
+    throw Fault{where, "the start value of the Integer " + in_quotes(component.path) + " is of type " + describe(value)};
   std::vector<double> numbers;
   numbers.reserve(size);
   for (const Expr& e : value.elements) {
     if (!e.is_constant() && value.variability < Variability::parameter)
       throw Fault{where,
-                  "the attribute " + quoted(name) + " of " + quoted(component.path) + " must not depend on variables"};
+                  "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) + " must not depend on variables"};
     numbers.push_back(parameter_value(e));
     if (std::isnan(numbers.back()))
-      throw Fault{where, "the attribute " + quoted(name) + " of " + quoted(component.path) + " is not a number"};
+      throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) + " is not a number"};
   }
   if (numbers.size() == 1) numbers.resize(size, numbers.front());
   return numbers;
@@ -112,7 +108,7 @@ void Flattener::check_state_select(Component& component) {
   const Location where = component.modifier->find("stateSelect")->value.where;
   const Value value = attribute(component, "stateSelect");
   if (value.type != TypeKind::enumeration || value.enumeration->name != "StateSelect")
-    throw Fault{where, "the attribute 'stateSelect' of " + quoted(component.path) +
+    throw Fault{where, "the attribute 'stateSelect' of " + in_quotes(component.path) +
                            " must be a value of StateSelect, not of type " + describe(value)};
 }
 
@@ -120,7 +116,7 @@ std::string Flattener::attribute_text(Component& component, std::string_view nam
   if (!attribute_given(component, name)) return {};
   const Value value = value_of(component.modifier->find(name)->value);
   if (value.type != TypeKind::string)
-    throw Fault{component.modifier->find(name)->value.where, "the attribute " + quoted(name) + " must be a String"};
+    throw Fault{component.modifier->find(name)->value.where, "the attribute " + in_quotes(name) + " must be a String"};
   return value.text;
 }
 
@@ -192,7 +188,7 @@ void Flattener::resolve_value(Component& component) {
       std::string chain;
       const auto first = std::find(resolving_.begin(), resolving_.end(), &component);
       for (auto it = first; it != resolving_.end(); ++it) chain += (*it)->path + " -> ";
-      throw Fault{component.where(), "the value of " + quoted(component.path) + " depends on itself",
+      throw Fault{component.where(), "the value of " + in_quotes(component.path) + " depends on itself",
                   (chain.size() > 200 ? "" : chain + component.path + ": ") + "give one of them a number"};
     }
     case Component::State::declared:
@@ -209,7 +205,7 @@ void Flattener::resolve_value(Component& component) {
   try {
     if (component.is_object && !component.absent) {
       if (!component.modifier || !component.modifier->value)
-        throw Fault{component.where(), "the external object " + quoted(component.path) + " is not constructed"};
+        throw Fault{component.where(), "the external object " + in_quotes(component.path) + " is not constructed"};
       component.constant = value_of(component.modifier->value);
     } else if (component.type.builtin && !component.absent) {
       if (component.is_parameter())
@@ -256,14 +252,14 @@ void Flattener::resolve_parameter(Component& component) {
   if (attribute_given(component, "start")) {
     for (const double v : attribute_numbers(component, "start", 0.0)) value.elements.emplace_back(v);
     if (!overrides_.contains(component.path))
-      warn(component.where(), "the parameter " + quoted(component.path) + " has no value; its start value is used");
+      warn(component.where(), "the parameter " + in_quotes(component.path) + " has no value; its start value is used");
   } else if (overrides_.contains(component.path) || size == 0 ||
              (!component.dims.empty() && overrides_.contains(component.path + subscript_text(component.dims, 0)))) {
     value.elements.assign(size, Expr(0.0));
   } else {
     throw Fault{
         component.where(),
-        std::string(is_constant ? "the constant " : "the parameter ") + quoted(component.path) + " has no value",
+        std::string(is_constant ? "the constant " : "the parameter ") + in_quotes(component.path) + " has no value",
         "write '" + std::string(component.name()) + " = ...' in its declaration or in a modification"};
   }
   bind(component, std::move(value), component.where());
@@ -284,7 +280,7 @@ void Flattener::check_override(const Component& component, const std::string& na
   }
   if (!hint.empty())
     throw Fault{component.where(),
-                quoted(name) + " is of type " + std::string(type_name(kind)) + " and cannot be set to " + number_text(value),
+                in_quotes(name) + " is of type " + std::string(type_name(kind)) + " and cannot be set to " + number_text(value),
                 hint};
 }
 
@@ -301,15 +297,15 @@ VariableOptions Flattener::described(Component& component) {
 
 void Flattener::bind(Component& component, Value value, const Location& where) {
   if (value.type == TypeKind::record)
-    throw Fault{where, quoted(component.path) + " is of type " + std::string(type_name(component.type.kind)) +
+    throw Fault{where, in_quotes(component.path) + " is of type " + std::string(type_name(component.type.kind)) +
                            ", but its value is of type " + describe(value)};
-  value = convert(std::move(value), component.type.kind, where, quoted(component.path));
+  value = convert(std::move(value), component.type.kind, where, in_quotes(component.path));
   if (component.type.kind == TypeKind::enumeration && value.enumeration &&
       !same_enumeration(value.enumeration, component.type.enumeration))
-    throw Fault{where, quoted(component.path) + " is of type " + component.type.enumeration->name +
+    throw Fault{where, in_quotes(component.path) + " is of type " + component.type.enumeration->name +
                            ", but its value is of type " + describe(value)};
   if (value.dims != component.dims)
-    throw Fault{where, quoted(component.path) +
+    throw Fault{where, in_quotes(component.path) +
                            (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims)) +
                            ", but its value " +
                            (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims)),
@@ -317,11 +313,11 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
   if (value.variability < Variability::parameter)
     throw Fault{where,
                 std::string(component.variability == Variability::constant ? "the constant " : "the parameter ") +
-                    quoted(component.path) + " must not depend on variables",
+                    in_quotes(component.path) + " must not depend on variables",
                 "leave out '" + std::string(component.variability == Variability::constant ? "constant" : "parameter") +
                     "' to make it a variable, or give it a number"};
   if (component.variability == Variability::constant && value.variability < Variability::constant)
-    throw Fault{where, "the constant " + quoted(component.path) + " must not depend on parameters"};
+    throw Fault{where, "the constant " + in_quotes(component.path) + " must not depend on parameters"};
   component.value_variability = value.variability;
   if (value.type == TypeKind::string) {
     component.constant = std::move(value);
@@ -338,7 +334,7 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
       if (it == overrides_.end()) it = overrides_.find(component.path);
       if (it != overrides_.end()) {
         if (component.variability == Variability::constant || component.is_final)
-          throw Fault{component.where(), quoted(name) + " cannot be set from outside: it is " +
+          throw Fault{component.where(), in_quotes(name) + " cannot be set from outside: it is " +
                                              (component.is_final ? "final" : "a constant")};
         overrides_used_.insert(it->first);
         check_override(component, name, it->second);
@@ -347,10 +343,10 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
     }
     if (structural_.contains(name) && !e.is_constant()) {
       Value scalar(component.type.kind, Variability::parameter, e);
-      e = Expr(number(scalar, where, quoted(name)));
+      e = Expr(number(scalar, where, in_quotes(name)));
     }
     if (e.is_constant() && !std::isfinite(e.constant_value()) && component.variability != Variability::constant)
-      throw Fault{where, "the value of " + quoted(name) + " is not a finite number"};
+      throw Fault{where, "the value of " + in_quotes(name) + " is not a finite number"};
     if (component.variability == Variability::parameter && !component.owner->is_static) {
       if (const auto it = structural_.find(name); it != structural_.end())
         model_->fix(name, "it decides " + it->second + "; read the model with the new value");
@@ -372,7 +368,7 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
 void Flattener::declare_variable(Component& component) {
   if (!variables_declared_)
     throw Fault{component.where(),
-                "the variable " + quoted(component.path) + " is used where only parameters are known"};
+                "the variable " + in_quotes(component.path) + " is used where only parameters are known"};
   if (component.type.kind == TypeKind::string)
     throw Fault{component.where(), "String variables are not supported", "a parameter or a constant may be a String"};
   surface_annotation(component.source->declaration->description.annotation);  // refuses misspelt names
@@ -400,9 +396,9 @@ void Flattener::declare_variable(Component& component) {
     const std::string name = component.path + subscript_text(component.dims, k);
     const auto element = [&](const std::vector<double>& list) { return list[k]; };
     if (!std::isfinite(element(start)))
-      throw Fault{component.where(), "the start value of " + quoted(name) + " is not a finite number"};
+      throw Fault{component.where(), "the start value of " + in_quotes(name) + " is not a finite number"};
     if (!(std::abs(element(nominal)) > 0.0) || !std::isfinite(element(nominal)))
-      throw Fault{component.where(), "the nominal value of " + quoted(name) + " must be a number other than 0"};
+      throw Fault{component.where(), "the nominal value of " + in_quotes(name) + " must be a number other than 0"};
     Expr symbol;
     options.min = element(least);
     options.max = element(most);
@@ -456,7 +452,7 @@ void Flattener::apply_overrides() {
     for (const auto& [candidate, declared] : names) known.push_back(candidate);
     std::sort(known.begin(), known.end());
     const std::string near = did_you_mean(name, known);
-    report({top_->cls->definition->name.where, "the model has no parameter " + quoted(name) + " to set",
+    report({top_->cls->definition->name.where, "the model has no parameter " + in_quotes(name) + " to set",
             near.empty() ? "saltus check lists the parameters" : near});
   }
 }

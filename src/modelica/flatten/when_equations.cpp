@@ -14,10 +14,6 @@ namespace {
 
 using Kind = ModelData::Action::Kind;
 
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
-
 }  // namespace
 
 void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
@@ -43,7 +39,7 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
     std::set_symmetric_difference(assigned.begin(), assigned.end(), here.begin(), here.end(),
                                   std::back_inserter(differ));
     if (!differ.empty() && diagnostics_.error_count() == errors)
-      warn(branch.where, quoted(differ.front()) + " is not determined in every branch of this 'when'; it keeps its value there",
+      warn(branch.where, in_quotes(differ.front()) + " is not determined in every branch of this 'when'; it keeps its value there",
            "write '" + differ.front() + " = pre(" + differ.front() + ")' where that is meant");
     add_clauses(condition, std::move(actions), branch.condition->where, !first);
     first = false;
@@ -52,7 +48,7 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
   for (const auto& [id, where] : targets) {
     const auto [it, fresh] = when_targets_.emplace(id, where);
     if (fresh) continue;
-    report({where, "two clauses assign " + quoted(model_->data().graph->symbol_of(id).name),
+    report({where, "two clauses assign " + in_quotes(model_->data().graph->symbol_of(id).name),
             "write one 'when' with 'elsewhen', or one with a vector of conditions"});
     note(it->second, "the other one is here");
   }
@@ -194,7 +190,7 @@ void Flattener::when_assign(const Value& target, const Value& value, const Locat
     const Component* component = component_of(symbol);
     if (!component || component->is_parameter())
       throw Fault{where, "an equation in 'when' must have the form 'variable = expression'"};
-    convert(pair.rhs, component->type.kind, where, quoted(symbol.name()));
+    convert(pair.rhs, component->type.kind, where, in_quotes(symbol.name()));
     actions.push_back({Kind::assign, symbol, pair.rhs.scalar(), {}, where});
   }
 }
@@ -217,10 +213,10 @@ void Flattener::reinit(const Call& call, const Location& where, const Context& c
     const Component* component = component_of(symbol);
     if (!component || component->is_parameter() || component->type.kind != TypeKind::real)
       throw Fault{call.arguments[0].value->where,
-                  "'reinit' needs a Real variable or its derivative, not " + quoted(print(call.arguments[0].value))};
+                  "'reinit' needs a Real variable or its derivative, not " + in_quotes(print(call.arguments[0].value))};
     if (component->is_discrete())
       throw Fault{call.arguments[0].value->where,
-                  quoted(symbol.name()) + " changes at events only; assign it instead of 'reinit'",
+                  in_quotes(symbol.name()) + " changes at events only; assign it instead of 'reinit'",
                   symbol.name() + " = ..."};
     actions.push_back({Kind::reset, symbol, pair.rhs.scalar(), {}, where});
   }
@@ -233,10 +229,10 @@ void Flattener::sort_actions(std::vector<FlatAction>& actions) {
   for (std::size_t k = 0; k < actions.size(); ++k)
     if (actions[k].kind == Kind::reset && actions[k].only_if.expr().is_constant() &&
         !reset.insert(actions[k].target.id()).second)
-      throw Fault{actions[k].where, "'reinit' sets " + quoted(actions[k].target.name()) + " twice in one 'when'"};
+      throw Fault{actions[k].where, "'reinit' sets " + in_quotes(actions[k].target.name()) + " twice in one 'when'"};
   for (std::size_t k = 0; k < actions.size(); ++k)
     if (actions[k].kind == Kind::assign && !assigned.emplace(actions[k].target.id(), k).second)
-      throw Fault{actions[k].where, quoted(actions[k].target.name()) + " is assigned twice in one 'when'"};
+      throw Fault{actions[k].where, in_quotes(actions[k].target.name()) + " is assigned twice in one 'when'"};
   std::vector<std::vector<std::size_t>> users(actions.size());
   std::vector<std::size_t> waiting(actions.size(), 0);
   for (std::size_t k = 0; k < actions.size(); ++k) {
@@ -245,7 +241,7 @@ void Flattener::sort_actions(std::vector<FlatAction>& actions) {
       const auto it = assigned.find(symbol.id());
       if (it == assigned.end()) continue;
       if (it->second == k)
-        throw Fault{actions[k].where, quoted(symbol.name()) + " is determined by itself here",
+        throw Fault{actions[k].where, in_quotes(symbol.name()) + " is determined by itself here",
                     "write pre(" + symbol.name() + ") for the value before the event"};
       users[it->second].push_back(k);
       ++waiting[k];

@@ -4,10 +4,10 @@
 #include <saltus/io/study_files.hpp>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <functional>
 #include <memory>
 
+#include "cli/files.hpp"
 #include "cli/study_spec.hpp"
 
 namespace saltus::cli {
@@ -18,15 +18,6 @@ struct ExportOptions {
   std::string folder, csv, npz;
   std::vector<std::string> names;
 };
-
-void write_file(const std::string& path, std::ostream& standard, const std::function<void(std::ostream&)>& write) {
-  if (path == "-") return write(standard);
-  std::ofstream file(path, std::ios::binary);
-  if (!file) throw UsageError("cannot write to '" + path + "'");
-  write(file);
-  file.close();
-  if (!file) throw UsageError("cannot write to '" + path + "'; is the disk full?");
-}
 
 ExitCode export_study(const ExportOptions& o, const Streams& streams) {
   if (o.csv.empty() && o.npz.empty()) throw UsageError("say what to write: --csv FILE or --npz FILE");

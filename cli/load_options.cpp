@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <map>
 
 namespace saltus::cli {
 
@@ -94,9 +96,44 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--library", libraries, "Folder of a Modelica library (repeatable; then those of MODELICAPATH)");
   app.add_option("--set", settings, "NAME=VALUE: change a parameter or start value (repeatable)");
   app.add_flag("--unbalanced", unbalanced, unbalanced_help);
+  add_scaling(app, scaling, "Options");
+}
+
+void add_scaling(CLI::App& app, Scaling& scaling, const char* group) {
+  static const std::map<std::string, Scaling> words = {
+      {"automatic", Scaling::automatic}, {"nominal", Scaling::nominal}, {"off", Scaling::off}};
+  std::vector<std::string> names;
+  for (const auto& [word, value] : words) names.push_back(word);
+  app.add_option_function<std::string>(
+         "--scaling", [&scaling](const std::string& word) { scaling = words.at(word); },
+         "How ranks are decided: automatic (default), nominal (variables by their nominal values alone), off")
+      ->check(CLI::IsMember(names))
+      ->type_name("WORD")
+      ->group(group);
 }
 
 namespace {
+
+/// "color=red" or "color=Colors.red", for a parameter with the literals of an enumeration; empty for others.
+std::optional<std::pair<std::string, double>> literal_setting(const std::string& text, const ModelData& model) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+  const auto parameter = std::ranges::find(model.parameters, name, &ModelData::Parameter::name);
+  if (parameter == model.parameters.end() || parameter->details->type != VariableType::enumeration) return {};
+  const std::vector<std::string>& literals = parameter->details->literals;
+  const auto found = std::ranges::find(literals, value.substr(value.rfind('.') + 1));
+  if (found != literals.end()) return std::pair(name, static_cast<double>(found - literals.begin() + 1));
+  std::string known;
+  for (const std::string& literal : literals) known += (known.empty() ? "" : ", ") + literal;
+  throw UsageError("--set " + name + ": '" + value + "' is not one of its literals, which are " + known);
+}
+
+ModelicaModel read_with(const ModelOptions& options, const LoadOptions& o) {
+  if (!options.file.empty()) return load_modelica_file(options.file, o);
+  if (options.model.empty())
+    throw UsageError("name a Modelica file, or a class of a library: --library DIR --model Package.Model");
+  return load_modelica_class(options.model, o);
+}
 
 ModelicaModel read(const ModelOptions& options) {
   LoadOptions o;
@@ -112,11 +149,19 @@ ModelicaModel read(const ModelOptions& options) {
     if (std::filesystem::is_directory(folder, ignored)) o.libraries.push_back(folder);
     rest.erase(0, colon + 1);
   }
-  for (const auto& text : options.settings) o.parameters.push_back(parse_setting(text));
-  if (!options.file.empty()) return load_modelica_file(options.file, o);
-  if (options.model.empty())
-    throw UsageError("name a Modelica file, or a class of a library: --library DIR --model Package.Model");
-  return load_modelica_class(options.model, o);
+  std::vector<std::pair<std::string, std::exception_ptr>> words;  // settings that may name a literal of the model
+  for (const auto& text : options.settings) try {
+      o.parameters.push_back(parse_setting(text));
+    } catch (const UsageError&) {
+      words.emplace_back(text, std::current_exception());
+    }
+  ModelicaModel model = read_with(options, o);
+  for (const auto& [text, refused] : words) {
+    const auto setting = literal_setting(text, model.model.data());
+    if (!setting) std::rethrow_exception(refused);
+    o.parameters.push_back(*setting);
+  }
+  return words.empty() ? std::move(model) : read_with(options, o);
 }
 
 }  // namespace
@@ -124,6 +169,7 @@ ModelicaModel read(const ModelOptions& options) {
 ModelicaModel load(const ModelOptions& options) {
   ModelicaModel model = read(options);
   if (options.unbalanced) model.model.allow_unbalanced();
+  model.model.scaling(options.scaling);
   return model;
 }
 

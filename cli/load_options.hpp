@@ -24,15 +24,19 @@ std::vector<std::string> split_names(const std::string& text);
 inline constexpr const char* unbalanced_help =
     "Take more or fewer equations than variables: least squares, and what is undetermined stays constant";
 
+/// --scaling, as ModelOptions keeps it.
+void add_scaling(CLI::App& app, Scaling& scaling, const char* group);
+
 /// Which model to read, from where, with which settings.
 struct ModelOptions {
   std::string file, model;
   std::vector<std::string> libraries, settings;
-  bool unbalanced = false;      ///< numbers of equations and variables may differ, see Model::allow_unbalanced
-  std::optional<double> start;  ///< of the run; empty: as the model says
-  std::string extension = {};   ///< see LoadOptions::extension
+  bool unbalanced = false;               ///< numbers of equations and variables may differ, see Model::allow_unbalanced
+  Scaling scaling = Scaling::automatic;  ///< see Model::scaling
+  std::optional<double> start;           ///< of the run; empty: as the model says
+  std::string extension = {};            ///< see LoadOptions::extension
 
-  /// Declares MODEL.mo, --model, --library, --set and --unbalanced.
+  /// Declares MODEL.mo, --model, --library, --set, --unbalanced and --scaling.
   void add_to(CLI::App& app);
 };
 

@@ -22,10 +22,12 @@
 #include <thread>
 #include <tuple>
 
+#include "cli/files.hpp"
 #include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
 #include "cli/open_file.hpp"
 #include "cli/progress.hpp"
+#include "cli/sensitivities.hpp"
 #include "cli/step_log.hpp"
 
 namespace saltus::cli {
@@ -47,7 +49,7 @@ struct RunOptions {
   std::string times, plot_size;
   std::optional<double> plot_font;
   std::optional<std::size_t> samples;
-  std::vector<std::string> vars;
+  std::vector<std::string> vars, sensitivities;
   std::size_t events = 40;
   std::vector<std::string> stop_on;
   bool quiet = false, no_plot = false, csv_units = false, trajectories = false;
@@ -188,25 +190,11 @@ void check_outputs(const RunOptions& o, const SimulateOptions& s, const Compiled
   check_files(o);
 }
 
-/// "-" is standard output.
-void write_file(const std::string& path, std::ostream& standard, const std::function<void(std::ostream&)>& write) {
-  if (path == "-") return write(standard);
-  std::ofstream file(path);
-  write(file);
-  file.close();
-  if (!file) throw UsageError("cannot write to '" + path + "'; is the disk full?");
-}
-
 /// The two names of --phase; empty without the option.
 std::pair<std::string, std::string> phase_names(const RunOptions& o) {
   if (o.phase.empty()) return {};
   const std::vector<std::string> pair = split_names(o.phase);
   return {pair.front(), pair.back()};
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled,
@@ -227,8 +215,8 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
   write_html_report(file, run, h);
 }
 
-void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled,
-                 std::ostream& out, std::ostream& standard) {
+void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRun* derivatives,
+                 const ModelicaModel& source, CompiledModel& compiled, std::ostream& out, std::ostream& standard) {
   ResultTable table;
   if (!o.csv.empty() || !o.mat.empty() || !o.npz.empty() || o.trajectories) {
     TableOptions t;
@@ -237,6 +225,7 @@ void write_files(const RunOptions& o, const Trajectory& run, const ModelicaModel
     if (!o.times.empty()) t.times = parse_times(o.times);
     if (o.samples) t.times = equal_times(run.t_start(), run.t_end(), *o.samples);
     table = result_table(run, t);
+    if (derivatives) add_sensitivities(table, *derivatives);
   }
   if (!o.csv.empty())
     write_file(o.csv, standard, [&](std::ostream& file) {
@@ -363,21 +352,27 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.atol_each = atol.each(compiled->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
   s.inputs = o.inputs.read(*compiled);
   check_outputs(o, s, *compiled);
-  Simulator simulator = from ? Simulator(compiled, s, *from) : Simulator(compiled, s);
-  if (o.log.empty())
-    simulator.run();
-  else
-    run_with_log(simulator, *compiled, streams.err);
   std::optional<SimulatorState> state;
-  if (!o.save_state.empty()) state = simulator.state();
-  const Trajectory run = simulator.take();
+  std::optional<SensitivityRun> derivatives;
+  const auto simulate = [&] {
+    Simulator simulator = from ? Simulator(compiled, s, *from) : Simulator(compiled, s);
+    if (o.log.empty())
+      simulator.run();
+    else
+      run_with_log(simulator, *compiled, streams.err);
+    if (!o.save_state.empty()) state = simulator.state();
+    return simulator.take();
+  };
+  if (!o.sensitivities.empty()) derivatives = simulate_with_sensitivities(*compiled, o.sensitivities, s);
+  const Trajectory run = derivatives ? derivatives->trajectory() : simulate();
   bar.clear();
   std::ostream& words = writes_to_output(o) ? streams.err : streams.out;
   if (!o.quiet) {
     print_events(words, run, o.events);
     print_summary(words, run);
+    if (derivatives) print_sensitivities(words, *derivatives, o.events);
   }
-  write_files(o, run, source, *compiled, words, streams.out);
+  write_files(o, run, derivatives ? &*derivatives : nullptr, source, *compiled, words, streams.out);
   if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
@@ -449,6 +444,7 @@ void add_method_options(CLI::App& app, RunOptions& o) {
       ->check(CLI::IsMember(names))
       ->type_name("M")
       ->group(group);
+  add_scaling(app, o.source.scaling, group);
   app.add_option("--max-step", o.max_step, "Largest step")->type_name("H")->group(group);
   app.add_option("--initial-step", o.initial_step, "First step (default: chosen by the method)")->type_name("H")->group(group);
   app.add_option("--max-order", o.max_order, "Highest order of bdf, radau and taylor (default: no limit)")
@@ -542,11 +538,23 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->check(CLI::Range(4, 100000000))
       ->type_name("N")
       ->group(terminal);
+  app.add_option_function<std::vector<std::string>>(
+         "--sensitivities",
+         [&o](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts)
+             for (std::string& name : split_names(text)) o.sensitivities.push_back(std::move(name));
+         },
+         "Differentiate the run by parameters and start values: mu,x.start")
+      ->excludes("--start-from")
+      ->excludes("--save-state")
+      ->type_name("A,B")
+      ->group(terminal);
   app.add_flag("--watch", o.watch, "Run again whenever the file changes")->group(terminal);
   app.add_option("--log", o.log, "steps: a line for each step, on standard error")
       ->check(CLI::IsMember({"steps"}))
       ->type_name("WHAT")
       ->group(terminal);
+  app.get_option("--log")->excludes("--sensitivities");
   app.add_flag("--quiet,-q", o.quiet, "Print nothing but errors")->group(terminal);
 }
 

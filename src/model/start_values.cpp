@@ -36,6 +36,13 @@ int StartValues::place_of(const std::string& name) const {
   return it != end && it->name == name ? static_cast<int>(it - targets_.begin()) : -1;
 }
 
+std::vector<StartValues::Expression> StartValues::expressions() const {
+  std::vector<Expression> result;
+  for (std::size_t k = 0; k < start_count_; ++k)
+    result.push_back({targets_[k].discrete, targets_[k].index, targets_[k].value});
+  return result;
+}
+
 void StartValues::evaluate(std::span<const double> parameters, std::span<const char> given,
                            std::span<VariableInfo> variables, std::span<double> discrete,
                            std::span<VariableInfo> observed_discretes) const {

@@ -23,6 +23,15 @@ class StartValues {
   /// The place of a name among them; -1: its start value is a number.
   int place_of(const std::string& name) const;
 
+  /// An expression that gives a start value, and to what.
+  struct Expression {
+    bool discrete;  ///< `index` counts discrete variables; otherwise variables of the model
+    std::size_t index;
+    Expr value;
+  };
+  /// The start values that are expressions, in the order of their places.
+  std::vector<Expression> expressions() const;
+
   /// Puts the values for these parameters into `variables` (all of the model), `discrete` (start values of the discrete
   /// variables) and `observed_discretes` (what is shown of those that are not hidden, in their order). `given`: start
   /// values that numbers have replaced, one entry each. Throws ModelError for a value that is not a finite number.

@@ -187,6 +187,7 @@ void SurfaceModes::Maker::compile(RecordedEquations eq, std::vector<Expr> observ
   std::vector<Expr> derivatives, own_data = in_clone(setup_.discretes);
   for (const Expr& x : eq.variables) derivatives.push_back(der(x));
   own_data.insert(own_data.end(), active.begin(), active.end());
+  made.observed = observed;
   made.observe = Program(
       std::vector<std::vector<Expr>>{
           {eq.time}, eq.variables, derivatives, in_clone(setup_.parameters), own_data, locks_},

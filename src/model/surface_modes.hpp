@@ -52,6 +52,7 @@ class SurfaceModes {
   struct Made {
     std::unique_ptr<const RecordedSystem> system;  ///< to make the systems of runs from
     OccurringValues values;
+    std::vector<Expr> observed;  ///< what `observe` computes, in the graph of the system
     Program observe;
     /// Not empty: this is the mode of all slides (all_slides.hpp). By number behind the discrete variables: the guard.
     std::vector<int> slides = {};

@@ -42,6 +42,27 @@ TEST(Check, AMechanismShowsItsIndexAndCharacteristicValues) {
   EXPECT_NE(check(pendulum, ExitCode::success, {"--no-run"}).find("mu = 2"), std::string::npos);
 }
 
+TEST(Check, ScalingIsAsItWasAskedFor) {
+  // how clearly ranks are decided shows the scaling: 'big' has a nominal value, and its equation is in small units
+  const auto kept = [](const std::string& scaling) {
+    const std::string out = check(R"(model Units
+  Real x(start = 1, fixed = true), big(start = 1e6, fixed = true, nominal = 1e6), z;
+equation
+  der(x) + 1e-6*der(big) = -x;
+  1e-4*(1e-6*der(big) + 1e-6*big*(1 + x^2) + sin(z)) = 0;
+  z = x + 0.01*z^3;
+end Units;
+)",
+                                  ExitCode::success, {"--no-run", "--scaling", scaling});
+    const std::size_t place = out.find("kept ");
+    EXPECT_NE(place, std::string::npos) << out;
+    return std::stod(out.substr(place + 5));
+  };
+  const double automatic = kept("automatic"), nominal = kept("nominal"), off = kept("off");
+  EXPECT_GT(automatic, 100.0 * nominal);
+  EXPECT_GT(nominal, 10.0 * off);
+}
+
 TEST(Check, EveryModeOfTheRunIsListed) {
   const std::string out = check(R"(model Clutch
   Real w1(start = 10, fixed = true), w2(start = 2, fixed = true), tau;

@@ -56,6 +56,30 @@ TEST_F(CommandsTest, ANewModelRunsAndIsNotOverwritten) {
     EXPECT_EQ(call({"new", (folder / wrong).string()}), ExitCode::usage) << wrong;
 }
 
+TEST_F(CommandsTest, ARunIsDifferentiatedByParametersAndStartValues) {
+  const std::string file = (folder / "Decay.mo").string(), csv = (folder / "Decay.csv").string();
+  std::ofstream(file) << "model Decay\n  parameter Real k = 2;\n  Real x(start = 1, fixed = true);\nequation\n"
+                         "  der(x) = -k*x;\n  when x < 0.5 then\n    reinit(x, 1);\n  end when;\nend Decay;\n";
+  const std::vector<std::string> common = {"run", file, "--no-plot", "--stop", "0.5", "--rtol", "1e-10"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), common.begin(), common.end());
+    return call(more);
+  };
+  ASSERT_EQ(with({"--sensitivities", "k,x.start", "--csv", csv, "--intervals", "2"}), ExitCode::success) << err;
+  // the event at ln(2)/k; behind it x = exp(ln 2 - k t)
+  EXPECT_NE(out.find("d/d(k)        d/d(x.start)"), std::string::npos) << out;
+  EXPECT_NE(out.find("-0.1732867951"), std::string::npos) << out;
+  EXPECT_NE(out.find("derivatives of final values"), std::string::npos) << out;
+  EXPECT_NE(out.find("-0.367879441"), std::string::npos) << out;
+  std::ifstream table(csv);
+  std::string head;
+  std::getline(table, head);
+  EXPECT_EQ(head, "time,x,d(x)/d(k),d(x)/d(x.start)");
+  EXPECT_EQ(with({"--sensitivities", "kk"}), ExitCode::usage);
+  EXPECT_NE(err.find("did you mean 'k'"), std::string::npos) << err;
+  EXPECT_EQ(with({"--sensitivities", "k", "--log", "steps"}), ExitCode::usage);
+}
+
 TEST_F(CommandsTest, EveryStatusIsExplained) {
   ASSERT_EQ(call({"explain"}), ExitCode::success);
   EXPECT_NE(out.find("too_many_mode_changes"), std::string::npos);

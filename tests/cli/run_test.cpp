@@ -127,6 +127,42 @@ TEST_F(RunTest, ParametersAndTheTimeSpanCanBeSet) {
   EXPECT_EQ(rows, 11 + 2 * 2);  // impacts at 10/7 and 20/7
 }
 
+TEST_F(RunTest, ParametersOfAnEnumerationAreSetByTheirLiterals) {
+  const std::string model = file("Gear.mo", R"(
+model Gear
+  type Direction = enumeration(back, neutral, forward);
+  parameter Direction d = Direction.neutral;
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = if d == Direction.back then -1 elseif d == Direction.forward then 2 else 0;
+end Gear;)");
+  for (const auto& [value, end] : {std::pair("forward", "x = 2\n"), std::pair("Direction.back", "x = -1\n"),
+                                   std::pair("2", "x = 0\n")}) {
+    ASSERT_EQ(run({model, "--no-plot", "--set", "d=" + std::string(value)}), ExitCode::success) << err;
+    EXPECT_NE(out.find(end), std::string::npos) << out;
+  }
+  EXPECT_EQ(run({model, "--set", "d=sideways"}), ExitCode::usage);
+  EXPECT_NE(err.find("back, neutral, forward"), std::string::npos) << err;
+  EXPECT_EQ(run({model, "--set", "e=sideways"}), ExitCode::usage);
+  EXPECT_NE(err.find("'sideways' is not a finite number"), std::string::npos) << err;
+}
+
+TEST_F(RunTest, RanksCanBeDecidedWithoutScaling) {
+  const std::string model = file("Rod.mo", R"(
+model Rod
+  Real x(start = 0.6), y(start = -0.8), u, v, F(start = 1);
+equation
+  der(x) = u; der(y) = v; der(u) = -F*x; der(v) = -F*y - 9.81;
+  x^2 + y^2 = 1;
+end Rod;)");
+  for (const std::string scaling : {"automatic", "nominal", "off"}) {
+    ASSERT_EQ(run({model, "--no-plot", "--stop", "2", "--scaling", scaling}), ExitCode::success) << err;
+    EXPECT_NE(out.find("x = 0.59172"), std::string::npos) << out;
+  }
+  EXPECT_EQ(run({model, "--scaling", "maybe"}), ExitCode::usage);
+  EXPECT_NE(err.find("automatic"), std::string::npos) << err;
+}
+
 TEST_F(RunTest, ARunThatNeverStartsHasItsFilesAndNoPlot) {
   const std::string model = file("NeverStarts.mo", "model NeverStarts Real x; equation x*x = -1; end NeverStarts;");
   const std::string plot = file("never.svg"), csv = file("never.csv"), html = file("never.html");

@@ -1,0 +1,83 @@
+// Sensitivities: derivatives of a run with respect to parameters and start values, through its events.
+//
+//   const SensitivityRun run = simulate_with_sensitivities(model, {"mu", "x.start"}, {.stop = 10.0});
+//   run.final("x", "mu");               // d x(10) / d mu
+//   run.events()[0].dt;                 // how the time of the first event moves
+#pragma once
+
+#include <saltus/hybrid/simulator.hpp>
+#include <saltus/hybrid/trajectory.hpp>
+#include <saltus/model/compiled_model.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace saltus {
+
+/// Whether what comes behind an event has derivatives.
+enum class Smoothness : unsigned char {
+  smooth,     ///< it has
+  undefined,  ///< it has none, or they are not known: EventSensitivity::text says why. The sensitivities end there
+};
+/// As it stands in files: "smooth", "undefined".
+std::string_view to_string(Smoothness smoothness);
+
+/// What an event adds to the sensitivities.
+struct EventSensitivity {
+  double t = 0.0;
+  std::vector<double> dt;  ///< derivative of its time, one value per parameter; empty where there is none
+  Smoothness smoothness = Smoothness::smooth;
+  std::string text;  ///< why there is no derivative, or what to think of it; "" if there is nothing to say
+};
+
+/// A run and its derivatives. Derivatives are taken at a fixed time: at the time of an event they jump. Values are
+/// right limits, as those of the trajectory. To be read in one thread.
+class SensitivityRun {
+ public:
+  SensitivityRun(SensitivityRun&&) noexcept;
+  SensitivityRun& operator=(SensitivityRun&&) noexcept;
+  ~SensitivityRun();
+
+  /// The run: it has the bits of a run without sensitivities.
+  const Trajectory& trajectory() const;
+  /// By what is differentiated, as it was asked for.
+  const std::vector<std::string>& parameters() const;
+  /// Up to this time there are derivatives: the end of the run, or an event behind which there are none.
+  double end() const;
+  /// Why they end before the run does; "" if they do not.
+  const std::string& why() const;
+
+  /// Derivatives of all variables (in the order of Trajectory::variables) by a parameter, at a time up to end(). Throws
+  /// UsageError for other times and for names that were not asked for.
+  std::vector<double> at(double t, const std::string& parameter) const;
+  double at(double t, const std::string& variable, const std::string& parameter) const;
+  /// Just before t: at the time of an event, what held before it.
+  std::vector<double> before(double t, const std::string& parameter) const;
+  /// Derivatives of the final values. Where the model has ended the run, the end moves with the parameter, and the
+  /// values there are differentiated along with it. Throws UsageError if the sensitivities end before the run does.
+  std::vector<double> final(const std::string& parameter) const;
+  double final(const std::string& variable, const std::string& parameter) const;
+
+  /// One for each event of the trajectory, up to the one at which the sensitivities end (that one included).
+  const std::vector<EventSensitivity>& events() const;
+
+ private:
+  struct Impl;
+  friend class ForwardRun;
+  explicit SensitivityRun(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Runs a model and differentiates the run by parameters ("mu") and by start values ("x.start").
+///
+/// Throws UsageError for names by which a run cannot be differentiated, with the reason: what is no number (a size, a
+/// truth value), a start value that is only a guess. Everything else is told by the trajectory's status and by why().
+SensitivityRun simulate_with_sensitivities(const CompiledModel& model, const std::vector<std::string>& parameters,
+                                           const SimulateOptions& options = {});
+/// Compiles the model first.
+SensitivityRun simulate_with_sensitivities(const Model& model, const std::vector<std::string>& parameters,
+                                           const SimulateOptions& options = {});
+
+}  // namespace saltus

@@ -1,0 +1,115 @@
+#include "sens/directions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/model_access.hpp"
+#include "model/rehome.hpp"
+
+namespace saltus {
+
+namespace {
+
+double scale_of(double value) {
+  return value == 0.0 ? 1.0 : std::max(std::abs(value), 1e-12);
+}
+
+void require_real(const std::string& name, const VariableDetails& details) {
+  if (details.type != VariableType::real)
+    throw UsageError(fmt::format("a run cannot be differentiated by '{}': it is of type {}, not Real", name,
+                                 to_string(details.type)));
+}
+
+Direction parameter_direction(const CompiledModel& model, const std::string& name) {
+  const std::vector<VariableInfo> all = model.parameter_info();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k].name != name) continue;
+    require_real(name, *all[k].details);
+    return {.parameter = static_cast<int>(k), .info = {name, scale_of(all[k].start)}};
+  }
+  std::vector<std::string> names;
+  for (const VariableInfo& p : all) names.push_back(p.name);
+  for (const VariableInfo& v : model.observed())
+    if (v.name == name)
+      throw UsageError(
+          fmt::format("'{}' is a variable; by its start value a run is differentiated as '{}.start'", name, name));
+  model.with_values({{name, 0.0}});  // says why, if the value was used to write the model
+  const std::string near = nearest_name(name, names);
+  throw UsageError(fmt::format("there is no parameter '{}' by which the run could be differentiated{}", name,
+                               near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+Direction start_direction(const CompiledModel& model, const std::string& name, const std::string& of) {
+  const std::vector<VariableInfo>& all = model.observed();
+  const std::vector<int>& places = ModelAccess::places(model);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k].name != of) continue;
+    require_real(name, *all[k].details);
+    Direction direction{.info = {name, scale_of(all[k].start)}};
+    if (k >= places.size())
+      direction.discrete = ModelAccess::observed_discretes(model)[k - places.size()];
+    else
+      direction.variable = places[k];
+    if (direction.discrete < 0 && direction.variable < 0)
+      throw UsageError(
+          fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it", name, of));
+    return direction;
+  }
+  std::vector<std::string> names;
+  for (const VariableInfo& v : all) names.push_back(v.name);
+  const std::string near = nearest_name(of, names);
+  throw UsageError(fmt::format("there is no variable '{}', whose start value '{}' would be{}", of, name,
+                               near.empty() ? "" : "; did you mean '" + near + ".start'?"));
+}
+
+}  // namespace
+
+std::vector<Direction> find_directions(const CompiledModel& model, const std::vector<std::string>& names) {
+  static const std::string ending = ".start";
+  std::vector<Direction> result;
+  for (const std::string& name : names) {
+    if (std::ranges::count(names, name) > 1)
+      throw UsageError(fmt::format("'{}' is named twice among the sensitivities", name));
+    const auto parameters = model.parameters();
+    const bool declared = std::ranges::any_of(parameters, [&](const auto& p) { return p.first == name; });
+    const bool start = !declared && name.size() > ending.size() && name.ends_with(ending);
+    result.push_back(start ? start_direction(model, name, name.substr(0, name.size() - ending.size()))
+                           : parameter_direction(model, name));
+  }
+  return result;
+}
+
+StartChange start_change(const CompiledModel& model, const Direction& direction) {
+  StartChange change{std::vector<double>(model.variables().size(), 0.0),
+                     std::vector<double>(model.initial_mode().discrete.size(), 0.0)};
+  if (direction.variable >= 0) change.state[static_cast<std::size_t>(direction.variable)] = 1.0;
+  if (direction.discrete >= 0) change.discrete[static_cast<std::size_t>(direction.discrete)] = 1.0;
+  if (direction.parameter < 0) return change;
+  const ModelValues& values = ModelAccess::values(model);
+  const std::vector<Expr>& symbols = ModelAccess::logic(model).parameters;
+  const std::vector<StartValues::Expression> all = ModelAccess::start_values(model).expressions();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (values.start_given[k] || !all[k].value.graph()) continue;
+    const GraphHandle graph = all[k].value.graph()->clone();
+    std::vector<Expr> parameters = symbols;
+    Expr value = all[k].value;
+    rehome(parameters, graph);
+    rehome(value, graph);
+    Gradient gradient(value, {parameters}, {});
+    const double* const in[] = {values.parameters.data(), nullptr};
+    gradient.evaluate(in);
+    double derivative = 0.0;
+    for (const Gradient::Entry& entry : gradient.entries())
+      if (static_cast<int>(entry.place) == direction.parameter) derivative += entry.value;
+    if (all[k].discrete) {
+      change.discrete[all[k].index] = derivative;
+    } else if (const int place = ModelAccess::places(model)[all[k].index]; place >= 0) {
+      change.state[static_cast<std::size_t>(place)] = derivative;
+    }
+  }
+  return change;
+}
+
+}  // namespace saltus

@@ -1,0 +1,30 @@
+// By what a run is differentiated, and how the start moves with it.
+#pragma once
+
+#include <saltus/model/compiled_model.hpp>
+
+#include <string>
+#include <vector>
+
+#include "sens/mode_tangents.hpp"
+
+namespace saltus {
+
+/// One of `parameter`, `variable`, `discrete` is not -1.
+struct Direction {
+  int parameter = -1;
+  int variable = -1;  ///< start value of a variable that the systems carry
+  int discrete = -1;  ///< start value of a discrete variable
+  DirectionInfo info;
+};
+
+/// Throws UsageError for names by which a run cannot be differentiated.
+std::vector<Direction> find_directions(const CompiledModel& model, const std::vector<std::string>& names);
+
+/// How the start values of the variables that systems carry, and of the discrete ones, move along a direction.
+struct StartChange {
+  std::vector<double> state, discrete;
+};
+StartChange start_change(const CompiledModel& model, const Direction& direction);
+
+}  // namespace saltus

@@ -1,0 +1,431 @@
+#include "sens/forward_run.hpp"
+
+#include <fmt/format.h>
+#include <saltus/dae/initialisation.hpp>
+#include <saltus/dae/jump.hpp>
+#include <saltus/expr/derivative.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace saltus {
+
+namespace {
+
+std::vector<int> parameters_of(const std::vector<Direction>& directions) {
+  std::vector<int> result;
+  for (const Direction& d : directions) result.push_back(d.parameter);
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> ForwardRun::value_at(const Trajectory::Step& step, double t) {
+  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables));
+  step.polynomial.evaluate(t, x);
+  return x;
+}
+
+ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters,
+                       const SimulateOptions& options)
+    : model_(model),
+      options_(options),
+      directions_(find_directions(model, parameters)),
+      act_tangents_(ModelAccess::logic(model), parameters_of(directions_)) {
+  if (!options.keep_steps)
+    throw UsageError("sensitivities follow the steps of the run: keep_steps = false leaves none");
+}
+
+SensitivityRun ForwardRun::run() {
+  simulate();
+  for (const Direction& d : directions_) result_->parameters.push_back(d.info.name);
+  if (walk()) result_->end = result_->trajectory.t_end();
+  note_end();
+  return SensitivityRun(std::move(result_));
+}
+
+void ForwardRun::simulate() {
+  auto acts = std::make_shared<std::vector<Act>>();
+  Simulator simulator(std::make_shared<WatchedModel>(model_, acts), options_);
+  simulator.run();
+  final_mode_ = simulator.mode();
+  final_x_.assign(simulator.x().begin(), simulator.x().end());
+  result_ = std::make_unique<SensitivityRun::Impl>(simulator.take());
+  acts_ = committed(std::move(*acts));
+}
+
+bool ForwardRun::fail(double t, std::string text) {
+  result_->end = t;
+  result_->why = std::move(text);
+  return false;
+}
+
+/// The event at which they end says so.
+void ForwardRun::note_end() {
+  if (result_->why.empty()) return;
+  auto& noted = result_->events;
+  const std::vector<Event>& events = result_->trajectory.events();
+  if (noted.size() < events.size() && events[noted.size()].t == result_->end)
+    noted.push_back({.t = events[noted.size()].t});
+  if (noted.empty() || noted.back().t != result_->end) return;
+  noted.back().smoothness = Smoothness::undefined;
+  noted.back().text = result_->why;
+}
+
+bool ForwardRun::begin() {
+  const double t = result_->trajectory.t_start();
+  for (const Direction& d : directions_) {
+    StartChange change = start_change(model_, d);
+    changes_.time.push_back(0.0);
+    changes_.state.push_back(std::move(change.state));
+    changes_.discrete.push_back(std::move(change.discrete));
+  }
+  for (const Event& event : result_->trajectory.events()) {
+    if (event.t != t) break;
+    result_->events.push_back({.t = event.t, .dt = changes_.time});
+  }
+  return take_acts(t);
+}
+
+bool ForwardRun::walk() {
+  const Trajectory& run = result_->trajectory;
+  const std::vector<Event>& events = run.events();
+  const auto& segments = run.segments();
+  if (!begin()) return false;
+  if (segments.empty() || segments.front().steps.empty())
+    return fail(run.t_start(), run.status().message.empty() ? "the run made no steps" : run.status().message);
+  std::size_t next = result_->events.size();
+  // the events at a time; touches are noted on the way there
+  const auto events_at = [&](double t) {
+    while (next < events.size() && events[next].kind == EventKind::touch && events[next].t != t)
+      result_->events.push_back({.t = events[next++].t, .text = "the time of a touch is not differentiated"});
+    const std::size_t first = next;
+    while (next < events.size() && events[next].t == t) ++next;
+    return first;
+  };
+  for (std::size_t i = 0; i < segments.size() && !segments[i].steps.empty(); ++i) {
+    const std::vector<Trajectory::Step>& steps = segments[i].steps;
+    const bool last_one = i + 1 == segments.size() || segments[i + 1].steps.empty();
+    // (an event may lie some rounding errors behind the step that leads to it)
+    const double from = steps.front().polynomial.t0, before_tail = steps.back().polynomial.t0;
+    const double to = last_one ? run.t_end() : segments[i + 1].steps.front().polynomial.t0;
+    if (!open(run.mode(segments[i]), from, value_at(steps.front(), from), i == 0)) return false;
+    const auto upcoming = std::find_if(events.begin() + static_cast<std::ptrdiff_t>(next), events.end(),
+                                       [](const Event& e) { return e.kind != EventKind::touch; });
+    const bool tail = steps.size() > 1 && upcoming != events.end() && upcoming->t == before_tail && before_tail != to;
+    const double end = tail ? before_tail : to;
+    if (!integrate(end)) return false;
+    std::size_t first = events_at(end);
+    if (next < events.size() && (end - events[next].t) * (run.t_end() - run.t_start()) > 0.0)
+      return fail(from, "the record of the run has an event that no step leads to");
+    const bool something = first < next || (next_act_ < acts_.size() && acts_[next_act_].t == end);
+    if (last_one && !something) {
+      finish(false);
+      return true;
+    }
+    if (!leave(end, first, next)) return false;
+    if (tail) {
+      first = events_at(to);
+      if (!take_tail(steps.back(), first, next)) return false;
+    }
+    if (!last_one) continue;
+    if (!open(final_mode_, to, final_x_, false)) return false;
+    finish(run.status().code == StatusCode::terminated);
+  }
+  return true;
+}
+
+void ForwardRun::finish(bool moving_end) {
+  const std::size_t count = now_.code->observed();
+  std::vector<double> all(count * (directions_.size() + 1));
+  now_.code->observe(now_.tangents->equations(), now_.t, now_.y, now_.yp, all);
+  for (std::size_t k = 0; k < directions_.size(); ++k) {
+    std::vector<double> values(count);
+    for (std::size_t j = 0; j < count; ++j)
+      values[j] = all[(k + 1) * count + j] + (moving_end ? all[j] * changes_.time[k] : 0.0);
+    result_->final.push_back(std::move(values));
+  }
+}
+
+std::vector<double> ForwardRun::data_change(std::size_t direction, std::size_t count) const {
+  std::vector<double> change(count, 0.0);
+  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
+  if (const int p = directions_[direction].parameter; p >= 0) change[static_cast<std::size_t>(p)] = 1.0;
+  const std::vector<double>& discrete = changes_.discrete[direction];
+  std::copy(discrete.begin(), discrete.end(), change.begin() + static_cast<std::ptrdiff_t>(parameters));
+  return change;
+}
+
+std::vector<Expr> ForwardRun::observed(const Mode& mode, const RecordedSystem& system) const {
+  const RecordedEquations& eq = system.equations();
+  const std::vector<Expr>& eliminated = ModelAccess::eliminated(model_, mode);
+  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
+  std::vector<Expr> result;
+  std::size_t next = 0;
+  for (const int place : ModelAccess::places(model_))
+    result.push_back(place >= 0 ? eq.variables[static_cast<std::size_t>(place)] : eliminated[next++]);
+  for (const int k : ModelAccess::observed_discretes(model_))
+    result.push_back(eq.data[parameters + static_cast<std::size_t>(k)]);
+  return result;
+}
+
+bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool start) {
+  auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
+  std::shared_ptr<ModeTangents>& code = codes_[&system.equations()];
+  if (!code) {
+    std::vector<DirectionInfo> infos;
+    for (const Direction& d : directions_) infos.push_back(d.info);
+    code = std::make_shared<ModeTangents>(system, observed(mode, system), infos);
+  }
+  const std::vector<double> y_before = std::move(now_.y);
+  now_ = {.mode = mode, .system = &system, .code = code, .t = t};
+  const std::size_t n = now_.n(), m = directions_.size(), shared = model_.variables().size();
+  x.resize(n, 0.0);
+  std::vector<double> xp(n, 0.0);
+  std::vector<char> held(n, 1);
+  const bool is_explicit = system.structure().explicit_ode;
+  if (is_explicit)
+    system.rhs(t, x, xp);
+  else if (!open_implicit(t, x, xp, held, start) ||
+           (!start && !changes_.reset && !jump_along_impulses(std::span(y_before).first(shared), x)))
+    return false;
+  now_.y = x;
+  now_.y.insert(now_.y.end(), xp.begin(), xp.end());
+  std::vector<std::vector<double>> data_changes;
+  const std::vector<double> data = system.data();
+  for (std::size_t k = 0; k < m; ++k) {
+    data_changes.push_back(data_change(k, data.size()));
+    for (std::size_t j = 0; j < n; ++j)
+      now_.y.push_back(j < shared ? changes_.state[k][j] - xp[j] * changes_.time[k] : 0.0);
+  }
+  std::vector<char> all_held;
+  for (std::size_t k = 0; k < m + 2; ++k) all_held.insert(all_held.end(), held.begin(), held.end());
+  const auto begin_segment = [&] {
+    now_.tangents =
+        std::make_shared<SegmentSystem>(code, code->with_values(data, system.locks(), data_changes), now_.y, all_held);
+  };
+  begin_segment();
+  now_.yp.assign(now_.y.size(), 0.0);
+  if (start && !ModelAccess::initial_residuals(model_).empty() && !solve_start(held)) return false;
+  if (is_explicit) {
+    std::vector<double> projected = now_.y;
+    if (now_.tangents->equations().project(t, projected) && !stays(projected, start)) return false;
+    now_.y = std::move(projected);
+    now_.tangents->equations().rhs(t, now_.y, now_.yp);
+  } else if (!make_consistent(all_held, start)) {
+    return false;
+  }
+  begin_segment();
+  if (std::ranges::all_of(now_.y, [](double v) { return std::isfinite(v); })) return true;
+  return fail(t, "the equations cannot be differentiated here: a derivative is not a finite number");
+}
+
+/// Consistent values of the mode, and which of its variables the others follow from.
+bool ForwardRun::open_implicit(double t, std::vector<double>& x, std::vector<double>& xp, std::vector<char>& held,
+                               bool start) {
+  InitialisationOptions options;
+  const std::vector<VariableInfo>& variables = model_.variables();
+  const std::vector<double> given = x;
+  const bool from_values = start && ModelAccess::initial_residuals(model_).empty();
+  if (from_values)
+    for (std::size_t j = 0; j < variables.size(); ++j)
+      if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
+  const Initialisation found = initialise(*now_.system, t, x, options);
+  if (!found.ok()) return fail(t, "the values of the mode cannot be made consistent again: " + found.message);
+  x = found.x;
+  xp = found.xp;
+  held.assign(x.size(), 0);
+  for (const int j : found.held) held[static_cast<std::size_t>(j)] = 1;
+  for (std::size_t j = 0; j < held.size(); ++j)
+    if (now_.system->structure().differentiated(static_cast<int>(j)) && !held[j]) now_.index_one = false;
+  if (!from_values) return true;
+  const std::size_t freedom = initialise(*now_.system, t, x).held.size();
+  if (found.held.size() < freedom)
+    return fail(t, fmt::format("the start has {} degrees of freedom, and only {} start values are fixed", freedom,
+                               found.held.size()));
+  for (std::size_t j = 0; j < variables.size(); ++j) {
+    const double size = std::max(std::abs(variables[j].start), variables[j].nominal);
+    if (held[j] && acts_.empty() && !(std::abs(given[j] - variables[j].start) <= 1e-6 * size))
+      return fail(t, fmt::format("the start value of '{}' was changed to find a start: it is no longer known which "
+                                 "start values it depends on; fix as many as there are degrees of freedom, {}",
+                                 variables[j].name, freedom));
+  }
+  for (const Direction& d : directions_)
+    if (d.variable >= 0 && !held[static_cast<std::size_t>(d.variable)])
+      throw UsageError(fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it",
+                                   d.info.name, variables[static_cast<std::size_t>(d.variable)].name));
+  return true;
+}
+
+/// How the start moves where initial equations determine it: their derivatives hold, and start values that are fixed
+/// move as they say. `held`: the variables from which the others follow in the mode.
+bool ForwardRun::solve_start(std::span<const char> held) {
+  const std::size_t n = now_.n();
+  const std::vector<VariableInfo>& variables = model_.variables();
+  InitialisationOptions options;
+  for (std::size_t block = 0; block < directions_.size() + 2; ++block)
+    for (std::size_t j = 0; j < n; ++j)
+      if (block < 2 ? held[j] != 0 : j < variables.size() && variables[j].fixed)
+        options.fixed.push_back(static_cast<int>(block * n + j));
+  for (const Direction& d : directions_)
+    if (d.variable >= 0 && !variables[static_cast<std::size_t>(d.variable)].fixed)
+      throw UsageError(fmt::format("'{}' is a guess: initial equations determine the start, and '{}' is not fixed",
+                                   d.info.name, variables[static_cast<std::size_t>(d.variable)].name));
+  RecordedSystem& tangents = now_.tangents->equations();
+  const auto conditions = now_.code->conditions(ModelAccess::initial_residuals(model_), tangents);
+  options.conditions = conditions.get();
+  const Initialisation found = initialise(tangents, now_.t, now_.y, options);
+  if (!found.ok()) return fail(now_.t, "the derivatives of the initial equations have no solution: " + found.message);
+  if (found.freedom > 0)
+    return fail(now_.t, "the initial equations leave the start open, and start values that are not fixed fill in");
+  now_.y = found.x;
+  return true;
+}
+
+/// Values that violate the constraints of the mode move along the directions of its impulses, which depend on the
+/// values behind the jump. What becomes of their changes is the same rule for the equations with their derivatives:
+/// their impulses are those of the mode and the changes of these. Time moves with the instant.
+bool ForwardRun::jump_along_impulses(std::span<const double> x_before, std::span<const double> x) {
+  const std::size_t n = now_.n(), m = directions_.size(), shared = x_before.size();
+  std::vector<double> y(n * (m + 2), 0.0);
+  std::ranges::copy(x, y.begin());
+  std::ranges::copy(x_before, y.begin());
+  std::vector<std::vector<double>> data_changes;
+  const std::vector<double> data = now_.system->data();
+  for (std::size_t k = 0; k < m; ++k) {
+    data_changes.push_back(data_change(k, data.size()));
+    std::ranges::copy(changes_.state[k], y.begin() + static_cast<std::ptrdiff_t>((k + 2) * n));
+  }
+  RecordedSystem tangents = now_.code->with_values(data, now_.system->locks(), data_changes, changes_.time);
+  const Jump found = jump(tangents, now_.t, y);
+  if (!found.ok() || found.rule != JumpRule::impulsive)
+    return fail(now_.t,
+                "the jump to consistent values is not along impulses, and cannot be differentiated: " + found.message);
+  for (std::size_t j = 0; j < shared; ++j) {
+    const double size = std::abs(x[j]) + now_.system->nominal(static_cast<int>(j));
+    if (now_.system->structure().differentiated(static_cast<int>(j)) &&
+        !(std::abs(found.x[j] - x[j]) <= (1e-6 + 1e3 * options_.rtol) * size))
+      return fail(now_.t, fmt::format("'{}' jumps to another value than an impulse gives, and the jump cannot be "
+                                      "differentiated",
+                                      now_.system->variable_name(static_cast<int>(j))));
+  }
+  for (std::size_t k = 0; k < m; ++k)
+    std::copy_n(found.x.begin() + static_cast<std::ptrdiff_t>((k + 2) * n), shared, changes_.state[k].begin());
+  return true;
+}
+
+/// Whether derivatives lie on the constraints and surfaces of the mode, as they do if all was differentiated that
+/// happens where the mode begins. `consistent`: the nearest that do.
+bool ForwardRun::stays(std::span<const double> consistent, bool start) {
+  const std::size_t n = now_.n();
+  for (std::size_t k = 0; k < directions_.size(); ++k) {
+    double size = 1.0 / directions_[k].info.scale;
+    for (std::size_t j = 0; j < n; ++j) size = std::max(size, std::abs(consistent[(k + 2) * n + j]));
+    for (std::size_t j = 0; j < n; ++j) {
+      const std::size_t place = (k + 2) * n + j;
+      if (!now_.system->structure().differentiated(static_cast<int>(j))) continue;
+      if (std::abs(consistent[place] - now_.y[place]) <= (1e-4 + 100.0 * options_.rtol) * size) continue;
+      const std::string name = now_.system->variable_name(static_cast<int>(j));
+      return fail(now_.t,
+                  start ? fmt::format("the run starts on a surface, and '{}' moves the start of '{}' off it: there "
+                                      "is one derivative for each side, or none",
+                                      directions_[k].info.name, name)
+                        : fmt::format("the mode constrains '{}' anew in a way that is not differentiated yet", name));
+    }
+  }
+  return true;
+}
+
+/// Algebraic parts of the tangents, and their slopes.
+bool ForwardRun::make_consistent(std::span<const char> held, bool start) {
+  RecordedSystem& tangents = now_.tangents->equations();
+  InitialisationOptions options;
+  for (std::size_t j = 0; j < held.size(); ++j)
+    if (held[j]) options.fixed.push_back(static_cast<int>(j));
+  const Initialisation found = initialise(tangents, now_.t, now_.y, options);
+  if (!found.ok()) return fail(now_.t, "the derivatives of the constraints have no solution: " + found.message);
+  // at a start variables that are not held are guesses, unless the start is on a surface
+  if ((!start || now_.mode.on_surfaces()) && !stays(found.x, start)) return false;
+  now_.y = found.x;
+  now_.yp = found.xp;
+  return true;
+}
+
+bool ForwardRun::integrate(double to) {
+  SimulateOptions options;
+  options.start = now_.t;
+  options.stop = to;
+  const double rtol = options_.rtol_each.empty() ? options_.rtol : *std::ranges::min_element(options_.rtol_each);
+  const double atol = options_.atol_each.empty() ? options_.atol : *std::ranges::min_element(options_.atol_each);
+  options.rtol = std::max(0.1 * rtol, 1e-13);
+  options.atol = 0.1 * atol;
+  options.method = options_.method;
+  options.max_step = options_.max_step;
+  options.max_steps = options_.max_steps;
+  options.max_order = options_.max_order;
+  const double from = now_.t;
+  Simulator simulator(now_.tangents, options);
+  simulator.run();
+  if (simulator.status().code != StatusCode::success)
+    return fail(simulator.t(), "the derivatives cannot be integrated: " + simulator.status().message);
+  now_.t = to;
+  now_.y.assign(simulator.x().begin(), simulator.x().end());
+  RecordedSystem& tangents = now_.tangents->equations();
+  if (tangents.structure().explicit_ode) {
+    tangents.rhs(to, now_.y, now_.yp);
+  } else {
+    const Initialisation found = initialise(tangents, to, now_.y);
+    if (!found.ok()) return fail(to, "the derivatives are not consistent at the end of the mode: " + found.message);
+    now_.y = found.x;
+    now_.yp = found.xp;
+  }
+  result_->pieces.push_back({from, to, simulator.take()});
+  return true;
+}
+
+bool ForwardRun::take_acts(double t) {
+  std::string why;
+  while (next_act_ < acts_.size() && acts_[next_act_].t == t)
+    if (!act_tangents_.apply(acts_[next_act_++], changes_, why))
+      return fail(t, "what happens here is not differentiated yet: " + why);
+  return true;
+}
+
+/// Discrete variables on which variables depend at once: those in algebraic equations, and in modes of higher index
+/// all.
+std::vector<char> ForwardRun::followed_discretes() const {
+  const RecordedEquations& eq = now_.system->equations();
+  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
+  std::vector<Expr> deciding;
+  for (const Expr& e : eq.equations)
+    if (!now_.index_one || symbols_of(std::span(&e, 1), SymbolKind::derivative).empty()) deciding.push_back(e);
+  std::vector<char> result(eq.data.size() - parameters, 0);
+  if (now_.system->structure().explicit_ode || deciding.empty()) return result;
+  for (const Expr& symbol : symbols_of(deciding, SymbolKind::discrete))
+    for (std::size_t k = 0; k < result.size(); ++k)
+      if (eq.data[parameters + k].same(symbol)) result[k] = 1;
+  return result;
+}
+
+bool ForwardRun::leave(double t, std::size_t first, std::size_t last) {
+  if (!find_cause(t, first, last)) return false;
+  const std::vector<Event>& events = result_->trajectory.events();
+  for (std::size_t e = first; e < last; ++e)
+    result_->events.push_back({.t = events[e].t, .dt = cause_.time_change, .text = cause_.remark});
+  const std::size_t shared = model_.variables().size();
+  changes_.time = cause_.time_change;
+  changes_.reset = false;
+  changes_.followed = followed_discretes();
+  changes_.implicit = !now_.system->structure().explicit_ode;
+  changes_.slope.assign(directions_.size(), std::vector<double>(shared));
+  for (std::size_t k = 0; k < directions_.size(); ++k)
+    for (std::size_t j = 0; j < shared; ++j) {
+      changes_.state[k][j] = now_.s(k, j) + now_.slope(j) * changes_.time[k];
+      changes_.slope[k][j] = now_.sp(k, j) + now_.bend(j) * changes_.time[k];
+    }
+  return take_acts(t);
+}
+
+}  // namespace saltus

@@ -1,0 +1,108 @@
+// Takes derivatives through a run: between events the tangents of the mode are integrated, at an event the formula
+//
+//   tau = -(g_x s + g_p) / (g_t + g_x x')          how the time of the event moves, in the mode before it
+//   dx  = s + x' tau                               to the event
+//   dx := what the clauses make of it              round by round
+//   s   = dx - x' tau                              back to a fixed time, with x' of the mode behind it
+//
+// is applied to the record of the run. Nothing is located or decided anew.
+#pragma once
+
+#include <saltus/sens/sensitivities.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sens/act_tangents.hpp"
+#include "sens/directions.hpp"
+#include "sens/segment_system.hpp"
+#include "sens/sensitivity_run.hpp"
+
+namespace saltus {
+
+class ForwardRun {
+ public:
+  ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters, const SimulateOptions& options);
+  SensitivityRun run();
+
+ private:
+  /// A point of a mode with its tangents.
+  struct Point {
+    Mode mode;
+    RecordedSystem* system = nullptr;  ///< of the mode
+    std::shared_ptr<ModeTangents> code;
+    std::shared_ptr<SegmentSystem> tangents;
+    double t = 0.0;
+    bool index_one = true;      ///< at most: all differentiated variables are free
+    std::vector<double> y, yp;  ///< x, x', s of each direction; and their derivatives
+
+    std::size_t n() const { return code->variables(); }
+    double x(std::size_t j) const { return y[j]; }
+    double slope(std::size_t j) const { return y[n() + j]; }
+    double bend(std::size_t j) const { return yp[n() + j]; }
+    double s(std::size_t k, std::size_t j) const { return y[(k + 2) * n() + j]; }
+    double sp(std::size_t k, std::size_t j) const { return yp[(k + 2) * n() + j]; }
+  };
+  /// How a guard moves at a point.
+  struct GuardRate {
+    double value = 0.0, slope = 0.0;
+    double bend = 0.0;          ///< how the slope changes, as far as it is due to x''
+    double size = 0.0;          ///< of the terms of which the value is the sum
+    std::vector<double> along;  ///< each direction, at a fixed time
+
+    /// How far, in time, the zero is.
+    double distance() const;
+    /// The slope, in units of the slope with which the guard would return to zero after a change by its own size.
+    double steepness() const;
+  };
+  struct Cause {
+    int guard = -1;  ///< -1: none
+    std::vector<double> time_change;
+    std::string remark;
+  };
+
+  void simulate();
+  bool walk();
+  bool begin();
+  bool open(const Mode& mode, double t, std::vector<double> x, bool start);
+  bool open_implicit(double t, std::vector<double>& x, std::vector<double>& xp, std::vector<char>& held, bool start);
+  bool make_consistent(std::span<const char> held, bool start);
+  bool stays(std::span<const double> consistent, bool start);
+  bool solve_start(std::span<const char> held);
+  bool jump_along_impulses(std::span<const double> x_before, std::span<const double> x);
+  bool integrate(double to);
+  bool leave(double t, std::size_t first, std::size_t last);
+  bool take_acts(double t);
+  std::vector<char> followed_discretes() const;
+  bool take_tail(const Trajectory::Step& tail, std::size_t contact, std::size_t last);
+  bool find_cause(double t, std::size_t first, std::size_t last);
+  void finish(bool moving_end);
+  GuardRate rate(Gradient& gradient, double t) const;
+  static std::vector<double> value_at(const Trajectory::Step& step, double t);
+  std::vector<int> functions_of(const Event& event, std::size_t guard) const;
+  std::vector<double> data_change(std::size_t direction, std::size_t count) const;
+  std::vector<Expr> observed(const Mode& mode, const RecordedSystem& system) const;
+  /// The sensitivities end here.
+  bool fail(double t, std::string text);
+  void note_end();
+
+  CompiledModel model_;
+  SimulateOptions options_;
+  std::vector<Direction> directions_;
+  ActTangents act_tangents_;
+  std::map<const RecordedEquations*, std::shared_ptr<ModeTangents>> codes_;
+  std::unique_ptr<SensitivityRun::Impl> result_;
+  std::vector<Act> acts_;
+  std::size_t next_act_ = 0;
+  Mode final_mode_;
+  std::vector<double> final_x_;
+
+  Point now_;
+  Cause cause_;
+  InstantChanges changes_;  // in an instant, with its time; `discrete` counts between instants, too
+};
+
+}  // namespace saltus

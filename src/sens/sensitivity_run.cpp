@@ -1,0 +1,81 @@
+#include "sens/sensitivity_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace saltus {
+
+std::string_view to_string(Smoothness smoothness) {
+  return smoothness == Smoothness::smooth ? "smooth" : "undefined";
+}
+
+std::size_t SensitivityRun::Impl::direction(const std::string& parameter) const {
+  const auto it = std::ranges::find(parameters, parameter);
+  if (it != parameters.end()) return static_cast<std::size_t>(it - parameters.begin());
+  const std::string near = nearest_name(parameter, parameters);
+  throw UsageError(fmt::format("the run has not been differentiated by '{}'{}", parameter,
+                               near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+std::vector<double> SensitivityRun::Impl::read(double t, const std::string& parameter, bool right) const {
+  const std::size_t k = direction(parameter) + 1, count = trajectory.variables().size();
+  const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
+  if (!((t - trajectory.t_start()) * sign >= 0.0 && (end - t) * sign >= 0.0) || pieces.empty())
+    throw UsageError(fmt::format("there are sensitivities from {} to {}, not at {}{}{}", trajectory.t_start(), end, t,
+                                 why.empty() ? "" : ": ", why));
+  if (right && t == trajectory.t_end() && !final.empty()) return final[k - 1];
+  // the last piece that begins at or before t (right limit), or strictly before it (left limit)
+  auto piece = std::upper_bound(pieces.begin(), pieces.end(), t, [&](double value, const Piece& p) {
+    const double d = (p.from - value) * sign;
+    return right ? d > 0.0 : d >= 0.0;
+  });
+  if (piece != pieces.begin()) --piece;
+  const Trajectory& tangents = piece->tangents;
+  const double within = (t - tangents.t_end()) * sign > 0.0 ? tangents.t_end() : t;
+  const std::vector<double> all = tangents.at(within);
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(k * count);
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
+SensitivityRun::SensitivityRun(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SensitivityRun::SensitivityRun(SensitivityRun&&) noexcept = default;
+SensitivityRun& SensitivityRun::operator=(SensitivityRun&&) noexcept = default;
+SensitivityRun::~SensitivityRun() = default;
+
+const Trajectory& SensitivityRun::trajectory() const {
+  return impl_->trajectory;
+}
+const std::vector<std::string>& SensitivityRun::parameters() const {
+  return impl_->parameters;
+}
+double SensitivityRun::end() const {
+  return impl_->end;
+}
+const std::string& SensitivityRun::why() const {
+  return impl_->why;
+}
+const std::vector<EventSensitivity>& SensitivityRun::events() const {
+  return impl_->events;
+}
+
+std::vector<double> SensitivityRun::at(double t, const std::string& parameter) const {
+  return impl_->read(t, parameter, true);
+}
+double SensitivityRun::at(double t, const std::string& variable, const std::string& parameter) const {
+  return at(t, parameter)[impl_->trajectory.index(variable)];
+}
+std::vector<double> SensitivityRun::before(double t, const std::string& parameter) const {
+  return impl_->read(t, parameter, false);
+}
+std::vector<double> SensitivityRun::final(const std::string& parameter) const {
+  const std::size_t k = impl_->direction(parameter);
+  if (impl_->final.empty())
+    throw UsageError(fmt::format("there are no sensitivities at the end of the run: {}", impl_->why));
+  return impl_->final[k];
+}
+double SensitivityRun::final(const std::string& variable, const std::string& parameter) const {
+  return final(parameter)[impl_->trajectory.index(variable)];
+}
+
+}  // namespace saltus

@@ -1,0 +1,33 @@
+// What a run with sensitivities keeps.
+#pragma once
+
+#include <saltus/sens/sensitivities.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace saltus {
+
+struct SensitivityRun::Impl {
+  /// Derivatives between two events: along time, then along each direction, of all observed variables.
+  struct Piece {
+    double from, to;
+    Trajectory tangents;
+  };
+
+  explicit Impl(Trajectory run) : trajectory(std::move(run)), end(trajectory.t_start()) {}
+
+  Trajectory trajectory;
+  std::vector<std::string> parameters;
+  double end;
+  std::string why;
+  std::vector<Piece> pieces;
+  std::vector<std::vector<double>> final;  ///< by direction; empty: there are none
+  std::vector<EventSensitivity> events;
+
+  std::size_t direction(const std::string& parameter) const;
+  std::vector<double> read(double t, const std::string& parameter, bool right) const;
+};
+
+}  // namespace saltus

@@ -9,16 +9,15 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "cli/files.hpp"
 #include "cli/progress.hpp"
 
 namespace saltus::cli {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& lines) {
+std::string as_lines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
@@ -31,18 +30,13 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 /// What reload_study reads.
 std::vector<std::pair<std::string, std::string>> source_of(const ModelOptions& o) {
   return {{"file", o.file},
           {"text", o.file.empty() ? "" : text_of(o.file)},
           {"model", o.model},
-          {"libraries", joined(o.libraries)},
-          {"settings", joined(o.settings)},
+          {"libraries", as_lines(o.libraries)},
+          {"settings", as_lines(o.settings)},
           {"start", o.start ? fmt::format("{}", *o.start) : ""},
           {"unbalanced", o.unbalanced ? "yes" : ""},
           {"extension", o.extension}};
@@ -96,7 +90,7 @@ void add_sampling(const StudyCommandOptions& o, ModelExtension& extension, Study
   plan.sampling.variable = extension.counter(conditions);
 }
 
-std::string duration(double seconds) {
+std::string clock_time(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e9));
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
@@ -141,7 +135,7 @@ std::string study_progress_line(const StudyProgress& p) {
       fmt::format("{:4.0f} %  {}/{} members", p.members > 0 ? 100.0 * done / static_cast<double>(p.members) : 100.0,
                   p.done, p.members);
   if (rate > 0.0)
-    line += fmt::format("  {:.3g}/s  {} left", rate, duration(static_cast<double>(p.members - p.done) / rate));
+    line += fmt::format("  {:.3g}/s  {} left", rate, clock_time(static_cast<double>(p.members - p.done) / rate));
   if (p.failed > 0) line += fmt::format("  {} failed", p.failed);
   return line;
 }

@@ -1,12 +1,11 @@
-# saltus_layer(NAME [SHORT_LOOPS] SOURCES a.cpp ... USES layer ... PRIVATE lib ... IN_EVENTS a.cpp ... ALONE a.cpp ...
-#              PRECOMPILE header ...)
+# saltus_layer(NAME [SHORT_LOOPS] [SELDOM_RUN] SOURCES a.cpp ... USES layer ... PRIVATE lib ... PRECOMPILE header ...)
 #
 # Defines the static library saltus_NAME (alias saltus::NAME) of one layer. USES names the lower layers whose public headers
 # it may include; PRIVATE names third-party libraries that only its sources see. SHORT_LOOPS: over two or three guards or
-# variables, as a rule, which are not worth the code that vectors need. IN_EVENTS names the sources that every event runs
-# through, from one to the next: with SALTUS_LTO they are optimised as a whole. ALONE names sources that use the same names
-# in their unnamed namespaces as others (ALL: most do): with SALTUS_UNITY they are compiled one by one. PRECOMPILE names
-# the headers that most of its sources include: with SALTUS_UNITY they are read once.
+# variables, as a rule, which are not worth the code that vectors need. SELDOM_RUN: before or after a simulation, so that
+# what its optimisation costs, in a build, is worth more than what it gains. PRECOMPILE names the headers that most of its
+# sources include. With SALTUS_UNITY they are read once, and sources are compiled twelve at a time: names in the unnamed
+# namespaces of a layer must differ.
 define_property(GLOBAL PROPERTY SALTUS_LAYERS BRIEF_DOCS "layer targets" FULL_DOCS "All layer targets in order")
 
 # (GCC 12 warns about the concatenation of strings in optimised builds, for no reason: its bug 105651)
@@ -16,7 +15,7 @@ function(saltus_warnings target)
 endfunction()
 
 function(saltus_layer name)
-  cmake_parse_arguments(ARG "SHORT_LOOPS" "" "SOURCES;USES;PRIVATE;IN_EVENTS;ALONE;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SHORT_LOOPS;SELDOM_RUN" "" "SOURCES;USES;PRIVATE;PRECOMPILE" ${ARGN})
   set(target saltus_${name})
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
@@ -35,17 +34,16 @@ function(saltus_layer name)
       target_compile_options(${target} PRIVATE $<$<CONFIG:>:-O2>)
     endif()
     if(ARG_SHORT_LOOPS)
-      target_compile_options(${target} PRIVATE -fno-tree-vectorize)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2> -fno-tree-vectorize)
     endif()
-    if(SALTUS_UNITY AND NOT ARG_ALONE STREQUAL "ALL")
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-      set_property(SOURCE ${ARG_ALONE} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+    if(ARG_SELDOM_RUN)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
-    if(SALTUS_UNITY AND ARG_PRECOMPILE)
-      target_precompile_headers(${target} PRIVATE ${ARG_PRECOMPILE})
-    endif()
-    if(SALTUS_LTO AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      set_property(SOURCE ${ARG_IN_EVENTS} APPEND PROPERTY COMPILE_OPTIONS "-flto=auto;-ffat-lto-objects")
+    if(SALTUS_UNITY)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+      if(ARG_PRECOMPILE)
+        target_precompile_headers(${target} PRIVATE ${ARG_PRECOMPILE})
+      endif()
     endif()
     add_library(saltus::${name} ALIAS ${target})
     set_property(GLOBAL APPEND PROPERTY SALTUS_LAYERS ${target})

@@ -4,6 +4,8 @@
 - A layer includes, and names in its CMakeLists.txt, only the layers that LADDER allows.
 - Public headers include the standard library and <saltus/...> only, start with #pragma once, and define no macros.
 - Front ends include public headers only.
+- What two sources of a layer hide in unnamed namespaces has different names: release builds compile them together, and
+  an overload of the other source would be taken without a word.
 - No file names a folder of somebody's machine.
 
 Prints one line a violation, "file:line: text", and exits 1 if there are any.
@@ -46,8 +48,12 @@ MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|mnt|scratch|tm
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
 USES = re.compile(
-    r"saltus_layer\(\s*(\w+)[^)]*?\bUSES\s+([\w\s]*?)(?:\b(?:PRIVATE|ALONE|IN_EVENTS|SOURCES)\b|\))")
+    r"saltus_layer\(\s*(\w+)[^)]*?\bUSES\s+([\w\s]*?)(?:\b(?:PRIVATE|PRECOMPILE|SOURCES)\b|\))")
 CODE = {".hpp", ".cpp", ".h", ".cc", ".cxx", ".hh"}
+HIDDEN = [re.compile(pattern) for pattern in (
+    r"(?:template <.*> )?(?:class|struct|enum(?: class)?) (\w+)(?!.*;$)",
+    r"[A-Za-z_][^=;(]*?[ &*>](\w+)\((?<!__attribute__\()",
+    r"(?:constexpr|inline|const|static|thread_local) [^=(]*?(\w+)(?:\[\w*\])? (?:=|\{)")]
 NOT_OURS = {".git", ".cache", "build", "__pycache__"}
 
 
@@ -55,6 +61,7 @@ class Checker:
     def __init__(self, root):
         self.root = root
         self.violations = []
+        self.hidden = {}  # (layer, name in an unnamed namespace): its file
 
     def report(self, file, line, text):
         self.violations.append(f"{file.relative_to(self.root)}:{line}: {text}")
@@ -98,10 +105,14 @@ class Checker:
                 self.check_includes(file, parts[1], text)
                 if file.suffix != ".cpp":
                     self.check_pragma(file, text)
+                else:
+                    self.check_hidden(file, parts[1], text)
             elif file.name == "CMakeLists.txt":
                 self.check_uses(file, text)
         elif parts[0] in FRONT_ENDS and file.suffix in CODE:
             self.check_front_end(file, text)
+            if parts[0] == "cli" and file.suffix == ".cpp":
+                self.check_hidden(file, "cli", text)
 
     def check_public_header(self, file, parts, text):
         self.check_pragma(file, text)
@@ -119,6 +130,19 @@ class Checker:
                     self.report(file, number, f"a public header must not include third-party headers (<{name}>)")
         if len(parts) > 3:  # include/saltus/LAYER/file; the umbrella header beside the layers may include all of them
             self.check_includes(file, parts[2], text)
+
+    def check_hidden(self, file, layer, text):
+        inside = False
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.startswith("namespace {"):
+                inside = True
+            elif line == "}  // namespace":
+                inside = False
+            elif inside and (match := next(filter(None, (h.match(line) for h in HIDDEN)), None)):
+                other = self.hidden.setdefault((layer, match.group(1)), file)
+                if other != file:
+                    self.report(file, number, f"'{match.group(1)}' is also in an unnamed namespace of "
+                                              f"{other.relative_to(self.root)}: release builds compile both together")
 
     def check_pragma(self, file, text):
         if not re.search(r"^#pragma once$", text, re.MULTILINE):

@@ -17,5 +17,6 @@
 #include <saltus/model/linear_equations.hpp>
 #include <saltus/model/model.hpp>
 #include <saltus/model/record.hpp>
+#include <saltus/model/text.hpp>
 #include <saltus/program/function.hpp>
 #include <saltus/program/program.hpp>

@@ -10,12 +10,12 @@
 #include <limits>
 #include <numbers>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr double largest = std::numeric_limits<double>::max();
 constexpr double tiny = std::numeric_limits<double>::min();
 constexpr double pi = std::numbers::pi;

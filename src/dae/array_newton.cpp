@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 namespace {
-
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-}
 
 class Iteration {
  public:

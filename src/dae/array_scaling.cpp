@@ -74,6 +74,15 @@ std::vector<SecondDerivative> second_derivatives(System& system, double t, std::
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double noise_factor = 50.0;  // a value is noise if it changes by more than 1/50 of itself within some ulp
 
+/// What the user asks for instead of the rules below.
+ArrayScaling scale_by_nominal_values(const Structure& s, std::span<const double> nominal) {
+  ArrayScaling scaling;
+  scaling.variable.assign(static_cast<std::size_t>(s.variables), 1.0);
+  if (s.scaling == Scaling::nominal) std::ranges::copy(nominal, scaling.variable.begin());
+  scaling.equation.assign(static_cast<std::size_t>(s.equations), 1.0);
+  return scaling;
+}
+
 }  // namespace
 
 ScalingRule cautious(ScalingRule rule) {
@@ -84,6 +93,8 @@ ScalingRule cautious(ScalingRule rule) {
 
 void scale_rows(const Structure& s, const PointEntries& at, const PointEntries& beside, ArrayScaling& scaling) {
   const auto m = static_cast<std::size_t>(s.equations);
+  scaling.equation.assign(m, 1.0);
+  if (s.scaling != Scaling::automatic) return;
   std::vector<double> size(m, 0.0), change(m, 0.0);
   const auto note = [&](const SparsePattern& p, const std::vector<double>& v, const std::vector<double>& w,
                         double factor) {
@@ -103,13 +114,13 @@ void scale_rows(const Structure& s, const PointEntries& at, const PointEntries& 
   for (std::size_t i = 0; i < m; ++i)
     if (!noise(i)) largest = std::max(largest, size[i]);
   if (largest == 0.0) largest = 1.0;
-  scaling.equation.assign(m, 1.0);
   for (std::size_t i = 0; i < m; ++i) scaling.equation[i] = power_of_two(-std::log2(noise(i) ? largest : size[i]));
 }
 
 ArrayScaling scale_entries(const Structure& s, const PointEntries& at, const PointEntries& beside,
                            std::span<const double> X, std::span<const double> nominal,
                            std::span<const SecondDerivative> second, const ScalingRule& rule) {
+  if (s.scaling != Scaling::automatic) return scale_by_nominal_values(s, nominal);
   const int m = s.equations, n = s.variables, size = m + n + 1;
   PointEntries e = at;
   const auto drop_noise = [&rule](std::vector<double>& values, const std::vector<double>& other) {

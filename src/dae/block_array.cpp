@@ -11,16 +11,9 @@
 #include "dae/index_one.hpp"
 #include "dae/preference.hpp"
 #include "dae/structured_array.hpp"
+#include "base/finite.hpp"
 
 namespace saltus {
-namespace {
-
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-}
-
-}  // namespace
-
 BlockArray::BlockArray(System& system, const StructuralAnalysis& structure, int largest_dense)
     : system_(system),
       s_(system.structure()),
@@ -42,6 +35,7 @@ BlockArray::BlockArray(System& system, const StructuralAnalysis& structure, int 
       block_of[block.equations[i]] = b;
     }
     Structure& s = block.structure;
+    s.scaling = s_.scaling;
     s.equations = s.variables = static_cast<int>(block.equations.size());
     s.state_pattern = part_of(s_.state_pattern, local, s.equations, block.variables, block.state_place);
     s.derivative_pattern = part_of(s_.derivative_pattern, local, s.equations, block.variables, block.derivative_place);

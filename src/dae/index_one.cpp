@@ -9,17 +9,13 @@
 #include <cmath>
 #include <limits>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 namespace {
 
 constexpr int most_iterations = 10;
 constexpr double tolerance = 1e-13;
-
-bool all_finite(std::span<const double> values) {
-  double sum = 0.0;  // infinities and NaN make a product with zero NaN
-  for (const double v : values) sum += 0.0 * v;
-  return sum == 0.0;
-}
 
 /// Whether every residual is what rounding of its terms explains. The residual is used up: to evaluate it once more costs less than the
 /// memory to keep it.

@@ -65,7 +65,7 @@ LevelResult decide_level(Matrix J, Matrix beside, int m, int n, std::optional<Kn
   const double noise = clear_noise(J, beside);
   result.finite = std::isfinite(frobenius_norm(J)) && std::isfinite(noise);
   if (!result.finite) return result;
-  const double reference = norm2(J);
+  const double reference = norm2_estimate(J);
   result.reference = reference;
   const int dimension = std::max(J.rows(), J.columns());
   LevelAnalysis& found = result.analysis;

@@ -12,14 +12,12 @@
 
 #include <fmt/format.h>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 namespace {
 
 constexpr int largest_dense = 1000;
-
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-}
 
 double binomial(int n, int k) {
   double value = 1.0;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 
+#include "base/finite.hpp"
 #include "dae/shifted_system.hpp"
 #include "dae/sub_system.hpp"
 
@@ -17,10 +18,6 @@ namespace saltus {
 namespace {
 
 constexpr int largest_search = 2000;  // variables: each block evaluates the whole system
-
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-}
 
 bool regular(const System& system, const CharacteristicValues& values) {
   const Structure& s = system.structure();

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 namespace {
-
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-}
 
 double power_of_two_near(double value) {
   return value > 0.0 ? std::exp2(std::round(std::log2(value))) : 1.0;

@@ -30,6 +30,7 @@ SubSystem::SubSystem(System& whole, std::vector<int> equations, std::vector<int>
   structure_.variables = static_cast<int>(variables_.size());
   structure_.linear = s.linear;
   structure_.taylor = s.taylor;
+  structure_.scaling = s.scaling;
   std::vector<int> local(static_cast<std::size_t>(s.equations), -1);
   for (std::size_t i = 0; i < equations_.size(); ++i) local[equations_[i]] = static_cast<int>(i);
   structure_.state_pattern = part_of(s.state_pattern, local, structure_.equations, variables_, state_place_);

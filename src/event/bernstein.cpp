@@ -9,11 +9,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 namespace {
 
 constexpr int max_degree = Bernstein::max_degree;
-constexpr double eps = std::numeric_limits<double>::epsilon();
 // Cells are not divided below this width; 2^-46 is finer than any root of a double polynomial on [0, 1] can be placed.
 constexpr int max_depth = 46;
 // A cell in which |p| stays below this many noise levels has nothing more to tell.

@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
+
+#include "base/finite.hpp"
 
 namespace saltus {
 namespace {
-
-constexpr double eps = std::numeric_limits<double>::epsilon();
 
 struct Grid {
   std::array<double, finest_grid + 1> point;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 namespace {
-
-constexpr double eps = std::numeric_limits<double>::epsilon();
 
 bool fits(const LinearGuard& guard, std::size_t guards, int variables) {
   for (const int j : guard.variables)

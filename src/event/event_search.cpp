@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 namespace {
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
 // Guards whose noise was underestimated end in a flat series; below this part of their size it is taken for noise.
 constexpr double flat_noise = 1e-6;
 

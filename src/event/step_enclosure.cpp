@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "base/finite.hpp"
 
 namespace saltus {
 
@@ -41,7 +42,6 @@ bool StepEnclosure::enclose(double low, double high, int order, std::span<const 
 }
 
 void StepEnclosure::enclose_variable(std::size_t place, std::size_t j, double middle, double radius, int rows) {
-  constexpr double eps = std::numeric_limits<double>::epsilon();
   const auto n = static_cast<std::size_t>(step_->variables);
   const std::size_t variables = read_.empty() ? n : read_.size();
   const int degree = step_->degree;

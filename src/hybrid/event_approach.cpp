@@ -5,17 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
+#include "base/finite.hpp"
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
 namespace {
-constexpr double eps = std::numeric_limits<double>::epsilon();
-
 bool is_near(double when, double end, double h) {
   constexpr double near = 1e-3;  // relative to the step: the error inside it has fallen by as much
   return std::abs(when - end) <= near * std::abs(h);

@@ -6,11 +6,11 @@
 
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
+#include "base/finite.hpp"
 
 namespace saltus {
 
 namespace {
-constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int low_order = 3, taylor_order = 8;
 constexpr int series_order = 4;           // of modes that are not explicit, whose coefficients cost more
 constexpr double series_accuracy = 1e-11;  // relative, of such coefficients

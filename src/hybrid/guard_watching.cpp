@@ -5,17 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
+#include "base/finite.hpp"
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
-
-namespace {
-constexpr double eps = std::numeric_limits<double>::epsilon();
-}  // namespace
 
 void Simulator::Impl::GuardWatching::set_watch() {
   resize(run.watch, static_cast<std::size_t>(run.system->structure().guards));

@@ -10,13 +10,13 @@
 #include <numbers>
 #include <utility>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double eps = std::numeric_limits<double>::epsilon();
-
 /// Rows of a table. Rows between which nothing changes are no pieces of their own.
 class TableCourse final : public InputCourse {
  public:

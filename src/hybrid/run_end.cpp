@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "base/finite.hpp"
 #include "hybrid/failure_places.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
-namespace {
-constexpr double eps = std::numeric_limits<double>::epsilon();
-}
+namespace {}
 namespace {
 
 std::string unproved_steps(const RunStatistics& statistics, double first) {

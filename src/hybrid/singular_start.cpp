@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 
 namespace {
@@ -13,10 +15,6 @@ namespace {
 // Values at two times of which one is twice as far from the start as the other differ by less than this part where
 // there is a limit. A cube root is within it, a pole or a logarithm is not.
 constexpr double agreement = 1e-3;
-
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-}
 
 StartSearch regular_point(System& system, double t, std::span<const double> guess,
                           const InitialisationOptions& options) {

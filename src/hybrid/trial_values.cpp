@@ -4,10 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 
 namespace {
-constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int largest = 200;                 // variables: the matrices are dense
 constexpr double least_condition = 1e3 * eps;  // below, the matrix is singular as far as anybody can tell
 constexpr int most_iterations = 8;

@@ -217,7 +217,7 @@ class CurveBuilder {
   std::vector<Node> nodes_;
 };
 
-struct Range {
+struct NodeRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void see(double y) {
     if (!std::isfinite(y)) return;
@@ -281,7 +281,7 @@ std::vector<std::vector<Node>> envelopes(const Trajectory& run, const std::vecto
   return result;
 }
 
-CurveNodes packed(std::vector<Node> nodes, const Range& range, CurveNodes::Kind kind, bool backwards) {
+CurveNodes packed(std::vector<Node> nodes, const NodeRange& range, CurveNodes::Kind kind, bool backwards) {
   CurveNodes curve;
   curve.kind = kind;
   curve.low = range.empty() ? 0.0 : range.low;
@@ -302,7 +302,7 @@ std::vector<CurveNodes> curve_nodes(const Trajectory& run, std::span<const std::
   std::vector<CurveNodes> curves(variables.size());
   const std::vector<Stretch> stretches = stretches_of(run);
   if (stretches.empty()) return curves;
-  std::vector<Range> ranges(variables.size());
+  std::vector<NodeRange> ranges(variables.size());
   look_at_steps(run, stretches, [&](double, const std::vector<double>& y) {
     for (std::size_t k = 0; k < variables.size(); ++k) ranges[k].see(y[variables[k]]);
   });

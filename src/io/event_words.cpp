@@ -42,7 +42,7 @@ std::string guard_line(const Event& e, std::size_t k) {
 }
 
 /// The variables that jumped, the largest changes in proportion to their size first.
-void add_jumps(const Event& e, const std::vector<VariableInfo>& variables, std::vector<std::string>& lines) {
+void add_jump_lines(const Event& e, const std::vector<VariableInfo>& variables, std::vector<std::string>& lines) {
   if (e.before.size() != variables.size() || e.after.size() != variables.size()) {
     if (e.jump > 0.0) lines.push_back(fmt::format("largest jump {:.6g}", e.jump));
     return;
@@ -120,7 +120,7 @@ std::vector<std::string> explain(const Event& e, const std::vector<VariableInfo>
     lines.push_back(fmt::format("slides on {}", e.surfaces[k]) +
                     (k < e.weights.size() ? fmt::format(" (weight of the positive side {:.4g})", e.weights[k]) : ""));
   for (const std::string& contact : e.contacts) lines.push_back("in contact with " + contact);
-  add_jumps(e, variables, lines);
+  add_jump_lines(e, variables, lines);
   if (!e.proved) lines.push_back("an earlier crossing is unlikely, but not excluded");
   if (!e.message.empty()) lines.push_back(e.message);
   return lines;

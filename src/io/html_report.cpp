@@ -16,6 +16,7 @@
 #include "io/curve_nodes.hpp"
 #include "io/event_words.hpp"
 #include "io/html_assets.hpp"
+#include "io/json_number.hpp"
 #include "io/mode_drawing.hpp"
 #include "io/structure_drawing.hpp"
 
@@ -23,17 +24,11 @@ namespace saltus {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t most_rows = 1'000;      // of tables of parameters and final values
 constexpr std::size_t most_marks = 100'000;   // events that are drawn as flags
 constexpr std::size_t most_source = 200'000;  // bytes
 constexpr std::size_t longest_text = 2'000;   // bytes of one name or message
 constexpr std::size_t curves_at_first = 8;    // that are switched on when the page opens
-
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
 
 /// Texts for readers elsewhere: without the folders of this machine, and not endless.
 class Texts {
@@ -94,8 +89,8 @@ Json curve_json(const CurveNodes& curve) {
   std::vector<double> y = curve.y, slope = curve.slope;
   for (double& v : y) v = (v - offset) / scale;
   for (double& v : slope) v /= scale;
-  Json json = {{"offset", number(offset)},
-               {"scale", number(scale)},
+  Json json = {{"offset", number_or_null(offset)},
+               {"scale", number_or_null(scale)},
                {"t", base64_numbers<double>(curve.t)},
                {"y", base64_numbers<float>(y)}};
   if (curve.kind != CurveNodes::Kind::envelope) json["m"] = base64_numbers<float>(slope);
@@ -151,8 +146,8 @@ void add_variables(Json& data, const Trajectory& run, const HtmlReportOptions& o
   data["phase"] = phase;
 }
 
-Json event_json(const Trajectory& run, std::size_t k, const HtmlReportOptions& options, const ModeDrawing& modes,
-                const Texts& clean) {
+Json event_of_report(const Trajectory& run, std::size_t k, const HtmlReportOptions& options, const ModeDrawing& modes,
+                     const Texts& clean) {
   const Event& e = run.events()[k];
   Json lines = Json::array(), places = Json::array();
   for (std::string& line : explain(e, run.variables())) lines.push_back(clean(std::move(line)));
@@ -173,8 +168,8 @@ void add_events(Json& data, const Trajectory& run, const HtmlReportOptions& opti
   const std::size_t count = events.size(), most = std::max<std::size_t>(options.most_events, 4);
   Json list = Json::array();
   const std::size_t head = count <= most ? count : most - most / 4, tail = count <= most ? count : count - most / 4;
-  for (std::size_t k = 0; k < head; ++k) list.push_back(event_json(run, k, options, modes, clean));
-  for (std::size_t k = tail; k < count; ++k) list.push_back(event_json(run, k, options, modes, clean));
+  for (std::size_t k = 0; k < head; ++k) list.push_back(event_of_report(run, k, options, modes, clean));
+  for (std::size_t k = tail; k < count; ++k) list.push_back(event_of_report(run, k, options, modes, clean));
   data["events"] = std::move(list);
   data["event_count"] = count;
   Json names = Json::array(), titles = Json::object();
@@ -198,8 +193,10 @@ void add_events(Json& data, const Trajectory& run, const HtmlReportOptions& opti
 void add_modes(Json& data, const ModeDrawing& drawing, const Texts& clean) {
   Json nodes = Json::array(), edges = Json::array(), band = Json::array();
   for (const auto& n : drawing.nodes)
-    nodes.push_back(
-        {{"name", clean(n.name)}, {"duration", number(n.duration)}, {"entered", n.entered}, {"merged", n.merged}});
+    nodes.push_back({{"name", clean(n.name)},
+                     {"duration", number_or_null(n.duration)},
+                     {"entered", n.entered},
+                     {"merged", n.merged}});
   for (const auto& e : drawing.edges)
     edges.push_back(
         {{"from", e.from}, {"to", e.to}, {"count", e.count}, {"first", e.first_event + 1}, {"label", clean(e.label)}});
@@ -237,7 +234,7 @@ void add_structure(Json& data, const Trajectory& run, HybridSystem& system, cons
                     {"freedom", s.degrees_of_freedom},
                     {"blocks", s.blocks},
                     {"singular", clean(s.singular)},
-                    {"condition", number(s.reciprocal_condition)},
+                    {"condition", number_or_null(s.reciprocal_condition)},
                     {"rows", rows},
                     {"columns", columns},
                     {"derivatives", derivatives},
@@ -253,7 +250,7 @@ void add_details(Json& data, const Trajectory& run, const HtmlReportOptions& opt
   const auto row = [&](const VariableInfo& v, double value) {
     const VariableDetails& d = *v.details;
     const bool named = d.type == VariableType::boolean || d.type == VariableType::enumeration;
-    return Json::array({clean(v.name), named ? Json(clean(value_text(d, value))) : number(value), clean(d.unit),
+    return Json::array({clean(v.name), named ? Json(clean(value_text(d, value))) : number_or_null(value), clean(d.unit),
                         clean(d.description)});
   };
   for (std::size_t k = 0; k < std::min(options.parameters.size(), most_rows); ++k)
@@ -265,7 +262,8 @@ void add_details(Json& data, const Trajectory& run, const HtmlReportOptions& opt
   for (const Chattering& c : run.chattering()) {
     Json guards = Json::array();
     for (const auto& guard : c.guards) guards.push_back(clean(guard));
-    chattering.push_back({{"from", number(c.from)}, {"to", number(c.to)}, {"events", c.events}, {"guards", guards}});
+    chattering.push_back(
+        {{"from", number_or_null(c.from)}, {"to", number_or_null(c.to)}, {"events", c.events}, {"guards", guards}});
   }
   data["parameters"] = std::move(parameters);
   data["parameters_left_out"] = options.parameters.size() - std::min(options.parameters.size(), most_rows);
@@ -292,8 +290,8 @@ Json report_json(const Trajectory& run, const HtmlReportOptions& options) {
   Json data = {{"saltus", version()},
                {"model", clean(options.model)},
                {"description", clean(options.description)},
-               {"from", number(std::min(run.t_start(), run.t_end()))},
-               {"to", number(std::max(run.t_start(), run.t_end()))},
+               {"from", number_or_null(std::min(run.t_start(), run.t_end()))},
+               {"to", number_or_null(std::max(run.t_start(), run.t_end()))},
                {"backwards", run.t_end() < run.t_start()},
                {"status",
                 {{"code", to_string(status.code)},
@@ -301,7 +299,7 @@ Json report_json(const Trajectory& run, const HtmlReportOptions& options) {
                  {"meaning", words.meaning},
                  {"advice", words.advice},
                  {"message", clean(status.message)},
-                 {"t", number(status.t)},
+                 {"t", number_or_null(status.t)},
                  {"mode", clean(status.mode)},
                  {"culprits", culprits}}},
                {"statistics",
@@ -312,7 +310,7 @@ Json report_json(const Trajectory& run, const HtmlReportOptions& options) {
                  {"factorisations", s.factorisations},
                  {"restarts", s.restarts},
                  {"unproved", s.unproved},
-                 {"seconds", number(s.seconds)},
+                 {"seconds", number_or_null(s.seconds)},
                  {"method", clean(s.method)}}}};
   add_variables(data, run, options, clean);
   const ModeDrawing modes = mode_drawing(run);

@@ -27,7 +27,7 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
 }
 
-std::optional<double> number(const std::string& field) {
+std::optional<double> number_in(const std::string& field) {
   if (field == "true") return 1.0;
   if (field == "false") return 0.0;
   char* behind = nullptr;
@@ -67,7 +67,7 @@ class InputFile {
     if (table_.columns.empty()) {
       if (fields.size() < 2) fail_here("there is one field; the time and at least one value are needed");
       table_.columns.resize(fields.size() - 1);
-      if (!number(fields[0])) {
+      if (!number_in(fields[0])) {
         table_.names.assign(fields.begin() + 1, fields.end());
         return;
       }
@@ -75,7 +75,7 @@ class InputFile {
     if (fields.size() != table_.columns.size() + 1)
       fail_here(fmt::format("there are {} fields instead of {}", fields.size(), table_.columns.size() + 1));
     for (std::size_t k = 0; k < fields.size(); ++k) {
-      const std::optional<double> value = number(fields[k]);
+      const std::optional<double> value = number_in(fields[k]);
       if (!value || !std::isfinite(*value)) fail_here(fmt::format("'{}' is not a finite number", fields[k]));
       if (k == 0 && !table_.times.empty() && *value < table_.times.back())
         fail_here(fmt::format("the time goes back, from {} to {}", table_.times.back(), *value));

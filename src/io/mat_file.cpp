@@ -51,7 +51,7 @@ void write_class(std::ostream& out) {
 }
 
 /// "height [m]", "on [:#(type=Boolean)]": as Modelica tools write them.
-std::string described(const VariableDetails& d) {
+std::string description_text(const VariableDetails& d) {
   const bool whole = d.type == VariableType::integer || d.type == VariableType::enumeration;
   std::string inside = d.unit;
   if (d.type != VariableType::real) inside += whole ? ":#(type=Integer)" : ":#(type=Boolean)";
@@ -70,12 +70,12 @@ void write_mat(std::ostream& out, const ResultTable& table, const std::vector<Va
   add_info(0, 1, -1);  // in both matrices; not defined outside of them
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     names.push_back(parameters[k].name);
-    descriptions.push_back(described(*parameters[k].details));
+    descriptions.push_back(description_text(*parameters[k].details));
     add_info(1, k + 2, 0);
   }
   for (std::size_t k = 0; k < table.columns.size(); ++k) {
     names.push_back(table.columns[k].name);
-    descriptions.push_back(described(*table.columns[k].details));
+    descriptions.push_back(description_text(*table.columns[k].details));
     add_info(2, k + 2, -1);
   }
   write_class(out);

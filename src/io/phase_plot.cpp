@@ -50,12 +50,12 @@ std::vector<Point> path_of(const Trajectory& run, std::size_t x, std::size_t y) 
   return path;
 }
 
-struct Range {
+struct PathRange {
   double low, high;
   double size() const { return high - low; }
 };
-Range range_of(const std::vector<Point>& path, double Point::*member) {
-  Range range{path.front().*member, path.front().*member};
+PathRange range_of(const std::vector<Point>& path, double Point::*member) {
+  PathRange range{path.front().*member, path.front().*member};
   for (const Point& p : path) {
     range.low = std::min(range.low, p.*member);
     range.high = std::max(range.high, p.*member);
@@ -65,7 +65,7 @@ Range range_of(const std::vector<Point>& path, double Point::*member) {
 }
 
 /// Heads of arrows at equal lengths along the path, in the units of the picture.
-std::string arrows(const std::vector<Point>& path, const Range& x, const Range& y) {
+std::string arrows(const std::vector<Point>& path, const PathRange& x, const PathRange& y) {
   std::vector<double> length(path.size(), 0.0);
   const auto distance = [&](const Point& a, const Point& b) {
     return std::hypot((b.x - a.x) / x.size(), (b.y - a.y) / y.size());
@@ -93,8 +93,8 @@ std::string arrows(const std::vector<Point>& path, const Range& x, const Range& 
 }
 
 /// Surfaces that are straight lines in the plane: guards that depend on the two variables alone.
-std::string surfaces(const Trajectory& run, HybridSystem& system, std::size_t x, std::size_t y, const Range& xs,
-                     const Range& ys) {
+std::string surfaces(const Trajectory& run, HybridSystem& system, std::size_t x, std::size_t y, const PathRange& xs,
+                     const PathRange& ys) {
   std::map<std::string, std::size_t> place;  // of a variable of the systems among those that are observed
   for (std::size_t k = 0; k < run.variables().size(); ++k) place[run.variables()[k].name] = k;
   std::set<std::string> seen;
@@ -163,7 +163,7 @@ std::string phase_plot_script(const Trajectory& run, std::size_t x, std::size_t 
   const auto label = [&](std::size_t k) {
     return plot_text(plot_label(run.variables()[k].name, run.variables()[k].details->unit));
   };
-  const Range xs = range_of(path, &Point::x), ys = range_of(path, &Point::y);
+  const PathRange xs = range_of(path, &Point::x), ys = range_of(path, &Point::y);
   const std::string shading = name_of_shading(run),
                     lines = options.system ? surfaces(run, *options.system, x, y, xs, ys) : "";
   script += "$curve << EOD\n";

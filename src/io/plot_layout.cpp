@@ -17,7 +17,7 @@ constexpr double letters_of_key = 6.0;  // the width of the sample of a line in 
 constexpr double line_height = 1.35;
 constexpr double least_panel = 5.0;
 
-std::size_t characters(const std::string& text) {
+std::size_t character_count(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
@@ -47,7 +47,7 @@ std::string key_name(const Trajectory& run, const PlotCurve& curve) {
 }
 
 double PlotLayout::width_of(const std::string& text) const {
-  return static_cast<double>(characters(text)) * letter_width * letter;
+  return static_cast<double>(character_count(text)) * letter_width * letter;
 }
 
 namespace {

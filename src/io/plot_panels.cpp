@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t most_values = 12;  // of a variable that is drawn as boxes
 constexpr double different_size = 100.0;
 
-double cubic(const CurveNodes& c, std::size_t j, double t) {  // between nodes j - 1 and j
+double value_between(const CurveNodes& c, std::size_t j, double t) {  // between nodes j - 1 and j
   const double h = c.t[j] - c.t[j - 1], s = (t - c.t[j - 1]) / h, r = 1.0 - s;
   if (c.kind == CurveNodes::Kind::envelope) return c.y[j - 1] * r + c.y[j] * s;
   return c.y[j - 1] * r * r * (1.0 + 2.0 * s) + c.y[j] * s * s * (3.0 - 2.0 * s) +
@@ -71,7 +71,7 @@ void make_envelope(const CurveNodes& c, std::size_t columns, PlotCurve& curve) {
       column = here;
       low = high = c.y[j];
     }
-    const double middle = c.t[j] > c.t[j - 1] ? cubic(c, j, 0.5 * (c.t[j] + c.t[j - 1])) : c.y[j];
+    const double middle = c.t[j] > c.t[j - 1] ? value_between(c, j, 0.5 * (c.t[j] + c.t[j - 1])) : c.y[j];
     low = std::min({low, c.y[j], middle});
     high = std::max({high, c.y[j], middle});
   }
@@ -121,7 +121,7 @@ PlotCurve curve_of(const CurveNodes& c, std::size_t variable, std::size_t column
       for (std::size_t k = 1; k <= more; ++k) {
         const double t = c.t[j - 1] + h * static_cast<double>(k) / static_cast<double>(more + 1);
         curve.t.push_back(t);
-        curve.y.push_back(cubic(c, j, t));
+        curve.y.push_back(value_between(c, j, t));
         curve.jumps.push_back(false);
       }
     }

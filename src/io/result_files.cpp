@@ -7,11 +7,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/json_number.hpp"
+
 namespace saltus {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Texts with a comma or a quote are quoted as RFC 4180 says.
 std::string csv_text(const std::string& name) {
@@ -21,19 +21,15 @@ std::string csv_text(const std::string& name) {
   return quoted + "\"";
 }
 
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json numbers(const std::vector<double>& list) {
   Json array = Json::array();
-  for (const double value : list) array.push_back(number(value));
+  for (const double value : list) array.push_back(number_or_null(value));
   return array;
 }
 
 Json values(const Trajectory& run, const std::vector<double>& x) {
   Json object = Json::object();
-  for (std::size_t k = 0; k < x.size(); ++k) object[run.variables()[k].name] = number(x[k]);
+  for (std::size_t k = 0; k < x.size(); ++k) object[run.variables()[k].name] = number_or_null(x[k]);
   return object;
 }
 
@@ -50,7 +46,7 @@ Json event_json(const Trajectory& run, const Event& e) {
           {"actions", e.actions},
           {"mode_before", e.mode_before},
           {"mode_after", e.mode_after},
-          {"jump", number(e.jump)},
+          {"jump", number_or_null(e.jump)},
           {"cause", to_string(e.cause)},
           {"proved", e.proved},
           {"surfaces", e.surfaces},
@@ -89,7 +85,7 @@ Json variables_json(const Trajectory& run, const ResultTable* table) {
 Json mode_graph_json(const ModeGraph& graph) {
   Json nodes = Json::array(), edges = Json::array();
   for (const ModeGraph::Node& node : graph.nodes)
-    nodes.push_back({{"mode", node.description}, {"entered", node.entered}, {"time", number(node.time)}});
+    nodes.push_back({{"mode", node.description}, {"entered", node.entered}, {"time", number_or_null(node.time)}});
   for (const ModeGraph::Edge& edge : graph.edges)
     edges.push_back({{"from", edge.from},
                      {"to", edge.to},
@@ -98,7 +94,7 @@ Json mode_graph_json(const ModeGraph& graph) {
                      {"direction", edge.direction},
                      {"actions", edge.actions},
                      {"count", edge.count},
-                     {"first", number(edge.first)}});
+                     {"first", number_or_null(edge.first)}});
   return {{"nodes", nodes}, {"edges", edges}};
 }
 
@@ -143,18 +139,19 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
   const RunStatistics& s = run.statistics();
   Json parameters = Json::object(), parameter_info = Json::array();
   for (const VariableInfo& parameter : options.parameters) {
-    parameters[parameter.name] = number(parameter.start);
+    parameters[parameter.name] = number_or_null(parameter.start);
     parameter_info.push_back(described(parameter.name, *parameter.details));
   }
   Json chattering = Json::array();
   for (const Chattering& c : run.chattering())
-    chattering.push_back({{"from", number(c.from)}, {"to", number(c.to)}, {"events", c.events}, {"guards", c.guards}});
+    chattering.push_back(
+        {{"from", number_or_null(c.from)}, {"to", number_or_null(c.to)}, {"events", c.events}, {"guards", c.guards}});
   Json document = {{"saltus", version()},
                    {"model", options.model},
                    {"status",
                     {{"code", to_string(status.code)},
                      {"message", status.message},
-                     {"t", number(status.t)},
+                     {"t", number_or_null(status.t)},
                      {"mode", status.mode},
                      {"culprits", status.culprits}}},
                    {"parameters", parameters},

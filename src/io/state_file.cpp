@@ -15,7 +15,7 @@ namespace {
 constexpr int current_version = 1;
 constexpr const char* format_name = "saltus state";
 
-nlohmann::ordered_json numbers(const auto& list) {
+nlohmann::ordered_json all_numbers(const auto& list) {
   auto result = nlohmann::ordered_json::array();
   for (const auto value : list) {
     const auto number = static_cast<double>(value);
@@ -70,18 +70,18 @@ void write_state(std::ostream& out, const SimulatorState& state) {
   const Mode& mode = state.mode;
   auto& m = j["mode"];
   m["automaton"] = mode.automaton;
-  m["discrete"] = numbers(mode.discrete);
-  m["locks"] = numbers(mode.locks);
-  m["conditions"] = numbers(mode.conditions);
-  m["sees"] = numbers(mode.sees);
-  m["sliding"] = numbers(mode.sliding);
-  m["contacts"] = numbers(mode.contacts);
-  m["contact_sides"] = numbers(mode.contact_sides);
-  j["x"] = numbers(state.x);
-  j["xp"] = numbers(state.xp);
+  m["discrete"] = all_numbers(mode.discrete);
+  m["locks"] = all_numbers(mode.locks);
+  m["conditions"] = all_numbers(mode.conditions);
+  m["sees"] = all_numbers(mode.sees);
+  m["sliding"] = all_numbers(mode.sliding);
+  m["contacts"] = all_numbers(mode.contacts);
+  m["contact_sides"] = all_numbers(mode.contact_sides);
+  j["x"] = all_numbers(state.x);
+  j["xp"] = all_numbers(state.xp);
   j["step"] = state.step;
   j["as_left"] = fmt::format("{:016x}", state.as_left);
-  j["memory"] = numbers(state.memory);
+  j["memory"] = all_numbers(state.memory);
   out << j.dump() << '\n';
 }
 

@@ -20,7 +20,7 @@ struct Points {
   std::vector<double> x, y;
 };
 
-struct Range {
+struct AxisRange {
   double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
 
   void add(double value) {
@@ -28,7 +28,7 @@ struct Range {
     high = std::max(high, value);
   }
   /// With some room around, and never empty.
-  Range widened(double share) const {
+  AxisRange widened(double share) const {
     if (!(low <= high)) return {0.0, 1.0};
     const double room = high > low ? share * (high - low) : 0.5 * std::max(std::abs(low), 1e-3);
     return {low - room, high + room};
@@ -54,7 +54,7 @@ Points points_of(const StudyResult& result, const std::string& x, const std::str
   return points;
 }
 
-std::string head(const std::string& file, const StudyPlotOptions& o, const Range& x, const Range& y,
+std::string head(const std::string& file, const StudyPlotOptions& o, const AxisRange& x, const AxisRange& y,
                  const std::string& x_label, const std::string& y_label) {
   const int height = o.size.height > 0 ? o.size.height : o.size.width * 2 / 3;
   return gnuplot_terminal(file, o.size.width, height, o.size.font) +
@@ -66,7 +66,7 @@ std::string head(const std::string& file, const StudyPlotOptions& o, const Range
              plot_text(o.y_label.empty() ? y_label : o.y_label), x.low, x.high, y.low, y.high);
 }
 
-std::string label_of(const StudyArray& array) {
+std::string axis_label(const StudyArray& array) {
   return plot_label(array.name, array.unit);
 }
 
@@ -77,7 +77,8 @@ void add_lines(std::string& script, const std::vector<double>& lines) {
 }
 
 /// How many points fall into each cell, as an image whose colours are logarithmic.
-void add_raster(std::string& script, const Points& points, const Range& x, const Range& y, int columns, int rows) {
+void add_raster(std::string& script, const Points& points, const AxisRange& x, const AxisRange& y, int columns,
+                int rows) {
   std::vector<std::uint32_t> count(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows), 0);
   std::uint32_t most = 1;
   for (std::size_t k = 0; k < points.x.size(); ++k) {
@@ -141,13 +142,13 @@ const char* colour_of(int label) {
 void write_diagram(const StudyResult& result, const std::string& x, const std::string& y, const std::string& file,
                    const StudyPlotOptions& options) {
   const Points points = points_of(result, x, y);
-  Range rx, ry;
+  AxisRange rx, ry;
   for (const double value : points.x) rx.add(value);
   for (const double value : points.y) ry.add(value);
   rx = rx.widened(result.array(x).coordinate ? 0.0 : 0.03);
   if (!(rx.high > rx.low)) rx = rx.widened(0.03);
   ry = ry.widened(0.03);
-  std::string script = head(file, options, rx, ry, label_of(result.array(x)), label_of(result.array(y)));
+  std::string script = head(file, options, rx, ry, axis_label(result.array(x)), axis_label(result.array(y)));
   add_lines(script, options.lines);
   if (points.x.size() > options.most_points) {
     const int height = options.size.height > 0 ? options.size.height : options.size.width * 2 / 3;
@@ -173,13 +174,13 @@ void write_map(const StudyResult& result, const std::string& name, const std::st
   const auto edges = [](const Axis& axis) {
     const double first = axis.value(0), last = axis.value(axis.size() - 1);
     const double half = axis.size() > 1 ? 0.5 * (last - first) / static_cast<double>(axis.size() - 1) : 0.5;
-    return Range{std::min(first, last) - std::abs(half), std::max(first, last) + std::abs(half)};
+    return AxisRange{std::min(first, last) - std::abs(half), std::max(first, last) + std::abs(half)};
   };
   for (const Axis& axis : plan.axes)
     if (axis.spacing != Spacing::linear)
       throw UsageError("a map needs two linear axes; '" + axis.name + "' is spaced otherwise");
-  const Range x = edges(plan.axes[0]), y = edges(plan.axes[1]);
-  std::string script = head(file, options, x, y, label_of(result.arrays()[0]), label_of(result.arrays()[1]));
+  const AxisRange x = edges(plan.axes[0]), y = edges(plan.axes[1]);
+  std::string script = head(file, options, x, y, axis_label(result.arrays()[0]), axis_label(result.arrays()[1]));
   std::map<int, std::size_t> labels;
   const bool labelled = is_label(values, labels);
   std::map<int, std::size_t> number;
@@ -209,7 +210,7 @@ void write_map(const StudyResult& result, const std::string& name, const std::st
     fmt::format_to(out,
                    "set palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 '#fde725')\nset cblabel "
                    "{} noenhanced\n",
-                   plot_text(label_of(result.array(name))));
+                   plot_text(axis_label(result.array(name))));
   }
   const Axis &a = plan.axes[0], &b = plan.axes[1];
   const double dx = a.size() > 1 ? (a.to - a.from) / static_cast<double>(a.size() - 1) : 1.0;

@@ -10,11 +10,10 @@
 #include <cmath>
 #include <type_traits>
 
+#include "linalg/pivot_size.hpp"
+
 namespace saltus {
 namespace {
-
-double size_of(double v) { return std::abs(v); }
-double size_of(const std::complex<double>& v) { return std::abs(v.real()) + std::abs(v.imag()); }
 
 // A complex product written out: the operator would check for infinities in every one.
 double times(double a, double b) { return a * b; }

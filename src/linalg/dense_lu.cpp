@@ -10,6 +10,8 @@
 
 #include <Eigen/LU>
 
+#include "linalg/pivot_size.hpp"
+
 namespace saltus {
 
 namespace {
@@ -19,9 +21,6 @@ namespace {
 constexpr int largest_small = 4;
 
 /// Without the root, which is finite and positive where this is.
-double size_of(double v) { return std::abs(v); }
-double size_of(const std::complex<double>& v) { return std::abs(v.real()) + std::abs(v.imag()); }
-
 /// Calls f with n as a constant.
 template <class F>
 auto with_constant(int n, F&& f) {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 
 RankDecision rank_gap(std::span<const double> values, int dimension, double reference, double noise) {
-  constexpr double eps = std::numeric_limits<double>::epsilon();
   const double low = std::max(32.0 * dimension * eps * reference, 10.0 * noise);
   const double high = std::max(1e-6 * reference, 10.0 * low);
   const auto above = [&](double bound) {

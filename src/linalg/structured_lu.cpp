@@ -9,26 +9,11 @@
 #include <numeric>
 
 #include "linalg/band_order.hpp"
+#include "base/finite.hpp"
+#include "linalg/pivot_size.hpp"
 
 namespace saltus {
 namespace {
-
-double size_of(double v) { return std::abs(v); }
-double size_of(const std::complex<double>& v) { return std::abs(v.real()) + std::abs(v.imag()); }
-
-/// Infinities and NaN make a product with zero NaN; lanes that the compiler can put side by side.
-bool all_finite(std::span<const double> values) {
-  constexpr std::size_t lanes = 4;
-  double sum[lanes] = {};
-  std::size_t k = 0;
-  for (; k + lanes <= values.size(); k += lanes)
-    for (std::size_t i = 0; i < lanes; ++i) sum[i] += 0.0 * values[k + i];
-  for (; k < values.size(); ++k) sum[0] += 0.0 * values[k];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
-}
-bool all_finite(std::span<const std::complex<double>> values) {
-  return all_finite({reinterpret_cast<const double*>(values.data()), 2 * values.size()});
-}
 
 /// A pivot must have this part of the largest entry of its row when it is chosen, and a tenth of that later.
 constexpr double dominant = 0.1;

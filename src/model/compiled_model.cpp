@@ -16,6 +16,7 @@
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
 #include "model/initial_equations.hpp"
+#include "model/model_access.hpp"
 #include "model/model_equations.hpp"
 #include "model/mode_systems.hpp"
 #include "model/model_guards.hpp"
@@ -41,6 +42,7 @@ using Groups = std::vector<std::vector<Expr>>;
 /// that is there.
 struct CompiledModel::Code {
   std::string name;
+  std::optional<double> start_time;
   GraphHandle graph;  // frozen: nothing is added to it any more
   ProgramOptions options;
   std::vector<Expr> all_variables, variables, derivatives, parameters, discretes;
@@ -80,6 +82,7 @@ struct CompiledModel::Code {
   std::vector<int> deciding_locks, deciding_discretes;  // see acts_alike
   std::vector<int> decisive;                            // discrete variables that decide, move the state, or set one that does
   std::unique_ptr<InitialEquations> initial_equations;  // null: none
+  std::vector<Expr> initial_residuals;                  // of these
   Program observe_program;
   std::vector<Expr> solutions;  // of the eliminated variables
   Expr time;
@@ -97,6 +100,7 @@ struct CompiledModel::Code {
   /// The model keeps its graph: with_own_graph makes one for the code.
   Code(const ModelData& m, ProgramOptions opts) : options(opts) {
     name = m.name;
+    start_time = m.start_time;
     graph = m.graph;
     time = m.time;
     const Elimination elimination = m.unbalanced ? Elimination::none(m) : eliminate_explicit(m);
@@ -552,7 +556,7 @@ struct CompiledModel::Code {
     for (std::size_t mode = 0; mode < equations.size(); ++mode)
       systems.push_back(std::make_unique<RecordedSystem>(
           RecordedEquations{m.time, variables, std::move(equations[mode]), data_symbols, guards.locks(), functions,
-                            std::move(texts[mode]), nominal},
+                            std::move(texts[mode]), nominal, m.scaling},
           data, first.locks, options));
   }
 
@@ -624,6 +628,7 @@ struct CompiledModel::Code {
       residuals.emplace_back(m.graph, at_start(e.equation.residual().in(*m.graph)));
       texts.push_back(describe_equation(e));
     }
+    initial_residuals = residuals;
     initial_equations = std::make_unique<InitialEquations>(
         InitialEquations::Symbols{time, variables, derivatives, parameters, discretes, guards.locks()}, residuals, std::move(texts),
         options);
@@ -871,6 +876,10 @@ Mode CompiledModel::initial_mode() const {
   return impl_->values->first_mode;
 }
 
+std::optional<double> CompiledModel::start_time() const {
+  return impl_->code->start_time;
+}
+
 ExtraConditions* CompiledModel::initial_conditions(const Mode& mode) {
   return impl_->code->initial_equations ? impl_->use().initial_conditions(mode) : nullptr;
 }
@@ -1069,6 +1078,30 @@ std::vector<VariableInfo> CompiledModel::parameter_info() const {
                       .fixed = true,
                       .details = names.parameter_details(k)});
   return result;
+}
+
+const EventLogic::Setup& ModelAccess::logic(const CompiledModel& model) { return model.impl_->code->logic_setup; }
+const ModelValues& ModelAccess::values(const CompiledModel& model) { return *model.impl_->values; }
+const StartValues& ModelAccess::start_values(const CompiledModel& model) {
+  return model.impl_->code->names.start_values();
+}
+const std::vector<int>& ModelAccess::places(const CompiledModel& model) {
+  return model.impl_->code->observed_position;
+}
+const std::vector<int>& ModelAccess::observed_discretes(const CompiledModel& model) {
+  return model.impl_->code->observed_discretes;
+}
+const std::vector<Expr>& ModelAccess::eliminated(const CompiledModel& model, const Mode& mode) {
+  const CompiledModel::Code& code = *model.impl_->code;
+  if (!mode.on_surfaces()) return code.solutions;
+  const SurfaceModes::Made* const all = code.surface_modes->among_all_slides(mode);
+  return (all ? *all : code.surface_modes->get(mode)).observed;
+}
+const std::vector<Expr>& ModelAccess::initial_residuals(const CompiledModel& model) {
+  return model.impl_->code->initial_residuals;
+}
+EventLogic::RoundRecord ModelAccess::last_round(CompiledModel& model) {
+  return model.impl_->use().logic->last_round();
 }
 
 }  // namespace saltus

@@ -63,7 +63,7 @@ std::vector<Expr> chosen_derivatives(ModelData& m) {
 }
 
 /// Declares a variable for the derivative, with the unit of the result left open.
-Expr declare(ModelData& m, const Expr& d) {
+Expr declare_derivative(ModelData& m, const Expr& d) {
   const NodeId base = m.graph->symbol_of(d.id()).base;
   const auto x = std::ranges::find_if(m.variables, [&](const Expr& v) { return v.id() == base; });
   std::string name = "der(" + x->name() + ")";
@@ -98,7 +98,7 @@ void add_derivative_variables(ModelData& m) {
   Rewrite rewrite(*m.graph);
   Equations added;
   for (const Expr& d : chosen) {
-    const Expr variable = declare(m, d);
+    const Expr variable = declare_derivative(m, d);
     rewrite.replace.emplace(d.id(), variable.id());
     take_guess(m, d, variable.name());
     added.push_back({Equation{d, variable}, "", m.variable_info.back().details->where});

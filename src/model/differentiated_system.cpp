@@ -29,6 +29,7 @@ std::shared_ptr<const DifferentiatedCode> differentiate(const DifferentiatedSour
   const std::size_t n = eq.variables.size();
 
   RecordedEquations made;
+  made.scaling = eq.scaling;
   made.time = Expr(graph, graph->symbol("time", SymbolKind::time));
   std::vector<std::vector<Expr>> chain(n);  // x_j and its derivatives
   const auto add = [&](std::size_t j, int order) {

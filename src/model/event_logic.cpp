@@ -33,15 +33,13 @@ std::unordered_map<NodeId, int> index_of(std::span<const Expr> symbols) {
   return index;
 }
 
-enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes };
-
-std::uint32_t first_of(const Tape& tape, Group group) {
+std::uint32_t first_of(const Tape& tape, EventLogic::Group group) {
   return std::accumulate(tape.input_sizes.begin(), tape.input_sizes.begin() + group, tape.first_input());
 }
 
 /// Calls visit(place) for each input of a group that a program reads.
 template <class Visit>
-void for_inputs_read(const Tape& tape, Group group, Visit visit) {
+void for_inputs_read(const Tape& tape, EventLogic::Group group, Visit visit) {
   const std::uint32_t first = first_of(tape, group), count = tape.input_sizes[group];
   const auto look = [&](std::uint32_t slot) {
     if (slot >= first && slot < first + count) visit(slot - first);
@@ -55,7 +53,7 @@ void for_inputs_read(const Tape& tape, Group group, Visit visit) {
     for (int k = 0; k < operand_count(i.op); ++k) look(operands[k]);
   }
 }
-bool reads(const Tape& tape, Group group) {
+bool reads(const Tape& tape, EventLogic::Group group) {
   bool any = false;
   for_inputs_read(tape, group, [&](std::uint32_t) { any = true; });
   return any;

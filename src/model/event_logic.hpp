@@ -23,6 +23,8 @@ namespace saltus {
 
 class EventLogic {
  public:
+  /// What the programs receive, in this order.
+  enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes };
   /// A relation or rounding as conditions read it.
   struct Lock {
     int guard = -1;  ///< that decides it; -1: discrete values alone do
@@ -56,6 +58,19 @@ class EventLogic {
     std::vector<double> parameter_values;
   };
 
+  /// What a round looked at, and the values that it gave: for derivatives of what it did.
+  struct RoundRecord {
+    /// A value that counts. `giver`: clauses come first, then transitions; `action`: its place in the list of actions.
+    struct Value {
+      int giver;
+      std::size_t action;
+    };
+    std::vector<Value> given;
+    std::array<std::vector<double>, 8> seen;  ///< by Group, at the end of the round
+    std::vector<double> before;               ///< discrete values before it
+    bool followed = false;                    ///< variables had the values of the mode with new discrete values
+  };
+
   EventLogic(Setup setup, const ProgramOptions& options);
   EventLogic(const EventLogic&) = delete;
   EventLogic& operator=(const EventLogic&) = delete;
@@ -66,6 +81,8 @@ class EventLogic {
   void forget_run() { t_ = std::numeric_limits<double>::quiet_NaN(); }
   /// One round; see HybridSystem::transition.
   bool round(const EventInput& input, Transition& transition);
+  /// What the last round did; to be asked for before its transition is used for anything else.
+  RoundRecord last_round() const;
   /// See HybridSystem::end_instant.
   void end_instant(const EventInput& input, Transition& transition);
   /// Relations that depend on discrete values alone, as these are at the start.

@@ -12,8 +12,6 @@ namespace saltus {
 
 namespace {
 
-enum Group : std::size_t { time, variables, derivatives, parameters, discretes, locks, pre_variables, pre_discretes };
-
 bool same(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -499,6 +497,30 @@ void EventLogic::note_alternatives(Transition& transition) {
         transition_conditions_.values[k] != 0.0)
       transition.notes.push_back("'" + transition_names_[k] + "' is possible too; '" +
                                  transition_names_[static_cast<std::size_t>(taken_)] + "' is written first");
+}
+
+EventLogic::RoundRecord EventLogic::last_round() const {
+  RoundRecord record;
+  if (nothing_discrete_) return record;
+  for (const Given& g : given_) {
+    const std::size_t giver = static_cast<std::size_t>(g.giver), clauses = setup_.clauses.size();
+    const ActionList& list = giver < clauses ? clause_actions_[giver] : transition_actions_[giver - clauses];
+    if (g.wanted || !given_before(g))
+      record.given.push_back({g.giver, static_cast<std::size_t>(g.by - list.assignments.data())});
+  }
+  const std::array<std::size_t, 8> sizes = {1,
+                                            setup_.variables.size(),
+                                            setup_.derivatives.size(),
+                                            setup_.parameters.size(),
+                                            setup_.discretes.size(),
+                                            setup_.locks.size(),
+                                            pre_x_.size(),
+                                            pre_discrete_.size()};
+  for (std::size_t group = 0; group < sizes.size(); ++group)
+    if (sizes[group] > 0) record.seen[group].assign(inputs_[group], inputs_[group] + sizes[group]);
+  record.before = before_;
+  record.followed = followed_;
+  return record;
 }
 
 void EventLogic::end_instant(const EventInput& input, Transition& transition) {

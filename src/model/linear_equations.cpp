@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "model/expression_tests.hpp"
+
 namespace saltus {
 
 namespace {
@@ -33,10 +35,6 @@ std::vector<Coefficients::Entry> entries_of(std::initializer_list<std::initializ
     ++i;
   }
   return entries;
-}
-
-bool is_zero(const Expr& e) {
-  return e.is_constant() && e.constant_value() == 0.0;
 }
 
 /// The products of the entries with the values of their columns, by row.

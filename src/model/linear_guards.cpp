@@ -5,15 +5,9 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "model/expression_tests.hpp"
+
 namespace saltus {
-
-namespace {
-
-bool depends_on(const Expr& e, std::initializer_list<SymbolKind> kinds) {
-  return std::any_of(kinds.begin(), kinds.end(), [&](SymbolKind kind) { return !symbols_of(std::span(&e, 1), kind).empty(); });
-}
-
-}  // namespace
 
 LinearGuards::LinearGuards(const Expr& time, std::span<const Expr> variables, std::span<const Expr> guards,
                            const std::vector<Expr>& data, const std::vector<Expr>& locks, const ProgramOptions& options) {

@@ -142,6 +142,10 @@ void Model::initial_equation(const Equation& equation, const SourceLocation& whe
 
 void Model::allow_unbalanced() { data_->unbalanced = true; }
 
+void Model::start_at(double time) { data_->start_time = time; }
+
+void Model::scaling(Scaling scaling) { data_->scaling = scaling; }
+
 void Model::define(const Expr& discrete, const Expr& value, const SourceLocation& where) {
   if (!has_kind(discrete, SymbolKind::discrete))
     throw ModelError(where, "define: '" + to_string(discrete) + "' is not a discrete variable");

@@ -41,13 +41,13 @@ struct Quotient {
   int factors = 0;  // of the denominator
 };
 
-Quotient sum(const Quotient& a, const Quotient& b, double sign) {
+Quotient sum_of_quotients(const Quotient& a, const Quotient& b, double sign) {
   if (a.denominator.same(b.denominator)) return {a.numerator + sign * b.numerator, a.denominator, a.factors};
   return {a.numerator * b.denominator + sign * b.numerator * a.denominator, a.denominator * b.denominator,
           a.factors + b.factors};
 }
 
-Quotient product(const Quotient& a, const Quotient& b) {
+Quotient product_of_quotients(const Quotient& a, const Quotient& b) {
   return {a.numerator * b.numerator, a.denominator * b.denominator, a.factors + b.factors};
 }
 
@@ -111,11 +111,11 @@ Expr without_poles(const Expr& g) {
     } else if (!any) {
       continue;
     } else if (n.op == Op::add) {
-      q = sum(at(n.a), at(n.b), 1.0);
+      q = sum_of_quotients(at(n.a), at(n.b), 1.0);
     } else if (n.op == Op::sub) {
-      q = sum(at(n.a), at(n.b), -1.0);
+      q = sum_of_quotients(at(n.a), at(n.b), -1.0);
     } else if (n.op == Op::mul) {
-      q = product(at(n.a), at(n.b));
+      q = product_of_quotients(at(n.a), at(n.b));
     } else if (n.op == Op::neg) {
       const Quotient a = at(n.a);
       q = {-a.numerator, a.denominator, a.factors};

@@ -32,6 +32,7 @@ RecordedCode::RecordedCode(RecordedEquations equations, std::span<const double> 
   common_.variables = static_cast<int>(eq_.variables.size());
   common_.equations = static_cast<int>(eq_.equations.size());
   common_.guards = static_cast<int>(eq_.guards.size());
+  common_.scaling = eq_.scaling;
   common_.explicit_ode = explicit_form_.found();
   common_.guards_read_xp = !common_.explicit_ode && depends_on_kind(eq_.guards, {SymbolKind::derivative});
   find_guard_variables();

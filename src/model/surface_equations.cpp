@@ -17,11 +17,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/expression_tests.hpp"
+
 namespace saltus {
 
 namespace {
-
-bool is_zero(const Expr& e) { return e.is_constant() && e.constant_value() == 0.0; }
 
 /// Every lock with what stands for it; those that no weight replaces stand for themselves.
 void complete(std::vector<std::pair<Expr, Expr>>& weights, std::span<const Expr> locks) {

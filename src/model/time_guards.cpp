@@ -5,17 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "model/expression_tests.hpp"
+
 namespace saltus {
-
-namespace {
-
-bool depends_on(const Expr& e, std::initializer_list<SymbolKind> kinds) {
-  for (const SymbolKind kind : kinds)
-    if (!symbols_of(std::span(&e, 1), kind).empty()) return true;
-  return false;
-}
-
-}  // namespace
 
 TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> guards, const std::vector<Expr>& parameters,
                        const std::vector<Expr>& discretes, const std::vector<Expr>& locks,

@@ -17,7 +17,7 @@ namespace {
 
 using G = Xbyak::CodeGenerator;
 
-constexpr std::uint32_t bit(int r) {
+constexpr std::uint32_t bit_of(int r) {
   return r < 0 ? 0 : 1u << r;
 }
 
@@ -111,7 +111,7 @@ void Emitter::fused(const Step& s) {
 
   Reg d = rt;
   if (!in_place) {
-    d = allocate(bit(rx) | bit(ry) | bit(rt));
+    d = allocate(bit_of(rx) | bit_of(ry) | bit_of(rt));
     if (rt != none)
       code_.vmovapd(vec(d), vec(rt));
     else
@@ -203,14 +203,14 @@ void Emitter::logic(const Step& s) {
   const Reg rb = !mask_b && a != b && foldable(b) ? none : need(b);
   release(a);
   release(b);
-  const Reg d = allocate(bit(rb));
+  const Reg d = allocate(bit_of(rb));
   Reg left = ra, right = rb;
   if (!mask_a) {
     compare_with_zero(d, a, ra, not_equal, not_equal);
     left = d;
   }
   if (!mask_b) {
-    right = allocate(bit(d) | bit(rb));
+    right = allocate(bit_of(d) | bit_of(rb));
     compare_with_zero(right, b, rb, not_equal, not_equal);
   }
   if (s.op == Op::logical_and)
@@ -254,7 +254,7 @@ void Emitter::select(const Step& s) {
   const Reg rno = zero ? none : need(no);
   const Reg ra = !mask && a != yes && a != no && foldable(a) ? none : need(a);
   for (const Value v : flow_.operands_of(s)) release(v);
-  const Reg d = allocate(bit(ryes) | bit(rno));
+  const Reg d = allocate(bit_of(ryes) | bit_of(rno));
   Reg condition = ra;
   if (!mask) {
     const int predicate = inverted ? equal : not_equal;
@@ -321,7 +321,7 @@ void Emitter::pass_argument(Reg r, std::size_t k, std::size_t stride) {
 
 void Emitter::fetch_result(Reg r, std::size_t k, std::size_t stride) {
   if (!packed()) return code_.vmovsd(vec(r), scratch(k));
-  const Reg spare = allocate(bit(r));
+  const Reg spare = allocate(bit_of(r));
   for (int lane = 0; lane < width_; lane += 2) {
     const Xbyak::Xmm pair(lane == 0 ? r : spare);
     const std::size_t place = k + static_cast<std::size_t>(lane) * stride;

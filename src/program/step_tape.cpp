@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/finite.hpp"
 #include "program/tape_chain.hpp"
 
 namespace saltus {
@@ -14,8 +15,6 @@ namespace {
 using Groups = std::vector<std::vector<Expr>>;
 using Place = TapeChain::Place;
 using Places = TapeChain::Places;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
 
 /// A graph for sums and norms, whose products are not fused.
 struct Formula {

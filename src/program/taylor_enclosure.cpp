@@ -5,13 +5,12 @@
 #include <limits>
 #include <numeric>
 
+#include "base/finite.hpp"
 #include "program/interpreter.hpp"
 #include "program/taylor_recurrences.hpp"
 
 namespace saltus {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
 
 /// True for operations whose results jump from one number to another.
 bool jumps(Op op) {

@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/finite.hpp"
+
 namespace saltus {
 
 enum class TaylorOp : std::uint8_t {
@@ -75,7 +77,6 @@ inline double choose(double condition, double yes, double no) {
 }
 /// Where the condition may change along the curve, so may the branch: nothing is known about its coefficients then.
 inline Interval choose(Interval condition, Interval yes, Interval no) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
   if (!condition.contains(0.0)) return yes;
   return condition == Interval(0.0) ? no : Interval(-inf, inf);
 }

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/finite.hpp"
 #include "step/bdf_history.hpp"
 #include "step/first_step.hpp"
 #include "step/shifted_matrix.hpp"
@@ -18,7 +18,6 @@
 namespace saltus {
 namespace {
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int start_order = 4;  // of the dense output of the first step
 constexpr int most_iterations = 5;
 // Factors serve until the leading coefficient has changed by this factor.

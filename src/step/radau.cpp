@@ -13,14 +13,9 @@
 
 #include "step/fast_power.hpp"
 #include "step/first_step.hpp"
+#include "base/finite.hpp"
 
 namespace saltus {
-namespace {
-
-constexpr double eps = std::numeric_limits<double>::epsilon();
-
-}  // namespace
-
 Radau::Radau(StepOptions options, RadauOptions radau)
     : choice_(radau.order == 0 ? 0 : (radau.order + 1) / 2),
       name_(radau.order == 0 ? "Radau IIA" : "Radau IIA " + std::to_string(radau.order)),

@@ -6,14 +6,9 @@
 #include <cmath>
 
 #include "step/fast_power.hpp"
+#include "base/finite.hpp"
 
 namespace saltus {
-namespace {
-
-constexpr double eps = std::numeric_limits<double>::epsilon();
-
-}  // namespace
-
 bool Radau::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
   system_->residual(t, x, xp, F);
   ++statistics_.evaluations;

@@ -3,13 +3,13 @@
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <string>
+
+#include "base/finite.hpp"
 
 namespace saltus {
 
 double smallest_step(double t0, double limit) {
-  constexpr double eps = std::numeric_limits<double>::epsilon();
   const double distance = std::abs(limit - t0);
   return std::max({4.0 * eps * std::abs(t0), std::isfinite(distance) ? 1e-24 * distance : 0.0, 1e-290});
 }

@@ -1,15 +1,15 @@
-// The error test that all steppers share, and a test for values that are not finite.
+// The error test that all steppers share.
 #pragma once
 
 #include <saltus/step/stepper.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
+
+#include "base/finite.hpp"
 
 namespace saltus {
 
@@ -65,22 +65,6 @@ class Tolerances {
 inline void mark_differentiated(const Structure& structure, std::vector<char>& marks) {
   marks.resize(static_cast<std::size_t>(structure.variables));
   for (std::size_t j = 0; j < marks.size(); ++j) marks[j] = structure.differentiated(static_cast<int>(j));
-}
-
-/// Integer arithmetic that vectorises: adding one to an exponent of all ones sets the sign bit.
-inline bool all_finite(std::span<const double> v) {
-  std::uint64_t seen = 0;
-  for (const double value : v)
-    seen |= (std::bit_cast<std::uint64_t>(value) & 0x7ff0000000000000ULL) + 0x0010000000000000ULL;
-  return (seen >> 63) == 0;
-}
-
-/// The first entry that is NaN or infinite, or -1.
-inline int first_not_finite(std::span<const double> v) {
-  if (all_finite(v)) return -1;
-  for (std::size_t j = 0; j < v.size(); ++j)
-    if (!std::isfinite(v[j])) return static_cast<int>(j);
-  return -1;
 }
 
 }  // namespace saltus

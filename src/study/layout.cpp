@@ -126,6 +126,8 @@ std::string describe_model(const StudyPlan& plan, const Model& model) {
     text += fmt::format("surface {} rule {}\n", to_string(s.relation, all), static_cast<int>(s.rule));
   for (const auto& a : data.assertions) text += "assert " + to_string(a.condition, all) + "\n";
   if (data.unbalanced) text += "unbalanced\n";
+  if (data.start_time) text += "starts at " + number_text(*data.start_time) + "\n";
+  if (data.scaling != Scaling::automatic) text += fmt::format("scaling {}\n", static_cast<int>(data.scaling));
   if (data.stabilisation != 0.0) text += "stabilisation " + number_text(data.stabilisation) + "\n";
   for (const auto& m : data.modes) {
     text += "mode " + m.name + "\n";

@@ -69,6 +69,48 @@ TEST(CharacteristicValues, OfAContradictionAreNotThoseOfItsLimitAtInfinity) {
   }
 }
 
+/// By ranks alone: what the structure says would win over them.
+CharacteristicNumbers ranks_with(problems::Recorder& r, Scaling scaling) {
+  r.scaling(scaling);
+  const auto system = r.system();
+  const std::vector<double> guess(static_cast<std::size_t>(system->structure().variables), 0.5);
+  return characteristic_values(*system, 0.0, guess, {.use_structure = false}).numbers;
+}
+
+TEST(CharacteristicValues, ScaleEquationsUnlessTheyAreAskedNotTo) {
+  problems::Recorder r;
+  const auto x = r.variables("x y z");
+  r.equation(der(x[0]) + der(x[1]) + x[0]);
+  r.equation(1e-20 * (der(x[1]) + x[1] + x[2]));  // nothing but noise, in the units of the first
+  r.equation(x[2] - x[0]);
+  const CharacteristicNumbers automatic = ranks_with(r, Scaling::automatic);
+  EXPECT_EQ(automatic.d, 2);
+  EXPECT_EQ(automatic.a, 1);
+  for (const Scaling scaling : {Scaling::nominal, Scaling::off}) {
+    const CharacteristicNumbers numbers = ranks_with(r, scaling);
+    EXPECT_EQ(numbers.d, 1);
+    EXPECT_EQ(numbers.u, 1);
+    EXPECT_EQ(numbers.v, 1);
+  }
+}
+
+TEST(CharacteristicValues, ScaleVariablesByTheirNominalValuesUnlessTheyAreAskedNotTo) {
+  problems::Recorder r;
+  const auto x = r.variables("x y z");
+  r.equation(der(x[0]) + 1e-20 * der(x[1]) + x[0]);
+  r.equation(1e-20 * der(x[1]) + 1e-20 * x[1] + x[2]);
+  r.equation(x[2] - x[0]);
+  r.nominal({1.0, 1e20, 1.0});
+  for (const Scaling scaling : {Scaling::automatic, Scaling::nominal}) {
+    const CharacteristicNumbers numbers = ranks_with(r, scaling);
+    EXPECT_EQ(numbers.d, 2);
+    EXPECT_EQ(numbers.a, 1);
+  }
+  const CharacteristicNumbers without_y = ranks_with(r, Scaling::off);  // x' + x, z and z - x are what remains
+  EXPECT_EQ(without_y.d, 0);
+  EXPECT_EQ(without_y.u, 1);
+}
+
 TEST(CharacteristicValues, WinOverAWrongStructuralIndex) {
   for (const Problem& p : {problems::rotating_block(4), problems::robot_arm()}) {
     const CharacteristicValues c = characteristic_values(*p.system, p.t, p.guess);

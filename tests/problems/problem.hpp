@@ -38,6 +38,7 @@ class Recorder {
                                                      : name);
   }
   void nominal(std::vector<double> values) { equations_.nominal = std::move(values); }
+  void scaling(Scaling scaling) { equations_.scaling = scaling; }
   std::unique_ptr<RecordedSystem> system() { return std::make_unique<RecordedSystem>(equations_); }
 
  private:

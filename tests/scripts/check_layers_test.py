@@ -57,6 +57,18 @@ class CheckLayers(TreeTest):
         self.write("src/hybrid/sliding.cpp", "#include <saltus/model/model.hpp>\n")
         self.assert_violation("src/hybrid/sliding.cpp:1: layer 'hybrid' must not include layer 'model'")
 
+    def test_names_hidden_twice_in_a_layer_are_reported(self):
+        hidden = "namespace {\n\n{}\n\n}  // namespace\n"
+        for first, second in [("int size_of(int v) {", "double size_of(double v) {"), ("constexpr int most = 3;",) * 2,
+                              ("class Reader {", "struct Reader {")]:
+            self.write("src/linalg/a.cpp", hidden.replace("{}", first))
+            self.write("src/dae/b.cpp", hidden.replace("{}", second))
+            self.assertEqual(self.check().returncode, 0, "layers are compiled apart")
+            self.write("src/linalg/b.cpp", hidden.replace("{}", second))
+            self.assert_violation("is also in an unnamed namespace of src/linalg/a.cpp")
+            self.write("src/linalg/b.cpp", second)
+            self.assertEqual(self.check().returncode, 0)
+
     def test_a_third_party_header_in_a_public_header_is_reported(self):
         for name in ["Eigen/Dense", "klu.h", "fmt/format.h", "nlohmann/json.hpp"]:
             with self.subTest(name):

@@ -22,8 +22,10 @@ class ForwardingSystem : public HybridSystem {
   const std::string& name() const override { return behind_->name(); }
   const std::vector<VariableInfo>& variables() const override { return behind_->variables(); }
   const std::vector<GuardInfo>& guards() const override { return behind_->guards(); }
+  const std::vector<InputInfo>& inputs() const override { return behind_->inputs(); }
   Mode initial_mode() const override { return behind_->initial_mode(); }
   ExtraConditions* initial_conditions(const Mode& mode) override { return behind_->initial_conditions(mode); }
+  std::optional<double> start_time() const override { return behind_->start_time(); }
   std::string describe(const Mode& mode) const override { return behind_->describe(mode); }
   System& system(const Mode& mode) override { return behind_->system(mode); }
   void exit_guards(const Mode& mode, std::vector<int>& numbers) const override { behind_->exit_guards(mode, numbers); }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -193,6 +194,8 @@ class HybridSystem {
   virtual Mode initial_mode() const = 0;
   /// What must hold at the start of a run beside the equations of the mode; null: nothing.
   virtual ExtraConditions* initial_conditions(const Mode& /*mode*/) { return nullptr; }
+  /// The only time at which runs may begin; nothing: any.
+  virtual std::optional<double> start_time() const { return {}; }
   /// A short text: the explicit mode's name, the discrete values.
   virtual std::string describe(const Mode& mode) const = 0;
 

@@ -35,6 +35,13 @@ class StructureId {
   std::uint64_t number_;
 };
 
+/// How derivative arrays are scaled before their ranks are decided, and before systems with them are solved.
+enum class Scaling : std::uint8_t {
+  automatic,  ///< variables by their nominal values and by the entries of the Jacobians, equations by their entries
+  nominal,    ///< variables by their nominal values alone, equations not at all
+  off
+};
+
 /// What does not change while the mode lasts.
 struct Structure {
   int variables = 0;  ///< n
@@ -49,6 +56,7 @@ struct Structure {
   bool taylor = false;        ///< the taylor functions are there
   bool differentiable = false;  ///< differentiated() is there
   bool moving = false;  ///< every call of jacobian() fixes the equations anew (ReducedSystem): refresh them in every step
+  Scaling scaling = Scaling::automatic;
   bool guards_read_xp = true;  ///< false: guards() does not look at xp
   std::vector<int> guard_variables = {};  ///< the only ones whose values or derivatives the guards read; empty: not known
   /// Algebraic variables from which values inside the steps follow, beside the differentiated ones: with dummy derivatives,

@@ -29,7 +29,7 @@ class InputSignal {
   /// `breaks` it may jump or have a kink: each is an instant, and the function is asked on both sides, some rounding
   /// errors away from it. Elsewhere it must be continuous. Where it is not, and where its value is not finite, the run
   /// throws UsageError with the time. What happens between points at which it is asked (a pulse shorter than the
-  /// 600th part of the run) may be missed, unless breaks or max_step are nearer. It is called in the thread of the run.
+  /// 400th part of the run) may be missed, unless breaks or max_step are nearer. It is called in the thread of the run.
   static InputSignal function(std::function<double(double)> values, std::vector<double> breaks = {});
 
   /// What it is made of, for the runs.

@@ -38,6 +38,7 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   const std::vector<InputInfo>& inputs() const override;
   Mode initial_mode() const override;
   ExtraConditions* initial_conditions(const Mode& mode) override;
+  std::optional<double> start_time() const override;
   std::string describe(const Mode& mode) const override;
   System& system(const Mode& mode) override;
   void exit_guards(const Mode& mode, std::vector<int>& numbers) const override;
@@ -85,6 +86,7 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   CompiledModel with_values(const std::vector<std::pair<std::string, double>>& changes) const;
 
  private:
+  friend struct ModelAccess;  // what sensitivities read
   struct Code;
   struct State;
   struct Impl;

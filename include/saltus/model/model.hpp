@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -144,6 +145,10 @@ class Model {
   /// run says so), redundant ones do no harm, and components that no equation determines stay constant. Meant for linear modes. Nothing
   /// is eliminated from such models.
   void allow_unbalanced();
+  /// Runs may begin at this time only: start values or parameters were computed for it.
+  void start_at(double time);
+  /// How ranks are decided, if not as usual.
+  void scaling(Scaling scaling);
   /// A discrete variable that always equals an expression, re-evaluated at every event.
   void define(const Expr& discrete, const Expr& value, const SourceLocation& where = {});
 
@@ -296,6 +301,8 @@ struct ModelData {
   std::vector<Transition> transitions;
   std::size_t start_mode = 0;
   bool unbalanced = false;  ///< see Model::allow_unbalanced
+  Scaling scaling = Scaling::automatic;  ///< see Model::scaling
+  std::optional<double> start_time = {};  ///< see Model::start_at
   double stabilisation = 0.0;  ///< see Model::stabilise_sliding
   std::vector<std::pair<Expr, Expr>> pre_symbols;  ///< (symbol, its value before the event)
   std::unordered_map<NodeId, std::size_t> pre_places;  ///< of a symbol in pre_symbols

@@ -24,6 +24,7 @@ struct RecordedEquations {
   std::vector<Expr> guards = {};  ///< switching functions
   std::vector<std::string> equation_names = {};  ///< optional, one per equation
   std::vector<double> nominal = {};              ///< optional, one per variable
+  Scaling scaling = Scaling::automatic;
   std::vector<Expr> invariants = {};  ///< functions of t and x that stay zero along solutions; project() keeps them so
 };
 

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "hybrid/instant/learned_edge.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
 namespace {
-constexpr int often_enough =
-    16;  // events that were learned and never followed: modes with numbers that change at every event
-/// Modes with more numbers hardly ever come back, and an edge keeps several of them.
-constexpr std::size_t most_numbers = 200;
-
 std::size_t numbers_of(const Mode& mode) {
   return mode.discrete.size() + mode.locks.size() + mode.conditions.size();
 }

@@ -1,15 +1,12 @@
 #include "hybrid/instant/surface_edges.hpp"
 
 #include "hybrid/instant/instant.hpp"
+#include "hybrid/instant/learned_edge.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
 
 namespace {
-constexpr int often_enough = 16;  // instants that were learned and never followed
-/// Modes with more numbers hardly ever come back, and an edge keeps two of them.
-constexpr std::size_t most_numbers = 200;
-
 /// On one surface at most, and not in contact: where the solution stays is then decided by the two fields alone.
 bool plain(const Mode& mode) {
   return mode.sliding.size() <= 1 && mode.contacts.empty() && mode.discrete.size() + mode.locks.size() <= most_numbers;

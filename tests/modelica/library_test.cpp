@@ -175,6 +175,18 @@ TEST(Libraries, WhatAFileHoldsMustFitItsPlace) {
   EXPECT_THROW(load_modelica_class("", options), UsageError);
 }
 
+TEST(Libraries, UnitsAreCheckedInTheFileThatIsRunOnly) {
+  const Folder folder;
+  folder.write("P/package.mo", "within ;\npackage P\nend P;\n");
+  folder.write("P/M.mo",
+               "within P;\nmodel M\n  Real v(unit = \"m/s\");\n  Real f(unit = \"N\") = 2;\nequation\n"
+               "  v + f = 3;\nend M;\n");
+  const LoadOptions options{.libraries = {folder.path()}};
+  EXPECT_TRUE(load_modelica_class("P.M", options).notes.empty());
+  EXPECT_TRUE(load_text("model User\n  P.M m;\nend User;\n", options).notes.empty());
+  EXPECT_EQ(load_modelica_file(folder.path("P/M.mo")).notes.size(), 1u);
+}
+
 TEST(Libraries, LinksInCirclesAndFoldersInPlaceOfFilesEnd) {
   const Folder folder;
   folder.write("P/package.mo", "within ;\npackage P\n  model M\n    Real y = Q.R.k;\n  end M;\nend P;\n");

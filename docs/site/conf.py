@@ -2,9 +2,11 @@
 
 The pages stay plain Markdown. What a site needs besides comes from here:
 - the navigation is the lists of links in docs/README.md and docs/gallery/README.md;
-- a command that writes a report of the gallery, and a link to such a report, leads to the report in the site.
+- a command that writes a report of the gallery, and a link to such a report, leads to the report in the site;
+- notebooks are pages, with what their cells show if the Python package is there to run them.
 """
 
+import importlib.util
 import re
 import shutil
 from pathlib import Path
@@ -20,11 +22,14 @@ VERSION = re.search(r"project\(saltus VERSION (\S+)", (ROOT / "CMakeLists.txt").
 
 project = "Saltus"
 version = release = VERSION.group(1)
-extensions = ["myst_parser"]
+has_notebooks = importlib.util.find_spec("nbsphinx") is not None
+extensions = ["myst_parser"] + ["nbsphinx"] * has_notebooks
+nbsphinx_execute = "always" if importlib.util.find_spec("saltus") else "never"
 root_doc = "README"
 highlight_language = "text"
 include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**.md"]
-exclude_patterns = ["build", ".git", ".cache", "examples", "include", "src", "tests"]
+include_patterns += ["examples/notebooks/*.ipynb"] * has_notebooks
+exclude_patterns = ["build", ".git", ".cache", "include", "src", "tests"]
 myst_heading_anchors = 6  # links to headings, spelt as forges spell them
 suppress_warnings = ["misc.highlighting_failure"]  # messages of the program are no source code
 
@@ -40,6 +45,7 @@ html_additional_pages = {"index": "index.html"}
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+\.md)\)")
 REPORT_COMMAND = re.compile(r"^\./run examples/gallery/\S+\.mo --html (\w+\.html)$")
 REPORTS = "reports/"  # where scripts/make_site.sh puts them
+NOTEBOOKS = "\n```{toctree}\n:hidden:\n:caption: Notebooks\n:glob:\n\n/examples/notebooks/*\n```\n"
 
 
 def navigation(page, folder):
@@ -59,6 +65,7 @@ def navigation(page, folder):
 def add_navigation(app, docname, source):
     if docname == root_doc:
         source[0] += "\n```{toctree}\n:hidden:\n\n/docs/README\n```\n" + navigation("docs/README.md", "")
+        source[0] += NOTEBOOKS if has_notebooks else ""
     elif docname == "docs/gallery/README":
         source[0] += navigation("docs/gallery/README.md", "docs/gallery")
 

@@ -24,6 +24,7 @@ project = "Saltus"
 version = release = VERSION.group(1)
 has_notebooks = importlib.util.find_spec("nbsphinx") is not None
 extensions = ["myst_parser"] + ["nbsphinx"] * has_notebooks
+nbsphinx_requirejs_path = nbsphinx_widgets_path = ""  # would be fetched from the network
 nbsphinx_execute = "always" if importlib.util.find_spec("saltus") else "never"
 root_doc = "README"
 highlight_language = "text"
@@ -111,9 +112,15 @@ def mend_theme(app, exception):
         (scripts / "furo.js").write_text(part + script.replace(module, ""), encoding="utf-8")
 
 
+def drop_formulas(app, pagename, templatename, context, doctree):
+    """Notebooks ask for a script that typesets formulas, from the network. They have none."""
+    context["script_files"] = [file for file in context["script_files"] if "mathjax" not in file]
+
+
 def setup(app):
     app.add_lexer("console", TextLexer)  # a table of events has no commands
     app.connect("source-read", add_navigation)
     app.connect("build-finished", mend_theme)
+    app.connect("html-page-context", drop_formulas, priority=900)
     app.add_transform(ReportLinks)
     return {"parallel_read_safe": True}

@@ -137,7 +137,7 @@ def agrees(options, arguments, first, folder):
 
 def judge(options, name):
     """One row: (name, read, checked, runs, seconds, agrees, remark)."""
-    arguments = ["run", "--library", options.library, "--model", name, "--quiet", "--no-plot"]
+    arguments = ["run", "--library", options.library, "--model", name, "--quiet", "--no-plot", "--intervals", "5000"]
     with tempfile.TemporaryDirectory() as folder:
         first, facts = Path(folder) / "first.mat", Path(folder) / "first.json"
         code, output, seconds = call(options.saltus, [*arguments, "--mat", first, "--json", facts], options.limit)

@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from pygments.lexers.special import TextLexer
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
@@ -36,6 +37,7 @@ suppress_warnings = ["misc.highlighting_failure"]  # messages of the program are
 
 html_theme = "furo"
 html_title = f"Saltus {version}"
+html_math_renderer = "mathml"
 html_copy_source = False
 html_show_copyright = False
 html_use_index = False
@@ -112,15 +114,22 @@ def mend_theme(app, exception):
         (scripts / "furo.js").write_text(part + script.replace(module, ""), encoding="utf-8")
 
 
-def drop_formulas(app, pagename, templatename, context, doctree):
-    """Notebooks ask for a script that typesets formulas, from the network. They have none."""
+def write_formula(writer, node):
+    """Formulas of notebooks as MathML, which browsers draw without a script."""
+    writer.body.append(tex2mathml(node.astext(), inline=isinstance(node, nodes.math)))
+    raise nodes.SkipNode
+
+
+def drop_mathjax(app, pagename, templatename, context, doctree):
+    """Leaves out the script for formulas, which notebooks would fetch from the network."""
     context["script_files"] = [file for file in context["script_files"] if "mathjax" not in file]
 
 
 def setup(app):
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.add_lexer("console", TextLexer)  # a table of events has no commands
     app.connect("source-read", add_navigation)
     app.connect("build-finished", mend_theme)
-    app.connect("html-page-context", drop_formulas, priority=900)
+    app.connect("html-page-context", drop_mathjax, priority=900)
     app.add_transform(ReportLinks)
     return {"parallel_read_safe": True}

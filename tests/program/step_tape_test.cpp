@@ -131,7 +131,7 @@ TEST(StepTape, HasTheBitsOfTheStepperInEveryStepOfARun) {
     for (const int n : {1, 2, 3, 6, 9}) {
       const Motion motion(n);
       MotionSystem system(motion);
-      const Tape tape = make_step_tape(method_of(*tableau), motion.e);
+      const Tape tape = make_step_tape(method_of(*tableau), motion.e).tape;
       const auto native = make_native_code(tape, 1);
       const auto stepper = make_explicit_runge_kutta(*tableau, {.rtol = rtol, .atol = {atol}});
       std::vector<double> x(static_cast<std::size_t>(n), 0.3), slope(x.size());
@@ -186,7 +186,7 @@ TEST(StepTape, LanesHaveTheBitsOfOneAtATime) {
   for (const Tableau* tableau : tableaus)
     for (const int n : {1, 2, 5}) {
       const Motion motion(n);
-      const Tape tape = make_step_tape(method_of(*tableau), motion.e);
+      const Tape tape = make_step_tape(method_of(*tableau), motion.e).tape;
       for (const std::size_t lanes : {4, 8}) {
         const auto native = make_native_code(tape, static_cast<int>(lanes));
         const auto halves = make_native_code(tape, static_cast<int>(lanes), EightLanes::halves);
@@ -220,7 +220,7 @@ TEST(StepTape, BoundsOfAffineGuardsHold) {
   int decided = 0;
   for (const Tableau* tableau : tableaus) {
     const Motion motion(2);
-    const Tape tape = make_step_tape(method_of(*tableau), motion.e);
+    const Tape tape = make_step_tape(method_of(*tableau), motion.e).tape;
     for (int round = 0; round < 200; ++round) {
       const Groups in = random_members(dice, 2, 1);
       const Groups out = run(tape, in, 1);

@@ -338,16 +338,19 @@ class StepWriter {
 
   static Expr larger(const Expr& a, const Expr& b) { return if_else(a < b, b, a); }
 
+  /// The sum of all products with zero: of slopes, values at the end, and what is checked there.
   Places finite() {
+    Places arguments = joined({slopes_, x_end_});
+    if (!equations_.checked.empty()) {
+      const Places checked = chain_.append(tape_of(equations_.checked), joined({end_, x_end_, data_}));
+      arguments.insert(arguments.end(), checked.begin(), checked.end());
+    }
     Formula f;
-    const std::vector<Expr> values = f.input(equations_.checked.size());
-    Expr sum = 0.0;
-    const Expr zero = f.input(1)[0];  // a product with a known zero would be left out
+    const std::vector<Expr> values = f.input(arguments.size());
+    const Expr zero = f.input(1)[0];  // a product with the number 0 would be left out
+    Expr sum = zero;
     for (const Expr& value : values) sum = sum + zero * value;
-    Places arguments;
-    if (!values.empty()) arguments = chain_.append(tape_of(equations_.checked), joined({end_, x_end_, data_}));
-    TapeChain::Places none = chain_.append(lower({}, Groups{{Expr(0.0)}}), {});
-    arguments.push_back(none[0]);
+    arguments.push_back(chain_.append(lower({}, Groups{{Expr(0.0)}}), {})[0]);
     return chain_.append(f.tape({sum}), arguments);
   }
 

@@ -54,7 +54,7 @@ struct StepOutput {
     bernstein,  ///< all of them, guard by guard: see StepTape::first
     scale,      ///< of each guard: the size of the terms that it adds, for its rounding errors
     rough,      ///< of each guard: 0, or the size of the last coefficients of the interpolation
-    finite,     ///< 0 if all that is checked is finite, otherwise NaN
+    finite,     ///< 0 if all slopes, values and what is checked are finite, otherwise NaN
     count
   };
 };

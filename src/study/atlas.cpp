@@ -1,5 +1,7 @@
 #include "study/atlas.hpp"
 
+#include <saltus/expr/derivative.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +11,35 @@
 #include "sens/watched_model.hpp"
 
 namespace saltus {
+
+namespace {
+
+/// What clauses of samples did, which act before all others: numbers of the next samples. The pulses themselves are
+/// over when the instant is.
+std::vector<EventLogic::RoundRecord::Value> samples_of(const EventLogic::Setup& setup, const AtlasEdge& edge) {
+  std::vector<EventLogic::RoundRecord::Value> values;
+  const auto place_in = [](const std::vector<Expr>& list, const Expr& symbol) {
+    return static_cast<std::size_t>(std::ranges::find_if(list, [&](const Expr& e) { return e.same(symbol); }) -
+                                    list.begin());
+  };
+  const auto fires = [&](const Expr& lock) {
+    const std::size_t place = place_in(setup.locks, lock);
+    return place < setup.locks.size() &&
+           std::ranges::any_of(edge.departures, [&](int d) { return d / 2 == setup.lock_info[place].guard; });
+  };
+  for (std::size_t k = 0; k < setup.clauses.size(); ++k) {
+    if (!setup.clauses[k].samples) continue;
+    if (std::ranges::none_of(locks_of(std::span(&setup.clauses[k].condition.expr(), 1)), fires)) continue;
+    const auto& actions = setup.clauses[k].actions;
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const int target = static_cast<int>(place_in(setup.discretes, actions[i].target));
+      if (std::ranges::find(setup.pulses, target) == setup.pulses.end()) values.push_back({static_cast<int>(k), i});
+    }
+  }
+  return values;
+}
+
+}  // namespace
 
 Atlas::Atlas(const CompiledModel& model) : places_(ModelAccess::places(model)) {
   const Mode mode = model.initial_mode();
@@ -116,7 +147,10 @@ void Atlas::learn_event(CompiledModel& member, const Mode& before, const Simulat
     default:
       return;
   }
-  const std::vector<Act> rounds = committed(acts);
+  std::vector<Act> rounds = committed(acts);
+  std::erase_if(rounds, [](const Act& act) {  // truths have changed, and nothing has acted
+    return act.round.given.empty() && act.x_before == act.x_after && act.discrete_before == act.discrete_after;
+  });
   AtlasEdge edge{.departures = departures_of(member, before, after.mode(), event)};
   const int from = find(before);
   if (from < 0 || edge.departures.empty() || !event.message.empty() || rounds.size() > 1) return;
@@ -128,7 +162,8 @@ void Atlas::learn_event(CompiledModel& member, const Mode& before, const Simulat
     if (places_[k] >= 0) edge.example.x_before[static_cast<std::size_t>(places_[k])] = event.before[k];
   if (!rounds.empty()) {
     if (rounds.front().round.followed) return;
-    edge.given = rounds.front().round.given;
+    edge.given = samples_of(ModelAccess::logic(member), edge);
+    edge.given.insert(edge.given.end(), rounds.front().round.given.begin(), rounds.front().round.given.end());
     edge.truths = rounds.front().round.seen[EventLogic::locks];
   }
   for (std::size_t k = 0; k < before.locks.size(); ++k)

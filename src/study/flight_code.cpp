@@ -241,7 +241,12 @@ class FlightCompiler {
       if (a.kind != Kind::reset && a.kind != Kind::assign) return false;
       actions.push_back(&a);
     }
-    // assignments see each other's new values; each is tried until those that it needs are there
+    // assignments see each other's new values, within a clause only those of earlier ones; each is tried until the
+    // values that it needs are there
+    const auto seen_by = [&](std::size_t other, std::size_t i) {
+      const auto &a = edge.given[other], &b = edge.given[i];
+      return other != i && actions[other]->kind == Kind::assign && (a.giver != b.giver || a.action < b.action);
+    };
     std::vector<char> done(actions.size(), 0);
     for (std::size_t round = 0; round <= actions.size(); ++round)
       for (std::size_t i = 0; i < actions.size(); ++i) {
@@ -251,7 +256,7 @@ class FlightCompiler {
         for (const Expr& symbol : symbols_of(std::span(&actions[i]->value, 1), SymbolKind::discrete)) {
           if (symbol.same(actions[i]->target)) continue;
           for (std::size_t other = 0; other < actions.size(); ++other)
-            if (other != i && actions[other]->kind == Kind::assign && symbol.same(actions[other]->target)) {
+            if (seen_by(other, i) && symbol.same(actions[other]->target)) {
               ready = ready && done[other];
               if (done[other]) replaced.emplace_back(symbol, given.at(symbol.id()));
             }

@@ -1,4 +1,5 @@
-// Our own polynomials (exp, log, sin, cos) and the functions of SLEEF, or those of the C library where the processor has no fused multiply-add.
+// Our own polynomials (exp, log, sin, cos) and the functions of SLEEF, or those of the C library where the processor
+// has no fused multiply-add.
 #include <saltus/base/elementary.hpp>
 
 #include <cmath>

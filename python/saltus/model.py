@@ -48,7 +48,7 @@ def _from_text(text: str) -> Model:
 class ModelicaModel:
     """A model that was read from a text. It pickles as its text, so that other processes can be handed one."""
 
-    def __init__(self, text: str | None, file: str, name: str = "", values: Mapping[str, float] | None = None,
+    def __init__(self, text: str, file: str, name: str = "", values: Mapping[str, float] | None = None,
                  libraries: Sequence[str] = ()) -> None:
         self.text, self.file = text, file
         self._class, self._values, self._libraries = name, dict(values or {}), list(libraries)
@@ -81,7 +81,12 @@ def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, f
          libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel:
     """Reads a Modelica file. ``name`` chooses one of its classes (default: the last model); ``values`` replace what the
     file says of parameters and start values; ``libraries`` are folders with packages that the model uses."""
-    return ModelicaModel(None, os.fspath(path), name, values, [os.fspath(p) for p in libraries])
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise _core.UsageError(f"the file '{os.fspath(path)}' cannot be read: {error.strerror}") from None
+    return ModelicaModel(text, os.fspath(path), name, values, [os.fspath(p) for p in libraries])
 
 
 def loads(text: str, name: str = "", *, values: Mapping[str, float] | None = None,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
 from .expression_text import condition, number, parse
@@ -16,7 +15,9 @@ from .model import Model, ModelicaModel
 from .run import complete
 from .solution import Solution, nearest
 
-AnyArray = npt.NDArray[Any]
+if TYPE_CHECKING:
+    from .arrays import AnyArray, ArrayLike
+
 Quantity = Union[str, float, _core.Expr, _core.BoolExpr]
 Collected = Union[Sequence[str], Mapping[str, "str | tuple[str, Quantity]"]]
 
@@ -164,8 +165,8 @@ class _Plan:
         self.model.count_crossings(when, name)
         return name
 
-    def vary(self, over: Mapping[str, npt.ArrayLike] | None, random: Mapping[str, tuple[str, float, float]] | None,
-             members: int, seed: int, table: Mapping[str, npt.ArrayLike] | None) -> None:
+    def vary(self, over: Mapping[str, ArrayLike] | None, random: Mapping[str, tuple[str, float, float]] | None,
+             members: int, seed: int, table: Mapping[str, ArrayLike] | None) -> None:
         for name, values in (over or {}).items():
             if np.ndim(values) != 1 or not np.size(values):
                 raise _core.UsageError(f"over: '{name}' needs a list of values, for example np.linspace(0, 1, 100)")
@@ -246,9 +247,9 @@ def _list(variables: Quantity | Sequence[Quantity]) -> list[Quantity]:
     return list(variables)
 
 
-def sweep(model: Model | ModelicaModel, over: Mapping[str, npt.ArrayLike] | None = None, *,
+def sweep(model: Model | ModelicaModel, over: Mapping[str, ArrayLike] | None = None, *,
           collect: Collected | None = None, random: Mapping[str, tuple[str, float, float]] | None = None,
-          members: int = 1, seed: int = 0, table: Mapping[str, npt.ArrayLike] | None = None,
+          members: int = 1, seed: int = 0, table: Mapping[str, ArrayLike] | None = None,
           period: Quantity | None = None, section: Quantity | None = None, direction: str = "up", transient: int = 0,
           keep: int = 1, after: float | None = None, tolerance: float = 1e-4,
           values: Mapping[str, float] | None = None, threads: int = 0, time_limit: float | None = None,
@@ -286,7 +287,7 @@ def sweep(model: Model | ModelicaModel, over: Mapping[str, npt.ArrayLike] | None
     return plan.run(threads, store, restart, progress)
 
 
-def bifurcation(model: Model | ModelicaModel, over: Mapping[str, npt.ArrayLike],
+def bifurcation(model: Model | ModelicaModel, over: Mapping[str, ArrayLike],
                 variables: Quantity | Sequence[Quantity], *, period: Quantity | None = None,
                 section: Quantity | None = None, direction: str = "up", transient: int = 100, keep: int = 50,
                 follow: str = "none", collect: Collected = (), tolerance: float = 1e-4,
@@ -311,7 +312,7 @@ def bifurcation(model: Model | ModelicaModel, over: Mapping[str, npt.ArrayLike],
 
 def poincare(model: Model | ModelicaModel, variables: Sequence[Quantity], *, period: Quantity | None = None,
              section: Quantity | None = None, direction: str = "up", transient: int = 100, keep: int = 1000,
-             over: Mapping[str, npt.ArrayLike] | None = None, values: Mapping[str, float] | None = None,
+             over: Mapping[str, ArrayLike] | None = None, values: Mapping[str, float] | None = None,
              threads: int = 0, store: str | os.PathLike[str] | None = None, restart: bool = False,
              progress: Callable[[dict[str, Any]], Any] | None = None, **options: Any) -> Study:
     """Where a model passes through a section: samples of two variables. Arguments as for ``bifurcation``."""
@@ -326,7 +327,7 @@ def poincare(model: Model | ModelicaModel, variables: Sequence[Quantity], *, per
     return plan.run(threads, store, restart, progress)
 
 
-def basin(model: Model | ModelicaModel, over: Mapping[str, npt.ArrayLike],
+def basin(model: Model | ModelicaModel, over: Mapping[str, ArrayLike],
           variables: Sequence[Quantity] | None = None, *, period: Quantity | None = None,
           section: Quantity | None = None, direction: str = "up", transient: int = 200, keep: int = 8,
           tolerance: float = 1e-4, values: Mapping[str, float] | None = None, threads: int = 0,

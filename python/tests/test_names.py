@@ -1,7 +1,11 @@
 """Names: of the package, of the compiled module and of its stub."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import saltus as sl
 from saltus import _core
@@ -16,6 +20,17 @@ def test_the_stub_names_what_the_module_has():
         if isinstance(node, ast.ClassDef) and not node.name.endswith("Error"):
             members = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
             assert members <= set(dir(getattr(_core, node.name))), node.name
+
+
+def test_numpy_is_not_imported_before_it_is_needed():
+    program = "import sys, saltus; assert 'numpy' not in sys.modules; saltus.simulate; assert 'numpy' in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        sl.simulat
+    assert set(sl.__all__) == set(dir(sl))
 
 
 def test_the_package_has_what_it_names():

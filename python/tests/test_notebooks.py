@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from optional import need_pyplot
 
 FOLDER = Path(os.environ["SALTUS_EXAMPLES"]) / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -22,8 +23,7 @@ def test_there_are_notebooks():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path, monkeypatch):
-    pytest.importorskip("matplotlib").use("Agg")
-    import matplotlib.pyplot as plt
+    plt = need_pyplot()
 
     plt.close("all")
     monkeypatch.chdir(FOLDER)

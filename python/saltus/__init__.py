@@ -20,6 +20,7 @@ from .model import Model, ModelicaModel, load, loads
 if TYPE_CHECKING:
     from .run import RunError, Simulator, simulate
     from .scipy_like import IvpResult, solve_ivp
+    from .sensitivities import SensitivityRun, simulate_with_sensitivities
     from .solution import Solution
     from .study import Study, basin, bifurcation, open_study, poincare, sweep
 
@@ -28,7 +29,7 @@ __all__ = [
     "BoolExpr", "ceil", "cos", "cosh", "der", "equal", "Equation", "Error", "exp", "ExplicitMode", "Expr", "floor",
     "if_else", "InputSignal", "IvpResult", "load", "load_state", "loads", "log", "log10", "max", "min", "mod", "Model",
     "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition", "no_event", "open_study", "poincare", "RunError",
-    "sign", "simulate", "Simulator", "SimulatorState", "sin", "sinh",
+    "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities", "Simulator", "SimulatorState", "sin", "sinh",
     "Solution", "solve_ivp", "sqrt", "Study", "sweep", "tan", "tanh", "UsageError", "When",
 ]
 
@@ -36,6 +37,7 @@ __all__ = [
 _MODULES = {
     "run": ("RunError", "Simulator", "simulate"),
     "scipy_like": ("IvpResult", "solve_ivp"),
+    "sensitivities": ("SensitivityRun", "simulate_with_sensitivities"),
     "solution": ("Solution",),
     "study": ("Study", "basin", "bifurcation", "open_study", "poincare", "sweep"),
 }

@@ -259,9 +259,10 @@ COMPILED = ball().compile()
 @pytest.mark.parametrize("use", [
     lambda: sl.simulate(COMPILED, stop=2.0)["h"],
     lambda: sl.simulate(COMPILED, stop=2.0).events,
+    lambda: sl.simulate_with_sensitivities(COMPILED, ["e"], stop=2.0).final(),
     lambda: sl.Simulator(COMPILED, stop=2.0).fork().finish(),
     lambda: sl.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], record=False).y,
-    raises], ids=["values", "events", "steps", "called back", "raised"])
+    raises], ids=["values", "events", "sensitivities", "steps", "called back", "raised"])
 def test_a_thousand_runs_leak_nothing(use):
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -81,8 +81,7 @@ def _agrees(recording: _Recording, fun: Function, t0: float, tf: float, y0: Arra
         away = 1e-3 * np.sin(1.0 + 7.0 * k + np.arange(len(y0)))  # in no special direction
         t, y = t0 + 1e-3 * k * (tf - t0), y0 + (away * (1.0 + np.abs(y0)) if k else 0.0)
         try:
-            with np.errstate(all="ignore"):
-                values = np.ravel(fun(t, y))
+            values = np.ravel(fun(t, y))
         except Exception:
             if k == 0:
                 raise
@@ -108,7 +107,8 @@ def _record(fun: Function, events: list[Function], directions: list[int], termin
             recording.add_event(k, event, directions[k], terminals[k])
     except Exception:  # whatever a function does that expects numbers
         return None
-    return recording if _agrees(recording, fun, t0, tf, y0) else None
+    with np.errstate(all="ignore"):
+        return recording if _agrees(recording, fun, t0, tf, y0) else None
 
 
 def _event_times(solution: Solution, count: int, clauses: dict[str, set[int]]) -> list[Array]:

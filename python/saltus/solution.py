@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import html
+import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ class Solution:
         self.status: dict[str, Any] = run.status
         self.statistics: dict[str, Any] = run.statistics
         self.t_start, self.t_end = run.t_start, run.t_end
+        self.stays: list[tuple[float, float]] = run.stays  # when it slides along surfaces or rests on them
         self._index = {name: k for k, name in enumerate(self.names)}
         self._events: list[dict[str, Any]] | None = None
         self._samples: tuple[Array, Array] | None = None
@@ -137,7 +139,7 @@ class Solution:
 
     def to_xarray(self, points: int | None = None) -> Any:
         """A Dataset with one variable for each variable, along t; units and descriptions are attributes."""
-        import xarray  # type: ignore[import]
+        xarray: Any = importlib.import_module("xarray")
         t, left = self.grid(points)
         values = self._core().sample(t, np.arange(len(self.names)), left)
         described = {name: ("t", values[k], {"units": self.units[k], "long_name": self.descriptions[k]})

@@ -35,6 +35,7 @@ class Study:
         self.members: int = result.members
         self.failures: list[dict[str, Any]] = result.failures
         self.counts: dict[str, int] = result.counts
+        self.collected: list[str] = result.collected  # in the order in which it was asked for
         sizes = result.axes
         draws = (result.draws,) if result.draws > 1 else ()
         shape = tuple(size for _, size in sizes) + draws
@@ -58,7 +59,7 @@ class Study:
 
     @property
     def names(self) -> list[str]:
-        """What varies, ``status``, ``steps``, ``events``, ``t_end``, and what was collected."""
+        """What varies, ``status``, ``steps``, ``events``, ``t_end`` and others of each member, and what was collected."""
         return list(self._arrays)
 
     @property
@@ -102,12 +103,6 @@ class Study:
         """Draws with matplotlib: numbers or samples over the last axis, or a map over two axes. Returns axes."""
         from . import plotting
         return plotting.draw_study(self, y, x, axes)
-
-    @property
-    def collected(self) -> list[str]:
-        """What was collected, in the order in which it was asked for."""
-        fixed = {"status", "steps", "events", "t_end", "kept", "direction", *self._varied}
-        return [name for name in self._arrays if name not in fixed]
 
     @property
     def varied(self) -> list[str]:

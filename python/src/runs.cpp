@@ -65,6 +65,19 @@ py::array_t<double> step_times(const Trajectory& run) {
   return array_of(t);
 }
 
+/// (from, to) for each stay on surfaces: slides and contacts.
+py::list stays(const Trajectory& run) {
+  py::list all;
+  double from = run.t_start();
+  for (const auto& segment : run.segments()) {
+    if (segment.steps.empty()) continue;
+    const double to = segment.steps.back().t_end;
+    if (segment.slides || segment.in_contact) all.append(py::make_tuple(from, to));
+    from = to;
+  }
+  return all;
+}
+
 void write_html(const Trajectory& run, const std::string& path, const std::string& model, const std::string& source,
                 const std::string& file) {
   write_file(path, [&](std::ostream& out) {
@@ -92,6 +105,7 @@ void add_runs(py::module_& m) {
       .def_property_readonly("t_start", &Trajectory::t_start)
       .def_property_readonly("t_end", &Trajectory::t_end)
       .def_property_readonly("step_times", &step_times)
+      .def_property_readonly("stays", &stays)
       .def_property_readonly("events", &events_of)
       .def_property_readonly("status", [](const Trajectory& run) { return describe(run.status()); })
       .def_property_readonly("statistics", [](const Trajectory& run) { return describe(run.statistics()); })

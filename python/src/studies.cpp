@@ -172,6 +172,12 @@ void add_studies(py::module_& m) {
                                for (const Axis& a : result.plan().axes) sizes.append(py::make_tuple(a.name, a.size()));
                                return sizes;
                              })
+      .def_property_readonly("collected",
+                             [](const StudyResult& result) {
+                               std::vector<std::string> names;
+                               for (const Collector& c : result.plan().collect) names.push_back(result_name(c));
+                               return names;
+                             })
       .def_property_readonly("draws", [](const StudyResult& result) { return result.plan().draws; })
       .def(
           "values", [](const StudyResult& result, const std::string& name) { return array_of(result.values(name)); },

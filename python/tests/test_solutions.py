@@ -85,7 +85,11 @@ def test_plots(run):
     need_pyplot()
     axes = run.plot("h", "v")
     assert [a.get_ylabel() for a in axes] == ["m", "m/s"] and len(axes[0].lines) == 1 + len(run.events)
-    assert run.plot(phase=("h", "v")).get_xlabel() == "h [m]"
+    assert run.plot(phase=("h", "v")).get_xlabel() == "h [m]" and axes[-1].get_xlabel() == "time [s]"
+    sticks = sl.simulate(sl.load(Path(os.environ["SALTUS_EXAMPLES"]) / "gallery" / "StickSlip.mo"))
+    entered, left = sticks.events_of("slide_enter"), sticks.events_of("slide_exit")
+    assert np.ravel(sticks.stays) == pytest.approx(np.sort([*entered, *left, sticks.t_end]))
+    assert len(sticks.plot("v1", "v2")[0].patches) == len(sticks.stays)  # shaded
 
 
 def test_a_failed_run_raises_with_its_result():

@@ -46,7 +46,7 @@ def draw_panels(solution: Solution, names: tuple[str, ...], axes: Any, points: i
             panel.axvline(when, zorder=1, **EVENTS)
         for begin, end in solution.stays:
             panel.axvspan(begin, end, color=SHADING, linewidth=0, zorder=0)
-        panel.legend(loc="upper right", frameon=False)
+        panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         panel.set_ylabel(unit or "value")
         _frame(panel)
     panels[-1].set_xlabel("time [s]" if any(units) else "time")

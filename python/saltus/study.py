@@ -59,7 +59,7 @@ class Study:
 
     @property
     def names(self) -> list[str]:
-        """What varies, ``status``, ``steps``, ``events``, ``t_end`` and others of each member, and what was collected."""
+        """What varies, what was collected, and ``status``, ``steps``, ``events``, ``t_end``, … of each member."""
         return list(self._arrays)
 
     @property

@@ -29,20 +29,22 @@ class Prepared:
     """A compiled model with its values and all options of a run: those that are given, then the model's own."""
 
     def __init__(self, model: AnyModel, values: Mapping[str, float] | None, options: dict[str, Any]) -> None:
-        experiment: Mapping[str, float | None] = {}
-        self.source = ("", "")
-        if isinstance(model, _core.CompiledModel):
-            self.compiled = model
-        elif isinstance(model, (Model, ModelicaModel)):
-            experiment, self.compiled = model.experiment, model.compile()
-            if isinstance(model, ModelicaModel):
-                self.source = (model.text, model.file)
-        else:
+        if not isinstance(model, (Model, ModelicaModel, _core.CompiledModel)):
             raise TypeError("a run needs a Model, what load or loads gave, or a compiled model, not "
                             + type(model).__name__)
+        if isinstance(model, ModelicaModel):
+            model = model.for_start(options.get("start"))
+        compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
         if values:
-            self.compiled = self.compiled.with_values([(name, float(value)) for name, value in values.items()])
-        self.options = complete(experiment, options)
+            try:
+                compiled = compiled.with_values([(name, float(value)) for name, value in values.items()])
+            except _core.ModelError:  # it may decide a size: then the text must be read again
+                if not isinstance(model, ModelicaModel):
+                    raise
+                compiled = model.with_values({name: float(value) for name, value in values.items()}).compile()
+        self.compiled = compiled
+        self.source = (model.text, model.file) if isinstance(model, ModelicaModel) else ("", "")
+        self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
 
     def solution(self, run: _core.Run) -> Solution:
         return Solution(run, self.compiled.name, self.source)

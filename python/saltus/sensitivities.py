@@ -102,6 +102,9 @@ def simulate_with_sensitivities(model: AnyModel, parameters: Sequence[str], *,
     """
     if isinstance(parameters, str):
         raise TypeError(f"parameters must be a list of names, for example [{parameters!r}]")
+    if not parameters:
+        raise _core.UsageError('parameters must name something to differentiate by: ["mu"], or a start value, '
+                               '["x.start"]')
     prepared = Prepared(model, values, options)
     core = _core.run_with_sensitivities(prepared.compiled, list(parameters), prepared.options)
     return SensitivityRun(core, checked(prepared.solution(core.run), check))

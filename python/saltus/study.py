@@ -125,7 +125,8 @@ class _Plan:
         if not isinstance(model, (Model, ModelicaModel)):
             raise TypeError("a study needs a Model, or what load or loads gave, not " + type(model).__name__)
         if isinstance(model, ModelicaModel):
-            self.model = (model.with_values(values) if values else model).core.copy()
+            read = model.for_start(options.get("start"))
+            self.model = (read.with_values(values) if values else read).core.copy()
         else:
             self.model = model.copy()
             for name, value in (values or {}).items():

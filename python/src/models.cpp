@@ -257,8 +257,8 @@ void add_models(py::module_& m) {
   m.def(
       "load_modelica",
       [](const std::string& text, const std::string& file, const std::string& name, const Values& values,
-         const std::vector<std::string>& libraries) {
-        const LoadOptions options{.model_name = name, .parameters = values, .libraries = libraries};
+         const std::vector<std::string>& libraries, std::optional<double> start) {
+        const LoadOptions options{.model_name = name, .parameters = values, .start = start, .libraries = libraries};
         std::optional<ModelicaModel> source;
         {
           const py::gil_scoped_release release;
@@ -270,9 +270,10 @@ void add_models(py::module_& m) {
         experiment["rtol"] = source->experiment.tolerance;
         py::list notes;
         for (const Diagnostic& d : source->notes) notes.append(render(d));
-        return py::make_tuple(source->model, experiment, notes, source->description);
+        return py::make_tuple(source->model, experiment, notes, source->description, source->start);
       },
-      py::arg("text"), py::arg("file"), py::arg("name"), py::arg("values"), py::arg("libraries"));
+      py::arg("text"), py::arg("file"), py::arg("name"), py::arg("values"), py::arg("libraries"),
+      py::arg("start") = py::none());
 }
 
 }  // namespace saltus::python

@@ -183,6 +183,26 @@ def test_discrete_variables_samples_and_explicit_modes():
     assert run(3.5, "x") == pytest.approx(0.5, abs=1e-9)
 
 
+def test_values_that_decide_sizes_are_read_into_the_text():
+    m = sl.loads("model Chain parameter Integer n = 2; parameter Real k = 2*n; Real x[n](each start = 1, each fixed = "
+                 "true); equation for i in 1:n loop der(x[i]) = -k*x[i]; end for; end Chain;")
+    run = sl.simulate(m, values={"n": 3}, rtol=1e-9)
+    assert run.names == ["x[1]", "x[2]", "x[3]"] and run(1.0) == pytest.approx(np.exp(-6.0), abs=1e-7)
+    assert sl.simulate(m, values={"k": 1.0}, rtol=1e-9)(1.0, "x[1]") == pytest.approx(np.exp(-1.0), abs=1e-7)
+    with pytest.raises(sl.ModelError, match="size of an array"):
+        sl.simulate(m.compile(), values={"n": 3})
+    with pytest.raises(sl.Error, match="kk"):
+        sl.simulate(m, values={"kk": 3})
+
+
+def test_runs_that_begin_at_another_time():
+    m = sl.loads("model Since Real x, t0; initial equation x = 1; t0 = time; equation der(x) = -(time - t0); der(t0) = 0; "
+                 "end Since;")
+    assert m.start == 0.0 and sl.loads(BALL).start is None
+    for model in (m, pickle.loads(pickle.dumps(m.for_start(2.0)))):
+        assert sl.simulate(model, start=2.0, stop=3.0)(3.0) == pytest.approx([0.5, 2.0])
+
+
 def test_models_pickle_as_text():
     m = pickle.loads(pickle.dumps(sl.loads(BALL, values={"e": 0.5})))
     assert sl.simulate(m).events[0]["after"]["v"] == pytest.approx(7.0)

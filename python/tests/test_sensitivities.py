@@ -128,6 +128,8 @@ def test_names_that_make_no_sense(bounces):
         sl.simulate_with_sensitivities(ball(), ["ee"], stop=1.0)
     with pytest.raises(TypeError, match=r"for example \['e'\]"):
         sl.simulate_with_sensitivities(ball(), "e", stop=1.0)
+    with pytest.raises(sl.UsageError, match="name something to differentiate by"):
+        sl.simulate_with_sensitivities(ball(), [], stop=1.0)
     with pytest.raises(KeyError, match="not differentiated by 'h.stat'; did you mean 'h.start'"):
         bounces(1.0, "h", "h.stat")
     with pytest.raises(KeyError, match="there is no variable 'hh'"):

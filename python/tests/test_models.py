@@ -196,8 +196,8 @@ def test_values_that_decide_sizes_are_read_into_the_text():
 
 
 def test_runs_that_begin_at_another_time():
-    m = sl.loads("model Since Real x, t0; initial equation x = 1; t0 = time; equation der(x) = -(time - t0); der(t0) = 0; "
-                 "end Since;")
+    m = sl.loads("model Since Real x, t0; initial equation x = 1; t0 = time; "
+                 "equation der(x) = -(time - t0); der(t0) = 0; end Since;")
     assert m.start == 0.0 and sl.loads(BALL).start is None
     for model in (m, pickle.loads(pickle.dumps(m.for_start(2.0)))):
         assert sl.simulate(model, start=2.0, stop=3.0)(3.0) == pytest.approx([0.5, 2.0])

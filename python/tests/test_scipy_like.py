@@ -1,6 +1,7 @@
 """solve_ivp beside SciPy's."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -101,6 +102,20 @@ def test_exceptions_of_callbacks_reach_the_caller():
         sl.solve_ivp(bad, (0, 1), [1.0], record=False)
     with pytest.raises(ValueError, match="must return 1 numbers"):
         sl.solve_ivp(lambda t, y: [1.0, 2.0], (0, 1), [1.0], record=False)
+
+
+def test_eight_runs_at_once_that_call_back():
+    def solve(w):
+        return sl.solve_ivp(lambda t, y: [y[1], -w * w * y[0]], (0, 5), [1.0, 0.0], record=False, rtol=1e-8, atol=1e-10,
+                            events=lambda t, y: y[0])
+
+    alone = [solve(w) for w in range(1, 9)]
+    t = np.linspace(0.0, 5.0, 20_000)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(solve, range(1, 9)))
+        read = list(pool.map(lambda _: alone[0].solution(t), range(8)))  # eight readers of one result
+    assert all((a.y == b.y).all() and (a.t_events[0] == b.t_events[0]).all() for a, b in zip(alone, together))
+    assert all((values == alone[0].solution(t)).all() for values in read)
 
 
 @pytest.mark.parametrize("record", [True, False])

@@ -142,6 +142,14 @@ def test_inputs_are_the_same_for_all_members():
     assert study["final(x)"] == pytest.approx(RATES * math.sin(1.0), abs=1e-6)
 
 
+def test_an_input_that_raises_fails_its_members_with_the_reason():
+    m = sl.Model("driven")
+    u, k, x = m.input("u", curve="smooth"), m.parameter("k", 1.0), m.variable("x", 0.0, fixed=True)
+    m.equation(sl.der(x) == k * u)
+    study = sl.sweep(m, {"k": RATES}, inputs={"u": lambda t: 1 / 0}, threads=2)
+    assert len(study.failures) == 4 and all("ZeroDivisionError" in f["message"] for f in study.failures)
+
+
 def test_a_stored_study_is_opened_again(tmp_path):
     store = tmp_path / "decay.zarr"
     study = sl.sweep(decay(), {"k": RATES}, store=store)

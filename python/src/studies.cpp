@@ -85,6 +85,8 @@ StudyPlan plan_of(const py::dict& d) {
   plan.follow =
       choose<Follow>(d["follow"].cast<std::string>(), "follow",
                      {{"none", Follow::none}, {"up", Follow::up}, {"down", Follow::down}, {"both", Follow::both}});
+  plan.path = choose<MemberPath>(d["executor"].cast<std::string>(), "the executor",
+                                 {{"full", MemberPath::full}, {"lanes", MemberPath::lanes}});
   plan.period_tolerance = d["tolerance"].cast<double>();
   if (!d["time_limit"].is_none()) plan.member_seconds = d["time_limit"].cast<double>();
   return plan;

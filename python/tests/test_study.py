@@ -142,6 +142,17 @@ def test_inputs_are_the_same_for_all_members():
     assert study["final(x)"] == pytest.approx(RATES * math.sin(1.0), abs=1e-6)
 
 
+def test_members_in_lanes_have_the_results_of_full_runs():
+    heights = np.linspace(8.0, 12.0, 64)
+    full, lanes = (sl.sweep(ball(), {"h": heights}, stop=3.0, rtol=1e-8, collect=["final(h)", "count(h < 0)"],
+                            executor=executor) for executor in ("full", "lanes"))
+    assert (lanes["path"] == 1).sum() > 32 and (full["path"] == 0).all()
+    assert lanes["final(h)"] == pytest.approx(full["final(h)"], abs=1e-5)  # heights of 10 m at a tolerance of 1e-8
+    assert (lanes["count(h < 0)"] == full["count(h < 0)"]).all()
+    with pytest.raises(ValueError, match='"full", "lanes"'):
+        sl.sweep(ball(), {"h": heights}, executor="threads")
+
+
 def test_an_input_that_raises_fails_its_members_with_the_reason():
     m = sl.Model("driven")
     u, k, x = m.input("u", curve="smooth"), m.parameter("k", 1.0), m.variable("x", 0.0, fixed=True)

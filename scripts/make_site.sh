@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the documentation as a site, with notebooks and the reports of the gallery: scripts/make_site.sh [FOLDER [PROGRAM]]
+# Writes the documentation as a site, with notebooks and reports of the gallery: scripts/make_site.sh [FOLDER [PROGRAM]]
 #
 # FOLDER is build/site unless given; it begins with index.html, and needs neither a web server nor a network.
 # PROGRAM is a saltus; without it the release build is used, and built if need be. Notebooks are run with the Python

@@ -71,7 +71,7 @@ package Units "Types with units, and conversions"
     type MagneticPotential = Real(final quantity = "MagneticPotential", final unit = "A");
     type MagneticPotentialDifference = Real(final quantity = "MagneticPotentialDifference", final unit = "A");
     type Mass = Real(final quantity = "Mass", final unit = "kg", min = 0);
-    type MassFlowRate = Real(final quantity = "MassFlowRate", final unit = "kg/s");
+    type MassFlowRate = Real(quantity = "MassFlowRate", final unit = "kg/s");
     type MassFraction = Real(final quantity = "MassFraction", final unit = "1", min = 0, max = 1);
     type MolarDensity = Real(final quantity = "MolarDensity", final unit = "mol/m3");
     type MolarHeatCapacity = Real(final quantity = "MolarHeatCapacity", final unit = "J/(mol.K)");

@@ -11,7 +11,7 @@ namespace saltus {
 
 namespace {
 
-std::string number(double value) {
+std::string number_text_of(double value) {
   if (std::isnan(value)) return "(infinity - infinity)";
   if (std::isinf(value)) return value > 0 ? "infinity" : "(-infinity)";
   return fmt::format("({:a})", value);
@@ -72,7 +72,7 @@ std::string function_of(const Tape& tape, const std::string& name) {
   const std::uint32_t first_temporary = tape.first_temporary();
   const auto operand = [&](std::uint32_t slot) {
     if (slot >= first_temporary) return fmt::format("s{}", slot - first_temporary);
-    if (slot < tape.first_input()) return number(tape.constants[slot]);
+    if (slot < tape.first_input()) return number_text_of(tape.constants[slot]);
     std::uint32_t k = slot - tape.first_input();
     std::size_t group = 0;
     while (k >= tape.input_sizes[group]) k -= tape.input_sizes[group++];
@@ -133,10 +133,12 @@ inline double whole(double x) { return __builtin_floor(x); }
 #endif
 // beyond their limits the functions have no value here: lanes fly the member
 inline double limited_sin(double x) {
-  return saltus::flight::size_of(x) <= saltus::arithmetic::angle_limit ? saltus::arithmetic::sin(x) : infinity - infinity;
+  return saltus::flight::size_of(x) <= saltus::arithmetic::angle_limit ? saltus::arithmetic::sin(x)
+                                                                         : infinity - infinity;
 }
 inline double limited_cos(double x) {
-  return saltus::flight::size_of(x) <= saltus::arithmetic::angle_limit ? saltus::arithmetic::cos(x) : infinity - infinity;
+  return saltus::flight::size_of(x) <= saltus::arithmetic::angle_limit ? saltus::arithmetic::cos(x)
+                                                                         : infinity - infinity;
 }
 inline double limited_exp(double x) {
   return saltus::flight::size_of(x) <= saltus::arithmetic::exponent_limit ? saltus::arithmetic::exp(x)
@@ -180,7 +182,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     for (const auto& v : values) tables_ += text_of(v) + ", ";
     tables_ += "0};\n";
   }
-  static std::string text_of(double v) { return number(v); }
+  static std::string text_of(double v) { return number_text_of(v); }
   static std::string text_of(int v) { return std::to_string(v); }
   static std::string text_of(long long v) { return std::to_string(v) + "LL"; }
   static std::string text_of(signed char v) { return std::to_string(static_cast<int>(v)); }
@@ -267,15 +269,15 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         fmt::format_to(out, "        d_new[{}] = set[{}];\n", edge.discretes[k], edge.variables.size() + k);
     }
     for (const int k : code_.deciding_discretes) {
-      const std::string wanted = number(to.mode.discrete[static_cast<std::size_t>(k)]);
+      const std::string wanted = number_text_of(to.mode.discrete[static_cast<std::size_t>(k)]);
       if (std::ranges::find(edge.discretes, k) != edge.discretes.end())
         fmt::format_to(out, "        if (d_new[{}] != {}) return false;\n", k, wanted);
       fmt::format_to(out, "        d_new[{}] = {};\n", k, wanted);
     }
     for (const int k : code_.deciding_locks)
-      fmt::format_to(out, "        l_new[{}] = {};\n", k, number(to.mode.locks[static_cast<std::size_t>(k)]));
+      fmt::format_to(out, "        l_new[{}] = {};\n", k, number_text_of(to.mode.locks[static_cast<std::size_t>(k)]));
     for (const auto& [lock, change] : edge.roundings)
-      fmt::format_to(out, "        l_new[{}] += {};\n", lock, number(change));
+      fmt::format_to(out, "        l_new[{}] += {};\n", lock, number_text_of(change));
     return text + "        return true;\n      }\n";
   }
 
@@ -307,10 +309,11 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     constant("transient", task_.transient);
     constant("keep", task_.keep);
     fmt::format_to(out, "  static constexpr double stiffness_limit = {}, max_step = {};\n",
-                   number(code_.stiffness.limit), number(task_.max_step));
+                   number_text_of(code_.stiffness.limit), number_text_of(task_.max_step));
     fmt::format_to(out, "  static saltus::flight::Control control() {{ return {{{}, {}, {}, {}, {}}}; }}\n",
-                   number(code_.control.success_power), number(code_.control.rejection_power),
-                   number(code_.control.beta), number(code_.control.shrink), number(code_.control.growth));
+                   number_text_of(code_.control.success_power), number_text_of(code_.control.rejection_power),
+                   number_text_of(code_.control.beta), number_text_of(code_.control.shrink),
+                   number_text_of(code_.control.growth));
     for (const char* name : {"mode_tape", "guard_count", "clock_count", "first_edge", "edge_guard", "edge_target",
                              "first_zero", "counter"})
       fmt::format_to(out, "  static int {0}(int k) {{ return table_{0}[k]; }}\n", name);
@@ -331,7 +334,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         "bernstein[{4}],\n        scale[{3}], rough[{3}], finite;\n  }};\n",
         n, static_cast<std::size_t>(t.all_stages() - 1) * n, static_cast<std::size_t>(t.dense_degree) * n,
         std::max<std::size_t>(1, most_guards_), std::max<std::size_t>(1, most_bernstein_));
-    const std::string rtol = number(task_.rtol);
+    const std::string rtol = number_text_of(task_.rtol);
     text +=
         "  static void step(int tape, double t, double h, double end, const double* x, const double* slope,\n"
         "                   const double* data, Step& s) {\n    const double rtol = " +
@@ -378,7 +381,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
                             kind == Kind::parameter  ? fmt::format("parameters[{}]", data[k].place)
                             : kind == Kind::discrete ? fmt::format("discretes[{}]", data[k].place)
                             : kind == Kind::lock     ? fmt::format("locks[{}]", data[k].place)
-                                                     : number(mode.fixed[data[k].place]));
+                                                     : number_text_of(mode.fixed[data[k].place]));
       }
       text += "        break;\n";
     }

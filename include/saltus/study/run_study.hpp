@@ -44,9 +44,9 @@ std::unique_ptr<StudyExecutor> make_thread_executor(int threads);
 /// Members in lanes, in so many threads (MemberPath::lanes). 0: as many as the machine has.
 std::unique_ptr<StudyExecutor> make_lane_executor(int threads);
 
-/// Members on a CUDA device, with the bits of lanes (MemberPath::lanes): those that the device cannot fly fly in lanes, in
-/// so many threads, and all of them do where there is no device. Nothing of CUDA is linked: the driver and its run-time
-/// compiler are looked for when the first block is run.
+/// Members on a CUDA device, with the bits of lanes (MemberPath::lanes): those that the device cannot fly fly in lanes,
+/// in so many threads, and all of them do where there is no device. Nothing of CUDA is linked: the driver and its
+/// run-time compiler are looked for when the first block is run.
 std::unique_ptr<StudyExecutor> make_cuda_executor(int threads);
 
 /// How far a study is.

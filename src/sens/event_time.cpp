@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "sens/forward_run.hpp"
@@ -86,7 +87,11 @@ bool ForwardRun::find_cause(double t, std::size_t first, std::size_t last) {
     for (std::size_t g = 0; g < events[e].guards.size(); ++g) {
       if (events[e].kind == EventKind::touch) continue;
       std::optional<Candidate> nearest;
-      for (const int k : functions_of(events[e], g)) {
+      const std::vector<int> functions = functions_of(events[e], g);
+      if (functions.empty())
+        return fail(t, fmt::format("the function of the guard '{}' is not known in the mode before the event",
+                                   events[e].guards[g]));
+      for (const int k : functions) {
         Candidate one{k, events[e].guards[g], rate(now_.code->guard(k), t), 0.0};
         one.distance = one.rate.distance();
         if (!nearest || one.distance < nearest->distance) nearest = std::move(one);
@@ -111,20 +116,87 @@ bool ForwardRun::find_cause(double t, std::size_t first, std::size_t last) {
     for (const double along : one.rate.along) change.push_back(-along / one.rate.slope);
     if (cause_.guard < 0) {
       cause_.guard = one.guard;
-      cause_.time_change = std::move(change);
+      cause_.time_change = change;
       if (relative < 1e-3 || relative < 30.0 * steep)
         cause_.remark =
             fmt::format("the slope of '{}' is small: errors are magnified by {:.3g}", one.name, 1.0 / relative);
-      continue;
     }
     for (std::size_t k = 0; k < change.size(); ++k) {
       const double other = cause_.time_change[k], size = std::max(std::abs(change[k]), std::abs(other));
-      if (std::abs(change[k] - other) <= 1e-4 * size + 1e-9 * length / directions_[k].info.scale) continue;
-      return fail(t, fmt::format("'{}' and '{}' happen together, and which comes first depends on '{}': there are no "
-                                 "derivatives behind them, or one for each order",
-                                 candidates.front().name, one.name, directions_[k].info.name));
+      if (std::abs(change[k] - other) > 1e-4 * size + 1e-9 * length / directions_[k].info.scale)
+        cause_.move_apart = true;
     }
+    if (std::ranges::find(cause_.guards, one.guard) != cause_.guards.end()) continue;
+    cause_.guards.push_back(one.guard);
+    cause_.names.push_back(one.name);
+    cause_.time_changes.push_back(std::move(change));
   }
+  return true;
+}
+
+/// Guards that happen together, and that a direction moves apart: behind them the derivatives are those of both orders,
+/// if these agree; otherwise those of the order that a growing parameter makes.
+bool ForwardRun::pass_in_both_orders(double t) {
+  const std::string names = fmt::format("'{}' and '{}' happen together", cause_.names[0], cause_.names[1]);
+  const auto refuse = [&](const std::string& why) {
+    return fail(t, fmt::format("{}, and parameters move them apart: {}", names, why));
+  };
+  const std::size_t shared = model_.variables().size(), family = model_.guards().size();
+  if (now_.mode.on_surfaces() || !now_.system->structure().explicit_ode ||
+      std::ranges::any_of(cause_.guards, [&](int g) { return g >= static_cast<int>(family); }))
+    return refuse("on surfaces and in modes that are not explicit, that is not differentiated yet");
+  const Trajectory& run = result_->trajectory;
+  const auto next = std::ranges::find_if(run.segments(), [&](const Trajectory::Segment& s) {
+    return !s.steps.empty() && s.steps.front().polynomial.t0 == t;
+  });
+  const Mode mode_behind = next == run.segments().end() ? final_mode_ : run.mode(*next);
+  const std::vector<double> x_behind = next == run.segments().end() ? final_x_ : value_at(next->steps.front(), t);
+  GuardOrders orders(model_, linear_modes_, act_tangents_, t, now_.mode,
+                     {now_.y.begin(), now_.y.begin() + static_cast<std::ptrdiff_t>(shared)});
+  for (std::size_t k = 0; k < directions_.size(); ++k) {
+    InstantChange before{0.0, {}, changes_[k].discrete, directions_[k].parameter};
+    for (std::size_t j = 0; j < shared; ++j) before.state.push_back(now_.s(k, j));
+    std::vector<std::size_t> order(cause_.guards.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return cause_.time_changes[i][k]; });
+    GuardOrders::End ends[2];
+    for (const bool falls : {false, true}) {
+      std::vector<int> guards;
+      for (const std::size_t i : order) guards.push_back(cause_.guards[i]);
+      GuardOrders::End& end = ends[falls] = orders.pass(guards, before);
+      std::ranges::reverse(order);
+      if (!end.why.empty()) return refuse(end.why);
+      for (std::size_t j = 0; j < shared; ++j)
+        if (!(std::abs(end.x[j] - x_behind[j]) <=
+              (1e-6 + 1e3 * options_.rtol) * (std::abs(x_behind[j]) + now_.system->nominal(static_cast<int>(j)))))
+          return refuse("what comes out depends on which of them comes first");
+      if (mode_behind.on_surfaces() || end.mode.automaton != mode_behind.automaton ||
+          end.mode.locks != mode_behind.locks || end.mode.discrete.size() != mode_behind.discrete.size())
+        return refuse("what comes out depends on which of them comes first");
+      const auto wrong = [&](double a, double b) {
+        return falls ? b > a + 1e-9 * std::abs(a) : b < a - 1e-9 * std::abs(a);
+      };
+      if (std::ranges::adjacent_find(end.times, wrong) != end.times.end())
+        return refuse("behind the first of them the second one comes earlier than before it");
+    }
+    const InstantChange &grows = ends[0].change, &falls = ends[1].change;
+    double size = 1.0 / directions_[k].info.scale;
+    for (const double v : grows.state) size = std::max(size, std::abs(v));
+    const auto differ = [&](double a, double b) { return !(std::abs(a - b) <= 1e-5 * size); };
+    if (!std::ranges::equal(grows.state, falls.state, std::not_fn(differ)) ||
+        !std::ranges::equal(grows.discrete, falls.discrete, std::not_fn(differ))) {
+      cause_.smoothness = Smoothness::one_sided;
+      cause_.remark = fmt::format(
+          "{}, and which comes first depends on '{}': derivatives behind them are those for a "
+          "growing parameter",
+          names, directions_[k].info.name);
+    }
+    changes_[k] = grows;
+    changes_[k].time = 0.0;  // these are changes at a fixed time
+  }
+  reset_.clear();
+  assigned_.clear();
+  while (next_act_ < acts_.size() && acts_[next_act_].t == t) ++next_act_;
   return true;
 }
 
@@ -154,32 +226,31 @@ bool ForwardRun::take_tail(const Trajectory::Step& tail, std::size_t contact, st
   std::vector<std::vector<double>> data_changes;
   for (std::size_t k = 0; k < directions_.size(); ++k) {
     data_changes.push_back(data_change(k, data.size()));
-    y.insert(y.end(), changes_.state[k].begin(), changes_.state[k].end());
+    y.insert(y.end(), changes_[k].state.begin(), changes_[k].state.end());
   }
   std::vector<double> yp(y.size());
-  now_.code->with_values(data, now_.system->locks(), data_changes, changes_.time).rhs(t, y, yp);
+  now_.code->with_values(data, now_.system->locks(), data_changes, time_changes()).rhs(t, y, yp);
   for (std::size_t k = 0; k < directions_.size(); ++k) {
     const std::vector<double>& change = data_changes[k];
     double dw = 0.0;
     for (const Gradient::Entry& e : speed.entries())
-      dw += e.value * (e.group == ModeTangents::by_time    ? changes_.time[k]
-                       : e.group == ModeTangents::by_state ? changes_.state[k][e.place]
+      dw += e.value * (e.group == ModeTangents::by_time    ? changes_[k].time
+                       : e.group == ModeTangents::by_state ? changes_[k].state[e.place]
                        : e.group == ModeTangents::by_data  ? change[e.place]
                                                            : 0.0);
-    const double dw_before = before.along[k] + before.slope * changes_.time[k];
+    const double dw_before = before.along[k] + before.slope * changes_[k].time;
     const double dr = r * (dw / w - dw_before / before.value), T = -2.0 * w / (a * (1.0 - r));
     const double dT = -2.0 * dw / (a * (1.0 - r)) + T * dr / (1.0 - r);
     for (std::size_t j = 0; j < n; ++j) {
-      const double was = now_.s(k, j) + now_.slope(j) * changes_.time[k];
-      changes_.state[k][j] += dT * f[j] + T * yp[(k + 2) * x.size() + j] +
-                              r / (1.0 - r) * (changes_.state[k][j] - was) +
+      const double was = now_.s(k, j) + now_.slope(j) * changes_[k].time;
+      changes_[k].state[j] += dT * f[j] + T * yp[(k + 2) * x.size() + j] +
+                              r / (1.0 - r) * (changes_[k].state[j] - was) +
                               dr / ((1.0 - r) * (1.0 - r)) * (x[j] - x_before[j]);
     }
-    changes_.time[k] += dT;
+    changes_[k].time += dT;
   }
   const std::vector<Event>& events = result_->trajectory.events();
-  for (std::size_t e = contact; e < last; ++e) result_->events.push_back({.t = events[e].t, .dt = changes_.time});
-  changes_.slope.clear();
+  for (std::size_t e = contact; e < last; ++e) result_->events.push_back({.t = events[e].t, .dt = time_changes()});
   return take_acts(tail.t_end);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
-#include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -11,16 +10,6 @@
 #include <utility>
 
 namespace saltus {
-
-namespace {
-
-std::vector<int> parameters_of(const std::vector<Direction>& directions) {
-  std::vector<int> result;
-  for (const Direction& d : directions) result.push_back(d.parameter);
-  return result;
-}
-
-}  // namespace
 
 std::vector<double> ForwardRun::value_at(const Trajectory::Step& step, double t) {
   std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables));
@@ -33,7 +22,8 @@ ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string
     : model_(model),
       options_(options),
       directions_(find_directions(model, parameters)),
-      act_tangents_(ModelAccess::logic(model), parameters_of(directions_)) {
+      linear_modes_(model_),
+      act_tangents_(ModelAccess::logic(model)) {
   if (!options.keep_steps)
     throw UsageError("sensitivities follow the steps of the run: keep_steps = false leaves none");
 }
@@ -78,13 +68,11 @@ bool ForwardRun::begin() {
   const double t = result_->trajectory.t_start();
   for (const Direction& d : directions_) {
     StartChange change = start_change(model_, d);
-    changes_.time.push_back(0.0);
-    changes_.state.push_back(std::move(change.state));
-    changes_.discrete.push_back(std::move(change.discrete));
+    changes_.push_back({0.0, std::move(change.state), std::move(change.discrete), d.parameter});
   }
   for (const Event& event : result_->trajectory.events()) {
     if (event.t != t) break;
-    result_->events.push_back({.t = event.t, .dt = changes_.time});
+    result_->events.push_back({.t = event.t, .dt = time_changes()});
   }
   return take_acts(t);
 }
@@ -142,9 +130,10 @@ void ForwardRun::finish(bool moving_end) {
   std::vector<double> all(count * (directions_.size() + 1));
   now_.code->observe(now_.tangents->equations(), now_.t, now_.y, now_.yp, all);
   for (std::size_t k = 0; k < directions_.size(); ++k) {
-    std::vector<double> values(count);
-    for (std::size_t j = 0; j < count; ++j)
-      values[j] = all[(k + 1) * count + j] + (moving_end ? all[j] * changes_.time[k] : 0.0);
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>((k + 1) * count);
+    result_->at_end.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+    std::vector<double> values = result_->at_end.back();
+    for (std::size_t j = 0; j < count && moving_end; ++j) values[j] += all[j] * changes_[k].time;
     result_->final.push_back(std::move(values));
   }
 }
@@ -153,9 +142,15 @@ std::vector<double> ForwardRun::data_change(std::size_t direction, std::size_t c
   std::vector<double> change(count, 0.0);
   const std::size_t parameters = ModelAccess::values(model_).parameters.size();
   if (const int p = directions_[direction].parameter; p >= 0) change[static_cast<std::size_t>(p)] = 1.0;
-  const std::vector<double>& discrete = changes_.discrete[direction];
+  const std::vector<double>& discrete = changes_[direction].discrete;
   std::copy(discrete.begin(), discrete.end(), change.begin() + static_cast<std::ptrdiff_t>(parameters));
   return change;
+}
+
+std::vector<double> ForwardRun::time_changes() const {
+  std::vector<double> result;
+  for (const InstantChange& change : changes_) result.push_back(change.time);
+  return result;
 }
 
 std::vector<Expr> ForwardRun::observed(const Mode& mode, const RecordedSystem& system) const {
@@ -172,6 +167,7 @@ std::vector<Expr> ForwardRun::observed(const Mode& mode, const RecordedSystem& s
 }
 
 bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool start) {
+  if (!assigned_remain(mode)) return fail(t, "the record of the run has rounds that were taken back");
   auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
   std::shared_ptr<ModeTangents>& code = codes_[&system.equations()];
   if (!code) {
@@ -189,7 +185,8 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
   if (is_explicit)
     system.rhs(t, x, xp);
   else if (!open_implicit(t, x, xp, held, start) ||
-           (!start && !changes_.reset && !jump_along_impulses(std::span(y_before).first(shared), x)))
+           (!start && reset_.empty() && linear_modes_.at(mode).mode().hidden_constraints() &&
+            !jump_along_impulses(std::span(y_before).first(shared), x)))
     return false;
   now_.y = x;
   now_.y.insert(now_.y.end(), xp.begin(), xp.end());
@@ -198,7 +195,7 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
   for (std::size_t k = 0; k < m; ++k) {
     data_changes.push_back(data_change(k, data.size()));
     for (std::size_t j = 0; j < n; ++j)
-      now_.y.push_back(j < shared ? changes_.state[k][j] - xp[j] * changes_.time[k] : 0.0);
+      now_.y.push_back(j < shared ? changes_[k].state[j] - xp[j] * changes_[k].time : 0.0);
   }
   std::vector<char> all_held;
   for (std::size_t k = 0; k < m + 2; ++k) all_held.insert(all_held.end(), held.begin(), held.end());
@@ -232,14 +229,14 @@ bool ForwardRun::open_implicit(double t, std::vector<double>& x, std::vector<dou
   if (from_values)
     for (std::size_t j = 0; j < variables.size(); ++j)
       if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
+  options.preferred = reset_;  // as the run does
   const Initialisation found = initialise(*now_.system, t, x, options);
   if (!found.ok()) return fail(t, "the values of the mode cannot be made consistent again: " + found.message);
   x = found.x;
   xp = found.xp;
   held.assign(x.size(), 0);
   for (const int j : found.held) held[static_cast<std::size_t>(j)] = 1;
-  for (std::size_t j = 0; j < held.size(); ++j)
-    if (now_.system->structure().differentiated(static_cast<int>(j)) && !held[j]) now_.index_one = false;
+  if (!start && !reset_.empty() && !follows_reset(t, x, found.held)) return false;
   if (!from_values) return true;
   const std::size_t freedom = initialise(*now_.system, t, x).held.size();
   if (found.held.size() < freedom)
@@ -257,6 +254,23 @@ bool ForwardRun::open_implicit(double t, std::vector<double>& x, std::vector<dou
       throw UsageError(fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it",
                                    d.info.name, variables[static_cast<std::size_t>(d.variable)].name));
   return true;
+}
+
+/// Whether the values behind resets are those in which the held variables stay as they were set, and all others follow
+/// from the constraints.
+bool ForwardRun::follows_reset(double t, std::span<const double> x, const std::vector<int>& held) {
+  std::vector<double> given = x_reset_;
+  given.resize(x.size(), 0.0);
+  for (std::size_t j = x_reset_.size(); j < x.size(); ++j) given[j] = x[j];
+  const Initialisation found = initialise(*now_.system, t, given, {.fixed = held});
+  for (std::size_t j = 0; j < x_reset_.size() && found.ok(); ++j) {
+    const double size = std::abs(x[j]) + now_.system->nominal(static_cast<int>(j));
+    if (now_.system->structure().differentiated(static_cast<int>(j)) &&
+        !(std::abs(found.x[j] - x[j]) <= (1e-6 + 1e3 * options_.rtol) * size))
+      return fail(t, fmt::format("behind a reset '{}' jumps, in a way that is not differentiated yet",
+                                 now_.system->variable_name(static_cast<int>(j))));
+  }
+  return found.ok() || fail(t, "the values behind a reset cannot be made consistent again: " + found.message);
 }
 
 /// How the start moves where initial equations determine it: their derivatives hold, and start values that are fixed
@@ -296,9 +310,9 @@ bool ForwardRun::jump_along_impulses(std::span<const double> x_before, std::span
   const std::vector<double> data = now_.system->data();
   for (std::size_t k = 0; k < m; ++k) {
     data_changes.push_back(data_change(k, data.size()));
-    std::ranges::copy(changes_.state[k], y.begin() + static_cast<std::ptrdiff_t>((k + 2) * n));
+    std::ranges::copy(changes_[k].state, y.begin() + static_cast<std::ptrdiff_t>((k + 2) * n));
   }
-  RecordedSystem tangents = now_.code->with_values(data, now_.system->locks(), data_changes, changes_.time);
+  RecordedSystem tangents = now_.code->with_values(data, now_.system->locks(), data_changes, time_changes());
   const Jump found = jump(tangents, now_.t, y);
   if (!found.ok() || found.rule != JumpRule::impulsive)
     return fail(now_.t,
@@ -312,7 +326,7 @@ bool ForwardRun::jump_along_impulses(std::span<const double> x_before, std::span
                                       now_.system->variable_name(static_cast<int>(j))));
   }
   for (std::size_t k = 0; k < m; ++k)
-    std::copy_n(found.x.begin() + static_cast<std::ptrdiff_t>((k + 2) * n), shared, changes_.state[k].begin());
+    std::copy_n(found.x.begin() + static_cast<std::ptrdiff_t>((k + 2) * n), shared, changes_[k].state.begin());
   return true;
 }
 
@@ -347,7 +361,9 @@ bool ForwardRun::make_consistent(std::span<const char> held, bool start) {
   const Initialisation found = initialise(tangents, now_.t, now_.y, options);
   if (!found.ok()) return fail(now_.t, "the derivatives of the constraints have no solution: " + found.message);
   // at a start variables that are not held are guesses, unless the start is on a surface
-  if ((!start || now_.mode.on_surfaces()) && !stays(found.x, start)) return false;
+  // behind a reset they follow (follows_reset)
+  const bool checked = start ? now_.mode.on_surfaces() : reset_.empty();
+  if (checked && !stays(found.x, start)) return false;
   now_.y = found.x;
   now_.yp = found.xp;
   return true;
@@ -385,46 +401,64 @@ bool ForwardRun::integrate(double to) {
   return true;
 }
 
+/// The rounds of the instant, one after the other.
 bool ForwardRun::take_acts(double t) {
-  std::string why;
-  while (next_act_ < acts_.size() && acts_[next_act_].t == t)
-    if (!act_tangents_.apply(acts_[next_act_++], changes_, why))
+  reset_.clear();
+  assigned_.clear();
+  const std::uint64_t left = now_.system ? now_.system->structure().id.number() : 0;
+  bool first = true;
+  for (; next_act_ < acts_.size() && acts_[next_act_].t == t; ++next_act_, first = false) {
+    const Act& act = acts_[next_act_];
+    RoundMap map;
+    if (const std::string why = act_tangents_.find(act, first, linear_modes_, map); !why.empty())
       return fail(t, "what happens here is not differentiated yet: " + why);
+    const bool reads_state = std::ranges::any_of(map.rows, [](const RoundMap::Row& row) {
+      return std::ranges::any_of(row.entries, [](const auto& e) { return e.from == RoundMap::From::state; });
+    });
+    if (reads_state && left != 0 && model_.system(act.mode_before).structure().id.number() != left &&
+        linear_modes_.at(act.mode_before).mode().hidden_constraints())
+      return fail(t, "what happens here is not differentiated yet: a constraint appears before clauses read variables");
+    if (reads_state && left == 0 && !ModelAccess::initial_residuals(model_).empty())
+      return fail(
+          t, "a clause of the start reads variables that initial equations determine, which is not differentiated yet");
+    for (InstantChange& change : changes_) change.apply(map);
+    x_reset_ = act.x_after;
+    for (const RoundMap::Row& row : map.rows)
+      if (row.reset)
+        reset_.push_back(static_cast<int>(row.target));
+      else
+        assigned_[row.target] = act.mode_after.discrete[row.target];
+  }
   return true;
 }
 
-/// Discrete variables on which variables depend at once: those in algebraic equations, and in modes of higher index
-/// all.
-std::vector<char> ForwardRun::followed_discretes() const {
-  const RecordedEquations& eq = now_.system->equations();
-  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
-  std::vector<Expr> deciding;
-  for (const Expr& e : eq.equations)
-    if (!now_.index_one || symbols_of(std::span(&e, 1), SymbolKind::derivative).empty()) deciding.push_back(e);
-  std::vector<char> result(eq.data.size() - parameters, 0);
-  if (now_.system->structure().explicit_ode || deciding.empty()) return result;
-  for (const Expr& symbol : symbols_of(deciding, SymbolKind::discrete))
-    for (std::size_t k = 0; k < result.size(); ++k)
-      if (eq.data[parameters + k].same(symbol)) result[k] = 1;
-  return result;
+/// Whether the mode behind an instant has the discrete values that the noted rounds have given: if not, the run has
+/// taken rounds back that are noted.
+bool ForwardRun::assigned_remain(const Mode& mode) {
+  const std::vector<int>& pulses = ModelAccess::logic(model_).pulses;
+  return std::ranges::all_of(assigned_, [&](const auto& value) {
+    return mode.discrete[value.first] == value.second ||
+           std::ranges::find(pulses, static_cast<int>(value.first)) != pulses.end();
+  });
 }
 
 bool ForwardRun::leave(double t, std::size_t first, std::size_t last) {
   if (!find_cause(t, first, last)) return false;
   const std::vector<Event>& events = result_->trajectory.events();
+  if (cause_.move_apart) {
+    const bool passed = pass_in_both_orders(t);
+    if (cause_.remark.empty()) cause_.remark = "its guards happen together, and parameters move their times apart";
+    for (std::size_t e = first; e < last && passed; ++e)
+      result_->events.push_back({.t = events[e].t, .smoothness = cause_.smoothness, .text = cause_.remark});
+    return passed;
+  }
   for (std::size_t e = first; e < last; ++e)
     result_->events.push_back({.t = events[e].t, .dt = cause_.time_change, .text = cause_.remark});
   const std::size_t shared = model_.variables().size();
-  changes_.time = cause_.time_change;
-  changes_.reset = false;
-  changes_.followed = followed_discretes();
-  changes_.implicit = !now_.system->structure().explicit_ode;
-  changes_.slope.assign(directions_.size(), std::vector<double>(shared));
-  for (std::size_t k = 0; k < directions_.size(); ++k)
-    for (std::size_t j = 0; j < shared; ++j) {
-      changes_.state[k][j] = now_.s(k, j) + now_.slope(j) * changes_.time[k];
-      changes_.slope[k][j] = now_.sp(k, j) + now_.bend(j) * changes_.time[k];
-    }
+  for (std::size_t k = 0; k < directions_.size(); ++k) {
+    changes_[k].time = cause_.time_change[k];
+    for (std::size_t j = 0; j < shared; ++j) changes_[k].state[j] = now_.s(k, j) + now_.slope(j) * changes_[k].time;
+  }
   return take_acts(t);
 }
 

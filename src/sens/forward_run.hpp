@@ -18,6 +18,7 @@
 
 #include "sens/act_tangents.hpp"
 #include "sens/directions.hpp"
+#include "sens/guard_orders.hpp"
 #include "sens/segment_system.hpp"
 #include "sens/sensitivity_run.hpp"
 
@@ -36,7 +37,6 @@ class ForwardRun {
     std::shared_ptr<ModeTangents> code;
     std::shared_ptr<SegmentSystem> tangents;
     double t = 0.0;
-    bool index_one = true;      ///< at most: all differentiated variables are free
     std::vector<double> y, yp;  ///< x, x', s of each direction; and their derivatives
 
     std::size_t n() const { return code->variables(); }
@@ -58,10 +58,16 @@ class ForwardRun {
     /// The slope, in units of the slope with which the guard would return to zero after a change by its own size.
     double steepness() const;
   };
+  /// Why an event happened where it did.
   struct Cause {
     int guard = -1;  ///< -1: none
     std::vector<double> time_change;
     std::string remark;
+    std::vector<int> guards = {};                        ///< that fired together, by their own
+    std::vector<std::vector<double>> time_changes = {};  ///< of each of them
+    std::vector<std::string> names = {};
+    bool move_apart = false;  ///< a direction moves them by different times
+    Smoothness smoothness = Smoothness::smooth;
   };
 
   void simulate();
@@ -76,14 +82,17 @@ class ForwardRun {
   bool integrate(double to);
   bool leave(double t, std::size_t first, std::size_t last);
   bool take_acts(double t);
-  std::vector<char> followed_discretes() const;
+  bool assigned_remain(const Mode& mode);
+  bool follows_reset(double t, std::span<const double> x, const std::vector<int>& held);
   bool take_tail(const Trajectory::Step& tail, std::size_t contact, std::size_t last);
   bool find_cause(double t, std::size_t first, std::size_t last);
+  bool pass_in_both_orders(double t);
   void finish(bool moving_end);
   GuardRate rate(Gradient& gradient, double t) const;
   static std::vector<double> value_at(const Trajectory::Step& step, double t);
   std::vector<int> functions_of(const Event& event, std::size_t guard) const;
   std::vector<double> data_change(std::size_t direction, std::size_t count) const;
+  std::vector<double> time_changes() const;
   std::vector<Expr> observed(const Mode& mode, const RecordedSystem& system) const;
   /// The sensitivities end here.
   bool fail(double t, std::string text);
@@ -92,6 +101,7 @@ class ForwardRun {
   CompiledModel model_;
   SimulateOptions options_;
   std::vector<Direction> directions_;
+  LinearModes linear_modes_;
   ActTangents act_tangents_;
   std::map<const RecordedEquations*, std::shared_ptr<ModeTangents>> codes_;
   std::unique_ptr<SensitivityRun::Impl> result_;
@@ -102,7 +112,10 @@ class ForwardRun {
 
   Point now_;
   Cause cause_;
-  InstantChanges changes_;  // in an instant, with its time; `discrete` counts between instants, too
+  std::vector<InstantChange> changes_;      // in an instant, by direction; `discrete` counts between instants, too
+  std::vector<int> reset_;                  // variables that the model has set in the instant
+  std::vector<double> x_reset_;             // what it has made of the variables
+  std::map<std::size_t, double> assigned_;  // discrete variables that it has set, and their values
 };
 
 }  // namespace saltus

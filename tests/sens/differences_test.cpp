@@ -60,6 +60,7 @@ TEST(Differences, AgreeWithSensitivitiesOfRandomModels) {
   const std::vector<Method> methods = {Method::automatic, Method::dopri5, Method::dop853, Method::radau,
                                        Method::rodas5p,   Method::taylor, Method::bdf};
   int compared = 0, without = 0;
+  std::string refused;
   for (int seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const CompiledModel model(random_model(static_cast<unsigned>(seed)));
@@ -71,6 +72,7 @@ TEST(Differences, AgreeWithSensitivitiesOfRandomModels) {
     const SensitivityRun run = simulate_with_sensitivities(model, {"p", "q"}, options);
     if (run.trajectory().status().code != StatusCode::success || !run.why().empty()) {
       ++without;
+      refused += "\nseed " + std::to_string(seed) + ": " + run.why();
       continue;
     }
     bool all = true;
@@ -107,7 +109,7 @@ TEST(Differences, AgreeWithSensitivitiesOfRandomModels) {
   record_models(compared);
   if (cases >= usual) {
     EXPECT_GT(compared, cases * 8 / 10);
-    EXPECT_LT(without, cases / 8);  // clauses of the implicit ones that read what they change
+    EXPECT_LT(without, cases / 50) << refused;  // guards that are only touched
   }
 }
 

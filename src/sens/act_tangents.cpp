@@ -48,6 +48,12 @@ bool sort_rows(std::vector<Row>& rows) {
 
 }  // namespace
 
+bool RoundMap::reads_state() const {
+  return std::ranges::any_of(rows, [](const Row& row) {
+    return std::ranges::any_of(row.entries, [](const Entry& e) { return e.from == From::state; });
+  });
+}
+
 void InstantChange::apply(const RoundMap& round) {
   const std::vector<double> state_before = state, discrete_before = discrete;
   for (const Row& row : round.rows) {
@@ -203,7 +209,7 @@ std::string ActTangents::add_row(const Given& given, const Act& act, bool first,
         row.entries.push_back({From::state, static_cast<std::size_t>(point->held()[k]), function.held[k]});
     const std::size_t parameter_count = setup_.parameters.size();
     const From discrete = act.round.followed ? From::discrete_after : From::discrete_before;
-    for (std::size_t k = 0; k < function.data.size(); ++k) {
+    for (std::size_t k = 0; k < parameter_count + setup_.discretes.size(); ++k) {
       if (std::abs(function.data[k]) <= nothing) continue;
       const bool of_parameter = k < parameter_count;
       row.entries.push_back(
@@ -217,7 +223,7 @@ std::string ActTangents::add_row(const Given& given, const Act& act, bool first,
   return "";
 }
 
-std::string ActTangents::find(const Act& act, bool first, LinearModes& modes, RoundMap& map) {
+std::string ActTangents::find(const Act& act, bool first, const Mode* left, LinearModes& modes, RoundMap& map) {
   map.rows.clear();
   std::vector<Given*> all;
   for (const auto& value : act.round.given) all.push_back(&of_action(value.giver, value.action));
@@ -246,7 +252,11 @@ std::string ActTangents::find(const Act& act, bool first, LinearModes& modes, Ro
   }
   for (const Given* given : all)
     if (std::string why = add_row(*given, act, first, point ? &*point : nullptr, map); !why.empty()) return why;
-  return sort_rows(map.rows) ? "" : "numbers are assigned from each other";
+  if (!sort_rows(map.rows)) return "numbers are assigned from each other";
+  if (left && map.reads_state() && !modes.same(*left, act.mode_before) &&
+      modes.at(act.mode_before).mode().hidden_constraints())
+    return "a constraint appears before clauses read variables";
+  return "";
 }
 
 }  // namespace saltus

@@ -34,6 +34,8 @@ struct RoundMap {
   std::vector<Row> rows;  ///< resets come last
 
   bool resets() const { return !rows.empty() && rows.back().reset; }
+  /// Whether it reads variables.
+  bool reads_state() const;
 };
 
 /// Changes at an instant along one direction.
@@ -58,9 +60,9 @@ class ActTangents {
  public:
   explicit ActTangents(const EventLogic::Setup& setup);
 
-  /// What a round does to changes. `first`: the first round of its instant. Returns "", or what cannot be
-  /// differentiated.
-  std::string find(const Act& act, bool first, LinearModes& modes, RoundMap& map);
+  /// What a round does to changes. `first`: the first round of its instant; `left`: the mode before the instant, null
+  /// at the start of a run. Returns "", or what cannot be differentiated.
+  std::string find(const Act& act, bool first, const Mode* left, LinearModes& modes, RoundMap& map);
 
  private:
   enum Group : std::size_t { time, variables, derivatives, parameters, discretes, pre_variables, pre_discretes };

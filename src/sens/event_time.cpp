@@ -10,19 +10,7 @@
 
 namespace saltus {
 
-double ForwardRun::GuardRate::distance() const {
-  if (value == 0.0) return 0.0;
-  const double by_slope = std::abs(value / slope), by_bend = std::sqrt(2.0 * std::abs(value / bend));
-  return std::fmin(by_slope, by_bend);
-}
-
-double ForwardRun::GuardRate::steepness() const {
-  const double scale = std::sqrt(std::abs(bend) * size);
-  if (slope == 0.0) return 0.0;
-  return scale > 0.0 ? std::abs(slope) / scale : std::numeric_limits<double>::infinity();
-}
-
-ForwardRun::GuardRate ForwardRun::rate(Gradient& gradient, double t) const {
+GuardRate ForwardRun::rate(Gradient& gradient, double t) const {
   const std::vector<double> data = now_.system->data();
   const double* const in[] = {&t, now_.y.data(), now_.y.data() + now_.n(), data.data(), now_.system->locks().data()};
   gradient.evaluate(in);
@@ -52,74 +40,20 @@ ForwardRun::GuardRate ForwardRun::rate(Gradient& gradient, double t) const {
   return result;
 }
 
-/// Numbers, in the system of the mode, of the functions that may have made the guard of an event fire. A surface on
-/// which the solution stays is left where a weight reaches its end, or a force vanishes; other guards that lie on it
-/// say nothing.
-std::vector<int> ForwardRun::functions_of(const Event& event, std::size_t guard) const {
-  std::vector<int> exits, result, others;
-  const Mode& mode = now_.mode;
-  if (mode.on_surfaces()) model_.exit_guards(mode, exits);
-  for (int k = 0; k < static_cast<int>(model_.guards().size()); ++k) {
-    const GuardInfo& info = model_.guards()[static_cast<std::size_t>(k)];
-    if (info.name != event.guards[guard] || info.where != event.where[guard]) continue;
-    const auto slides = std::ranges::find(mode.sliding, k), rests = std::ranges::find(mode.contacts, k);
-    if (slides != mode.sliding.end())  // the field on the other side takes over
-      result.push_back(exits[static_cast<std::size_t>(slides - mode.sliding.begin())] + (event.direction[guard] > 0));
-    else if (rests != mode.contacts.end())
-      result.push_back(exits[mode.sliding.size() + static_cast<std::size_t>(rests - mode.contacts.begin())]);
-    else
-      others.push_back(k);
-  }
-  return result.empty() ? others : result;
-}
-
-bool ForwardRun::find_cause(double t, std::size_t first, std::size_t last) {
-  const std::vector<Event>& events = result_->trajectory.events();
+bool ForwardRun::find_cause(const RunInstant& instant) {
   cause_ = {.time_change = std::vector<double>(directions_.size(), 0.0)};
-  struct Candidate {
-    int guard;
-    std::string name;
-    GuardRate rate;
-    double distance;  // in time
-  };
-  std::vector<Candidate> candidates;
-  for (std::size_t e = first; e < last; ++e)
-    for (std::size_t g = 0; g < events[e].guards.size(); ++g) {
-      if (events[e].kind == EventKind::touch) continue;
-      std::optional<Candidate> nearest;
-      const std::vector<int> functions = functions_of(events[e], g);
-      if (functions.empty())
-        return fail(t, fmt::format("the function of the guard '{}' is not known in the mode before the event",
-                                   events[e].guards[g]));
-      for (const int k : functions) {
-        Candidate one{k, events[e].guards[g], rate(now_.code->guard(k), t), 0.0};
-        one.distance = one.rate.distance();
-        if (!nearest || one.distance < nearest->distance) nearest = std::move(one);
-      }
-      if (nearest) candidates.push_back(std::move(*nearest));
-    }
-  if (candidates.empty()) return true;
-  std::ranges::sort(candidates, {}, &Candidate::distance);
-  const double length = std::max(std::abs(t), std::abs(t - result_->pieces.back().from));
-  const double near = std::max(10.0 * candidates.front().distance, 1e3 * options_.rtol * length);
-  // an error of the relative size rtol moves the time by its size / slope, and the slope itself by bend / slope of that
-  const double steep = std::sqrt(std::max(options_.rtol, std::numeric_limits<double>::epsilon()));
-  for (const Candidate& one : candidates) {
-    if (one.distance > near) break;  // it fired because others did
-    const double relative = one.rate.steepness();
-    if (!(relative > steep))
-      return fail(t,
-                  fmt::format("'{}' is only touched, as far as the tolerance can tell (grazing): the derivative does "
-                              "not exist, or is not known",
-                              one.name));
+  const double length = std::max(std::abs(instant.t), std::abs(instant.t - result_->pieces.back().from));
+  const EventCauses found = find_causes(
+      model_, now_.mode, result_->trajectory.events(), instant,
+      [&](int guard) { return rate(now_.code->guard(guard), instant.t); }, length, options_.rtol);
+  if (!found.why.empty()) return fail(instant.t, found.why);
+  cause_.remark = found.remark;
+  for (const GuardCause& one : found.guards) {
     std::vector<double> change;
     for (const double along : one.rate.along) change.push_back(-along / one.rate.slope);
     if (cause_.guard < 0) {
       cause_.guard = one.guard;
       cause_.time_change = change;
-      if (relative < 1e-3 || relative < 30.0 * steep)
-        cause_.remark =
-            fmt::format("the slope of '{}' is small: errors are magnified by {:.3g}", one.name, 1.0 / relative);
     }
     for (std::size_t k = 0; k < change.size(); ++k) {
       const double other = cause_.time_change[k], size = std::max(std::abs(change[k]), std::abs(other));
@@ -149,8 +83,9 @@ bool ForwardRun::pass_in_both_orders(double t) {
   const auto next = std::ranges::find_if(run.segments(), [&](const Trajectory::Segment& s) {
     return !s.steps.empty() && s.steps.front().polynomial.t0 == t;
   });
-  const Mode mode_behind = next == run.segments().end() ? final_mode_ : run.mode(*next);
-  const std::vector<double> x_behind = next == run.segments().end() ? final_x_ : value_at(next->steps.front(), t);
+  const Mode mode_behind = next == run.segments().end() ? record_.final_mode : run.mode(*next);
+  const std::vector<double> x_behind =
+      next == run.segments().end() ? record_.final_x : value_at(next->steps.front(), t);
   GuardOrders orders(model_, linear_modes_, act_tangents_, t, now_.mode,
                      {now_.y.begin(), now_.y.begin() + static_cast<std::ptrdiff_t>(shared)});
   for (std::size_t k = 0; k < directions_.size(); ++k) {
@@ -196,13 +131,12 @@ bool ForwardRun::pass_in_both_orders(double t) {
   }
   reset_.clear();
   assigned_.clear();
-  while (next_act_ < acts_.size() && acts_[next_act_].t == t) ++next_act_;
   return true;
 }
 
 // Infinitely many resets are left, with speeds w, r w, r^2 w, … of the guard behind them. To first order in w they take
 // T = 2 w / (a (1 - r)) in all, and make r / (1 - r) times the last jump.
-bool ForwardRun::take_tail(const Trajectory::Step& tail, std::size_t contact, std::size_t last) {
+bool ForwardRun::take_tail(const Trajectory::Step& tail, const RunInstant& contact) {
   const double t = now_.t;
   if (cause_.guard < 0 || !now_.system->structure().explicit_ode)
     return fail(t, "infinitely many resets in a mode that is not explicit are not differentiated yet");
@@ -249,9 +183,9 @@ bool ForwardRun::take_tail(const Trajectory::Step& tail, std::size_t contact, st
     }
     changes_[k].time += dT;
   }
-  const std::vector<Event>& events = result_->trajectory.events();
-  for (std::size_t e = contact; e < last; ++e) result_->events.push_back({.t = events[e].t, .dt = time_changes()});
-  return take_acts(tail.t_end);
+  cause_.remark.clear();
+  note_events(contact);
+  return take_acts(contact);
 }
 
 SensitivityRun simulate_with_sensitivities(const CompiledModel& model, const std::vector<std::string>& parameters,

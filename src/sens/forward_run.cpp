@@ -2,20 +2,17 @@
 
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
-#include <saltus/dae/jump.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-namespace saltus {
+#include "sens/jump_tangents.hpp"
+#include "sens/observed.hpp"
+#include "sens/start_choice.hpp"
 
-std::vector<double> ForwardRun::value_at(const Trajectory::Step& step, double t) {
-  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables));
-  step.polynomial.evaluate(t, x);
-  return x;
-}
+namespace saltus {
 
 ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters,
                        const SimulateOptions& options)
@@ -23,27 +20,15 @@ ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string
       options_(options),
       directions_(find_directions(model, parameters)),
       linear_modes_(model_),
-      act_tangents_(ModelAccess::logic(model)) {
-  if (!options.keep_steps)
-    throw UsageError("sensitivities follow the steps of the run: keep_steps = false leaves none");
-}
+      act_tangents_(ModelAccess::logic(model)),
+      record_(model, options),
+      result_(std::make_unique<SensitivityRun::Impl>(std::move(record_.trajectory))) {}
 
 SensitivityRun ForwardRun::run() {
-  simulate();
   for (const Direction& d : directions_) result_->parameters.push_back(d.info.name);
   if (walk()) result_->end = result_->trajectory.t_end();
   note_end();
   return SensitivityRun(std::move(result_));
-}
-
-void ForwardRun::simulate() {
-  auto acts = std::make_shared<std::vector<Act>>();
-  Simulator simulator(std::make_shared<WatchedModel>(model_, acts), options_);
-  simulator.run();
-  final_mode_ = simulator.mode();
-  final_x_.assign(simulator.x().begin(), simulator.x().end());
-  result_ = std::make_unique<SensitivityRun::Impl>(simulator.take());
-  acts_ = committed(std::move(*acts));
 }
 
 bool ForwardRun::fail(double t, std::string text) {
@@ -65,64 +50,41 @@ void ForwardRun::note_end() {
 }
 
 bool ForwardRun::begin() {
-  const double t = result_->trajectory.t_start();
+  const std::vector<StartEntry> entries = start_entries(model_);
   for (const Direction& d : directions_) {
-    StartChange change = start_change(model_, d);
+    StartChange change = start_change(model_, d, entries);
     changes_.push_back({0.0, std::move(change.state), std::move(change.discrete), d.parameter});
   }
-  for (const Event& event : result_->trajectory.events()) {
-    if (event.t != t) break;
-    result_->events.push_back({.t = event.t, .dt = time_changes()});
-  }
-  return take_acts(t);
+  note_events(record_.start);
+  return take_acts(record_.start);
+}
+
+/// Notes the events of an instant, with the changes of its time.
+void ForwardRun::note_events(const RunInstant& instant) {
+  for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
+    result_->events.push_back({.t = result_->trajectory.events()[e].t, .dt = time_changes(), .text = cause_.remark});
 }
 
 bool ForwardRun::walk() {
-  const Trajectory& run = result_->trajectory;
-  const std::vector<Event>& events = run.events();
-  const auto& segments = run.segments();
+  const std::vector<Event>& events = result_->trajectory.events();
   if (!begin()) return false;
-  if (segments.empty() || segments.front().steps.empty())
-    return fail(run.t_start(), run.status().message.empty() ? "the run made no steps" : run.status().message);
-  std::size_t next = result_->events.size();
-  // the events at a time; touches are noted on the way there
-  const auto events_at = [&](double t) {
-    while (next < events.size() && events[next].kind == EventKind::touch && events[next].t != t)
-      result_->events.push_back({.t = events[next++].t, .text = "the time of a touch is not differentiated"});
-    const std::size_t first = next;
-    while (next < events.size() && events[next].t == t) ++next;
-    return first;
-  };
-  for (std::size_t i = 0; i < segments.size() && !segments[i].steps.empty(); ++i) {
-    const std::vector<Trajectory::Step>& steps = segments[i].steps;
-    const bool last_one = i + 1 == segments.size() || segments[i + 1].steps.empty();
-    // (an event may lie some rounding errors behind the step that leads to it)
-    const double from = steps.front().polynomial.t0, before_tail = steps.back().polynomial.t0;
-    const double to = last_one ? run.t_end() : segments[i + 1].steps.front().polynomial.t0;
-    if (!open(run.mode(segments[i]), from, value_at(steps.front(), from), i == 0)) return false;
-    const auto upcoming = std::find_if(events.begin() + static_cast<std::ptrdiff_t>(next), events.end(),
-                                       [](const Event& e) { return e.kind != EventKind::touch; });
-    const bool tail = steps.size() > 1 && upcoming != events.end() && upcoming->t == before_tail && before_tail != to;
-    const double end = tail ? before_tail : to;
-    if (!integrate(end)) return false;
-    std::size_t first = events_at(end);
-    if (next < events.size() && (end - events[next].t) * (run.t_end() - run.t_start()) > 0.0)
-      return fail(from, "the record of the run has an event that no step leads to");
-    const bool something = first < next || (next_act_ < acts_.size() && acts_[next_act_].t == end);
-    if (last_one && !something) {
+  for (const RunLeg& leg : record_.legs) {
+    const bool last = &leg == &record_.legs.back() && record_.problem.empty();
+    if (!open(leg.mode, leg.from, value_at(leg.steps->front(), leg.from), &leg == &record_.legs.front())) return false;
+    if (!integrate(leg.to)) return false;
+    for (std::size_t e = leg.first_touch; e < leg.end.first_event; ++e)
+      result_->events.push_back({.t = events[e].t, .text = "the time of a touch is not differentiated"});
+    if (last && leg.end.empty()) {
       finish(false);
       return true;
     }
-    if (!leave(end, first, next)) return false;
-    if (tail) {
-      first = events_at(to);
-      if (!take_tail(steps.back(), first, next)) return false;
-    }
-    if (!last_one) continue;
-    if (!open(final_mode_, to, final_x_, false)) return false;
-    finish(run.status().code == StatusCode::terminated);
+    if (!leave(leg.end)) return false;
+    if (leg.contact && !take_tail(leg.steps->back(), *leg.contact)) return false;
+    if (!last) continue;
+    if (!open(record_.final_mode, result_->trajectory.t_end(), record_.final_x, false)) return false;
+    finish(result_->trajectory.status().code == StatusCode::terminated);
   }
-  return true;
+  return record_.problem.empty() || fail(record_.problem_time, record_.problem);
 }
 
 void ForwardRun::finish(bool moving_end) {
@@ -153,19 +115,6 @@ std::vector<double> ForwardRun::time_changes() const {
   return result;
 }
 
-std::vector<Expr> ForwardRun::observed(const Mode& mode, const RecordedSystem& system) const {
-  const RecordedEquations& eq = system.equations();
-  const std::vector<Expr>& eliminated = ModelAccess::eliminated(model_, mode);
-  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
-  std::vector<Expr> result;
-  std::size_t next = 0;
-  for (const int place : ModelAccess::places(model_))
-    result.push_back(place >= 0 ? eq.variables[static_cast<std::size_t>(place)] : eliminated[next++]);
-  for (const int k : ModelAccess::observed_discretes(model_))
-    result.push_back(eq.data[parameters + static_cast<std::size_t>(k)]);
-  return result;
-}
-
 bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool start) {
   if (!assigned_remain(mode)) return fail(t, "the record of the run has rounds that were taken back");
   auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
@@ -173,7 +122,7 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
   if (!code) {
     std::vector<DirectionInfo> infos;
     for (const Direction& d : directions_) infos.push_back(d.info);
-    code = std::make_shared<ModeTangents>(system, observed(mode, system), infos);
+    code = std::make_shared<ModeTangents>(system, observed_variables(model_, mode, system), infos);
   }
   const std::vector<double> y_before = std::move(now_.y);
   now_ = {.mode = mode, .system = &system, .code = code, .t = t};
@@ -222,38 +171,21 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
 /// Consistent values of the mode, and which of its variables the others follow from.
 bool ForwardRun::open_implicit(double t, std::vector<double>& x, std::vector<double>& xp, std::vector<char>& held,
                                bool start) {
-  InitialisationOptions options;
-  const std::vector<VariableInfo>& variables = model_.variables();
-  const std::vector<double> given = x;
-  const bool from_values = start && ModelAccess::initial_residuals(model_).empty();
-  if (from_values)
-    for (std::size_t j = 0; j < variables.size(); ++j)
-      if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
-  options.preferred = reset_;  // as the run does
-  const Initialisation found = initialise(*now_.system, t, x, options);
+  held.assign(x.size(), 0);
+  if (start && ModelAccess::initial_residuals(model_).empty()) {
+    StartChoice choice = choose_start(model_, *now_.system, t, x, directions_, record_.acts.empty());
+    if (!choice.why.empty()) return fail(t, std::move(choice.why));
+    x = std::move(choice.x);
+    xp = std::move(choice.xp);
+    for (const int j : choice.held) held[static_cast<std::size_t>(j)] = 1;
+    return true;
+  }
+  const Initialisation found = initialise(*now_.system, t, x, {.preferred = reset_});  // as the run does
   if (!found.ok()) return fail(t, "the values of the mode cannot be made consistent again: " + found.message);
   x = found.x;
   xp = found.xp;
-  held.assign(x.size(), 0);
   for (const int j : found.held) held[static_cast<std::size_t>(j)] = 1;
-  if (!start && !reset_.empty() && !follows_reset(t, x, found.held)) return false;
-  if (!from_values) return true;
-  const std::size_t freedom = initialise(*now_.system, t, x).held.size();
-  if (found.held.size() < freedom)
-    return fail(t, fmt::format("the start has {} degrees of freedom, and only {} start values are fixed", freedom,
-                               found.held.size()));
-  for (std::size_t j = 0; j < variables.size(); ++j) {
-    const double size = std::max(std::abs(variables[j].start), variables[j].nominal);
-    if (held[j] && acts_.empty() && !(std::abs(given[j] - variables[j].start) <= 1e-6 * size))
-      return fail(t, fmt::format("the start value of '{}' was changed to find a start: it is no longer known which "
-                                 "start values it depends on; fix as many as there are degrees of freedom, {}",
-                                 variables[j].name, freedom));
-  }
-  for (const Direction& d : directions_)
-    if (d.variable >= 0 && !held[static_cast<std::size_t>(d.variable)])
-      throw UsageError(fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it",
-                                   d.info.name, variables[static_cast<std::size_t>(d.variable)].name));
-  return true;
+  return start || reset_.empty() || follows_reset(t, x, found.held);
 }
 
 /// Whether the values behind resets are those in which the held variables stay as they were set, and all others follow
@@ -298,35 +230,13 @@ bool ForwardRun::solve_start(std::span<const char> held) {
   return true;
 }
 
-/// Values that violate the constraints of the mode move along the directions of its impulses, which depend on the
-/// values behind the jump. What becomes of their changes is the same rule for the equations with their derivatives:
-/// their impulses are those of the mode and the changes of these. Time moves with the instant.
 bool ForwardRun::jump_along_impulses(std::span<const double> x_before, std::span<const double> x) {
-  const std::size_t n = now_.n(), m = directions_.size(), shared = x_before.size();
-  std::vector<double> y(n * (m + 2), 0.0);
-  std::ranges::copy(x, y.begin());
-  std::ranges::copy(x_before, y.begin());
-  std::vector<std::vector<double>> data_changes;
-  const std::vector<double> data = now_.system->data();
-  for (std::size_t k = 0; k < m; ++k) {
-    data_changes.push_back(data_change(k, data.size()));
-    std::ranges::copy(changes_[k].state, y.begin() + static_cast<std::ptrdiff_t>((k + 2) * n));
-  }
-  RecordedSystem tangents = now_.code->with_values(data, now_.system->locks(), data_changes, time_changes());
-  const Jump found = jump(tangents, now_.t, y);
-  if (!found.ok() || found.rule != JumpRule::impulsive)
-    return fail(now_.t,
-                "the jump to consistent values is not along impulses, and cannot be differentiated: " + found.message);
-  for (std::size_t j = 0; j < shared; ++j) {
-    const double size = std::abs(x[j]) + now_.system->nominal(static_cast<int>(j));
-    if (now_.system->structure().differentiated(static_cast<int>(j)) &&
-        !(std::abs(found.x[j] - x[j]) <= (1e-6 + 1e3 * options_.rtol) * size))
-      return fail(now_.t, fmt::format("'{}' jumps to another value than an impulse gives, and the jump cannot be "
-                                      "differentiated",
-                                      now_.system->variable_name(static_cast<int>(j))));
-  }
-  for (std::size_t k = 0; k < m; ++k)
-    std::copy_n(found.x.begin() + static_cast<std::ptrdiff_t>((k + 2) * n), shared, changes_[k].state.begin());
+  std::vector<JumpChange> changes;
+  for (std::size_t k = 0; k < directions_.size(); ++k)
+    changes.push_back({changes_[k].state, data_change(k, now_.system->data().size()), changes_[k].time});
+  std::string why = jump_tangents(*now_.system, *now_.code, now_.t, x_before, x, options_.rtol, changes);
+  if (!why.empty()) return fail(now_.t, std::move(why));
+  for (std::size_t k = 0; k < directions_.size(); ++k) changes_[k].state = std::move(changes[k].state);
   return true;
 }
 
@@ -402,25 +312,20 @@ bool ForwardRun::integrate(double to) {
 }
 
 /// The rounds of the instant, one after the other.
-bool ForwardRun::take_acts(double t) {
+bool ForwardRun::take_acts(const RunInstant& instant) {
+  const double t = instant.t;
   reset_.clear();
   assigned_.clear();
-  const std::uint64_t left = now_.system ? now_.system->structure().id.number() : 0;
-  bool first = true;
-  for (; next_act_ < acts_.size() && acts_[next_act_].t == t; ++next_act_, first = false) {
-    const Act& act = acts_[next_act_];
+  const Mode* const left = now_.system ? &now_.mode : nullptr;
+  for (std::size_t a = instant.first_act; a < instant.last_act; ++a) {
+    const Act& act = record_.acts[a];
     RoundMap map;
-    if (const std::string why = act_tangents_.find(act, first, linear_modes_, map); !why.empty())
+    if (const std::string why = act_tangents_.find(act, a == instant.first_act, left, linear_modes_, map); !why.empty())
       return fail(t, "what happens here is not differentiated yet: " + why);
-    const bool reads_state = std::ranges::any_of(map.rows, [](const RoundMap::Row& row) {
-      return std::ranges::any_of(row.entries, [](const auto& e) { return e.from == RoundMap::From::state; });
-    });
-    if (reads_state && left != 0 && model_.system(act.mode_before).structure().id.number() != left &&
-        linear_modes_.at(act.mode_before).mode().hidden_constraints())
-      return fail(t, "what happens here is not differentiated yet: a constraint appears before clauses read variables");
-    if (reads_state && left == 0 && !ModelAccess::initial_residuals(model_).empty())
-      return fail(
-          t, "a clause of the start reads variables that initial equations determine, which is not differentiated yet");
+    if (!left && map.reads_state() && !ModelAccess::initial_residuals(model_).empty())
+      return fail(t,
+                  "a clause of the start reads variables that initial equations determine, which is not "
+                  "differentiated yet");
     for (InstantChange& change : changes_) change.apply(map);
     x_reset_ = act.x_after;
     for (const RoundMap::Row& row : map.rows)
@@ -442,24 +347,23 @@ bool ForwardRun::assigned_remain(const Mode& mode) {
   });
 }
 
-bool ForwardRun::leave(double t, std::size_t first, std::size_t last) {
-  if (!find_cause(t, first, last)) return false;
-  const std::vector<Event>& events = result_->trajectory.events();
+bool ForwardRun::leave(const RunInstant& instant) {
+  if (!find_cause(instant)) return false;
   if (cause_.move_apart) {
-    const bool passed = pass_in_both_orders(t);
+    if (!pass_in_both_orders(instant.t)) return false;
     if (cause_.remark.empty()) cause_.remark = "its guards happen together, and parameters move their times apart";
-    for (std::size_t e = first; e < last && passed; ++e)
-      result_->events.push_back({.t = events[e].t, .smoothness = cause_.smoothness, .text = cause_.remark});
-    return passed;
+    for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
+      result_->events.push_back(
+          {.t = result_->trajectory.events()[e].t, .smoothness = cause_.smoothness, .text = cause_.remark});
+    return true;
   }
-  for (std::size_t e = first; e < last; ++e)
-    result_->events.push_back({.t = events[e].t, .dt = cause_.time_change, .text = cause_.remark});
   const std::size_t shared = model_.variables().size();
   for (std::size_t k = 0; k < directions_.size(); ++k) {
     changes_[k].time = cause_.time_change[k];
     for (std::size_t j = 0; j < shared; ++j) changes_[k].state[j] = now_.s(k, j) + now_.slope(j) * changes_[k].time;
   }
-  return take_acts(t);
+  note_events(instant);
+  return take_acts(instant);
 }
 
 }  // namespace saltus

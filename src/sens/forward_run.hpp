@@ -18,7 +18,9 @@
 
 #include "sens/act_tangents.hpp"
 #include "sens/directions.hpp"
+#include "sens/event_cause.hpp"
 #include "sens/guard_orders.hpp"
+#include "sens/run_record.hpp"
 #include "sens/segment_system.hpp"
 #include "sens/sensitivity_run.hpp"
 
@@ -46,18 +48,6 @@ class ForwardRun {
     double s(std::size_t k, std::size_t j) const { return y[(k + 2) * n() + j]; }
     double sp(std::size_t k, std::size_t j) const { return yp[(k + 2) * n() + j]; }
   };
-  /// How a guard moves at a point.
-  struct GuardRate {
-    double value = 0.0, slope = 0.0;
-    double bend = 0.0;          ///< how the slope changes, as far as it is due to x''
-    double size = 0.0;          ///< of the terms of which the value is the sum
-    std::vector<double> along;  ///< each direction, at a fixed time
-
-    /// How far, in time, the zero is.
-    double distance() const;
-    /// The slope, in units of the slope with which the guard would return to zero after a change by its own size.
-    double steepness() const;
-  };
   /// Why an event happened where it did.
   struct Cause {
     int guard = -1;  ///< -1: none
@@ -70,7 +60,6 @@ class ForwardRun {
     Smoothness smoothness = Smoothness::smooth;
   };
 
-  void simulate();
   bool walk();
   bool begin();
   bool open(const Mode& mode, double t, std::vector<double> x, bool start);
@@ -80,20 +69,18 @@ class ForwardRun {
   bool solve_start(std::span<const char> held);
   bool jump_along_impulses(std::span<const double> x_before, std::span<const double> x);
   bool integrate(double to);
-  bool leave(double t, std::size_t first, std::size_t last);
-  bool take_acts(double t);
+  void note_events(const RunInstant& instant);
+  bool leave(const RunInstant& instant);
+  bool take_acts(const RunInstant& instant);
   bool assigned_remain(const Mode& mode);
   bool follows_reset(double t, std::span<const double> x, const std::vector<int>& held);
-  bool take_tail(const Trajectory::Step& tail, std::size_t contact, std::size_t last);
-  bool find_cause(double t, std::size_t first, std::size_t last);
+  bool take_tail(const Trajectory::Step& tail, const RunInstant& contact);
+  bool find_cause(const RunInstant& instant);
   bool pass_in_both_orders(double t);
   void finish(bool moving_end);
   GuardRate rate(Gradient& gradient, double t) const;
-  static std::vector<double> value_at(const Trajectory::Step& step, double t);
-  std::vector<int> functions_of(const Event& event, std::size_t guard) const;
   std::vector<double> data_change(std::size_t direction, std::size_t count) const;
   std::vector<double> time_changes() const;
-  std::vector<Expr> observed(const Mode& mode, const RecordedSystem& system) const;
   /// The sensitivities end here.
   bool fail(double t, std::string text);
   void note_end();
@@ -104,11 +91,8 @@ class ForwardRun {
   LinearModes linear_modes_;
   ActTangents act_tangents_;
   std::map<const RecordedEquations*, std::shared_ptr<ModeTangents>> codes_;
+  RunRecord record_;
   std::unique_ptr<SensitivityRun::Impl> result_;
-  std::vector<Act> acts_;
-  std::size_t next_act_ = 0;
-  Mode final_mode_;
-  std::vector<double> final_x_;
 
   Point now_;
   Cause cause_;

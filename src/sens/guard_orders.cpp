@@ -77,7 +77,7 @@ GuardOrders::Passage GuardOrders::let_pass(const Mode& mode, const std::vector<d
   }
   for (std::size_t k = 0; k < noted->size() && result.why.empty(); ++k) {
     result.rounds.emplace_back();
-    result.why = acts_.find((*noted)[k], k == 0, modes_, result.rounds.back());
+    result.why = acts_.find((*noted)[k], k == 0, &mode, modes_, result.rounds.back());
   }
   result.mode = std::move(transition.mode);
   result.x = std::move(transition.x);

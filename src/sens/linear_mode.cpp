@@ -45,18 +45,19 @@ LinearMode::LinearMode(const RecordedSystem& system) : explicit_(system.structur
   hidden_ = std::ranges::any_of(offsets, [](int c) { return c > 0; });
   find_unknowns(system, highest);
   // along a solution each unknown becomes the next one
-  std::vector<Expr> symbols{time_}, along{Expr(1.0)};
+  symbols_ = {time_};
+  along_ = {Expr(1.0)};
   for (std::size_t j = 0; j < x_.size(); ++j)
     for (int k = 0; k < highest_[j]; ++k) {
-      symbols.push_back(z_[static_cast<std::size_t>(first_[j] + k)]);
-      along.push_back(z_[static_cast<std::size_t>(first_[j] + k + 1)]);
+      symbols_.push_back(z_[static_cast<std::size_t>(first_[j] + k)]);
+      along_.push_back(z_[static_cast<std::size_t>(first_[j] + k + 1)]);
     }
   std::vector<Expr> rows;
   for (std::size_t i = 0; i < equations.size(); ++i) {
     Expr row = equations[i];
     rows.push_back(row);
     for (int k = 0; k < offsets[i]; ++k) {
-      row = directional_derivative(std::span(&row, 1), symbols, along).front();
+      row = directional_derivative(std::span(&row, 1), symbols_, along_).front();
       rows.push_back(row);
     }
   }
@@ -106,6 +107,19 @@ int LinearMode::place(std::size_t variable, int order) const {
 Gradient LinearMode::gradient(Expr f) const {
   rehome(f, graph_);
   return {f, {{time_}, z_, data_}, locks_};
+}
+
+Gradient LinearMode::speed(Expr f) const {
+  rehome(f, graph_);
+  return {directional_derivative(std::span(&f, 1), symbols_, along_).front(), {{time_}, z_, data_}, locks_};
+}
+
+std::size_t LinearMode::variable_of(std::size_t unknown) const {
+  return static_cast<std::size_t>(std::ranges::upper_bound(first_, static_cast<int>(unknown)) - first_.begin()) - 1;
+}
+
+bool LinearMode::reads_data(std::size_t place) const {
+  return std::ranges::any_of(D_, [&](const Entry& e) { return e.column == static_cast<int>(place); });
 }
 
 LinearPoint::LinearPoint(std::shared_ptr<const LinearMode> mode, std::vector<double> data, std::vector<double> locks)
@@ -334,8 +348,7 @@ std::vector<double> LinearPoint::multipliers(std::span<const double> function) c
   return w;
 }
 
-void LinearPoint::pull_held(std::span<const double> function, std::span<double> held) const {
-  const std::vector<double> w = multipliers(function);
+void LinearPoint::add_held(std::span<const double> function, std::span<const double> w, std::span<double> held) const {
   const std::span<const double> e = E();
   for (std::size_t k = 0; k < held_.size(); ++k)
     held[k] += function[static_cast<std::size_t>(mode_->first_[static_cast<std::size_t>(held_[k])])];
@@ -344,17 +357,32 @@ void LinearPoint::pull_held(std::span<const double> function, std::span<double> 
         e[static_cast<std::size_t>(explicit_values_[k])] * w[static_cast<std::size_t>(explicit_entries_[k].first)];
 }
 
+void LinearPoint::pull_held(std::span<const double> function, std::span<double> held) const {
+  add_held(function, multipliers(function), held);
+}
+
+void LinearPoint::add_data_of_equations(std::span<const double> w, std::span<double> data) const {
+  const std::span<const double> d = D();
+  for (std::size_t k = 0; k < d.size(); ++k)
+    data[static_cast<std::size_t>(mode_->D_[k].column)] -= d[k] * w[static_cast<std::size_t>(mode_->D_[k].row)];
+}
+
+void LinearPoint::pull_data(std::span<const double> function, std::span<double> data) const {
+  add_data_of_equations(multipliers(function), data);
+}
+
 void LinearPoint::pull(std::span<const double> function, Covector& out) const {
   const std::vector<double> w = multipliers(function);
-  const std::span<const double> e = E(), d = D(), t = T();
-  for (std::size_t k = 0; k < held_.size(); ++k)
-    out.held[k] += function[static_cast<std::size_t>(mode_->first_[static_cast<std::size_t>(held_[k])])];
-  for (std::size_t k = 0; k < explicit_entries_.size(); ++k)
-    out.held[static_cast<std::size_t>(explicit_entries_[k].second)] -=
-        e[static_cast<std::size_t>(explicit_values_[k])] * w[static_cast<std::size_t>(explicit_entries_[k].first)];
-  for (std::size_t k = 0; k < d.size(); ++k)
-    out.data[static_cast<std::size_t>(mode_->D_[k].column)] -= d[k] * w[static_cast<std::size_t>(mode_->D_[k].row)];
+  const std::span<const double> t = T();
+  add_held(function, w, out.held);
+  add_data_of_equations(w, out.data);
   for (std::size_t k = 0; k < t.size(); ++k) out.time -= t[k] * w[static_cast<std::size_t>(mode_->T_[k])];
+}
+
+void LinearPoint::add_equations(std::span<double> matrix, std::size_t stride) const {
+  const std::span<const double> e = E();
+  for (std::size_t k = 0; k < e.size(); ++k)
+    matrix[static_cast<std::size_t>(mode_->E_[k].column) * stride + static_cast<std::size_t>(mode_->E_[k].row)] += e[k];
 }
 
 Covector LinearPoint::covector() const {

@@ -46,11 +46,19 @@ class LinearMode {
   std::size_t equations() const { return rows_; }
   /// Where the derivative of some order of a variable stands among the unknowns; -1: it is none of them.
   int place(std::size_t variable, int order) const;
+  /// The variable of which an unknown is a derivative.
+  std::size_t variable_of(std::size_t unknown) const;
+  /// A typical size of a variable.
+  double nominal(std::size_t variable) const { return nominal_[static_cast<std::size_t>(first_[variable])]; }
+  /// Whether the equations read one of the data.
+  bool reads_data(std::size_t place) const;
   /// The unknowns that can be held: differentiated variables themselves.
   const std::vector<int>& candidates() const { return candidates_; }
 
   /// A function of what the system reads, with its derivatives by the groups. Takes expressions of the system's graph.
   Gradient gradient(Expr f) const;
+  /// Its time derivative along solutions, likewise.
+  Gradient speed(Expr f) const;
   /// Its graph can grow, and has the nodes of the system's.
   const std::shared_ptr<Graph>& graph() const { return graph_; }
   const std::vector<Expr>& data() const { return data_; }
@@ -73,8 +81,9 @@ class LinearMode {
   std::vector<double> nominal_;
   std::size_t rows_ = 0;
   std::vector<Entry> E_, D_;
-  std::vector<int> T_;  // rows
-  Program program_;     // residuals, E, D, T
+  std::vector<int> T_;                 // rows
+  std::vector<Expr> symbols_, along_;  // time and unknowns, and what they become along a solution
+  Program program_;                    // residuals, E, D, T
 };
 
 /// The numbers at a point. It can be moved along a solution.
@@ -112,8 +121,14 @@ class LinearPoint {
   void pull(std::span<const double> function, Covector& out) const;
   /// The part of pull() on the held variables alone.
   void pull_held(std::span<const double> function, std::span<double> held) const;
+  /// Its part on the data alone.
+  void pull_data(std::span<const double> function, std::span<double> data) const;
   /// An empty function.
   Covector covector() const;
+  /// Adds E to the first rows of a dense matrix by columns, which are as long as `stride`.
+  void add_equations(std::span<double> matrix, std::size_t stride) const;
+  /// Adds -D^T w.
+  void add_data_of_equations(std::span<const double> w, std::span<double> data) const;
 
   /// Evaluates a gradient of the mode here.
   void evaluate(Gradient& gradient) const;
@@ -133,6 +148,7 @@ class LinearPoint {
   void solve(std::span<double> b) const;
   void solve_transposed(std::span<double> b) const;
   std::vector<double> multipliers(std::span<const double> function) const;
+  void add_held(std::span<const double> function, std::span<const double> w, std::span<double> held) const;
 
   std::shared_ptr<const LinearMode> mode_;
   std::vector<double> data_, locks_;

@@ -25,6 +25,12 @@ class LinearModes {
     return {code, system.data(), {locks.begin(), locks.end()}};
   }
 
+  /// Whether the equations of two modes have one structure.
+  bool same(const Mode& a, const Mode& b) {
+    const std::uint64_t of_a = model_.system(a).structure().id.number();
+    return of_a == model_.system(b).structure().id.number();
+  }
+
  private:
   CompiledModel& model_;
   std::map<std::uint64_t, std::shared_ptr<LinearMode>> known_;  // by the number of the structure

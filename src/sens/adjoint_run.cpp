@@ -111,6 +111,15 @@ Gradient& AdjointRun::value_gradient(std::size_t term, const Mode& mode, const L
   return terms.values.emplace(term, point.mode().gradient(value)).first->second;
 }
 
+Gradient& AdjointRun::guard_gradient(int guard, const Mode& mode, const LinearPoint& point) {
+  ModeTerms& terms = terms_of(mode, point);
+  const auto it = terms.guards.find(guard);
+  if (it != terms.guards.end()) return it->second;
+  auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
+  return terms.guards.emplace(guard, point.mode().gradient(system.equations().guards[static_cast<std::size_t>(guard)]))
+      .first->second;
+}
+
 bool AdjointRun::walk() {
   const Trajectory& run = record_.trajectory;
   if (!record_.problem.empty()) return fail(record_.problem_time, record_.problem);
@@ -269,17 +278,16 @@ bool AdjointRun::pass_back(const RunLeg& leg, RecordedPath& path) {
   if (!find_rounds(leg.end, rounds, &leg.mode)) return false;
   // which guard made it happen
   const auto rate = [&](int guard) {
-    auto& system = dynamic_cast<RecordedSystem&>(model_.system(leg.mode));
-    Gradient gradient = before.mode().gradient(system.equations().guards[static_cast<std::size_t>(guard)]);
+    Gradient& gradient = guard_gradient(guard, leg.mode, before);
     before.evaluate(gradient);
     GuardRate result{.value = gradient.value(), .slope = rate_of(gradient, rates)};
     for (const Gradient::Entry& e : gradient.entries()) {
       if (e.group == LinearMode::by_time) result.size += std::abs(e.value * t);
       if (e.group != LinearMode::by_unknown) continue;
       result.size += std::abs(e.value * before.unknowns()[e.place]);
-      for (std::size_t j = 0; j < before.mode().variables(); ++j)
-        if (before.mode().place(j, 0) == static_cast<int>(e.place) && before.mode().place(j, 1) >= 0)
-          result.bend += e.value * rates[static_cast<std::size_t>(before.mode().place(j, 1))];
+      const std::size_t j = before.mode().variable_of(e.place);
+      if (before.mode().place(j, 0) == static_cast<int>(e.place) && before.mode().place(j, 1) >= 0)
+        result.bend += e.value * rates[static_cast<std::size_t>(before.mode().place(j, 1))];
     }
     return result;
   };
@@ -289,8 +297,7 @@ bool AdjointRun::pass_back(const RunLeg& leg, RecordedPath& path) {
   // what each of the guards makes of the time: a function of the changes before the event
   std::vector<Covector> times;
   for (const GuardCause& cause : causes.guards) {
-    auto& system = dynamic_cast<RecordedSystem&>(model_.system(leg.mode));
-    Gradient gradient = before.mode().gradient(system.equations().guards[static_cast<std::size_t>(cause.guard)]);
+    Gradient& gradient = guard_gradient(cause.guard, leg.mode, before);
     before.evaluate(gradient);
     std::vector<double> of_guard(before.mode().unknowns(), 0.0);
     Covector time = before.covector();
@@ -508,7 +515,7 @@ bool AdjointRun::integrate_stretch(double late, double early, RecordedPath& path
   equations.set_nominal(nominal);
   SimulateOptions options{.start = late, .stop = early};
   const double rtol = options_.rtol_each.empty() ? options_.rtol : *std::ranges::min_element(options_.rtol_each);
-  options.rtol = std::max(0.1 * rtol, 1e-13);
+  options.rtol = std::max(0.5 * rtol, 1e-13);
   options.atol = 0.01 * options.rtol;
   const MethodFamily family = info(options_.method).family;
   if (family == MethodFamily::radau || family == MethodFamily::bdf || family == MethodFamily::rosenbrock)

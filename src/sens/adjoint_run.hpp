@@ -38,6 +38,7 @@ class AdjointRun {
   struct ModeTerms {
     std::optional<Gradient> integrand;
     std::map<std::size_t, Gradient> values;  ///< by term: of final values and sums
+    std::map<int, Gradient> guards;          ///< of the mode's system
   };
 
   void find_events();
@@ -58,6 +59,7 @@ class AdjointRun {
   InstantFunction at_fixed_time() const;
   ModeTerms& terms_of(const Mode& mode, const LinearPoint& point);
   Gradient& value_gradient(std::size_t term, const Mode& mode, const LinearPoint& point);
+  Gradient& guard_gradient(int guard, const Mode& mode, const LinearPoint& point);
   bool fail(double t, std::string why);
 
   CompiledModel model_;

@@ -79,9 +79,11 @@ LinearMode::LinearMode(const RecordedSystem& system) : explicit_(system.structur
       T.push_back(entry.value);
     }
   }
-  std::vector<Expr> outputs = rows;
-  for (const std::vector<Expr>* part : {&E, &D, &T}) outputs.insert(outputs.end(), part->begin(), part->end());
-  program_ = Program(ExprLists{{time_}, z_, data_, locks_}, ExprLists{outputs});
+  D.insert(D.end(), T.begin(), T.end());
+  const ExprLists inputs{{time_}, z_, data_, locks_};
+  residuals_ = Program(inputs, ExprLists{rows});
+  by_unknowns_ = Program(inputs, ExprLists{E});
+  by_data_ = Program(inputs, ExprLists{D});
 }
 
 void LinearMode::find_unknowns(const RecordedSystem& system, const std::vector<int>& highest) {
@@ -127,22 +129,50 @@ LinearPoint::LinearPoint(std::shared_ptr<const LinearMode> mode, std::vector<dou
       data_(std::move(data)),
       locks_(std::move(locks)),
       z_(mode_->unknowns(), 0.0),
-      values_(mode_->rows_ + mode_->E_.size() + mode_->D_.size() + mode_->T_.size()),
-      work_(mode_->program_.workspace()) {
+      residual_(mode_->rows_),
+      e_(mode_->E_.size()),
+      data_values_(mode_->D_.size() + mode_->T_.size()),
+      residual_work_(mode_->residuals_.workspace()),
+      e_work_(mode_->by_unknowns_.workspace()),
+      data_work_(mode_->by_data_.workspace()) {
   if (mode_->hidden_) return;
   held_ = mode_->candidates_;
   set_free();
 }
 
-bool LinearPoint::evaluate_all() {
+void LinearPoint::evaluate(const Program& program, std::span<double> values, Workspace& work) const {
   const double* const in[] = {&t_, z_.data(), data_.data(), locks_.data()};
-  double* const out[] = {values_.data()};
-  mode_->program_(in, out, work_);
-  return std::ranges::all_of(values_, [](double v) { return std::isfinite(v); });
+  double* const out[] = {values.data()};
+  program(in, out, work);
+}
+
+bool LinearPoint::evaluate_equations() {
+  evaluate(mode_->by_unknowns_, e_, e_work_);
+  data_current_ = false;
+  const auto finite = [](double v) { return std::isfinite(v); };
+  slopes_current_ = !mode_->explicit_;
+  if (mode_->explicit_) return std::ranges::all_of(e_, finite);
+  evaluate(mode_->residuals_, residual_, residual_work_);
+  return std::ranges::all_of(e_, finite) && std::ranges::all_of(residual_, finite);
+}
+
+/// In explicit modes the derivatives are evaluated when they are first asked for: the residual is x' - f.
+const std::vector<double>& LinearPoint::z() const {
+  if (slopes_current_) return z_;
+  evaluate(mode_->residuals_, residual_, residual_work_);
+  for (std::size_t i = 0; i < mode_->rows_; ++i) z_[2 * i + 1] -= residual_[i];
+  slopes_current_ = true;
+  return z_;
+}
+
+std::span<const double> LinearPoint::data_values() const {
+  if (!data_current_) evaluate(mode_->by_data_, data_values_, data_work_);
+  data_current_ = true;
+  return data_values_;
 }
 
 void LinearPoint::evaluate(Gradient& gradient) const {
-  const double* const in[] = {&t_, z_.data(), data_.data(), locks_.data()};
+  const double* const in[] = {&t_, z().data(), data_.data(), locks_.data()};
   gradient.evaluate(in);
 }
 
@@ -232,18 +262,14 @@ bool LinearPoint::move(double t, std::span<const double> x, std::span<const doub
     if (j < x.size()) z_[static_cast<std::size_t>(mode_->first_[j])] = x[j];
     if (j < xp.size() && mode_->highest_[j] > 0) z_[static_cast<std::size_t>(mode_->first_[j]) + 1] = xp[j];
   }
-  if (mode_->explicit_) {  // the residual is x' - f
-    if (!evaluate_all()) return false;
-    for (std::size_t i = 0; i < mode_->rows_; ++i) z_[2 * i + 1] -= values_[i];
-    return true;
-  }
-  if (held_.empty() && mode_->hidden_ && !(evaluate_all() && choose_held())) return false;
+  if (mode_->explicit_) return evaluate_equations();
+  if (held_.empty() && mode_->hidden_ && !(evaluate_equations() && choose_held())) return false;
   constexpr int most = 20;
   constexpr double precision = 1e-13;
   double last = std::numeric_limits<double>::infinity();
   for (int iteration = 0; iteration < most; ++iteration) {
-    if (!evaluate_all() || !factorise()) return false;
-    std::vector<double> step(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(mode_->rows_));
+    if (!evaluate_equations() || !factorise()) return false;
+    std::vector<double> step = residual_;
     solve(step);
     double size = 0.0;
     for (std::size_t k = 0; k < free_.size(); ++k) {
@@ -252,7 +278,7 @@ bool LinearPoint::move(double t, std::span<const double> x, std::span<const doub
       size = std::max(size, std::abs(step[k]) / (std::abs(z_[c]) + mode_->nominal_[c]));
     }
     if (!std::isfinite(size)) return false;
-    if (size <= precision || (size <= 1e-9 && size >= 0.5 * last)) return evaluate_all() && factorise();
+    if (size <= precision || (size <= 1e-9 && size >= 0.5 * last)) return evaluate_equations() && factorise();
     last = size;
   }
   return false;
@@ -313,7 +339,7 @@ bool LinearPoint::hold(const std::vector<int>& variables) {
 
 double LinearPoint::value(std::size_t variable, int order) const {
   const int place = mode_->place(variable, order);
-  return place >= 0 ? z_[static_cast<std::size_t>(place)] : 0.0;
+  return place >= 0 ? z()[static_cast<std::size_t>(place)] : 0.0;
 }
 
 std::vector<double> LinearPoint::rates() const {

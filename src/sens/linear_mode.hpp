@@ -81,9 +81,9 @@ class LinearMode {
   std::vector<double> nominal_;
   std::size_t rows_ = 0;
   std::vector<Entry> E_, D_;
-  std::vector<int> T_;                 // rows
-  std::vector<Expr> symbols_, along_;  // time and unknowns, and what they become along a solution
-  Program program_;                    // residuals, E, D, T
+  std::vector<int> T_;                         // rows
+  std::vector<Expr> symbols_, along_;          // time and unknowns, and what they become along a solution
+  Program residuals_, by_unknowns_, by_data_;  // the equations; E; D and T
 };
 
 /// The numbers at a point. It can be moved along a solution.
@@ -109,7 +109,7 @@ class LinearPoint {
   double condition() const;
 
   double t() const { return t_; }
-  std::span<const double> unknowns() const { return z_; }
+  std::span<const double> unknowns() const { return z(); }
   /// The derivative of some order of a variable; zero where it is no unknown.
   double value(std::size_t variable, int order) const;
   /// The time derivatives of all unknowns along the solution.
@@ -133,18 +133,20 @@ class LinearPoint {
   /// Evaluates a gradient of the mode here.
   void evaluate(Gradient& gradient) const;
   /// The derivative of f by x in an explicit mode, at the places (row, column) that follow.
-  std::span<const double> E() const { return std::span(values_).subspan(mode_->rows_, mode_->E_.size()); }
+  std::span<const double> E() const { return e_; }
   std::span<const std::pair<int, int>> explicit_entries() const { return explicit_entries_; }
   std::span<const int> explicit_values() const { return explicit_values_; }
 
  private:
-  bool evaluate_all();
+  void evaluate(const Program& program, std::span<double> values, Workspace& work) const;
+  bool evaluate_equations();
+  const std::vector<double>& z() const;
   bool factorise();
   void set_free();
-  std::span<const double> D() const {
-    return std::span(values_).subspan(mode_->rows_ + mode_->E_.size(), mode_->D_.size());
-  }
-  std::span<const double> T() const { return std::span(values_).last(mode_->T_.size()); }
+  /// D, then T; evaluated when first asked for at a point.
+  std::span<const double> data_values() const;
+  std::span<const double> D() const { return data_values().first(mode_->D_.size()); }
+  std::span<const double> T() const { return data_values().last(mode_->T_.size()); }
   void solve(std::span<double> b) const;
   void solve_transposed(std::span<double> b) const;
   std::vector<double> multipliers(std::span<const double> function) const;
@@ -153,8 +155,13 @@ class LinearPoint {
   std::shared_ptr<const LinearMode> mode_;
   std::vector<double> data_, locks_;
   double t_ = 0.0;
-  std::vector<double> z_, values_;
-  Workspace work_;
+  mutable std::vector<double> z_, residual_;
+  std::vector<double> e_;
+  mutable std::vector<double> data_values_;
+  mutable bool slopes_current_ = true, data_current_ = false;
+  mutable Workspace residual_work_;
+  Workspace e_work_;
+  mutable Workspace data_work_;
   std::vector<int> held_, held_place_;  // variables; by unknown: place among the held ones, or -1
   std::vector<int> free_, free_place_;  // unknowns; by unknown: place among the free ones, or -1
   std::vector<int> sources_;            // of the entries of G: places in E

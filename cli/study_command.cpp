@@ -9,9 +9,11 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <thread>
 
 #include "cli/files.hpp"
 #include "cli/progress.hpp"
+#include "cli/ranks.hpp"
 
 namespace saltus::cli {
 
@@ -64,6 +66,7 @@ StudyPlan plan_of(const StudyCommandOptions& o, const ModelicaModel& source) {
                 : o.follow == "down" ? Follow::down
                 : o.follow == "both" ? Follow::both
                                      : Follow::none;
+  plan.path = o.executor == "lanes" ? MemberPath::lanes : MemberPath::full;
   return plan;
 }
 
@@ -127,6 +130,39 @@ class StudyProgressLine {
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
+/// Blocks are dealt out among the processes, and so are the cores of a machine.
+void take_part(const Ranks& ranks, StudyOptions& options) {
+  if (options.restart)
+    throw UsageError("--restart: processes that start together must not discard what others have made; remove '" +
+                     options.store.string() + "' first");
+  options.shard = ranks.rank;
+  options.shards = ranks.size;
+  if (options.threads == 0)
+    options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks.local));
+}
+
+/// The first process reports when all are ready. False: this one has nothing more to do.
+bool wait_for_others(const Ranks& ranks, const StudyResult& result) {
+  if (ranks.rank > 0) return false;
+  while (!result.finished() && !InterruptGuard::interrupted())
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return true;
+}
+
+/// How many members were run in lanes, and why none was.
+void print_lanes(std::ostream& out, const Study& study, const StudyResult& result) {
+  std::int64_t flown = 0;
+  for (std::int64_t block = 0; block < result.blocks(); ++block)
+    for (const double path : result.block_values("path", block)) flown += path == 1.0 ? 1 : 0;
+  if (flown > 0) {
+    out << fmt::format("{} in lanes, {} by simulators of their own\n", flown, result.members_done() - flown);
+    return;
+  }
+  std::string reasons;
+  for (const std::string& reason : obstacles_to_lanes(study)) reasons += (reasons.empty() ? "" : "; ") + reason;
+  out << "none in lanes" << (reasons.empty() ? "" : ": " + reasons) << "\n";
+}
+
 }  // namespace
 
 std::string study_progress_line(const StudyProgress& p) {
@@ -168,6 +204,8 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
   const InterruptGuard guard;
   StudyOptions options = prepared.options;
   const std::string folder = options.store.string();
+  const std::optional<Ranks> ranks = o.shard.empty() ? find_ranks() : std::nullopt;
+  if (ranks) take_part(*ranks, options);
   std::optional<StudyResult> result;
   {
     const bool terminal = isatty(STDERR_FILENO);
@@ -178,13 +216,19 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
     };
     result = run_study(prepared.study, options);
   }
+  if (ranks && !wait_for_others(*ranks, *result)) return {};
   if (InterruptGuard::interrupted()) {
     streams.err << fmt::format("stopped: {} of {} members are stored in {}; the same command goes on from there\n",
                                result->members_done(), result->members(), folder);
     return {};
   }
   if (!o.quiet) print_study(streams.out, *result, 5);
+  if (!o.quiet && prepared.study.plan().path == MemberPath::lanes) print_lanes(streams.out, prepared.study, *result);
   return result;
+}
+
+ExitCode without_result() {
+  return InterruptGuard::interrupted() ? ExitCode::interrupted : ExitCode::success;
 }
 
 ExitCode exit_code(const StudyResult& result) {

@@ -58,7 +58,7 @@ bool ForwardRun::find_cause(const RunInstant& instant) {
     for (std::size_t k = 0; k < change.size(); ++k) {
       const double other = cause_.time_change[k], size = std::max(std::abs(change[k]), std::abs(other));
       if (std::abs(change[k] - other) > 1e-4 * size + 1e-9 * length / directions_[k].info.scale)
-        cause_.move_apart = true;
+        cause_.apart = static_cast<int>(k);
     }
     if (std::ranges::find(cause_.guards, one.guard) != cause_.guards.end()) continue;
     cause_.guards.push_back(one.guard);
@@ -73,7 +73,8 @@ bool ForwardRun::find_cause(const RunInstant& instant) {
 bool ForwardRun::pass_in_both_orders(double t) {
   const std::string names = fmt::format("'{}' and '{}' happen together", cause_.names[0], cause_.names[1]);
   const auto refuse = [&](const std::string& why) {
-    return fail(t, fmt::format("{}, and parameters move them apart: {}", names, why));
+    return fail(t, fmt::format("{}, and '{}' moves them apart: {}", names,
+                               directions_[static_cast<std::size_t>(cause_.apart)].info.name, why));
   };
   const std::size_t shared = model_.variables().size(), family = model_.guards().size();
   if (now_.mode.on_surfaces() || !now_.system->structure().explicit_ode ||

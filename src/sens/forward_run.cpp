@@ -349,7 +349,7 @@ bool ForwardRun::assigned_remain(const Mode& mode) {
 
 bool ForwardRun::leave(const RunInstant& instant) {
   if (!find_cause(instant)) return false;
-  if (cause_.move_apart) {
+  if (cause_.apart >= 0) {
     if (!pass_in_both_orders(instant.t)) return false;
     if (cause_.remark.empty()) cause_.remark = "its guards happen together, and parameters move their times apart";
     for (std::size_t e = instant.first_event; e < instant.last_event; ++e)

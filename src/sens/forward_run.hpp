@@ -56,7 +56,7 @@ class ForwardRun {
     std::vector<int> guards = {};                        ///< that fired together, by their own
     std::vector<std::vector<double>> time_changes = {};  ///< of each of them
     std::vector<std::string> names = {};
-    bool move_apart = false;  ///< a direction moves them by different times
+    int apart = -1;  ///< a direction that moves them by different times; -1: there is none
     Smoothness smoothness = Smoothness::smooth;
   };
 

@@ -215,12 +215,16 @@ bool AdjointRun::to_before_values(const RunLeg& leg, const LinearPoint& before, 
     auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode_));
     const Initialisation found = initialise(system, leg.end.t, x, {.preferred = set});
     if (!found.ok()) return fail(leg.end.t, "the values behind a reset cannot be made consistent again");
+    std::string why =
+        follows_reset(system, leg.end.t, record_.acts[leg.end.last_act - 1].x_after, x, found.held, options_.rtol);
+    if (!why.empty()) return fail(leg.end.t, std::move(why));
     change_held(point_, found.held);
   }
   function = at_fixed_time();
   for (std::size_t k = 0; k < function_.held.size(); ++k)
     function.time -= function_.held[k] * point_.value(static_cast<std::size_t>(point_.held()[k]), 1);
-  const bool same = &before.mode() == &point_.mode() && std::ranges::equal(before.locks(), point_.locks());
+  const bool same = &before.mode() == &point_.mode() && std::ranges::equal(before.locks(), point_.locks()) &&
+                    std::ranges::equal(before.data(), point_.data());
   return !point_.mode().hidden_constraints() || reset || same || pull_through_jump(before, function);
 }
 
@@ -556,6 +560,23 @@ bool AdjointRun::integrate_stretch(double late, double early, RecordedPath& path
   return true;
 }
 
+/// Whether the fixed start values move as they do if all but the held ones follow from the equations.
+bool AdjointRun::follows_start(const InstantChange& change) const {
+  std::vector<double> held, data(point_.data().size(), 0.0);
+  for (const int j : point_.held()) held.push_back(change.state[static_cast<std::size_t>(j)]);
+  if (change.parameter >= 0) data[static_cast<std::size_t>(change.parameter)] = 1.0;
+  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
+  std::ranges::copy(change.discrete, data.begin() + static_cast<std::ptrdiff_t>(parameters));
+  const std::vector<double> dz = point_.push(held, data, 0.0);
+  double size = 0.0;
+  for (const double v : dz) size = std::max(size, std::abs(v));
+  for (std::size_t j = 0; j < change.state.size(); ++j)
+    if (model_.variables()[j].fixed &&
+        !(std::abs(dz[static_cast<std::size_t>(point_.mode().place(j, 0))] - change.state[j]) <= 1e-6 * size))
+      return false;
+  return true;
+}
+
 /// The transposed of the start, and of what clauses do there.
 bool AdjointRun::finish() {
   const RunLeg& first = record_.legs.front();
@@ -591,6 +612,10 @@ bool AdjointRun::finish() {
     StartChange start = start_change(model_, d, entries);
     InstantChange change{0.0, start.state, start.discrete, d.parameter};
     for (const RoundMap& round : rounds) change.apply(round);
+    if (first.mode.on_surfaces() && !system.structure().explicit_ode && !follows_start(change))
+      return fail(t, fmt::format("the run starts on a surface, and '{}' moves the start off it: there is one "
+                                 "derivative for each side, or none",
+                                 d.info.name));
     for (const Gradient& g : invariants) {
       double sum = 0.0, size = 0.0;
       for (const Gradient::Entry& e : g.entries()) {

@@ -53,6 +53,7 @@ class AdjointRun {
   bool integrate_back(const RunLeg& leg, RecordedPath& path);
   bool integrate_stretch(double late, double early, RecordedPath& path, Gradient* integrand);
   bool solve_initial_equations(InstantFunction& function);
+  bool follows_start(const InstantChange& change) const;
   bool finish();
   bool add_integral(const RunLeg& leg, RecordedPath& path, Gradient& integrand);
   void change_held(LinearPoint& point, const std::vector<int>& held);

@@ -185,24 +185,9 @@ bool ForwardRun::open_implicit(double t, std::vector<double>& x, std::vector<dou
   x = found.x;
   xp = found.xp;
   for (const int j : found.held) held[static_cast<std::size_t>(j)] = 1;
-  return start || reset_.empty() || follows_reset(t, x, found.held);
-}
-
-/// Whether the values behind resets are those in which the held variables stay as they were set, and all others follow
-/// from the constraints.
-bool ForwardRun::follows_reset(double t, std::span<const double> x, const std::vector<int>& held) {
-  std::vector<double> given = x_reset_;
-  given.resize(x.size(), 0.0);
-  for (std::size_t j = x_reset_.size(); j < x.size(); ++j) given[j] = x[j];
-  const Initialisation found = initialise(*now_.system, t, given, {.fixed = held});
-  for (std::size_t j = 0; j < x_reset_.size() && found.ok(); ++j) {
-    const double size = std::abs(x[j]) + now_.system->nominal(static_cast<int>(j));
-    if (now_.system->structure().differentiated(static_cast<int>(j)) &&
-        !(std::abs(found.x[j] - x[j]) <= (1e-6 + 1e3 * options_.rtol) * size))
-      return fail(t, fmt::format("behind a reset '{}' jumps, in a way that is not differentiated yet",
-                                 now_.system->variable_name(static_cast<int>(j))));
-  }
-  return found.ok() || fail(t, "the values behind a reset cannot be made consistent again: " + found.message);
+  if (start || reset_.empty()) return true;
+  std::string why = follows_reset(*now_.system, t, x_reset_, x, found.held, options_.rtol);
+  return why.empty() || fail(t, std::move(why));
 }
 
 /// How the start moves where initial equations determine it: their derivatives hold, and start values that are fixed

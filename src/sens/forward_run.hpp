@@ -73,7 +73,6 @@ class ForwardRun {
   bool leave(const RunInstant& instant);
   bool take_acts(const RunInstant& instant);
   bool assigned_remain(const Mode& mode);
-  bool follows_reset(double t, std::span<const double> x, const std::vector<int>& held);
   bool take_tail(const Trajectory::Step& tail, const RunInstant& contact);
   bool find_cause(const RunInstant& instant);
   bool pass_in_both_orders(double t);

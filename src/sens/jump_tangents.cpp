@@ -1,6 +1,7 @@
 #include "sens/jump_tangents.hpp"
 
 #include <fmt/format.h>
+#include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/jump.hpp>
 
 #include <algorithm>
@@ -33,6 +34,22 @@ std::string jump_tangents(RecordedSystem& system, const ModeTangents& code, doub
   }
   for (std::size_t k = 0; k < m; ++k)
     std::copy_n(found.x.begin() + static_cast<std::ptrdiff_t>((k + 2) * n), shared, changes[k].state.begin());
+  return "";
+}
+
+std::string follows_reset(RecordedSystem& system, double t, std::span<const double> x_reset, std::span<const double> x,
+                          const std::vector<int>& held, double rtol) {
+  std::vector<double> given(x.begin(), x.end());
+  std::ranges::copy(x_reset, given.begin());
+  const Initialisation found = initialise(system, t, given, {.fixed = held});
+  if (!found.ok()) return "the values behind a reset cannot be made consistent again: " + found.message;
+  for (std::size_t j = 0; j < x_reset.size(); ++j) {
+    const double size = std::abs(x[j]) + system.nominal(static_cast<int>(j));
+    if (system.structure().differentiated(static_cast<int>(j)) &&
+        !(std::abs(found.x[j] - x[j]) <= (1e-6 + 1e3 * rtol) * size))
+      return fmt::format("behind a reset '{}' jumps, in a way that is not differentiated yet",
+                         system.variable_name(static_cast<int>(j)));
+  }
   return "";
 }
 

@@ -1,4 +1,4 @@
-// The derivative of a jump to consistent values.
+// The derivative of jumps to consistent values, by impulses or behind resets.
 #pragma once
 
 #include <saltus/model/recorded_system.hpp>
@@ -26,5 +26,10 @@ struct JumpChange {
 /// their impulses are those of the mode and the changes of these. Time moves with the instant.
 std::string jump_tangents(RecordedSystem& system, const ModeTangents& code, double t, std::span<const double> x_before,
                           std::span<const double> x, double rtol, std::span<JumpChange> changes);
+
+/// Whether the values x behind resets are those in which the held variables stay as they were set, in `x_reset`, and
+/// all others follow from the constraints: "", or why that is not so.
+std::string follows_reset(RecordedSystem& system, double t, std::span<const double> x_reset, std::span<const double> x,
+                          const std::vector<int>& held, double rtol);
 
 }  // namespace saltus

@@ -204,6 +204,50 @@ end IndexOne;)";
   }
 }
 
+TEST(Adjoint, ResetsOfAConstrainedMotionTakeTheOtherVariablesAlong) {
+  const std::string kick = R"(model Kick
+  parameter Real k = 0.5, L = 1;
+  Real x(start = 0.6, fixed = true), y(start = -0.8), u(start = 0.5, fixed = true), v(start = 0.4), la;
+equation
+  der(x) = u;
+  der(y) = v;
+  der(u) = -la*x;
+  der(v) = -la*y - 9.81;
+  x^2 + y^2 = L^2;
+  when time >= 0.3*k then
+    reinit(v, k*pre(v));
+  end when;
+end Kick;)";
+  const CompiledModel model(load_modelica(kick, "kick.mo").model);
+  const std::vector<std::string> names = {"k", "L", "x.start"};
+  const SensitivityRun forward = simulate_with_sensitivities(model, names, tight(1.0));
+  ASSERT_EQ(forward.why(), "");
+  for (const std::string variable : {"x", "v", "la"}) {
+    const FunctionalGradient g = gradient(model, final_value(variable), names, tight(1.0));
+    ASSERT_EQ(g.why, "");
+    for (const std::string& name : names)
+      EXPECT_NEAR(g.by(name), forward.final(variable, name), bound(1e-9, 10.0 * g.by(name)))
+          << variable << " by " << name;
+  }
+}
+
+TEST(Adjoint, AStartOnASurfaceThatMovesOffItHasNone) {
+  const std::string text = R"(model Stick
+  parameter Real mu = 0.4, belt = 0.2;
+  Real v(start = belt, fixed = true), x(start = 0, fixed = true);
+equation
+  der(x) = v;
+  der(v) = 0.3*sin(time) - mu*sign(v - belt);
+end Stick;)";
+  const CompiledModel model(load_modelica(text, "stick.mo").model);
+  const FunctionalGradient off = gradient(model, final_value("x"), {"v.start"}, tight(2.0));
+  EXPECT_NE(off.why.find("starts on a surface"), std::string::npos) << off.why;
+  const FunctionalGradient along = gradient(model, final_value("x"), {"belt", "mu"}, tight(2.0));
+  ASSERT_EQ(along.why, "");
+  EXPECT_NEAR(along.by("belt"), 2.0, 1e-8);
+  EXPECT_NEAR(along.by("mu"), 0.0, 1e-8);
+}
+
 TEST(Adjoint, SaysWhereThereIsNoGradientAndRefusesWhatItCannotRead) {
   Model m("balls");
   const Expr g0 = m.parameter("g0", 9.81);

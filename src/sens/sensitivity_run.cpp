@@ -7,7 +7,15 @@
 namespace saltus {
 
 std::string_view to_string(Smoothness smoothness) {
-  return smoothness == Smoothness::smooth ? "smooth" : "undefined";
+  switch (smoothness) {
+    case Smoothness::smooth:
+      return "smooth";
+    case Smoothness::one_sided:
+      return "one_sided";
+    case Smoothness::undefined:
+      break;
+  }
+  return "undefined";
 }
 
 std::size_t SensitivityRun::Impl::direction(const std::string& parameter) const {
@@ -24,7 +32,7 @@ std::vector<double> SensitivityRun::Impl::read(double t, const std::string& para
   if (!((t - trajectory.t_start()) * sign >= 0.0 && (end - t) * sign >= 0.0) || pieces.empty())
     throw UsageError(fmt::format("there are sensitivities from {} to {}, not at {}{}{}", trajectory.t_start(), end, t,
                                  why.empty() ? "" : ": ", why));
-  if (right && t == trajectory.t_end() && !final.empty()) return final[k - 1];
+  if (right && t == trajectory.t_end() && !at_end.empty()) return at_end[k - 1];
   // the last piece that begins at or before t (right limit), or strictly before it (left limit)
   auto piece = std::upper_bound(pieces.begin(), pieces.end(), t, [&](double value, const Piece& p) {
     const double d = (p.from - value) * sign;

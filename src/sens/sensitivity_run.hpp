@@ -23,7 +23,8 @@ struct SensitivityRun::Impl {
   double end;
   std::string why;
   std::vector<Piece> pieces;
-  std::vector<std::vector<double>> final;  ///< by direction; empty: there are none
+  std::vector<std::vector<double>> final;   ///< by direction; empty: there are none
+  std::vector<std::vector<double>> at_end;  ///< the same at a fixed time
   std::vector<EventSensitivity> events;
 
   std::size_t direction(const std::string& parameter) const;

@@ -19,15 +19,18 @@ namespace saltus {
 /// Whether what comes behind an event has derivatives.
 enum class Smoothness : unsigned char {
   smooth,     ///< it has
+  one_sided,  ///< guards happen together, in an order that depends on a parameter: they are those for a growing one
   undefined,  ///< it has none, or they are not known: EventSensitivity::text says why. The sensitivities end there
 };
-/// As it stands in files: "smooth", "undefined".
+/// As it stands in files: "smooth", "one_sided", "undefined".
 std::string_view to_string(Smoothness smoothness);
 
 /// What an event adds to the sensitivities.
 struct EventSensitivity {
   double t = 0.0;
-  std::vector<double> dt;  ///< derivative of its time, one value per parameter; empty where there is none
+  /// Derivative of its time, one value per parameter; empty where there is none, and where several guards happen
+  /// together whose times move apart.
+  std::vector<double> dt;
   Smoothness smoothness = Smoothness::smooth;
   std::string text;  ///< why there is no derivative, or what to think of it; "" if there is nothing to say
 };

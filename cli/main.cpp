@@ -7,6 +7,7 @@
 #include "cli/check.hpp"
 #include "cli/compare.hpp"
 #include "cli/completion.hpp"
+#include "cli/continue.hpp"
 #include "cli/cycle.hpp"
 #include "cli/explain.hpp"
 #include "cli/export.hpp"
@@ -22,10 +23,10 @@
 int main(int argc, char** argv) {
   using namespace saltus::cli;
   const std::vector<Command> commands = {
-      run_command(),    fit_command(),         cycle_command(),    check_command(),
-      graph_command(),  flatten_command(),     compare_command(),  sweep_command(),
-      basin_command(),  bifurcation_command(), poincare_command(), study_command(),
-      export_command(), new_model_command(),   explain_command(),  completion_command()};
+      run_command(),         fit_command(),       cycle_command(),   continue_command(), check_command(),
+      graph_command(),       flatten_command(),   compare_command(), sweep_command(),    basin_command(),
+      bifurcation_command(), poincare_command(),  study_command(),   export_command(),   new_model_command(),
+      explain_command(),     completion_command()};
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return static_cast<int>(run_app(commands, arguments, {.out = std::cout, .err = std::cerr}));
 }

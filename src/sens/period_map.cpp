@@ -146,14 +146,8 @@ std::optional<std::vector<double>> PeriodMap::guess(std::string& why) {
   return unknowns;
 }
 
-void PeriodMap::set_reference(const Point& point) {
+void PeriodMap::move_reference(const Point& point) {
   reference_.assign(point.unknowns.begin(), point.unknowns.begin() + static_cast<std::ptrdiff_t>(states()));
-  const Trajectory::Samples samples = point.run->trajectory().sample(100);
-  for (std::size_t k = 0; k < states(); ++k) {
-    double largest = 0.0;
-    for (const auto& values : samples.values) largest = std::max(largest, std::abs(values[places_[k]]));
-    scale_[k] = largest > 0.0 ? largest : 1.0;
-  }
   normal_.assign(states(), 0.0);
   double length = 0.0;
   for (std::size_t k = 0; k < states(); ++k) {
@@ -161,7 +155,18 @@ void PeriodMap::set_reference(const Point& point) {
     length += normal_[k] * normal_[k];
   }
   for (double& component : normal_) component /= length > 0.0 ? std::sqrt(length) : 1.0;
+}
+
+void PeriodMap::set_reference(const Point& point, double parameter_size) {
+  const Trajectory::Samples samples = point.run->trajectory().sample(100);
+  for (std::size_t k = 0; k < states(); ++k) {
+    double largest = 0.0;
+    for (const auto& values : samples.values) largest = std::max(largest, std::abs(values[places_[k]]));
+    scale_[k] = largest > 0.0 ? largest : 1.0;
+  }
   if (unknown_period_) scale_[states()] = point.period;
+  if (!parameter_.empty()) scale_.back() = parameter_size;
+  move_reference(point);
 }
 
 PeriodMap::Point PeriodMap::evaluate(std::span<const double> unknowns) const {

@@ -45,9 +45,10 @@ class PeriodMap {
   /// The begin of the search: start values of the model, after the transient. Nothing: it failed; `why` says how.
   std::optional<std::vector<double>> guess(std::string& why);
   Point evaluate(std::span<const double> unknowns) const;
-  /// Sections without a variable of their own go through this point, across its slope; and sizes of the unknowns
-  /// follow.
-  void set_reference(const Point& point);
+  /// Sections without a variable of their own go through this point, across its slope.
+  void move_reference(const Point& point);
+  /// The same, and sizes of the unknowns are those of this point; that of the parameter is given.
+  void set_reference(const Point& point, double parameter_size = 1.0);
   /// Sizes of the unknowns: what residuals and steps are measured with.
   const std::vector<double>& scale() const { return scale_; }
 

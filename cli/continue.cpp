@@ -43,9 +43,10 @@ void print_branch(std::ostream& out, const Branch& branch) {
   if (!branch.message.empty()) out << branch.message << '\n';
   if (branch.points.empty()) return;
   out << fmt::format("\n  {:<14}  {:>18}  {:>16}\n", "bifurcation", branch.parameter, "period");
+  // only digits that are certain: value_with_error shows two of the error
   for (const Bifurcation& b : branch.bifurcations)
     out << fmt::format("  {:<14}  {:>18}  {:>16.8g}\n", to_string(b.kind),
-                       value_with_error(b.point.parameter, b.uncertainty), b.point.period);
+                       value_with_error(b.point.parameter, 100.0 * b.uncertainty), b.point.period);
   if (branch.bifurcations.empty()) out << "  none\n";
   // stretches of equal stability and events
   out << fmt::format("\n  {:>14}  {:>14}  {:<8}  {}\n", "from", "to", "", "events in a period");

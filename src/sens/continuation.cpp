@@ -291,7 +291,8 @@ class BranchFollower {
     for (int k = 0; k < (has_function ? 3 : 45); ++k)
       if (!look(0.5 * (with + without))) break;
     const double length = std::abs(b.shown.parameter - a.shown.parameter);
-    Place place = place_of(change.kind, with, best, std::abs(without - with) * length);
+    const double error = accuracy() * (1.0 + std::abs(best.shown.parameter));
+    Place place = place_of(change.kind, with, best, std::abs(without - with) * length + error);
     if (!has_function) return place;
     double zero = best.shown.parameter;
     for (int k = 0; k < 40; ++k) {
@@ -308,7 +309,7 @@ class BranchFollower {
       place.first = std::clamp(s, 0.0, 1.0);
       place.second.point = best.shown;
       place.second.point.parameter = zero;
-      place.second.uncertainty = moved + accuracy() * (1.0 + std::abs(zero));
+      place.second.uncertainty = moved + error;
       if (moved <= 1e-13 * (1.0 + std::abs(zero)) || s == y.s) break;
       // next to the change there may be no derivative, or already the other sequence: stay before it
       bool nearer = false;

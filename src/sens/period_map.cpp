@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "model/model_access.hpp"
+#include "sens/state_variables.hpp"
 
 namespace saltus {
 
@@ -22,7 +22,9 @@ PeriodMap::PeriodMap(const CompiledModel& model, const CycleOptions& options, st
         known ? "a cycle has a period that is known, or a guess or section of one that is not; leave out one of them"
               : "say what the period of the cycle is, or give a guess of it, or a section and a transient");
   if (!options.simulate.keep_steps) throw UsageError("cycles follow the steps of runs: keep_steps = false leaves none");
-  choose_variables();
+  const StateVariables state = state_variables(model, options.variables);
+  variables_ = state.names;
+  places_ = state.places;
   if (!options.section.first.empty()) {
     const auto found = std::ranges::find(variables_, options.section.first);
     if (found == variables_.end()) {
@@ -39,29 +41,6 @@ PeriodMap::PeriodMap(const CompiledModel& model, const CycleOptions& options, st
       std::ranges::find(observed, options.period_of, &VariableInfo::name) == observed.end())
     throw UsageError(
         fmt::format("there is no parameter or variable '{}' whose value would be the period", options.period_of));
-}
-
-void PeriodMap::choose_variables() {
-  const std::vector<VariableInfo>& observed = model_->observed();
-  const std::vector<int>& places = ModelAccess::places(*model_);
-  CompiledModel instance = *model_;
-  const bool is_explicit = instance.system(instance.initial_mode()).structure().explicit_ode;
-  if (!options_.variables.empty()) {
-    variables_ = options_.variables;
-  } else {
-    for (std::size_t k = 0; k < observed.size(); ++k) {
-      const bool discrete = k >= places.size();
-      if (observed[k].details->type != VariableType::real || observed[k].details->causality == Causality::input)
-        continue;
-      if (discrete || (places[k] >= 0 && (is_explicit || observed[k].fixed))) variables_.push_back(observed[k].name);
-    }
-  }
-  if (variables_.empty()) throw UsageError("the model has no state: there is nothing that could be periodic");
-  for (const std::string& name : variables_) {
-    const auto found = std::ranges::find(observed, name, &VariableInfo::name);
-    if (found == observed.end()) throw UsageError(fmt::format("there is no variable '{}' in the model", name));
-    places_.push_back(static_cast<std::size_t>(found - observed.begin()));
-  }
 }
 
 CompiledModel PeriodMap::with(std::span<const double> unknowns) const {
@@ -133,10 +112,7 @@ std::optional<std::vector<double>> PeriodMap::guess(std::string& why) {
   if (unknown_period_) unknowns.push_back(period);
   if (!parameter_.empty()) unknowns.push_back(q);
   // truth values and whole numbers begin as the transient has left them
-  std::vector<std::pair<std::string, double>> changes;
-  const std::vector<VariableInfo>& observed = model_->observed();
-  for (std::size_t k = ModelAccess::places(*model_).size(); k < observed.size(); ++k)
-    if (observed[k].details->causality != Causality::input) changes.emplace_back(observed[k].name, values[k]);
+  const auto changes = discrete_values(*model_, values);
   if (options_.transient > 0.0 && !changes.empty())
     model_ = std::make_unique<CompiledModel>(model_->with_values(changes));
   scale_.assign(unknowns.size(), 0.0);

@@ -55,7 +55,6 @@ class PeriodMap {
  private:
   CompiledModel with(std::span<const double> unknowns) const;
   double known_period(const CompiledModel& model) const;
-  void choose_variables();
   bool find_passages(const Trajectory& run, double& from, double& period) const;
 
   std::unique_ptr<const CompiledModel> model_;

@@ -64,6 +64,7 @@ StudyPlan plan_of(const StudyCommandOptions& o, const ModelicaModel& source) {
                 : o.follow == "down" ? Follow::down
                 : o.follow == "both" ? Follow::both
                                      : Follow::none;
+  plan.path = o.executor == "lanes" ? MemberPath::lanes : MemberPath::full;
   return plan;
 }
 
@@ -127,6 +128,20 @@ class StudyProgressLine {
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
+/// How many members were run in lanes, and why none was.
+void print_lanes(std::ostream& out, const Study& study, const StudyResult& result) {
+  std::int64_t flown = 0;
+  for (std::int64_t block = 0; block < result.blocks(); ++block)
+    for (const double path : result.block_values("path", block)) flown += path == 1.0 ? 1 : 0;
+  if (flown > 0) {
+    out << fmt::format("{} in lanes, {} by simulators of their own\n", flown, result.members_done() - flown);
+    return;
+  }
+  std::string reasons;
+  for (const std::string& reason : obstacles_to_lanes(study)) reasons += (reasons.empty() ? "" : "; ") + reason;
+  out << "none in lanes" << (reasons.empty() ? "" : ": " + reasons) << "\n";
+}
+
 }  // namespace
 
 std::string study_progress_line(const StudyProgress& p) {
@@ -184,6 +199,8 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
     return {};
   }
   if (!o.quiet) print_study(streams.out, *result, 5);
+  if (!o.quiet && prepared.study.plan().path == MemberPath::lanes)
+    print_lanes(streams.out, prepared.study, *result);
   return result;
 }
 

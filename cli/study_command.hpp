@@ -27,6 +27,7 @@ struct StudyCommandOptions {
   std::string period, section, direction = "up";
   std::string transient, keep;
   std::string follow = "none";
+  std::string executor = "full";
   std::string out, shard, block;
   int threads = 0;
   bool restart = false, quiet = false, progress = false;

@@ -100,6 +100,12 @@ void StudyCommandOptions::add_run(CLI::App& app) {
                  "Folder of the results, a Zarr group (default: MODEL-COMMAND.zarr); goes on if it is there")
       ->type_name("DIR")
       ->group(group);
+  app.add_option("--executor", executor,
+                 "full: every model, each member by itself (default); lanes: eight members at a time, several times "
+                 "faster where the model allows it")
+      ->check(CLI::IsMember({"full", "lanes"}))
+      ->type_name("WAY")
+      ->group(group);
   app.add_option("--threads", threads, "Threads (default: as many as the machine has)")
       ->check(CLI::Range(0, 4096))
       ->type_name("N")

@@ -1080,6 +1080,7 @@ std::vector<VariableInfo> CompiledModel::parameter_info() const {
   return result;
 }
 
+bool ModelAccess::same_code(const CompiledModel& a, const CompiledModel& b) { return a.impl_->code == b.impl_->code; }
 const EventLogic::Setup& ModelAccess::logic(const CompiledModel& model) { return model.impl_->code->logic_setup; }
 const ModelValues& ModelAccess::values(const CompiledModel& model) { return *model.impl_->values; }
 const StartValues& ModelAccess::start_values(const CompiledModel& model) {

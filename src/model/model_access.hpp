@@ -11,6 +11,8 @@
 namespace saltus {
 
 struct ModelAccess {
+  /// Two models with the same code differ in numbers only.
+  static bool same_code(const CompiledModel& a, const CompiledModel& b);
   /// Symbols and actions, with eliminated variables replaced.
   static const EventLogic::Setup& logic(const CompiledModel& model);
   /// Numbers of parameters and start values.

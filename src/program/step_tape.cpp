@@ -2,7 +2,8 @@
 
 #include <saltus/expr/derivative.hpp>
 
-#include <limits>
+#include <array>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/finite.hpp"
@@ -45,12 +46,71 @@ Places joined(std::initializer_list<std::span<const Place>> lists) {
   return all;
 }
 
+/// How values at the Chebyshev points of [0, 1] give a polynomial: its Bernstein coefficients, and the last two of its
+/// Chebyshev coefficients. Square roots are all that is needed, so the numbers are the same on every machine.
+struct Interpolation {
+  static constexpr std::size_t degree = StepTape::sampled_degree, count = degree + 1;
+  using Row = std::array<double, count>;
+  Row nodes;
+  std::array<Row, count> bernstein;  // one row for each coefficient
+  std::array<Row, 2> last;
+
+  Interpolation() {
+    std::array<Row, count> chebyshev;  // one row for each coefficient: T_k at node i is (-1)^k cos(pi i k / 8)
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t i = 0; i < count; ++i) {
+        const double ends = (i == 0 || i == degree ? 0.5 : 1.0) * (k == 0 || k == degree ? 0.5 : 1.0);
+        chebyshev[k][i] = (k % 2 == 0 ? 2.0 : -2.0) / degree * ends * cosine(i * k);
+      }
+    for (std::size_t i = 0; i < count; ++i) nodes[i] = 0.5 * (1.0 - cosine(i));
+    last = {chebyshev[degree - 1], chebyshev[degree]};
+    for (Row& row : bernstein) row.fill(0.0);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Row column = bernstein_of_chebyshev(k);
+      for (std::size_t j = 0; j < count; ++j)
+        for (std::size_t i = 0; i < count; ++i) bernstein[j][i] += column[j] * chebyshev[k][i];
+    }
+  }
+
+ private:
+  /// cos(pi m / 8).
+  static double cosine(std::size_t m) {
+    const double root = std::sqrt(2.0);
+    const double first[] = {1.0, 0.5 * std::sqrt(2.0 + root), 0.5 * root, 0.5 * std::sqrt(2.0 - root), 0.0};
+    m %= 2 * degree;
+    if (m > degree) m = 2 * degree - m;
+    return m <= degree / 2 ? first[m] : -first[degree - m];
+  }
+
+  /// Of T_k(2 u - 1), in degree 8: (-1)^(k-j) binomial(2k, 2j) / binomial(k, j) in degree k, then elevated.
+  static Row bernstein_of_chebyshev(std::size_t k) {
+    Row b{};
+    double ratio = 1.0;  // binomial(2k, 2j) / binomial(k, j)
+    for (std::size_t j = 0; j <= k; ++j) {
+      b[j] = (k - j) % 2 == 0 ? ratio : -ratio;
+      const auto d = [](std::size_t v) { return static_cast<double>(v); };
+      ratio *= d(2 * (k - j)) * d(2 * (k - j)) - d(2 * (k - j));
+      ratio /= d((2 * j + 1) * (2 * j + 2)) * (d(k - j) / d(j + 1));
+      if (j == k) break;
+    }
+    for (std::size_t m = k; m < degree; ++m) {  // from degree m to m + 1
+      Row next{};
+      for (std::size_t j = 0; j <= m + 1; ++j) {
+        const double share = static_cast<double>(j) / static_cast<double>(m + 1);
+        next[j] = (j > 0 ? share * b[j - 1] : 0.0) + (j <= m ? (1.0 - share) * b[j] : 0.0);
+      }
+      b = next;
+    }
+    return b;
+  }
+};
+
 class StepWriter {
  public:
   StepWriter(const StepMethod& method, const StepEquations& equations)
       : method_(method), equations_(equations), n_(equations.variables.size()) {}
 
-  Tape run() {
+  StepTape run() {
     t_ = chain_.input(1);
     h_ = chain_.input(1);
     end_ = chain_.input(1);
@@ -69,7 +129,9 @@ class StepWriter {
     const Places coefficients = dense();
     chain_.output(coefficients);
     guards(coefficients);
-    return chain_.finish();
+    chain_.output(finite());
+    result_.tape = chain_.finish();
+    return std::move(result_);
   }
 
  private:
@@ -99,7 +161,6 @@ class StepWriter {
     Formula f;
     const Expr h = f.input(1)[0], rtol = f.input(1)[0];
     const std::vector<Expr> x0 = f.input(n_), x1 = f.input(n_), atol = f.input(n_), k = f.input(slopes_.size());
-    const auto larger = [](const Expr& a, const Expr& b) { return if_else(a < b, b, a); };
     const auto largest_ratio = [&](std::span<const double> weights) {
       Expr largest = 0.0;
       for (std::size_t j = 0; j < n_; ++j) {
@@ -150,26 +211,45 @@ class StepWriter {
     return true;
   }
 
+  /// What is known about a guard along the step.
+  struct Course {
+    Places bernstein;
+    Place lower, upper, scale, rough;
+  };
+
   void guards(const Places& coefficients) {
     chain_.output(chain_.append(tape_of(equations_.guards), joined({end_, x_end_, data_})));
-    Places lower_bounds, upper_bounds;
+    std::vector<Expr> others;
+    std::vector<std::vector<Expr>> gradients;
     for (const Expr& guard : equations_.guards) {
-      const Places both = bounds(guard, coefficients);
-      lower_bounds.push_back(both[0]);
-      upper_bounds.push_back(both[1]);
+      std::vector<Expr> values{guard, derivative(guard, equations_.time)};
+      for (const Expr& v : equations_.variables) values.push_back(derivative(guard, v));
+      result_.affine.push_back(affine(guard, {values.begin() + 1, values.end()}));
+      if (!result_.affine.back()) others.push_back(guard);
+      gradients.push_back(std::move(values));
     }
-    chain_.output(lower_bounds);
-    chain_.output(upper_bounds);
+    const std::vector<Places> samples = sample(others, coefficients);
+    Places lower, upper, bernstein, scale, rough;
+    std::size_t other = 0;
+    for (std::size_t k = 0; k < gradients.size(); ++k) {
+      const Course course = result_.affine[k] ? along(gradients[k], coefficients) : interpolated(samples, other++);
+      lower.push_back(course.lower);
+      upper.push_back(course.upper);
+      scale.push_back(course.scale);
+      rough.push_back(course.rough);
+      result_.first.push_back(static_cast<int>(bernstein.size()));
+      bernstein.insert(bernstein.end(), course.bernstein.begin(), course.bernstein.end());
+    }
+    result_.first.push_back(static_cast<int>(bernstein.size()));
+    for (const Places& group : {lower, upper, bernstein, scale, rough}) chain_.output(group);
   }
 
-  /// The smallest and the largest Bernstein coefficient of the guard along the step.
-  Places bounds(const Expr& guard, const Places& coefficients) {
-    std::vector<Expr> values{guard, derivative(guard, equations_.time)};
-    for (const Expr& v : equations_.variables) values.push_back(derivative(guard, v));
+  /// An affine guard from its value and gradient at the start of the step.
+  Course along(const std::vector<Expr>& value_and_gradient, const Places& coefficients) {
     Formula f;
-    if (!affine(guard, {values.begin() + 1, values.end()})) return chain_.append(f.tape({Expr(-inf), Expr(inf)}), {});
-    const Expr h = f.input(1)[0];
-    const std::vector<Expr> at_start = f.input(values.size()), c = f.input(coefficients.size());
+    const Expr h = f.input(1)[0], t = f.input(1)[0];
+    const std::vector<Expr> x = f.input(n_), at_start = f.input(value_and_gradient.size()),
+                            c = f.input(coefficients.size());
     const auto degree = static_cast<std::size_t>(method_.dense_degree);
     std::vector<Expr> powers{at_start[0]};
     for (std::size_t k = 0; k < degree; ++k) {
@@ -177,31 +257,115 @@ class StepWriter {
       for (std::size_t j = 0; j < n_; ++j) sum = sum + at_start[2 + j] * c[k * n_ + j];
       powers.push_back(sum);
     }
-    Expr smallest = powers[0], largest = powers[0];
+    std::vector<Expr> b{powers[0]};
     for (std::size_t i = 1; i <= degree; ++i) {  // b_i = sum_k binomial(i, k) / binomial(degree, k) powers_k
-      Expr b = powers[0];
+      Expr sum = powers[0];
       double ratio = 1.0;
       for (std::size_t k = 1; k <= i; ++k) {
         ratio *= static_cast<double>(i - k + 1) / static_cast<double>(degree - k + 1);
-        b = b + ratio * powers[k];
+        sum = sum + ratio * powers[k];
       }
-      smallest = if_else(b < smallest, b, smallest);
-      largest = if_else(largest < b, b, largest);
+      b.push_back(sum);
     }
-    const Places start_values = chain_.append(tape_of(values), joined({t_, x_, data_}));
-    return chain_.append(f.tape({smallest, largest}), joined({h_, start_values, coefficients}));
+    Expr scale = abs(at_start[0]) + abs(at_start[1] * t);
+    for (std::size_t j = 0; j < n_; ++j) scale = scale + abs(at_start[2 + j] * x[j]);
+    const Places start_values = chain_.append(tape_of(value_and_gradient), joined({t_, x_, data_}));
+    return course(f, std::move(b), scale, 0.0, joined({h_, t_, x_, start_values, coefficients}));
+  }
+
+  /// Values of guards at the Chebyshev points of the step.
+  std::vector<Places> sample(const std::vector<Expr>& guards, const Places& coefficients) {
+    std::vector<Places> values;
+    if (guards.empty()) return values;
+    const Tape tape = tape_of(guards);
+    const auto degree = static_cast<std::size_t>(method_.dense_degree);
+    for (std::size_t i = 0; i < Interpolation::count; ++i) {
+      const double theta = interpolation_.nodes[i];
+      if (i == 0 || i + 1 == Interpolation::count) {
+        values.push_back(chain_.append(tape, i == 0 ? joined({t_, x_, data_}) : joined({end_, x_end_, data_})));
+        continue;
+      }
+      Formula f;
+      const Expr t = f.input(1)[0], h = f.input(1)[0];
+      const std::vector<Expr> x = f.input(n_), c = f.input(coefficients.size());
+      std::vector<Expr> point{t + theta * h};
+      for (std::size_t j = 0; j < n_; ++j) {
+        Expr sum = theta * c[(degree - 1) * n_ + j];
+        for (std::size_t k = degree - 1; k-- > 0;) sum = theta * (c[k * n_ + j] + sum);
+        point.push_back(x[j] + sum);
+      }
+      const Places there = chain_.append(f.tape(point), joined({t_, h_, x_, coefficients}));
+      values.push_back(chain_.append(tape, joined({there, data_})));
+    }
+    return values;
+  }
+
+  /// Guard number `which` of those that were sampled.
+  Course interpolated(const std::vector<Places>& samples, std::size_t which) {
+    Formula f;
+    const std::vector<Expr> g = f.input(samples.size());
+    const auto sum = [&](const auto& weights) {
+      Expr total = weights[0] * g[0];
+      for (std::size_t i = 1; i < g.size(); ++i) total = total + weights[i] * g[i];
+      return total;
+    };
+    std::vector<Expr> b{g.front()};
+    for (std::size_t k = 1; k + 1 < Interpolation::count; ++k) b.push_back(sum(interpolation_.bernstein[k]));
+    b.push_back(g.back());
+    Expr scale = abs(g[0]);
+    for (const Expr& value : g) scale = larger(scale, abs(value));
+    Places arguments;
+    for (const Places& node : samples) arguments.push_back(node[which]);
+    const Expr rough = larger(abs(sum(interpolation_.last[0])), abs(sum(interpolation_.last[1])));
+    return course(f, std::move(b), scale, rough, arguments);
+  }
+
+  Course course(const Formula& f, std::vector<Expr> bernstein, const Expr& scale, const Expr& rough,
+                std::span<const Place> arguments) {
+    Expr smallest = bernstein[0], largest = bernstein[0];
+    for (const Expr& b : bernstein) {
+      smallest = if_else(b < smallest, b, smallest);
+      largest = larger(largest, b);
+    }
+    const std::size_t count = bernstein.size();
+    for (const Expr& value : {smallest, largest, scale, rough}) bernstein.push_back(value);
+    Places all = chain_.append(f.tape(bernstein), arguments);
+    Course result{{}, all[count], all[count + 1], all[count + 2], all[count + 3]};
+    all.resize(count);
+    result.bernstein = std::move(all);
+    return result;
+  }
+
+  static Expr larger(const Expr& a, const Expr& b) { return if_else(a < b, b, a); }
+
+  /// The sum of all products with zero: of slopes, values at the end, and what is checked there.
+  Places finite() {
+    Places arguments = joined({slopes_, x_end_});
+    if (!equations_.checked.empty()) {
+      const Places checked = chain_.append(tape_of(equations_.checked), joined({end_, x_end_, data_}));
+      arguments.insert(arguments.end(), checked.begin(), checked.end());
+    }
+    Formula f;
+    const std::vector<Expr> values = f.input(arguments.size());
+    const Expr zero = f.input(1)[0];  // a product with the number 0 would be left out
+    Expr sum = zero;
+    for (const Expr& value : values) sum = sum + zero * value;
+    arguments.push_back(chain_.append(lower({}, Groups{{Expr(0.0)}}), {})[0]);
+    return chain_.append(f.tape({sum}), arguments);
   }
 
   const StepMethod& method_;
   const StepEquations& equations_;
   const std::size_t n_;
   TapeChain chain_;
+  StepTape result_;
+  const Interpolation interpolation_;
   Places t_, h_, end_, x_, slopes_, data_, rtol_, atol_, argument_, x_end_;
 };
 
 }  // namespace
 
-Tape make_step_tape(const StepMethod& method, const StepEquations& equations) {
+StepTape make_step_tape(const StepMethod& method, const StepEquations& equations) {
   if (equations.f.size() != equations.variables.size())
     throw UsageError("make_step_tape: there must be one right-hand side for each variable");
   return StepWriter(method, equations).run();

@@ -25,6 +25,7 @@ struct StepMethod {
 struct StepEquations {
   Expr time;
   std::vector<Expr> variables, data, f, guards;
+  std::vector<Expr> checked = {};  ///< functions of the same that must be finite at the end of a step
 };
 
 /// The groups of a step tape's inputs and outputs.
@@ -47,16 +48,28 @@ struct StepOutput {
     slopes,  ///< of all stages but the first, which is an input; the last one is f at the end
     error,   ///< in units of the tolerance: the step is accurate up to 1
     dense,  ///< coefficient k of variable j at (k-1)*n + j, for k = 1 … dense_degree; coefficient 0 is x at the start
-    guards,  ///< values at the end
-    lower,   ///< of each guard: no value inside the step is below, up to rounding errors; -inf for guards that are not
-             ///< affine
-    upper,   ///< likewise
+    guards,     ///< values at the end
+    lower,      ///< the smallest Bernstein coefficient of each guard
+    upper,      ///< the largest one
+    bernstein,  ///< all of them, guard by guard: see StepTape::first
+    scale,      ///< of each guard: the size of the terms that it adds, for its rounding errors
+    rough,      ///< of each guard: 0, or the size of the last coefficients of the interpolation
+    finite,     ///< 0 if all slopes, values and what is checked are finite, otherwise NaN
     count
   };
 };
 
-/// Makes the tape. Bounds come from Bernstein coefficients of guards that are affine in t and x; their coefficients may
-/// depend on the data. Throws UsageError if f or a guard depends on something else.
-Tape make_step_tape(const StepMethod& method, const StepEquations& equations);
+struct StepTape {
+  Tape tape;
+  std::vector<int> first;    ///< by guard: where its Bernstein coefficients begin; behind the last one: their number
+  std::vector<bool> affine;  ///< by guard
+  static constexpr int sampled_degree = 8;
+};
+
+/// Makes the tape. A guard that is affine in t and x, with coefficients that may depend on the data, is a polynomial of
+/// the degree of the dense output along a step, and bounded by its Bernstein coefficients up to rounding errors. Any
+/// other is interpolated at nine Chebyshev points of the step: its coefficients are those of a polynomial of degree 8,
+/// and `rough` tells whether that is close to the guard. Throws UsageError if f or a guard depends on something else.
+StepTape make_step_tape(const StepMethod& method, const StepEquations& equations);
 
 }  // namespace saltus

@@ -77,6 +77,8 @@ StudyLayout make_layout(const StudyPlan& plan, const Model& model, const Compile
   layout.fixed = layout.arrays.size();
   using Type = StudyArray::Type;
   layout.arrays.push_back({.name = "status", .type = Type::byte, .description = "0 and 1: ended well; 255: not run"});
+  layout.arrays.push_back(
+      {.name = "path", .type = Type::byte, .description = "0: by a simulator; 1: in lanes; 255: not run"});
   layout.arrays.push_back({.name = "steps", .type = Type::integer});
   layout.arrays.push_back({.name = "events", .type = Type::integer});
   layout.arrays.push_back({.name = "t_end"});

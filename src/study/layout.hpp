@@ -9,7 +9,7 @@
 namespace saltus {
 
 /// Places of the arrays that all studies have, after the varied values.
-enum class FixedArray : std::size_t { status, steps, events, t_end, kept };
+enum class FixedArray : std::size_t { status, path, steps, events, t_end, kept };
 
 struct StudyLayout {
   std::vector<StudyArray> arrays;

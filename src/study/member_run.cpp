@@ -128,6 +128,7 @@ void MemberRun::run(MemberOutcome& outcome) {
                                   run.t_end(), run.statistics().steps);
   const auto set = [&](FixedArray array, double value) { outcome.columns[layout_.place(array)].front() = value; };
   set(FixedArray::status, outcome.status);
+  set(FixedArray::path, 0.0);
   set(FixedArray::steps, static_cast<double>(run.statistics().steps));
   set(FixedArray::events, static_cast<double>(run.statistics().events));
   set(FixedArray::t_end, run.t_end());

@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, 3> spacings = {"linear", "logarithmic", "
 constexpr std::array<std::string_view, 3> distributions = {"uniform", "log_uniform", "normal"};
 constexpr std::array<std::string_view, 3> samplings = {"none", "period", "section"};
 constexpr std::array<std::string_view, 4> follows = {"none", "up", "down", "both"};
+constexpr std::array<std::string_view, 2> paths = {"full", "lanes"};
 constexpr std::array<std::string_view, 3> types = {"real", "integer", "byte"};
 
 template <class Enum, std::size_t size>
@@ -124,6 +125,7 @@ Json to_json(const StudyPlan& plan) {
     json["collect"].push_back(
         {{"what", std::string(to_string(c.what))}, {"variable", c.variable}, {"name", result_name(c)}});
   json["follow"] = word(plan.follow, follows);
+  json["path"] = word(plan.path, paths);
   json["period_tolerance"] = plan.period_tolerance;
   json["member_seconds"] = number(plan.member_seconds);
   return json;
@@ -164,6 +166,7 @@ StudyPlan plan_from_json(const Json& json) {
     plan.collect.push_back(std::move(collector));
   }
   plan.follow = meaning<Follow>(json.at("follow"), follows);
+  if (json.contains("path")) plan.path = meaning<MemberPath>(json.at("path"), paths);  // studies of older versions
   plan.period_tolerance = json.at("period_tolerance").get<double>();
   plan.member_seconds = number(json.at("member_seconds"));
   return plan;

@@ -111,7 +111,10 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
       members += block.count;
     }
   }
-  const auto executor = options.executor ? options.executor : make_thread_executor(options.threads);
+  std::shared_ptr<StudyExecutor> executor = options.executor;
+  if (!executor)
+    executor = study.plan().path == MemberPath::lanes ? make_lane_executor(options.threads)
+                                                      : make_thread_executor(options.threads);
   Monitor monitor(options, members, resumed);
   for (const StudyBlock& block : missing) {
     BlockResult result = study.empty_block(block.count);

@@ -11,6 +11,7 @@
 
 #include "study/layout.hpp"
 #include "study/member_run.hpp"
+#include "study/study_access.hpp"
 
 namespace saltus {
 
@@ -131,12 +132,18 @@ struct Study::Impl {
     if (plan.follow == Follow::both) outcome.columns[layout.varied].front() = downwards(index) ? -1.0 : 1.0;
   }
 
-  /// Never throws for what is wrong with a member.
-  MemberOutcome run(std::int64_t index, const std::vector<double>& before, const std::atomic<bool>& stop) const {
+  /// The values of a member, and room for its results.
+  MemberOutcome begin(std::int64_t index) const {
     MemberOutcome outcome;
     for (const StudyArray& array : layout.arrays)
       outcome.columns.emplace_back(static_cast<std::size_t>(array.numbers()), array.missing());
     fill_coordinates(index, outcome);
+    return outcome;
+  }
+
+  /// Never throws for what is wrong with a member.
+  MemberOutcome run(std::int64_t index, const std::vector<double>& before, const std::atomic<bool>& stop) const {
+    MemberOutcome outcome = begin(index);
     try {
       MemberRun(plan, layout, prepare(index, before), stop).run(outcome);
     } catch (const std::bad_alloc&) {
@@ -206,6 +213,19 @@ std::optional<std::vector<MemberFailure>> Study::run_unit(std::int64_t unit, std
     if (impl_->plan.follow != Follow::none) before = outcome.end;
   }
   return failures;
+}
+
+const StudyLayout& StudyAccess::layout(const Study& study) {
+  return study.impl_->layout;
+}
+CompiledModel StudyAccess::member(const Study& study, std::int64_t index) {
+  return study.impl_->model.with_values(study.impl_->values(index));
+}
+MemberOutcome StudyAccess::begin(const Study& study, std::int64_t index) {
+  return study.impl_->begin(index);
+}
+MemberOutcome StudyAccess::run(const Study& study, std::int64_t index, const std::atomic<bool>& stop) {
+  return study.impl_->run(index, {}, stop);
 }
 
 Trajectory Study::run_member(std::int64_t index) const {

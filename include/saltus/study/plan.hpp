@@ -89,6 +89,15 @@ std::string result_name(const Collector& collector);
 /// Whether members go on from each other: each one starts with the values at the end of its neighbour on the last axis.
 enum class Follow { none, up, down, both };
 
+/// How members are run. Results of one way do not depend on threads, blocks or neighbours; those of the two ways agree
+/// within the tolerance, not in bits.
+enum class MemberPath {
+  full,  ///< each by a Simulator of its own: any model
+  /// Steps of eight members side by side, events by what some of the members have shown. Members that meet anything
+  /// else are run by a Simulator, and the array `path` says so. Where nothing can be run so, all of them are.
+  lanes,
+};
+
 struct StudyPlan {
   /// All combinations are members; the last axis is the fastest.
   std::vector<Axis> axes = {};
@@ -106,6 +115,7 @@ struct StudyPlan {
   std::vector<Collector> collect = {};
   /// `both`: there are twice as many members, all of them upwards and then all of them downwards.
   Follow follow = Follow::none;
+  MemberPath path = MemberPath::full;
   /// Samples repeat if they differ by less than this, relative to their size where that is above 1.
   double period_tolerance = 1e-4;
   /// Longest time that a member may take on the clock, in seconds. Limits by SimulateOptions::max_steps are preferable:

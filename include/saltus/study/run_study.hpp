@@ -30,7 +30,7 @@ class StudyMonitor {
   virtual const std::atomic<bool>& stop() const = 0;
 };
 
-/// A way to run blocks. Every executor gives the same bits.
+/// A way to run blocks. Executors of one MemberPath give the same bits.
 class StudyExecutor {
  public:
   virtual ~StudyExecutor() = default;
@@ -40,6 +40,9 @@ class StudyExecutor {
 
 /// Members in so many threads, each by a Simulator of its own. 0: as many as the machine has.
 std::unique_ptr<StudyExecutor> make_thread_executor(int threads);
+
+/// Members in lanes, in so many threads (MemberPath::lanes). 0: as many as the machine has.
+std::unique_ptr<StudyExecutor> make_lane_executor(int threads);
 
 /// How far a study is.
 struct StudyProgress {
@@ -64,7 +67,7 @@ struct StudyOptions {
   /// Called some times a second; return false to stop. What has been stored stays, and the same call goes on from
   /// there.
   std::function<bool(const StudyProgress&)> progress = {};
-  /// Instead of threads.
+  /// Instead of the one that StudyPlan::path asks for.
   std::shared_ptr<StudyExecutor> executor = {};
 };
 
@@ -107,6 +110,10 @@ class StudyResult {
   explicit StudyResult(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
+
+/// What keeps the members of a study from being run in lanes (MemberPath::lanes), in words; empty: nothing does. Runs
+/// some of the members.
+std::vector<std::string> obstacles_to_lanes(const Study& study);
 
 /// Runs what is missing. Throws UsageError if the folder holds another study (the text says what differs), and if it
 /// cannot be written: blocks that are there stay whole, and no part of another is left.

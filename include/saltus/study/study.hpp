@@ -94,6 +94,7 @@ class Study {
   Trajectory run_member(std::int64_t index) const;
 
  private:
+  friend struct StudyAccess;  // what executors need
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

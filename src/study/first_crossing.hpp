@@ -1,0 +1,84 @@
+// The first place at which a polynomial in Bernstein form becomes negative. Plain arithmetic, without calls of a
+// library: the same bits wherever it runs.
+#pragma once
+
+namespace saltus {
+
+/// The highest degree that first_crossing takes.
+inline constexpr int highest_crossing_degree = 8;
+/// What first_crossing returns if there is none.
+inline constexpr double no_crossing = 2.0;
+
+/// Value and slope at u of a polynomial with these Bernstein coefficients, by the scheme of de Casteljau.
+struct BernsteinValue {
+  double value, slope;
+};
+inline BernsteinValue evaluate_bernstein(const double* b, int degree, double u) {
+  double c[highest_crossing_degree + 1];
+  for (int i = 0; i <= degree; ++i) c[i] = b[i];
+  for (int r = degree; r > 1; --r)
+    for (int i = 0; i < r; ++i) c[i] = c[i] + u * (c[i + 1] - c[i]);
+  return {c[0] + u * (c[1] - c[0]), degree * (c[1] - c[0])};
+}
+
+/// The only zero in (0, 1] of a polynomial that begins positive and ends negative: Newton's method between brackets.
+inline double only_zero(const double* b, int degree) {
+  double low = 0.0, high = 1.0;
+  const double drop = b[0] - b[degree];
+  double u = drop > 0.0 ? b[0] / drop : 0.5;
+  u = u < 0.05 ? 0.05 : u > 0.95 ? 0.95 : u;
+  for (int i = 0; i < 80; ++i) {
+    const BernsteinValue g = evaluate_bernstein(b, degree, u);
+    (g.value > 0.0 ? low : high) = u;
+    double next = u - g.value / g.slope;
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    const double moved = next > u ? next - u : u - next;
+    u = next;
+    if (moved <= 4e-16) break;
+  }
+  return u;
+}
+
+/// The first u in (0, 1] at which the polynomial becomes smaller than -noise and stays so for some time; no_crossing if
+/// there is none. It must not begin below -noise. Where signs change more than once the interval is halved, from left
+/// to right, without a stack.
+inline double first_crossing(const double* b, int degree, double noise) {
+  int depth = 0;
+  long long place = 0;  // of the interval, among those of its size
+  for (int guard = 0; guard < 400; ++guard) {
+    double c[highest_crossing_degree + 1];
+    for (int i = 0; i <= degree; ++i) c[i] = b[i];
+    for (int d = depth - 1; d >= 0; --d) {
+      const bool right = place >> d & 1;
+      for (int r = 1; r <= degree; ++r) {
+        if (right)
+          for (int i = 0; i + r <= degree; ++i) c[i] = 0.5 * (c[i] + c[i + 1]);
+        else
+          for (int i = degree; i >= r; --i) c[i] = 0.5 * (c[i - 1] + c[i]);
+      }
+    }
+    bool below = false, again = false;
+    for (int i = 1; i <= degree; ++i) {
+      if (c[i] < -noise)
+        below = true;
+      else if (below && c[i] > noise)
+        again = true;
+    }
+    if (below && !again && c[degree] <= 0.0)
+      return (static_cast<double>(place) + only_zero(c, degree)) / static_cast<double>(1LL << depth);
+    if (below && depth < 30) {
+      ++depth;
+      place *= 2;
+      continue;
+    }
+    ++place;  // nothing here, or a touch that cannot be resolved: what lies to the right
+    while (depth > 0 && place % 2 == 0) {
+      place /= 2;
+      --depth;
+    }
+    if (depth == 0) return no_crossing;
+  }
+  return no_crossing;
+}
+
+}  // namespace saltus

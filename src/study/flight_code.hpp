@@ -1,0 +1,87 @@
+// The code with which members of a study fly: steps, transitions and observed values of the modes of an atlas.
+//
+// Modes whose equations are the same have one tape; their locks are data. All is immutable and serves any number of
+// threads.
+#pragma once
+
+#include <saltus/program/program.hpp>
+#include <saltus/step/tableau.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "program/step_tape.hpp"
+#include "program/tape_runner.hpp"
+#include "study/atlas.hpp"
+
+namespace saltus {
+
+/// Lanes of a step.
+inline constexpr int flight_lanes = 8;
+
+/// The numbers of a member that its equations and actions read.
+struct FlightNumbers {
+  std::vector<double> parameters, discretes, locks;
+};
+
+/// Which number stands for an input of a tape.
+struct FlightDatum {
+  enum class Kind { parameter, discrete, lock, fixed } kind;
+  std::size_t place;  ///< among its kind; fixed: in FlightMode::fixed
+};
+
+/// The equations of some modes.
+struct FlightTape {
+  std::size_t n = 0;              ///< variables
+  std::vector<FlightDatum> data;  ///< what is constant during a step
+  std::vector<int> guards;        ///< that the step watches, by number in the system
+  std::vector<int> clocks;        ///< guards of time alone, by number
+  std::vector<int> first;         ///< see StepTape
+  std::vector<bool> affine;       ///< see StepTape
+  TapeRunner step;                ///< in lanes
+  Program at;       ///< t, x, data: slopes of x; values of guards, their first and second derivatives along the
+                    ///< solution; values of clocks, their slopes
+  Program guard;    ///< t, x, data: values of guards
+  Program observe;  ///< t, x, data: eliminated variables that are wanted
+};
+
+/// Tries one candidate for what happens next.
+struct FlightEdge {
+  std::vector<int> departures;
+  std::size_t target = 0;
+  Program act;                 ///< t, x, parameters, discretes: what is set
+  std::vector<int> variables;  ///< the first of these values are theirs
+  std::vector<int> discretes;  ///< and then theirs
+  std::vector<std::pair<int, double>> roundings;
+  std::vector<int> at_zero;  ///< guards of the target's tape (places) that may be zero after it
+};
+
+struct FlightMode {
+  std::size_t tape = 0;
+  Mode mode;                             ///< for everything else
+  std::vector<signed char> sides;        ///< by guard of the tape; 0: not watched
+  std::vector<signed char> clock_sides;  ///< by clock
+  std::vector<double> fixed;             ///< data that are the same for all members
+  std::vector<FlightEdge> edges;
+};
+
+struct FlightCode {
+  std::vector<FlightTape> tapes;
+  std::vector<FlightMode> modes;
+  std::vector<int> deciding_discretes, deciding_locks;
+  const Tableau* tableau = nullptr;
+
+  /// Puts the numbers of a member into the data of a tape, `stride` apart.
+  void gather(const FlightMode& mode, const FlightNumbers& numbers, double* data, std::size_t stride) const;
+};
+
+/// Compiles. `eliminated`: which eliminated variables are wanted, by their order. Modes and edges that have no code are
+/// left out; `missing` says why, for people.
+FlightCode compile_flight(const Atlas& atlas, const CompiledModel& model, const Tableau& tableau,
+                          std::span<const int> eliminated, std::vector<std::string>& missing);
+
+}  // namespace saltus

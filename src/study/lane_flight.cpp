@@ -1,0 +1,580 @@
+#include "study/lane_flight.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/finite.hpp"
+#include "step/step_limits.hpp"
+#include "study/first_crossing.hpp"
+
+namespace saltus {
+
+namespace {
+
+constexpr int most_rejections = 64;  // of one step
+constexpr int most_shrinking = 8;    // intervals between events, each clearly shorter than the one before
+constexpr double shrinking_ratio = 0.9;
+constexpr double rounding_of_guards = 32.0 * eps;  // relative to the terms that a guard adds
+constexpr double barely = 1e-6;      // coefficients of a guard that begins at zero, compared with the others
+constexpr double negligible = 1e-9;  // what a guard is from zero, compared with what it moves by in a step
+constexpr double resolved = 1e-6;    // an interpolated guard is followed if its last coefficients are smaller
+
+}  // namespace
+
+struct LaneFlight::Lane {
+  std::unique_ptr<FlightMember> member;
+  double h = 0.0;  // that is wanted next
+  StepEnd end{};
+  StepController controller;
+  bool rejected = false;
+  int rejections = 0;
+  int left = -1;  // guard that begins at zero, as a place in the tape
+  double next_clock = inf;
+  std::vector<int> due;  // clocks that fire then, as departures
+  int stiff_hits = 0, stiff_misses = 0, steps_since_start = 0;
+  double last_event = -inf, last_interval = inf;
+  int shrinking = 0;
+};
+
+struct LaneFlight::Group {
+  Group(const FlightTask& task, std::size_t number)
+      : tape_number(number), tape(task.code->tapes[number]), memory(tape.step.memory()) {
+    const Tape& code = tape.step.tape();
+    for (const std::uint32_t size : code.input_sizes) inputs.emplace_back(size * width, 0.0);
+    for (const auto& group : code.outputs) outputs.emplace_back(group.size() * width, 0.0);
+    for (auto& list : inputs) in.push_back(list.data());
+    for (auto& list : outputs) out.push_back(list.data());
+    std::ranges::fill(inputs[StepInput::rtol], task.rtol);
+    for (std::size_t j = 0; j < tape.n; ++j)
+      std::fill_n(inputs[StepInput::atol].data() + j * width, width, task.atol[j]);
+  }
+
+  double* input(int group, std::size_t lane) { return inputs[static_cast<std::size_t>(group)].data() + lane; }
+  const double* output(int group, std::size_t lane) const {
+    return outputs[static_cast<std::size_t>(group)].data() + lane;
+  }
+  double t(std::size_t lane) const { return inputs[StepInput::t][lane]; }
+
+  std::size_t tape_number;
+  const FlightTape& tape;
+  std::array<Lane, width> lanes;
+  int members = 0;
+  std::vector<std::vector<double>> inputs, outputs;
+  std::vector<const double*> in;
+  std::vector<double*> out;
+  TapeRunner::Memory memory;
+};
+
+LaneFlight::LaneFlight(const FlightTask& task, std::function<bool(FlightMember&)> next,
+                       std::function<void(FlightMember&)> land)
+    : task_(task), code_(*task.code), next_(std::move(next)), land_(std::move(land)) {
+  groups_.resize(code_.tapes.size());
+  for (const FlightTape& tape : code_.tapes) {
+    at_work_.push_back(tape.at.workspace());
+    guard_work_.push_back(tape.guard.workspace());
+    observe_work_.push_back(tape.observe.workspace());
+  }
+  for (const FlightMode& mode : code_.modes) {
+    auto& list = act_work_.emplace_back();
+    for (const FlightEdge& edge : mode.edges) list.push_back(edge.act.workspace());
+  }
+}
+
+LaneFlight::~LaneFlight() = default;
+
+bool LaneFlight::run(const std::function<bool()>& stop) {
+  while (!stop()) {
+    while (!exhausted_ && in_flight_ < most_in_flight) exhausted_ = !take_off();
+    if (in_flight_ == 0 && exhausted_) return true;
+    for (std::size_t tape = 0; tape < groups_.size(); ++tape) {
+      gather_groups(tape);
+      for (std::size_t g = 0; g < groups_[tape].size(); ++g)
+        if (groups_[tape][g]->members > 0) step(*groups_[tape][g]);
+    }
+  }
+  return false;
+}
+
+LaneFlight::Lane& LaneFlight::free_lane(std::size_t tape, Group*& group, std::size_t& place) {
+  group = nullptr;
+  for (const auto& candidate : groups_[tape])
+    if (candidate->members < static_cast<int>(width) && (!group || candidate->members > group->members))
+      group = candidate.get();
+  if (!group) group = groups_[tape].emplace_back(std::make_unique<Group>(task_, tape)).get();
+  place = 0;
+  while (group->lanes[place].member) ++place;
+  ++group->members;
+  return group->lanes[place];
+}
+
+/// Lanes of groups that are hardly filled move to others.
+void LaneFlight::gather_groups(std::size_t tape) {
+  auto& groups = groups_[tape];
+  int members = 0;
+  for (const auto& group : groups) members += group->members;
+  while (groups.size() > 1 && static_cast<int>((groups.size() - 1) * width) >= members) {
+    const auto smallest = std::ranges::min_element(groups, {}, [](const auto& g) { return g->members; });
+    const std::unique_ptr<Group> dissolved = std::move(*smallest);
+    groups.erase(smallest);
+    for (std::size_t lane = 0; lane < width; ++lane)
+      if (dissolved->lanes[lane].member) move(*dissolved, lane, tape);
+  }
+}
+
+/// To another group; values of the step come along if the equations are the same.
+void LaneFlight::move(Group& from, std::size_t lane, std::size_t tape) {
+  Group* to = nullptr;
+  std::size_t place = 0;
+  Lane& target = free_lane(tape, to, place);
+  target = std::move(from.lanes[lane]);
+  --from.members;
+  if (from.tape_number != tape) return;
+  for (const int group : {StepInput::t, StepInput::x, StepInput::slope, StepInput::data}) {
+    auto& source = from.inputs[static_cast<std::size_t>(group)];
+    for (std::size_t k = 0; k * width < source.size(); ++k)
+      to->inputs[static_cast<std::size_t>(group)][k * width + place] = source[k * width + lane];
+  }
+}
+
+/// One more member; false: there is none.
+bool LaneFlight::take_off() {
+  auto member = std::make_unique<FlightMember>();
+  if (!next_(*member)) return false;
+  FlightMember& m = *member;
+  const FlightMode& mode = code_.modes[m.mode];
+  const FlightTape& tape = code_.tapes[mode.tape];
+  m.counts.assign(task_.counters.size(), 0.0);
+  m.firsts.assign(task_.counters.size(), std::numeric_limits<double>::quiet_NaN());
+  Group* group = nullptr;
+  std::size_t place = 0;
+  Lane& lane = free_lane(mode.tape, group, place);
+  lane = Lane{};
+  lane.member = std::move(member);
+  const Tableau& t = *code_.tableau;
+  lane.controller = StepController(t.error_exponent, t.beta, t.shrink_limit, t.growth_limit);
+  lane.controller.restart();
+  ++in_flight_;
+  group->inputs[StepInput::t][place] = m.t;
+  int left = -1;
+  std::vector<int> all(tape.guards.size());
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<int>(k);
+  if (!enter(lane, mode, m.numbers, m.x.data(), all, left)) {
+    park(*group, place, Parking::no_edge);
+    return true;
+  }
+  lane.left = left;
+  double d0 = 0.0, d1 = 0.0;
+  for (std::size_t j = 0; j < tape.n; ++j) {
+    const double scale = task_.atol[j] + task_.rtol * std::abs(m.x[j]);
+    d0 = std::max(d0, std::abs(m.x[j]) / scale);
+    d1 = std::max(d1, std::abs(slopes_[j]) / scale);
+  }
+  const double distance = std::min(m.stop - m.t, task_.max_step);
+  lane.h = std::min(d0 < 1e-5 || d1 < 1e-5 ? 1e-4 * distance : 0.01 * (d0 / d1), distance);
+  for (std::size_t j = 0; j < tape.n; ++j) {
+    group->input(StepInput::x, place)[j * width] = m.x[j];
+    group->input(StepInput::slope, place)[j * width] = slopes_[j];
+  }
+  code_.gather(mode, m.numbers, group->input(StepInput::data, place), width);
+  return true;
+}
+
+void LaneFlight::step(Group& group) {
+  for (std::size_t l = 0; l < width; ++l) {
+    Lane& lane = group.lanes[l];
+    if (!lane.member) continue;
+    lane.end = step_end(group.t(l), std::min(lane.h, task_.max_step), std::min(lane.member->stop, lane.next_clock));
+    group.inputs[StepInput::h][l] = lane.end.h;
+    group.inputs[StepInput::end][l] = lane.end.t;
+  }
+  group.tape.step(group.in.data(), group.out.data(), group.memory);
+  for (std::size_t l = 0; l < width; ++l)
+    if (group.lanes[l].member) digest(group, l);
+}
+
+void LaneFlight::digest(Group& group, std::size_t l) {
+  Lane& lane = group.lanes[l];
+  const double error = *group.output(StepOutput::error, l), size = lane.end.h;
+  if (!(error <= 1.0) || *group.output(StepOutput::finite, l) != 0.0)
+    return reject(
+        group, l,
+        error < inf && error > 1.0 ? lane.controller.after_rejection(error, size) : StepController::after_not_finite);
+  const Crossing crossing = find_crossing(group, l);
+  if (crossing.coarse || crossing.denied) return reject(group, l, 0.5);
+  if (crossing.together) return park(group, l, Parking::simultaneous);
+  const double factor = lane.controller.after_success(error, lane.rejected);
+  lane.h = lane.end.cut ? std::max(lane.h, size * factor) : size * factor;
+  lane.rejected = false;
+  lane.rejections = 0;
+  FlightMember& m = *lane.member;
+  if (++m.steps > task_.max_steps) return park(group, l, Parking::too_many_steps);
+  if (task_.park_if_stiff && stiff(group, l)) return park(group, l, Parking::stiff);
+  if (crossing.guard >= 0) {
+    const double t = group.t(l) + crossing.u * size;
+    see_samples(group, l, t);
+    x_.resize(group.tape.n);
+    dense_at(group, l, crossing.u, x_.data());
+    for (std::size_t j = 0; j < group.tape.n; ++j) group.input(StepInput::x, l)[j * width] = x_[j];
+    group.inputs[StepInput::t][l] = std::min(t, lane.end.t);
+    const auto guard = static_cast<std::size_t>(crossing.guard);
+    if (!follow(group, l, {departure(group.tape.guards[guard], code_.modes[m.mode].sides[guard])}))
+      park(group, l, Parking::no_edge);
+    return;
+  }
+  const bool clock = lane.end.t == lane.next_clock;
+  see_samples(group, l, clock ? lane.end.t : std::nextafter(lane.end.t, inf));
+  if (lane.left >= 0) {
+    const auto k = static_cast<std::size_t>(lane.left);
+    const double noise = rounding_of_guards * group.output(StepOutput::scale, l)[k * width];
+    if (code_.modes[m.mode].sides[k] * group.output(StepOutput::guards, l)[k * width] > noise) lane.left = -1;
+  }
+  const std::size_t n = group.tape.n, last = static_cast<std::size_t>(code_.tableau->stages - 2) * n;
+  const double* const x = group.output(StepOutput::x, l);
+  const double* const slope = group.output(StepOutput::slopes, l) + last * width;
+  for (std::size_t j = 0; j < n * width; j += width) {
+    group.input(StepInput::x, l)[j] = x[j];
+    group.input(StepInput::slope, l)[j] = slope[j];
+  }
+  group.inputs[StepInput::t][l] = lane.end.t;
+  if (clock) {
+    const std::vector<int> due = lane.due;
+    if (!follow(group, l, due)) park(group, l, Parking::no_edge);
+  } else if (lane.end.t == m.stop) {
+    end(group, l);
+  }
+}
+
+void LaneFlight::reject(Group& group, std::size_t l, double factor) {
+  Lane& lane = group.lanes[l];
+  const double smallest = smallest_step(group.t(l), lane.member->stop);
+  lane.rejected = true;
+  if (++lane.rejections > most_rejections || lane.end.h <= smallest) return park(group, l, Parking::step_size);
+  lane.h = std::max(lane.end.h * factor, smallest);
+}
+
+LaneFlight::Crossing LaneFlight::find_crossing(Group& group, std::size_t l) {
+  Crossing found;
+  const Lane& lane = group.lanes[l];
+  const std::vector<signed char>& sides = code_.modes[lane.member->mode].sides;
+  const double* const lower = group.output(StepOutput::lower, l);
+  const double* const upper = group.output(StepOutput::upper, l);
+  for (std::size_t k = 0; k < sides.size(); ++k) {
+    const int side = sides[k];
+    if (side == 0) continue;
+    const double least = side > 0 ? lower[k * width] : -upper[k * width];
+    const bool affine = group.tape.affine[k];
+    if (least > 0.0 && affine) continue;
+    const double scale = group.output(StepOutput::scale, l)[k * width];
+    const double noise = rounding_of_guards * scale;
+    if (!affine) {
+      const double rough = group.output(StepOutput::rough, l)[k * width];
+      if (least > 4.0 * rough) continue;
+      if (rough > resolved * scale || !(scale < inf)) {
+        found.coarse = true;
+        return found;
+      }
+    }
+    if (least >= -noise) continue;
+    double b[highest_crossing_degree + 1];
+    const int first = group.tape.first[k], degree = group.tape.first[k + 1] - first - 1;
+    for (int i = 0; i <= degree; ++i)
+      b[i] = side * group.output(StepOutput::bernstein, l)[static_cast<std::size_t>(first + i) * width];
+    if (lane.left == static_cast<int>(k)) {  // it begins at zero, and its slope may be zero, too
+      double largest = 0.0;
+      for (int i = 0; i <= degree; ++i) largest = std::max(largest, std::abs(b[i]));
+      for (int i = 0; i < 2 && std::abs(b[i]) <= barely * largest + noise; ++i) b[i] = 0.0;
+    }
+    if (b[0] < -noise || (lane.left == static_cast<int>(k) && b[1] < -noise)) {
+      found.denied = true;
+      return found;
+    }
+    double u = first_crossing(b, degree, noise);
+    if (u > 1.0) continue;
+    if (!affine) u = polish(group, l, static_cast<int>(k), u);
+    const double resolution = 16.0 * eps * (1.0 + std::abs(group.t(l)) / std::abs(lane.end.h));
+    if (found.guard >= 0 && std::abs(u - found.u) <= resolution) found.together = true;
+    if (u < found.u) {
+      found.together = found.together && std::abs(u - found.u) <= resolution;
+      found.u = u;
+      found.guard = static_cast<int>(k);
+    }
+  }
+  return found;
+}
+
+/// The zero of the guard itself, from that of its interpolation.
+double LaneFlight::polish(Group& group, std::size_t l, int guard, double u) {
+  const auto k = static_cast<std::size_t>(guard);
+  const int first = group.tape.first[k], degree = group.tape.first[k + 1] - first - 1;
+  double b[highest_crossing_degree + 1];
+  for (int i = 0; i <= degree; ++i)
+    b[i] = group.output(StepOutput::bernstein, l)[static_cast<std::size_t>(first + i) * width];
+  x_.resize(group.tape.n);
+  guards_.resize(group.tape.guards.size());
+  data_.resize(group.tape.data.size());
+  for (std::size_t d = 0; d < data_.size(); ++d) data_[d] = group.input(StepInput::data, l)[d * width];
+  for (int round = 0; round < 3; ++round) {
+    dense_at(group, l, u, x_.data());
+    const double t = group.t(l) + u * group.lanes[l].end.h;
+    const double* const in[] = {&t, x_.data(), data_.data()};
+    double* const out[] = {guards_.data()};
+    group.tape.guard(in, out, guard_work_[group.tape_number]);
+    const double next = u - guards_[k] / evaluate_bernstein(b, degree, u).slope;
+    if (!(next > 0.0 && next <= 1.0)) break;
+    u = next;
+  }
+  return u;
+}
+
+/// x(t + u h) from the dense output.
+void LaneFlight::dense_at(const Group& group, std::size_t l, double u, double* x) const {
+  const std::size_t n = group.tape.n, degree = static_cast<std::size_t>(code_.tableau->dense_degree);
+  const double* const c = group.output(StepOutput::dense, l);
+  for (std::size_t j = 0; j < n; ++j) {
+    double sum = 0.0;
+    for (std::size_t k = degree; k-- > 0;) sum = u * (c[(k * n + j) * width] + sum);
+    x[j] = group.inputs[StepInput::x][j * width + l] + sum;
+  }
+}
+
+/// Samples before `t_end`, in the step that has just been made.
+void LaneFlight::see_samples(Group& group, std::size_t l, double t_end) {
+  FlightMember& m = *group.lanes[l].member;
+  if (m.period == 0.0) return;
+  while (m.seen + 1 < task_.transient + task_.keep) {
+    const double t = m.start + static_cast<double>(m.seen + 1) * m.period;
+    if (!(t < t_end)) return;
+    ++m.seen;
+    if (m.seen <= task_.transient) continue;
+    x_.resize(group.tape.n);
+    dense_at(group, l, (t - group.t(l)) / group.lanes[l].end.h, x_.data());
+    keep_values(group, l, t, x_.data(), m.samples);
+  }
+}
+
+/// What is kept of a point, appended to `out`.
+void LaneFlight::keep_values(const Group& group, std::size_t l, double t, const double* x, std::vector<double>& out) {
+  const FlightMember& m = *group.lanes[l].member;
+  const FlightMode& mode = code_.modes[m.mode];
+  bool observed = false;
+  for (const ObservedPlace& place : task_.kept) {
+    if (place.kind == ObservedPlace::Kind::eliminated && !observed) {
+      const FlightTape& tape = code_.tapes[mode.tape];
+      data_.resize(tape.data.size());
+      code_.gather(mode, m.numbers, data_.data(), 1);
+      observed_.resize(task_.kept.size());
+      const double* const in[] = {&t, x, data_.data()};
+      double* const outs[] = {observed_.data()};
+      tape.observe(in, outs, observe_work_[mode.tape]);
+      observed = true;
+    }
+    switch (place.kind) {
+      case ObservedPlace::Kind::state:
+        out.push_back(x[place.place]);
+        break;
+      case ObservedPlace::Kind::discrete:
+        out.push_back(m.numbers.discretes[place.place]);
+        break;
+      case ObservedPlace::Kind::eliminated:
+        out.push_back(observed_[place.place]);
+        break;
+    }
+  }
+}
+
+/// An event at the present time and state. False: no edge holds, and the member has not moved.
+bool LaneFlight::follow(Group& group, std::size_t l, const std::vector<int>& departures) {
+  const FlightMode& mode = code_.modes[group.lanes[l].member->mode];
+  for (const FlightEdge& edge : mode.edges)
+    if (edge.departures == departures && try_edge(group, l, edge)) return true;
+  return false;
+}
+
+bool LaneFlight::try_edge(Group& group, std::size_t l, const FlightEdge& edge) {
+  Lane& lane = group.lanes[l];
+  FlightMember& m = *lane.member;
+  const FlightMode &from = code_.modes[m.mode], &to = code_.modes[edge.target];
+  const double t = group.t(l);
+  std::vector<double>& x = x_;
+  x.resize(group.tape.n);
+  for (std::size_t j = 0; j < group.tape.n; ++j) x[j] = group.input(StepInput::x, l)[j * width];
+  numbers_ = m.numbers;
+  set_.resize(edge.variables.size() + edge.discretes.size());
+  if (!set_.empty()) {
+    const double* const in[] = {&t, x.data(), m.numbers.parameters.data(), m.numbers.discretes.data()};
+    double* const out[] = {set_.data()};
+    edge.act(in, out, act_work_[m.mode][static_cast<std::size_t>(&edge - from.edges.data())]);
+    for (std::size_t k = 0; k < edge.variables.size(); ++k) x[static_cast<std::size_t>(edge.variables[k])] = set_[k];
+    for (std::size_t k = 0; k < edge.discretes.size(); ++k)
+      numbers_.discretes[static_cast<std::size_t>(edge.discretes[k])] = set_[edge.variables.size() + k];
+  }
+  for (const int k : code_.deciding_discretes) {
+    const double wanted = to.mode.discrete[static_cast<std::size_t>(k)];
+    double& value = numbers_.discretes[static_cast<std::size_t>(k)];
+    if (value != wanted && std::ranges::find(edge.discretes, k) != edge.discretes.end()) return false;
+    value = wanted;
+  }
+  for (const int k : code_.deciding_locks)
+    numbers_.locks[static_cast<std::size_t>(k)] = to.mode.locks[static_cast<std::size_t>(k)];
+  for (const auto& [lock, change] : edge.roundings) numbers_.locks[static_cast<std::size_t>(lock)] += change;
+  m.t = t;
+  int left = -1;
+  if (!enter(lane, to, numbers_, x.data(), edge.at_zero, left)) return false;
+
+  lane.left = left;
+  ++m.events;
+  const double interval = t - lane.last_event;
+  lane.shrinking = interval < shrinking_ratio * lane.last_interval ? lane.shrinking + 1 : 0;
+  lane.last_event = t;
+  lane.last_interval = interval;
+  for (std::size_t k = 0; k < task_.counters.size(); ++k) {
+    const auto counter = static_cast<std::size_t>(task_.counters[k]);
+    const double more = numbers_.discretes[counter] - m.numbers.discretes[counter];
+    if (more == 0.0 || !(t > m.count_after || m.count_after == m.start)) continue;
+    m.counts[k] += more;
+    if (std::isnan(m.firsts[k])) m.firsts[k] = t;
+  }
+  const bool section = task_.section >= 0 && numbers_.discretes[static_cast<std::size_t>(task_.section)] !=
+                                                 m.numbers.discretes[static_cast<std::size_t>(task_.section)];
+  std::swap(m.numbers, numbers_);
+  m.mode = edge.target;
+  Group* now = &group;
+  std::size_t place = l;
+  if (to.tape != group.tape_number) {
+    Lane& target = free_lane(to.tape, now, place);
+    target = std::move(lane);
+    lane = Lane{};
+    --group.members;
+  }
+  now->inputs[StepInput::t][place] = t;
+  for (std::size_t j = 0; j < now->tape.n; ++j) {
+    now->input(StepInput::x, place)[j * width] = x[j];
+    now->input(StepInput::slope, place)[j * width] = slopes_[j];
+  }
+  code_.gather(to, m.numbers, now->input(StepInput::data, place), width);
+  if (section) {
+    ++m.seen;
+    if (m.seen > task_.transient) keep_values(*now, place, t, x.data(), m.samples);
+    if (m.seen == task_.transient) m.count_after = t;
+  }
+  if (now->lanes[place].shrinking >= most_shrinking)
+    park(*now, place, Parking::accumulation);
+  else if (t >= m.stop || (section && m.seen >= task_.transient + task_.keep))
+    end(*now, place);
+  return true;
+}
+
+/// Looks whether a point is one of the mode: every guard is on its side or, if it may be zero, on its way there. The
+/// slopes are those of the mode afterwards, and the lane knows its next clock. `left`: the guard that is zero.
+bool LaneFlight::enter(Lane& lane, const FlightMode& mode, const FlightNumbers& numbers, const double* x,
+                       const std::vector<int>& at_zero, int& left) {
+  const FlightTape& tape = code_.tapes[mode.tape];
+  const double t = lane.member->t, h = lane.h > 0.0 ? lane.h : 1e-3 * (lane.member->stop - t);
+  data_.resize(tape.data.size());
+  code_.gather(mode, numbers, data_.data(), 1);
+  slopes_.resize(tape.n);
+  guards_.resize(tape.guards.size());
+  guard_slopes_.resize(tape.guards.size());
+  guard_curves_.resize(tape.guards.size());
+  clocks_.resize(tape.clocks.size());
+  clock_slopes_.resize(tape.clocks.size());
+  const double* const in[] = {&t, x, data_.data()};
+  double* const out[] = {slopes_.data(),       guards_.data(), guard_slopes_.data(),
+                         guard_curves_.data(), clocks_.data(), clock_slopes_.data()};
+  tape.at(in, out, at_work_[mode.tape]);
+  if (!all_finite(slopes_)) return false;
+  for (std::size_t k = 0; k < guards_.size(); ++k) {
+    const int side = mode.sides[k];
+    if (side == 0) continue;
+    const double value = side * guards_[k], by_slope = side * guard_slopes_[k] * h,
+                 by_curve = side * guard_curves_[k] * h * h;
+    const double noise = negligible * (std::abs(by_slope) + std::abs(by_curve));
+    const bool may_be_zero = std::ranges::find(at_zero, static_cast<int>(k)) != at_zero.end();
+    if (may_be_zero && std::abs(value) <= noise) {
+      // where the slope is zero as well, as at the end of a slide, the second derivative says where it goes
+      const double leaves = std::abs(by_slope) <= negligible * std::abs(by_curve) ? by_curve : by_slope;
+      if (!(leaves > 0.0) || left >= 0) return false;
+      left = static_cast<int>(k);
+    } else if (!(value > (by_slope > 0.0 ? 0.0 : noise))) {
+      return false;
+    }
+  }
+  lane.next_clock = inf;
+  lane.due.clear();
+  for (std::size_t k = 0; k < clocks_.size(); ++k) {
+    const int side = mode.clock_sides[k];
+    if (side == 0) continue;
+    const double value = side * clocks_[k], moving = side * clock_slopes_[k];
+    const double noise = 8.0 * eps * std::abs(clock_slopes_[k] * t);
+    if (value < -noise || (value <= noise && !(moving > 0.0))) return false;
+    if (!(moving < 0.0)) continue;
+    const double then = t - value / moving, close = 4.0 * eps * std::abs(then);
+    if (then < lane.next_clock - close) {
+      lane.next_clock = then;
+      lane.due.clear();
+    }
+    if (then <= lane.next_clock + close) lane.due.push_back(departure(tape.clocks[k], side));
+  }
+  std::ranges::sort(lane.due);
+  return true;
+}
+
+/// The test of the steppers: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2.
+bool LaneFlight::stiff(Group& group, std::size_t l) {
+  Lane& lane = group.lanes[l];
+  const Tableau& tableau = *code_.tableau;
+  if (++lane.steps_since_start % 16 != 0 && lane.stiff_hits == 0) return false;
+  if (tableau.stiffness_stage < 0) return false;
+  const std::size_t n = group.tape.n, stages = static_cast<std::size_t>(tableau.all_stages()),
+                    row = static_cast<std::size_t>(tableau.stiffness_stage);
+  const double* const slopes = group.output(StepOutput::slopes, l);
+  const double h = lane.end.h;
+  double numerator = 0.0, denominator = 0.0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const auto k = [&](std::size_t stage) {
+      return stage == 0 ? group.input(StepInput::slope, l)[j * width] : slopes[((stage - 1) * n + j) * width];
+    };
+    double sum = 0.0;
+    for (std::size_t i = 0; i < row; ++i) sum += tableau.a[row * stages + i] * k(i);
+    const double argument = group.input(StepInput::x, l)[j * width] + h * sum;
+    const double f = k(static_cast<std::size_t>(tableau.stages) - 1) - k(row);
+    const double x = group.output(StepOutput::x, l)[j * width] - argument;
+    numerator += f * f;
+    denominator += x * x;
+  }
+  const double limit = tableau.stiffness_limit;
+  if (denominator > 0.0 && h * h * numerator > limit * limit * denominator) {
+    lane.stiff_misses = 0;
+    return ++lane.stiff_hits == 15;
+  }
+  if (lane.stiff_hits > 0 && ++lane.stiff_misses == 6) lane.stiff_hits = lane.stiff_misses = 0;
+  return false;
+}
+
+void LaneFlight::park(Group& group, std::size_t l, Parking why) {
+  group.lanes[l].member->parked = why;
+  land_(*group.lanes[l].member);
+  group.lanes[l] = Lane{};
+  --group.members;
+  --in_flight_;
+}
+
+/// The member has reached its end.
+void LaneFlight::end(Group& group, std::size_t l) {
+  FlightMember& m = *group.lanes[l].member;
+  m.t = group.t(l);
+  x_.resize(group.tape.n);
+  for (std::size_t j = 0; j < group.tape.n; ++j) x_[j] = group.input(StepInput::x, l)[j * width];
+  keep_values(group, l, m.t, x_.data(), m.final_values);
+  if (m.period != 0.0 && m.t >= m.stop)
+    for (; m.seen < task_.transient + task_.keep; ++m.seen)
+      if (m.seen >= task_.transient) m.samples.insert(m.samples.end(), m.final_values.begin(), m.final_values.end());
+  land_(m);
+  group.lanes[l] = Lane{};
+  --group.members;
+  --in_flight_;
+}
+
+}  // namespace saltus

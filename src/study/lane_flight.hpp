@@ -1,0 +1,127 @@
+// Members of a study that fly side by side: steps in lanes, events one by one.
+//
+// A member is in a lane of a group; the lanes of a group have the same equations. Each has its own time, step size and
+// mode, and nothing of its neighbours shows in its numbers. An event follows an edge of the atlas if what it leads to
+// is as the edge says; a member that meets anything else is parked: it has to be run by a Simulator from its start.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "step/step_controller.hpp"
+#include "study/flight_code.hpp"
+
+namespace saltus {
+
+/// Where a value that is kept comes from.
+struct ObservedPlace {
+  enum class Kind { state, discrete, eliminated } kind = Kind::state;
+  std::size_t place = 0;
+};
+
+/// What all members of a flight have in common.
+struct FlightTask {
+  const FlightCode* code = nullptr;
+  double rtol = 1e-6;
+  std::vector<double> atol;  ///< by variable
+  double max_step = 0.0;
+  std::int64_t max_steps = 0;
+  bool park_if_stiff = true;
+  std::vector<ObservedPlace> kept;  ///< values of a sample
+  std::vector<int> counters;        ///< discrete variables whose growth is counted
+  int section = -1;                 ///< discrete variable whose growth makes a sample; -1: samples come with time
+  std::int64_t transient = 0, keep = 0;
+};
+
+/// Why a member cannot fly on.
+enum class Parking {
+  none,
+  no_edge,       ///< nothing is known about the event, or what follows it is not as it was
+  simultaneous,  ///< two guards fire at the same time
+  accumulation,  ///< events come closer and closer
+  step_size,     ///< steps become too small, or their values are not finite
+  stiff,
+  too_many_steps,
+  count
+};
+
+struct FlightMember {
+  std::int64_t index = 0;
+  FlightNumbers numbers;
+  std::size_t mode = 0;
+  double t = 0.0, stop = 0.0;
+  std::vector<double> x;
+  double period = 0.0;       ///< of samples; 0: none come with time
+  double start = 0.0;        ///< of the run
+  double count_after = 0.0;  ///< counters count events after this time
+
+  std::int64_t steps = 0, events = 0, seen = 0;
+  std::vector<double> samples;         ///< sample by sample, in the order of FlightTask::kept
+  std::vector<double> counts, firsts;  ///< by counter
+  std::vector<double> final_values;    ///< in the order of FlightTask::kept
+  Parking parked = Parking::none;
+};
+
+class LaneFlight {
+ public:
+  /// `next` fills in a member and returns false if there are no more; `land` takes one that has ended or is parked.
+  LaneFlight(const FlightTask& task, std::function<bool(FlightMember&)> next, std::function<void(FlightMember&)> land);
+  ~LaneFlight();
+
+  /// Flies until there are no more members, or until `stop`. Returns whether all have landed.
+  bool run(const std::function<bool()>& stop);
+
+ private:
+  static constexpr std::size_t width = flight_lanes;
+  static constexpr int most_in_flight = 64;
+
+  struct Lane;
+  struct Group;
+  struct Crossing {
+    int guard = -1;  // place in the tape
+    double u = 2.0;
+    bool denied = false;  // a guard leaves at once the side to which it has just gone
+    bool together = false;
+    bool coarse = false;  // the step is too long to follow a guard
+  };
+
+  bool take_off();
+  Lane& free_lane(std::size_t tape, Group*& group, std::size_t& place);
+  void move(Group& from, std::size_t lane, std::size_t tape);
+  void gather_groups(std::size_t tape);
+  void step(Group& group);
+  void digest(Group& group, std::size_t lane);
+  void reject(Group& group, std::size_t lane, double factor);
+  Crossing find_crossing(Group& group, std::size_t lane);
+  double polish(Group& group, std::size_t lane, int guard, double u);
+  void accept(Group& group, std::size_t lane, double u);
+  void dense_at(const Group& group, std::size_t lane, double u, double* x) const;
+  void see_samples(Group& group, std::size_t lane, double t_end);
+  void keep_values(const Group& group, std::size_t lane, double t, const double* x, std::vector<double>& out);
+  bool follow(Group& group, std::size_t lane, const std::vector<int>& departures);
+  bool try_edge(Group& group, std::size_t lane, const FlightEdge& edge);
+  bool enter(Lane& lane, const FlightMode& mode, const FlightNumbers& numbers, const double* x,
+             const std::vector<int>& at_zero, int& left);
+  bool stiff(Group& group, std::size_t lane);
+  void park(Group& group, std::size_t lane, Parking why);
+  void end(Group& group, std::size_t lane);
+
+  const FlightTask& task_;
+  const FlightCode& code_;
+  std::function<bool(FlightMember&)> next_;
+  std::function<void(FlightMember&)> land_;
+  std::vector<std::vector<std::unique_ptr<Group>>> groups_;  // by tape
+  std::vector<std::unique_ptr<Group>> spare_;
+  std::vector<Workspace> at_work_, guard_work_, observe_work_;  // by tape
+  std::vector<std::vector<Workspace>> act_work_;                // by mode and edge
+  int in_flight_ = 0;
+  bool exhausted_ = false;
+  // workspace
+  std::vector<double> x_, slopes_, guards_, guard_slopes_, guard_curves_, clocks_, clock_slopes_, data_, set_, observed_;
+  FlightNumbers numbers_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,223 @@
+#include "study/study_flight.hpp"
+
+#include <fmt/format.h>
+#include <saltus/base/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "model/model_access.hpp"
+
+namespace saltus {
+
+namespace {
+
+constexpr std::int64_t most_scouts = 33;
+constexpr std::int64_t fewest_members = 64;  // below, scouts would be most of the work
+constexpr double tightest = 1e-8;            // beyond, automatic runs take a method of higher order
+
+}  // namespace
+
+StudyFlight::StudyFlight(const Study& study) : study_(study), layout_(StudyAccess::layout(study)) {
+  if (!allowed()) return;
+  find_places();
+  if (!why_.empty()) return;
+  possible_ = scout();
+}
+
+/// Whether the plan asks for nothing that needs a Simulator.
+bool StudyFlight::allowed() {
+  const StudyPlan& plan = study_.plan();
+  const SimulateOptions& o = plan.simulate;
+  const auto need = [&](bool holds, const char* what) {
+    if (!holds) why_.emplace_back(what);
+  };
+  need(study_.members() >= fewest_members, "there are fewer than 64 members");
+  need(plan.follow == Follow::none, "members follow each other");
+  need(!layout_.integrates, "minima, maxima and means are collected");
+  need(!(plan.member_seconds < std::numeric_limits<double>::infinity()), "members have a limit on the clock");
+  need(o.method == Method::automatic || o.method == Method::dopri5, "the method is neither auto nor dopri5");
+  need(o.mode_methods.empty(), "modes have methods of their own");
+  need(o.rtol_each.empty(), "variables have relative tolerances of their own");
+  need(o.rtol >= tightest, "the relative tolerance is below 1e-8");
+  need(o.inputs.empty() && study_.model().inputs().empty(), "the model has inputs");
+  need(!o.stop_if_chattering && !o.stop_if_non_unique, "runs are to stop where they chatter or are not unique");
+  need(o.initial_step == 0.0, "the first step is given");
+  return why_.empty();
+}
+
+/// Where the values that are kept come from.
+void StudyFlight::find_places() {
+  const StudyPlan& plan = study_.plan();
+  const std::vector<int>& places = ModelAccess::places(study_.model());
+  const std::vector<int>& discretes = ModelAccess::observed_discretes(study_.model());
+  const auto place_of = [&](std::size_t observed) -> ObservedPlace {
+    using Kind = ObservedPlace::Kind;
+    if (observed >= places.size())
+      return {Kind::discrete, static_cast<std::size_t>(discretes[observed - places.size()])};
+    if (places[observed] >= 0) return {Kind::state, static_cast<std::size_t>(places[observed])};
+    const auto number =
+        static_cast<int>(std::count(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(observed), -1));
+    const auto found = std::ranges::find(eliminated_, number);
+    const auto at = static_cast<std::size_t>(found - eliminated_.begin());
+    if (found == eliminated_.end()) eliminated_.push_back(number);
+    return {Kind::eliminated, at};
+  };
+  const auto counter = [&](std::size_t observed) {
+    const ObservedPlace place = place_of(observed);
+    if (place.kind != ObservedPlace::Kind::discrete) why_.emplace_back("what is counted is no discrete variable");
+    return static_cast<int>(place.place);
+  };
+  for (std::size_t k = 0; k < plan.collect.size(); ++k) {
+    const Collect what = plan.collect[k].what;
+    if (what == Collect::count || what == Collect::first) {
+      value_of_.push_back(task_.counters.size());
+      task_.counters.push_back(counter(layout_.variables[k]));
+    } else {
+      value_of_.push_back(task_.kept.size());
+      task_.kept.push_back(place_of(layout_.variables[k]));
+    }
+  }
+  if (plan.sampling.at == SampleAt::section)
+    task_.section = counter(static_cast<std::size_t>(layout_.sampling_variable));
+  if (plan.sampling.at == SampleAt::none) return;
+  task_.transient = plan.sampling.transient;
+  task_.keep = plan.sampling.keep;
+}
+
+/// Members in equal distances run by Simulators; what they meet is compiled.
+bool StudyFlight::scout() {
+  const StudyPlan& plan = study_.plan();
+  atlas_ = std::make_unique<Atlas>(study_.model());
+  if (!atlas_->possible()) {
+    why_.emplace_back("events of the model are not decided by its modes alone");
+    return false;
+  }
+  const std::int64_t scouts = std::min(most_scouts, study_.members() / 8);
+  for (std::int64_t k = 0; k < scouts; ++k) {
+    const std::int64_t index = k * (study_.members() - 1) / std::max<std::int64_t>(1, scouts - 1);
+    try {
+      const CompiledModel member = StudyAccess::member(study_, index);
+      double period = 0.0;
+      if (ModelAccess::same_code(member, study_.model())) atlas_->learn(member, options_of(member, period));
+    } catch (const Error&) {
+      continue;  // a member whose values the model does not take
+    }
+  }
+  code_ = compile_flight(*atlas_, study_.model(), dormand_prince_5(), eliminated_, why_);
+  for (const AtlasMode& mode : atlas_->modes()) {
+    const auto found = std::ranges::find_if(code_.modes, [&](const FlightMode& m) { return m.mode == mode.mode; });
+    atlas_place_.push_back(found == code_.modes.end() ? -1 : static_cast<int>(found - code_.modes.begin()));
+  }
+  if (code_.modes.empty()) return false;
+  task_.code = &code_;
+  task_.rtol = plan.simulate.rtol;
+  task_.max_step = plan.simulate.max_step;
+  task_.max_steps = plan.simulate.max_steps;
+  task_.park_if_stiff = plan.simulate.method == Method::automatic;
+  task_.atol = plan.simulate.atol_each;
+  if (task_.atol.empty())
+    for (const VariableInfo& v : study_.model().variables())
+      task_.atol.push_back(plan.simulate.atol * std::abs(v.nominal));
+  return true;
+}
+
+/// The options of a run, and the period of its samples (0: none come with time).
+SimulateOptions StudyFlight::options_of(const CompiledModel& model, double& period) const {
+  const StudyPlan& plan = study_.plan();
+  SimulateOptions o = plan.simulate;
+  period = 0.0;
+  if (plan.sampling.at != SampleAt::period) return o;
+  period = plan.sampling.period;
+  if (layout_.sampling_variable >= 0) {
+    SimulateOptions at_start = o;
+    at_start.stop = at_start.start;
+    const Simulator initial(std::make_shared<CompiledModel>(model), at_start);
+    period = initial.trajectory().final().at(static_cast<std::size_t>(layout_.sampling_variable));
+  }
+  if (!(period > 0.0) || !std::isfinite(period)) throw UsageError("the period is not a positive number");
+  o.stop = o.start + static_cast<double>(plan.sampling.transient + plan.sampling.keep) * period;
+  return o;
+}
+
+bool StudyFlight::begin(std::int64_t index, FlightMember& member) const try {
+  const StudyPlan& plan = study_.plan();
+  const CompiledModel model = StudyAccess::member(study_, index);
+  if (!ModelAccess::same_code(model, study_.model())) return false;
+  SimulateOptions at_start = plan.simulate;
+  at_start.stop = at_start.start;
+  const Simulator initial(std::make_shared<CompiledModel>(model), at_start);
+  if (initial.status().code != StatusCode::success) return false;
+  const int place = atlas_->find(initial.mode());
+  if (place < 0 || atlas_place_[static_cast<std::size_t>(place)] < 0) return false;
+  member.index = index;
+  member.mode = static_cast<std::size_t>(atlas_place_[static_cast<std::size_t>(place)]);
+  member.numbers = {ModelAccess::values(model).parameters, initial.mode().discrete, initial.mode().locks};
+  member.x.assign(initial.x().begin(), initial.x().begin() + static_cast<std::ptrdiff_t>(model.variables().size()));
+  member.t = member.start = plan.simulate.start;
+  member.stop = plan.simulate.stop;
+  member.events = initial.trajectory().statistics().events;
+  if (plan.sampling.at == SampleAt::period) {
+    member.period = plan.sampling.period;
+    if (layout_.sampling_variable >= 0)
+      member.period = initial.trajectory().final().at(static_cast<std::size_t>(layout_.sampling_variable));
+    if (!(member.period > 0.0) || !std::isfinite(member.period)) return false;
+    member.stop = member.start + static_cast<double>(task_.transient + task_.keep) * member.period;
+  }
+  const bool transient = plan.sampling.transient > 0;
+  member.count_after = plan.sampling.at == SampleAt::none ? std::max(member.start, plan.collect_after)
+                       : !transient                       ? member.start
+                       : plan.sampling.at == SampleAt::period
+                           ? member.start + static_cast<double>(plan.sampling.transient) * member.period
+                           : std::numeric_limits<double>::infinity();
+  return member.stop > member.start;
+} catch (const Error&) {
+  return false;  // the run says what is wrong
+}
+
+MemberOutcome StudyFlight::outcome(const FlightMember& member) const {
+  const StudyPlan& plan = study_.plan();
+  MemberOutcome outcome = StudyAccess::begin(study_, member.index);
+  outcome.status = static_cast<int>(StatusCode::success);
+  outcome.t = member.t;
+  const auto set = [&](FixedArray array, double value) { outcome.columns[layout_.place(array)].front() = value; };
+  const std::size_t width = task_.kept.size();
+  const std::size_t kept = width == 0 ? 0 : member.samples.size() / width;
+  set(FixedArray::status, outcome.status);
+  set(FixedArray::path, 1.0);
+  set(FixedArray::steps, static_cast<double>(member.steps));
+  set(FixedArray::events, static_cast<double>(member.events));
+  set(FixedArray::t_end, member.t);
+  set(FixedArray::kept, static_cast<double>(std::max<std::int64_t>(0, member.seen - task_.transient)));
+  for (std::size_t k = 0; k < plan.collect.size(); ++k) {
+    std::vector<double>& place = outcome.columns[layout_.collected + k];
+    const std::size_t value = value_of_[k];
+    std::vector<std::vector<double>> samples;
+    for (std::size_t i = 0; i < kept; ++i) samples.push_back({member.samples[i * width + value]});
+    switch (plan.collect[k].what) {
+      case Collect::final_value:
+        place.front() = member.final_values[value];
+        break;
+      case Collect::sample:
+        for (std::size_t i = 0; i < samples.size(); ++i) place[i] = samples[i].front();
+        break;
+      case Collect::count:
+        place.front() = member.counts[value];
+        break;
+      case Collect::first:
+        place.front() = member.firsts[value];
+        break;
+      case Collect::period:
+        place.front() = period_of(samples, plan.period_tolerance);
+        break;
+      case Collect::minimum:
+      case Collect::maximum:
+      case Collect::mean:
+        break;  // members that are asked for them do not fly
+    }
+  }
+  return outcome;
+}
+
+}  // namespace saltus

@@ -20,7 +20,7 @@ namespace {
 struct FitCommandOptions : AccurateRunOptions {
   std::string data, events;
   std::vector<std::string> over, columns, measure, sigma;
-  int max_runs = 200;
+  int max_runs = 200, windows = 1;
 };
 
 /// "mu", "mu=0.4", "mu=0.4:0.1:1" or "mu=:0:1".
@@ -157,7 +157,7 @@ ExitCode fit_model(const FitCommandOptions& o, const Streams& streams) {
     prepare_series(o, plain, extension, data);
   });
   const CompiledModel compiled(model.model);
-  FitOptions options{.simulate = o.simulate(model, compiled), .max_runs = o.max_runs};
+  FitOptions options{.simulate = o.simulate(model, compiled), .max_runs = o.max_runs, .windows = o.windows};
   const Fit result = fit(compiled, data, parameters, options);
   std::ostream& words = o.json == "-" ? streams.err : streams.out;
   if (!o.quiet) print_fit(words, result);
@@ -208,6 +208,11 @@ Command fit_command() {
                 ->group(group);
             app.add_option("--max-runs", o->max_runs, "Most runs of the model (200)")
                 ->check(CLI::Range(1, 1000000))
+                ->type_name("N")
+                ->group("Method");
+            app.add_option("--windows", o->windows,
+                           "Multiple shooting: divide a long or chaotic record into so many windows first (1)")
+                ->check(CLI::Range(1, 100000))
                 ->type_name("N")
                 ->group("Method");
             o->add_results(app, "Draw data and model (.svg, .png, .pdf)");

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "sens/fit_problem.hpp"
+#include "sens/shooting.hpp"
 
 namespace saltus {
 
@@ -22,9 +23,10 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// The residuals as Eigen asks for them.
+/// The residuals of a problem as Eigen asks for them.
+template <class Problem>
 struct BoundedResiduals {
-  FitProblem& problem;
+  Problem& problem;
   bool started = false;
 
   int inputs() const { return problem.parameters(); }
@@ -91,6 +93,7 @@ class Fitter {
 
   Fit run() {
     for (const FitParameter& p : problem_.unknowns()) point_.p.push_back(p.guess);
+    if (options_.windows > 1) shoot();
     const bool found = search();
     if (found) judge();
     report();
@@ -101,6 +104,32 @@ class Fitter {
   void fail(FitStatus status, std::string message) {
     fit_.status = status;
     fit_.message = std::move(message);
+  }
+
+  /// Comes nearer to the parameters by multiple shooting, whose windows are joined more and more tightly.
+  void shoot() {
+    if (!problem_.residuals(point_.p)) return;
+    ShootingProblem windows(problem_, options_.windows, *problem_.run());
+    Eigen::VectorXd u(windows.parameters());
+    for (int k = 0; k < windows.parameters(); ++k) u[k] = windows.unknowns()[static_cast<std::size_t>(k)].guess;
+    for (const double share : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
+      windows.set_continuity(share);
+      BoundedResiduals<ShootingProblem> function{windows};
+      Eigen::LevenbergMarquardt<BoundedResiduals<ShootingProblem>> search(function);
+      search.parameters.factor = 1.0;
+      search.parameters.xtol = search.parameters.ftol = 1e-6;
+      search.parameters.maxfev = options_.max_runs;
+      if (search.minimizeInit(u) != Eigen::LevenbergMarquardtSpace::NotStarted) break;
+      Eigen::LevenbergMarquardtSpace::Status status;
+      do status = search.minimizeOneStep(u);
+      while (status == Eigen::LevenbergMarquardtSpace::Running);
+      if (status == Eigen::LevenbergMarquardtSpace::UserAsked) {
+        fit_.notes.push_back("multiple shooting ended early: a window has no derivative, or starts on a surface");
+        break;
+      }
+    }
+    const std::vector<double> found = BoundedResiduals<ShootingProblem>{windows}.inside(u);
+    std::copy_n(found.begin(), point_.p.size(), point_.p.begin());
   }
 
   /// Searches with values near jumps on the side where they fit and, if they are not all on their own side in the end,
@@ -131,8 +160,8 @@ class Fitter {
     using Status = Eigen::LevenbergMarquardtSpace::Status;
     const std::size_t most_restarts = 2 * point_.p.size() + 2;
     for (std::size_t k = 0; k < most_restarts; ++k) {
-      BoundedResiduals function{problem_};
-      Eigen::LevenbergMarquardt<BoundedResiduals> search(function);
+      BoundedResiduals<FitProblem> function{problem_};
+      Eigen::LevenbergMarquardt<BoundedResiduals<FitProblem>> search(function);
       search.parameters.factor = 1.0;
       search.parameters.xtol = options_.tolerance;
       search.parameters.ftol = options_.tolerance;

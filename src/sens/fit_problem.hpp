@@ -17,6 +17,15 @@ class SensitivityRun;
 
 class FitProblem {
  public:
+  /// One measured number.
+  struct Target {
+    std::string label;
+    std::string event;         ///< empty: the value of a variable
+    std::size_t variable = 0;  ///< its place among the observed variables
+    std::size_t number = 0;    ///< of the event, from 0
+    double t = 0.0, measured = 0.0, sigma = 1.0;
+  };
+
   /// Throws UsageError for data and names that do not fit, see fit().
   FitProblem(const CompiledModel& model, const FitData& data, const std::vector<FitParameter>& parameters,
              const FitOptions& options);
@@ -24,6 +33,12 @@ class FitProblem {
   int values() const { return static_cast<int>(targets_.size()); }
   int parameters() const { return static_cast<int>(parameters_.size()); }
   bool has_sigmas() const { return has_sigmas_; }
+  const CompiledModel& model() const { return model_; }
+  const std::vector<Target>& targets() const { return targets_; }
+  /// From the start to the last value.
+  const SimulateOptions& simulate() const { return simulate_; }
+  /// The model with these values of the parameters.
+  CompiledModel with(std::span<const double> p) const;
   /// The parameters with their guesses.
   const std::vector<FitParameter>& unknowns() const { return parameters_; }
 
@@ -52,22 +67,12 @@ class FitProblem {
   int derivatives() const { return derivatives_; }
 
  private:
-  /// One measured number.
-  struct Target {
-    std::string label;
-    std::string event;         ///< empty: the value of a variable
-    std::size_t variable = 0;  ///< its place among the observed variables
-    std::size_t number = 0;    ///< of the event, from 0
-    double t = 0.0, measured = 0.0, sigma = 1.0;
-  };
-
   void add_series(const FitSeries& series);
   void add_events(const FitEvents& events);
   /// Checks the sigmas of `count` values; the one of value k is sigma[k], sigma[0] or 1.
   double sigma_of(const std::vector<double>& sigma, std::size_t k, std::size_t count, const std::string& what);
   /// Throws UsageError if a name is neither a guard nor a kind, and no event of the run is called so.
   void check_event_names(const Trajectory& run) const;
-  CompiledModel with(std::span<const double> p) const;
   /// Places of the measured events among those of a run; events.size() for one that is missing.
   std::vector<std::size_t> places_of_events(const Trajectory& run) const;
   std::optional<std::vector<double>> modelled(const Trajectory& run);

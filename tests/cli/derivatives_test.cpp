@@ -70,6 +70,13 @@ TEST_F(DerivativesTest, AColumnMayBeAnExpression) {
   EXPECT_NE(out.find("18 values, 17 degrees of freedom"), std::string::npos) << out;
 }
 
+TEST_F(DerivativesTest, WindowsGiveTheSameFit) {
+  ASSERT_EQ(call({"fit", model, "--data", data, "--columns", "x", "--over", "k=5", "--windows", "3", "--json", "-"}),
+            ExitCode::success)
+      << err;
+  EXPECT_NEAR(nlohmann::json::parse(out)["parameters"][0]["value"].get<double>(), 2.0, 1e-4);
+}
+
 TEST_F(DerivativesTest, WrongFitsAreRefused) {
   expect_refused({"fit", model, "--data", data}, "say which parameters to find");
   expect_refused({"fit", model, "--over", "k"}, "say where the measured data are");

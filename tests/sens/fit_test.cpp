@@ -327,6 +327,65 @@ end Ends;)");
   EXPECT_LT(slower.parameters[0].value, 2.0 / 3.0);
 }
 
+/// Values of a variable of a model at equal times.
+FitSeries record(const Model& model, const std::string& variable, double stop, int count, double sigma) {
+  const Trajectory run = simulate(model, {.stop = stop, .rtol = 1e-12, .atol = 1e-14});
+  Noise noise(11);
+  FitSeries series{.variable = variable};
+  for (int k = 1; k <= count; ++k) {
+    series.times.push_back(stop * k / count);
+    series.values.push_back(run.at(series.times.back(), variable) + sigma * noise());
+  }
+  return series;
+}
+
+TEST(Fit, WindowsKeepALongRecordInStep) {
+  // some forty impacts of an oscillator at a wall; from this guess a single run is out of step after a few of them
+  const Model model = load(R"(model Hammer
+  parameter Real k = 4, e = 0.8;
+  Real x(start = 0.5, fixed = true), v(start = 0, fixed = true);
+equation
+  der(x) = v;
+  der(v) = -k*(x - 1) + 0.35*v - 0.05*v^3;
+  when x < 0 then
+    reinit(v, -e*pre(v));
+  end when;
+end Hammer;)");
+  FitData data;
+  data.series = {record(model, "x", 60.0, 600, 0.01), record(model, "v", 60.0, 600, 0.01)};
+  const std::vector<FitParameter> guess = {{"k", 7.0, 1.0, 9.0}, {"e", 0.5, 0.1, 1.0}};
+  FitOptions options;
+  const Fit single = fit(model, data, guess, options);
+  EXPECT_GT(single.deviation.value_or(1.0), 0.1);  // it ends elsewhere
+  options.windows = 40;
+  const Fit result = fit(model, data, guess, options);
+  ASSERT_EQ(result.status, FitStatus::converged) << result.message;
+  EXPECT_NEAR(result.parameters[0].value, 4.0, 3.0 * result.parameters[0].error);
+  EXPECT_NEAR(result.parameters[1].value, 0.8, 3.0 * result.parameters[1].error);
+  EXPECT_NEAR(result.deviation.value(), 0.01, 0.001);
+}
+
+TEST(Fit, WindowsKeepAChaoticRecordInStep) {
+  const Model model = load(R"(model Lorenz
+  parameter Real rho = 28, sigma = 10;
+  Real x(start = 1, fixed = true), y(start = 2, fixed = true), z(start = 20, fixed = true);
+equation
+  der(x) = sigma*(y - x);
+  der(y) = x*(rho - z) - y;
+  der(z) = x*y - 8/3*z;
+end Lorenz;)");
+  FitData data;
+  for (const char* name : {"x", "y", "z"}) data.series.push_back(record(model, name, 10.0, 200, 0.1));
+  FitOptions options;
+  EXPECT_GT(fit(model, data, {{"rho", 25.0}, {"sigma", 8.0}}, options).deviation.value_or(9.0), 1.0);  // ends elsewhere
+  options.windows = 25;
+  const Fit result = fit(model, data, {{"rho", 25.0}, {"sigma", 8.0}}, options);
+  ASSERT_EQ(result.status, FitStatus::converged) << result.message;
+  EXPECT_NEAR(result.parameters[0].value, 28.0, 3.0 * result.parameters[0].error);
+  EXPECT_NEAR(result.parameters[1].value, 10.0, 3.0 * result.parameters[1].error);
+  EXPECT_NEAR(result.deviation.value(), 0.1, 0.01);
+}
+
 void expect_refused(const FitData& data, const std::vector<FitParameter>& parameters, const std::string& text) {
   try {
     fit(load(line), data, parameters);

@@ -53,7 +53,11 @@ struct FitParameter {
 struct FitOptions {
   /// How the model is run. The stop time does not count: a run ends where the data end.
   SimulateOptions simulate = {.rtol = 1e-8, .atol = 1e-10};
-  int max_runs = 200;        ///< of the model without derivatives
+  int max_runs = 200;  ///< of the model without derivatives
+  /// More than 1: multiple shooting finds the guess of the search. The record is divided into so many windows, each
+  /// with a run of its own, which are joined step by step: for long and for chaotic records, with which a run from a
+  /// poor guess does not keep in step. Windows cannot begin in a slide, and event times cannot be among the data.
+  int windows = 1;
   double tolerance = 1e-10;  ///< the search ends where steps of the parameters are shorter, relative to their values
 };
 

@@ -344,8 +344,9 @@ class Fitter {
     if (gain <= 1e-4 * variance) return true;
     const double small = 1e-6 + 100.0 * options_.simulate.rtol;
     for (std::size_t j = 0; j < step.size(); ++j) {
-      const double value = point.p[static_cast<std::size_t>(inner[j])];
-      if (lengths[j] > 0.0 && !(std::abs(step[j] / lengths[j]) <= small * (std::abs(value) + 1e-3))) return false;
+      const auto k = static_cast<std::size_t>(inner[j]);
+      const double size = std::max(std::abs(point.p[k]), std::abs(problem_.unknowns()[k].guess));
+      if (lengths[j] > 0.0 && !(std::abs(step[j] / lengths[j]) <= small * (size > 0.0 ? size : 1.0))) return false;
     }
     return true;
   }

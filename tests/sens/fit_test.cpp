@@ -183,6 +183,26 @@ TEST(Fit, StartValuesCanBeFound) {
   EXPECT_NEAR(result.parameters[0].value, 1.0, 1e-6);
 }
 
+TEST(Fit, ParametersMayBeOfAnySize) {
+  // a capacitor of 2 pF; its time is in microseconds
+  const Model model = load(R"(model Capacitor
+  parameter Real C = 1e-12, R = 1e6;
+  Real V(start = 5, fixed = true);
+equation
+  R*C*der(V) = -V;
+end Capacitor;)");
+  FitData data;
+  FitSeries series{.variable = "V"};
+  for (int k = 0; k <= 20; ++k) {
+    series.times.push_back(2e-7 * k);
+    series.values.push_back(5.0 * std::exp(-0.1 * k));
+  }
+  data.series.push_back(series);
+  const Fit result = fit(model, data, {{"C"}});
+  ASSERT_EQ(result.status, FitStatus::converged) << result.message;
+  EXPECT_NEAR(result.parameters[0].value, 2e-12, 2e-18);
+}
+
 TEST(Fit, TimesOfEventsAreData) {
   // bounces at t1 (1 + 2 e + 2 e^2 …), t1 = sqrt(2 h0/g)
   const double h0 = 10.0, e = 0.9, g = 9.8, t1 = std::sqrt(2.0 * h0 / g);

@@ -199,8 +199,7 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
     return {};
   }
   if (!o.quiet) print_study(streams.out, *result, 5);
-  if (!o.quiet && prepared.study.plan().path == MemberPath::lanes)
-    print_lanes(streams.out, prepared.study, *result);
+  if (!o.quiet && prepared.study.plan().path == MemberPath::lanes) print_lanes(streams.out, prepared.study, *result);
   return result;
 }
 

@@ -1,9 +1,11 @@
-// The functions of SLEEF, or those of the C library where the processor has no fused multiply-add.
+// Our own polynomials (exp, log, sin, cos) and the functions of SLEEF, or those of the C library where the processor
+// has no fused multiply-add.
 #include <saltus/base/elementary.hpp>
 
 #include <cmath>
 #include <numbers>
 
+#include "base/elementary_fused.hpp"
 #include "base/elementary_limits.hpp"
 #include "base/sleef_scalar.hpp"
 
@@ -22,27 +24,27 @@ namespace {
 
 // e^|x|/2 without overflow of e^|x|.
 double half_exp(double size) {
-  const double root = Sleef_finz_expd1_u10purecfma(0.5 * size);
+  const double root = fused::exp(0.5 * size);
   return 0.5 * root * root;
 }
 // asinh and acosh are log(2 x) to all digits here.
 double log_of_double(double size) {
-  return Sleef_finz_logd1_u10purecfma(size) + std::numbers::ln2;
+  return fused::log(size) + std::numbers::ln2;
 }
 
 }  // namespace
 
 double exp(double x) {
-  return reproducible() ? Sleef_finz_expd1_u10purecfma(x) : std::exp(x);
+  return reproducible() ? fused::exp(x) : std::exp(x);
 }
 double log(double x) {
-  return reproducible() ? Sleef_finz_logd1_u10purecfma(x) : std::log(x);
+  return reproducible() ? fused::log(x) : std::log(x);
 }
 double sin(double x) {
-  return reproducible() ? Sleef_finz_sind1_u10purecfma(x) : std::sin(x);
+  return reproducible() ? fused::sin(x) : std::sin(x);
 }
 double cos(double x) {
-  return reproducible() ? Sleef_finz_cosd1_u10purecfma(x) : std::cos(x);
+  return reproducible() ? fused::cos(x) : std::cos(x);
 }
 double tan(double x) {
   return reproducible() ? Sleef_finz_tand1_u10purecfma(x) : std::tan(x);

@@ -6,6 +6,7 @@
 #include <saltus/base/elementary.hpp>
 
 #include "base/elementary_limits.hpp"
+#include "base/inline_functions.hpp"
 #endif
 
 #include "program/lane_functions_vector.hpp"
@@ -18,19 +19,34 @@ typedef double V __attribute__((vector_size(32)));
 
 }  // namespace
 
+#if SALTUS_HAS_SLEEF
+namespace arithmetic {
+
+template <>
+struct Kind<V> {
+  using Whole = decltype(V{} == V{});
+  static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+  static Whole equal(V a, V b) { return a == b; }
+  static bool all_hold(Whole holds) { return _mm256_movemask_pd((__m256d)holds) == 0xf; }
+};
+
+}  // namespace arithmetic
+#endif
+
 LaneRow lane_row_avx2(Op op) {
   using namespace lanes;
 #if SALTUS_HAS_SLEEF
+  using arithmetic::angle_limit, arithmetic::exponent_limit, arithmetic::logarithm_limit;
   using elementary::hyperbolic_limit, elementary::inverse_hyperbolic_limit;
   switch (op) {
     case Op::exp:
-      return unary_row<V, Sleef_finz_expd4_u10avx2>();
+      return unary_row<V, between<V, arithmetic::exp<V>, elementary::exp, -exponent_limit, exponent_limit>>();
     case Op::log:
-      return unary_row<V, Sleef_finz_logd4_u10avx2>();
+      return unary_row<V, between<V, arithmetic::log<V>, elementary::log, 1.0 / logarithm_limit, logarithm_limit>>();
     case Op::sin:
-      return unary_row<V, Sleef_finz_sind4_u10avx2>();
+      return unary_row<V, between<V, arithmetic::sin<V>, elementary::sin, -angle_limit, angle_limit>>();
     case Op::cos:
-      return unary_row<V, Sleef_finz_cosd4_u10avx2>();
+      return unary_row<V, between<V, arithmetic::cos<V>, elementary::cos, -angle_limit, angle_limit>>();
     case Op::tan:
       return unary_row<V, Sleef_finz_tand4_u10avx2>();
     case Op::asin:

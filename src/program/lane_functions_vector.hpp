@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/inline_functions.hpp"
 #include "program/lane_functions.hpp"
 
 namespace saltus::lanes {
@@ -33,6 +34,16 @@ V within(V x) {
     if (__builtin_fabs(x[k]) > limit) [[unlikely]]
       y[k] = beyond(x[k]);
   return y;
+}
+
+/// A vector function for arguments between two limits. All lanes are evaluated one by one if an argument is beyond, or
+/// NaN.
+template <class V, auto function, double (*one)(double), double low, double high>
+V between(V x) {
+  if (arithmetic::Kind<V>::all_hold((x >= low) & (x <= high))) [[likely]]
+    return function(x);
+  for (int k = 0; k < width<V>; ++k) x[k] = one(x[k]);
+  return x;
 }
 
 template <class V>

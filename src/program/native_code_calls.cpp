@@ -1,5 +1,6 @@
 #include "program/native_code_calls.hpp"
 
+#include "base/elementary_fused.hpp"
 #include "base/sleef_scalar.hpp"
 #include "program/interpreter.hpp"
 #include "program/lane_functions.hpp"
@@ -22,18 +23,18 @@ bool makes_call(Op op) {
   return op == Op::external || (info(op).kind == OpKind::function && op != Op::sqrt);
 }
 
-// One lane: where the function of <saltus/base/elementary.hpp> is nothing but SLEEF's, that is called directly.
+// One lane: without the question what the processor has, where <saltus/base/elementary.hpp> asks nothing else.
 static const void* scalar_function(Op op) {
 #if SALTUS_HAS_SLEEF
   switch (op) {
     case Op::exp:
-      return reinterpret_cast<const void*>(&Sleef_finz_expd1_u10purecfma);
+      return reinterpret_cast<const void*>(&elementary::fused::exp);
     case Op::log:
-      return reinterpret_cast<const void*>(&Sleef_finz_logd1_u10purecfma);
+      return reinterpret_cast<const void*>(&elementary::fused::log);
     case Op::sin:
-      return reinterpret_cast<const void*>(&Sleef_finz_sind1_u10purecfma);
+      return reinterpret_cast<const void*>(&elementary::fused::sin);
     case Op::cos:
-      return reinterpret_cast<const void*>(&Sleef_finz_cosd1_u10purecfma);
+      return reinterpret_cast<const void*>(&elementary::fused::cos);
     case Op::pow:
       return reinterpret_cast<const void*>(&Sleef_finz_powd1_u10purecfma);
     default:

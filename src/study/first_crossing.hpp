@@ -31,7 +31,7 @@ inline double only_zero(const double* b, int degree) {
     const BernsteinValue g = evaluate_bernstein(b, degree, u);
     (g.value > 0.0 ? low : high) = u;
     double next = u - g.value / g.slope;
-    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
     const double moved = next > u ? next - u : u - next;
     u = next;
     if (moved <= 4e-16) break;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/finite.hpp"
+#include "step/fast_power.hpp"
 #include "step/step_limits.hpp"
 #include "study/first_crossing.hpp"
 
@@ -21,13 +22,17 @@ constexpr double barely = 1e-6;      // coefficients of a guard that begins at z
 constexpr double negligible = 1e-9;  // what a guard is from zero, compared with what it moves by in a step
 constexpr double resolved = 1e-6;    // an interpolated guard is followed if its last coefficients are smaller
 
+// Step-size control as in step/step_controller.hpp, with one power a step: h_new/h = 0.9 error^-a last_error^b.
+constexpr double safety = 0.9, after_not_finite = 0.25;
+constexpr double smallest_error = -13.287712379549449;  // log2(1e-4)
+
 }  // namespace
 
 struct LaneFlight::Lane {
   std::unique_ptr<FlightMember> member;
   double h = 0.0;  // that is wanted next
   StepEnd end{};
-  StepController controller;
+  double last_error = smallest_error;  // of the last step that was accepted, as a binary logarithm
   bool rejected = false;
   int rejections = 0;
   int left = -1;  // guard that begins at zero, as a place in the tape
@@ -70,6 +75,8 @@ struct LaneFlight::Group {
 LaneFlight::LaneFlight(const FlightTask& task, std::function<bool(FlightMember&)> next,
                        std::function<void(FlightMember&)> land)
     : task_(task), code_(*task.code), next_(std::move(next)), land_(std::move(land)) {
+  rejection_power_ = -1.0 / code_.tableau->error_exponent;
+  success_power_ = rejection_power_ + 0.75 * code_.tableau->beta;
   groups_.resize(code_.tapes.size());
   for (const FlightTape& tape : code_.tapes) {
     at_work_.push_back(tape.at.workspace());
@@ -147,14 +154,12 @@ bool LaneFlight::take_off() {
   const FlightTape& tape = code_.tapes[mode.tape];
   m.counts.assign(task_.counters.size(), 0.0);
   m.firsts.assign(task_.counters.size(), std::numeric_limits<double>::quiet_NaN());
+  m.windows = Windows(task_.dense.size());
   Group* group = nullptr;
   std::size_t place = 0;
   Lane& lane = free_lane(mode.tape, group, place);
   lane = Lane{};
   lane.member = std::move(member);
-  const Tableau& t = *code_.tableau;
-  lane.controller = StepController(t.error_exponent, t.beta, t.shrink_limit, t.growth_limit);
-  lane.controller.restart();
   ++in_flight_;
   group->inputs[StepInput::t][place] = m.t;
   int left = -1;
@@ -181,6 +186,20 @@ bool LaneFlight::take_off() {
   return true;
 }
 
+double LaneFlight::factor_after_success(Lane& lane, double error) const {
+  const Tableau& t = *code_.tableau;
+  const double size = fast_log2(std::max(error, 1e-10));
+  const double factor = safety * fast_exp2(success_power_ * size + t.beta * lane.last_error);
+  lane.last_error = std::max(size, smallest_error);
+  return std::clamp(factor, t.shrink_limit, lane.rejected ? 1.0 : t.growth_limit);
+}
+
+double LaneFlight::factor_after_rejection(double error) const {
+  const Tableau& t = *code_.tableau;
+  const double factor = safety * fast_exp2(rejection_power_ * fast_log2(std::min(error, 1e30)));
+  return std::clamp(factor, t.shrink_limit, safety);
+}
+
 void LaneFlight::step(Group& group) {
   for (std::size_t l = 0; l < width; ++l) {
     Lane& lane = group.lanes[l];
@@ -198,13 +217,11 @@ void LaneFlight::digest(Group& group, std::size_t l) {
   Lane& lane = group.lanes[l];
   const double error = *group.output(StepOutput::error, l), size = lane.end.h;
   if (!(error <= 1.0) || *group.output(StepOutput::finite, l) != 0.0)
-    return reject(
-        group, l,
-        error < inf && error > 1.0 ? lane.controller.after_rejection(error, size) : StepController::after_not_finite);
+    return reject(group, l, error < inf && error > 1.0 ? factor_after_rejection(error) : after_not_finite);
   const Crossing crossing = find_crossing(group, l);
   if (crossing.coarse || crossing.denied) return reject(group, l, 0.5);
   if (crossing.together) return park(group, l, Parking::simultaneous);
-  const double factor = lane.controller.after_success(error, lane.rejected);
+  const double factor = factor_after_success(lane, error);
   lane.h = lane.end.cut ? std::max(lane.h, size * factor) : size * factor;
   lane.rejected = false;
   lane.rejections = 0;
@@ -213,18 +230,20 @@ void LaneFlight::digest(Group& group, std::size_t l) {
   if (task_.park_if_stiff && stiff(group, l)) return park(group, l, Parking::stiff);
   if (crossing.guard >= 0) {
     const double t = group.t(l) + crossing.u * size;
-    see_samples(group, l, t);
+    see_piece(group, l, t);
+    see_samples(group, l, t, false);
     x_.resize(group.tape.n);
     dense_at(group, l, crossing.u, x_.data());
     for (std::size_t j = 0; j < group.tape.n; ++j) group.input(StepInput::x, l)[j * width] = x_[j];
     group.inputs[StepInput::t][l] = std::min(t, lane.end.t);
     const auto guard = static_cast<std::size_t>(crossing.guard);
-    if (!follow(group, l, {departure(group.tape.guards[guard], code_.modes[m.mode].sides[guard])}))
-      park(group, l, Parking::no_edge);
+    const int fired = departure(group.tape.guards[guard], code_.modes[m.mode].sides[guard]);
+    if (!follow(group, l, std::span(&fired, 1))) park(group, l, Parking::no_edge);
     return;
   }
   const bool clock = lane.end.t == lane.next_clock;
-  see_samples(group, l, clock ? lane.end.t : std::nextafter(lane.end.t, inf));
+  see_piece(group, l, lane.end.t);
+  see_samples(group, l, lane.end.t, !clock);
   if (lane.left >= 0) {
     const auto k = static_cast<std::size_t>(lane.left);
     const double noise = rounding_of_guards * group.output(StepOutput::scale, l)[k * width];
@@ -339,32 +358,44 @@ void LaneFlight::dense_at(const Group& group, std::size_t l, double u, double* x
   }
 }
 
-/// Samples before `t_end`, in the step that has just been made.
-void LaneFlight::see_samples(Group& group, std::size_t l, double t_end) {
+/// Samples before `t_end`, or up to it, in the step that has just been made.
+void LaneFlight::see_samples(Group& group, std::size_t l, double t_end, bool inclusive) {
   FlightMember& m = *group.lanes[l].member;
   if (m.period == 0.0) return;
   while (m.seen + 1 < task_.transient + task_.keep) {
     const double t = m.start + static_cast<double>(m.seen + 1) * m.period;
-    if (!(t < t_end)) return;
+    if (!(t < t_end || (inclusive && t == t_end))) return;
     ++m.seen;
     if (m.seen <= task_.transient) continue;
     x_.resize(group.tape.n);
     dense_at(group, l, (t - group.t(l)) / group.lanes[l].end.h, x_.data());
-    keep_values(group, l, t, x_.data(), m.samples);
+    keep_values(m, t, x_.data(), m.samples);
   }
 }
 
-/// What is kept of a point, appended to `out`.
-void LaneFlight::keep_values(const Group& group, std::size_t l, double t, const double* x, std::vector<double>& out) {
-  const FlightMember& m = *group.lanes[l].member;
+/// Extrema and means up to `t_end`, in the step that has just been made.
+void LaneFlight::see_piece(Group& group, std::size_t l, double t_end) {
+  FlightMember& m = *group.lanes[l].member;
+  const double t = group.t(l), begin = std::max(t, m.window), h = group.lanes[l].end.h;
+  if (task_.dense.empty() || !(t_end > begin)) return;
+  piece_.resize(group.tape.n);
+  m.windows.see(begin, t_end, code_.tableau->dense_degree, [&](double when, bool, std::span<double> values) {
+    dense_at(group, l, (when - t) / h, piece_.data());
+    evaluate(m, task_.dense, when, piece_.data(), values.data());
+  });
+}
+
+/// Values at a point of the member's mode.
+void LaneFlight::evaluate(const FlightMember& m, std::span<const ObservedPlace> places, double t, const double* x,
+                          double* out) {
   const FlightMode& mode = code_.modes[m.mode];
   bool observed = false;
-  for (const ObservedPlace& place : task_.kept) {
+  for (const ObservedPlace& place : places) {
     if (place.kind == ObservedPlace::Kind::eliminated && !observed) {
       const FlightTape& tape = code_.tapes[mode.tape];
       data_.resize(tape.data.size());
       code_.gather(mode, m.numbers, data_.data(), 1);
-      observed_.resize(task_.kept.size());
+      observed_.resize(tape.observe.tape().outputs.front().size());
       const double* const in[] = {&t, x, data_.data()};
       double* const outs[] = {observed_.data()};
       tape.observe(in, outs, observe_work_[mode.tape]);
@@ -372,23 +403,29 @@ void LaneFlight::keep_values(const Group& group, std::size_t l, double t, const 
     }
     switch (place.kind) {
       case ObservedPlace::Kind::state:
-        out.push_back(x[place.place]);
+        *out++ = x[place.place];
         break;
       case ObservedPlace::Kind::discrete:
-        out.push_back(m.numbers.discretes[place.place]);
+        *out++ = m.numbers.discretes[place.place];
         break;
       case ObservedPlace::Kind::eliminated:
-        out.push_back(observed_[place.place]);
+        *out++ = observed_[place.place];
         break;
     }
   }
 }
 
+/// What is kept of a point, appended to `out`.
+void LaneFlight::keep_values(const FlightMember& m, double t, const double* x, std::vector<double>& out) {
+  out.resize(out.size() + task_.kept.size());
+  evaluate(m, task_.kept, t, x, out.data() + out.size() - task_.kept.size());
+}
+
 /// An event at the present time and state. False: no edge holds, and the member has not moved.
-bool LaneFlight::follow(Group& group, std::size_t l, const std::vector<int>& departures) {
+bool LaneFlight::follow(Group& group, std::size_t l, std::span<const int> departures) {
   const FlightMode& mode = code_.modes[group.lanes[l].member->mode];
   for (const FlightEdge& edge : mode.edges)
-    if (edge.departures == departures && try_edge(group, l, edge)) return true;
+    if (std::ranges::equal(edge.departures, departures) && try_edge(group, l, edge)) return true;
   return false;
 }
 
@@ -432,7 +469,7 @@ bool LaneFlight::try_edge(Group& group, std::size_t l, const FlightEdge& edge) {
   for (std::size_t k = 0; k < task_.counters.size(); ++k) {
     const auto counter = static_cast<std::size_t>(task_.counters[k]);
     const double more = numbers_.discretes[counter] - m.numbers.discretes[counter];
-    if (more == 0.0 || !(t > m.count_after || m.count_after == m.start)) continue;
+    if (more == 0.0 || !(t > m.window || m.window == m.start)) continue;
     m.counts[k] += more;
     if (std::isnan(m.firsts[k])) m.firsts[k] = t;
   }
@@ -456,8 +493,8 @@ bool LaneFlight::try_edge(Group& group, std::size_t l, const FlightEdge& edge) {
   code_.gather(to, m.numbers, now->input(StepInput::data, place), width);
   if (section) {
     ++m.seen;
-    if (m.seen > task_.transient) keep_values(*now, place, t, x.data(), m.samples);
-    if (m.seen == task_.transient) m.count_after = t;
+    if (m.seen > task_.transient) keep_values(m, t, x.data(), m.samples);
+    if (m.seen == task_.transient) m.window = t;
   }
   if (now->lanes[place].shrinking >= most_shrinking)
     park(*now, place, Parking::accumulation);
@@ -567,7 +604,7 @@ void LaneFlight::end(Group& group, std::size_t l) {
   m.t = group.t(l);
   x_.resize(group.tape.n);
   for (std::size_t j = 0; j < group.tape.n; ++j) x_[j] = group.input(StepInput::x, l)[j * width];
-  keep_values(group, l, m.t, x_.data(), m.final_values);
+  keep_values(m, m.t, x_.data(), m.final_values);
   if (m.period != 0.0 && m.t >= m.stop)
     for (; m.seen < task_.transient + task_.keep; ++m.seen)
       if (m.seen >= task_.transient) m.samples.insert(m.samples.end(), m.final_values.begin(), m.final_values.end());

@@ -9,10 +9,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "step/step_controller.hpp"
 #include "study/flight_code.hpp"
+#include "study/windows.hpp"
 
 namespace saltus {
 
@@ -30,9 +31,10 @@ struct FlightTask {
   double max_step = 0.0;
   std::int64_t max_steps = 0;
   bool park_if_stiff = true;
-  std::vector<ObservedPlace> kept;  ///< values of a sample
-  std::vector<int> counters;        ///< discrete variables whose growth is counted
-  int section = -1;                 ///< discrete variable whose growth makes a sample; -1: samples come with time
+  std::vector<ObservedPlace> kept;   ///< values of a sample
+  std::vector<ObservedPlace> dense;  ///< values whose extrema and means are wanted
+  std::vector<int> counters;         ///< discrete variables whose growth is counted
+  int section = -1;                  ///< discrete variable whose growth makes a sample; -1: samples come with time
   std::int64_t transient = 0, keep = 0;
 };
 
@@ -54,14 +56,15 @@ struct FlightMember {
   std::size_t mode = 0;
   double t = 0.0, stop = 0.0;
   std::vector<double> x;
-  double period = 0.0;       ///< of samples; 0: none come with time
-  double start = 0.0;        ///< of the run
-  double count_after = 0.0;  ///< counters count events after this time
+  double period = 0.0;  ///< of samples; 0: none come with time
+  double start = 0.0;   ///< of the run
+  double window = 0.0;  ///< counters, extrema and means are for what comes after this time
 
   std::int64_t steps = 0, events = 0, seen = 0;
   std::vector<double> samples;         ///< sample by sample, in the order of FlightTask::kept
   std::vector<double> counts, firsts;  ///< by counter
   std::vector<double> final_values;    ///< in the order of FlightTask::kept
+  Windows windows;                     ///< by value in FlightTask::dense
   Parking parked = Parking::none;
 };
 
@@ -94,14 +97,18 @@ class LaneFlight {
   void gather_groups(std::size_t tape);
   void step(Group& group);
   void digest(Group& group, std::size_t lane);
+  double factor_after_success(Lane& lane, double error) const;
+  double factor_after_rejection(double error) const;
   void reject(Group& group, std::size_t lane, double factor);
   Crossing find_crossing(Group& group, std::size_t lane);
   double polish(Group& group, std::size_t lane, int guard, double u);
-  void accept(Group& group, std::size_t lane, double u);
   void dense_at(const Group& group, std::size_t lane, double u, double* x) const;
-  void see_samples(Group& group, std::size_t lane, double t_end);
-  void keep_values(const Group& group, std::size_t lane, double t, const double* x, std::vector<double>& out);
-  bool follow(Group& group, std::size_t lane, const std::vector<int>& departures);
+  void see_samples(Group& group, std::size_t lane, double t_end, bool inclusive);
+  void see_piece(Group& group, std::size_t lane, double t_end);
+  void evaluate(const FlightMember& member, std::span<const ObservedPlace> places, double t, const double* x,
+                double* out);
+  void keep_values(const FlightMember& member, double t, const double* x, std::vector<double>& out);
+  bool follow(Group& group, std::size_t lane, std::span<const int> departures);
   bool try_edge(Group& group, std::size_t lane, const FlightEdge& edge);
   bool enter(Lane& lane, const FlightMode& mode, const FlightNumbers& numbers, const double* x,
              const std::vector<int>& at_zero, int& left);
@@ -113,14 +120,15 @@ class LaneFlight {
   const FlightCode& code_;
   std::function<bool(FlightMember&)> next_;
   std::function<void(FlightMember&)> land_;
-  std::vector<std::vector<std::unique_ptr<Group>>> groups_;  // by tape
-  std::vector<std::unique_ptr<Group>> spare_;
+  std::vector<std::vector<std::unique_ptr<Group>>> groups_;     // by tape
   std::vector<Workspace> at_work_, guard_work_, observe_work_;  // by tape
   std::vector<std::vector<Workspace>> act_work_;                // by mode and edge
+  double success_power_ = 0.0, rejection_power_ = 0.0;          // of errors, in the step size
   int in_flight_ = 0;
   bool exhausted_ = false;
   // workspace
-  std::vector<double> x_, slopes_, guards_, guard_slopes_, guard_curves_, clocks_, clock_slopes_, data_, set_, observed_;
+  std::vector<double> x_, slopes_, guards_, guard_slopes_, guard_curves_, clocks_, clock_slopes_, data_, set_,
+      observed_, piece_;
   FlightNumbers numbers_;
 };
 

@@ -1,10 +1,6 @@
-// Minima, maxima and means come from the dense output. A piece of a step is evaluated at Chebyshev-Lobatto nodes, twice
-// as many as its polynomial has degrees, so that also squares are integrated exactly: the weights are those of Clenshaw
-// and Curtis (1960). Extrema between nodes are found by parabolas through three points.
 #include "study/member_run.hpp"
 
 #include <fmt/format.h>
-#include <saltus/base/elementary.hpp>
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
@@ -18,35 +14,6 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int longest_period = 64;
-
-struct NodeRule {
-  std::vector<double> nodes, weights;  // on [0, 1]
-};
-
-NodeRule make_rule(int n) {
-  constexpr double pi = 3.141592653589793;
-  NodeRule rule;
-  for (int k = 0; k <= n; ++k) {
-    const double angle = pi * k / n;
-    double sum = 1.0;
-    for (int j = 1; j <= n / 2; ++j)
-      sum -= (2 * j == n ? 1.0 : 2.0) / (4.0 * j * j - 1.0) * elementary::cos(2.0 * j * angle);
-    rule.nodes.push_back(0.5 * (1.0 - elementary::cos(angle)));
-    rule.weights.push_back((k == 0 || k == n ? 0.5 : 1.0) * sum / n);
-  }
-  rule.nodes.back() = 1.0;
-  return rule;
-}
-
-/// Rules with an even number of intervals, from 8 to 32.
-const NodeRule& rule_for(int degree) {
-  static const std::vector<NodeRule> rules = [] {
-    std::vector<NodeRule> all;
-    for (int n = 8; n <= 32; n += 2) all.push_back(make_rule(n));
-    return all;
-  }();
-  return rules[static_cast<std::size_t>(std::clamp(degree, 4, 16) - 4)];
-}
 
 }  // namespace
 
@@ -98,7 +65,7 @@ void MemberRun::start() {
             : plan_.sampling.at == SampleAt::period ? sample_time(plan_.sampling.transient)
                                                     : none;
   before_ = simulate_.start;
-  windows_.resize(layout_.dense.size());
+  windows_ = Windows(layout_.dense.size());
   counts_.assign(plan_.collect.size(), 0.0);
   firsts_.assign(plan_.collect.size(), nan);
   samples_.resize(plan_.collect.size());
@@ -154,7 +121,7 @@ bool MemberRun::look() {
       const auto& steps = segments[segment_].steps;
       for (; step_ < steps.size() && steps[step_].t_end <= limit; ++step_) {
         const double begin = std::max(before_, window_);
-        if (layout_.integrates && steps[step_].t_end > begin) see_piece(steps[step_], begin, steps[step_].t_end);
+        if (layout_.integrates && steps[step_].t_end > begin) see_piece(steps[step_], begin);
         before_ = steps[step_].t_end;
       }
       if (step_ < steps.size() || segment_ + 1 == segments.size()) return;
@@ -193,58 +160,12 @@ void MemberRun::see_event(const Event& event) {
   if (seen_ == plan_.sampling.transient) window_ = event.t;
 }
 
-void MemberRun::see_piece(const Trajectory::Step& step, double begin, double end) {
-  const NodeRule& rule = rule_for(step.polynomial.degree);
+void MemberRun::see_piece(const Trajectory::Step& step, double begin) {
   const Trajectory& past = simulator_->trajectory();
-  std::vector<double> t;
-  nodes_.clear();
-  for (std::size_t k = 0; k < rule.nodes.size(); ++k) {
-    const bool last = k + 1 == rule.nodes.size();
-    t.push_back(last ? end : begin + (end - begin) * rule.nodes[k]);
-    nodes_.push_back(last ? past.before(end) : past.at(t.back()));
-  }
-  for (std::size_t d = 0; d < layout_.dense.size(); ++d) {
-    const std::size_t variable = layout_.dense[d];
-    std::size_t lowest = 0, highest = 0;
-    double sum = 0.0;
-    for (std::size_t k = 0; k < t.size(); ++k) {
-      const double value = nodes_[k][variable];
-      sum += rule.weights[k] * value;
-      if (value < nodes_[lowest][variable]) lowest = k;
-      if (value > nodes_[highest][variable]) highest = k;
-    }
-    windows_[d].integral += sum * (end - begin);
-    see_extremum(t, lowest, d, -1.0);
-    see_extremum(t, highest, d, +1.0);
-  }
-}
-
-void MemberRun::see_extremum(const std::vector<double>& t, std::size_t at, std::size_t dense, double sign) {
-  const std::size_t variable = layout_.dense[dense];
-  double best = sign * nodes_[at][variable];
-  double& limit = sign > 0.0 ? windows_[dense].high : windows_[dense].low;
-  if (at > 0 && at + 1 < t.size()) {
-    double a = t[at - 1], b = t[at], c = t[at + 1];
-    double fa = sign * nodes_[at - 1][variable], fc = sign * nodes_[at + 1][variable];
-    for (int round = 0; round < 6; ++round) {
-      const double left = (b - a) * (best - fc), right = (b - c) * (best - fa);
-      const double below = 2.0 * (left - right);
-      const double top = below == 0.0 ? b : b - ((b - a) * left - (b - c) * right) / below;
-      if (!(top > a && top < c) || std::abs(top - b) <= 1e-9 * (c - a)) break;
-      const double value = sign * simulator_->trajectory().at(top)[variable];
-      const bool better = value > best, later = top > b;
-      if (better) {
-        (later ? a : c) = b;
-        (later ? fa : fc) = best;
-        b = top;
-        best = value;
-      } else {
-        (later ? c : a) = top;
-        (later ? fc : fa) = value;
-      }
-    }
-  }
-  limit = sign > 0.0 ? std::max(limit, best) : std::min(limit, -best);
+  windows_.see(begin, step.t_end, step.polynomial.degree, [&](double t, bool last, std::span<double> values) {
+    const std::vector<double> all = last ? past.before(t) : past.at(t);
+    for (std::size_t d = 0; d < values.size(); ++d) values[d] = all[layout_.dense[d]];
+  });
 }
 
 void MemberRun::see_samples() {
@@ -271,9 +192,9 @@ void MemberRun::collect(MemberOutcome& outcome, const std::vector<double>& final
     std::vector<double>& place = outcome.columns[layout_.collected + k];
     const std::size_t variable = layout_.variables[k];
     const auto found = std::ranges::find(layout_.dense, variable);
-    const Window* window = found == layout_.dense.end() || !(length > 0.0)
-                               ? nullptr
-                               : &windows_[static_cast<std::size_t>(found - layout_.dense.begin())];
+    const Windows::Window* window = found == layout_.dense.end() || !(length > 0.0)
+                                        ? nullptr
+                                        : &windows_[static_cast<std::size_t>(found - layout_.dense.begin())];
     switch (plan_.collect[k].what) {
       case Collect::final_value:
         place.front() = final[variable];

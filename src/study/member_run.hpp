@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "study/layout.hpp"
+#include "study/windows.hpp"
 
 namespace saltus {
 
@@ -37,19 +38,13 @@ class MemberRun {
   Trajectory run_and_keep();
 
  private:
-  struct Window {
-    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-    double integral = 0.0;
-  };
-
   SimulateOptions options();
   void start();
   /// Looks at what the last step has added. Returns false if nothing more is wanted.
   bool look();
   void see_event(const Event& event);
   /// A part of a step without events.
-  void see_piece(const Trajectory::Step& step, double begin, double end);
-  void see_extremum(const std::vector<double>& t, std::size_t at, std::size_t dense, double sign);
+  void see_piece(const Trajectory::Step& step, double begin);
   void see_samples();
   void keep_sample(const std::vector<double>& values);
   bool enough() const {
@@ -73,10 +68,9 @@ class MemberRun {
   double window_ = 0.0;                             // where the part begins that is collected
   double before_ = 0.0;                             // up to where steps have been seen
   std::size_t segment_ = 0, step_ = 0, event_ = 0;  // the next ones to be seen
-  std::vector<Window> windows_;                     // by dense variable
+  Windows windows_;                                 // by dense variable
   std::vector<double> counts_, firsts_;             // by collector
   std::vector<std::vector<double>> samples_;        // by collector
-  std::vector<std::vector<double>> nodes_;          // workspace: values at the nodes of a piece
 };
 
 /// The smallest k up to 64 after which the samples, each of them a point, repeat; 0 if there is none. Samples must show

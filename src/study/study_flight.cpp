@@ -35,7 +35,6 @@ bool StudyFlight::allowed() {
   };
   need(study_.members() >= fewest_members, "there are fewer than 64 members");
   need(plan.follow == Follow::none, "members follow each other");
-  need(!layout_.integrates, "minima, maxima and means are collected");
   need(!(plan.member_seconds < std::numeric_limits<double>::infinity()), "members have a limit on the clock");
   need(o.method == Method::automatic || o.method == Method::dopri5, "the method is neither auto nor dopri5");
   need(o.mode_methods.empty(), "modes have methods of their own");
@@ -79,6 +78,7 @@ void StudyFlight::find_places() {
       task_.kept.push_back(place_of(layout_.variables[k]));
     }
   }
+  for (const std::size_t variable : layout_.dense) task_.dense.push_back(place_of(variable));
   if (plan.sampling.at == SampleAt::section)
     task_.section = counter(static_cast<std::size_t>(layout_.sampling_variable));
   if (plan.sampling.at == SampleAt::none) return;
@@ -166,11 +166,11 @@ bool StudyFlight::begin(std::int64_t index, FlightMember& member) const try {
     member.stop = member.start + static_cast<double>(task_.transient + task_.keep) * member.period;
   }
   const bool transient = plan.sampling.transient > 0;
-  member.count_after = plan.sampling.at == SampleAt::none ? std::max(member.start, plan.collect_after)
-                       : !transient                       ? member.start
-                       : plan.sampling.at == SampleAt::period
-                           ? member.start + static_cast<double>(plan.sampling.transient) * member.period
-                           : std::numeric_limits<double>::infinity();
+  member.window = plan.sampling.at == SampleAt::none ? std::max(member.start, plan.collect_after)
+                  : !transient                       ? member.start
+                  : plan.sampling.at == SampleAt::period
+                      ? member.start + static_cast<double>(plan.sampling.transient) * member.period
+                      : std::numeric_limits<double>::infinity();
   return member.stop > member.start;
 } catch (const Error&) {
   return false;  // the run says what is wrong
@@ -190,9 +190,14 @@ MemberOutcome StudyFlight::outcome(const FlightMember& member) const {
   set(FixedArray::events, static_cast<double>(member.events));
   set(FixedArray::t_end, member.t);
   set(FixedArray::kept, static_cast<double>(std::max<std::int64_t>(0, member.seen - task_.transient)));
+  const double length = member.t - member.window;
   for (std::size_t k = 0; k < plan.collect.size(); ++k) {
     std::vector<double>& place = outcome.columns[layout_.collected + k];
     const std::size_t value = value_of_[k];
+    const auto dense = std::ranges::find(layout_.dense, layout_.variables[k]);
+    const Windows::Window* window = dense == layout_.dense.end() || !(length > 0.0)
+                                        ? nullptr
+                                        : &member.windows[static_cast<std::size_t>(dense - layout_.dense.begin())];
     std::vector<std::vector<double>> samples;
     for (std::size_t i = 0; i < kept; ++i) samples.push_back({member.samples[i * width + value]});
     switch (plan.collect[k].what) {
@@ -212,9 +217,14 @@ MemberOutcome StudyFlight::outcome(const FlightMember& member) const {
         place.front() = period_of(samples, plan.period_tolerance);
         break;
       case Collect::minimum:
+        place.front() = window ? window->low : member.final_values[value];
+        break;
       case Collect::maximum:
+        place.front() = window ? window->high : member.final_values[value];
+        break;
       case Collect::mean:
-        break;  // members that are asked for them do not fly
+        place.front() = window ? window->integral / length : member.final_values[value];
+        break;
     }
   }
   return outcome;

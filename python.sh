@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd -P)
 "$root/scripts/install_packages.sh" run python || exit
 saltus_configure python
 log=$root/build/python/build.log
-if [[ ! -d $root/build/python/python/saltus ]]; then
+if ! compgen -G "$root/build/python/python/saltus/_core.*.so" >/dev/null; then
   echo "building the Python package (first time, some minutes) …" >&2
 fi
 cmake --build "$root/build/python" -j "$(saltus_jobs)" --target saltus_python_package >"$log" 2>&1 || {

@@ -43,7 +43,7 @@ ExitCode basin(const StudyCommandOptions& o, const Streams& streams) {
         for (const std::string& name : names) plan.collect.push_back({Collect::sample, extension.value(name), name});
       });
   auto result = run_and_report(prepared, o, streams);
-  if (!result) return ExitCode::interrupted;
+  if (!result) return without_result();
   if (!result->finished()) return exit_code(*result);  // one of several shards
   find_attractors(*result);
   if (!o.quiet) print_attractors(streams.out, *result);

@@ -22,7 +22,7 @@ ExitCode poincare(const StudyCommandOptions& o, const Streams& streams) {
         plan.collect.insert(plan.collect.begin(), samples.begin(), samples.end());
       });
   const auto result = run_and_report(prepared, o, streams);
-  if (!result) return ExitCode::interrupted;
+  if (!result) return without_result();
   if (!o.plot.empty() && result->finished()) {
     StudyPlotOptions p{.title = prepared.model};
     if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);

@@ -9,9 +9,11 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <thread>
 
 #include "cli/files.hpp"
 #include "cli/progress.hpp"
+#include "cli/ranks.hpp"
 
 namespace saltus::cli {
 
@@ -128,6 +130,25 @@ class StudyProgressLine {
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
+/// Blocks are dealt out among the processes, and so are the cores of a machine.
+void take_part(const Ranks& ranks, StudyOptions& options) {
+  if (options.restart)
+    throw UsageError("--restart: processes that start together must not discard what others have made; remove '" +
+                     options.store.string() + "' first");
+  options.shard = ranks.rank;
+  options.shards = ranks.size;
+  if (options.threads == 0)
+    options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks.local));
+}
+
+/// The first process reports when all are ready. False: this one has nothing more to do.
+bool wait_for_others(const Ranks& ranks, const StudyResult& result) {
+  if (ranks.rank > 0) return false;
+  while (!result.finished() && !InterruptGuard::interrupted())
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return true;
+}
+
 /// How many members were run in lanes, and why none was.
 void print_lanes(std::ostream& out, const Study& study, const StudyResult& result) {
   std::int64_t flown = 0;
@@ -183,6 +204,8 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
   const InterruptGuard guard;
   StudyOptions options = prepared.options;
   const std::string folder = options.store.string();
+  const std::optional<Ranks> ranks = o.shard.empty() ? find_ranks() : std::nullopt;
+  if (ranks) take_part(*ranks, options);
   std::optional<StudyResult> result;
   {
     const bool terminal = isatty(STDERR_FILENO);
@@ -193,6 +216,7 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
     };
     result = run_study(prepared.study, options);
   }
+  if (ranks && !wait_for_others(*ranks, *result)) return {};
   if (InterruptGuard::interrupted()) {
     streams.err << fmt::format("stopped: {} of {} members are stored in {}; the same command goes on from there\n",
                                result->members_done(), result->members(), folder);
@@ -201,6 +225,10 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
   if (!o.quiet) print_study(streams.out, *result, 5);
   if (!o.quiet && prepared.study.plan().path == MemberPath::lanes) print_lanes(streams.out, prepared.study, *result);
   return result;
+}
+
+ExitCode without_result() {
+  return InterruptGuard::interrupted() ? ExitCode::interrupted : ExitCode::success;
 }
 
 ExitCode exit_code(const StudyResult& result) {

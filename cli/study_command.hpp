@@ -56,9 +56,12 @@ struct PreparedStudy {
 PreparedStudy prepare_study(const StudyCommandOptions& options, const std::string& command, const Streams& streams,
                             const std::function<void(const Model&, ModelExtension&, StudyPlan&)>& more);
 
-/// Runs and reports. Nothing: Ctrl-C has stopped it.
+/// Runs and reports. Nothing: Ctrl-C has stopped it, or another process of the same launcher (ranks.hpp) reports.
 std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const StudyCommandOptions& options,
                                           const Streams& streams);
+
+/// The exit code of a command whose run_and_report gave nothing.
+ExitCode without_result();
 
 /// 1 if a member failed.
 ExitCode exit_code(const StudyResult& result);

@@ -43,7 +43,7 @@ ExitCode sweep(const StudyCommandOptions& o, const Streams& streams) {
         if (plan.collect.empty()) collect_all(model, plan);
       });
   const auto result = run_and_report(prepared, o, streams);
-  if (!result) return ExitCode::interrupted;
+  if (!result) return without_result();
   if (!o.plot.empty() && result->finished()) {
     draw(*result, o, prepared.model);
     if (!o.quiet) streams.out << "plot: " << o.plot << '\n';

@@ -66,8 +66,9 @@ class _Reader:
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
                 return ~condition(self.value(node.operand))
-            result = OPERATORS[type(node.op)](number(self.value(node.operand)))
-            return result
+            if type(node.op) in OPERATORS:
+                result = OPERATORS[type(node.op)](number(self.value(node.operand)))
+                return result
         if isinstance(node, ast.BoolOp):
             return self.logic(node)
         if isinstance(node, ast.Compare):

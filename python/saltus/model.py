@@ -48,12 +48,14 @@ def _from_text(text: str) -> Model:
 class ModelicaModel:
     """A model that was read from a text. It pickles as its text, so that other processes can be handed one."""
 
-    def __init__(self, text: str | None, file: str, name: str = "", values: Mapping[str, float] | None = None,
-                 libraries: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, file: str, name: str = "", values: Mapping[str, float] | None = None,
+                 libraries: Sequence[str] = (), start: float | None = None) -> None:
         self.text, self.file = text, file
         self._class, self._values, self._libraries = name, dict(values or {}), list(libraries)
-        self.core, self.experiment, self.notes, self.description = _core.load_modelica(
-            text, file, name, list(self._values.items()), self._libraries)
+        #: The time for which it was read, if initial equations depend on the time at which runs begin; else None.
+        self.start: float | None
+        self.core, self.experiment, self.notes, self.description, self.start = _core.load_modelica(
+            text, file, name, list(self._values.items()), self._libraries, start)
 
     @property
     def name(self) -> str:
@@ -65,13 +67,19 @@ class ModelicaModel:
 
     def with_values(self, values: Mapping[str, float]) -> ModelicaModel:
         """The same model, read again with other values: also of parameters that decide sizes and branches."""
-        return ModelicaModel(self.text, self.file, self._class, {**self._values, **values}, self._libraries)
+        return ModelicaModel(self.text, self.file, self._class, {**self._values, **values}, self._libraries, self.start)
+
+    def for_start(self, start: float | None) -> ModelicaModel:
+        """The same model for runs that begin at this time: read again where its initial equations depend on it."""
+        if start is None or self.start is None or self.start == start:
+            return self
+        return ModelicaModel(self.text, self.file, self._class, self._values, self._libraries, float(start))
 
     def __getitem__(self, name: str) -> _core.Expr:
         return self.core[name]
 
     def __reduce__(self) -> Any:
-        return ModelicaModel, (self.text, self.file, self._class, self._values, self._libraries)
+        return ModelicaModel, (self.text, self.file, self._class, self._values, self._libraries, self.start)
 
     def __repr__(self) -> str:
         return f"<saltus model '{self.name}' from {self.file}>"
@@ -81,7 +89,12 @@ def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, f
          libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel:
     """Reads a Modelica file. ``name`` chooses one of its classes (default: the last model); ``values`` replace what the
     file says of parameters and start values; ``libraries`` are folders with packages that the model uses."""
-    return ModelicaModel(None, os.fspath(path), name, values, [os.fspath(p) for p in libraries])
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise _core.UsageError(f"the file '{os.fspath(path)}' cannot be read: {error.strerror}") from None
+    return ModelicaModel(text, os.fspath(path), name, values, [os.fspath(p) for p in libraries])
 
 
 def loads(text: str, name: str = "", *, values: Mapping[str, float] | None = None,

@@ -28,7 +28,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def _array_ufunc(self: _core.Expr, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+def apply(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What numpy asks of ``__array_ufunc__``: the function of numpy on expressions, or NotImplemented."""
     function = FUNCTIONS.get(ufunc)
     if function is None or method != "__call__" or options:
         return NotImplemented
@@ -40,6 +41,3 @@ def _array_ufunc(self: _core.Expr, ufunc: Any, method: str, *inputs: Any, **opti
     for place in np.ndindex(result.shape):
         result[place] = function(*(a[place] for a in arrays))
     return result
-
-
-setattr(_core.Expr, "__array_ufunc__", _array_ufunc)

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from .solution import Solution
     from .study import Study
 
+# The look of the plots of the command line: a palette for all eyes, and a dash pattern for each curve.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F"]
+DASHES = ["-", (0, (6, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)), (0, (1, 1.5)), (0, (4, 1)), (0, (9, 3)),
+          (0, (9, 3, 1, 3))]
+SHADING, GRID = "#d8d8d8", "#dddddd"
+EVENTS = {"color": "#444444", "linewidth": 0.7, "linestyle": ":"}
 MOST_EVENTS = 200  # lines; more would hide the curves
 
 
@@ -20,7 +26,7 @@ def _curves(solution: Solution, names: list[str], points: int) -> tuple[Any, Any
 
 
 def draw_panels(solution: Solution, names: tuple[str, ...], axes: Any, points: int, events: bool) -> Any:
-    """One panel for each unit."""
+    """One panel for each unit; events are dotted lines, slides and contacts are shaded."""
     import matplotlib.pyplot as plt  # type: ignore[import]
     chosen = list(names) or solution.names[:8]
     units = list(dict.fromkeys(solution.units[solution.index(name)] for name in chosen))
@@ -33,16 +39,25 @@ def draw_panels(solution: Solution, names: tuple[str, ...], axes: Any, points: i
         raise ValueError(f"{len(units)} units need as many axes, not {len(panels)}")
     marks = list(dict.fromkeys(e["t"] for e in solution.events)) if events else []
     for panel, unit in zip(panels, units):
-        for row, name in zip(values, chosen):
-            if solution.units[solution.index(name)] == unit:
-                panel.plot(t, row, linewidth=1.3, label=name)
+        curves = [(name, row) for name, row in zip(chosen, values) if solution.units[solution.index(name)] == unit]
+        for k, (name, row) in enumerate(curves):
+            panel.plot(t, row, linewidth=1.3, label=name, color=COLOURS[k % 8], linestyle=DASHES[k % 8])
         for when in marks if len(marks) <= MOST_EVENTS else []:
-            panel.axvline(when, color="0.8", linewidth=0.6, zorder=0)
-        panel.legend(loc="upper right", frameon=False)
+            panel.axvline(when, zorder=1, **EVENTS)
+        for begin, end in solution.stays:
+            panel.axvspan(begin, end, color=SHADING, linewidth=0, zorder=0)
+        panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         panel.set_ylabel(unit or "value")
-    panels[-1].set_xlabel("time")
+        _frame(panel)
+    panels[-1].set_xlabel("time [s]" if any(units) else "time")
     panels[0].set_title(solution.name)
     return axes
+
+
+def _frame(panel: Any) -> None:
+    panel.grid(True, color=GRID, linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
 
 
 def draw_phase(solution: Solution, phase: tuple[str, str], axes: Any, points: int, events: bool) -> Any:
@@ -50,14 +65,15 @@ def draw_phase(solution: Solution, phase: tuple[str, str], axes: Any, points: in
     import matplotlib.pyplot as plt
     t, (x, y) = _curves(solution, list(phase), points)
     panel = axes if axes is not None else plt.subplots(layout="constrained")[1]
-    panel.plot(x, y, linewidth=1.2)
-    panel.plot(x[0], y[0], "o", markersize=5, markerfacecolor="none", color="C0")
+    panel.plot(x, y, linewidth=1.2, color=COLOURS[0])
+    panel.plot(x[0], y[0], "o", markersize=5, markerfacecolor="none", color=COLOURS[0])
     if events:
         at = np.isin(t, [e["t"] for e in solution.events])
-        panel.plot(x[at], y[at], ".", markersize=4, color="C1")
+        panel.plot(x[at], y[at], ".", markersize=4, color="#000000")
     labels = [f"{name} [{solution.units[solution.index(name)]}]" if solution.units[solution.index(name)] else name
               for name in phase]
     panel.set(xlabel=labels[0], ylabel=labels[1], title=solution.name)
+    _frame(panel)
     return panel
 
 
@@ -65,7 +81,7 @@ def draw_study(study: Study, y: str | None, x: str | None, axes: Any) -> Any:
     """Numbers or samples over what varies; over two axes a map of colours; two samples over each other."""
     import matplotlib.pyplot as plt
     panel = axes if axes is not None else plt.subplots(layout="constrained")[1]
-    extra = [name for name in study.collected if name != "attractor"]
+    extra = study.collected
     shown = y or ("attractor" if "attractor" in study.names else extra[-1] if not study.varied else extra[0])
     values = study[shown]
     if x is None and len(study.axes) == 2 and values.shape == tuple(len(a) for a in study.axes.values()):

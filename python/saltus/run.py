@@ -25,14 +25,36 @@ class RunError(_core.Error):
         return RunError, (self.solution,)
 
 
-def prepare(model: AnyModel, values: Mapping[str, float] | None,
-            options: dict[str, Any]) -> tuple[_core.CompiledModel, dict[str, Any]]:
-    """The compiled model with these values, and all options: those that are given, then the model's own."""
-    experiment = {} if isinstance(model, _core.CompiledModel) else model.experiment
-    compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
-    if values:
-        compiled = compiled.with_values([(name, float(value)) for name, value in values.items()])
-    return compiled, complete(experiment, options)
+class Prepared:
+    """A compiled model with its values and all options of a run: those that are given, then the model's own."""
+
+    def __init__(self, model: AnyModel, values: Mapping[str, float] | None, options: dict[str, Any]) -> None:
+        if not isinstance(model, (Model, ModelicaModel, _core.CompiledModel)):
+            raise TypeError("a run needs a Model, what load or loads gave, or a compiled model, not "
+                            + type(model).__name__)
+        if isinstance(model, ModelicaModel):
+            model = model.for_start(options.get("start"))
+        compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
+        if values:
+            try:
+                compiled = compiled.with_values([(name, float(value)) for name, value in values.items()])
+            except _core.ModelError:  # it may decide a size: then the text must be read again
+                if not isinstance(model, ModelicaModel):
+                    raise
+                compiled = model.with_values({name: float(value) for name, value in values.items()}).compile()
+        self.compiled = compiled
+        self.source = (model.text, model.file) if isinstance(model, ModelicaModel) else ("", "")
+        self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
+
+    def solution(self, run: _core.Run) -> Solution:
+        return Solution(run, self.compiled.name, self.source)
+
+
+def checked(solution: Solution, check: bool) -> Solution:
+    """The same solution. Raises RunError if the run failed and ``check`` is true."""
+    if check and not solution.ok:
+        raise RunError(solution)
+    return solution
 
 
 def complete(experiment: Mapping[str, float | None], options: dict[str, Any]) -> dict[str, Any]:
@@ -70,26 +92,30 @@ def simulate(model: AnyModel, *, values: Mapping[str, float] | None = None, chec
     Further options are those of ``SimulateOptions`` in C++: ``max_step``, ``initial_step``, ``max_order``,
     ``max_steps``, ``max_mode_changes``, ``mode_methods``, ``stop_if_non_unique``, ``stop_if_chattering``,
     ``keep_steps``, ``keep_event_values``.
+
+    Ctrl-C raises KeyboardInterrupt, whose attribute ``solution`` is what there is up to then.
     """
     options.update(start=start, stop=stop, rtol=rtol, atol=atol, method=method, inputs=inputs)
-    compiled, chosen = prepare(model, values, options)
-    source = (model.text or "", model.file) if isinstance(model, ModelicaModel) else ("", "")
-    solution = Solution(_core.run(compiled, chosen), compiled.name, source)
-    if check and not solution.ok:
-        raise RunError(solution)
-    return solution
+    prepared = Prepared(model, values, options)
+    try:
+        run = _core.run(prepared.compiled, prepared.options)
+    except KeyboardInterrupt as interrupt:
+        if hasattr(interrupt, "run"):
+            setattr(interrupt, "solution", prepared.solution(interrupt.run))
+        raise
+    return checked(prepared.solution(run), check)
 
 
 class Simulator:
-    """A run in steps, for a loop of your own. Options are those of ``simulate``.
+    """A run in steps, for a loop of your own, in one thread at a time. Options are those of ``simulate``.
 
     ``from_state`` goes on where another run of the same model stood (``state()``).
     """
 
     def __init__(self, model: AnyModel, *, values: Mapping[str, float] | None = None,
                  from_state: _core.SimulatorState | None = None, **options: Any) -> None:
-        compiled, chosen = prepare(model, values, options)
-        self._core, self._name = _core.Simulator(compiled, chosen, from_state), compiled.name
+        self._prepared = Prepared(model, values, options)
+        self._core = _core.Simulator(self._prepared.compiled, self._prepared.options, from_state)
 
     @property
     def t(self) -> float:
@@ -132,19 +158,19 @@ class Simulator:
     def fork(self) -> Simulator:
         """Another run that goes on from here by itself."""
         other = Simulator.__new__(Simulator)
-        other._core, other._name = self._core.fork(), self._name
+        other._core, other._prepared = self._core.fork(), self._prepared
         return other
 
     def forget_past(self) -> None:
         """Gives back the steps and events so far: the solution then begins at the present time."""
         self._core.forget_past()
 
-    def finish(self) -> Solution:
-        """Goes on to the end."""
+    def finish(self, *, check: bool = True) -> Solution:
+        """Goes on to the end. Raises RunError where the run fails, unless ``check`` is false."""
         self._core.finish()
-        return self.solution
+        return checked(self.solution, check)
 
     @property
     def solution(self) -> Solution:
         """What there is so far."""
-        return Solution(self._core.result, self._name)
+        return self._prepared.solution(self._core.result)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
-from .solution import Array, Solution
+from .solution import Solution
+
+if TYPE_CHECKING:
+    from .arrays import Array, ArrayLike
 
 METHODS = {"RK45": "dopri5", "RK23": "bs3", "DOP853": "dop853", "Radau": "radau5", "BDF": "bdf", "LSODA": "auto",
            None: "auto"}
@@ -28,6 +30,16 @@ class IvpResult(dict[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(name) from None
+
+
+class DenseOutput:
+    """The states at any times of the run: ``out.sol(t)`` has the shape (states,) + t.shape."""
+
+    def __init__(self, solution: Solution, states: int) -> None:
+        self._solution, self._names = solution, solution.names[:states]
+
+    def __call__(self, t: ArrayLike) -> Array:
+        return self._solution(t, self._names)
 
 
 class _Recording:
@@ -62,24 +74,29 @@ def _expression(value: Any) -> _core.Expr:
     return value if isinstance(value, _core.Expr) else _core.Expr(float(value))
 
 
-def _agrees(recording: _Recording, fun: Function, t0: float, y0: Array) -> bool:
-    """Whether what was recorded has the values of the function itself, at the start and near it."""
+def _agrees(recording: _Recording, fun: Function, t0: float, tf: float, y0: Array) -> bool:
+    """Whether what was recorded has the values of the function itself, at the start and at three points near it."""
     points, expected = [], []
     for k in range(4):
         away = 1e-3 * np.sin(1.0 + 7.0 * k + np.arange(len(y0)))  # in no special direction
-        y = y0 + (away * (1.0 + np.abs(y0)) if k else 0.0)
-        points.append((t0 + 1e-3 * k, list(y)))
-        values = np.ravel(fun(points[k][0], y))
+        t, y = t0 + 1e-3 * k * (tf - t0), y0 + (away * (1.0 + np.abs(y0)) if k else 0.0)
+        try:
+            values = np.ravel(fun(t, y))
+        except Exception:
+            if k == 0:
+                raise
+            return False  # the function refuses a point that the solution may never reach
         if np.iscomplexobj(values):
             raise ValueError(NO_COMPLEX)
         if len(values) != len(recording.rates):
             return False
+        points.append((t, list(y)))
         expected.append(np.asarray(values, float))
     found = _core.evaluate(recording.model, recording.rates, points)
     return np.allclose(found, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
-def _record(fun: Function, events: list[Function], directions: list[int], terminals: list[int], t0: float,
+def _record(fun: Function, events: list[Function], directions: list[int], terminals: list[int], t0: float, tf: float,
             y0: Array) -> _Recording | None:
     """None where the functions cannot be recorded: they branch on values, call compiled code, count how often, …"""
     if max(terminals, default=0) > 1:
@@ -90,7 +107,8 @@ def _record(fun: Function, events: list[Function], directions: list[int], termin
             recording.add_event(k, event, directions[k], terminals[k])
     except Exception:  # whatever a function does that expects numbers
         return None
-    return recording if _agrees(recording, fun, t0, y0) else None
+    with np.errstate(all="ignore"):
+        return recording if _agrees(recording, fun, t0, tf, y0) else None
 
 
 def _event_times(solution: Solution, count: int, clauses: dict[str, set[int]]) -> list[Array]:
@@ -105,7 +123,7 @@ def _event_times(solution: Solution, count: int, clauses: dict[str, set[int]]) -
     return [np.array(t) for t in times]
 
 
-def _start(y0: npt.ArrayLike) -> Array:
+def _start(y0: ArrayLike) -> Array:
     if np.iscomplexobj(y0):
         raise ValueError(NO_COMPLEX)
     start: Array = np.atleast_1d(np.asarray(y0, float))
@@ -116,7 +134,7 @@ def _start(y0: npt.ArrayLike) -> Array:
     return start
 
 
-def _check_times(t_eval: npt.ArrayLike, t0: float, tf: float) -> Array:
+def _check_times(t_eval: ArrayLike, t0: float, tf: float) -> Array:
     times: Array = np.asarray(t_eval, float)
     if times.ndim != 1:
         raise ValueError("t_eval must be one-dimensional")
@@ -127,7 +145,7 @@ def _check_times(t_eval: npt.ArrayLike, t0: float, tf: float) -> Array:
     return times
 
 
-def _tolerance(name: str, value: npt.ArrayLike, states: int, least: float) -> float | list[float]:
+def _tolerance(name: str, value: ArrayLike, states: int, least: float) -> float | list[float]:
     """A number, or one for each state."""
     numbers = np.asarray(value, float)
     if numbers.ndim and numbers.shape != (states,):
@@ -140,7 +158,7 @@ def _tolerance(name: str, value: npt.ArrayLike, states: int, least: float) -> fl
     return float(numbers) if numbers.ndim == 0 else [float(n) for n in numbers]
 
 
-def _options(t0: float, tf: float, states: int, method: str | None, rtol: npt.ArrayLike, atol: npt.ArrayLike,
+def _options(t0: float, tf: float, states: int, method: str | None, rtol: ArrayLike, atol: ArrayLike,
              max_step: float, first_step: float | None) -> dict[str, Any]:
     """SciPy's options as those of a run."""
     if not max_step > 0.0:
@@ -190,10 +208,10 @@ def _fired_at_start(fun: Function, events: list[Function], directions: list[int]
     return fired
 
 
-def solve_ivp(fun: Function, t_span: Sequence[float], y0: npt.ArrayLike, method: str | None = "RK45",
-              t_eval: npt.ArrayLike | None = None, dense_output: bool = False,
+def solve_ivp(fun: Function, t_span: Sequence[float], y0: ArrayLike, method: str | None = "RK45",
+              t_eval: ArrayLike | None = None, dense_output: bool = False,
               events: Function | Sequence[Function] | None = None, vectorized: bool = False,
-              args: Sequence[Any] | None = None, *, rtol: npt.ArrayLike = 1e-3, atol: npt.ArrayLike = 1e-6,
+              args: Sequence[Any] | None = None, *, rtol: ArrayLike = 1e-3, atol: ArrayLike = 1e-6,
               max_step: float = math.inf, first_step: float | None = None, jac: Any = None,
               record: bool = True) -> IvpResult:
     """As ``scipy.integrate.solve_ivp``, with its names, defaults and results.
@@ -218,7 +236,7 @@ def solve_ivp(fun: Function, t_span: Sequence[float], y0: npt.ArrayLike, method:
     left = [count - 1 if count and now else count for count, now in zip(terminals, fired)]
     if any(count and not remaining for count, remaining in zip(terminals, left)):
         options["stop"] = t0  # the run ends where it begins
-    recording = _record(called, hooks, directions, left, t0, start) if record and len(start) else None
+    recording = _record(called, hooks, directions, left, t0, tf, start) if record and len(start) else None
     if recording is not None:
         run = _core.run(_core.CompiledModel(recording.model), options)
     else:
@@ -240,14 +258,8 @@ def _result(run: _core.Run, solution: Solution, recorded: bool, states: int, wan
     code, statistics = solution.status["code"], solution.statistics
     message = "an event ended the run at its start" if ended_at_start else solution.status["message"] or code
     return IvpResult(
-        t=times, y=run.sample(times, rows), sol=(lambda t: _dense(run, rows, t)) if dense_output else None,
+        t=times, y=run.sample(times, rows), sol=DenseOutput(solution, states) if dense_output else None,
         t_events=t_events, y_events=None if t_events is None else [run.sample(t, rows).T for t in t_events],
         nfev=statistics["evaluations"], njev=statistics["jacobians"], nlu=statistics["factorisations"],
         status=1 if ended_at_start or code == "terminated" else 0 if code == "success" else -1, message=message,
         success=solution.ok, recorded=recorded, solution=solution)
-
-
-def _dense(run: _core.Run, rows: npt.NDArray[np.int32], t: npt.ArrayLike) -> Array:
-    times = np.asarray(t, float)
-    values: Array = run.sample(times.ravel(), rows).reshape((len(rows),) + times.shape)
-    return values

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import difflib
 import html
+import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
 from .stored_run import StoredRun
 
-Array = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from .arrays import Array, ArrayLike, Flags, Records
+
+MOST_SHOWN = 20  # events and values in texts
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
@@ -39,6 +42,7 @@ class Solution:
         self.status: dict[str, Any] = run.status
         self.statistics: dict[str, Any] = run.statistics
         self.t_start, self.t_end = run.t_start, run.t_end
+        self.stays: list[tuple[float, float]] = run.stays  # when it slides along surfaces or rests on them
         self._index = {name: k for k, name in enumerate(self.names)}
         self._events: list[dict[str, Any]] | None = None
         self._samples: tuple[Array, Array] | None = None
@@ -62,7 +66,7 @@ class Solution:
         except KeyError:
             raise KeyError(f"there is no variable '{name}'{nearest(name, self.names)}") from None
 
-    def grid(self, points: int | None = None) -> tuple[Array, npt.NDArray[np.uint8]]:
+    def grid(self, points: int | None = None) -> tuple[Array, Flags]:
         """Times with events twice, and which of them mean the value before: ``points`` equidistant ones, or the ends of
         the steps."""
         run = self._core()
@@ -97,7 +101,7 @@ class Solution:
         row: Array = self.values[self.index(name)]
         return row
 
-    def __call__(self, t: npt.ArrayLike, name: str | Sequence[str] | None = None) -> Array:
+    def __call__(self, t: ArrayLike, name: str | Sequence[str] | None = None) -> Array:
         """Dense output. ``sol(t)`` has the shape (variables,) + t.shape, ``sol(t, "h")`` that of t."""
         times = np.asarray(t, float)
         chosen = self.names if name is None else [name] if isinstance(name, str) else list(name)
@@ -114,7 +118,7 @@ class Solution:
 
     # --- events
     @property
-    def event_array(self) -> npt.NDArray[np.void]:
+    def event_array(self) -> Records:
         """Events as a structured array: t, kind, jump, guards, mode_after."""
         rows = [(e["t"], e["kind"], e["jump"], ", ".join(e["guards"]), e["mode_after"]) for e in self.events]
         width = max((max(len(r[3]), len(r[4])) for r in rows), default=1) or 1
@@ -135,7 +139,7 @@ class Solution:
 
     def to_xarray(self, points: int | None = None) -> Any:
         """A Dataset with one variable for each variable, along t; units and descriptions are attributes."""
-        import xarray  # type: ignore[import]
+        xarray: Any = importlib.import_module("xarray")
         t, left = self.grid(points)
         values = self._core().sample(t, np.arange(len(self.names)), left)
         described = {name: ("t", values[k], {"units": self.units[k], "long_name": self.descriptions[k]})
@@ -167,8 +171,20 @@ class Solution:
         return f"<Solution of '{self.name}': {s['code']} at t = {s['t']:.6g}, {len(self.names)} variables, " \
                f"{len(self.events)} events>"
 
+    def __str__(self) -> str:
+        """Events, status and final values."""
+        lines = [f"{k:5d}  {e['t']:18.12g}  {e['text']}" for k, e in enumerate(self.events[:MOST_SHOWN], 1)]
+        if len(self.events) > MOST_SHOWN:
+            lines.append(f"       … {len(self.events) - MOST_SHOWN} more events")
+        lines.append(f"{self.name}: {self.status['code']} at t = {self.status['t']:.12g}")
+        if not self.ok or self.status["message"]:
+            lines.append(self.status["message"])
+        lines += [f"  {name} = {value:.12g} {unit}".rstrip() for name, value, unit
+                  in zip(self.names[:MOST_SHOWN], self.values[:, -1], self.units)]
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
-        shown = self.events[:20]
+        shown = self.events[:MOST_SHOWN]
         rows = "".join(f"<tr><td>{e['t']:.9g}</td><td>{e['kind']}</td><td style='text-align:left'>"
                        f"{html.escape(e['text'])}</td></tr>" for e in shown)
         more = f"<p>… {len(self.events) - len(shown)} more</p>" if len(self.events) > len(shown) else ""

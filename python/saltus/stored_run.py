@@ -7,14 +7,15 @@ variables need more, the points are doubled until the values in between agree.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
 
-Array = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from .arrays import AnyArray, Array, Flags
+
 FEWEST, MOST = 9, 33      # points in a step
 ACCURACY = 1e-12          # relative to the largest value of a variable
 CHUNK = 20_000            # times that are evaluated together
@@ -54,7 +55,7 @@ class StoredRun:
         before = np.broadcast_to(points == 1.0, times.shape).astype(np.uint8)
         return run.sample(times.ravel(), self._rows, before.ravel()).reshape((len(self._rows),) + times.shape)
 
-    def _interpolate(self, steps: npt.NDArray[Any], places: Array, rows: npt.NDArray[Any]) -> Array:
+    def _interpolate(self, steps: AnyArray, places: Array, rows: AnyArray) -> Array:
         points = _points(self._values.shape[2])
         weights = np.where(np.arange(len(points)) % 2, -1.0, 1.0)
         weights[[0, -1]] /= 2.0
@@ -65,7 +66,7 @@ class StoredRun:
         values: Array = np.einsum("rtk,tk->rt", self._values[rows][:, steps], terms) / terms.sum(axis=1)
         return values
 
-    def sample(self, times: Array, variables: npt.NDArray[Any], before: npt.NDArray[np.uint8] | None = None) -> Array:
+    def sample(self, times: Array, variables: AnyArray, before: Flags | None = None) -> Array:
         """As ``_core.Run.sample``: one row for each variable."""
         low, high = self.step_times[0], self.step_times[-1]
         forward = 1.0 if high >= low else -1.0

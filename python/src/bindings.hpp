@@ -9,6 +9,8 @@ void add_expressions(pybind11::module_& m);
 void add_models(pybind11::module_& m);
 void add_inputs(pybind11::module_& m);
 void add_runs(pybind11::module_& m);
+void add_sensitivities(pybind11::module_& m);
+void add_stepping(pybind11::module_& m);
 void add_studies(pybind11::module_& m);
 void add_callbacks(pybind11::module_& m);
 

@@ -1,34 +1,38 @@
 // y' = fun(t, y) with event functions, called back: for functions that cannot be recorded.
-#include <pybind11/functional.h>
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
-#include <saltus/saltus.hpp>
+#include <saltus/base/error.hpp>
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/dae/system.hpp>
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
+#include "interpreter.hpp"
 #include "options.hpp"
+#include "runs.hpp"
 
 namespace py = pybind11;
 
 namespace saltus::python {
 namespace {
 
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
-/// The functions of a problem in SciPy's form.
-struct Functions {
-  py::function fun;
-  std::vector<py::function> events;
-  std::optional<py::function> jacobian;
+/// A problem in SciPy's form. Nothing in it changes during a run.
+struct IvpProblem {
+  std::string name = "solve_ivp";
+  Callback fun;
+  std::vector<Callback> events;
+  std::optional<Callback> jacobian;
+  std::vector<int> directions;  ///< of an event: in which direction a zero counts; 0: in both
+  std::vector<int> terminals;   ///< of an event: after how many the run ends; 0: never
+  std::vector<VariableInfo> variables;
+  std::vector<GuardInfo> guards;
 };
-
-/// Values go to Python as fresh arrays: a function may keep them.
-py::array_t<double> array(std::span<const double> x) {
-  return py::array_t<double>(static_cast<py::ssize_t>(x.size()), x.data());
-}
 
 /// What a function returned, as real numbers; nothing if it is something else.
 std::optional<Numbers> real_numbers(const py::object& value) {
@@ -40,16 +44,22 @@ std::optional<Numbers> real_numbers(const py::object& value) {
   return numbers ? std::optional(numbers) : std::nullopt;
 }
 
+/// The functions of a problem. They get fresh arrays, which they may keep.
 class CallbackSystem final : public System {
  public:
-  CallbackSystem(const Functions& functions, int n) : functions_(functions), base_(n), moved_(n), point_(n) {
+  explicit CallbackSystem(std::shared_ptr<const IvpProblem> problem)
+      : problem_(std::move(problem)),
+        base_(problem_->variables.size()),
+        moved_(problem_->variables.size()),
+        point_(problem_->variables.size()) {
+    const int n = static_cast<int>(problem_->variables.size());
     std::vector<std::pair<int, int>> full, diagonal;
     for (int j = 0; j < n; ++j) {
       for (int i = 0; i < n; ++i) full.emplace_back(i, j);
       diagonal.emplace_back(j, j);
     }
     structure_.variables = structure_.equations = n;
-    structure_.guards = static_cast<int>(functions_.events.size());
+    structure_.guards = static_cast<int>(problem_->events.size());
     structure_.state_pattern = make_pattern(n, n, full);
     structure_.derivative_pattern = make_pattern(n, n, diagonal);
     structure_.explicit_ode = structure_.constant_mass = true;
@@ -57,10 +67,10 @@ class CallbackSystem final : public System {
   }
 
   const Structure& structure() const override { return structure_; }
-  std::string variable_name(int j) const override { return "y[" + std::to_string(j) + "]"; }
+  std::string variable_name(int j) const override { return problem_->variables[static_cast<std::size_t>(j)].name; }
   void rhs(double t, std::span<const double> x, std::span<double> xp) override {
     const py::gil_scoped_acquire acquire;
-    const auto y = real_numbers(functions_.fun(t, array(x)));
+    const auto y = real_numbers(problem_->fun(t, array_of(x)));
     if (!y || static_cast<std::size_t>(y->size()) != xp.size())
       throw UsageError("fun(t, y) must return " + std::to_string(xp.size()) + " numbers");
     std::copy_n(y->data(), xp.size(), xp.begin());
@@ -72,17 +82,17 @@ class CallbackSystem final : public System {
   void jacobian(double t, std::span<const double> x, std::span<const double>, std::span<double> Fx,
                 std::span<double> Fxp) override {
     std::fill(Fxp.begin(), Fxp.end(), 1.0);
-    if (functions_.jacobian)
+    if (problem_->jacobian)
       given_jacobian(t, x, Fx);
     else
       differences(t, x, Fx);
   }
   void guards(double t, std::span<const double> x, std::span<const double>, std::span<double> g) override {
-    if (functions_.events.empty()) return;
+    if (problem_->events.empty()) return;
     const py::gil_scoped_acquire acquire;
-    const auto y = array(x);
+    const auto y = array_of(x);
     for (std::size_t k = 0; k < g.size(); ++k) {
-      const auto value = real_numbers(functions_.events[k](t, y));
+      const auto value = real_numbers(problem_->events[k](t, y));
       if (!value || value->size() != 1) throw UsageError("event functions must return one number");
       g[k] = *value->data();
     }
@@ -91,7 +101,7 @@ class CallbackSystem final : public System {
  private:
   void given_jacobian(double t, std::span<const double> x, std::span<double> Fx) {
     const py::gil_scoped_acquire acquire;
-    const auto J = real_numbers((*functions_.jacobian)(t, array(x)));
+    const auto J = real_numbers((*problem_->jacobian)(t, array_of(x)));
     if (!J || static_cast<std::size_t>(J->size()) != Fx.size())
       throw UsageError("jac(t, y) must return a square matrix, one row for each equation");
     const std::size_t n = x.size();
@@ -111,32 +121,24 @@ class CallbackSystem final : public System {
     }
   }
 
-  const Functions& functions_;
+  std::shared_ptr<const IvpProblem> problem_;
   Structure structure_;
   std::vector<double> base_, moved_, point_;
 };
 
-/// Guards with SciPy's attributes: the direction in which a zero counts, and after how many the run ends (0: never).
-class CallbackProblem final : public HybridSystem {
+/// The modes of a problem: the sides of its event functions, and how often the functions fired (Mode::discrete).
+class CallbackFamily final : public HybridSystem {
  public:
-  CallbackProblem(Functions functions, const std::vector<double>& y0, std::vector<int> directions,
-                  std::vector<int> terminals)
-      : functions_(std::move(functions)),
-        system_(functions_, static_cast<int>(y0.size())),
-        directions_(std::move(directions)),
-        terminals_(std::move(terminals)),
-        counts_(functions_.events.size(), 0) {
-    for (std::size_t j = 0; j < y0.size(); ++j)
-      variables_.push_back({.name = "y[" + std::to_string(j) + "]", .start = y0[j], .fixed = true});
-    for (std::size_t k = 0; k < functions_.events.size(); ++k)
-      guards_.push_back({.name = "event " + std::to_string(k), .rule = SurfaceRule::crossing});
-  }
-  const std::string& name() const override { return name_; }
-  const std::vector<VariableInfo>& variables() const override { return variables_; }
-  const std::vector<GuardInfo>& guards() const override { return guards_; }
+  explicit CallbackFamily(std::shared_ptr<const IvpProblem> problem)
+      : problem_(std::move(problem)), system_(problem_) {}
+
+  std::unique_ptr<HybridSystem> instance() const override { return std::make_unique<CallbackFamily>(problem_); }
+  const std::string& name() const override { return problem_->name; }
+  const std::vector<VariableInfo>& variables() const override { return problem_->variables; }
+  const std::vector<GuardInfo>& guards() const override { return problem_->guards; }
   Mode initial_mode() const override {
-    const std::vector<double> above(guards_.size(), 1.0);
-    return {.locks = above, .conditions = above};
+    const std::vector<double> above(guards().size(), 1.0);
+    return {.discrete = std::vector<double>(guards().size(), 0.0), .locks = above, .conditions = above};
   }
   std::string describe(const Mode&) const override { return ""; }
   System& system(const Mode&) override { return system_; }
@@ -155,41 +157,59 @@ class CallbackProblem final : public HybridSystem {
       return false;
     }
     bool acted = false;
-    for (std::size_t k = 0; k < guards_.size(); ++k) {
+    for (std::size_t k = 0; k < guards().size(); ++k) {
       if (mode.conditions[k] == mode.locks[k]) continue;
       mode.conditions[k] = mode.locks[k];
       acted = true;
-      if (directions_[k] != 0 && (directions_[k] > 0) != (mode.locks[k] > 0.0)) continue;
+      const int direction = problem_->directions[k], terminal = problem_->terminals[k];
+      if (direction != 0 && (direction > 0) != (mode.locks[k] > 0.0)) continue;
       transition.recorded = true;
-      transition.fired.push_back(guards_[k].name);
-      if (terminals_[k] > 0 && ++counts_[k] >= terminals_[k]) {
+      transition.fired.push_back(guards()[k].name);
+      mode.discrete[k] += 1.0;
+      if (terminal > 0 && mode.discrete[k] >= terminal) {
         transition.terminate = true;
-        transition.message = guards_[k].name + " ended the run";
+        transition.message = guards()[k].name + " ended the run";
       }
     }
     return acted;
   }
 
  private:
-  std::string name_ = "solve_ivp";
-  Functions functions_;
+  std::shared_ptr<const IvpProblem> problem_;
   CallbackSystem system_;
-  std::vector<VariableInfo> variables_;
-  std::vector<GuardInfo> guards_;
-  std::vector<int> directions_, terminals_, counts_;
 };
+
+IvpProblem make_problem(py::function fun, const std::vector<double>& y0, const std::vector<py::function>& events,
+                        std::vector<int> directions, std::vector<int> terminals,
+                        const std::optional<py::function>& jacobian) {
+  IvpProblem problem{.fun = Callback(std::move(fun)),
+                     .events = {},
+                     .jacobian = {},
+                     .directions = std::move(directions),
+                     .terminals = std::move(terminals),
+                     .variables = {},
+                     .guards = {}};
+  if (jacobian) problem.jacobian.emplace(*jacobian);
+  for (std::size_t j = 0; j < y0.size(); ++j)
+    problem.variables.push_back({.name = "y[" + std::to_string(j) + "]", .start = y0[j], .fixed = true});
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    problem.events.emplace_back(events[k]);
+    problem.guards.push_back({.name = "event " + std::to_string(k), .rule = SurfaceRule::crossing});
+  }
+  return problem;
+}
 
 }  // namespace
 
 void add_callbacks(py::module_& m) {
   m.def(
       "run_callbacks",
-      [](py::function fun, const std::vector<double>& y0, std::vector<py::function> events, std::vector<int> directions,
-         std::vector<int> terminals, std::optional<py::function> jacobian, const py::dict& options) {
-        auto problem =
-            std::make_shared<CallbackProblem>(Functions{std::move(fun), std::move(events), std::move(jacobian)}, y0,
-                                              std::move(directions), std::move(terminals));
-        return run_system(std::move(problem), read_options(options));
+      [](py::function fun, const std::vector<double>& y0, const std::vector<py::function>& events,
+         std::vector<int> directions, std::vector<int> terminals, const std::optional<py::function>& jacobian,
+         const py::dict& options) {
+        auto problem = std::make_shared<const IvpProblem>(
+            make_problem(std::move(fun), y0, events, std::move(directions), std::move(terminals), jacobian));
+        return run_system(std::make_shared<CallbackFamily>(std::move(problem)), read_options(options));
       },
       py::arg("fun"), py::arg("y0"), py::arg("events"), py::arg("directions"), py::arg("terminals"),
       py::arg("jacobian"), py::arg("options"));

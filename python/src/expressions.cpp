@@ -20,8 +20,7 @@ namespace {
 
 constexpr const char* no_truth =
     "a recorded relation has no value yet, so that `if`, `and`, `or`, `not` cannot use it: write "
-    "saltus.if_else(condition, "
-    "a, b), and &, |, ~";
+    "saltus.if_else(condition, a, b), and &, |, ~";
 constexpr const char* no_number =
     "a recorded expression has no value yet: use the functions of saltus or of numpy on it, not those of math";
 constexpr const char* no_comparison =
@@ -87,7 +86,8 @@ void add_expressions(py::module_& m) {
   py::implicitly_convertible<bool, BoolExpr>();
   equation.def_readonly("lhs", &Equation::lhs)
       .def_readonly("rhs", &Equation::rhs)
-      .def("__bool__", [](const Equation&) { return refuse(no_comparison); })
+      // dicts and sets compare keys of equal hash, which are the same node
+      .def("__bool__", [](const Equation& a) { return a.lhs.same(a.rhs) || refuse(no_comparison); })
       .def("__repr__", [](const Equation& a) { return to_string(a); });
 
   const auto unary = [&](const char* name, Expr (*f)(const Expr&), const char* numpy_name = nullptr) {
@@ -125,8 +125,11 @@ void add_expressions(py::module_& m) {
   m.def("equal", &equal, py::arg("a"), py::arg("b"), "The condition a = b, for discrete values.");
   m.def("if_else", py::overload_cast<const BoolExpr&, const Expr&, const Expr&>(&if_else), py::arg("condition"),
         py::arg("then"), py::arg("otherwise"), "One of two values; where the condition changes is an event.");
+  m.def("if_else", py::overload_cast<const BoolExpr&, const BoolExpr&, const BoolExpr&>(&if_else), py::arg("condition"),
+        py::arg("then"), py::arg("otherwise"));
   m.def("no_event", py::overload_cast<const Expr&>(&no_event), py::arg("x"),
         "The same value; relations inside make no events.");
+  m.def("no_event", py::overload_cast<const BoolExpr&>(&no_event), py::arg("x"));
 }
 
 }  // namespace saltus::python

@@ -1,43 +1,33 @@
 // Values of inputs over the time of a run, and snapshots of runs.
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 #include <saltus/base/error.hpp>
 #include <saltus/hybrid/input_signal.hpp>
 #include <saltus/io/state_file.hpp>
 
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
+#include "files.hpp"
+#include "interpreter.hpp"
 
 namespace py = pybind11;
 
 namespace saltus::python {
 namespace {
 
-/// A function of Python, for runs that do not hold the interpreter lock and end in any thread.
-class TimeFunction {
- public:
-  explicit TimeFunction(py::function f)
-      : f_(new py::function(std::move(f)), [](const py::function* held) {
-          const py::gil_scoped_acquire acquire;
-          delete held;
-        }) {}
-  double operator()(double t) const {
-    const py::gil_scoped_acquire acquire;
-    const auto value = py::array_t<double, py::array::forcecast>::ensure((*f_)(t));
-    if (!value || value.size() != 1) {
-      PyErr_Clear();
-      throw UsageError("the function of an input must return one number");
-    }
-    return *value.data();
+/// The value of a function of Python; the caller does not hold the interpreter lock.
+double value_at(const Callback& f, double t) {
+  const py::gil_scoped_acquire acquire;
+  const auto value = Numbers::ensure(f(t));
+  if (!value || value.size() != 1) {
+    PyErr_Clear();
+    throw UsageError("the function of an input must return one number");
   }
-
- private:
-  std::shared_ptr<const py::function> f_;
-};
+  return *value.data();
+}
 
 InputSignal::Between between_rows(const std::string& name) {
   if (name == "lines") return InputSignal::Between::lines;
@@ -46,11 +36,7 @@ InputSignal::Between between_rows(const std::string& name) {
 }
 
 void save(const SimulatorState& state, const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
-  if (!out) throw UsageError("cannot write '" + path + "'");
-  write_state(out, state);
-  out.flush();
-  if (!out) throw UsageError("'" + path + "' could not be written completely; is the disk full?");
+  write_file(path, [&](std::ostream& out) { write_state(out, state); });
 }
 
 py::tuple parts_of(const SimulatorState& s) {
@@ -90,7 +76,8 @@ void add_inputs(py::module_& m) {
       .def_static(
           "function",
           [](py::function f, std::vector<double> breaks) {
-            return InputSignal::function(TimeFunction(std::move(f)), std::move(breaks));
+            const Callback called(std::move(f));
+            return InputSignal::function([called](double t) { return value_at(called, t); }, std::move(breaks));
           },
           py::arg("function"), py::arg("breaks") = std::vector<double>(),
           "A function of time, for inputs that are declared with curve=\"smooth\". Where it jumps or has a kink is a "

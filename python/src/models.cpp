@@ -28,12 +28,11 @@ InputCurve input_curve(const std::string& name) {
   throw UsageError("the curve of an input is \"held\", \"line\" or \"smooth\", not \"" + name + "\"");
 }
 
-/// Copies of a Model share its content; this one has content of its own. The graph of expressions, which only grows, is
-/// shared, so that expressions of the model can be used in the copy.
-Model copy_of(const Model& model) {
-  Model copy(model.name());
-  const_cast<ModelData&>(copy.data()) = model.data();
-  return copy;
+SurfaceRule surface_rule(const std::string& name) {
+  if (name == "filippov") return SurfaceRule::filippov;
+  if (name == "crossing") return SurfaceRule::crossing;
+  if (name == "stop") return SurfaceRule::stop;
+  throw UsageError("the rule of a surface is \"filippov\", \"crossing\" or \"stop\", not \"" + name + "\"");
 }
 
 std::vector<std::string> names_of_variables(const Model& model) {
@@ -47,8 +46,9 @@ std::vector<std::string> names_of_variables(const Model& model) {
 void add_clauses(py::module_& m) {
   py::class_<When>(m, "When")
       .def(
-          "reset", [](When& w, const Expr& x, const Expr& value) { return w.reset(x, value); }, py::arg("x"),
-          py::arg("value"))
+          "reset",
+          [](When& w, const Expr& x, const Expr& value, const BoolExpr& only_if) { return w.reset(x, value, only_if); },
+          py::arg("x"), py::arg("value"), py::arg("only_if") = true)
       .def(
           "assign", [](When& w, const Expr& x, const Expr& value) { return w.assign(x, value); }, py::arg("discrete"),
           py::arg("value"))
@@ -56,8 +56,17 @@ void add_clauses(py::module_& m) {
           "assign", [](When& w, const BoolExpr& x, const BoolExpr& value) { return w.assign(x, value); },
           py::arg("discrete"), py::arg("value"))
       .def(
-          "terminate", [](When& w, const std::string& text) { return w.terminate(text); }, py::arg("message") = "")
+          "terminate",
+          [](When& w, const std::string& text, const BoolExpr& only_if) { return w.terminate(text, only_if); },
+          py::arg("message") = "", py::arg("only_if") = true)
+      .def(
+          "assertion",
+          [](When& w, const BoolExpr& condition, const std::string& message) {
+            return w.assertion(condition, message);
+          },
+          py::arg("condition"), py::arg("message"))
       .def("record", [](When& w) { return w.record(); })
+      .def("record_touches", [](When& w) { return w.record_touches(); })
       .def(
           "otherwise_when", [](When& w, const BoolExpr& condition) { return w.otherwise_when(condition); },
           py::arg("condition"));
@@ -87,7 +96,7 @@ void add_model(py::module_& m) {
       .def(
           "text", [](const Model& s) { return base_modelica(s); },
           "The model in Base Modelica, which loads reads back. Raises ModelError for what such a text cannot hold.")
-      .def("copy", &copy_of, "A model of its own, which can be extended without changing this one.")
+      .def("copy", &Model::copy, "A model of its own, which can be extended without changing this one.")
       .def_property_readonly("name", &Model::name)
       .def_property_readonly("time", &Model::time)
       .def(
@@ -131,6 +140,22 @@ void add_model(py::module_& m) {
       .def(
           "define", [](Model& s, const Expr& q, const Expr& value) { s.define(q, value); }, py::arg("discrete"),
           py::arg("value"))
+      .def(
+          "define", [](Model& s, const BoolExpr& q, const BoolExpr& value) { s.define(q.expr(), value.expr()); },
+          py::arg("discrete"), py::arg("value"))
+      .def(
+          "surface",
+          [](Model& s, const BoolExpr& relation, const std::string& rule) { s.surface(relation, surface_rule(rule)); },
+          py::arg("relation"), py::arg("rule"),
+          "What happens where both sides of the surface of a relation push towards it: \"filippov\" (it slides, the "
+          "default), \"crossing\" (the run ends if it cannot cross) or \"stop\" (the run ends).")
+      .def("allow_unbalanced", &Model::allow_unbalanced,
+           "Allows numbers of equations and variables that differ; contradictory equations are satisfied in the sense "
+           "of least squares.")
+      .def("initial", &Model::initial, "True while the run is being initialised.")
+      .def("terminal", &Model::terminal, "True in the last instant of a run.")
+      .def("start", &Model::start, py::arg("symbol"), py::arg("value"),
+           "The start value of a variable is an expression of parameters.")
       .def(
           "when", [](Model& s, const BoolExpr& condition) { return s.when(condition); }, py::arg("condition"))
       .def("sample", &Model::sample, py::arg("start"), py::arg("interval"))
@@ -231,13 +256,13 @@ void add_models(py::module_& m) {
       "Values of expressions at points (t, values); relations in them have their values there.");
   m.def(
       "load_modelica",
-      [](const std::optional<std::string>& text, const std::string& file, const std::string& name, const Values& values,
-         const std::vector<std::string>& libraries) {
-        const LoadOptions options{.model_name = name, .parameters = values, .libraries = libraries};
+      [](const std::string& text, const std::string& file, const std::string& name, const Values& values,
+         const std::vector<std::string>& libraries, std::optional<double> start) {
+        const LoadOptions options{.model_name = name, .parameters = values, .start = start, .libraries = libraries};
         std::optional<ModelicaModel> source;
         {
           const py::gil_scoped_release release;
-          source = text ? load_modelica(*text, file, options) : load_modelica_file(file, options);
+          source = load_modelica(text, file, options);
         }
         py::dict experiment;
         experiment["start"] = source->experiment.start;
@@ -245,9 +270,10 @@ void add_models(py::module_& m) {
         experiment["rtol"] = source->experiment.tolerance;
         py::list notes;
         for (const Diagnostic& d : source->notes) notes.append(render(d));
-        return py::make_tuple(source->model, experiment, notes, source->description);
+        return py::make_tuple(source->model, experiment, notes, source->description, source->start);
       },
-      py::arg("text"), py::arg("file"), py::arg("name"), py::arg("values"), py::arg("libraries"));
+      py::arg("text"), py::arg("file"), py::arg("name"), py::arg("values"), py::arg("libraries"),
+      py::arg("start") = py::none());
 }
 
 }  // namespace saltus::python

@@ -60,6 +60,8 @@ PYBIND11_MODULE(_core, m) {
   add_models(m);
   add_inputs(m);
   add_runs(m);
+  add_sensitivities(m);
+  add_stepping(m);
   add_studies(m);
   add_callbacks(m);
 }

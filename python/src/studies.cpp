@@ -1,5 +1,4 @@
 // Studies: many runs of one model, in threads that do not hold the interpreter lock.
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 #include <saltus/saltus.hpp>
 #include <saltus/study/run_study.hpp>
@@ -9,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
+#include "interpreter.hpp"
 #include "options.hpp"
 
 namespace py = pybind11;
@@ -17,7 +18,6 @@ namespace py = pybind11;
 namespace saltus::python {
 namespace {
 
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Progressed = std::optional<py::function>;
 
 /// One of the values of an enumeration, by name.
@@ -44,11 +44,6 @@ Distribution distribution_named(const std::string& name) {
                               {{"uniform", Distribution::uniform},
                                {"loguniform", Distribution::log_uniform},
                                {"normal", Distribution::normal}});
-}
-
-std::vector<double> list_of(const py::handle& numbers) {
-  const Numbers all = py::cast<Numbers>(numbers);
-  return {all.data(), all.data() + all.size()};
 }
 
 void read_members(const py::dict& d, StudyPlan& plan) {
@@ -90,6 +85,8 @@ StudyPlan plan_of(const py::dict& d) {
   plan.follow =
       choose<Follow>(d["follow"].cast<std::string>(), "follow",
                      {{"none", Follow::none}, {"up", Follow::up}, {"down", Follow::down}, {"both", Follow::both}});
+  plan.path = choose<MemberPath>(d["executor"].cast<std::string>(), "the executor",
+                                 {{"full", MemberPath::full}, {"lanes", MemberPath::lanes}});
   plan.period_tolerance = d["tolerance"].cast<double>();
   if (!d["time_limit"].is_none()) plan.member_seconds = d["time_limit"].cast<double>();
   return plan;
@@ -97,9 +94,9 @@ StudyPlan plan_of(const py::dict& d) {
 
 /// Asks for Ctrl-C, and tells a function of Python how far the study is.
 bool goes_on(const StudyProgress& p, const Progressed& told) {
-  const py::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) return false;
+  if (!not_interrupted()) return false;
   if (!told) return true;
+  const py::gil_scoped_acquire acquire;
   py::dict d;
   d["members"] = p.members;
   d["done"] = p.done;
@@ -118,18 +115,7 @@ bool goes_on(const StudyProgress& p, const Progressed& told) {
 StudyResult run(const Study& study, const std::string& store, bool restart, int threads, const Progressed& told) {
   StudyOptions options{.store = store, .restart = restart, .threads = threads};
   options.progress = [&](const StudyProgress& p) { return goes_on(p, told); };
-  std::optional<StudyResult> result;
-  {
-    const py::gil_scoped_release release;
-    result = run_study(study, options);
-  }
-  if (PyErr_Occurred()) throw py::error_already_set();
-  return *std::move(result);
-}
-
-py::array_t<double> values_of(const StudyResult& result, const std::string& name) {
-  const std::vector<double> all = result.values(name);
-  return py::array_t<double>(static_cast<py::ssize_t>(all.size()), all.data());
+  return unlocked([&] { return run_study(study, options); });
 }
 
 py::list arrays_of(const StudyResult& result) {
@@ -164,18 +150,15 @@ py::dict counts_of(const StudyResult& result) {
 
 void add_studies(py::module_& m) {
   py::class_<Study>(m, "Study")
-      .def(py::init([](const Model& model, const py::dict& plan) {
-             StudyPlan read = plan_of(plan);
-             const py::gil_scoped_release release;
-             return std::make_unique<Study>(model, std::move(read));
-           }),
+      // The lock is held while the model is compiled: another thread could extend its graph of expressions.
+      .def(py::init(
+               [](const Model& model, const py::dict& plan) { return std::make_unique<Study>(model, plan_of(plan)); }),
            py::arg("model"), py::arg("plan"))
       .def("run", &run, py::arg("store"), py::arg("restart"), py::arg("threads"), py::arg("progress"))
       .def(
           "run_member",
           [](const Study& study, std::int64_t index) {
-            const py::gil_scoped_release release;
-            return std::make_shared<Trajectory>(study.run_member(index));
+            return unlocked([&] { return std::make_shared<Trajectory>(study.run_member(index)); });
           },
           py::arg("index"));
   py::class_<StudyResult>(m, "StudyResult")
@@ -191,8 +174,16 @@ void add_studies(py::module_& m) {
                                for (const Axis& a : result.plan().axes) sizes.append(py::make_tuple(a.name, a.size()));
                                return sizes;
                              })
+      .def_property_readonly("collected",
+                             [](const StudyResult& result) {
+                               std::vector<std::string> names;
+                               for (const Collector& c : result.plan().collect) names.push_back(result_name(c));
+                               return names;
+                             })
       .def_property_readonly("draws", [](const StudyResult& result) { return result.plan().draws; })
-      .def("values", &values_of, py::arg("name"))
+      .def(
+          "values", [](const StudyResult& result, const std::string& name) { return array_of(result.values(name)); },
+          py::arg("name"))
       .def("find_attractors", [](StudyResult& result) { return find_attractors(result); });
 }
 

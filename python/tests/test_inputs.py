@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 from models import ball
+from optional import need
 
 import saltus as sl
 
@@ -47,7 +48,7 @@ def test_values_of_an_input(value, integral):
 
 
 def test_a_pandas_series_is_a_table():
-    pandas = pytest.importorskip("pandas")
+    pandas = need("pandas")
     run = sl.simulate(follower(), stop=3.0, inputs={"u": pandas.Series([0.0, 3.0], index=[0.0, 3.0])})
     assert run(3.0, "x") == pytest.approx(4.5, abs=1e-6)
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from optional import need
 
 import saltus as sl
 
@@ -46,7 +47,7 @@ def test_cmake_installs_the_package_into_an_empty_prefix(tmp_path):
 
 @pytest.mark.skipif(not (BUILD / "CMakeCache.txt").exists(), reason="this package was not built here")
 def test_a_wheel_holds_the_package(tmp_path):
-    pytest.importorskip("wheel")
+    need("wheel")
     source = tmp_path / "source"
     shutil.copytree(ROOT / "python", source / "python")
     shutil.copy(ROOT / "CMakeLists.txt", source)

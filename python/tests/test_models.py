@@ -24,6 +24,11 @@ def test_a_file_is_read(tmp_path):
     assert sl.simulate(model).events[0]["after"]["v"] == pytest.approx(7.0)
     with pytest.raises(sl.UsageError, match="Missing.mo"):
         sl.load(tmp_path / "Missing.mo")
+    pickled = pickle.dumps(model)
+    path.unlink()  # another machine has no such file
+    assert sl.simulate(pickle.loads(pickled)).events[0]["after"]["v"] == pytest.approx(7.0)
+    sl.simulate(model).to_html(str(tmp_path / "ball.html"))
+    assert "A ball that bounces" in (tmp_path / "ball.html").read_text()
 
 
 def test_errors_have_places():
@@ -102,6 +107,64 @@ def test_arrays_of_expressions():
     assert end == pytest.approx(V @ (np.exp(w) * (V.T @ np.arange(3.0))), abs=1e-8)
 
 
+def test_expressions_are_keys():
+    m = ball()
+    named = {m["h"]: "height", m["v"]: "speed"}
+    assert named[m["h"]] == "height" and m["v"] in named and m["e"] not in named and len({m["h"], m["h"]}) == 1
+
+
+def test_truth_values_are_defined_and_chosen():
+    m = sl.Model("heating")
+    T, on = m.variable("T", 15.0, fixed=True), m.discrete("on", True)
+    m.define(on, sl.if_else(m.pre(on), T < 23.5, T < 22.0))
+    m.equation(sl.der(T) == sl.if_else(on, 2.0, -1.0))
+    run = sl.simulate(m, stop=10.0)
+    assert [e["t"] for e in run.events] == pytest.approx([4.25, 5.75, 6.5, 8.0, 8.75], abs=1e-6)
+
+
+def test_clauses_take_conditions_record_and_check():
+    m = ball()
+    n = m.discrete("n", 0.0)
+    m.when(m["v"] < 0.0).assign(n, m.pre(n) + 1)
+    m.when(m["h"] < 2.0).reset(m["v"], 0.0, only_if=n > 5).terminate("late", only_if=n > 1)
+    run = sl.simulate(m, stop=20.0)
+    assert run.status["code"] == "terminated" and run(run.t_end, "n") == 2 and run(run.t_end, "v") < -1.0
+    m = ball()
+    m.when(m["h"] < 0.0).assertion(m["v"] > -20.0, "too fast")
+    assert sl.simulate(m, stop=5.0).ok
+    with pytest.raises(sl.RunError, match="too fast"):
+        sl.simulate(m, stop=5.0, values={"h": 50.0})
+    m = sl.Model("touch")
+    x = m.variable("x", -1.0, fixed=True)
+    m.equation(sl.der(x) == -2.0 * (m.time - 1.0))
+    m.when(x > 0.0).record_touches()
+    assert [e["kind"] for e in sl.simulate(m, stop=2.0).events] == ["touch"]
+
+
+def test_rules_of_surfaces():
+    m = sl.Model("relay")
+    x = m.variable("x", 1.0, fixed=True)
+    m.equation(sl.der(x) == sl.if_else(x > 0.0, -1.0, 1.0))
+    assert sl.simulate(m, stop=2.0)(2.0, "x") == pytest.approx(0.0, abs=1e-9)
+    m.surface(x > 0.0, "stop")
+    assert sl.simulate(m, stop=2.0).status["code"] == "terminated"
+    m.surface(x > 0.0, "crossing")
+    with pytest.raises(sl.RunError, match="may not slide there"):
+        sl.simulate(m, stop=2.0)
+    with pytest.raises(ValueError, match='"filippov", "crossing" or "stop"'):
+        m.surface(x > 0.0, "slide")
+
+
+def test_starts_that_depend_on_parameters_and_initial_clauses():
+    m = sl.Model("start")
+    k, x, n = m.parameter("k", 2.0), m.variable("x", fixed=True), m.discrete("n", 0.0)
+    m.start(x, 3.0 * k)
+    m.equation(sl.der(x) == 0.0)
+    m.when(m.initial()).assign(n, 7.0)
+    run = sl.simulate(m, values={"k": 4.0})
+    assert run(1.0, "x") == pytest.approx(12.0) and run(1.0, "n") == 7.0
+
+
 def test_discrete_variables_samples_and_explicit_modes():
     m = sl.Model("counter")
     n, on = m.discrete("n", 0.0), m.discrete("on", False)
@@ -118,6 +181,26 @@ def test_discrete_variables_samples_and_explicit_modes():
     run = sl.simulate(m, stop=3.5)
     assert [e["kind"] for e in run.events] == ["transition"] * 3
     assert run(3.5, "x") == pytest.approx(0.5, abs=1e-9)
+
+
+def test_values_that_decide_sizes_are_read_into_the_text():
+    m = sl.loads("model Chain parameter Integer n = 2; parameter Real k = 2*n; Real x[n](each start = 1, each fixed = "
+                 "true); equation for i in 1:n loop der(x[i]) = -k*x[i]; end for; end Chain;")
+    run = sl.simulate(m, values={"n": 3}, rtol=1e-9)
+    assert run.names == ["x[1]", "x[2]", "x[3]"] and run(1.0) == pytest.approx(np.exp(-6.0), abs=1e-7)
+    assert sl.simulate(m, values={"k": 1.0}, rtol=1e-9)(1.0, "x[1]") == pytest.approx(np.exp(-1.0), abs=1e-7)
+    with pytest.raises(sl.ModelError, match="size of an array"):
+        sl.simulate(m.compile(), values={"n": 3})
+    with pytest.raises(sl.Error, match="kk"):
+        sl.simulate(m, values={"kk": 3})
+
+
+def test_runs_that_begin_at_another_time():
+    m = sl.loads("model Since Real x, t0; initial equation x = 1; t0 = time; "
+                 "equation der(x) = -(time - t0); der(t0) = 0; end Since;")
+    assert m.start == 0.0 and sl.loads(BALL).start is None
+    for model in (m, pickle.loads(pickle.dumps(m.for_start(2.0)))):
+        assert sl.simulate(model, start=2.0, stop=3.0)(3.0) == pytest.approx([0.5, 2.0])
 
 
 def test_models_pickle_as_text():

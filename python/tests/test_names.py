@@ -1,7 +1,13 @@
 """Names: of the package, of the compiled module and of its stub."""
 
 import ast
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import saltus as sl
 from saltus import _core
@@ -16,6 +22,34 @@ def test_the_stub_names_what_the_module_has():
         if isinstance(node, ast.ClassDef) and not node.name.endswith("Error"):
             members = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
             assert members <= set(dir(getattr(_core, node.name))), node.name
+
+
+def public(of: type) -> set[str]:
+    return {name for name in dir(of) if not name.startswith("_")}
+
+
+def test_the_reference_names_everything():
+    page = (Path(os.environ["SALTUS_EXAMPLES"]).parent / "docs" / "reference" / "python.md").read_text()
+    words = set(re.findall(r"\w+", page))
+    classes = (sl.Model, sl.ModelicaModel, sl.When, sl.ExplicitMode, sl.ModeTransition, sl.Simulator, sl.SimulatorState,
+               sl.InputSignal, sl.SensitivityRun, sl.Solution, sl.Study, _core.CompiledModel)
+    for names in (set(sl.__all__), *map(public, classes)):
+        assert names <= words, f"not on the page: {sorted(names - words)}"
+    solution = sl.simulate(sl.loads("model M Real x = time; end M;"))
+    section = page.split("## Solutions")[1].split("## Studies")[0]
+    named = set(re.findall(r"`(\w+)(?:\(kind\))?`", section)) - {"Solution"}
+    assert named == public(sl.Solution) | {name for name in vars(solution) if not name.startswith("_")}
+
+
+def test_numpy_is_not_imported_before_it_is_needed():
+    program = "import sys, saltus; assert 'numpy' not in sys.modules; saltus.simulate; assert 'numpy' in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        sl.simulat
+    assert set(sl.__all__) == set(dir(sl))
 
 
 def test_the_package_has_what_it_names():

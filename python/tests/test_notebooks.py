@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from optional import need_pyplot
 
 FOLDER = Path(os.environ["SALTUS_EXAMPLES"]) / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -16,15 +17,14 @@ def cells(path: Path) -> list[dict]:
     return notebook["cells"]
 
 
-def test_there_are_notebooks():
-    assert len(NOTEBOOKS) >= 3
+def test_the_tutorial_names_all_notebooks():
+    page = (FOLDER.parents[1] / "docs" / "tutorial" / "python.md").read_text()
+    assert len(NOTEBOOKS) >= 6 and all(f"notebooks/{path.name})" in page for path in NOTEBOOKS)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path, monkeypatch):
-    pytest.importorskip("matplotlib").use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = need_pyplot()
     plt.close("all")
     monkeypatch.chdir(FOLDER)
     names: dict[str, object] = {"__name__": "__main__"}

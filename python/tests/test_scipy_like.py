@@ -1,12 +1,13 @@
 """solve_ivp beside SciPy's."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from optional import need
 
 import saltus as sl
-
-scipy = pytest.importorskip("scipy.integrate")
-
 
 def decay(t, y):
     return -0.5 * y
@@ -31,6 +32,7 @@ def apex(t, y):
 @pytest.mark.parametrize("fun, y0, events", [(decay, [2.0, 4.0], None), (cannon, [0.1, 10.0], [hit, apex])])
 def test_results_are_those_of_scipy(fun, y0, events, record):
     ours = sl.solve_ivp(fun, (0, 10), y0, events=events, rtol=1e-9, atol=1e-12, dense_output=True, record=record)
+    scipy = need("scipy.integrate")
     theirs = scipy.solve_ivp(fun, (0, 10), y0, events=events, rtol=1e-9, atol=1e-12, dense_output=True)
     assert ours.recorded == record
     assert ours.status == theirs.status and ours.success
@@ -73,6 +75,23 @@ def test_functions_that_lie_to_the_recorder_are_called_back():
     assert not out.recorded and out.y[0, -1] == pytest.approx(np.exp(-1.0), abs=1e-7)
 
 
+def test_functions_with_a_domain_are_not_called_far_from_the_solution():
+    def root(t, y):
+        if not isinstance(t, sl.Expr) and (t > 2.0 or (y < 1.0).any()):
+            raise ValueError("outside of the domain")
+        return [np.sqrt(y[0] - 1.0), 1.0 + 0.0 * y[1]]
+
+    out = sl.solve_ivp(root, (1.0, 2.0), [1.0, 1.0])
+    assert out.success and out.y[1, -1] == pytest.approx(2.0)
+
+
+def test_results_pickle_with_dense_output():
+    out = sl.solve_ivp(lambda t, y: [y[1], -y[0]], (0, 5), [0.0, 1.0], dense_output=True, rtol=1e-9, atol=1e-9)
+    again = pickle.loads(pickle.dumps(out))
+    assert (again.y == out.y).all() and again.status == 0 and again.sol([1.0, 2.0]).shape == (2, 2)
+    assert again.sol(2.0) == pytest.approx([np.sin(2.0), np.cos(2.0)], abs=1e-7)
+
+
 def test_exceptions_of_callbacks_reach_the_caller():
     def bad(t, y):
         if t > 0.5:
@@ -83,6 +102,20 @@ def test_exceptions_of_callbacks_reach_the_caller():
         sl.solve_ivp(bad, (0, 1), [1.0], record=False)
     with pytest.raises(ValueError, match="must return 1 numbers"):
         sl.solve_ivp(lambda t, y: [1.0, 2.0], (0, 1), [1.0], record=False)
+
+
+def test_eight_runs_at_once_that_call_back():
+    def solve(w):
+        return sl.solve_ivp(lambda t, y: [y[1], -w * w * y[0]], (0, 5), [1.0, 0.0], record=False, rtol=1e-8, atol=1e-10,
+                            events=lambda t, y: y[0])
+
+    alone = [solve(w) for w in range(1, 9)]
+    t = np.linspace(0.0, 5.0, 20_000)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(solve, range(1, 9)))
+        read = list(pool.map(lambda _: alone[0].solution(t), range(8)))  # eight readers of one result
+    assert all((a.y == b.y).all() and (a.t_events[0] == b.t_events[0]).all() for a, b in zip(alone, together))
+    assert all((values == alone[0].solution(t)).all() for values in read)
 
 
 @pytest.mark.parametrize("record", [True, False])

@@ -5,13 +5,14 @@ import os
 import pickle
 import signal
 import threading
-import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from models import BALL, ball
+from optional import need, need_pyplot
+from ticking import ticking
 
 import saltus as sl
 
@@ -58,10 +59,17 @@ def test_events_as_array(run):
 
 
 def test_tables(run):
-    pandas = pytest.importorskip("pandas")
+    pandas = need("pandas")
     table = run.to_pandas(points=11)
     assert isinstance(table, pandas.DataFrame) and list(table.columns) == ["h", "v"] and table.index[-1] == 5.0
     assert len(table) == 11 + 2 * len(run.events)
+
+
+def test_datasets(run):
+    need("xarray")
+    data = run.to_xarray(points=11)
+    assert set(data.data_vars) == {"h", "v"} and data.attrs["model"] == "Ball" and data["v"].attrs["units"] == "m/s"
+    assert float(data["h"].sel(t=1.0)) == pytest.approx(10 - 4.9) and data.sizes["t"] == 11 + 2 * len(run.events)
 
 
 def test_a_report_is_written(run, tmp_path):
@@ -74,10 +82,14 @@ def test_a_report_is_written(run, tmp_path):
 
 
 def test_plots(run):
-    pytest.importorskip("matplotlib").use("Agg")
+    need_pyplot()
     axes = run.plot("h", "v")
     assert [a.get_ylabel() for a in axes] == ["m", "m/s"] and len(axes[0].lines) == 1 + len(run.events)
-    assert run.plot(phase=("h", "v")).get_xlabel() == "h [m]"
+    assert run.plot(phase=("h", "v")).get_xlabel() == "h [m]" and axes[-1].get_xlabel() == "time [s]"
+    sticks = sl.simulate(sl.load(Path(os.environ["SALTUS_EXAMPLES"]) / "gallery" / "StickSlip.mo"))
+    entered, left = sticks.events_of("slide_enter"), sticks.events_of("slide_exit")
+    assert np.ravel(sticks.stays) == pytest.approx(np.sort([*entered, *left, sticks.t_end]))
+    assert len(sticks.plot("v1", "v2")[0].patches) == len(sticks.stays)  # shaded
 
 
 def test_a_failed_run_raises_with_its_result():
@@ -117,22 +129,57 @@ def test_step_by_step():
     assert end.t_end == 5.0 and end.events[0]["after"]["v"] == pytest.approx(7.0)
 
 
+def test_what_there_is_so_far_does_not_change_when_the_run_goes_on():
+    run = sl.Simulator(ball(), stop=5.0)
+    run.advance_to(1.0)
+    so_far = run.solution
+    end = run.finish()
+    assert so_far.t_end == 1.0 and so_far(1.0, "h") == end(1.0, "h") and not so_far.events
+
+
+def test_a_run_in_steps_that_fails_raises():
+    m = sl.Model("blow up")
+    x = m.variable("x", 1.0, fixed=True)
+    m.equation(sl.der(x) == x * x)
+    with pytest.raises(sl.RunError, match="pole"):
+        sl.Simulator(m, stop=2.0).finish()
+    assert not sl.Simulator(m, stop=2.0).finish(check=False).ok
+
+
+def test_a_run_in_steps_serves_one_thread_at_a_time():
+    m = sl.Model("driven")
+    m.equation(sl.der(m.variable("x", 0.0, fixed=True)) == m.input("u", curve="smooth"))
+    said = []
+
+    def use_the_run_itself(t):
+        for use in (lambda: run.values, lambda: run.step(), lambda: run.solution, lambda: run.fork()):
+            with pytest.raises(sl.UsageError, match="in the middle of a step"):
+                use()
+        said.append(t)
+        return 1.0
+
+    signal = sl.InputSignal.function(lambda t: use_the_run_itself(t) if t > 0.0 and started else 1.0)
+    started = False
+    run = sl.Simulator(m, stop=1.0, inputs={"u": signal})
+    started = True
+    assert run.finish()(1.0, "x") == pytest.approx(1.0) and said
+
+
+def test_a_solution_prints_its_events_and_final_values(run):
+    text = str(run)
+    assert "    1       1.42857142857  reset: h >= 0 (falling)" in text and "Ball: success at t = 5" in text
+    assert text.splitlines()[-1].startswith("  v = ") and text.endswith(" m/s")
+
+
 def test_other_threads_run_meanwhile():
-    model, ticks, done = sl.loads(LORENZ), [], threading.Event()
-
-    def tick():
-        while not done.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    began = time.perf_counter()
-    sl.simulate(model, stop=2000.0, rtol=1e-9, keep_steps=False)
-    took = time.perf_counter() - began
-    done.set()
-    thread.join()
-    assert len(ticks) > 0.02 * took / 0.001
+    model = sl.loads(LORENZ)
+    with ticking() as ticks:
+        sl.simulate(model, stop=2000.0, rtol=1e-9, keep_steps=False)
+    assert len(ticks) > 10  # of some hundred; with the interpreter lock held there would be one or two
+    run = sl.simulate(model, stop=200.0)
+    with ticking() as ticks:
+        run(np.linspace(0.0, 200.0, 3_000_000))
+    assert len(ticks) > 10, "while values are read"
 
 
 def test_eight_runs_at_once_are_those_of_one_after_the_other():
@@ -147,9 +194,10 @@ def test_eight_runs_at_once_are_those_of_one_after_the_other():
 def test_ctrl_c_ends_a_run():
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as info:
         sl.simulate(sl.loads(LORENZ), stop=1e6, rtol=1e-9, keep_steps=False, max_steps=10**9)
     timer.join()
+    assert 0.0 < info.value.solution.t_end < 1e6 and info.value.solution.status["code"] == "cancelled"
 
 
 def test_solutions_pickle_with_dense_output(run):
@@ -200,16 +248,34 @@ def test_runs_in_other_processes():
     assert [r(5.0, "h") for r in runs] == pytest.approx([sl.simulate(ball(), stop=5.0)(5.0, "h")] * 2, abs=1e-5)
 
 
-def test_runs_leak_nothing():
+def refused(t, y):
+    raise ZeroDivisionError
+
+
+def raises() -> None:
+    with pytest.raises(ZeroDivisionError):
+        sl.solve_ivp(refused, (0.0, 1.0), [1.0], record=False)
+
+
+COMPILED = ball().compile()
+
+
+@pytest.mark.parametrize("use", [
+    lambda: sl.simulate(COMPILED, stop=2.0)["h"],
+    lambda: sl.simulate(COMPILED, stop=2.0).events,
+    lambda: sl.simulate_with_sensitivities(COMPILED, ["e"], stop=2.0).final(),
+    lambda: sl.Simulator(COMPILED, stop=2.0).fork().finish(),
+    lambda: sl.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], record=False).y,
+    raises], ids=["values", "events", "sensitivities", "steps", "called back", "raised"])
+def test_a_thousand_runs_leak_nothing(use):
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    compiled = ball().compile()
     for _ in range(200):
-        sl.simulate(compiled, stop=2.0)["h"]
+        use()
     before = resident()
     for _ in range(1000):
-        sl.simulate(compiled, stop=2.0)["h"]
+        use()
     assert resident() - before < 1_000_000
 
 

@@ -62,6 +62,13 @@ Model::Model(std::string name) : data_(std::make_shared<ModelData>()) {
 }
 
 const std::string& Model::name() const { return data_->name; }
+
+Model Model::copy() const {
+  Model other(*this);
+  other.data_ = std::make_shared<ModelData>(*data_);
+  return other;
+}
+
 Expr Model::time() const { return data_->time; }
 
 namespace {

@@ -160,6 +160,25 @@ def test_shards_and_threads_give_the_same_bytes():
     assert files_of("shards.zarr") == expected
 
 
+def test_processes_of_one_launcher_share_the_work_and_one_reports():
+    """What mpirun sets in the environment of its processes; the last one starts first."""
+    saltus(*SWEEP, "--out", "alone.zarr", "--executor", "lanes", "--threads", "1")
+    processes = []
+    for rank in (2, 1, 0):
+        environment = dict(os.environ, OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE="3",
+                           OMPI_COMM_WORLD_LOCAL_SIZE="3")
+        processes.append(subprocess.Popen([SALTUS, *SWEEP, "--out", "ranks.zarr", "--executor", "lanes"], cwd=FOLDER,
+                                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    results = [(p.communicate(timeout=280), p.returncode) for p in processes]
+    assert [code for _, code in results] == [0, 0, 0], results
+    assert [out for (out, _), _ in results[:2]] == ["", ""], results
+    assert "300 members: 300 success" in results[2][0][0] and "300 in lanes" in results[2][0][0], results
+    assert files_of("ranks.zarr") == files_of("alone.zarr")
+    restarted = subprocess.run([SALTUS, *SWEEP, "--out", "ranks.zarr", "--restart"], cwd=FOLDER, capture_output=True,
+                               env=dict(os.environ, PMI_RANK="1", PMI_SIZE="2"), text=True, timeout=280, check=False)
+    assert restarted.returncode == 2 and "--restart" in restarted.stderr, restarted
+
+
 def test_kills_at_random_moments_change_nothing():
     dice, killed = random.Random(1), 0
     began = time.monotonic()

@@ -62,5 +62,25 @@ TEST(Allocation, ASampledControllerAllocatesNothing) {
   EXPECT_LE(allocations_between(m, 1e5, 2500, 5000), growth);
 }
 
+TEST(Allocation, SamplesOfAResultAllocateNothingPerTime) {
+  Model m("oscillator");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0), energy = m.variable("energy");
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x);
+  m.equation(energy == x * x + v * v);
+  const Trajectory run = simulate(m, {.stop = 10.0});
+  const std::vector<int> all = {0, 1, 2};
+  const auto allocations_of = [&](std::size_t count) {
+    std::vector<double> times(count), out(3 * count);
+    for (std::size_t i = 0; i < count; ++i) times[i] = 10.0 * static_cast<double>(i) / static_cast<double>(count - 1);
+    const std::int64_t before = suite::allocations();
+    run.sample(times, all, out);
+    EXPECT_NEAR(out.back(), 1.0, 1e-5);  // the energy at the end
+    return suite::allocations() - before;
+  };
+  allocations_of(400);  // the reader of the result is made
+  EXPECT_EQ(allocations_of(4000), allocations_of(400));
+}
+
 }  // namespace
 }  // namespace saltus

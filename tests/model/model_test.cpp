@@ -56,6 +56,25 @@ TEST(Model, ExpressionsOfAnotherModelAreRefused) {
   EXPECT_NE(error_of([&] { b.equation(y == x); }).find("two different models"), std::string::npos);
 }
 
+TEST(Model, ACopyIsExtendedAloneAndSharesExpressions) {
+  Model m("m");
+  const Expr x = m.variable("x", 1.0, {.fixed = true}), k = m.parameter("k", 2.0);
+  m.equation(der(x) == -k * x);
+  const Expr twice = 2.0 * x;
+  Model copy = m.copy();
+  copy.equation(copy.variable("y") == twice + copy.symbol("k"));
+  copy.set("k", 3.0);
+  m.set("x", 5.0);
+  EXPECT_EQ(copy.name(), "m");
+  EXPECT_EQ(copy.data().variables.size(), 2u);
+  EXPECT_EQ(m.data().variables.size(), 1u);
+  EXPECT_EQ(m.data().parameters[0].value, 2.0);
+  EXPECT_EQ(copy.data().parameters[0].value, 3.0);
+  EXPECT_EQ(copy.data().variable_info[0].start, 1.0);
+  EXPECT_EQ(CompiledModel(copy).observed().size(), 2u);
+  EXPECT_EQ(CompiledModel(m).observed().size(), 1u);
+}
+
 TEST(Validation, TooFewEquationsNameTheVariables) {
   Model m("tank");
   const Expr h = m.variable("h"), q = m.variable("q"), r = m.variable("r");

@@ -1,14 +1,14 @@
 // Elementary functions: the one definition that constant folding, the interpreter, native code, lanes, Taylor series
 // and intervals share.
 //
-// They are the deterministic functions of SLEEF with fused multiply-add, with errors below 1 ulp: the same argument
-// gives the same bits for one, four and eight lanes and on every processor. A processor without fused multiply-add, and
-// a build without SLEEF, take the functions of the C library; then the bits are those of that library.
+// exp, log, sin and cos are polynomials of our own, the others functions of SLEEF. Their errors are below 1 ulp, and an
+// argument gives the same bits for one, four and eight lanes on every processor with fused multiply-add. Processors
+// without it, and builds without SLEEF, take the functions of the C library; then the bits are those of that library.
 #pragma once
 
 namespace saltus::elementary {
 
-/// True if the functions are those of SLEEF: their bits do not depend on the processor or on the C library.
+/// True if the bits of the functions do not depend on the processor or on the C library.
 bool reproducible();
 
 double exp(double x);

@@ -115,6 +115,9 @@ class Model {
   explicit Model(std::string name = "model");
 
   const std::string& name() const;
+  /// A model of its own, which can be extended without changing this one. Both share their graph of expressions, so
+  /// expressions of this model, as it is now, can be used in the copy.
+  Model copy() const;
 
   // --- declarations
   Expr time() const;

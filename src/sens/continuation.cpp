@@ -302,6 +302,7 @@ class BranchFollower {
         continue;
       }
       const SecantEnd x = ends[known - 2], y = ends[known - 1];
+      if (x.value == y.value) break;  // rounding errors are left
       const double share = y.value / (y.value - x.value), s = y.s - share * (y.s - x.s);
       const double estimate = y.parameter - share * (y.parameter - x.parameter), moved = std::abs(estimate - zero);
       zero = estimate;

@@ -72,7 +72,11 @@ class CycleSearch {
   static std::vector<double> newton_step(const PeriodMap::Point& point) {
     std::vector<double> right = point.residual;
     for (double& value : right) value = -value;
-    return LeastSquares(point.jacobian).solve(right);
+    LeastSquares equations(point.jacobian);
+    // directions without effect are left as they are: a multiplier is 1
+    const auto pivots = equations.pivots();
+    equations.truncate(static_cast<int>(std::ranges::count_if(pivots, [](double pivot) { return pivot > 1e-11; })));
+    return equations.solve(right);
   }
 
   /// The first of a step, its half, quarter, … that lowers the residual. False: none of them does.

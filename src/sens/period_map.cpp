@@ -154,7 +154,15 @@ PeriodMap::Point PeriodMap::evaluate(std::span<const double> unknowns) const {
     point.message = std::move(message);
     return point;
   };
-  const CompiledModel model = with(unknowns);
+  if (!std::ranges::all_of(unknowns, [](double value) { return std::isfinite(value); }))
+    return fail(CycleStatus::failed, "the search has left the range of numbers");
+  std::optional<CompiledModel> changed;
+  try {
+    changed.emplace(with(unknowns));
+  } catch (const ModelError& problem) {  // a value that the model does not take
+    return fail(CycleStatus::failed, problem.what());
+  }
+  const CompiledModel& model = *changed;
   point.period = unknown_period_ ? unknowns[d] : known_period(model);
   if (!(point.period > 0.0) || !std::isfinite(point.period))
     return fail(CycleStatus::failed, fmt::format("the period is {}", point.period));

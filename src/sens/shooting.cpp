@@ -79,6 +79,14 @@ SimulateOptions ShootingProblem::options_of(const Window& window) const {
 }
 
 std::optional<std::vector<double>> ShootingProblem::residuals(std::span<const double> u) {
+  try {
+    return residuals_of_windows(u);
+  } catch (const ModelError&) {  // a value that the model does not take
+    return {};
+  }
+}
+
+std::optional<std::vector<double>> ShootingProblem::residuals_of_windows(std::span<const double> u) const {
   const std::vector<FitProblem::Target>& targets = problem_.targets();
   std::vector<double> result(targets.size()), before;
   for (std::size_t w = 0; w < windows_.size(); ++w) {

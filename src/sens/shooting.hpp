@@ -35,6 +35,7 @@ class ShootingProblem {
   std::optional<Matrix> jacobian(std::span<const double> u);
 
  private:
+  std::optional<std::vector<double>> residuals_of_windows(std::span<const double> u) const;
   struct Window {
     double from, to;
     std::vector<std::size_t> targets;  // in it

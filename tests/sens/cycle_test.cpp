@@ -269,6 +269,17 @@ TEST(Cycle, SaysWhatIsWrong) {
   EXPECT_EQ(find_cycle(model, once).status, CycleStatus::not_converged);
 }
 
+TEST(Cycle, ThatDoesNotExistIsNotFound) {
+  // x' = 1 has no cycle: the matrix is singular, and no step helps
+  const Model model = load(R"(model Line
+  Real x(start = 1, fixed = true);
+equation
+  der(x) = 1 + 0.001*sin(6.283185307179586*time);
+end Line;)");
+  const Cycle cycle = find_cycle(model, {.period = 1.0});
+  EXPECT_EQ(cycle.status, CycleStatus::not_converged) << cycle.message;
+}
+
 TEST(Cycle, ThatBeginsOnASurfaceSaysSo) {
   const Cycle cycle = find_cycle(load(dry_friction(6.0, 0.3, 0.0)), {.period = 12.0 * pi});
   EXPECT_EQ(cycle.status, CycleStatus::no_derivative);

@@ -29,6 +29,8 @@ struct SensitivityRun::Impl {
 
   std::size_t direction(const std::string& parameter) const;
   std::vector<double> read(double t, const std::string& parameter, bool right) const;
+  /// Block k of the tangents at a time: 0 is along time, k + 1 along direction k.
+  std::vector<double> block(double t, std::size_t k, bool right) const;
 };
 
 }  // namespace saltus

@@ -233,7 +233,8 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
     });
   if (!o.json.empty())
     write_file(o.json, standard, [&](std::ostream& file) {
-      write_json(file, run, {compiled.name(), compiled.parameter_info(), o.trajectories ? &table : nullptr});
+      write_json(file, run,
+                 {compiled.name(), compiled.parameter_info(), o.trajectories ? &table : nullptr, derivatives});
     });
   if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, compiled.parameter_info()); });
   if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, compiled.parameter_info()); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -53,10 +54,14 @@ void print_sensitivities(std::ostream& out, const SensitivityRun& run, std::size
 }
 
 void add_sensitivities(ResultTable& table, const SensitivityRun& run) {
-  if (!run.why().empty()) return;
   const std::size_t variables = table.columns.size(), rows = table.time.size();
   std::vector<std::size_t> places;
   for (const auto& column : table.columns) places.push_back(run.trajectory().index(column.name));
+  // behind the event at which the derivatives end there are none
+  const double sign = run.trajectory().t_end() >= run.trajectory().t_start() ? 1.0 : -1.0;
+  const auto ended = [&](double t, bool before) {
+    return !run.why().empty() && ((t - run.end()) * sign > 0.0 || (t == run.end() && !before));
+  };
   for (const std::string& p : run.parameters()) {
     const std::size_t first = table.columns.size();
     for (std::size_t j = 0; j < variables; ++j)
@@ -64,6 +69,11 @@ void add_sensitivities(ResultTable& table, const SensitivityRun& run) {
     for (std::size_t i = 0; i < rows; ++i) {
       const double t = table.time[i];
       const bool before = i + 1 < rows && table.time[i + 1] == t;  // an event has two rows
+      if (ended(t, before)) {
+        for (std::size_t j = 0; j < variables; ++j)
+          table.columns[first + j].values[i] = std::numeric_limits<double>::quiet_NaN();
+        continue;
+      }
       const std::vector<double> all = before ? run.before(t, p) : run.at(t, p);
       for (std::size_t j = 0; j < variables; ++j) table.columns[first + j].values[i] = all[places[j]];
     }

@@ -66,7 +66,7 @@ StudyPlan plan_of(const StudyCommandOptions& o, const ModelicaModel& source) {
                 : o.follow == "down" ? Follow::down
                 : o.follow == "both" ? Follow::both
                                      : Follow::none;
-  plan.path = o.executor == "lanes" ? MemberPath::lanes : MemberPath::full;
+  plan.path = o.executor == "full" ? MemberPath::full : MemberPath::lanes;
   return plan;
 }
 
@@ -192,6 +192,12 @@ PreparedStudy prepare_study(const StudyCommandOptions& o, const std::string& com
   StudyOptions options{.restart = o.restart, .threads = o.threads, .source = source_of(source)};
   options.store = o.out.empty() ? model.name() + "-" + command + ".zarr" : o.out;
   if (!o.block.empty()) options.block = parse_count(o.block, "--block");
+  if (o.executor == "cuda") {
+    constexpr std::int64_t usual = 1 << 20, most_numbers = 1 << 25;
+    options.executor = make_cuda_executor(o.threads);
+    if (options.block == 0)
+      options.block = std::clamp<std::int64_t>(most_numbers / std::max<std::int64_t>(1, plan.sampling.keep), 1, usual);
+  }
   if (!o.shard.empty()) std::tie(options.shard, options.shards) = parse_shard(o.shard);
   if (!o.plot_size.empty()) parse_plot_size(o.plot_size);
   if (!o.plot.empty() && !o.plot.ends_with(".svg") && !o.plot.ends_with(".png"))
@@ -224,6 +230,9 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
   }
   if (!o.quiet) print_study(streams.out, *result, 5);
   if (!o.quiet && prepared.study.plan().path == MemberPath::lanes) print_lanes(streams.out, prepared.study, *result);
+  if (!o.quiet && o.executor == "cuda")
+    for (const std::string& reason : obstacles_to_device(prepared.study))
+      streams.out << "no device: " << reason << "\n";
   return result;
 }
 

@@ -102,8 +102,8 @@ void StudyCommandOptions::add_run(CLI::App& app) {
       ->group(group);
   app.add_option("--executor", executor,
                  "full: every model, each member by itself (default); lanes: eight members at a time, several times "
-                 "faster where the model allows it")
-      ->check(CLI::IsMember({"full", "lanes"}))
+                 "faster where the model allows it; cuda: on a device, with the results of lanes")
+      ->check(CLI::IsMember({"full", "lanes", "cuda"}))
       ->type_name("WAY")
       ->group(group);
   app.add_option("--threads", threads, "Threads (default: as many as the machine has)")

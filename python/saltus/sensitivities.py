@@ -30,7 +30,7 @@ class SensitivityRun:
         self.parameters: list[str] = core.parameters
         self.end, self.why = core.end, core.why
         #: One dict for each event up to ``end``: t, dt (an array: the derivative of its time by each parameter, empty
-        #: where there is none), smoothness ("smooth" or "undefined"), text.
+        #: where there is none), smoothness ("smooth", "one_sided" or "undefined"), text.
         self.events: list[dict[str, Any]] = core.events
 
     def __call__(self, t: ArrayLike, variable: str | None = None, parameter: str | None = None, *,

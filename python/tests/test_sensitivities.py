@@ -97,15 +97,16 @@ def test_difference_quotients_through_slides():
 
 
 def together() -> sl.Model:
-    """Two guards are zero at t = 1, and x0 decides which of them is first."""
+    """Two guards are zero at t = 1, x0 decides which of them is first, and w depends on that."""
     m = sl.Model("together")
     x0 = m.parameter("x0", 0.0)
-    x, y, z = (m.variable(name, 0.0, fixed=True) for name in "xyz")
+    x, y, w = (m.variable(name, 0.0, fixed=True) for name in "xyw")
+    v = m.variable("v", 1.0, fixed=True)
     m.start(x, x0)
-    m.equation(sl.der(x) == 1)
-    m.equation(sl.der(y) == sl.if_else(x > 1, 2, 1))
-    m.equation(sl.der(z) == 0)
-    m.when(y > 1).reset(z, z + x**2)
+    for z, slope in ((x, 1), (y, 1), (v, 0), (w, 0)):
+        m.equation(sl.der(z) == slope)
+    m.when(x > 1).reset(v, 2 * v)
+    m.when(y > 1).reset(w, v)
     return m
 
 

@@ -17,9 +17,19 @@ struct Kind;
 template <>
 struct Kind<double> {
   using Whole = long long;
-  static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#ifdef __CUDACC_RTC__
+  static double fma(double a, double b, double c) {
+    return ::fma(a, b, c);
+  }
+#else
+  static double fma(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+  }
+#endif
   /// All bits or none.
-  static Whole equal(double a, double b) { return -static_cast<Whole>(a == b); }
+  static Whole equal(double a, double b) {
+    return -static_cast<Whole>(a == b);
+  }
 };
 template <class R>
 using Whole = typename Kind<R>::Whole;

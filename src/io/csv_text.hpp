@@ -1,15 +1,24 @@
 // Lines of CSV files.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 namespace saltus {
 
-/// A comma, or a semicolon where the first line has no commas.
+/// A comma, or a semicolon where the first line that is no remark (#) has no commas.
 inline char csv_separator(const std::string& text) {
-  const std::string head = text.substr(0, text.find('\n'));
+  std::size_t begin = 0;
+  while (begin < text.size() && text[begin] == '#') begin = std::min(text.size(), text.find('\n', begin)) + 1;
+  const std::string head = begin < text.size() ? text.substr(begin, text.find('\n', begin) - begin) : "";
   return head.find(',') == std::string::npos && head.find(';') != std::string::npos ? ';' : ',';
+}
+
+/// A field without the blanks around it.
+inline std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
 }
 
 /// The fields of the line at `place`, which moves behind it; quoted fields may contain anything (RFC 4180).

@@ -22,11 +22,6 @@ struct InputTable {
   std::vector<std::vector<double>> columns;
 };
 
-std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
-  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
-}
-
 std::optional<double> number_in(const std::string& field) {
   if (field == "true") return 1.0;
   if (field == "false") return 0.0;

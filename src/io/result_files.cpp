@@ -2,6 +2,7 @@
 #include <saltus/base/version.hpp>
 #include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/io/result_files.hpp>
+#include <saltus/sens/sensitivities.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -98,6 +99,28 @@ Json mode_graph_json(const ModeGraph& graph) {
   return {{"nodes", nodes}, {"edges", edges}};
 }
 
+Json sensitivities_json(const SensitivityRun& run) {
+  Json final = nullptr;
+  if (run.why().empty()) {
+    final = Json::object();
+    std::vector<std::vector<double>> by;
+    for (const std::string& p : run.parameters()) by.push_back(run.final(p));
+    const std::vector<VariableInfo>& variables = run.trajectory().variables();
+    for (std::size_t j = 0; j < variables.size(); ++j)
+      for (const std::vector<double>& all : by) final[variables[j].name].push_back(number_or_null(all[j]));
+  }
+  return {{"parameters", run.parameters()}, {"end", number_or_null(run.end())}, {"why", run.why()}, {"final", final}};
+}
+
+/// Adds what is known about event k to its object. There is nothing beyond the end of the sensitivities.
+void add_sensitivity(Json& event, const SensitivityRun& run, std::size_t k) {
+  const bool known = k < run.events().size();
+  const EventSensitivity one = known ? run.events()[k] : EventSensitivity{.smoothness = Smoothness::undefined};
+  event["dt"] = one.dt.empty() ? Json(nullptr) : numbers(one.dt);
+  event["smoothness"] = to_string(one.smoothness);
+  event["smoothness_text"] = one.text;
+}
+
 }  // namespace
 
 std::vector<std::size_t> select_variables(const Trajectory& run, const std::vector<std::string>& names) {
@@ -124,7 +147,11 @@ void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header) {
   std::string line;
   for (std::size_t k = 0; k < table.time.size(); ++k) {
     line = fmt::format("{}", table.time[k]);
-    for (const auto& column : table.columns) fmt::format_to(std::back_inserter(line), ",{}", column.values[k]);
+    for (const auto& column : table.columns)
+      if (std::isnan(column.values[k]))
+        line += ',';
+      else
+        fmt::format_to(std::back_inserter(line), ",{}", column.values[k]);
     line += '\n';
     out << line;
   }
@@ -181,14 +208,19 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
     for (const auto& column : options.trajectories->columns) columns[column.name] = numbers(column.values);
     document["trajectories"] = {{"time", numbers(options.trajectories->time)}, {"values", std::move(columns)}};
   }
+  if (options.sensitivities) document["sensitivities"] = sensitivities_json(*options.sensitivities);
   const std::string text = dump(document), place = "\n \"events\": null";
   const std::size_t at = text.find(place);  // there is one: texts have no line breaks
   out << std::string_view(text).substr(0, at + place.size() - 4);
   bool first = true;
+  std::size_t number = 0;
   run.for_each_event([&](const Event& e) {
     out << (first ? "[\n  " : ",\n  ");
     first = false;
-    const std::string event = dump(event_json(run, e));
+    Json object = event_json(run, e);
+    if (options.sensitivities) add_sensitivity(object, *options.sensitivities, number);
+    ++number;
+    const std::string event = dump(object);
     for (std::size_t begin = 0; begin < event.size();) {
       const std::size_t end = std::min(event.find('\n', begin), event.size() - 1) + 1;
       out << std::string_view(event).substr(begin, end - begin) << (event[end - 1] == '\n' ? "  " : "");

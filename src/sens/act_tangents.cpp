@@ -4,13 +4,107 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "model/rehome.hpp"
 
 namespace saltus {
 
-ActTangents::ActTangents(const EventLogic::Setup& setup, std::vector<int> of_directions)
-    : setup_(setup), parameters_(std::move(of_directions)) {
+namespace {
+
+using From = RoundMap::From;
+using Row = RoundMap::Row;
+
+/// Puts the assignments into an order in which each reads only those before it, and the resets behind them. False:
+/// there is none.
+bool sort_rows(std::vector<Row>& rows) {
+  std::vector<Row> sorted;
+  std::vector<char> done(rows.size(), 0);
+  const auto waits = [&](const Row& row) {
+    return std::ranges::any_of(row.entries, [&](const RoundMap::Entry& e) {
+      if (e.from != From::discrete_after) return false;
+      for (std::size_t k = 0; k < rows.size(); ++k)
+        if (!done[k] && !rows[k].reset && rows[k].target == e.place) return true;
+      return false;
+    });
+  };
+  while (sorted.size() < rows.size()) {
+    const std::size_t before = sorted.size();
+    for (const bool reset : {false, true})
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        if (done[k] || rows[k].reset != reset || waits(rows[k])) continue;
+        if (reset && std::ranges::any_of(rows, [&](const Row& r) {
+              return !r.reset && !done[static_cast<std::size_t>(&r - rows.data())];
+            }))
+          continue;
+        done[k] = 1;
+        sorted.push_back(rows[k]);
+      }
+    if (sorted.size() == before) return false;
+  }
+  rows = std::move(sorted);
+  return true;
+}
+
+}  // namespace
+
+bool RoundMap::reads_state() const {
+  return std::ranges::any_of(rows, [](const Row& row) {
+    return std::ranges::any_of(row.entries, [](const Entry& e) { return e.from == From::state; });
+  });
+}
+
+void InstantChange::apply(const RoundMap& round) {
+  const std::vector<double> state_before = state, discrete_before = discrete;
+  for (const Row& row : round.rows) {
+    double sum = 0.0;
+    for (const RoundMap::Entry& e : row.entries)
+      sum += e.value * (e.from == From::time              ? time
+                        : e.from == From::state           ? state_before[e.place]
+                        : e.from == From::parameter       ? (parameter == static_cast<int>(e.place) ? 1.0 : 0.0)
+                        : e.from == From::discrete_before ? discrete_before[e.place]
+                                                          : discrete[e.place]);
+    (row.reset ? state : discrete)[row.target] = sum;
+  }
+}
+
+void InstantFunction::pull(const RoundMap& round) {
+  // what is not set stays as it was; what is set is replaced by its row
+  std::vector<double> of_state = state, of_discrete(discrete.size(), 0.0);
+  std::vector<char> assigned(discrete.size(), 0);
+  for (const Row& row : round.rows)
+    if (row.reset)
+      of_state[row.target] = 0.0;
+    else
+      assigned[row.target] = 1;
+  for (auto row = round.rows.rbegin(); row != round.rows.rend(); ++row) {
+    const double weight = (row->reset ? state : discrete)[row->target];
+    if (weight == 0.0) continue;
+    for (const RoundMap::Entry& e : row->entries) switch (e.from) {
+        case From::time:
+          time += weight * e.value;
+          break;
+        case From::state:
+          of_state[e.place] += weight * e.value;
+          break;
+        case From::parameter:
+          parameters[e.place] += weight * e.value;
+          break;
+        case From::discrete_before:
+          of_discrete[e.place] += weight * e.value;
+          break;
+        case From::discrete_after:
+          discrete[e.place] += weight * e.value;
+          break;
+      }
+  }
+  for (std::size_t k = 0; k < discrete.size(); ++k)
+    if (!assigned[k]) of_discrete[k] += discrete[k];
+  state = std::move(of_state);
+  discrete = std::move(of_discrete);
+}
+
+ActTangents::ActTangents(const EventLogic::Setup& setup) : setup_(setup) {
   if (setup_.time.graph()) rehome(setup_, setup_.time.graph()->clone());
   std::vector<Expr> pre_x, pre_q;
   for (std::size_t k = 0; k < setup_.variables.size(); ++k) variable_places_[setup_.variables[k].id()] = k;
@@ -46,102 +140,123 @@ ActTangents::Given& ActTangents::of_action(int giver, std::size_t action) {
       .first->second;
 }
 
-/// `discrete`: changes of discrete variables at the end of the round.
-double ActTangents::change(const Given& given, std::size_t k, const InstantChanges& before,
-                           const std::vector<double>& discrete) const {
-  double sum = 0.0;
-  for (const Gradient::Entry& entry : given.gradient.entries()) {
-    const auto of = [&]() -> double {
-      switch (entry.group) {
-        case time:
-          return before.time[k];
-        case variables:
-          return before.state[k][entry.place];
-        case derivatives:
-          return before.slope[k][entry.place];
-        case parameters:
-          return parameters_[k] == static_cast<int>(entry.place) ? 1.0 : 0.0;
-        case discretes: {
-          const bool own = given.builds_on && !given.reset && entry.place == given.target;
-          return own ? before.discrete[k][entry.place] : discrete[entry.place];
-        }
-        case pre_variables:
-          return before.state[k][pre_variable_places_[entry.place]];
-        default:
-          return before.discrete[k][pre_discrete_places_[entry.place]];
-      }
-    };
-    if (entry.value != 0.0) sum += entry.value * of();
-  }
-  return sum;
+void ActTangents::evaluate(Given& given, const Act& act) const {
+  const auto& seen = act.round.seen;
+  std::vector<double> discrete = seen[EventLogic::discretes];
+  if (given.builds_on && !given.reset) discrete[given.target] = act.round.before[given.target];
+  const double* const in[] = {seen[EventLogic::time].data(),
+                              seen[EventLogic::variables].data(),
+                              seen[EventLogic::derivatives].data(),
+                              seen[EventLogic::parameters].data(),
+                              discrete.data(),
+                              seen[EventLogic::pre_variables].data(),
+                              seen[EventLogic::pre_discretes].data(),
+                              seen[EventLogic::locks].data()};
+  given.gradient.evaluate(in);
 }
 
-bool ActTangents::apply(const Act& act, InstantChanges& changes, std::string& why) {
-  const auto& seen = act.round.seen;
-  const auto evaluate = [&](Given& given) {
-    std::vector<double> discrete = seen[EventLogic::discretes];
-    if (given.builds_on && !given.reset) discrete[given.target] = act.round.before[given.target];
-    const double* const in[] = {seen[EventLogic::time].data(),
-                                seen[EventLogic::variables].data(),
-                                seen[EventLogic::derivatives].data(),
-                                seen[EventLogic::parameters].data(),
-                                discrete.data(),
-                                seen[EventLogic::pre_variables].data(),
-                                seen[EventLogic::pre_discretes].data(),
-                                seen[EventLogic::locks].data()};
-    given.gradient.evaluate(in);
-    const bool reads_state = given.gradient.reads(variables) || given.gradient.reads(pre_variables);
-    return changes.slope.empty() && (given.gradient.reads(derivatives) || (changes.implicit && reads_state));
-  };
-  std::vector<Given*> assigned, resets;
-  bool unknown_slopes = false;
-  for (const auto& value : act.round.given) {
-    Given& given = of_action(value.giver, value.action);
-    (given.reset ? resets : assigned).push_back(&given);
-    unknown_slopes = evaluate(given) || unknown_slopes;
-  }
-  for (Given& given : definitions_) {
-    assigned.push_back(&given);
-    unknown_slopes = evaluate(given) || unknown_slopes;
-  }
-  // variables have the values of the mode with new discrete values; these are the same ones if none follows from them
-  const auto decides = [&](const Given* g) {
-    return g->gradient.reads(derivatives) || (g->target < changes.followed.size() && changes.followed[g->target]);
-  };
-  const auto same = [](double a, double b) { return std::abs(a - b) <= 1e-5 * (std::abs(a) + std::abs(b)) + 1e-9; };
-  if (act.round.followed && (std::ranges::any_of(assigned, decides) ||
-                             !std::ranges::equal(seen[EventLogic::variables], act.x_before, same))) {
-    why = "clauses read values that the equations have with the new discrete values";
-    return false;
-  }
-  if (unknown_slopes) {
-    why = "a later round of the instant reads derivatives, or variables that follow from equations";
-    return false;
-  }
-  changes.reset = changes.reset || !resets.empty();
-  for (std::size_t k = 0; k < changes.state.size(); ++k) {
-    std::vector<double> discrete = changes.discrete[k];
-    // what one value needs of another takes a pass each
-    bool settled = assigned.empty();
-    for (std::size_t pass = 0; pass <= assigned.size() + 1 && !settled; ++pass) {
-      settled = true;
-      for (const Given* given : assigned) {
-        const double value = change(*given, k, changes, discrete);
-        settled = settled && discrete[given->target] == value;
-        discrete[given->target] = value;
+/// `point`: the mode whose values the round sees, where it reads what follows from equations.
+std::string ActTangents::add_row(const Given& given, const Act& act, bool first, const LinearPoint* point,
+                                 RoundMap& map) const {
+  Row row{given.reset, given.target, {}};
+  std::vector<double> of_unknowns;  // what the value reads of the mode, as a function of its unknowns
+  if (point) of_unknowns.assign(point->mode().unknowns(), 0.0);
+  for (const Gradient::Entry& entry : given.gradient.entries()) {
+    if (entry.value == 0.0) continue;
+    switch (entry.group) {
+      case time:
+        row.entries.push_back({From::time, 0, entry.value});
+        break;
+      case parameters:
+        row.entries.push_back({From::parameter, entry.place, entry.value});
+        break;
+      case discretes: {
+        const bool own = given.builds_on && !given.reset && entry.place == given.target;
+        row.entries.push_back({own ? From::discrete_before : From::discrete_after, entry.place, entry.value});
+        break;
+      }
+      case pre_variables: {
+        const std::size_t j = pre_variable_places_[entry.place];
+        if (!first && point && !point->mode().is_explicit() && point->mode().place(j, 1) < 0)
+          return "a later round of the instant reads the value before it of a variable that follows from equations";
+        row.entries.push_back({From::state, j, entry.value});
+        break;
+      }
+      case pre_discretes:
+        row.entries.push_back({From::discrete_before, pre_discrete_places_[entry.place], entry.value});
+        break;
+      default: {  // variables, derivatives
+        if (!point) {
+          row.entries.push_back({From::state, entry.place, entry.value});
+          break;
+        }
+        const int place = point->mode().place(entry.place, entry.group == derivatives ? 1 : 0);
+        if (place < 0) return "a clause reads the derivative of a variable whose derivative the mode does not have";
+        of_unknowns[static_cast<std::size_t>(place)] += entry.value;
       }
     }
-    if (!settled) {
-      why = "numbers are assigned from each other";
-      return false;
-    }
-    std::vector<double> state = changes.state[k];
-    for (const Given* given : resets) state[given->target] = change(*given, k, changes, discrete);
-    if (k + 1 == changes.state.size()) changes.slope.clear();
-    changes.state[k] = std::move(state);
-    changes.discrete[k] = std::move(discrete);
   }
-  return true;
+  if (point) {
+    Covector function = point->covector();
+    point->pull(of_unknowns, function);
+    // what remains of zeros after a solution of linear equations would look like a dependence
+    double largest = 0.0;
+    for (const std::vector<double>* part : {&function.held, &function.data})
+      for (const double v : *part) largest = std::max(largest, std::abs(v));
+    const double nothing = 1e-13 * largest;
+    for (std::size_t k = 0; k < function.held.size(); ++k)
+      if (std::abs(function.held[k]) > nothing)
+        row.entries.push_back({From::state, static_cast<std::size_t>(point->held()[k]), function.held[k]});
+    const std::size_t parameter_count = setup_.parameters.size();
+    const From discrete = act.round.followed ? From::discrete_after : From::discrete_before;
+    for (std::size_t k = 0; k < parameter_count + setup_.discretes.size(); ++k) {
+      if (std::abs(function.data[k]) <= nothing) continue;
+      const bool of_parameter = k < parameter_count;
+      row.entries.push_back(
+          {of_parameter ? From::parameter : discrete, of_parameter ? k : k - parameter_count, function.data[k]});
+    }
+    if (function.time != 0.0) row.entries.push_back({From::time, 0, function.time});
+  }
+  // of two that give one value the last counts
+  std::erase_if(map.rows, [&](const Row& r) { return r.reset == row.reset && r.target == row.target; });
+  map.rows.push_back(std::move(row));
+  return "";
+}
+
+std::string ActTangents::find(const Act& act, bool first, const Mode* left, LinearModes& modes, RoundMap& map) {
+  map.rows.clear();
+  std::vector<Given*> all;
+  for (const auto& value : act.round.given) all.push_back(&of_action(value.giver, value.action));
+  for (Given& given : definitions_) all.push_back(&given);
+  bool reads_variables = false, reads_derivatives = false;
+  for (Given* given : all) {
+    evaluate(*given, act);
+    reads_variables = reads_variables || given->gradient.reads(variables) || given->gradient.reads(pre_variables);
+    reads_derivatives = reads_derivatives || given->gradient.reads(derivatives);
+  }
+  std::optional<LinearPoint> point;
+  if (reads_variables || reads_derivatives) {
+    point = modes.at(act.round.followed ? act.mode_after : act.mode_before);
+    if (point->mode().is_explicit() && !reads_derivatives) {
+      point.reset();
+    } else {
+      const auto& x = act.round.seen[EventLogic::variables];
+      if (!point->mode().why().empty()) return point->mode().why();
+      if (!point->move(act.t, x, act.round.seen[EventLogic::derivatives]))
+        return "the values that clauses read do not satisfy the equations of a mode that is known";
+      const auto same = [](double a, double b) { return std::abs(a - b) <= 1e-5 * (std::abs(a) + std::abs(b)) + 1e-9; };
+      for (std::size_t j = 0; j < x.size(); ++j)
+        if (!same(x[j], point->value(j, 0)))
+          return "clauses read values of another mode than those before and behind their round";
+    }
+  }
+  for (const Given* given : all)
+    if (std::string why = add_row(*given, act, first, point ? &*point : nullptr, map); !why.empty()) return why;
+  if (!sort_rows(map.rows)) return "numbers are assigned from each other";
+  if (left && map.reads_state() && !modes.same(*left, act.mode_before) &&
+      modes.at(act.mode_before).mode().hidden_constraints())
+    return "a constraint appears before clauses read variables";
+  return "";
 }
 
 }  // namespace saltus

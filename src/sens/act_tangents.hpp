@@ -7,28 +7,62 @@
 #include <vector>
 
 #include "sens/gradient.hpp"
+#include "sens/linear_modes.hpp"
 #include "sens/watched_model.hpp"
 
 namespace saltus {
 
-/// Changes at an instant, which moves itself: one of each for every direction.
-struct InstantChanges {
-  std::vector<double> time;                   ///< of the time of the instant
-  std::vector<std::vector<double>> state;     ///< of the variables that the systems carry
-  std::vector<std::vector<double>> slope;     ///< of their derivatives; empty: not known
-  bool implicit = false;                      ///< variables follow from others, by equations
-  std::vector<char> followed;                 ///< by discrete variable: variables follow from it within the instant
-  bool reset = false;                         ///< the model has set variables
-  std::vector<std::vector<double>> discrete;  ///< of the discrete variables
+/// A round as a linear map of changes at an instant, which moves itself. Each row is the change of one number.
+struct RoundMap {
+  enum class From : unsigned char {
+    time,
+    state,  ///< variables that the systems carry, before the round
+    parameter,
+    discrete_before,  ///< before the round
+    discrete_after,   ///< at its end: rows that give them stand further up
+  };
+  struct Entry {
+    From from;
+    std::size_t place;
+    double value;
+  };
+  struct Row {
+    bool reset;  ///< of a variable; otherwise of a discrete variable
+    std::size_t target;
+    std::vector<Entry> entries;
+  };
+  std::vector<Row> rows;  ///< resets come last
+
+  bool resets() const { return !rows.empty() && rows.back().reset; }
+  /// Whether it reads variables.
+  bool reads_state() const;
+};
+
+/// Changes at an instant along one direction.
+struct InstantChange {
+  double time = 0.0;
+  std::vector<double> state, discrete;
+  int parameter = -1;  ///< the one that changes, by 1
+
+  void apply(const RoundMap& round);
+};
+
+/// A linear function of the changes at an instant.
+struct InstantFunction {
+  double time = 0.0;
+  std::vector<double> state, discrete, parameters;
+
+  /// From changes behind the round to those before it.
+  void pull(const RoundMap& round);
 };
 
 class ActTangents {
  public:
-  /// `parameters`: by direction, the place of the parameter by which it differentiates, or -1.
-  ActTangents(const EventLogic::Setup& setup, std::vector<int> parameters);
+  explicit ActTangents(const EventLogic::Setup& setup);
 
-  /// Takes the changes through a round. False: it cannot be differentiated, and `why` says what it needs.
-  bool apply(const Act& act, InstantChanges& changes, std::string& why);
+  /// What a round does to changes. `first`: the first round of its instant; `left`: the mode before the instant, null
+  /// at the start of a run. Returns "", or what cannot be differentiated.
+  std::string find(const Act& act, bool first, const Mode* left, LinearModes& modes, RoundMap& map);
 
  private:
   enum Group : std::size_t { time, variables, derivatives, parameters, discretes, pre_variables, pre_discretes };
@@ -40,11 +74,10 @@ class ActTangents {
   };
   Given& of_action(int giver, std::size_t action);
   Given make(bool reset, const Expr& target, const Expr& value) const;
-  double change(const Given& given, std::size_t direction, const InstantChanges& before,
-                const std::vector<double>& discrete) const;
+  void evaluate(Given& given, const Act& act) const;
+  std::string add_row(const Given& given, const Act& act, bool first, const LinearPoint* point, RoundMap& map) const;
 
   EventLogic::Setup setup_;  // in a graph that can grow
-  std::vector<int> parameters_;
   std::vector<std::vector<Expr>> inputs_;
   std::map<NodeId, std::size_t> variable_places_, discrete_places_;
   std::vector<std::size_t> pre_variable_places_, pre_discrete_places_;

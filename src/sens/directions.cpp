@@ -81,34 +81,37 @@ std::vector<Direction> find_directions(const CompiledModel& model, const std::ve
   return result;
 }
 
-StartChange start_change(const CompiledModel& model, const Direction& direction) {
-  StartChange change{std::vector<double>(model.variables().size(), 0.0),
-                     std::vector<double>(model.initial_mode().discrete.size(), 0.0)};
-  if (direction.variable >= 0) change.state[static_cast<std::size_t>(direction.variable)] = 1.0;
-  if (direction.discrete >= 0) change.discrete[static_cast<std::size_t>(direction.discrete)] = 1.0;
-  if (direction.parameter < 0) return change;
+std::vector<StartEntry> start_entries(const CompiledModel& model) {
+  std::vector<StartEntry> result;
   const ModelValues& values = ModelAccess::values(model);
-  const std::vector<Expr>& symbols = ModelAccess::logic(model).parameters;
   const std::vector<StartValues::Expression> all = ModelAccess::start_values(model).expressions();
   for (std::size_t k = 0; k < all.size(); ++k) {
     if (values.start_given[k] || !all[k].value.graph()) continue;
+    const int place = all[k].discrete ? static_cast<int>(all[k].index) : ModelAccess::places(model)[all[k].index];
+    if (place < 0) continue;
     const GraphHandle graph = all[k].value.graph()->clone();
-    std::vector<Expr> parameters = symbols;
+    std::vector<Expr> parameters = ModelAccess::logic(model).parameters;
     Expr value = all[k].value;
     rehome(parameters, graph);
     rehome(value, graph);
     Gradient gradient(value, {parameters}, {});
     const double* const in[] = {values.parameters.data(), nullptr};
     gradient.evaluate(in);
-    double derivative = 0.0;
-    for (const Gradient::Entry& entry : gradient.entries())
-      if (static_cast<int>(entry.place) == direction.parameter) derivative += entry.value;
-    if (all[k].discrete) {
-      change.discrete[all[k].index] = derivative;
-    } else if (const int place = ModelAccess::places(model)[all[k].index]; place >= 0) {
-      change.state[static_cast<std::size_t>(place)] = derivative;
-    }
+    for (const Gradient::Entry& e : gradient.entries())
+      result.push_back({all[k].discrete, static_cast<std::size_t>(place), static_cast<int>(e.place), e.value});
   }
+  return result;
+}
+
+StartChange start_change(const CompiledModel& model, const Direction& direction,
+                         const std::vector<StartEntry>& entries) {
+  StartChange change{std::vector<double>(model.variables().size(), 0.0),
+                     std::vector<double>(model.initial_mode().discrete.size(), 0.0)};
+  if (direction.variable >= 0) change.state[static_cast<std::size_t>(direction.variable)] = 1.0;
+  if (direction.discrete >= 0) change.discrete[static_cast<std::size_t>(direction.discrete)] = 1.0;
+  for (const StartEntry& e : entries)
+    if (direction.parameter >= 0 && e.parameter == direction.parameter)
+      (e.discrete ? change.discrete : change.state)[e.place] += e.value;
   return change;
 }
 

@@ -21,10 +21,21 @@ struct Direction {
 /// Throws UsageError for names by which a run cannot be differentiated.
 std::vector<Direction> find_directions(const CompiledModel& model, const std::vector<std::string>& names);
 
-/// How the start values of the variables that systems carry, and of the discrete ones, move along a direction.
+/// How the start value of a variable that the systems carry, or of a discrete variable, moves with a parameter.
+struct StartEntry {
+  bool discrete;
+  std::size_t place;
+  int parameter;
+  double value;
+};
+/// All that are not zero.
+std::vector<StartEntry> start_entries(const CompiledModel& model);
+
+/// How the start moves along a direction.
 struct StartChange {
   std::vector<double> state, discrete;
 };
-StartChange start_change(const CompiledModel& model, const Direction& direction);
+StartChange start_change(const CompiledModel& model, const Direction& direction,
+                         const std::vector<StartEntry>& entries);
 
 }  // namespace saltus

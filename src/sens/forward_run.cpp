@@ -2,58 +2,33 @@
 
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
-#include <saltus/dae/jump.hpp>
-#include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "sens/jump_tangents.hpp"
+#include "sens/observed.hpp"
+#include "sens/start_choice.hpp"
+
 namespace saltus {
-
-namespace {
-
-std::vector<int> parameters_of(const std::vector<Direction>& directions) {
-  std::vector<int> result;
-  for (const Direction& d : directions) result.push_back(d.parameter);
-  return result;
-}
-
-}  // namespace
-
-std::vector<double> ForwardRun::value_at(const Trajectory::Step& step, double t) {
-  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables));
-  step.polynomial.evaluate(t, x);
-  return x;
-}
 
 ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters,
                        const SimulateOptions& options)
     : model_(model),
       options_(options),
       directions_(find_directions(model, parameters)),
-      act_tangents_(ModelAccess::logic(model), parameters_of(directions_)) {
-  if (!options.keep_steps)
-    throw UsageError("sensitivities follow the steps of the run: keep_steps = false leaves none");
-}
+      linear_modes_(model_),
+      act_tangents_(ModelAccess::logic(model)),
+      record_(model, options),
+      result_(std::make_unique<SensitivityRun::Impl>(std::move(record_.trajectory))) {}
 
 SensitivityRun ForwardRun::run() {
-  simulate();
   for (const Direction& d : directions_) result_->parameters.push_back(d.info.name);
   if (walk()) result_->end = result_->trajectory.t_end();
   note_end();
   return SensitivityRun(std::move(result_));
-}
-
-void ForwardRun::simulate() {
-  auto acts = std::make_shared<std::vector<Act>>();
-  Simulator simulator(std::make_shared<WatchedModel>(model_, acts), options_);
-  simulator.run();
-  final_mode_ = simulator.mode();
-  final_x_.assign(simulator.x().begin(), simulator.x().end());
-  result_ = std::make_unique<SensitivityRun::Impl>(simulator.take());
-  acts_ = committed(std::move(*acts));
 }
 
 bool ForwardRun::fail(double t, std::string text) {
@@ -75,66 +50,41 @@ void ForwardRun::note_end() {
 }
 
 bool ForwardRun::begin() {
-  const double t = result_->trajectory.t_start();
+  const std::vector<StartEntry> entries = start_entries(model_);
   for (const Direction& d : directions_) {
-    StartChange change = start_change(model_, d);
-    changes_.time.push_back(0.0);
-    changes_.state.push_back(std::move(change.state));
-    changes_.discrete.push_back(std::move(change.discrete));
+    StartChange change = start_change(model_, d, entries);
+    changes_.push_back({0.0, std::move(change.state), std::move(change.discrete), d.parameter});
   }
-  for (const Event& event : result_->trajectory.events()) {
-    if (event.t != t) break;
-    result_->events.push_back({.t = event.t, .dt = changes_.time});
-  }
-  return take_acts(t);
+  note_events(record_.start);
+  return take_acts(record_.start);
+}
+
+/// Notes the events of an instant, with the changes of its time.
+void ForwardRun::note_events(const RunInstant& instant) {
+  for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
+    result_->events.push_back({.t = result_->trajectory.events()[e].t, .dt = time_changes(), .text = cause_.remark});
 }
 
 bool ForwardRun::walk() {
-  const Trajectory& run = result_->trajectory;
-  const std::vector<Event>& events = run.events();
-  const auto& segments = run.segments();
+  const std::vector<Event>& events = result_->trajectory.events();
   if (!begin()) return false;
-  if (segments.empty() || segments.front().steps.empty())
-    return fail(run.t_start(), run.status().message.empty() ? "the run made no steps" : run.status().message);
-  std::size_t next = result_->events.size();
-  // the events at a time; touches are noted on the way there
-  const auto events_at = [&](double t) {
-    while (next < events.size() && events[next].kind == EventKind::touch && events[next].t != t)
-      result_->events.push_back({.t = events[next++].t, .text = "the time of a touch is not differentiated"});
-    const std::size_t first = next;
-    while (next < events.size() && events[next].t == t) ++next;
-    return first;
-  };
-  for (std::size_t i = 0; i < segments.size() && !segments[i].steps.empty(); ++i) {
-    const std::vector<Trajectory::Step>& steps = segments[i].steps;
-    const bool last_one = i + 1 == segments.size() || segments[i + 1].steps.empty();
-    // (an event may lie some rounding errors behind the step that leads to it)
-    const double from = steps.front().polynomial.t0, before_tail = steps.back().polynomial.t0;
-    const double to = last_one ? run.t_end() : segments[i + 1].steps.front().polynomial.t0;
-    if (!open(run.mode(segments[i]), from, value_at(steps.front(), from), i == 0)) return false;
-    const auto upcoming = std::find_if(events.begin() + static_cast<std::ptrdiff_t>(next), events.end(),
-                                       [](const Event& e) { return e.kind != EventKind::touch; });
-    const bool tail = steps.size() > 1 && upcoming != events.end() && upcoming->t == before_tail && before_tail != to;
-    const double end = tail ? before_tail : to;
-    if (!integrate(end)) return false;
-    std::size_t first = events_at(end);
-    if (next < events.size() && (end - events[next].t) * (run.t_end() - run.t_start()) > 0.0)
-      return fail(from, "the record of the run has an event that no step leads to");
-    const bool something = first < next || (next_act_ < acts_.size() && acts_[next_act_].t == end);
-    if (last_one && !something) {
+  for (const RunLeg& leg : record_.legs) {
+    const bool last = &leg == &record_.legs.back() && record_.problem.empty();
+    if (!open(leg.mode, leg.from, value_at(leg.steps->front(), leg.from), &leg == &record_.legs.front())) return false;
+    if (!integrate(leg.to)) return false;
+    for (std::size_t e = leg.first_touch; e < leg.end.first_event; ++e)
+      result_->events.push_back({.t = events[e].t, .text = "the time of a touch is not differentiated"});
+    if (last && leg.end.empty()) {
       finish(false);
       return true;
     }
-    if (!leave(end, first, next)) return false;
-    if (tail) {
-      first = events_at(to);
-      if (!take_tail(steps.back(), first, next)) return false;
-    }
-    if (!last_one) continue;
-    if (!open(final_mode_, to, final_x_, false)) return false;
-    finish(run.status().code == StatusCode::terminated);
+    if (!leave(leg.end)) return false;
+    if (leg.contact && !take_tail(leg.steps->back(), *leg.contact)) return false;
+    if (!last) continue;
+    if (!open(record_.final_mode, result_->trajectory.t_end(), record_.final_x, false)) return false;
+    finish(result_->trajectory.status().code == StatusCode::terminated);
   }
-  return true;
+  return record_.problem.empty() || fail(record_.problem_time, record_.problem);
 }
 
 void ForwardRun::finish(bool moving_end) {
@@ -142,9 +92,10 @@ void ForwardRun::finish(bool moving_end) {
   std::vector<double> all(count * (directions_.size() + 1));
   now_.code->observe(now_.tangents->equations(), now_.t, now_.y, now_.yp, all);
   for (std::size_t k = 0; k < directions_.size(); ++k) {
-    std::vector<double> values(count);
-    for (std::size_t j = 0; j < count; ++j)
-      values[j] = all[(k + 1) * count + j] + (moving_end ? all[j] * changes_.time[k] : 0.0);
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>((k + 1) * count);
+    result_->at_end.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+    std::vector<double> values = result_->at_end.back();
+    for (std::size_t j = 0; j < count && moving_end; ++j) values[j] += all[j] * changes_[k].time;
     result_->final.push_back(std::move(values));
   }
 }
@@ -153,31 +104,25 @@ std::vector<double> ForwardRun::data_change(std::size_t direction, std::size_t c
   std::vector<double> change(count, 0.0);
   const std::size_t parameters = ModelAccess::values(model_).parameters.size();
   if (const int p = directions_[direction].parameter; p >= 0) change[static_cast<std::size_t>(p)] = 1.0;
-  const std::vector<double>& discrete = changes_.discrete[direction];
+  const std::vector<double>& discrete = changes_[direction].discrete;
   std::copy(discrete.begin(), discrete.end(), change.begin() + static_cast<std::ptrdiff_t>(parameters));
   return change;
 }
 
-std::vector<Expr> ForwardRun::observed(const Mode& mode, const RecordedSystem& system) const {
-  const RecordedEquations& eq = system.equations();
-  const std::vector<Expr>& eliminated = ModelAccess::eliminated(model_, mode);
-  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
-  std::vector<Expr> result;
-  std::size_t next = 0;
-  for (const int place : ModelAccess::places(model_))
-    result.push_back(place >= 0 ? eq.variables[static_cast<std::size_t>(place)] : eliminated[next++]);
-  for (const int k : ModelAccess::observed_discretes(model_))
-    result.push_back(eq.data[parameters + static_cast<std::size_t>(k)]);
+std::vector<double> ForwardRun::time_changes() const {
+  std::vector<double> result;
+  for (const InstantChange& change : changes_) result.push_back(change.time);
   return result;
 }
 
 bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool start) {
+  if (!assigned_remain(mode)) return fail(t, "the record of the run has rounds that were taken back");
   auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
   std::shared_ptr<ModeTangents>& code = codes_[&system.equations()];
   if (!code) {
     std::vector<DirectionInfo> infos;
     for (const Direction& d : directions_) infos.push_back(d.info);
-    code = std::make_shared<ModeTangents>(system, observed(mode, system), infos);
+    code = std::make_shared<ModeTangents>(system, observed_variables(model_, mode, system), infos);
   }
   const std::vector<double> y_before = std::move(now_.y);
   now_ = {.mode = mode, .system = &system, .code = code, .t = t};
@@ -189,7 +134,8 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
   if (is_explicit)
     system.rhs(t, x, xp);
   else if (!open_implicit(t, x, xp, held, start) ||
-           (!start && !changes_.reset && !jump_along_impulses(std::span(y_before).first(shared), x)))
+           (!start && reset_.empty() && linear_modes_.at(mode).mode().hidden_constraints() &&
+            !jump_along_impulses(std::span(y_before).first(shared), x)))
     return false;
   now_.y = x;
   now_.y.insert(now_.y.end(), xp.begin(), xp.end());
@@ -198,7 +144,7 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
   for (std::size_t k = 0; k < m; ++k) {
     data_changes.push_back(data_change(k, data.size()));
     for (std::size_t j = 0; j < n; ++j)
-      now_.y.push_back(j < shared ? changes_.state[k][j] - xp[j] * changes_.time[k] : 0.0);
+      now_.y.push_back(j < shared ? changes_[k].state[j] - xp[j] * changes_[k].time : 0.0);
   }
   std::vector<char> all_held;
   for (std::size_t k = 0; k < m + 2; ++k) all_held.insert(all_held.end(), held.begin(), held.end());
@@ -225,38 +171,23 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
 /// Consistent values of the mode, and which of its variables the others follow from.
 bool ForwardRun::open_implicit(double t, std::vector<double>& x, std::vector<double>& xp, std::vector<char>& held,
                                bool start) {
-  InitialisationOptions options;
-  const std::vector<VariableInfo>& variables = model_.variables();
-  const std::vector<double> given = x;
-  const bool from_values = start && ModelAccess::initial_residuals(model_).empty();
-  if (from_values)
-    for (std::size_t j = 0; j < variables.size(); ++j)
-      if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
-  const Initialisation found = initialise(*now_.system, t, x, options);
+  held.assign(x.size(), 0);
+  if (start && ModelAccess::initial_residuals(model_).empty()) {
+    StartChoice choice = choose_start(model_, *now_.system, t, x, directions_, record_.acts.empty());
+    if (!choice.why.empty()) return fail(t, std::move(choice.why));
+    x = std::move(choice.x);
+    xp = std::move(choice.xp);
+    for (const int j : choice.held) held[static_cast<std::size_t>(j)] = 1;
+    return true;
+  }
+  const Initialisation found = initialise(*now_.system, t, x, {.preferred = reset_});  // as the run does
   if (!found.ok()) return fail(t, "the values of the mode cannot be made consistent again: " + found.message);
   x = found.x;
   xp = found.xp;
-  held.assign(x.size(), 0);
   for (const int j : found.held) held[static_cast<std::size_t>(j)] = 1;
-  for (std::size_t j = 0; j < held.size(); ++j)
-    if (now_.system->structure().differentiated(static_cast<int>(j)) && !held[j]) now_.index_one = false;
-  if (!from_values) return true;
-  const std::size_t freedom = initialise(*now_.system, t, x).held.size();
-  if (found.held.size() < freedom)
-    return fail(t, fmt::format("the start has {} degrees of freedom, and only {} start values are fixed", freedom,
-                               found.held.size()));
-  for (std::size_t j = 0; j < variables.size(); ++j) {
-    const double size = std::max(std::abs(variables[j].start), variables[j].nominal);
-    if (held[j] && acts_.empty() && !(std::abs(given[j] - variables[j].start) <= 1e-6 * size))
-      return fail(t, fmt::format("the start value of '{}' was changed to find a start: it is no longer known which "
-                                 "start values it depends on; fix as many as there are degrees of freedom, {}",
-                                 variables[j].name, freedom));
-  }
-  for (const Direction& d : directions_)
-    if (d.variable >= 0 && !held[static_cast<std::size_t>(d.variable)])
-      throw UsageError(fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it",
-                                   d.info.name, variables[static_cast<std::size_t>(d.variable)].name));
-  return true;
+  if (start || reset_.empty()) return true;
+  std::string why = follows_reset(*now_.system, t, x_reset_, x, found.held, options_.rtol);
+  return why.empty() || fail(t, std::move(why));
 }
 
 /// How the start moves where initial equations determine it: their derivatives hold, and start values that are fixed
@@ -284,35 +215,13 @@ bool ForwardRun::solve_start(std::span<const char> held) {
   return true;
 }
 
-/// Values that violate the constraints of the mode move along the directions of its impulses, which depend on the
-/// values behind the jump. What becomes of their changes is the same rule for the equations with their derivatives:
-/// their impulses are those of the mode and the changes of these. Time moves with the instant.
 bool ForwardRun::jump_along_impulses(std::span<const double> x_before, std::span<const double> x) {
-  const std::size_t n = now_.n(), m = directions_.size(), shared = x_before.size();
-  std::vector<double> y(n * (m + 2), 0.0);
-  std::ranges::copy(x, y.begin());
-  std::ranges::copy(x_before, y.begin());
-  std::vector<std::vector<double>> data_changes;
-  const std::vector<double> data = now_.system->data();
-  for (std::size_t k = 0; k < m; ++k) {
-    data_changes.push_back(data_change(k, data.size()));
-    std::ranges::copy(changes_.state[k], y.begin() + static_cast<std::ptrdiff_t>((k + 2) * n));
-  }
-  RecordedSystem tangents = now_.code->with_values(data, now_.system->locks(), data_changes, changes_.time);
-  const Jump found = jump(tangents, now_.t, y);
-  if (!found.ok() || found.rule != JumpRule::impulsive)
-    return fail(now_.t,
-                "the jump to consistent values is not along impulses, and cannot be differentiated: " + found.message);
-  for (std::size_t j = 0; j < shared; ++j) {
-    const double size = std::abs(x[j]) + now_.system->nominal(static_cast<int>(j));
-    if (now_.system->structure().differentiated(static_cast<int>(j)) &&
-        !(std::abs(found.x[j] - x[j]) <= (1e-6 + 1e3 * options_.rtol) * size))
-      return fail(now_.t, fmt::format("'{}' jumps to another value than an impulse gives, and the jump cannot be "
-                                      "differentiated",
-                                      now_.system->variable_name(static_cast<int>(j))));
-  }
-  for (std::size_t k = 0; k < m; ++k)
-    std::copy_n(found.x.begin() + static_cast<std::ptrdiff_t>((k + 2) * n), shared, changes_.state[k].begin());
+  std::vector<JumpChange> changes;
+  for (std::size_t k = 0; k < directions_.size(); ++k)
+    changes.push_back({changes_[k].state, data_change(k, now_.system->data().size()), changes_[k].time});
+  std::string why = jump_tangents(*now_.system, *now_.code, now_.t, x_before, x, options_.rtol, changes);
+  if (!why.empty()) return fail(now_.t, std::move(why));
+  for (std::size_t k = 0; k < directions_.size(); ++k) changes_[k].state = std::move(changes[k].state);
   return true;
 }
 
@@ -347,7 +256,9 @@ bool ForwardRun::make_consistent(std::span<const char> held, bool start) {
   const Initialisation found = initialise(tangents, now_.t, now_.y, options);
   if (!found.ok()) return fail(now_.t, "the derivatives of the constraints have no solution: " + found.message);
   // at a start variables that are not held are guesses, unless the start is on a surface
-  if ((!start || now_.mode.on_surfaces()) && !stays(found.x, start)) return false;
+  // behind a reset they follow (follows_reset)
+  const bool checked = start ? now_.mode.on_surfaces() : reset_.empty();
+  if (checked && !stays(found.x, start)) return false;
   now_.y = found.x;
   now_.yp = found.xp;
   return true;
@@ -385,47 +296,59 @@ bool ForwardRun::integrate(double to) {
   return true;
 }
 
-bool ForwardRun::take_acts(double t) {
-  std::string why;
-  while (next_act_ < acts_.size() && acts_[next_act_].t == t)
-    if (!act_tangents_.apply(acts_[next_act_++], changes_, why))
+/// The rounds of the instant, one after the other.
+bool ForwardRun::take_acts(const RunInstant& instant) {
+  const double t = instant.t;
+  reset_.clear();
+  assigned_.clear();
+  const Mode* const left = now_.system ? &now_.mode : nullptr;
+  for (std::size_t a = instant.first_act; a < instant.last_act; ++a) {
+    const Act& act = record_.acts[a];
+    RoundMap map;
+    if (const std::string why = act_tangents_.find(act, a == instant.first_act, left, linear_modes_, map); !why.empty())
       return fail(t, "what happens here is not differentiated yet: " + why);
+    if (!left && map.reads_state() && !ModelAccess::initial_residuals(model_).empty())
+      return fail(t,
+                  "a clause of the start reads variables that initial equations determine, which is not "
+                  "differentiated yet");
+    for (InstantChange& change : changes_) change.apply(map);
+    x_reset_ = act.x_after;
+    for (const RoundMap::Row& row : map.rows)
+      if (row.reset)
+        reset_.push_back(static_cast<int>(row.target));
+      else
+        assigned_[row.target] = act.mode_after.discrete[row.target];
+  }
   return true;
 }
 
-/// Discrete variables on which variables depend at once: those in algebraic equations, and in modes of higher index
-/// all.
-std::vector<char> ForwardRun::followed_discretes() const {
-  const RecordedEquations& eq = now_.system->equations();
-  const std::size_t parameters = ModelAccess::values(model_).parameters.size();
-  std::vector<Expr> deciding;
-  for (const Expr& e : eq.equations)
-    if (!now_.index_one || symbols_of(std::span(&e, 1), SymbolKind::derivative).empty()) deciding.push_back(e);
-  std::vector<char> result(eq.data.size() - parameters, 0);
-  if (now_.system->structure().explicit_ode || deciding.empty()) return result;
-  for (const Expr& symbol : symbols_of(deciding, SymbolKind::discrete))
-    for (std::size_t k = 0; k < result.size(); ++k)
-      if (eq.data[parameters + k].same(symbol)) result[k] = 1;
-  return result;
+/// Whether the mode behind an instant has the discrete values that the noted rounds have given: if not, the run has
+/// taken rounds back that are noted.
+bool ForwardRun::assigned_remain(const Mode& mode) {
+  const std::vector<int>& pulses = ModelAccess::logic(model_).pulses;
+  return std::ranges::all_of(assigned_, [&](const auto& value) {
+    return mode.discrete[value.first] == value.second ||
+           std::ranges::find(pulses, static_cast<int>(value.first)) != pulses.end();
+  });
 }
 
-bool ForwardRun::leave(double t, std::size_t first, std::size_t last) {
-  if (!find_cause(t, first, last)) return false;
-  const std::vector<Event>& events = result_->trajectory.events();
-  for (std::size_t e = first; e < last; ++e)
-    result_->events.push_back({.t = events[e].t, .dt = cause_.time_change, .text = cause_.remark});
+bool ForwardRun::leave(const RunInstant& instant) {
+  if (!find_cause(instant)) return false;
+  if (cause_.apart >= 0) {
+    if (!pass_in_both_orders(instant.t)) return false;
+    if (cause_.remark.empty()) cause_.remark = "its guards happen together, and parameters move their times apart";
+    for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
+      result_->events.push_back(
+          {.t = result_->trajectory.events()[e].t, .smoothness = cause_.smoothness, .text = cause_.remark});
+    return true;
+  }
   const std::size_t shared = model_.variables().size();
-  changes_.time = cause_.time_change;
-  changes_.reset = false;
-  changes_.followed = followed_discretes();
-  changes_.implicit = !now_.system->structure().explicit_ode;
-  changes_.slope.assign(directions_.size(), std::vector<double>(shared));
-  for (std::size_t k = 0; k < directions_.size(); ++k)
-    for (std::size_t j = 0; j < shared; ++j) {
-      changes_.state[k][j] = now_.s(k, j) + now_.slope(j) * changes_.time[k];
-      changes_.slope[k][j] = now_.sp(k, j) + now_.bend(j) * changes_.time[k];
-    }
-  return take_acts(t);
+  for (std::size_t k = 0; k < directions_.size(); ++k) {
+    changes_[k].time = cause_.time_change[k];
+    for (std::size_t j = 0; j < shared; ++j) changes_[k].state[j] = now_.s(k, j) + now_.slope(j) * changes_[k].time;
+  }
+  note_events(instant);
+  return take_acts(instant);
 }
 
 }  // namespace saltus

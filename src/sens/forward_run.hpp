@@ -18,6 +18,9 @@
 
 #include "sens/act_tangents.hpp"
 #include "sens/directions.hpp"
+#include "sens/event_cause.hpp"
+#include "sens/guard_orders.hpp"
+#include "sens/run_record.hpp"
 #include "sens/segment_system.hpp"
 #include "sens/sensitivity_run.hpp"
 
@@ -36,7 +39,6 @@ class ForwardRun {
     std::shared_ptr<ModeTangents> code;
     std::shared_ptr<SegmentSystem> tangents;
     double t = 0.0;
-    bool index_one = true;      ///< at most: all differentiated variables are free
     std::vector<double> y, yp;  ///< x, x', s of each direction; and their derivatives
 
     std::size_t n() const { return code->variables(); }
@@ -46,25 +48,18 @@ class ForwardRun {
     double s(std::size_t k, std::size_t j) const { return y[(k + 2) * n() + j]; }
     double sp(std::size_t k, std::size_t j) const { return yp[(k + 2) * n() + j]; }
   };
-  /// How a guard moves at a point.
-  struct GuardRate {
-    double value = 0.0, slope = 0.0;
-    double bend = 0.0;          ///< how the slope changes, as far as it is due to x''
-    double size = 0.0;          ///< of the terms of which the value is the sum
-    std::vector<double> along;  ///< each direction, at a fixed time
-
-    /// How far, in time, the zero is.
-    double distance() const;
-    /// The slope, in units of the slope with which the guard would return to zero after a change by its own size.
-    double steepness() const;
-  };
+  /// Why an event happened where it did.
   struct Cause {
     int guard = -1;  ///< -1: none
     std::vector<double> time_change;
     std::string remark;
+    std::vector<int> guards = {};                        ///< that fired together, by their own
+    std::vector<std::vector<double>> time_changes = {};  ///< of each of them
+    std::vector<std::string> names = {};
+    int apart = -1;  ///< a direction that moves them by different times; -1: there is none
+    Smoothness smoothness = Smoothness::smooth;
   };
 
-  void simulate();
   bool walk();
   bool begin();
   bool open(const Mode& mode, double t, std::vector<double> x, bool start);
@@ -74,17 +69,17 @@ class ForwardRun {
   bool solve_start(std::span<const char> held);
   bool jump_along_impulses(std::span<const double> x_before, std::span<const double> x);
   bool integrate(double to);
-  bool leave(double t, std::size_t first, std::size_t last);
-  bool take_acts(double t);
-  std::vector<char> followed_discretes() const;
-  bool take_tail(const Trajectory::Step& tail, std::size_t contact, std::size_t last);
-  bool find_cause(double t, std::size_t first, std::size_t last);
+  void note_events(const RunInstant& instant);
+  bool leave(const RunInstant& instant);
+  bool take_acts(const RunInstant& instant);
+  bool assigned_remain(const Mode& mode);
+  bool take_tail(const Trajectory::Step& tail, const RunInstant& contact);
+  bool find_cause(const RunInstant& instant);
+  bool pass_in_both_orders(double t);
   void finish(bool moving_end);
   GuardRate rate(Gradient& gradient, double t) const;
-  static std::vector<double> value_at(const Trajectory::Step& step, double t);
-  std::vector<int> functions_of(const Event& event, std::size_t guard) const;
   std::vector<double> data_change(std::size_t direction, std::size_t count) const;
-  std::vector<Expr> observed(const Mode& mode, const RecordedSystem& system) const;
+  std::vector<double> time_changes() const;
   /// The sensitivities end here.
   bool fail(double t, std::string text);
   void note_end();
@@ -92,17 +87,18 @@ class ForwardRun {
   CompiledModel model_;
   SimulateOptions options_;
   std::vector<Direction> directions_;
+  LinearModes linear_modes_;
   ActTangents act_tangents_;
   std::map<const RecordedEquations*, std::shared_ptr<ModeTangents>> codes_;
+  RunRecord record_;
   std::unique_ptr<SensitivityRun::Impl> result_;
-  std::vector<Act> acts_;
-  std::size_t next_act_ = 0;
-  Mode final_mode_;
-  std::vector<double> final_x_;
 
   Point now_;
   Cause cause_;
-  InstantChanges changes_;  // in an instant, with its time; `discrete` counts between instants, too
+  std::vector<InstantChange> changes_;      // in an instant, by direction; `discrete` counts between instants, too
+  std::vector<int> reset_;                  // variables that the model has set in the instant
+  std::vector<double> x_reset_;             // what it has made of the variables
+  std::map<std::size_t, double> assigned_;  // discrete variables that it has set, and their values
 };
 
 }  // namespace saltus

@@ -7,7 +7,15 @@
 namespace saltus {
 
 std::string_view to_string(Smoothness smoothness) {
-  return smoothness == Smoothness::smooth ? "smooth" : "undefined";
+  switch (smoothness) {
+    case Smoothness::smooth:
+      return "smooth";
+    case Smoothness::one_sided:
+      return "one_sided";
+    case Smoothness::undefined:
+      break;
+  }
+  return "undefined";
 }
 
 std::size_t SensitivityRun::Impl::direction(const std::string& parameter) const {
@@ -19,12 +27,17 @@ std::size_t SensitivityRun::Impl::direction(const std::string& parameter) const 
 }
 
 std::vector<double> SensitivityRun::Impl::read(double t, const std::string& parameter, bool right) const {
-  const std::size_t k = direction(parameter) + 1, count = trajectory.variables().size();
+  const std::size_t k = direction(parameter);
+  if (right && t == trajectory.t_end() && !at_end.empty()) return at_end[k];
+  return block(t, k + 1, right);
+}
+
+std::vector<double> SensitivityRun::Impl::block(double t, std::size_t k, bool right) const {
+  const std::size_t count = trajectory.variables().size();
   const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
   if (!((t - trajectory.t_start()) * sign >= 0.0 && (end - t) * sign >= 0.0) || pieces.empty())
     throw UsageError(fmt::format("there are sensitivities from {} to {}, not at {}{}{}", trajectory.t_start(), end, t,
                                  why.empty() ? "" : ": ", why));
-  if (right && t == trajectory.t_end() && !final.empty()) return final[k - 1];
   // the last piece that begins at or before t (right limit), or strictly before it (left limit)
   auto piece = std::upper_bound(pieces.begin(), pieces.end(), t, [&](double value, const Piece& p) {
     const double d = (p.from - value) * sign;
@@ -67,6 +80,9 @@ double SensitivityRun::at(double t, const std::string& variable, const std::stri
 }
 std::vector<double> SensitivityRun::before(double t, const std::string& parameter) const {
   return impl_->read(t, parameter, false);
+}
+std::vector<double> SensitivityRun::slopes(double t) const {
+  return impl_->block(t, 0, true);
 }
 std::vector<double> SensitivityRun::final(const std::string& parameter) const {
   const std::size_t k = impl_->direction(parameter);

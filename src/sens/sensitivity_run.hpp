@@ -23,11 +23,14 @@ struct SensitivityRun::Impl {
   double end;
   std::string why;
   std::vector<Piece> pieces;
-  std::vector<std::vector<double>> final;  ///< by direction; empty: there are none
+  std::vector<std::vector<double>> final;   ///< by direction; empty: there are none
+  std::vector<std::vector<double>> at_end;  ///< the same at a fixed time
   std::vector<EventSensitivity> events;
 
   std::size_t direction(const std::string& parameter) const;
   std::vector<double> read(double t, const std::string& parameter, bool right) const;
+  /// Block k of the tangents at a time: 0 is along time, k + 1 along direction k.
+  std::vector<double> block(double t, std::size_t k, bool right) const;
 };
 
 }  // namespace saltus

@@ -12,11 +12,11 @@ bool WatchedModel::transition(const EventInput& input, Transition& transition) {
   };
   Act act{.t = input.t, .initial = input.initial, .terminal = input.terminal};
   act.x_before = values(transition.x);
-  act.discrete_before = transition.mode.discrete;
+  act.mode_before = transition.mode;
   const bool changed = model_.transition(input, transition);
   if (!changed) return false;
   act.x_after = values(transition.x);
-  act.discrete_after = transition.mode.discrete;
+  act.mode_after = transition.mode;
   act.round = ModelAccess::last_round(model_);
   if (!act.round.followed) act.round.seen[EventLogic::variables] = act.x_before;  // resets came last
   acts_->push_back(std::move(act));
@@ -29,8 +29,8 @@ std::vector<Act> committed(std::vector<Act> acts) {
     if (!result.empty()) {
       const Act& last = result.back();
       const bool from_the_same = last.t == act.t && last.initial == act.initial && last.x_before == act.x_before &&
-                                 last.discrete_before == act.discrete_before;
-      if (from_the_same && (last.x_after != act.x_before || last.discrete_after != act.discrete_before))
+                                 last.mode_before.discrete == act.mode_before.discrete;
+      if (from_the_same && (last.x_after != act.x_before || last.mode_after.discrete != act.mode_before.discrete))
         result.pop_back();
     }
     result.push_back(std::move(act));

@@ -16,8 +16,8 @@ namespace saltus {
 struct Act {
   double t = 0.0;
   bool initial = false, terminal = false;
-  std::vector<double> x_before, x_after;                ///< variables that the systems carry
-  std::vector<double> discrete_before, discrete_after;  ///< discrete variables
+  std::vector<double> x_before, x_after;  ///< variables that the systems carry
+  Mode mode_before, mode_after;
   EventLogic::RoundRecord round;
 };
 

@@ -1,17 +1,14 @@
 // x^p for step-size control: exponent arithmetic and two short polynomials instead of std::pow, which costs a quarter
-// of a small step.
+// of a small step. Plain arithmetic: the text is also compiled for devices.
 #pragma once
-
-#include <bit>
-#include <cstdint>
 
 namespace saltus {
 
 /// log2(x) for x in the range of normal numbers, absolute error below 0.0002.
 inline double fast_log2(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto bits = __builtin_bit_cast(unsigned long long, x);
   const auto exponent = static_cast<double>(static_cast<int>(bits >> 52) - 1023);
-  const double m = std::bit_cast<double>((bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL) - 1.0;
+  const double m = __builtin_bit_cast(double, (bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL) - 1.0;
   // log2(1+m) on [0,1): exact at both ends, so that the whole is continuous
   return exponent + m * (1.0 + (1.0 - m) * (0.43838 + m * (-0.2375 + m * 0.08065)));
 }
@@ -19,9 +16,9 @@ inline double fast_log2(double x) {
 /// 2^y for |y| < 1000, relative error below 0.0002.
 inline double fast_exp2(double y) {
   const double shifted = y + 1023.0;
-  const auto whole = static_cast<std::int64_t>(shifted);
+  const auto whole = static_cast<long long>(shifted);
   const double r = shifted - static_cast<double>(whole);
-  const double power = std::bit_cast<double>(static_cast<std::uint64_t>(whole) << 52);
+  const double power = __builtin_bit_cast(double, static_cast<unsigned long long>(whole) << 52);
   return power * (1.0 + r * (0.6951 + r * (0.2276 + r * 0.0773)));
 }
 

@@ -27,6 +27,11 @@ class FlightCompiler {
                  std::span<const int> eliminated, std::vector<std::string>& missing)
       : atlas_(atlas), model_(model), eliminated_(eliminated), missing_(missing) {
     code_.tableau = &tableau;
+    const double power = -1.0 / tableau.error_exponent;
+    code_.control = {power + 0.75 * tableau.beta, power, tableau.beta, tableau.shrink_limit, tableau.growth_limit};
+    const auto row = static_cast<std::size_t>(std::max(0, tableau.stiffness_stage));
+    code_.stiffness = {tableau.a.data() + row * static_cast<std::size_t>(tableau.all_stages()), tableau.stiffness_stage,
+                       tableau.stages - 1, tableau.stiffness_limit};
     code_.deciding_discretes = atlas.deciding_discretes();
     code_.deciding_locks = atlas.deciding_locks();
   }
@@ -142,7 +147,7 @@ class FlightCompiler {
       return none;
     }
     tape.first = step.first;
-    tape.affine = step.affine;
+    tape.affine.assign(step.affine.begin(), step.affine.end());
     tape.step = TapeRunner(std::move(step.tape), flight_lanes);
     const ExprLists inputs{{time}, eq.variables, data};
     const std::vector<Expr> guard_slopes = along(guards);

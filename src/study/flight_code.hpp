@@ -17,6 +17,7 @@
 #include "program/step_tape.hpp"
 #include "program/tape_runner.hpp"
 #include "study/atlas.hpp"
+#include "study/flight_arithmetic.hpp"
 
 namespace saltus {
 
@@ -36,13 +37,13 @@ struct FlightDatum {
 
 /// The equations of some modes.
 struct FlightTape {
-  std::size_t n = 0;              ///< variables
-  std::vector<FlightDatum> data;  ///< what is constant during a step
-  std::vector<int> guards;        ///< that the step watches, by number in the system
-  std::vector<int> clocks;        ///< guards of time alone, by number
-  std::vector<int> first;         ///< see StepTape
-  std::vector<bool> affine;       ///< see StepTape
-  TapeRunner step;                ///< in lanes
+  std::size_t n = 0;                  ///< variables
+  std::vector<FlightDatum> data;      ///< what is constant during a step
+  std::vector<int> guards;            ///< that the step watches, by number in the system
+  std::vector<int> clocks;            ///< guards of time alone, by number
+  std::vector<int> first;             ///< see StepTape
+  std::vector<unsigned char> affine;  ///< see StepTape
+  TapeRunner step;                    ///< in lanes
   Program at;       ///< t, x, data: slopes of x; values of guards, their first and second derivatives along the
                     ///< solution; values of clocks, their slopes
   Program guard;    ///< t, x, data: values of guards
@@ -74,6 +75,8 @@ struct FlightCode {
   std::vector<FlightMode> modes;
   std::vector<int> deciding_discretes, deciding_locks;
   const Tableau* tableau = nullptr;
+  flight::Control control{};      ///< of step sizes
+  flight::Stiffness stiffness{};  ///< its weights are those of the tableau
 
   /// Puts the numbers of a member into the data of a tape, `stride` apart.
   void gather(const FlightMode& mode, const FlightNumbers& numbers, double* data, std::size_t stride) const;

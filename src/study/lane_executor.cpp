@@ -1,19 +1,17 @@
 #include <saltus/study/run_study.hpp>
 
 #include <algorithm>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
+#include <atomic>
+#include <memory>
 #include <thread>
 
-#include "study/study_flight.hpp"
+#include "study/lane_crew.hpp"
 
 namespace saltus {
 
 namespace {
 
-/// Threads take members of the block one by one, and fly many of them at a time. Members that cannot fly are run by
-/// Simulators. Each has its own place in the result.
+/// Where members cannot fly at all, threads run them by Simulators.
 class LaneExecutor final : public StudyExecutor {
  public:
   explicit LaneExecutor(int threads)
@@ -27,72 +25,10 @@ class LaneExecutor final : public StudyExecutor {
     }
     if (!flight_->possible()) return simulators_->run(study, block, result, monitor);
     std::atomic<std::int64_t> next = block.first;
-    std::atomic<bool> complete = true;
-    std::mutex mutex;
-    std::condition_variable changed;
-    int working = static_cast<int>(std::min<std::int64_t>(threads_, block.count));
-    std::exception_ptr problem;
-
-    const auto work = [&] {
-      std::vector<MemberFailure> own;
-      try {
-        const auto keep = [&](std::int64_t index, const MemberOutcome& outcome) {
-          for (std::size_t a = 0; a < result.columns.size(); ++a)
-            std::ranges::copy(outcome.columns[a],
-                              result.columns[a].begin() + (index - block.first) * study.arrays()[a].numbers());
-          const bool ok = member_ok(outcome.status);
-          if (!ok) own.push_back({index, outcome.status, outcome.t, outcome.message});
-          monitor.add(1, ok ? 0 : 1);
-        };
-        const auto simulate = [&](std::int64_t index) {
-          const MemberOutcome outcome = StudyAccess::run(study, index, monitor.stop());
-          if (!outcome.stopped) keep(index, outcome);
-        };
-        LaneFlight flight(
-            flight_->task(),
-            [&](FlightMember& member) {
-              for (std::int64_t index = next++; index < block.first + block.count; index = next++) {
-                if (monitor.stop()) return false;
-                if (flight_->begin(index, member)) return true;
-                simulate(index);
-              }
-              return false;
-            },
-            [&](FlightMember& member) {
-              if (member.parked == Parking::none)
-                keep(member.index, flight_->outcome(member));
-              else
-                simulate(member.index);
-            });
-        if (!flight.run([&] { return monitor.stop().load(); })) complete = false;
-        if (monitor.stop()) complete = false;
-      } catch (...) {
-        complete = false;
-        const std::lock_guard lock(mutex);
-        problem = std::current_exception();
-      }
-      const std::lock_guard lock(mutex);
-      result.failures.insert(result.failures.end(), std::make_move_iterator(own.begin()),
-                             std::make_move_iterator(own.end()));
-      --working;
-      changed.notify_one();
-    };
-
-    std::vector<std::jthread> threads;
-    for (int k = working; k > 0; --k) threads.emplace_back(work);
-    {
-      std::unique_lock lock(mutex);
-      while (working > 0) {
-        changed.wait_for(lock, std::chrono::milliseconds(100));
-        lock.unlock();
-        monitor.report();
-        lock.lock();
-      }
-    }
-    threads.clear();
-    if (problem) std::rethrow_exception(problem);
-    std::ranges::sort(result.failures, {}, &MemberFailure::index);
-    return complete;
+    return run_in_lanes({study, *flight_, block, result, monitor}, threads_, [&] {
+      const std::int64_t index = next++;
+      return index < block.first + block.count ? index : -1;
+    });
   }
 
  private:

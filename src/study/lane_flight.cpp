@@ -6,41 +6,14 @@
 #include <utility>
 
 #include "base/finite.hpp"
-#include "step/fast_power.hpp"
-#include "step/step_limits.hpp"
-#include "study/first_crossing.hpp"
 
 namespace saltus {
 
-namespace {
-
-constexpr int most_rejections = 64;  // of one step
-constexpr int most_shrinking = 8;    // intervals between events, each clearly shorter than the one before
-constexpr double shrinking_ratio = 0.9;
-constexpr double rounding_of_guards = 32.0 * eps;  // relative to the terms that a guard adds
-constexpr double barely = 1e-6;      // coefficients of a guard that begins at zero, compared with the others
-constexpr double negligible = 1e-9;  // what a guard is from zero, compared with what it moves by in a step
-constexpr double resolved = 1e-6;    // an interpolated guard is followed if its last coefficients are smaller
-
-// Step-size control as in step/step_controller.hpp, with one power a step: h_new/h = 0.9 error^-a last_error^b.
-constexpr double safety = 0.9, after_not_finite = 0.25;
-constexpr double smallest_error = -13.287712379549449;  // log2(1e-4)
-
-}  // namespace
-
 struct LaneFlight::Lane {
   std::unique_ptr<FlightMember> member;
-  double h = 0.0;  // that is wanted next
-  StepEnd end{};
-  double last_error = smallest_error;  // of the last step that was accepted, as a binary logarithm
-  bool rejected = false;
-  int rejections = 0;
-  int left = -1;  // guard that begins at zero, as a place in the tape
-  double next_clock = inf;
-  std::vector<int> due;  // clocks that fire then, as departures
-  int stiff_hits = 0, stiff_misses = 0, steps_since_start = 0;
-  double last_event = -inf, last_interval = inf;
-  int shrinking = 0;
+  flight::Motion motion;
+  flight::End end;
+  std::vector<int> due;  // clocks that fire at motion.next_clock, as departures
 };
 
 struct LaneFlight::Group {
@@ -74,12 +47,9 @@ struct LaneFlight::Group {
 
 LaneFlight::LaneFlight(const FlightTask& task, std::function<bool(FlightMember&)> next,
                        std::function<void(FlightMember&)> land)
-    : task_(task), code_(*task.code), next_(std::move(next)), land_(std::move(land)) {
-  rejection_power_ = -1.0 / code_.tableau->error_exponent;
-  success_power_ = rejection_power_ + 0.75 * code_.tableau->beta;
+    : task_(task), code_(*task.code), next_(std::move(next)), land_(std::move(land)), entry_(code_) {
   groups_.resize(code_.tapes.size());
   for (const FlightTape& tape : code_.tapes) {
-    at_work_.push_back(tape.at.workspace());
     guard_work_.push_back(tape.guard.workspace());
     observe_work_.push_back(tape.observe.workspace());
   }
@@ -162,49 +132,26 @@ bool LaneFlight::take_off() {
   lane.member = std::move(member);
   ++in_flight_;
   group->inputs[StepInput::t][place] = m.t;
-  int left = -1;
-  std::vector<int> all(tape.guards.size());
-  for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<int>(k);
-  if (!enter(lane, mode, m.numbers, m.x.data(), all, left)) {
+  if (!enter(lane, mode, m.numbers, m.x.data(), all_guards(tape))) {
     park(*group, place, Parking::no_edge);
     return true;
   }
-  lane.left = left;
-  double d0 = 0.0, d1 = 0.0;
-  for (std::size_t j = 0; j < tape.n; ++j) {
-    const double scale = task_.atol[j] + task_.rtol * std::abs(m.x[j]);
-    d0 = std::max(d0, std::abs(m.x[j]) / scale);
-    d1 = std::max(d1, std::abs(slopes_[j]) / scale);
-  }
-  const double distance = std::min(m.stop - m.t, task_.max_step);
-  lane.h = std::min(d0 < 1e-5 || d1 < 1e-5 ? 1e-4 * distance : 0.01 * (d0 / d1), distance);
+  lane.motion.h = flight::first_step(static_cast<int>(tape.n), 1, m.x.data(), entry_.slopes().data(), task_.atol.data(),
+                                     task_.rtol, std::min(m.stop - m.t, task_.max_step));
   for (std::size_t j = 0; j < tape.n; ++j) {
     group->input(StepInput::x, place)[j * width] = m.x[j];
-    group->input(StepInput::slope, place)[j * width] = slopes_[j];
+    group->input(StepInput::slope, place)[j * width] = entry_.slopes()[j];
   }
   code_.gather(mode, m.numbers, group->input(StepInput::data, place), width);
   return true;
-}
-
-double LaneFlight::factor_after_success(Lane& lane, double error) const {
-  const Tableau& t = *code_.tableau;
-  const double size = fast_log2(std::max(error, 1e-10));
-  const double factor = safety * fast_exp2(success_power_ * size + t.beta * lane.last_error);
-  lane.last_error = std::max(size, smallest_error);
-  return std::clamp(factor, t.shrink_limit, lane.rejected ? 1.0 : t.growth_limit);
-}
-
-double LaneFlight::factor_after_rejection(double error) const {
-  const Tableau& t = *code_.tableau;
-  const double factor = safety * fast_exp2(rejection_power_ * fast_log2(std::min(error, 1e30)));
-  return std::clamp(factor, t.shrink_limit, safety);
 }
 
 void LaneFlight::step(Group& group) {
   for (std::size_t l = 0; l < width; ++l) {
     Lane& lane = group.lanes[l];
     if (!lane.member) continue;
-    lane.end = step_end(group.t(l), std::min(lane.h, task_.max_step), std::min(lane.member->stop, lane.next_clock));
+    lane.end = flight::end_of_step(group.t(l), std::min(lane.motion.h, task_.max_step),
+                                   std::min(lane.member->stop, lane.motion.next_clock));
     group.inputs[StepInput::h][l] = lane.end.h;
     group.inputs[StepInput::end][l] = lane.end.t;
   }
@@ -215,39 +162,42 @@ void LaneFlight::step(Group& group) {
 
 void LaneFlight::digest(Group& group, std::size_t l) {
   Lane& lane = group.lanes[l];
+  flight::Motion& motion = lane.motion;
+  const flight::Control& control = code_.control;
   const double error = *group.output(StepOutput::error, l), size = lane.end.h;
   if (!(error <= 1.0) || *group.output(StepOutput::finite, l) != 0.0)
-    return reject(group, l, error < inf && error > 1.0 ? factor_after_rejection(error) : after_not_finite);
-  const Crossing crossing = find_crossing(group, l);
+    return reject(group, l,
+                  error < flight::infinity && error > 1.0 ? flight::factor_after_rejection(control, error)
+                                                          : flight::after_not_finite);
+  const flight::Crossing crossing = find_crossing(group, l);
   if (crossing.coarse || crossing.denied) return reject(group, l, 0.5);
   if (crossing.together) return park(group, l, Parking::simultaneous);
-  const double factor = factor_after_success(lane, error);
-  lane.h = lane.end.cut ? std::max(lane.h, size * factor) : size * factor;
-  lane.rejected = false;
-  lane.rejections = 0;
+  const double factor = flight::factor_after_success(control, error, motion.rejections > 0, motion.last_error);
+  motion.h = lane.end.cut ? std::max(motion.h, size * factor) : size * factor;
+  motion.rejections = 0;
   FlightMember& m = *lane.member;
   if (++m.steps > task_.max_steps) return park(group, l, Parking::too_many_steps);
   if (task_.park_if_stiff && stiff(group, l)) return park(group, l, Parking::stiff);
   if (crossing.guard >= 0) {
-    const double t = group.t(l) + crossing.u * size;
+    const double t = std::min(group.t(l) + crossing.u * size, lane.end.t);
     see_piece(group, l, t);
     see_samples(group, l, t, false);
     x_.resize(group.tape.n);
     dense_at(group, l, crossing.u, x_.data());
     for (std::size_t j = 0; j < group.tape.n; ++j) group.input(StepInput::x, l)[j * width] = x_[j];
-    group.inputs[StepInput::t][l] = std::min(t, lane.end.t);
+    group.inputs[StepInput::t][l] = t;
     const auto guard = static_cast<std::size_t>(crossing.guard);
     const int fired = departure(group.tape.guards[guard], code_.modes[m.mode].sides[guard]);
     if (!follow(group, l, std::span(&fired, 1))) park(group, l, Parking::no_edge);
     return;
   }
-  const bool clock = lane.end.t == lane.next_clock;
+  const bool clock = lane.end.t == motion.next_clock;
   see_piece(group, l, lane.end.t);
   see_samples(group, l, lane.end.t, !clock);
-  if (lane.left >= 0) {
-    const auto k = static_cast<std::size_t>(lane.left);
-    const double noise = rounding_of_guards * group.output(StepOutput::scale, l)[k * width];
-    if (code_.modes[m.mode].sides[k] * group.output(StepOutput::guards, l)[k * width] > noise) lane.left = -1;
+  if (motion.left >= 0) {
+    const auto k = static_cast<std::size_t>(motion.left);
+    const double noise = flight::rounding_of_guards * group.output(StepOutput::scale, l)[k * width];
+    if (code_.modes[m.mode].sides[k] * group.output(StepOutput::guards, l)[k * width] > noise) motion.left = -1;
   }
   const std::size_t n = group.tape.n, last = static_cast<std::size_t>(code_.tableau->stages - 2) * n;
   const double* const x = group.output(StepOutput::x, l);
@@ -267,60 +217,20 @@ void LaneFlight::digest(Group& group, std::size_t l) {
 
 void LaneFlight::reject(Group& group, std::size_t l, double factor) {
   Lane& lane = group.lanes[l];
-  const double smallest = smallest_step(group.t(l), lane.member->stop);
-  lane.rejected = true;
-  if (++lane.rejections > most_rejections || lane.end.h <= smallest) return park(group, l, Parking::step_size);
-  lane.h = std::max(lane.end.h * factor, smallest);
+  if (!flight::shorten(lane.motion, group.t(l), lane.member->stop, lane.end.h, factor))
+    park(group, l, Parking::step_size);
 }
 
-LaneFlight::Crossing LaneFlight::find_crossing(Group& group, std::size_t l) {
-  Crossing found;
+flight::Crossing LaneFlight::find_crossing(Group& group, std::size_t l) {
   const Lane& lane = group.lanes[l];
   const std::vector<signed char>& sides = code_.modes[lane.member->mode].sides;
-  const double* const lower = group.output(StepOutput::lower, l);
-  const double* const upper = group.output(StepOutput::upper, l);
-  for (std::size_t k = 0; k < sides.size(); ++k) {
-    const int side = sides[k];
-    if (side == 0) continue;
-    const double least = side > 0 ? lower[k * width] : -upper[k * width];
-    const bool affine = group.tape.affine[k];
-    if (least > 0.0 && affine) continue;
-    const double scale = group.output(StepOutput::scale, l)[k * width];
-    const double noise = rounding_of_guards * scale;
-    if (!affine) {
-      const double rough = group.output(StepOutput::rough, l)[k * width];
-      if (least > 4.0 * rough) continue;
-      if (rough > resolved * scale || !(scale < inf)) {
-        found.coarse = true;
-        return found;
-      }
-    }
-    if (least >= -noise) continue;
-    double b[highest_crossing_degree + 1];
-    const int first = group.tape.first[k], degree = group.tape.first[k + 1] - first - 1;
-    for (int i = 0; i <= degree; ++i)
-      b[i] = side * group.output(StepOutput::bernstein, l)[static_cast<std::size_t>(first + i) * width];
-    if (lane.left == static_cast<int>(k)) {  // it begins at zero, and its slope may be zero, too
-      double largest = 0.0;
-      for (int i = 0; i <= degree; ++i) largest = std::max(largest, std::abs(b[i]));
-      for (int i = 0; i < 2 && std::abs(b[i]) <= barely * largest + noise; ++i) b[i] = 0.0;
-    }
-    if (b[0] < -noise || (lane.left == static_cast<int>(k) && b[1] < -noise)) {
-      found.denied = true;
-      return found;
-    }
-    double u = first_crossing(b, degree, noise);
-    if (u > 1.0) continue;
-    if (!affine) u = polish(group, l, static_cast<int>(k), u);
-    const double resolution = 16.0 * eps * (1.0 + std::abs(group.t(l)) / std::abs(lane.end.h));
-    if (found.guard >= 0 && std::abs(u - found.u) <= resolution) found.together = true;
-    if (u < found.u) {
-      found.together = found.together && std::abs(u - found.u) <= resolution;
-      found.u = u;
-      found.guard = static_cast<int>(k);
-    }
-  }
-  return found;
+  const flight::Guards guards{static_cast<int>(sides.size()), sides.data(), group.tape.first.data(),
+                              group.tape.affine.data()};
+  const flight::Course course{group.output(StepOutput::lower, l),     group.output(StepOutput::upper, l),
+                              group.output(StepOutput::bernstein, l), group.output(StepOutput::scale, l),
+                              group.output(StepOutput::rough, l),     flight_lanes};
+  return flight::find_crossing(guards, course, lane.motion.left, group.t(l), lane.end.h,
+                               [&](int guard, double u) { return polish(group, l, guard, u); });
 }
 
 /// The zero of the guard itself, from that of its interpolation.
@@ -349,13 +259,10 @@ double LaneFlight::polish(Group& group, std::size_t l, int guard, double u) {
 
 /// x(t + u h) from the dense output.
 void LaneFlight::dense_at(const Group& group, std::size_t l, double u, double* x) const {
-  const std::size_t n = group.tape.n, degree = static_cast<std::size_t>(code_.tableau->dense_degree);
-  const double* const c = group.output(StepOutput::dense, l);
-  for (std::size_t j = 0; j < n; ++j) {
-    double sum = 0.0;
-    for (std::size_t k = degree; k-- > 0;) sum = u * (c[(k * n + j) * width] + sum);
-    x[j] = group.inputs[StepInput::x][j * width + l] + sum;
-  }
+  const int n = static_cast<int>(group.tape.n);
+  for (int j = 0; j < n; ++j)
+    x[j] = flight::dense_value(group.output(StepOutput::dense, l), n, code_.tableau->dense_degree, flight_lanes, j,
+                               group.inputs[StepInput::x][static_cast<std::size_t>(j) * width + l], u);
 }
 
 /// Samples before `t_end`, or up to it, in the step that has just been made.
@@ -457,15 +364,10 @@ bool LaneFlight::try_edge(Group& group, std::size_t l, const FlightEdge& edge) {
     numbers_.locks[static_cast<std::size_t>(k)] = to.mode.locks[static_cast<std::size_t>(k)];
   for (const auto& [lock, change] : edge.roundings) numbers_.locks[static_cast<std::size_t>(lock)] += change;
   m.t = t;
-  int left = -1;
-  if (!enter(lane, to, numbers_, x.data(), edge.at_zero, left)) return false;
+  if (!enter(lane, to, numbers_, x.data(), edge.at_zero)) return false;
 
-  lane.left = left;
   ++m.events;
-  const double interval = t - lane.last_event;
-  lane.shrinking = interval < shrinking_ratio * lane.last_interval ? lane.shrinking + 1 : 0;
-  lane.last_event = t;
-  lane.last_interval = interval;
+  const bool accumulates = flight::note_event(lane.motion, t);
   for (std::size_t k = 0; k < task_.counters.size(); ++k) {
     const auto counter = static_cast<std::size_t>(task_.counters[k]);
     const double more = numbers_.discretes[counter] - m.numbers.discretes[counter];
@@ -488,7 +390,7 @@ bool LaneFlight::try_edge(Group& group, std::size_t l, const FlightEdge& edge) {
   now->inputs[StepInput::t][place] = t;
   for (std::size_t j = 0; j < now->tape.n; ++j) {
     now->input(StepInput::x, place)[j * width] = x[j];
-    now->input(StepInput::slope, place)[j * width] = slopes_[j];
+    now->input(StepInput::slope, place)[j * width] = entry_.slopes()[j];
   }
   code_.gather(to, m.numbers, now->input(StepInput::data, place), width);
   if (section) {
@@ -496,98 +398,36 @@ bool LaneFlight::try_edge(Group& group, std::size_t l, const FlightEdge& edge) {
     if (m.seen > task_.transient) keep_values(m, t, x.data(), m.samples);
     if (m.seen == task_.transient) m.window = t;
   }
-  if (now->lanes[place].shrinking >= most_shrinking)
+  if (accumulates)
     park(*now, place, Parking::accumulation);
   else if (t >= m.stop || (section && m.seen >= task_.transient + task_.keep))
     end(*now, place);
   return true;
 }
 
-/// Looks whether a point is one of the mode: every guard is on its side or, if it may be zero, on its way there. The
-/// slopes are those of the mode afterwards, and the lane knows its next clock. `left`: the guard that is zero.
+/// Looks whether a point is one of the mode. The lane then knows its next clocks and the guard that is zero.
 bool LaneFlight::enter(Lane& lane, const FlightMode& mode, const FlightNumbers& numbers, const double* x,
-                       const std::vector<int>& at_zero, int& left) {
+                       const std::vector<int>& at_zero) {
+  const double t = lane.member->t, h = lane.motion.h > 0.0 ? lane.motion.h : 1e-3 * (lane.member->stop - t);
+  if (!entry_.look(mode, numbers, t, h, x, at_zero)) return false;
   const FlightTape& tape = code_.tapes[mode.tape];
-  const double t = lane.member->t, h = lane.h > 0.0 ? lane.h : 1e-3 * (lane.member->stop - t);
-  data_.resize(tape.data.size());
-  code_.gather(mode, numbers, data_.data(), 1);
-  slopes_.resize(tape.n);
-  guards_.resize(tape.guards.size());
-  guard_slopes_.resize(tape.guards.size());
-  guard_curves_.resize(tape.guards.size());
-  clocks_.resize(tape.clocks.size());
-  clock_slopes_.resize(tape.clocks.size());
-  const double* const in[] = {&t, x, data_.data()};
-  double* const out[] = {slopes_.data(),       guards_.data(), guard_slopes_.data(),
-                         guard_curves_.data(), clocks_.data(), clock_slopes_.data()};
-  tape.at(in, out, at_work_[mode.tape]);
-  if (!all_finite(slopes_)) return false;
-  for (std::size_t k = 0; k < guards_.size(); ++k) {
-    const int side = mode.sides[k];
-    if (side == 0) continue;
-    const double value = side * guards_[k], by_slope = side * guard_slopes_[k] * h,
-                 by_curve = side * guard_curves_[k] * h * h;
-    const double noise = negligible * (std::abs(by_slope) + std::abs(by_curve));
-    const bool may_be_zero = std::ranges::find(at_zero, static_cast<int>(k)) != at_zero.end();
-    if (may_be_zero && std::abs(value) <= noise) {
-      // where the slope is zero as well, as at the end of a slide, the second derivative says where it goes
-      const double leaves = std::abs(by_slope) <= negligible * std::abs(by_curve) ? by_curve : by_slope;
-      if (!(leaves > 0.0) || left >= 0) return false;
-      left = static_cast<int>(k);
-    } else if (!(value > (by_slope > 0.0 ? 0.0 : noise))) {
-      return false;
-    }
-  }
-  lane.next_clock = inf;
+  lane.motion.left = entry_.left();
+  lane.motion.next_clock = entry_.next_clock();
   lane.due.clear();
-  for (std::size_t k = 0; k < clocks_.size(); ++k) {
-    const int side = mode.clock_sides[k];
-    if (side == 0) continue;
-    const double value = side * clocks_[k], moving = side * clock_slopes_[k];
-    const double noise = 8.0 * eps * std::abs(clock_slopes_[k] * t);
-    if (value < -noise || (value <= noise && !(moving > 0.0))) return false;
-    if (!(moving < 0.0)) continue;
-    const double then = t - value / moving, close = 4.0 * eps * std::abs(then);
-    if (then < lane.next_clock - close) {
-      lane.next_clock = then;
-      lane.due.clear();
-    }
-    if (then <= lane.next_clock + close) lane.due.push_back(departure(tape.clocks[k], side));
-  }
+  for (std::size_t k = 0; k < tape.clocks.size(); ++k)
+    if (entry_.due()[k]) lane.due.push_back(departure(tape.clocks[k], mode.clock_sides[k]));
   std::ranges::sort(lane.due);
   return true;
 }
 
-/// The test of the steppers: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2.
 bool LaneFlight::stiff(Group& group, std::size_t l) {
+  if (code_.stiffness.row < 0) return false;
   Lane& lane = group.lanes[l];
-  const Tableau& tableau = *code_.tableau;
-  if (++lane.steps_since_start % 16 != 0 && lane.stiff_hits == 0) return false;
-  if (tableau.stiffness_stage < 0) return false;
-  const std::size_t n = group.tape.n, stages = static_cast<std::size_t>(tableau.all_stages()),
-                    row = static_cast<std::size_t>(tableau.stiffness_stage);
-  const double* const slopes = group.output(StepOutput::slopes, l);
-  const double h = lane.end.h;
-  double numerator = 0.0, denominator = 0.0;
-  for (std::size_t j = 0; j < n; ++j) {
-    const auto k = [&](std::size_t stage) {
-      return stage == 0 ? group.input(StepInput::slope, l)[j * width] : slopes[((stage - 1) * n + j) * width];
-    };
-    double sum = 0.0;
-    for (std::size_t i = 0; i < row; ++i) sum += tableau.a[row * stages + i] * k(i);
-    const double argument = group.input(StepInput::x, l)[j * width] + h * sum;
-    const double f = k(static_cast<std::size_t>(tableau.stages) - 1) - k(row);
-    const double x = group.output(StepOutput::x, l)[j * width] - argument;
-    numerator += f * f;
-    denominator += x * x;
-  }
-  const double limit = tableau.stiffness_limit;
-  if (denominator > 0.0 && h * h * numerator > limit * limit * denominator) {
-    lane.stiff_misses = 0;
-    return ++lane.stiff_hits == 15;
-  }
-  if (lane.stiff_hits > 0 && ++lane.stiff_misses == 6) lane.stiff_hits = lane.stiff_misses = 0;
-  return false;
+  return flight::note_stiffness(lane.motion, [&] {
+    return flight::looks_stiff(code_.stiffness, static_cast<int>(group.tape.n), flight_lanes, lane.end.h,
+                               group.input(StepInput::x, l), group.input(StepInput::slope, l),
+                               group.output(StepOutput::x, l), group.output(StepOutput::slopes, l));
+  });
 }
 
 void LaneFlight::park(Group& group, std::size_t l, Parking why) {

@@ -12,7 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "study/flight_arithmetic.hpp"
 #include "study/flight_code.hpp"
+#include "study/mode_entry.hpp"
 #include "study/windows.hpp"
 
 namespace saltus {
@@ -27,7 +29,8 @@ struct ObservedPlace {
 struct FlightTask {
   const FlightCode* code = nullptr;
   double rtol = 1e-6;
-  std::vector<double> atol;  ///< by variable
+  std::vector<double> atol;    ///< by variable
+  std::size_t parameters = 0;  ///< of the model
   double max_step = 0.0;
   std::int64_t max_steps = 0;
   bool park_if_stiff = true;
@@ -83,24 +86,14 @@ class LaneFlight {
 
   struct Lane;
   struct Group;
-  struct Crossing {
-    int guard = -1;  // place in the tape
-    double u = 2.0;
-    bool denied = false;  // a guard leaves at once the side to which it has just gone
-    bool together = false;
-    bool coarse = false;  // the step is too long to follow a guard
-  };
-
   bool take_off();
   Lane& free_lane(std::size_t tape, Group*& group, std::size_t& place);
   void move(Group& from, std::size_t lane, std::size_t tape);
   void gather_groups(std::size_t tape);
   void step(Group& group);
   void digest(Group& group, std::size_t lane);
-  double factor_after_success(Lane& lane, double error) const;
-  double factor_after_rejection(double error) const;
   void reject(Group& group, std::size_t lane, double factor);
-  Crossing find_crossing(Group& group, std::size_t lane);
+  flight::Crossing find_crossing(Group& group, std::size_t lane);
   double polish(Group& group, std::size_t lane, int guard, double u);
   void dense_at(const Group& group, std::size_t lane, double u, double* x) const;
   void see_samples(Group& group, std::size_t lane, double t_end, bool inclusive);
@@ -111,7 +104,7 @@ class LaneFlight {
   bool follow(Group& group, std::size_t lane, std::span<const int> departures);
   bool try_edge(Group& group, std::size_t lane, const FlightEdge& edge);
   bool enter(Lane& lane, const FlightMode& mode, const FlightNumbers& numbers, const double* x,
-             const std::vector<int>& at_zero, int& left);
+             const std::vector<int>& at_zero);
   bool stiff(Group& group, std::size_t lane);
   void park(Group& group, std::size_t lane, Parking why);
   void end(Group& group, std::size_t lane);
@@ -120,15 +113,14 @@ class LaneFlight {
   const FlightCode& code_;
   std::function<bool(FlightMember&)> next_;
   std::function<void(FlightMember&)> land_;
-  std::vector<std::vector<std::unique_ptr<Group>>> groups_;     // by tape
-  std::vector<Workspace> at_work_, guard_work_, observe_work_;  // by tape
-  std::vector<std::vector<Workspace>> act_work_;                // by mode and edge
-  double success_power_ = 0.0, rejection_power_ = 0.0;          // of errors, in the step size
+  std::vector<std::vector<std::unique_ptr<Group>>> groups_;  // by tape
+  std::vector<Workspace> guard_work_, observe_work_;         // by tape
+  std::vector<std::vector<Workspace>> act_work_;             // by mode and edge
   int in_flight_ = 0;
   bool exhausted_ = false;
   // workspace
-  std::vector<double> x_, slopes_, guards_, guard_slopes_, guard_curves_, clocks_, clock_slopes_, data_, set_,
-      observed_, piece_;
+  ModeEntry entry_;
+  std::vector<double> x_, guards_, data_, set_, observed_, piece_;
   FlightNumbers numbers_;
 };
 

@@ -112,6 +112,7 @@ bool StudyFlight::scout() {
   }
   if (code_.modes.empty()) return false;
   task_.code = &code_;
+  task_.parameters = ModelAccess::values(study_.model()).parameters.size();
   task_.rtol = plan.simulate.rtol;
   task_.max_step = plan.simulate.max_step;
   task_.max_steps = plan.simulate.max_steps;

@@ -75,9 +75,36 @@ TEST_F(CommandsTest, ARunIsDifferentiatedByParametersAndStartValues) {
   std::string head;
   std::getline(table, head);
   EXPECT_EQ(head, "time,x,d(x)/d(k),d(x)/d(x.start)");
+  const std::string json = (folder / "d.json").string();
+  ASSERT_EQ(with({"--sensitivities", "k,x.start", "--json", json}), ExitCode::success) << err;
+  std::stringstream content;
+  content << std::ifstream(json).rdbuf();
+  for (const char* part : {"\"sensitivities\": {", "\"smoothness\": \"smooth\"", "\"dt\": ["})
+    EXPECT_NE(content.str().find(part), std::string::npos) << part;
   EXPECT_EQ(with({"--sensitivities", "kk"}), ExitCode::usage);
   EXPECT_NE(err.find("did you mean 'k'"), std::string::npos) << err;
   EXPECT_EQ(with({"--sensitivities", "k", "--log", "steps"}), ExitCode::usage);
+}
+
+TEST_F(CommandsTest, ColumnsOfDerivativesAreEmptyWhereThereAreNone) {
+  const std::string file = (folder / "Order.mo").string(), csv = (folder / "Order.csv").string();
+  std::ofstream(file)
+      << "model Order\n  parameter Real x0 = 0;\n  Real x(start = x0, fixed = true), y(start = 0, fixed = true),\n"
+         "    v(start = 1, fixed = true), w(start = 0, fixed = true);\nequation\n  der(x) = 1;\n"
+         "  der(y) = 1;\n  der(v) = 0;\n  der(w) = 0;\n  when x > 1 then\n    reinit(v, 2*pre(v));\n"
+         "  end when;\n  when y > 1 then\n    reinit(w, pre(v));\n  end when;\nend Order;\n";
+  ASSERT_EQ(call({"run", file, "--no-plot", "--stop", "2", "--sensitivities", "x0", "--csv", csv, "--times",
+                  "0:1.5:1.5", "--vars", "x"}),
+            ExitCode::success)
+      << err;
+  std::ifstream table(csv);
+  std::string head, first, last;
+  std::getline(table, head);
+  std::getline(table, first);
+  std::getline(table, last);
+  EXPECT_EQ(head, "time,x,d(x)/d(x0)");
+  EXPECT_EQ(first, "0,0,1");
+  EXPECT_TRUE(last.starts_with("1.5,1.5") && last.ends_with(",")) << last;
 }
 
 TEST_F(CommandsTest, EveryStatusIsExplained) {

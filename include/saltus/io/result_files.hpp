@@ -19,15 +19,18 @@ enum class CsvHeader {
   names,     ///< a line "time,a,b"
   described  ///< before it two lines that begin with "#", with the units and the descriptions of the columns
 };
-/// One line per time; at an event two, before and after. Numbers read back exactly.
+/// One line per time; at an event two, before and after. Numbers read back exactly; a value that is no number is empty.
 void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header = CsvHeader::names);
 /// The same for `intervals` equal intervals and the events between.
 void write_csv(std::ostream& out, const Trajectory& run, int intervals, const std::vector<std::string>& names = {});
 
+class SensitivityRun;
+
 struct JsonOptions {
-  std::string model;                          ///< name of the model
-  std::vector<VariableInfo> parameters = {};  ///< as they were in the run: `start` is the value
-  const ResultTable* trajectories = nullptr;  ///< values over time to be included; null: none
+  std::string model;                              ///< name of the model
+  std::vector<VariableInfo> parameters = {};      ///< as they were in the run: `start` is the value
+  const ResultTable* trajectories = nullptr;      ///< values over time to be included; null: none
+  const SensitivityRun* sensitivities = nullptr;  ///< derivatives of this run to be included; null: none
 };
 /// The contract is docs/reference/json.md: keys are added, never renamed or removed. Numbers read back exactly; values
 /// that are not finite are null.

@@ -19,15 +19,18 @@ namespace saltus {
 /// Whether what comes behind an event has derivatives.
 enum class Smoothness : unsigned char {
   smooth,     ///< it has
+  one_sided,  ///< guards happen together, in an order that depends on a parameter: they are those for a growing one
   undefined,  ///< it has none, or they are not known: EventSensitivity::text says why. The sensitivities end there
 };
-/// As it stands in files: "smooth", "undefined".
+/// As it stands in files: "smooth", "one_sided", "undefined".
 std::string_view to_string(Smoothness smoothness);
 
 /// What an event adds to the sensitivities.
 struct EventSensitivity {
   double t = 0.0;
-  std::vector<double> dt;  ///< derivative of its time, one value per parameter; empty where there is none
+  /// Derivative of its time, one value per parameter; empty where there is none, and where several guards happen
+  /// together whose times move apart.
+  std::vector<double> dt;
   Smoothness smoothness = Smoothness::smooth;
   std::string text;  ///< why there is no derivative, or what to think of it; "" if there is nothing to say
 };
@@ -55,6 +58,8 @@ class SensitivityRun {
   double at(double t, const std::string& variable, const std::string& parameter) const;
   /// Just before t: at the time of an event, what held before it.
   std::vector<double> before(double t, const std::string& parameter) const;
+  /// Derivatives of all variables by time, at a time up to end(); at the end of the run those just before it.
+  std::vector<double> slopes(double t) const;
   /// Derivatives of the final values. Where the model has ended the run, the end moves with the parameter, and the
   /// values there are differentiated along with it. Throws UsageError if the sensitivities end before the run does.
   std::vector<double> final(const std::string& parameter) const;

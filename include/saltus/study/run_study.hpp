@@ -44,6 +44,11 @@ std::unique_ptr<StudyExecutor> make_thread_executor(int threads);
 /// Members in lanes, in so many threads (MemberPath::lanes). 0: as many as the machine has.
 std::unique_ptr<StudyExecutor> make_lane_executor(int threads);
 
+/// Members on a CUDA device, with the bits of lanes (MemberPath::lanes): those that the device cannot fly fly in lanes,
+/// in so many threads, and all of them do where there is no device. Nothing of CUDA is linked: the driver and its
+/// run-time compiler are looked for when the first block is run.
+std::unique_ptr<StudyExecutor> make_cuda_executor(int threads);
+
 /// How far a study is.
 struct StudyProgress {
   std::int64_t members = 0;  ///< that this call has to run
@@ -114,6 +119,8 @@ class StudyResult {
 /// What keeps the members of a study from being run in lanes (MemberPath::lanes), in words; empty: nothing does. Runs
 /// some of the members.
 std::vector<std::string> obstacles_to_lanes(const Study& study);
+/// The same for a CUDA device.
+std::vector<std::string> obstacles_to_device(const Study& study);
 
 /// Runs what is missing. Throws UsageError if the folder holds another study (the text says what differs), and if it
 /// cannot be written: blocks that are there stay whole, and no part of another is left.

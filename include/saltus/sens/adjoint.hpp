@@ -1,0 +1,38 @@
+// The gradient of a number that a run gives, by any number of parameters, at a cost that does not grow with them.
+#pragma once
+
+#include <saltus/hybrid/simulator.hpp>
+#include <saltus/model/compiled_model.hpp>
+#include <saltus/sens/functional.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace saltus {
+
+/// A number that a run gives, and its derivatives.
+struct FunctionalGradient {
+  double value = 0.0;
+  std::vector<std::string> parameters;
+  std::vector<double> derivatives;  ///< one per parameter; empty where there are none
+  std::string why;                  ///< why there are none; "" if there are
+  std::int64_t steps = 0;           ///< of the backward integration
+  Trajectory trajectory;            ///< the run
+
+  /// Throws UsageError for names that were not asked for, and if there are no derivatives.
+  double by(const std::string& parameter) const;
+};
+
+/// Runs the model and integrates its adjoint equations backwards through the record of the run: between events along
+/// its dense output, with error control of their own; at an event by the transposed of what happened there.
+///
+/// Throws UsageError for names by which a run cannot be differentiated, for expressions with relations or unknown
+/// symbols, and for events that the run does not have.
+FunctionalGradient gradient(const CompiledModel& model, const Functional& functional,
+                            const std::vector<std::string>& parameters, const SimulateOptions& options = {});
+/// Compiles the model first.
+FunctionalGradient gradient(const Model& model, const Functional& functional,
+                            const std::vector<std::string>& parameters, const SimulateOptions& options = {});
+
+}  // namespace saltus

@@ -1,0 +1,88 @@
+#include "sens/event_cause.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace saltus {
+
+double GuardRate::distance() const {
+  if (value == 0.0) return 0.0;
+  const double by_slope = std::abs(value / slope), by_bend = std::sqrt(2.0 * std::abs(value / bend));
+  return std::fmin(by_slope, by_bend);
+}
+
+double GuardRate::steepness() const {
+  const double scale = std::sqrt(std::abs(bend) * size);
+  if (slope == 0.0) return 0.0;
+  return scale > 0.0 ? std::abs(slope) / scale : std::numeric_limits<double>::infinity();
+}
+
+namespace {
+
+/// Numbers, in the system of the mode, of the functions that may have made the guard of an event fire. A surface on
+/// which the solution stays is left where a weight reaches its end, or a force vanishes; other guards that lie on it
+/// say nothing.
+std::vector<int> functions_of(const CompiledModel& model, const Mode& mode, const Event& event, std::size_t guard) {
+  std::vector<int> exits, result, others;
+  if (mode.on_surfaces()) model.exit_guards(mode, exits);
+  for (int k = 0; k < static_cast<int>(model.guards().size()); ++k) {
+    const GuardInfo& info = model.guards()[static_cast<std::size_t>(k)];
+    if (info.name != event.guards[guard] || info.where != event.where[guard]) continue;
+    const auto slides = std::ranges::find(mode.sliding, k), rests = std::ranges::find(mode.contacts, k);
+    if (slides != mode.sliding.end())  // the field on the other side takes over
+      result.push_back(exits[static_cast<std::size_t>(slides - mode.sliding.begin())] + (event.direction[guard] > 0));
+    else if (rests != mode.contacts.end())
+      result.push_back(exits[mode.sliding.size() + static_cast<std::size_t>(rests - mode.contacts.begin())]);
+    else
+      others.push_back(k);
+  }
+  return result.empty() ? others : result;
+}
+
+}  // namespace
+
+EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std::vector<Event>& events,
+                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double length,
+                        double rtol) {
+  EventCauses result;
+  std::vector<GuardCause> candidates;
+  for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
+    for (std::size_t g = 0; g < events[e].guards.size(); ++g) {
+      if (events[e].kind == EventKind::touch) continue;
+      std::optional<GuardCause> nearest;
+      const std::vector<int> functions = functions_of(model, mode, events[e], g);
+      if (functions.empty())
+        return {.why = fmt::format("the function of the guard '{}' is not known in the mode before the event",
+                                   events[e].guards[g])};
+      for (const int k : functions) {
+        GuardCause one{k, events[e].guards[g], rate(k)};
+        if (!nearest || one.rate.distance() < nearest->rate.distance()) nearest = std::move(one);
+      }
+      if (nearest) candidates.push_back(std::move(*nearest));
+    }
+  if (candidates.empty()) return result;
+  std::ranges::sort(candidates, {}, [](const GuardCause& c) { return c.rate.distance(); });
+  const double near = std::max(10.0 * candidates.front().rate.distance(), 1e3 * rtol * length);
+  // an error of the relative size rtol moves the time by its size / slope, and the slope itself by bend / slope of that
+  const double steep = std::sqrt(std::max(rtol, std::numeric_limits<double>::epsilon()));
+  for (GuardCause& one : candidates) {
+    if (one.rate.distance() > near) break;  // it fired because others did
+    const double relative = one.rate.steepness();
+    if (!(relative > steep))
+      return {.why =
+                  fmt::format("'{}' is only touched, as far as the tolerance can tell (grazing): the derivative does "
+                              "not exist, or is not known",
+                              one.name)};
+    if (result.guards.empty() && (relative < 1e-3 || relative < 30.0 * steep))
+      result.remark =
+          fmt::format("the slope of '{}' is small: errors are magnified by {:.3g}", one.name, 1.0 / relative);
+    result.guards.push_back(std::move(one));
+  }
+  return result;
+}
+
+}  // namespace saltus

@@ -1,0 +1,47 @@
+// Which guards made an event happen where it did.
+#pragma once
+
+#include <saltus/hybrid/trajectory.hpp>
+#include <saltus/model/compiled_model.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sens/run_record.hpp"
+
+namespace saltus {
+
+/// How a guard moves at a point.
+struct GuardRate {
+  double value = 0.0, slope = 0.0;
+  double bend = 0.0;          ///< how the slope changes, as far as it is due to x''
+  double size = 0.0;          ///< of the terms of which the value is the sum
+  std::vector<double> along;  ///< each direction, at a fixed time
+
+  /// How far, in time, the zero is.
+  double distance() const;
+  /// The slope, in units of the slope with which the guard would return to zero after a change by its own size.
+  double steepness() const;
+};
+
+struct GuardCause {
+  int guard = -1;  ///< its number in the system of the mode before the event
+  std::string name;
+  GuardRate rate;
+};
+
+struct EventCauses {
+  std::string why;     ///< why the time of the event has no derivative; "" if it has
+  std::string remark;  ///< what to think of it
+  std::vector<GuardCause>
+      guards;  ///< that fired by themselves, the nearest to zero first; none: the time does not move
+};
+
+/// `mode`: before the event; `rate`: of a guard of its system there; `length`: of time, for what counts as the same
+/// instant.
+EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std::vector<Event>& events,
+                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double length,
+                        double rtol);
+
+}  // namespace saltus

@@ -1,0 +1,103 @@
+#include "sens/run_record.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace saltus {
+
+namespace {
+
+struct Run {
+  Trajectory trajectory;
+  std::vector<Act> acts;
+  Mode mode;
+  std::vector<double> x;
+};
+
+Run simulate_watched(const CompiledModel& model, const SimulateOptions& options) {
+  auto acts = std::make_shared<std::vector<Act>>();
+  Simulator simulator(std::make_shared<WatchedModel>(model, acts), options);
+  simulator.run();
+  Mode mode = simulator.mode();
+  std::vector<double> x(simulator.x().begin(), simulator.x().end());
+  Trajectory trajectory = simulator.take();
+  return {std::move(trajectory), committed(std::move(*acts)), std::move(mode), std::move(x)};
+}
+
+/// Goes through the events and rounds of a run in their order.
+class Reader {
+ public:
+  Reader(const std::vector<Event>& events, const std::vector<Act>& acts) : events_(events), acts_(acts) {}
+
+  /// Those at a time. Touches before it are passed by.
+  RunInstant at(double t, std::size_t& first_touch) {
+    first_touch = event_;
+    while (event_ < events_.size() && events_[event_].kind == EventKind::touch && events_[event_].t != t) ++event_;
+    RunInstant result{.t = t, .first_event = event_, .last_event = event_, .first_act = act_, .last_act = act_};
+    while (event_ < events_.size() && events_[event_].t == t) result.last_event = ++event_;
+    while (act_ < acts_.size() && acts_[act_].t == t) result.last_act = ++act_;
+    return result;
+  }
+  /// The next event that is no touch; null if there is none.
+  const Event* next() const {
+    const auto it = std::find_if(events_.begin() + static_cast<std::ptrdiff_t>(event_), events_.end(),
+                                 [](const Event& e) { return e.kind != EventKind::touch; });
+    return it == events_.end() ? nullptr : &*it;
+  }
+  /// Whether an event before this time has been passed by.
+  bool missed(double t, double sign) const { return event_ < events_.size() && (t - events_[event_].t) * sign > 0.0; }
+
+ private:
+  const std::vector<Event>& events_;
+  const std::vector<Act>& acts_;
+  std::size_t event_ = 0, act_ = 0;
+};
+
+}  // namespace
+
+std::vector<double> value_at(const Trajectory::Step& step, double t) {
+  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables));
+  step.polynomial.evaluate(t, x);
+  return x;
+}
+
+RunRecord::RunRecord(const CompiledModel& model, const SimulateOptions& options)
+    : trajectory(std::make_shared<CompiledModel>(model), options.start) {
+  if (!options.keep_steps) throw UsageError("derivatives follow the steps of the run: keep_steps = false leaves none");
+  Run run = simulate_watched(model, options);
+  trajectory = std::move(run.trajectory);
+  acts = std::move(run.acts);
+  final_mode = std::move(run.mode);
+  final_x = std::move(run.x);
+  Reader reader(trajectory.events(), acts);
+  std::size_t touches = 0;
+  start = reader.at(trajectory.t_start(), touches);
+  const std::vector<Trajectory::Segment>& segments = trajectory.segments();
+  problem_time = trajectory.t_start();
+  if (segments.empty() || segments.front().steps.empty()) {
+    problem = trajectory.status().message.empty() ? "the run made no steps" : trajectory.status().message;
+    return;
+  }
+  const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
+  for (std::size_t i = 0; i < segments.size() && !segments[i].steps.empty(); ++i) {
+    const std::vector<Trajectory::Step>& steps = segments[i].steps;
+    const bool last = i + 1 == segments.size() || segments[i + 1].steps.empty();
+    // (an event may lie some rounding errors behind the step that leads to it)
+    const double from = steps.front().polynomial.t0, before_tail = steps.back().polynomial.t0;
+    const double to = last ? trajectory.t_end() : segments[i + 1].steps.front().polynomial.t0;
+    const Event* const next = reader.next();
+    const bool tail = steps.size() > 1 && next && next->t == before_tail && before_tail != to;
+    RunLeg leg{.mode = trajectory.mode(segments[i]), .from = from, .to = tail ? before_tail : to, .steps = &steps};
+    leg.end = reader.at(leg.to, leg.first_touch);
+    if (reader.missed(leg.to, sign)) {
+      problem = "the record of the run has an event that no step leads to";
+      problem_time = from;
+      return;
+    }
+    if (tail) leg.contact = reader.at(to, touches);
+    legs.push_back(std::move(leg));
+  }
+}
+
+}  // namespace saltus

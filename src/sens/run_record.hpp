@@ -1,0 +1,50 @@
+// A run as derivatives need it: what its clauses did, and its segments with what happened at the end of each.
+#pragma once
+
+#include <saltus/hybrid/simulator.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sens/watched_model.hpp"
+
+namespace saltus {
+
+/// Events and rounds of one instant: from the first up to the last, which does not count.
+struct RunInstant {
+  double t = 0.0;
+  std::size_t first_event = 0, last_event = 0;
+  std::size_t first_act = 0, last_act = 0;
+
+  bool empty() const { return first_event == last_event && first_act == last_act; }
+};
+
+/// A stretch in one mode.
+struct RunLeg {
+  Mode mode;
+  double from = 0.0, to = 0.0;  ///< without the tail
+  const std::vector<Trajectory::Step>* steps = nullptr;
+  std::size_t first_touch = 0;  ///< touches on the way are the events from this one to the first of the instant
+  RunInstant end;
+  /// Infinitely many resets begin at `to`, and are over here: the last of the steps leads over them.
+  std::optional<RunInstant> contact;
+};
+
+struct RunRecord {
+  RunRecord(const CompiledModel& model, const SimulateOptions& options);
+
+  Trajectory trajectory;
+  std::vector<Act> acts;
+  Mode final_mode;
+  std::vector<double> final_x;
+  RunInstant start;
+  std::vector<RunLeg> legs;
+  std::string problem;  ///< why the legs end before the run does; "" if they do not
+  double problem_time = 0.0;
+};
+
+/// The variables of a mode at a time within a step.
+std::vector<double> value_at(const Trajectory::Step& step, double t);
+
+}  // namespace saltus

@@ -1,0 +1,105 @@
+#include <saltus/base/error.hpp>
+#include <saltus/study/run_study.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "study/cuda_device.hpp"
+#include "study/device_source.hpp"
+#include "study/lane_crew.hpp"
+
+namespace saltus {
+
+namespace {
+
+/// Members fly on the device, and those that it has parked in lanes, which have the same bits. Where there is no
+/// device, or no text for it, all of them fly in lanes.
+class CudaExecutor final : public StudyExecutor {
+ public:
+  explicit CudaExecutor(int threads)
+      : threads_(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+        lanes_(make_lane_executor(threads)) {}
+
+  bool run(const Study& study, const StudyBlock& block, BlockResult& result, StudyMonitor& monitor) override {
+    if (flown_ != &study) prepare(study);
+    if (!device_) return lanes_->run(study, block, result, monitor);
+    const BlockTask task{study, *flight_, block, result, monitor};
+    DeviceFlight members(flight_->task(), block.count);
+    std::atomic<std::int64_t> next = 0;
+    work_in_threads(task, threads_, [&](std::vector<MemberFailure>&) {
+      ModeEntry entry(*flight_->task().code);
+      for (std::int64_t k = next++; k < block.count && !monitor.stop(); k = next++)
+        if (FlightMember m; flight_->begin(block.first + k, m)) members.take_off(k, m, entry);
+    });
+    const auto stop = [&] {
+      monitor.report();
+      return monitor.stop().load();
+    };
+    if (stop() || !device_->fly(members, flight_->task().max_steps, stop)) return false;
+    next = 0;
+    work_in_threads(task, threads_, [&](std::vector<MemberFailure>& failures) {
+      for (std::int64_t k = next++; k < block.count; k = next++) {
+        if (members.state(k) != flight::landed) continue;
+        FlightMember m;
+        m.index = block.first + k;
+        members.land(k, m);
+        task.keep(m.index, flight_->outcome(m), failures);
+      }
+    });
+    std::vector<std::int64_t> others;
+    for (std::int64_t k = 0; k < block.count; ++k)
+      if (members.state(k) != flight::landed) others.push_back(block.first + k);
+    next = 0;
+    return others.empty() || run_in_lanes(task, threads_, [&] {
+             const std::int64_t k = next++;
+             return k < static_cast<std::int64_t>(others.size()) ? others[static_cast<std::size_t>(k)] : -1;
+           });
+  }
+
+ private:
+  void prepare(const Study& study) {
+    flown_ = &study;
+    device_ = nullptr;
+    flight_ = std::make_unique<StudyFlight>(study);
+    std::string why;
+    if (!flight_->possible() || !flight_->task().dense.empty()) return;
+    try {
+      const std::string source = device_source(flight_->task());
+      device_ = CudaDevice::open(why);
+      if (device_) device_->compile(source, device_headers());
+    } catch (const UsageError&) {
+      device_ = nullptr;
+    }
+  }
+
+  int threads_;
+  std::unique_ptr<StudyExecutor> lanes_;
+  const Study* flown_ = nullptr;
+  std::unique_ptr<StudyFlight> flight_;
+  std::unique_ptr<CudaDevice> device_;
+};
+
+}  // namespace
+
+std::vector<std::string> obstacles_to_device(const Study& study) {
+  const StudyFlight flight(study);
+  if (!flight.possible()) return flight.why();
+  if (!flight.task().dense.empty()) return {"minima, maxima and means are collected"};
+  std::string why;
+  try {
+    const std::string source = device_source(flight.task());
+    const auto device = CudaDevice::open(why);
+    if (!device) return {why};
+    device->compile(source, device_headers());
+  } catch (const UsageError& problem) {
+    return {problem.what()};
+  }
+  return {};
+}
+
+std::unique_ptr<StudyExecutor> make_cuda_executor(int threads) {
+  return std::make_unique<CudaExecutor>(threads);
+}
+
+}  // namespace saltus

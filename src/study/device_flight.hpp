@@ -1,0 +1,46 @@
+// Members as arrays for a device: from take-off to the numbers that are left of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "study/device_driver.hpp"
+#include "study/lane_flight.hpp"
+
+namespace saltus {
+
+/// Arrays of some members that fly together, in memory of the host.
+class DeviceFlight {
+ public:
+  DeviceFlight(const FlightTask& task, std::int64_t members);
+
+  /// Puts a member at its start into place. False: it cannot take off. Threads may do so at the same time, with an
+  /// entry each.
+  bool take_off(std::int64_t place, const FlightMember& member, ModeEntry& entry);
+  /// Where members are after a flight.
+  flight::DeviceState state(std::int64_t place) const;
+  /// What is left of a member that has landed.
+  void land(std::int64_t place, FlightMember& member) const;
+
+  std::int64_t members() const { return count_; }
+  std::span<double> numbers() { return numbers_; }
+  std::span<long long> integers() { return integers_; }
+  std::span<double> samples() { return samples_; }
+  std::span<double> finals() { return finals_; }
+
+ private:
+  double& number(std::size_t k, std::int64_t place) { return numbers_[k * count() + static_cast<std::size_t>(place)]; }
+  double number(std::size_t k, std::int64_t place) const {
+    return numbers_[k * count() + static_cast<std::size_t>(place)];
+  }
+  std::size_t count() const { return static_cast<std::size_t>(count_); }
+
+  const FlightTask& task_;
+  std::int64_t count_;
+  std::size_t n_, parameters_, discretes_, locks_, counters_;
+  std::vector<double> numbers_, samples_, finals_;
+  std::vector<long long> integers_;
+};
+
+}  // namespace saltus

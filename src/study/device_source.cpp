@@ -1,0 +1,424 @@
+#include "study/device_source.hpp"
+
+#include <fmt/format.h>
+#include <saltus/base/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace saltus {
+
+namespace {
+
+std::string number_text_of(double value) {
+  if (std::isnan(value)) return "(infinity - infinity)";
+  if (std::isinf(value)) return value > 0 ? "infinity" : "(-infinity)";
+  return fmt::format("({:a})", value);
+}
+
+std::string expression(Op op, const std::string& a, const std::string& b, const std::string& c) {
+  switch (op) {
+    case Op::add:
+      return a + " + " + b;
+    case Op::sub:
+      return a + " - " + b;
+    case Op::mul:
+      return a + " * " + b;
+    case Op::div:
+      return a + " / " + b;
+    case Op::neg:
+      return "-" + a;
+    case Op::fma:
+      return fmt::format("fused({}, {}, {})", a, b, c);
+    case Op::fms:
+      return fmt::format("fused({}, {}, -{})", a, b, c);
+    case Op::fnma:
+      return fmt::format("fused(-{}, {}, {})", a, b, c);
+    case Op::positive:
+      return a + " > 0.0 ? 1.0 : 0.0";
+    case Op::nonnegative:
+      return a + " >= 0.0 ? 1.0 : 0.0";
+    case Op::logical_and:
+      return fmt::format("{} != 0.0 && {} != 0.0 ? 1.0 : 0.0", a, b);
+    case Op::logical_or:
+      return fmt::format("{} != 0.0 || {} != 0.0 ? 1.0 : 0.0", a, b);
+    case Op::logical_not:
+      return a + " == 0.0 ? 1.0 : 0.0";
+    case Op::select:
+      return fmt::format("{} != 0.0 ? {} : {}", a, b, c);
+    case Op::sqrt:
+      return fmt::format("root({})", a);
+    case Op::floor:
+      return fmt::format("whole({})", a);
+    case Op::exp:
+    case Op::log:
+    case Op::sin:
+    case Op::cos:
+      return fmt::format("limited_{}({})", info(op).name, a);
+    default:
+      throw UsageError(fmt::format("the function '{}' has no text for devices", info(op).name));
+  }
+}
+
+/// A tape as a function of pointers to its groups of inputs, then of outputs.
+std::string function_of(const Tape& tape, const std::string& name) {
+  std::string text = "static void " + name + "(";
+  auto out = std::back_inserter(text);
+  for (std::size_t g = 0; g < tape.input_sizes.size(); ++g)
+    fmt::format_to(out, "{}const double* in{}", g == 0 ? "" : ", ", g);
+  for (std::size_t g = 0; g < tape.outputs.size(); ++g) fmt::format_to(out, ", double* out{}", g);
+  text += ") {\n";
+  const std::uint32_t first_temporary = tape.first_temporary();
+  const auto operand = [&](std::uint32_t slot) {
+    if (slot >= first_temporary) return fmt::format("s{}", slot - first_temporary);
+    if (slot < tape.first_input()) return number_text_of(tape.constants[slot]);
+    std::uint32_t k = slot - tape.first_input();
+    std::size_t group = 0;
+    while (k >= tape.input_sizes[group]) k -= tape.input_sizes[group++];
+    return fmt::format("in{}[{}]", group, k);
+  };
+  for (std::uint32_t k = 0; k < tape.temporaries; ++k) fmt::format_to(out, "  double s{};\n", k);
+  for (const Instruction& i : tape.code) {
+    const int count = operand_count(i.op);
+    fmt::format_to(out, "  s{} = {};\n", i.result - first_temporary,
+                   expression(i.op, operand(i.a), count > 1 ? operand(i.b) : "", count > 2 ? operand(i.c) : ""));
+  }
+  for (std::size_t g = 0; g < tape.outputs.size(); ++g)
+    for (std::size_t k = 0; k < tape.outputs[g].size(); ++k)
+      fmt::format_to(out, "  out{}[{}] = {};\n", g, k, operand(tape.outputs[g][k]));
+  return text + "}\n";
+}
+
+/// A table, and a function of Code that reads it.
+class Writer {
+ public:
+  explicit Writer(const FlightTask& task) : task_(task), code_(*task.code) {}
+
+  std::string run() {
+    for (const FlightTape& tape : code_.tapes) {
+      most_guards_ = std::max(most_guards_, tape.guards.size());
+      most_clocks_ = std::max(most_clocks_, tape.clocks.size());
+      most_data_ = std::max(most_data_, tape.data.size());
+      most_bernstein_ = std::max(most_bernstein_, static_cast<std::size_t>(tape.first.back()));
+    }
+    if (most_clocks_ > 62) throw UsageError("there are more than 62 guards of time");
+    tapes();
+    tables();
+    edges();
+    return prologue + functions_ + tables_ + "struct Code {\n" + members() + "};\n" + epilogue;
+  }
+
+ private:
+  static constexpr const char* prologue = R"(#include "base/inline_functions.hpp"
+#include "study/device_driver.hpp"
+
+#ifdef __CUDACC_RTC__
+#define SALTUS_TABLE __constant__ const
+#else
+#define SALTUS_TABLE static const
+#endif
+
+namespace {
+
+using saltus::flight::infinity;
+
+inline double fused(double a, double b, double c) { return saltus::arithmetic::Kind<double>::fma(a, b, c); }
+#ifdef __CUDACC_RTC__
+inline double root(double x) { return ::sqrt(x); }
+inline double whole(double x) { return ::floor(x); }
+#else
+inline double root(double x) { return __builtin_sqrt(x); }
+inline double whole(double x) { return __builtin_floor(x); }
+#endif
+// beyond their limits the functions have no value here: lanes fly the member
+inline double limited_sin(double x) {
+  return saltus::flight::size_of(x) <= saltus::arithmetic::angle_limit ? saltus::arithmetic::sin(x)
+                                                                         : infinity - infinity;
+}
+inline double limited_cos(double x) {
+  return saltus::flight::size_of(x) <= saltus::arithmetic::angle_limit ? saltus::arithmetic::cos(x)
+                                                                         : infinity - infinity;
+}
+inline double limited_exp(double x) {
+  return saltus::flight::size_of(x) <= saltus::arithmetic::exponent_limit ? saltus::arithmetic::exp(x)
+                                                                           : infinity - infinity;
+}
+inline double limited_log(double x) {
+  return x <= saltus::arithmetic::logarithm_limit && x >= 1.0 / saltus::arithmetic::logarithm_limit
+             ? saltus::arithmetic::log(x)
+             : infinity - infinity;
+}
+
+)";
+  static constexpr const char* epilogue = R"(
+}  // namespace
+
+#ifdef __CUDACC_RTC__
+extern "C" __global__ void fly_members(saltus::flight::DeviceArrays arrays) {
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < arrays.count) saltus::flight::DeviceMember<Code>(arrays, i).fly();
+}
+#else
+extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
+  for (long long i = 0; i < arrays.count; ++i) saltus::flight::DeviceMember<Code>(arrays, i).fly();
+}
+#endif
+)";
+
+  void tapes() {
+    for (std::size_t k = 0; k < code_.tapes.size(); ++k) {
+      const FlightTape& tape = code_.tapes[k];
+      functions_ += function_of(tape.step.tape(), fmt::format("step_{}", k));
+      functions_ += function_of(tape.at.tape(), fmt::format("at_{}", k));
+      functions_ += function_of(tape.guard.tape(), fmt::format("guards_{}", k));
+      functions_ += function_of(tape.observe.tape(), fmt::format("observe_{}", k));
+    }
+  }
+
+  template <class Values>
+  void table(const char* type, const std::string& name, const Values& values) {
+    tables_ += fmt::format("SALTUS_TABLE {} table_{}[] = {{", type, name);
+    for (const auto& v : values) tables_ += text_of(v) + ", ";
+    tables_ += "0};\n";
+  }
+  static std::string text_of(double v) { return number_text_of(v); }
+  static std::string text_of(int v) { return std::to_string(v); }
+  static std::string text_of(long long v) { return std::to_string(v) + "LL"; }
+  static std::string text_of(signed char v) { return std::to_string(static_cast<int>(v)); }
+  static std::string text_of(unsigned char v) { return std::to_string(static_cast<int>(v)); }
+
+  /// Rows of the same length.
+  template <class T>
+  static void add_row(std::vector<T>& all, const std::vector<T>& row, std::size_t length) {
+    all.insert(all.end(), row.begin(), row.end());
+    all.resize(all.size() + length - row.size());
+  }
+
+  void tables() {
+    std::vector<int> mode_tape, guard_count, clock_count, first;
+    std::vector<signed char> sides, clock_sides;
+    std::vector<unsigned char> affine;
+    for (const FlightTape& tape : code_.tapes) {
+      guard_count.push_back(static_cast<int>(tape.guards.size()));
+      clock_count.push_back(static_cast<int>(tape.clocks.size()));
+      add_row(first, tape.first, most_guards_ + 1);
+      add_row(affine, tape.affine, most_guards_ + 1);
+    }
+    for (const FlightMode& mode : code_.modes) {
+      mode_tape.push_back(static_cast<int>(mode.tape));
+      add_row(sides, mode.sides, most_guards_ + 1);
+      add_row(clock_sides, mode.clock_sides, most_clocks_ + 1);
+    }
+    table("int", "mode_tape", mode_tape);
+    table("int", "guard_count", guard_count);
+    table("int", "clock_count", clock_count);
+    table("int", "first", first);
+    table("signed char", "sides", sides);
+    table("signed char", "clock_sides", clock_sides);
+    table("unsigned char", "affine", affine);
+    table("int", "counter", task_.counters);
+    const Tableau& t = *code_.tableau;
+    table("double", "weights", std::vector<double>(code_.stiffness.weights, code_.stiffness.weights + t.all_stages()));
+    table("double", "atol", task_.atol);
+  }
+
+  void edges() {
+    std::vector<int> first_edge{0}, guard, target, first_zero{0}, zeros;
+    std::vector<long long> clocks;
+    for (const FlightMode& mode : code_.modes) {
+      const FlightTape& tape = code_.tapes[mode.tape];
+      for (const FlightEdge& edge : mode.edges) {
+        int place = -1;
+        long long bits = 0;
+        for (const int d : edge.departures) {
+          const auto g = std::ranges::find(tape.guards, d / 2), c = std::ranges::find(tape.clocks, d / 2);
+          if (g != tape.guards.end()) place = static_cast<int>(g - tape.guards.begin());
+          if (c != tape.clocks.end()) bits |= 1LL << (c - tape.clocks.begin());
+        }
+        acts_ += act_case(static_cast<int>(guard.size()), edge);
+        guard.push_back(place);
+        clocks.push_back(bits);
+        target.push_back(static_cast<int>(edge.target));
+        zeros.insert(zeros.end(), edge.at_zero.begin(), edge.at_zero.end());
+        first_zero.push_back(static_cast<int>(zeros.size()));
+      }
+      first_edge.push_back(static_cast<int>(guard.size()));
+    }
+    table("int", "first_edge", first_edge);
+    table("int", "edge_guard", guard);
+    table("long long", "edge_clocks", clocks);
+    table("int", "edge_target", target);
+    table("int", "first_zero", first_zero);
+    table("int", "edge_zeros", zeros);
+  }
+
+  /// What an edge does to the numbers of a member: the actions, then what the target has in common.
+  std::string act_case(int number_of_edge, const FlightEdge& edge) {
+    const FlightMode& to = code_.modes[edge.target];
+    const std::string name = fmt::format("act_{}", number_of_edge);
+    std::string text = fmt::format("      case {}: {{\n", number_of_edge);
+    auto out = std::back_inserter(text);
+    if (!edge.variables.empty() || !edge.discretes.empty()) {
+      functions_ += function_of(edge.act.tape(), name);
+      fmt::format_to(out, "        double set[{}];\n        {}(&t, x, parameters, discretes, set);\n",
+                     edge.variables.size() + edge.discretes.size(), name);
+      for (std::size_t k = 0; k < edge.variables.size(); ++k)
+        fmt::format_to(out, "        x_new[{}] = set[{}];\n", edge.variables[k], k);
+      for (std::size_t k = 0; k < edge.discretes.size(); ++k)
+        fmt::format_to(out, "        d_new[{}] = set[{}];\n", edge.discretes[k], edge.variables.size() + k);
+    }
+    for (const int k : code_.deciding_discretes) {
+      const std::string wanted = number_text_of(to.mode.discrete[static_cast<std::size_t>(k)]);
+      if (std::ranges::find(edge.discretes, k) != edge.discretes.end())
+        fmt::format_to(out, "        if (d_new[{}] != {}) return false;\n", k, wanted);
+      fmt::format_to(out, "        d_new[{}] = {};\n", k, wanted);
+    }
+    for (const int k : code_.deciding_locks)
+      fmt::format_to(out, "        l_new[{}] = {};\n", k, number_text_of(to.mode.locks[static_cast<std::size_t>(k)]));
+    for (const auto& [lock, change] : edge.roundings)
+      fmt::format_to(out, "        l_new[{}] += {};\n", lock, number_text_of(change));
+    return text + "        return true;\n      }\n";
+  }
+
+  std::string members() {
+    const Tableau& t = *code_.tableau;
+    const std::size_t n = code_.tapes.front().n;
+    std::string text;
+    auto out = std::back_inserter(text);
+    const auto constant = [&](const char* name, auto value) {
+      fmt::format_to(out, "  static constexpr long long {} = {};\n", name, static_cast<long long>(value));
+    };
+    const auto whole = [&](const char* name, auto value) {
+      fmt::format_to(out, "  static constexpr int {} = {};\n", name, static_cast<int>(value));
+    };
+    whole("n", n);
+    whole("parameters", task_.parameters);
+    whole("discretes", code_.modes.front().mode.discrete.size());
+    whole("locks", code_.modes.front().mode.locks.size());
+    whole("counters", task_.counters.size());
+    whole("kept", task_.kept.size());
+    whole("section", task_.section);
+    whole("stages", t.stages);
+    whole("degree", t.dense_degree);
+    whole("most_guards", std::max<std::size_t>(1, most_guards_));
+    whole("most_clocks", std::max<std::size_t>(1, most_clocks_));
+    whole("most_data", std::max<std::size_t>(1, most_data_));
+    whole("stiffness_row", code_.stiffness.row);
+    whole("park_if_stiff", task_.park_if_stiff);
+    constant("transient", task_.transient);
+    constant("keep", task_.keep);
+    fmt::format_to(out, "  static constexpr double stiffness_limit = {}, max_step = {};\n",
+                   number_text_of(code_.stiffness.limit), number_text_of(task_.max_step));
+    fmt::format_to(out, "  static saltus::flight::Control control() {{ return {{{}, {}, {}, {}, {}}}; }}\n",
+                   number_text_of(code_.control.success_power), number_text_of(code_.control.rejection_power),
+                   number_text_of(code_.control.beta), number_text_of(code_.control.shrink),
+                   number_text_of(code_.control.growth));
+    for (const char* name : {"mode_tape", "guard_count", "clock_count", "first_edge", "edge_guard", "edge_target",
+                             "first_zero", "counter"})
+      fmt::format_to(out, "  static int {0}(int k) {{ return table_{0}[k]; }}\n", name);
+    text +=
+        "  static long long edge_clocks(int k) { return table_edge_clocks[k]; }\n"
+        "  static const int* edge_zeros() { return table_edge_zeros; }\n"
+        "  static const double* stiffness_weights() { return table_weights; }\n";
+    const auto row = [&](const char* type, const char* name, std::size_t length) {
+      fmt::format_to(out, "  static const {0}* {1}(int k) {{ return table_{1} + k * {2}; }}\n", type, name, length);
+    };
+    row("int", "first", most_guards_ + 1);
+    row("signed char", "sides", most_guards_ + 1);
+    row("signed char", "clock_sides", most_clocks_ + 1);
+    row("unsigned char", "affine", most_guards_ + 1);
+    fmt::format_to(
+        out,
+        "  struct Step {{\n    double x[{0}], slopes[{1}], error, dense[{2}], guards[{3}], lower[{3}], upper[{3}], "
+        "bernstein[{4}],\n        scale[{3}], rough[{3}], finite;\n  }};\n",
+        n, static_cast<std::size_t>(t.all_stages() - 1) * n, static_cast<std::size_t>(t.dense_degree) * n,
+        std::max<std::size_t>(1, most_guards_), std::max<std::size_t>(1, most_bernstein_));
+    const std::string rtol = number_text_of(task_.rtol);
+    text +=
+        "  static void step(int tape, double t, double h, double end, const double* x, const double* slope,\n"
+        "                   const double* data, Step& s) {\n    const double rtol = " +
+        rtol + ";\n";
+    text += choose(
+        "step_{}(&t, &h, &end, x, slope, data, &rtol, table_atol, s.x, s.slopes, &s.error, s.dense, s.guards, "
+        "s.lower, s.upper, s.bernstein, s.scale, s.rough, &s.finite)");
+    text +=
+        "  static void at(int tape, double t, const double* x, const double* data, double* f, double* g, double* gp,\n"
+        "                 double* gpp, double* c, double* cp) {\n";
+    text += choose("at_{}(&t, x, data, f, g, gp, gpp, c, cp)");
+    text += "  static void guards(int tape, double t, const double* x, const double* data, double* g) {\n";
+    text += choose("guards_{}(&t, x, data, g)");
+    text += gather();
+    text += observe();
+    text +=
+        "  static bool act(int edge, double t, const double* x, const double* parameters, const double* discretes,\n"
+        "                  double* x_new, double* d_new, double* l_new) {\n    switch (edge) {\n" +
+        acts_ + "    }\n    return false;\n  }\n";
+    return text;
+  }
+
+  /// A call by tape, and the end of the function.
+  std::string choose(const std::string& call) const {
+    std::string text = "    switch (tape) {\n";
+    for (std::size_t k = 0; k < code_.tapes.size(); ++k)
+      text += fmt::format("      case {}: {}; break;\n", k, fmt::format(fmt::runtime(call), k));
+    return text + "    }\n  }\n";
+  }
+
+  std::string gather() const {
+    std::string text =
+        "  static void gather(int mode, const double* parameters, const double* discretes, const double* locks, "
+        "double* data) {\n"
+        "    switch (mode) {\n";
+    for (std::size_t m = 0; m < code_.modes.size(); ++m) {
+      const FlightMode& mode = code_.modes[m];
+      text += fmt::format("      case {}:\n", m);
+      const auto& data = code_.tapes[mode.tape].data;
+      for (std::size_t k = 0; k < data.size(); ++k) {
+        using Kind = FlightDatum::Kind;
+        const Kind kind = data[k].kind;
+        text += fmt::format("        data[{}] = {};\n", k,
+                            kind == Kind::parameter  ? fmt::format("parameters[{}]", data[k].place)
+                            : kind == Kind::discrete ? fmt::format("discretes[{}]", data[k].place)
+                            : kind == Kind::lock     ? fmt::format("locks[{}]", data[k].place)
+                                                     : number_text_of(mode.fixed[data[k].place]));
+      }
+      text += "        break;\n";
+    }
+    return text + "    }\n  }\n";
+  }
+
+  std::string observe() const {
+    std::size_t eliminated = 1;
+    for (const FlightTape& tape : code_.tapes)
+      eliminated = std::max(eliminated, tape.observe.tape().outputs.front().size());
+    std::string text = fmt::format(
+        "  static void observe(int tape, double t, const double* x, const double* data, const double* discretes,\n"
+        "                      double* values) {{\n    double eliminated[{}];\n    switch (tape) {{\n",
+        eliminated);
+    for (std::size_t k = 0; k < code_.tapes.size(); ++k)
+      text += fmt::format("      case {0}: observe_{0}(&t, x, data, eliminated); break;\n", k);
+    text += "    }\n    (void)eliminated;\n    (void)discretes;\n";
+    for (std::size_t k = 0; k < task_.kept.size(); ++k) {
+      using Kind = ObservedPlace::Kind;
+      const char* const list = task_.kept[k].kind == Kind::state      ? "x"
+                               : task_.kept[k].kind == Kind::discrete ? "discretes"
+                                                                      : "eliminated";
+      text += fmt::format("    values[{}] = {}[{}];\n", k, list, task_.kept[k].place);
+    }
+    return text + "  }\n";
+  }
+
+  const FlightTask& task_;
+  const FlightCode& code_;
+  std::size_t most_guards_ = 0, most_clocks_ = 0, most_data_ = 0, most_bernstein_ = 0;
+  std::string functions_, tables_, acts_;
+};
+
+}  // namespace
+
+std::string device_source(const FlightTask& task) {
+  return Writer(task).run();
+}
+
+}  // namespace saltus

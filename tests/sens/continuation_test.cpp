@@ -1,0 +1,157 @@
+// Branches of cycles: bifurcations at places that are known exactly, or to many digits.
+#include <gtest/gtest.h>
+#include <saltus/modelica/modelica.hpp>
+#include <saltus/saltus.hpp>
+#include <saltus/sens/continuation.hpp>
+
+#include <cmath>
+#include <numbers>
+
+namespace saltus {
+namespace {
+
+constexpr double pi = std::numbers::pi;
+
+Model load(const std::string& text) {
+  return load_modelica(text, "model.mo").model;
+}
+
+std::vector<Bifurcation> of_kind(const Branch& branch, BifurcationKind kind) {
+  std::vector<Bifurcation> result;
+  for (const Bifurcation& b : branch.bifurcations)
+    if (b.kind == kind) result.push_back(b);
+  return result;
+}
+
+const std::string dry_friction = R"(model DryFriction
+  parameter Real r = 1.5, F = 0.4;
+  Real x(start = 0, fixed = true), v(start = 1, fixed = true), T = 6.2831853071795864769*r;
+equation
+  der(x) = v;
+  der(v) = -x + sin(time/r) - F*sign(v);
+end DryFriction;)";
+
+TEST(Continuation, FindsTheOnsetOfSlidingToTenDigits) {
+  ContinuationOptions options{
+      .cycle = {.period_of = "T", .transient = 200.0}, .parameter = "r", .from = 1.5, .to = 3.0};
+  options.cycle.simulate.rtol = 1e-12;
+  options.cycle.simulate.atol = 1e-14;
+  const Branch branch = follow_cycle(load(dry_friction), options);
+  ASSERT_EQ(branch.status, BranchStatus::finished) << branch.message;
+  const auto onsets = of_kind(branch, BifurcationKind::sliding_onset);
+  ASSERT_EQ(onsets.size(), 1u);
+  EXPECT_NEAR(onsets[0].point.parameter, 1.866523638121452, 1e-10);
+  // beyond it the cycle is II
+  EXPECT_NE(branch.points.back().events.find("slide_enter"), std::string::npos);
+  EXPECT_EQ(branch.points.front().events.find("slide_enter"), std::string::npos);
+  for (const BranchPoint& point : branch.points) EXPECT_TRUE(point.stable) << point.parameter;
+}
+
+/// The circle of radius r: r' = r (m + c r^2 - r^4)/10 turns into a fold at m = -c^2/4, r^2 = c/2.
+const std::string circles = R"(model Circles
+  parameter Real m = 0.5, c = 1;
+  Real x(start = 1.17, fixed = true), y(start = 0, fixed = true), q = x^2 + y^2;
+equation
+  der(x) = x*(m + c*q - q^2)/10 - y;
+  der(y) = y*(m + c*q - q^2)/10 + x;
+end Circles;)";
+
+TEST(Continuation, GoesRoundAFold) {
+  ContinuationOptions options{.cycle = {.period_guess = 6.28}, .parameter = "m", .from = 0.5, .to = -0.4};
+  const Branch branch = follow_cycle(load(circles), options);
+  EXPECT_EQ(branch.status, BranchStatus::ended);
+  EXPECT_NE(branch.message.find("the cycle shrinks to an equilibrium between m = "), std::string::npos)
+      << branch.message;
+  EXPECT_NEAR(branch.points.back().parameter, 0.0, 1e-3);
+  const auto folds = of_kind(branch, BifurcationKind::fold);
+  ASSERT_EQ(folds.size(), 1u);
+  EXPECT_NEAR(folds[0].point.parameter, -0.25, 1e-8);
+  EXPECT_NEAR(std::hypot(folds[0].point.start[0], folds[0].point.start[1]), std::sqrt(0.5), 1e-5);
+  bool stable_before = true, unstable_behind = true;
+  for (std::size_t k = 0; k < branch.points.size(); ++k) {
+    const BranchPoint& point = branch.points[k];
+    const double q = point.start[0] * point.start[0] + point.start[1] * point.start[1];
+    EXPECT_NEAR(point.parameter + q - q * q, 0.0, 1e-7);
+    EXPECT_NEAR(point.period, 2.0 * pi, 1e-7);
+    // r' = r (m + q - q^2)/10: multiplier exp(2 pi (2 q - 4 q^2)/10)
+    EXPECT_NEAR(point.multipliers[0].real(), std::exp(2.0 * pi * (2.0 * q - 4.0 * q * q) / 10.0), 1e-6);
+    (k <= folds[0].behind ? stable_before : unstable_behind) &= point.stable == (k <= folds[0].behind);
+  }
+  EXPECT_TRUE(stable_before);
+  EXPECT_TRUE(unstable_behind);
+  EXPECT_GT(branch.points.size(), folds[0].behind + 5);
+}
+
+TEST(Continuation, FindsAFlip) {
+  // x is replaced by 1 - a x^2 once a second, and held: the fixed point of the map flips at a = 3/4
+  const Model model = load(R"(model Logistic
+  parameter Real a = 0.5;
+  discrete Real x(start = 0.7, fixed = true);
+  Real y(start = 0, fixed = true);
+equation
+  der(y) = -y + x;
+  when sample(0.5, 1) then
+    x = 1 - a*pre(x)^2;
+  end when;
+end Logistic;)");
+  const Branch branch = follow_cycle(model, {.cycle = {.period = 1.0}, .parameter = "a", .from = 0.5, .to = 1.0});
+  ASSERT_EQ(branch.status, BranchStatus::finished) << branch.message;
+  const auto flips = of_kind(branch, BifurcationKind::flip);
+  ASSERT_EQ(flips.size(), 1u);
+  EXPECT_NEAR(flips[0].point.parameter, 0.75, 1e-9);
+  EXPECT_TRUE(branch.points.front().stable);
+  EXPECT_FALSE(branch.points.back().stable);
+}
+
+TEST(Continuation, FindsATorus) {
+  // z' = multiplication of the plane by (1 + m)/2 and a turn, once a second: the pair leaves the circle at m = 1
+  const Model model = load(R"(model Turn
+  parameter Real m = 0.5;
+  discrete Real a(start = 0, fixed = true), b(start = 0, fixed = true);
+  Real y(start = 0.1, fixed = true);
+equation
+  der(y) = -y;
+  when sample(0.5, 1) then
+    a = (1 + m)/2*(0.6*pre(a) - 0.8*pre(b)) + 0.1;
+    b = (1 + m)/2*(0.8*pre(a) + 0.6*pre(b));
+  end when;
+end Turn;)");
+  const Branch branch = follow_cycle(model, {.cycle = {.period = 1.0}, .parameter = "m", .from = 0.5, .to = 1.3});
+  ASSERT_EQ(branch.status, BranchStatus::finished) << branch.message;
+  const auto tori = of_kind(branch, BifurcationKind::torus);
+  ASSERT_EQ(tori.size(), 1u);
+  EXPECT_NEAR(tori[0].point.parameter, 1.0, 1e-9);
+}
+
+TEST(Continuation, FindsWhereAWallIsReached) {
+  // a linear oscillator whose steady amplitude is F/|...| touches a wall with a recorded relation at x = 1: the branch
+  // is followed down to the touch, from the side where the wall is passed
+  const Model model = load(R"(model Passing
+  parameter Real F = 1.5;
+  Real x(start = 0, fixed = true), v(start = 0, fixed = true), k = if x > 1 then 1.5 else 1;
+equation
+  der(x) = v;
+  der(v) = -x - (if x > 1 then 0.5*(x - 1) else 0) - 0.2*v + F*cos(1.6*time);
+end Passing;)");
+  const double w = 1.6, size = std::hypot(1.0 - w * w, 0.2 * w);
+  CycleOptions cycle{.period = 2.0 * pi / w, .transient = 100.0};
+  const Branch branch = follow_cycle(model, {.cycle = cycle, .parameter = "F", .from = 2.2, .to = 1.2});
+  const auto touches = of_kind(branch, BifurcationKind::grazing);
+  ASSERT_EQ(touches.size(), 1u) << branch.message;
+  EXPECT_NEAR(touches[0].point.parameter, size, 1e-6);
+}
+
+TEST(Continuation, SaysWhatIsWrong) {
+  const Model model = load(dry_friction);
+  EXPECT_THROW(follow_cycle(model, {.cycle = {.period_of = "T"}, .parameter = "r"}), UsageError);
+  EXPECT_THROW(follow_cycle(model, {.cycle = {.period_of = "T"}, .from = 0, .to = 1}), UsageError);
+  EXPECT_THROW(follow_cycle(model, {.cycle = {.period_of = "T"}, .parameter = "R", .from = 0, .to = 1}), Error);
+  ContinuationOptions few{
+      .cycle = {.period_of = "T", .transient = 200.0}, .parameter = "r", .from = 1.5, .to = 3.0, .max_points = 3};
+  const Branch branch = follow_cycle(model, few);
+  EXPECT_EQ(branch.status, BranchStatus::too_many_points);
+  EXPECT_EQ(branch.points.size(), 3u);
+}
+
+}  // namespace
+}  // namespace saltus

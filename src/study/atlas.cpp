@@ -149,7 +149,8 @@ void Atlas::learn_event(CompiledModel& member, const Mode& before, const Simulat
   }
   std::vector<Act> rounds = committed(acts);
   std::erase_if(rounds, [](const Act& act) {  // truths have changed, and nothing has acted
-    return act.round.given.empty() && act.x_before == act.x_after && act.discrete_before == act.discrete_after;
+    return act.round.given.empty() && act.x_before == act.x_after &&
+           act.mode_before.discrete == act.mode_after.discrete;
   });
   AtlasEdge edge{.departures = departures_of(member, before, after.mode(), event)};
   const int from = find(before);

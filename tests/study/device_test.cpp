@@ -1,5 +1,5 @@
 // The text for devices, compiled for this processor: members have the bits that they have in lanes. (What a device
-// makes of it is compared by benchmarks/events/device.sh, where there is one.)
+// makes of it is compared by saltus_bench_studies, where there is one.)
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@ COPY . /saltus
 WORKDIR /saltus
 RUN apt-get update \
  && sed -n '/^# \[run\]/,/^# \[test\]/p' packages.txt | grep -v '^#' \
-    | xargs apt-get install --yes --no-install-recommends dpkg-dev
+    | xargs apt-get install --yes --no-install-recommends dpkg-dev file
 RUN cmake --preset release \
  && cmake --build --preset release \
  && cpack --config build/release/CPackConfig.cmake -B /package

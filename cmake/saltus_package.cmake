@@ -10,7 +10,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the program links; dpkg-shlibdeps of dpkg-dev finds it
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the program links; found by dpkg-dev and file
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox | gnuplot")
 # programs that use the library are linked with these
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS

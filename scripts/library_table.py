@@ -1,15 +1,23 @@
 #!/usr/bin/env python3
 """The table of a Modelica library: which of its examples Saltus reads, checks and runs, and how long a run takes.
 
-    library_table.py update --saltus PROGRAM --library FOLDER [--page PAGE.md] [--limit SECONDS] [--jobs N] [--keep-slow]
+    library_table.py update --saltus PROGRAM --library FOLDER [--page PAGE.md] [--limit SECONDS] [--jobs N]
+                            [--keep-slow] [--only TEXT]
     library_table.py check  --saltus PROGRAM --library FOLDER [--page PAGE.md]
+    library_table.py list   --library FOLDER
 
-`update` writes the page. Seconds are those of the processor, so that a busy machine does not matter. With --keep-slow the examples
-that the page calls not done in time are not tried again. `check` reads each example that the page says is read, and fails if one is not read any more: the
-numbers may only rise. FOLDER may be left out where the environment variable SALTUS_MODELICA_LIBRARY names it; `check` without
-either ends with code 77 (skipped).
+`update` writes the page. Each example that runs is run once more with another method and a tolerance of 1e-8; the
+page says whether the two results agree within a thousandth of the range of each variable. Seconds are those of the
+processor, so that a busy machine does not matter. --keep-slow keeps the rows of examples that the page calls not done
+in time; --only keeps all rows but those whose names contain TEXT. `check` reads each example that the page says is
+read, and fails if one is not read any more: the numbers may only rise. FOLDER may be left out where the environment
+variable SALTUS_MODELICA_LIBRARY names it; `check` without either ends with code 77 (skipped).
+
+Archives of the library may lack the file package.mo of Modelica. Then links to their files and to the short stand-ins
+of tests/modelica/library make a complete folder.
 """
 import argparse
+import json
 import math
 import os
 import re
@@ -23,7 +31,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "modelica-library.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "reference" / "modelica-library.md"
+STAND_INS = ROOT / "tests" / "modelica" / "library" / "Modelica"
 KINDS = {"model", "block", "class", "package", "record", "connector", "function", "type", "operator"}
 NOISE = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.S)
 TOKEN = re.compile(r"[A-Za-z_]\w*|'(?:[^'\\]|\\.)*'|[=(;.]")
@@ -65,10 +75,24 @@ def examples_of(text):
             end = tokens.index(";", k)
             whole = "".join(tokens[k + 1:end])
             name, kind, before = stack[-1]
-            if whole.split("(")[0].endswith("Icons.Example") and kind in ("model", "block", "class") and "partial" not in before:
+            is_model = kind in ("model", "block", "class") and "partial" not in before
+            if is_model and whole.split("(")[0].endswith("Icons.Example"):
                 found.append(".".join(filter(None, [within, *(entry[0] for entry in stack)])))
         k += 1
     return found
+
+
+def complete(library, folder):
+    """The library; or, if its package Modelica has no file package.mo, `folder` with links to it and to stand-ins."""
+    incomplete = Path(library).resolve() / "Modelica"
+    if not incomplete.is_dir() or (incomplete / "package.mo").exists():
+        return library
+    (Path(folder) / "Modelica").mkdir()
+    for source in [*incomplete.parent.iterdir(), *incomplete.iterdir(), *STAND_INS.iterdir()]:
+        link = Path(folder) / ("" if source.parent == incomplete.parent else "Modelica") / source.name
+        if not link.exists():
+            link.symlink_to(source)
+    return folder
 
 
 def all_examples(library):
@@ -99,37 +123,60 @@ def shorten(text, most=90):
     return text if len(text) <= most else text[:most - 1] + "…"
 
 
+def agrees(options, arguments, first, folder):
+    """Whether a second method with a tighter tolerance gives the same result: yes, no, or "?" if it does not end."""
+    method = json.loads((folder / "first.json").read_text(encoding="utf-8"))["statistics"]["method"]
+    # a method that has nothing in common with the one that was taken
+    more = ["--method", "bdf" if "radau" in method else "radau", "--rtol", "1e-8", "--atol", "1e-8"]
+    second = folder / "second.mat"
+    if call(options.saltus, [*arguments, *more, "--mat", second], options.limit)[0] != 0:
+        return "?"
+    code = call(options.saltus, ["compare", first, second, "--tol", "1e-3", "--quiet"], options.limit)[0]
+    return "yes" if code == 0 else "no"
+
+
 def judge(options, name):
-    """One row: (name, read, checked, runs, seconds, remark)."""
-    arguments = ["run", "--library", options.library, "--model", name, "--quiet", "--no-plot"]
-    code, output, seconds = call(options.saltus, arguments, options.limit)
-    output = output.replace(str(options.library).rstrip("/") + "/", "")
-    errors = re.findall(r"error: (.*)", output)
-    if code == 2 and errors:
-        return name, False, False, False, None, shorten(errors[0])
-    if code == 2:
-        return name, True, False, False, None, shorten(re.sub(r"^\S*:\d+:\d+: (model '[^']*': )?", "", output.split("\n")[0]))
-    if code == NO_TIME_LEFT:
-        return name, True, True, False, None, f"not done after {options.limit:g} s"
-    if code != 0:
-        return name, True, True, False, None, shorten(output.split("\n")[0]) or f"ended with code {code}"
-    return name, True, True, True, seconds, ""
+    """One row: (name, read, checked, runs, seconds, agrees, remark)."""
+    arguments = ["run", "--library", options.library, "--model", name, "--quiet", "--no-plot", "--intervals", "5000"]
+    with tempfile.TemporaryDirectory() as folder:
+        first, facts = Path(folder) / "first.mat", Path(folder) / "first.json"
+        code, output, seconds = call(options.saltus, [*arguments, "--mat", first, "--json", facts], options.limit)
+        output = output.replace(str(options.library).rstrip("/") + "/", "")
+        errors = re.findall(r"error: (.*)", output)
+        if code == 2 and errors:
+            return name, False, False, False, None, "", shorten(errors[0])
+        if code == 2:
+            text = re.sub(r"^\S*:\d+:\d+: (model '[^']*': )?", "", output.split("\n")[0])
+            return name, True, False, False, None, "", shorten(text)
+        if code == NO_TIME_LEFT:
+            return name, True, True, False, None, "", f"not done after {options.limit:g} s"
+        if code != 0:
+            return name, True, True, False, None, "", shorten(output.split("\n")[0]) or f"ended with code {code}"
+        return name, True, True, True, seconds, agrees(options, arguments, first, Path(folder)), ""
 
 
 def page_text(rows):
     count = [sum(1 for row in rows if row[k]) for k in (1, 2, 3)]
+    agree, differ = (sum(1 for row in rows if row[5] == word) for word in ("yes", "no"))
     lines = [
         "# Examples of the Modelica Standard Library",
         "",
-        "Made by `scripts/library_table.py update` from the development state of version 4.2. The library does not come with Saltus. The",
-        "archive that was measured lacks `Modelica/package.mo`, `Units`, `Utilities`, `Thermal` and `StateGraph`; short stand-ins took their",
-        "place, so the numbers of a complete library may differ. *Read*: flattened without an error. *Checked*: as many equations as",
-        "variables, and all of them usable. *Runs*: to the stop time of the example. Seconds are those of the processor, of the development",
-        "build; the remark says after how many of them a run was given up.",
+        "Made by `scripts/library_table.py update` from the development state of version 4.2. The library does not come",
+        "with Saltus. The archive that was measured lacks `Modelica/package.mo`, `Units`, `Utilities`, `Thermal` and",
+        "`StateGraph`; the short stand-ins of `tests/modelica/library` took their place, so the numbers of a complete",
+        "library may differ.",
         "",
-        f"Of {len(rows)} examples **{count[0]} are read, {count[1]} pass the check and {count[2]} run**. These numbers may only rise: with the",
-        "environment variable `SALTUS_MODELICA_LIBRARY`, which names the folder of the library, the test `modelica.library` reads again what is",
-        "read here.",
+        "- *Read*: flattened without an error.",
+        "- *Checked*: as many equations as variables, and all of them usable.",
+        "- *Runs*: to the stop time of the example, with all equations satisfied.",
+        "- *Seconds*: of the processor, with the development build; the remark says after how many a run was given up.",
+        "- *Agrees*: another method with a tolerance of 1e-8 gives the same result, within a thousandth of the range of",
+        "  each variable. *?*: the second run fails or was given up.",
+        "",
+        f"Of {len(rows)} examples **{count[0]} are read, {count[1]} pass the check and {count[2]} run**. Of those that run,",
+        f"{agree} agree with the second method, {differ} do not, and {count[2] - agree - differ} have no second result.",
+        "The numbers may only rise: with the environment variable `SALTUS_MODELICA_LIBRARY`, which names the folder of the",
+        "library, the test `modelica.library` reads again what is read here.",
         "",
         "| package | examples | read | checked | run |",
         "|---|---|---|---|---|",
@@ -139,25 +186,39 @@ def page_text(rows):
         members = [row for row in rows if row[0].startswith(group + ".")]
         sums = [sum(1 for row in members if row[k]) for k in (1, 2, 3)]
         lines.append(f"| {group} | {len(members)} | {sums[0]} | {sums[1]} | {sums[2]} |")
-    lines += ["", "| example | read | checked | runs | seconds | remark |", "|---|---|---|---|---|---|"]
+    lines += ["", "| example | read | checked | runs | seconds | agrees | remark |", "|---|---|---|---|---|---|---|"]
     yes = {True: "yes", False: ""}
-    for name, read, checked, runs, seconds, remark in rows:
+    for name, read, checked, runs, seconds, agreement, remark in rows:
         shown = f"{seconds:.1f}" if seconds is not None else ""
-        lines.append(f"| {name} | {yes[read]} | {yes[checked]} | {yes[runs]} | {shown} | {remark} |")
+        lines.append(f"| {name} | {yes[read]} | {yes[checked]} | {yes[runs]} | {shown} | {agreement} | {remark} |")
     return "\n".join(lines) + "\n"
 
 
+def rows_of(page):
+    """The rows of a page by name, as judge() returns them."""
+    rows = {}
+    pattern = r"(?m)^\| (\S+\.\S+) \| (yes)? ?\| (yes)? ?\| (yes)? ?\| ([\d.]*) ?\| (\S*) ?\| (.*?) ?\|$"
+    for name, read, checked, runs, seconds, agreement, remark in re.findall(pattern, page):
+        spent = float(seconds) if seconds else None
+        rows[name] = (name, bool(read), bool(checked), bool(runs), spent, agreement, remark)
+    return rows
+
+
 def update(options):
-    names = all_examples(options.library)
+    names = all_examples(options.source)
     print(len(names), "examples", file=sys.stderr)
-    slow = {}
-    if options.keep_slow:
-        text = Path(options.page).read_text(encoding="utf-8")
-        for name, remark in re.findall(r"(?m)^\| (\S+) \| yes \| yes \|  \|  \| (not done after [\d.]+ s) \|$", text):
-            slow[name] = (name, True, True, False, None, remark)
+    page = Path(options.page)
+    before = rows_of(page.read_text(encoding="utf-8")) if page.exists() else {}
+
+    def kept(name):
+        row = before.get(name)
+        if options.only and options.only not in name:
+            return row
+        return row if options.keep_slow and row and row[6].startswith("not done after") else None
+
     with ThreadPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(lambda name: slow.get(name) or judge(options, name), names))
-    Path(options.page).write_text(page_text(rows), encoding="utf-8")
+        rows = list(pool.map(lambda name: kept(name) or judge(options, name), names))
+    page.write_text(page_text(rows), encoding="utf-8")
     return 0
 
 
@@ -166,7 +227,8 @@ def check(options):
     floor = re.findall(r"(?m)^\| (\S+\.\S+) \| yes \|", text)
     lost = []
     for name in floor:
-        code, output, _ = call(options.saltus, ["check", "--library", options.library, "--model", name, "--no-run"], options.limit)
+        arguments = ["check", "--library", options.library, "--model", name, "--no-run"]
+        code, output, _ = call(options.saltus, arguments, options.limit)
         errors = re.findall(r"error: (.*)", output)
         if code == 2 and errors:
             lost.append(f"{name}: {errors[0]}")
@@ -182,6 +244,7 @@ def main():
     parser.add_argument("--page", default=str(PAGE))
     parser.add_argument("--limit", type=float, default=60, help="seconds of the processor for one example")
     parser.add_argument("--keep-slow", action="store_true")
+    parser.add_argument("--only", default="", help="judge examples whose names contain this; keep other rows")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     if not options.library:
@@ -190,7 +253,10 @@ def main():
     if options.action == "list":
         print("\n".join(all_examples(options.library)))
         return 0
-    return update(options) if options.action == "update" else check(options)
+    options.source = options.library
+    with tempfile.TemporaryDirectory() as folder:
+        options.library = str(complete(options.library, folder))
+        return update(options) if options.action == "update" else check(options)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Writes the documentation as a site, with the reports of the gallery: scripts/make_site.sh [FOLDER [PROGRAM]]
+# Writes the documentation as a site, with notebooks and reports of the gallery: scripts/make_site.sh [FOLDER [PROGRAM]]
 #
 # FOLDER is build/site unless given; it begins with index.html, and needs neither a web server nor a network.
-# PROGRAM is a saltus; without it the release build is used, and built if need be. docs/site/conf.py says how the pages
-# are read. A page that is not in the navigation and a link that leads nowhere are errors.
+# PROGRAM is a saltus; without it the release build is used, and built if need be. Notebooks are run with the Python
+# package beside PROGRAM, or with that of ./python.sh; without either their cells have no output. docs/site/conf.py says
+# how the pages are read. A page that is not in the navigation and a link that leads nowhere are errors.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -16,6 +17,10 @@ fi
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd -P)
 "$root/scripts/make_reports.sh" "$folder/reports" ${2:+"$2"} >/dev/null
+package=$root/build/python/python
+if [[ -n ${2:-} ]]; then package=$(dirname "$(realpath "$2")")/python; fi
+if [[ -e $package/saltus/__init__.py ]]; then export PYTHONPATH=$package${PYTHONPATH:+:$PYTHONPATH}; fi
+export PYDEVD_DISABLE_FILE_VALIDATION=1  # no warnings of a debugger that is not used
 # All pages are written anew (-E -a): pages whose links have become wrong are found, too.
 sphinx-build -q -W --keep-going -E -a -b html -d "$folder/.doctrees" -c "$root/docs/site" "$root" "$folder"
 rm -r "$folder/.doctrees"

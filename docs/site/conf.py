@@ -2,14 +2,17 @@
 
 The pages stay plain Markdown. What a site needs besides comes from here:
 - the navigation is the lists of links in docs/README.md and docs/gallery/README.md;
-- a command that writes a report of the gallery, and a link to such a report, leads to the report in the site.
+- a command that writes a report of the gallery, and a link to such a report, leads to the report in the site;
+- notebooks are pages, with what their cells show if the Python package is there to run them.
 """
 
+import importlib.util
 import re
 import shutil
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from pygments.lexers.special import TextLexer
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
@@ -20,16 +23,21 @@ VERSION = re.search(r"project\(saltus VERSION (\S+)", (ROOT / "CMakeLists.txt").
 
 project = "Saltus"
 version = release = VERSION.group(1)
-extensions = ["myst_parser"]
+has_notebooks = importlib.util.find_spec("nbsphinx") is not None
+extensions = ["myst_parser"] + ["nbsphinx"] * has_notebooks
+nbsphinx_requirejs_path = nbsphinx_widgets_path = ""  # would be fetched from the network
+nbsphinx_execute = "always" if importlib.util.find_spec("saltus") else "never"
 root_doc = "README"
 highlight_language = "text"
 include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**.md"]
-exclude_patterns = ["build", ".git", ".cache", "examples", "include", "src", "tests"]
+include_patterns += ["examples/notebooks/*.ipynb"] * has_notebooks
+exclude_patterns = ["build", ".git", ".cache", "include", "src", "tests"]
 myst_heading_anchors = 6  # links to headings, spelt as forges spell them
 suppress_warnings = ["misc.highlighting_failure"]  # messages of the program are no source code
 
 html_theme = "furo"
 html_title = f"Saltus {version}"
+html_math_renderer = "mathml"
 html_copy_source = False
 html_show_copyright = False
 html_use_index = False
@@ -40,6 +48,7 @@ html_additional_pages = {"index": "index.html"}
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+\.md)\)")
 REPORT_COMMAND = re.compile(r"^\./run examples/gallery/\S+\.mo --html (\w+\.html)$")
 REPORTS = "reports/"  # where scripts/make_site.sh puts them
+NOTEBOOKS = "\n```{toctree}\n:hidden:\n:caption: Notebooks\n:glob:\n\n/examples/notebooks/*\n```\n"
 
 
 def navigation(page, folder):
@@ -59,6 +68,7 @@ def navigation(page, folder):
 def add_navigation(app, docname, source):
     if docname == root_doc:
         source[0] += "\n```{toctree}\n:hidden:\n\n/docs/README\n```\n" + navigation("docs/README.md", "")
+        source[0] += NOTEBOOKS if has_notebooks else ""
     elif docname == "docs/gallery/README":
         source[0] += navigation("docs/gallery/README.md", "docs/gallery")
 
@@ -104,9 +114,22 @@ def mend_theme(app, exception):
         (scripts / "furo.js").write_text(part + script.replace(module, ""), encoding="utf-8")
 
 
+def write_formula(writer, node):
+    """Formulas of notebooks as MathML, which browsers draw without a script."""
+    writer.body.append(tex2mathml(node.astext(), inline=isinstance(node, nodes.math)))
+    raise nodes.SkipNode
+
+
+def drop_mathjax(app, pagename, templatename, context, doctree):
+    """Leaves out the script for formulas, which notebooks would fetch from the network."""
+    context["script_files"] = [file for file in context["script_files"] if "mathjax" not in file]
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.add_lexer("console", TextLexer)  # a table of events has no commands
     app.connect("source-read", add_navigation)
     app.connect("build-finished", mend_theme)
+    app.connect("html-page-context", drop_mathjax, priority=900)
     app.add_transform(ReportLinks)
     return {"parallel_read_safe": True}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace saltus {
 
@@ -67,7 +68,8 @@ void add_jumps(const ResultTable& table, const Column& column, double size, std:
 
 /// Looks for rows of `b` that leave the tube around `a`.
 void look(const ResultTable& a, const Column& of_a, const ResultTable& b, const Column& of_b,
-          const std::vector<double>& jumps, double width, double scale, bool swapped, Comparison::Variable& worst) {
+          const std::vector<double>& jumps, double width, double scale, double noise, bool swapped,
+          Comparison::Variable& worst) {
   const double low = std::max(a.time.front(), b.time.front()), high = std::min(a.time.back(), b.time.back());
   for (std::size_t k = 0; k < b.time.size(); ++k) {
     const double t = b.time[k], y = of_b.values[k];
@@ -76,8 +78,8 @@ void look(const ResultTable& a, const Column& of_a, const ResultTable& b, const 
     const double slack = jump != jumps.end() && *jump <= t + width ? width : 0.0;
     const ValueRange tube = values_in(a.time, of_a.values, t - slack, t + slack);
     const bool finite = tube.finite && std::isfinite(y);
-    const double difference =
-        finite ? std::max({0.0, tube.low - y, y - tube.high}) / scale : std::numeric_limits<double>::infinity();
+    const double difference = finite ? std::max({0.0, tube.low - y - noise, y - tube.high - noise}) / scale
+                                     : std::numeric_limits<double>::infinity();
     if (!(difference > worst.difference)) continue;
     const double other = y > tube.high ? tube.high : tube.low;
     worst = {worst.name, difference, t, swapped ? y : other, swapped ? other : y};
@@ -112,6 +114,13 @@ Comparison compare_results(const ResultTable& first, const ResultTable& second, 
     for (const Column& column : b.columns)
       if (!find(a, column.name)) result.only_second.push_back(column.name);
   if (names.empty()) throw UsageError("the two results have no variable in common");
+  // What is left of a sum that vanishes, as the current into a ground, has the size of rounding errors of its terms.
+  constexpr double rounding = 1e-13;
+  std::map<std::string, double> largest;  // by unit; without a unit nothing is known
+  for (const Column& column : a.columns)
+    for (const double y : column.values)
+      if (!column.details->unit.empty() && std::isfinite(y))
+        largest[column.details->unit] = std::max(largest[column.details->unit], std::abs(y));
   for (const std::string& name : names) {
     const Column *of_a = find(a, name), *of_b = find(b, name);
     if (!of_a || !of_b)
@@ -127,8 +136,9 @@ Comparison compare_results(const ResultTable& first, const ResultTable& second, 
     add_jumps(b, *of_b, options.tolerance * scale, jumps);
     std::ranges::sort(jumps);
     Comparison::Variable worst{.name = name};
-    look(a, *of_a, b, *of_b, jumps, width, scale, false, worst);
-    look(b, *of_b, a, *of_a, jumps, width, scale, true, worst);
+    const double noise = rounding * largest[of_a->details->unit];
+    look(a, *of_a, b, *of_b, jumps, width, scale, noise, false, worst);
+    look(b, *of_b, a, *of_a, jumps, width, scale, noise, true, worst);
     result.variables.push_back(worst);
   }
   return result;

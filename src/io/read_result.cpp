@@ -115,6 +115,11 @@ class MatReader {
     if (found == matrices_.end()) fail(file_, "has no matrix '" + name + "': it is no result of a Modelica tool");
     return found->second;
   }
+  /// Null: there is none.
+  const MatMatrix* find(const std::string& name) const {
+    const auto found = matrices_.find(name);
+    return found == matrices_.end() ? nullptr : &found->second;
+  }
 
  private:
   template <class Number>
@@ -166,6 +171,15 @@ class MatReader {
   std::map<std::string, MatMatrix> matrices_;
 };
 
+/// The parts of "height [m]", "phi [rad|deg]" or "on [:#(type=Boolean)]".
+VariableDetails details_of(const std::string& text) {
+  const std::size_t bracket = text.rfind('[');
+  if (bracket == std::string::npos || !text.ends_with(']')) return {.description = text};
+  const std::size_t end = text.find_first_of(":|]", bracket);
+  return {.unit = text.substr(bracket + 1, end - bracket - 1),
+          .description = text.substr(0, bracket > 0 ? bracket - 1 : 0)};
+}
+
 ResultTable read_mat(const std::string& file) {
   const MatReader mat(file);
   const MatMatrix& kind = mat["Aclass"];
@@ -175,6 +189,8 @@ ResultTable read_mat(const std::string& file) {
   const std::size_t width = transposed ? data.rows : data.columns;
   if ((transposed ? info.columns : info.rows) < count || (transposed ? info.rows : info.columns) < 2 || width < 1)
     fail(file, "its matrices do not fit together");
+  const MatMatrix* const descriptions = mat.find("description");
+  const bool described = descriptions && (transposed ? descriptions->columns : descriptions->rows) >= count;
   ResultTable table;
   const auto entry = [&](std::size_t k, std::size_t n) { return transposed ? info.at(n, k) : info.at(k, n); };
   const auto value = [&](std::size_t column, std::size_t n) {
@@ -188,6 +204,7 @@ ResultTable read_mat(const std::string& file) {
       fail(file, "its matrices do not fit together");
     const auto place = static_cast<std::size_t>(std::abs(column)) - 1;
     ResultTable::Column c{names.text(k, transposed), {}, {}};
+    if (described) c.details = details_of(descriptions->text(k, transposed));
     for (std::size_t n = 0; n < times; ++n) c.values.push_back(column < 0.0 ? -value(place, n) : value(place, n));
     table.columns.push_back(std::move(c));
   }

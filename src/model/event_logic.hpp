@@ -182,6 +182,7 @@ class EventLogic {
   bool follow(const EventInput& input, Transition& transition);
   bool refresh_relations();
   void estimate_noise();
+  bool search_truths(const EventInput& input, Transition& transition);
   bool solve_loop(const EventInput& input, Transition& transition);
   bool refuse_loop_of_truths(Transition& transition);
   void commit_round(const EventInput& input, Transition& transition);
@@ -227,6 +228,8 @@ class EventLogic {
   std::vector<double> discrete_locks_before_;
   bool locks_changed_ = false;  // those that depend on discrete values alone
   bool followed_ = false;       // x_ and xp_ count
+  bool values_found_ = true;    // by the last follow()
+  std::vector<char> flipped_;   // of relations_: the truth has changed in this round
   // The round
   std::vector<double> before_;  // discrete values before it
   std::vector<double> last_, last_conditions_, conditions_before_;

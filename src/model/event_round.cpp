@@ -2,8 +2,10 @@
 #include <saltus/linalg/lu.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "model/event_logic.hpp"
@@ -156,6 +158,7 @@ bool EventLogic::find_round(const EventInput& input, Transition& transition) {
     evaluate(relations_);
     functions_before_ = relations_.values;
     truths_before_ = truths_;
+    flipped_.assign(relation_locks_.size(), 0);
   }
   int last_taken = -1;
   for (std::size_t count = 0; count <= most; ++count) {
@@ -170,7 +173,41 @@ bool EventLogic::find_round(const EventInput& input, Transition& transition) {
     last_active_ = active_;
     last_taken = taken_;
   }
-  fail(transition, "the assignments of one instant need each other and do not settle: " + describe_loop(mode));
+  const std::string loop = describe_loop(mode);
+  if (search_truths(input, transition)) return true;
+  if (!transition.failed) fail(transition, "the assignments of one instant need each other and do not settle: " + loop);
+  return false;
+}
+
+/// Sweeps go round where truths and values need each other (two frictional contacts in one drive train). Looks for a
+/// combination of the truths that have changed whose values have just these truths, nearest to those before the round
+/// first. Returns whether there is one; the transition may say that it is refused.
+bool EventLogic::search_truths(const EventInput& input, Transition& transition) {
+  constexpr std::size_t most = 10;  // relations: 1023 combinations
+  Mode& mode = transition.mode;
+  std::vector<std::size_t> candidates;
+  for (std::size_t k = 0; k < flipped_.size(); ++k) {
+    const auto place = static_cast<std::size_t>(relation_locks_[k]);
+    if (flipped_[k] && !setup_.lock_info[place].rounding) candidates.push_back(place);
+  }
+  if (one_sweep_ || candidates.empty() || candidates.size() > most) return false;
+  std::vector<unsigned> combinations(std::size_t{1} << candidates.size());
+  std::iota(combinations.begin(), combinations.end(), 0u);
+  std::ranges::stable_sort(combinations, {}, [](unsigned c) { return std::popcount(c); });
+  const std::vector<double> truths = truths_before_;
+  for (const unsigned combination : combinations) {
+    mode.discrete = before_;
+    truths_ = truths;
+    for (std::size_t k = 0; k < candidates.size(); ++k)
+      if (combination >> k & 1u) truths_[candidates[k]] = 1.0 - truths_[candidates[k]];
+    sweep(input, transition);
+    if (transition.failed) return false;
+    const bool changed = follow(input, transition);
+    if (changed || !values_found_) continue;
+    last_ = mode.discrete;
+    sweep(input, transition);
+    if (same(mode.discrete, last_)) return !refuse_loop_of_truths(transition);
+  }
   return false;
 }
 
@@ -293,9 +330,11 @@ bool EventLogic::update_definitions(Mode& mode) {
 bool EventLogic::follow(const EventInput& input, Transition& transition) {
   Mode& mode = transition.mode;
   for (const int k : discrete_locks_) mode.locks[static_cast<std::size_t>(k)] = truths_[static_cast<std::size_t>(k)];
+  values_found_ = true;
   if (reads_values_ && input.values && (followed_ || !same(mode.discrete, before_))) {
     std::vector<double> x = transition.x, xp(input.xp_before.begin(), input.xp_before.end());
-    if (input.values->find(mode, x, xp)) {
+    values_found_ = input.values->find(mode, x, xp);
+    if (values_found_) {
       x_ = std::move(x);
       xp_ = std::move(xp);
       followed_ = true;
@@ -338,7 +377,10 @@ bool EventLogic::refresh_relations() {
       else if (std::abs(g[k]) > noise_[k])
         value = g[k] > 0.0 ? 1.0 : 0.0;
     }
-    changed = changed || truth != value;
+    if (truth != value) {
+      changed = true;
+      flipped_[k] = 1;
+    }
     truth = value;
   }
   return changed;

@@ -79,7 +79,7 @@ std::vector<std::shared_ptr<const SourceText>> Library::shared_sources() const {
 }
 
 void Library::set_folder(const ClassDefinition* package, const fs::path& folder, const std::string& name) {
-  Folder entry{folder, name, {}};
+  Folder entry{folder, name, {}, {}};
   for (const fs::path& path : listing(folder)) entry.entries.insert(path.filename().string());
   folders_.emplace(package, std::move(entry));
 }
@@ -113,11 +113,14 @@ const ClassDefinition* Library::load(const ClassDefinition* package, std::string
   }
   const auto it = folders_.find(package);
   if (it == folders_.end() || text == "package") return nullptr;
-  const Folder& folder = it->second;
+  Folder& folder = it->second;
+  if (const auto known = folder.read.find(text); known != folder.read.end()) return known->second;
+  const ClassDefinition* found = nullptr;
   if (folder.entries.contains(text) && is_package(folder.path / text))
-    return read_package(folder.path / text, folder.name, text);
-  if (folder.entries.contains(text + ".mo")) return read_file(folder.path / (text + ".mo"), folder.name, text);
-  return nullptr;
+    found = read_package(folder.path / text, folder.name, text);
+  else if (folder.entries.contains(text + ".mo"))
+    found = read_file(folder.path / (text + ".mo"), folder.name, text);
+  return folder.read[text] = found;
 }
 
 const ClassDefinition* Library::load_top(const std::string& name) {

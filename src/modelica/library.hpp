@@ -40,6 +40,7 @@ class Library final : public ClassLoader {
     std::filesystem::path path;
     std::string name;  ///< of the package, with all enclosing ones
     std::unordered_set<std::string> entries;
+    std::unordered_map<std::string, const ClassDefinition*> read;  ///< classes whose files have been read
   };
   void set_folder(const ClassDefinition* package, const std::filesystem::path& folder, const std::string& name);
   const ClassDefinition* load_top(const std::string& name);

@@ -97,6 +97,20 @@ def missing_reports(folder, pages):
             yield f"docs/gallery/{source.name} links to no report"
 
 
+def missing_notebooks(folder, pages, in_ci):
+    """Notebooks that are no pages, or show no picture. Without nbsphinx there are none, unless it is asked for."""
+    sources = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
+    notebooks = [folder / source.relative_to(ROOT).with_suffix(".html") for source in sources]
+    if not in_ci and not any(notebook in pages for notebook in notebooks):
+        print("no notebooks: scripts/install_packages.sh site installs what makes them pages")
+        return
+    for notebook in notebooks:
+        if notebook not in pages:
+            yield f"{notebook.relative_to(folder)} is not in the site"
+        elif not any("_images/" in target for target in pages[notebook].fetched):
+            yield f"{notebook.relative_to(folder)} shows no picture: its cells were not run"
+
+
 def main():
     saltus, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
@@ -113,6 +127,7 @@ def main():
     pages = {file: Page(file) for file in files if file.parent.name != "reports"}
     found = [f"{file.relative_to(folder)}: {text}" for file in pages for text in problems_of_page(pages, file)]
     found += [*problems_of_styles(folder), *missing_pages(folder, pages), *missing_reports(folder, pages)]
+    found += missing_notebooks(folder, pages, in_ci)
     if any(str(ROOT) in file.read_text(encoding="utf-8") for file in files):
         found.append("a page names a folder of this machine")
     print(*found, sep="\n")

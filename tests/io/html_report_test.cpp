@@ -125,6 +125,7 @@ TEST(HtmlReport, CurvesStayWithinTheirShareOfTheRangeAtRandomTimes) {
 
 TEST(HtmlReport, CurvesOfTheWholeGalleryStayWithinTheirShareToo) {
   for (const auto& entry : std::filesystem::directory_iterator(SALTUS_GALLERY)) {
+    if (entry.path().extension() != ".mo") continue;  // the same models in Python
     SCOPED_TRACE(entry.path().filename().string());
     const ModelicaModel source = load_modelica_file(entry.path().string());
     const double tolerance = source.experiment.tolerance.value_or(1e-6);

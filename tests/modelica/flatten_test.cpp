@@ -166,7 +166,8 @@ TEST(Flatten, WhenClausesSeeTheInitialPhaseAndTheEnd) {
 
 TEST(Flatten, RelationsHaveTheirOwnValuesWhereTheSolutionRests) {
   const auto r = run_text(
-      "model M\n  Real x(start = 1, fixed = true), y(start = 0, fixed = true);\n  Boolean still;\n  discrete Integer n(start = 0);\nequation\n"
+      "model M\n  Real x(start = 1, fixed = true), y(start = 0, fixed = true);\n  Boolean still;\n  discrete Integer "
+      "n(start = 0);\nequation\n"
       "  der(x) = if x > 0 then -1 else 0;\n  der(y) = if x > 0 then 1 elseif x < 0 then -1 else 0.25;\n"
       "  still = x >= 0 and x <= 0;\n  when x < 0 then\n    n = pre(n) + 1;\n  end when;\nend M;\n",
       3.0);
@@ -178,9 +179,11 @@ TEST(Flatten, RelationsHaveTheirOwnValuesWhereTheSolutionRests) {
 
 TEST(Flatten, ReinitsThatContradictEachOtherAreNamedWithTheirLines) {
   const auto loaded = load_text(
-      "model M\n  Real x(start = 0, fixed = true);\nequation\n  der(x) = 1;\n  when time > 1 then\n    reinit(x, 3);\n  end when;\n"
+      "model M\n  Real x(start = 0, fixed = true);\nequation\n  der(x) = 1;\n  when time > 1 then\n    reinit(x, 3);\n "
+      " end when;\n"
       "  when time > 1 then\n    reinit(x, 4);\n  end when;\n"
-      "  when {time >= 1, time > 1} then\n    if time > 2 then\n      reinit(x, 9);\n    end if;\n  end when;\nend M;\n");
+      "  when {time >= 1, time > 1} then\n    if time > 2 then\n      reinit(x, 9);\n    end if;\n  end when;\nend "
+      "M;\n");
   const Trajectory r = simulate(loaded.model, {.stop = 2.0});
   EXPECT_EQ(r.status().code, StatusCode::contradiction);
   const std::string& text = r.status().message;
@@ -203,6 +206,24 @@ TEST(Flatten, TerminateEndsTheRunAndAssertFailsIt) {
   const auto failed = simulate(bad.model, {.stop = 2.0});
   EXPECT_EQ(failed.status().code, StatusCode::assertion_failed);
   EXPECT_NE(failed.status().message.find("x is above 1"), std::string::npos) << failed.status().message;
+}
+
+TEST(Flatten, AModelWithoutVariablesRuns) {
+  const ModelicaModel empty = load_text("model M\nend M;\n");
+  EXPECT_TRUE(run(empty.model, 2.0).final().empty());
+  EXPECT_EQ(run(load_text("model M\n  parameter Real k = 1;\nend M;\n").model, 2.0).t_end(), 2.0);
+}
+
+TEST(Flatten, PrintComesWithSaltus) {
+  const Trajectory result = run_text(
+      "model M\n  Real x = time;\nequation\n  when time > 0.5 then\n"
+      "    Modelica.Utilities.Streams.print(\"half\");\n  end when;\nend M;\n",
+      1.0);
+  EXPECT_EQ(result.at(1.0, "x"), 1.0);
+  EXPECT_NE(load_errors("model M\n  Real x = time;\ninitial algorithm\n"
+                        "  Modelica.Utilities.Streams.error(\"no\");\nend M;\n")
+                .find("the model reports an error: no"),
+            std::string::npos);
 }
 
 TEST(Flatten, NoEventKeepsRelationsOutOfTheGuards) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "modelica/library.hpp"
 #include "modelica/load_helpers.hpp"
 
 namespace saltus {
@@ -173,6 +174,32 @@ TEST(Libraries, WhatAFileHoldsMustFitItsPlace) {
   EXPECT_NE(class_errors("P", options).find("'P' is a package, not a model"), std::string::npos);
   EXPECT_THROW(load_modelica_class("P.A", {.libraries = {folder.path("nothing")}}), UsageError);
   EXPECT_THROW(load_modelica_class("", options), UsageError);
+}
+
+TEST(Libraries, AFileIsReadOnce) {
+  const Folder folder;
+  write_library(folder);
+  modelica::Library library({folder.path()});
+  const modelica::ClassDefinition* package = library.load(nullptr, "Lib");
+  const modelica::ClassDefinition *one = library.load(package, "One"), *parts = library.load(package, "Parts");
+  const std::uint32_t files = library.next_file();
+  EXPECT_EQ(files, 3u);
+  EXPECT_EQ(library.load(package, "One"), one);
+  EXPECT_EQ(library.load(package, "Parts"), parts);
+  EXPECT_EQ(library.load(package, "None"), nullptr);
+  EXPECT_EQ(library.next_file(), files);
+}
+
+TEST(Libraries, UnitsAreCheckedInTheFileThatIsRunOnly) {
+  const Folder folder;
+  folder.write("P/package.mo", "within ;\npackage P\nend P;\n");
+  folder.write("P/M.mo",
+               "within P;\nmodel M\n  Real v(unit = \"m/s\");\n  Real f(unit = \"N\") = 2;\nequation\n"
+               "  v + f = 3;\nend M;\n");
+  const LoadOptions options{.libraries = {folder.path()}};
+  EXPECT_TRUE(load_modelica_class("P.M", options).notes.empty());
+  EXPECT_TRUE(load_text("model User\n  P.M m;\nend User;\n", options).notes.empty());
+  EXPECT_EQ(load_modelica_file(folder.path("P/M.mo")).notes.size(), 1u);
 }
 
 TEST(Libraries, LinksInCirclesAndFoldersInPlaceOfFilesEnd) {

@@ -36,7 +36,14 @@ end Examples;
 
 # answers like the program: by the name of the model
 PROGRAM = '''#!/bin/sh
+previous=
+for argument; do
+  if [ "$previous" = --json ]; then echo '{"statistics": {"method": "dopri5"}}' >"$argument"; fi
+  previous=$argument
+done
 case "$*" in
+  compare*) exit 0 ;;
+  *First*bdf*) exit 1 ;;
   *First*) exit 0 ;;
   *Second*) echo "a.mo:1:2: error: no such thing" >&2; exit 2 ;;
   *) echo "M: 3 equations for 2 variables" >&2; exit 2 ;;
@@ -64,9 +71,25 @@ class LibraryTable(TreeTest):
         self.assertEqual(self.table("update").returncode, 0)
         page = (self.tree / "page.md").read_text()
         self.assertIn("Of 3 examples **2 are read, 1 pass the check and 1 run**", page)
-        self.assertIn("| Lib.Examples.First | yes | yes | yes |", page)
-        self.assertIn("| Lib.Examples.Inner.Second |  |  |  |  | no such thing |", page)
-        self.assertIn("| Lib.Examples.Third | yes |  |  |  |", page)
+        self.assertIn("Of those that run,\n1 agree with the second method, 0 do not, and 0 have no second result.", page)
+        self.assertRegex(page, r"\| Lib.Examples.First \| yes \| yes \| yes \| 0\.\d \| yes \|  \|")
+        self.assertIn("| Lib.Examples.Inner.Second |  |  |  |  |  | no such thing |", page)
+        self.assertIn("| Lib.Examples.Third | yes |  |  |  |  |", page)
+
+    def test_rows_of_other_examples_are_kept(self):
+        self.assertEqual(self.table("update").returncode, 0)
+        path = self.tree / "page.md"
+        before = path.read_text().replace("no such thing", "kept")
+        path.write_text(before)
+        self.assertEqual(self.table("update", "--only", "Third").returncode, 0)
+        self.assertEqual(path.read_text(), before)
+
+    def test_stand_ins_complete_an_archive(self):
+        self.write("Modelica/Icons.mo", "within Modelica; package Icons end Icons;")
+        found = "test -e $3/Modelica/package.mo -a -e $3/Modelica/Icons.mo -a -e $3/Lib || exit 1"
+        self.write("program", f"#!/bin/sh\n{found}\n{PROGRAM}")
+        self.assertEqual(self.table("update").returncode, 0)
+        self.assertIn("| Lib.Examples.First | yes | yes | yes |", (self.tree / "page.md").read_text())
 
     def test_what_was_read_must_still_be_read(self):
         self.table("update")

@@ -31,8 +31,9 @@ struct Comparison {
 };
 
 /// Between two rows values are on a straight line; two rows with one time are a jump. Near a jump of either result, a
-/// value agrees if the other result takes it, or one beyond it, within the tolerance of time. Throws UsageError for
-/// unknown variables, results without rows or common variables, and times that are not in order.
+/// value agrees if the other result takes it, or one beyond it, within the tolerance of time. Differences below 1e-13
+/// of the largest value in the same unit are rounding errors and do not count. Throws UsageError for unknown variables,
+/// results without rows or common variables, and times that are not in order.
 Comparison compare_results(const ResultTable& first, const ResultTable& second, const CompareOptions& options = {});
 
 /// Reads a result by the ending of its name: .csv (also of other programs: the first column is the time), .json (with

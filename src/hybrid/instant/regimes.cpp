@@ -121,16 +121,21 @@ Regimes::Next Regimes::try_once(const Point& from, double t, std::span<const int
   const Mode& mode = regime.point.mode;
   if (mode.on_surfaces() && !hybrid_.can_stay_on_surfaces(mode)) return Next::failed;
   const std::size_t family = hybrid_.variables().size();
-  const std::size_t unknown_weights =
-      mode.on_surfaces() ? static_cast<std::size_t>(hybrid_.system(mode).structure().variables) - family
-                         : std::size_t{0};
-  // weights that are unknowns may have several solutions: the first that is feasible counts
-  const std::size_t starts = unknown_weights == 0 || unknown_weights > 3 ? 1 : 1 + (std::size_t{1} << unknown_weights);
+  Point guess = from;
+  guess.x.resize(family);
+  std::size_t unknown_weights = 0, starts = 1;
+  if (mode.on_surfaces()) {
+    System& system = hybrid_.system(mode);
+    unknown_weights = static_cast<std::size_t>(system.structure().variables) - family;
+    guess.x.resize(family + unknown_weights, 0.5);
+    if (unknown_weights > 0 && !trials_.weights_appear(system, t, guess.x, guess.xp)) return Next::failed;
+    // weights that are unknowns may have several solutions: the first that is feasible counts
+    if (unknown_weights > 0 && unknown_weights <= 3 && !trials_.weights_are_added(system, t, guess.x, guess.xp))
+      starts = 1 + (std::size_t{1} << unknown_weights);
+  }
   for (std::size_t start = 0; start < starts; ++start) {
-    Point guess = from;
-    guess.x.resize(family);
     for (std::size_t k = 0; k < unknown_weights; ++k)
-      guess.x.push_back(start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1);
+      guess.x[family + k] = start == 0 ? 0.5 : ((start - 1) >> k) & 1 ? 0.9 : 0.1;
     trial.point.mode = mode;
     if (!trials_.find_values(guess, {.t = t}, trial) || trial.jumps || !trials_.is_regular(trial, t)) continue;
     trials_.look(t, trial);

@@ -4,10 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
+
+namespace {
+
+/// Moves each number by another distance, so that terms which happen to cancel or to vanish no longer do.
+void move_to_generic(std::span<double> numbers, double step) {
+  for (std::size_t j = 0; j < numbers.size(); ++j)
+    numbers[j] += 1.0 + 0.5 * std::abs(numbers[j]) + step * static_cast<double>(j);
+}
+
+}  // namespace
 
 Trials::Trials(HybridSystem& hybrid, int direction)
     : hybrid_(hybrid),
@@ -346,6 +357,51 @@ bool Trials::weights_matter(System& system, double t, std::span<const double> x,
     if (!differ) return false;
   }
   return true;
+}
+
+/// Where the equations have the same residuals for both ends of a weight, at the point and at a generic one, the weight
+/// stands in no branch that is taken.
+bool Trials::weights_appear(System& system, double t, std::span<const double> x, std::span<const double> xp) const {
+  const std::size_t family = hybrid_.variables().size();
+  std::vector<double> above(static_cast<std::size_t>(system.structure().equations)), below(above.size());
+  const auto differ = [&](std::vector<double>& point, std::span<const double> slopes, std::size_t weight) {
+    const double value = std::exchange(point[weight], 1.0);
+    system.residual(t, point, slopes, above);
+    point[weight] = 0.0;
+    system.residual(t, point, slopes, below);
+    point[weight] = value;
+    return !std::equal(above.begin(), above.end(), below.begin());  // numbers that are not finite differ
+  };
+  std::vector<double> here(x.begin(), x.end()), generic = here, slopes(xp.begin(), xp.end());
+  slopes.resize(here.size(), 0.0);
+  std::vector<double> generic_slopes = slopes;
+  move_to_generic(generic, 0.1);
+  move_to_generic(generic_slopes, 0.2);
+  for (std::size_t j = family; j < here.size(); ++j)
+    if (!differ(here, slopes, j) && !differ(generic, generic_slopes, j)) return false;
+  return true;
+}
+
+/// The columns of the unknowns in the Jacobian are the same for other weights, at a generic point: weights are not
+/// multiplied with unknowns, nor with each other.
+bool Trials::weights_are_added(System& system, double t, std::span<const double> x, std::span<const double> xp) const {
+  const Structure& s = system.structure();
+  const std::size_t family = hybrid_.variables().size();
+  std::vector<double> point(x.begin(), x.end()), slopes(xp.begin(), xp.end());
+  slopes.resize(point.size(), 0.0);
+  move_to_generic(point, 0.1);
+  move_to_generic(slopes, 0.2);
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), other_x(Fx.size()),
+      other_xp(Fxp.size());
+  system.jacobian(t, point, slopes, Fx, Fxp);
+  move_to_generic(std::span(point).subspan(family), 0.3);
+  system.jacobian(t, point, slopes, other_x, other_xp);
+  for (int j = 0; j < s.variables; ++j) {
+    if (s.differentiated(j)) continue;  // a state, which is known
+    for (int k = s.state_pattern.start[j]; k < s.state_pattern.start[j + 1]; ++k)
+      if (Fx[static_cast<std::size_t>(k)] != other_x[static_cast<std::size_t>(k)]) return false;
+  }
+  return Fxp == other_xp;
 }
 
 std::vector<int> Trials::switches_at(const Trial& trial, double t) const {

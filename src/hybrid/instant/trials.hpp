@@ -85,6 +85,11 @@ class Trials {
   /// Whether each weight that is an unknown changes the equations: where both sides of a surface agree there is nothing
   /// to slide with.
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
+  /// False if the equations do not contain one of the weights that are unknowns: no values need to be looked for.
+  bool weights_appear(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
+  /// True if weights that are unknowns are added to the equations, not multiplied with other unknowns: one guess is
+  /// enough for them.
+  bool weights_are_added(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
   /// Whether the mode is regular and its weights mean something; after find_values.
   bool is_regular(const Trial& trial, double t);
   /// Whether a mode is singular by its structure or, where that promises a mode without hidden constraints, by its

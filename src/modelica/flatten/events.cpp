@@ -209,8 +209,8 @@ void Flattener::substitute_definitions(const std::vector<std::size_t>& order) {
   for_event_expressions([&](Expr& e) { rewrite(at_events, e); });
 }
 
-// Clauses whose values others need (not through pre), in conditions, values or what defines these, act first; otherwise, and in circles, the order
-// of the file holds.
+// Clauses whose values others need (not through pre), in conditions, values or what defines these, act first;
+// otherwise, and in circles, the order of the file holds.
 std::vector<std::size_t> Flattener::sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const {
   std::unordered_map<NodeId, std::vector<std::size_t>> assigned_by;
   for (std::size_t g = 0; g < groups.size(); ++g)
@@ -356,6 +356,10 @@ void Flattener::emit() {
   emit_surfaces();
   for (const FlatAssertion& assertion : assertions_)
     model_->assertion(assertion.condition, assertion.message, locate(assertion.where));
+  // A model of parameters and constants alone runs, too: it says something that always holds.
+  const ModelData& data = model_->data();
+  if (data.variables.empty() && data.discretes.empty() && data.clauses.empty() && data.assertions.empty())
+    model_->assertion(BoolExpr(true), "a model without variables");
 }
 
 }  // namespace saltus::modelica

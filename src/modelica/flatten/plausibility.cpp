@@ -116,7 +116,9 @@ void Flattener::check_units() {
   }
   UnitCheck check(graph, std::move(units));
   for (const FlatEquation& e : equations_) {
-    if (e.lhs.type != TypeKind::real) continue;
+    // Libraries divide by constants of value 1 to get rid of units, which the graph does not keep; and a user cannot
+    // mend them.
+    if (e.lhs.type != TypeKind::real || e.where.file != 0) continue;
     if (const std::string problem = check.check(e.lhs.scalar(), e.rhs.scalar()); !problem.empty())
       warn(e.where, "the units of this equation do not fit: " + problem);
   }

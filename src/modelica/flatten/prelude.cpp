@@ -112,6 +112,19 @@ std::string_view prelude() {
     end SI;
   end Units;
   package SIunits = Units.SI;
+  package Utilities
+    package Streams
+      function print
+        input String string = "";
+        input String fileName = "";
+      external "C" ModelicaInternal_print(string, fileName);
+      end print;
+      function error
+        input String string;
+      external "C" ModelicaError(string);
+      end error;
+    end Streams;
+  end Utilities;
 end Modelica;
 )modelica";
 }

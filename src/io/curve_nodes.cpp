@@ -116,11 +116,11 @@ class StretchSamples {
   std::map<double, std::vector<double>> inside_, slopes_inside_;
 };
 
-struct Node {
+struct CurvePoint {
   double t, y, slope;
 };
 
-double cubic(const Node& a, const Node& b, double t) {
+double cubic(const CurvePoint& a, const CurvePoint& b, double t) {
   const double h = b.t - a.t, s = (t - a.t) / h, r = 1.0 - s;
   return a.y * r * r * (1.0 + 2.0 * s) + b.y * s * s * (3.0 - 2.0 * s) + h * s * r * (a.slope * r - b.slope * s);
 }
@@ -132,14 +132,14 @@ class CurveBuilder {
       : variable_(variable), tolerance_(tolerance), most_(most) {}
 
   bool full() const { return nodes_.size() > most_; }
-  std::vector<Node>& nodes() { return nodes_; }
+  std::vector<CurvePoint>& nodes() { return nodes_; }
 
   void add(StretchSamples& samples) {
     std::vector<std::pair<std::size_t, std::size_t>> todo = {{0, samples.size() - 1}};
     while (!todo.empty() && !full()) {
       const auto [i, j] = todo.back();
       todo.pop_back();
-      const Node a = node(samples, i), b = node(samples, j);
+      const CurvePoint a = node(samples, i), b = node(samples, j);
       if (fits(samples, i, j, a, b)) {
         add_piece(a, b);
       } else if (j - i > points_in_step) {
@@ -153,20 +153,21 @@ class CurveBuilder {
   }
 
  private:
-  Node node(StretchSamples& samples, std::size_t i) const {
+  CurvePoint node(StretchSamples& samples, std::size_t i) const {
     return {samples.t(i), samples.y(i, variable_), samples.slope(i, variable_)};
   }
 
-  bool fits(const StretchSamples& samples, std::size_t i, std::size_t j, const Node& a, const Node& b) const {
+  bool fits(const StretchSamples& samples, std::size_t i, std::size_t j, const CurvePoint& a,
+            const CurvePoint& b) const {
     for (std::size_t k = i + 1; k < j; ++k)
       if (!(std::abs(cubic(a, b, samples.t(k)) - samples.y(k, variable_)) <= tolerance_)) return false;
     return true;
   }
 
   // halves a step
-  void refine(StretchSamples& samples, const Node& begin, const Node& end) {
+  void refine(StretchSamples& samples, const CurvePoint& begin, const CurvePoint& end) {
     struct Piece {
-      Node a, b;
+      CurvePoint a, b;
       int depth;
     };
     std::vector<Piece> todo = {{begin, end, 0}};
@@ -187,13 +188,13 @@ class CurveBuilder {
         continue;
       }
       const double middle = piece.a.t + 0.5 * length;
-      const Node m = {middle, samples.inside(middle)[variable_], samples.slope_inside(middle, length, variable_)};
+      const CurvePoint m = {middle, samples.inside(middle)[variable_], samples.slope_inside(middle, length, variable_)};
       todo.push_back({m, piece.b, piece.depth + 1});
       todo.push_back({piece.a, m, piece.depth + 1});
     }
   }
 
-  void add_piece(const Node& a, const Node& b) {
+  void add_piece(const CurvePoint& a, const CurvePoint& b) {
     const bool constant = a.y == b.y && std::abs(a.slope) * std::abs(b.t - a.t) <= tolerance_ &&
                           std::abs(b.slope) * std::abs(b.t - a.t) <= tolerance_;
     if (constant && constant_ && nodes_.back().y == a.y) {  // goes on as it was
@@ -201,7 +202,7 @@ class CurveBuilder {
       return;
     }
     constant_ = constant;
-    const Node from = {a.t, a.y, constant ? 0.0 : a.slope}, to = {b.t, b.y, constant ? 0.0 : b.slope};
+    const CurvePoint from = {a.t, a.y, constant ? 0.0 : a.slope}, to = {b.t, b.y, constant ? 0.0 : b.slope};
     const bool same = !nodes_.empty() && std::abs(nodes_.back().y - from.y) <= 1e-3 * tolerance_ &&
                       std::abs(nodes_.back().slope - from.slope) * std::abs(b.t - a.t) <= tolerance_ &&
                       std::abs(nodes_.back().slope - from.slope) * last_length_ <= tolerance_;
@@ -214,7 +215,7 @@ class CurveBuilder {
   double tolerance_, last_length_ = 0.0;
   std::size_t most_;
   bool constant_ = false;
-  std::vector<Node> nodes_;
+  std::vector<CurvePoint> nodes_;
 };
 
 struct NodeRange {
@@ -242,16 +243,16 @@ void look_at_steps(const Trajectory& run, const std::vector<Stretch>& stretches,
 }
 
 /// The lowest and the highest point of each of many equal intervals.
-std::vector<std::vector<Node>> envelopes(const Trajectory& run, const std::vector<Stretch>& stretches,
-                                         const std::vector<std::size_t>& variables, std::size_t most_nodes) {
+std::vector<std::vector<CurvePoint>> envelopes(const Trajectory& run, const std::vector<Stretch>& stretches,
+                                               const std::vector<std::size_t>& variables, std::size_t most_nodes) {
   const std::size_t buckets = std::max<std::size_t>(most_nodes / 2, 1);
   const double span = run.t_end() - run.t_start();
   struct Extremes {
-    Node low, high;
+    CurvePoint low, high;
     bool used = false;
   };
   std::vector<Extremes> current(variables.size());
-  std::vector<std::vector<Node>> result(variables.size());
+  std::vector<std::vector<CurvePoint>> result(variables.size());
   std::size_t bucket = 0;
   const auto flush = [&] {
     for (std::size_t k = 0; k < variables.size(); ++k) {
@@ -270,7 +271,7 @@ std::vector<std::vector<Node>> envelopes(const Trajectory& run, const std::vecto
     if (here != bucket) flush();
     bucket = here;
     for (std::size_t k = 0; k < variables.size(); ++k) {
-      const Node node = {t, y[variables[k]], 0.0};
+      const CurvePoint node = {t, y[variables[k]], 0.0};
       if (!std::isfinite(node.y)) continue;
       if (!current[k].used) current[k] = {node, node, true};
       if (node.y < current[k].low.y) current[k].low = node;
@@ -281,13 +282,13 @@ std::vector<std::vector<Node>> envelopes(const Trajectory& run, const std::vecto
   return result;
 }
 
-CurveNodes packed(std::vector<Node> nodes, const NodeRange& range, CurveNodes::Kind kind, bool backwards) {
+CurveNodes packed(std::vector<CurvePoint> nodes, const NodeRange& range, CurveNodes::Kind kind, bool backwards) {
   CurveNodes curve;
   curve.kind = kind;
   curve.low = range.empty() ? 0.0 : range.low;
   curve.high = range.empty() ? 0.0 : range.high;
   if (backwards) std::reverse(nodes.begin(), nodes.end());
-  for (const Node& node : nodes) {
+  for (const CurvePoint& node : nodes) {
     curve.t.push_back(node.t);
     curve.y.push_back(node.y);
     curve.slope.push_back(node.slope);
@@ -344,7 +345,7 @@ std::vector<CurveNodes> curve_nodes(const Trajectory& run, std::span<const std::
         still_open.push_back(k);
         continue;
       }
-      std::vector<Node>& nodes = builders[n].nodes();
+      std::vector<CurvePoint>& nodes = builders[n].nodes();
       if (const double y = final[variables[k]]; std::isfinite(y) && y != nodes.back().y)
         nodes.push_back({run.t_end(), y, 0.0});  // a jump at the end
       curves[k] = packed(std::move(nodes), ranges[k], kind, backwards);

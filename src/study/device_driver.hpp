@@ -54,20 +54,7 @@ class DeviceMember {
   DeviceMember(const DeviceArrays& arrays, long long member) : a(arrays), i(member) { load(); }
 
   void fly() {
-    for (long long attempt = 0; state == flying && attempt < a.attempts; ++attempt) {
-      Trial trial;
-      make_step(trial);
-      // A thread with an event makes the same step again until enough of its neighbours have one: events cost more than
-      // steps, and neighbours wait for them. What a member does is the same.
-      const bool event = trial.good && trial.crossing.guard >= 0;
-      const bool settles = enough_events(event, waited);
-      if (event && !settles) {
-        ++waited;
-        continue;
-      }
-      waited = 0;
-      use_step(trial);
-    }
+    for (long long attempt = 0; state == flying && attempt < a.attempts; ++attempt) attempt_step();
     store();
   }
 
@@ -106,50 +93,19 @@ class DeviceMember {
     all_integers([this](int k, auto& value) { integer(k) = static_cast<long long>(value); });
   }
 
-  /// A step that has been made and has changed nothing yet.
-  struct Trial {
-    int tape;
-    End end;
+  void attempt_step() {
+    const int tape = Code::mode_tape(mode);
+    const End end = end_of_step(t, smaller(motion.h, Code::max_step), smaller(stop, motion.next_clock));
     typename Code::Step step;
-    bool good;  ///< accurate
-    Crossing crossing;
-  };
-
-  /// True if threads that wait with events are to settle them now.
-  static bool enough_events(bool event, int waited) {
-#ifdef __CUDACC_RTC__
-    constexpr int many = 16, patience = 12;
-    const unsigned active = __activemask(), waiting = __ballot_sync(active, event);
-    return __popc(waiting) >= many || waiting == active || __any_sync(active, event && waited >= patience);
-#else
-    (void)waited;
-    return event;
-#endif
-  }
-
-  void make_step(Trial& trial) {
-    trial.tape = Code::mode_tape(mode);
-    trial.end = end_of_step(t, smaller(motion.h, Code::max_step), smaller(stop, motion.next_clock));
-    const int tape = trial.tape;
-    const End& end = trial.end;
-    typename Code::Step& step = trial.step;
     Code::step(tape, t, end.h, end.t, x, slope, data, step);
-    trial.good = step.error <= 1.0 && step.finite == 0.0;
-    if (!trial.good) return;
-    const Guards guards{Code::guard_count(tape), Code::sides(mode), Code::first(tape), Code::affine(tape)};
-    const Course course{step.lower, step.upper, step.bernstein, step.scale, step.rough, 1};
-    trial.crossing = flight::find_crossing(guards, course, motion.left, t, end.h,
-                                           [&](int guard, double u) { return polish(tape, end.h, step, guard, u); });
-  }
-
-  void use_step(const Trial& trial) {
-    const int tape = trial.tape;
-    const End& end = trial.end;
-    const typename Code::Step& step = trial.step;
-    const Crossing& crossing = trial.crossing;
-    if (!trial.good)
+    if (!(step.error <= 1.0) || step.finite != 0.0)
       return reject(end, step.error < infinity && step.error > 1.0 ? factor_after_rejection(Code::control(), step.error)
                                                                    : after_not_finite);
+    const Guards guards{Code::guard_count(tape), Code::sides(mode), Code::first(tape), Code::affine(tape)};
+    const Course course{step.lower, step.upper, step.bernstein, step.scale, step.rough, 1};
+    const Crossing crossing = flight::find_crossing(guards, course, motion.left, t, end.h, [&](int guard, double u) {
+      return polish(tape, end.h, step, guard, u);
+    });
     if (crossing.coarse || crossing.denied) return reject(end, 0.5);
     if (crossing.together) return park();
     const double factor = factor_after_success(Code::control(), step.error, motion.rejections > 0, motion.last_error);
@@ -187,9 +143,7 @@ class DeviceMember {
   void reject(const End& end, double factor) {
     if (!shorten(motion, t, stop, end.h, factor)) park();
   }
-  void park() {
-    state = parked;
-  }
+  void park() { state = parked; }
 
   bool is_stiff(double h, const typename Code::Step& step) {
     return note_stiffness(motion, [&] {
@@ -317,7 +271,6 @@ class DeviceMember {
   double x[Code::n], slope[Code::n], parameters[Code::parameters + 1], discretes[Code::discretes + 1],
       locks[Code::locks + 1], counts[Code::counters + 1], firsts[Code::counters + 1], data[Code::most_data + 1];
   int state, mode;
-  int waited = 0;  // steps, with an event
   long long steps, events, seen, due;
 };
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "study/cuda_device.hpp"
 #include "study/device_source.hpp"
 #include "study/lane_crew.hpp"
+#include "study/work_in_threads.hpp"
 
 namespace saltus {
 
@@ -17,9 +17,7 @@ namespace {
 /// device, or no text for it, all of them fly in lanes.
 class CudaExecutor final : public StudyExecutor {
  public:
-  explicit CudaExecutor(int threads)
-      : threads_(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
-        lanes_(make_lane_executor(threads)) {}
+  explicit CudaExecutor(int threads) : threads_(number_of_threads(threads)), lanes_(make_lane_executor(threads)) {}
 
   bool run(const Study& study, const StudyBlock& block, BlockResult& result, StudyMonitor& monitor) override {
     if (flown_ != &study) prepare(study);
@@ -27,7 +25,7 @@ class CudaExecutor final : public StudyExecutor {
     const BlockTask task{study, *flight_, block, result, monitor};
     DeviceFlight members(flight_->task(), block.count);
     std::atomic<std::int64_t> next = 0;
-    work_in_threads(task, threads_, [&](std::vector<MemberFailure>&) {
+    work_in_threads(threads_, result, monitor, [&](std::vector<MemberFailure>&) {
       ModeEntry entry(*flight_->task().code);
       for (std::int64_t k = next++; k < block.count && !monitor.stop(); k = next++)
         if (FlightMember m; flight_->begin(block.first + k, m)) members.take_off(k, m, entry);
@@ -38,7 +36,7 @@ class CudaExecutor final : public StudyExecutor {
     };
     if (stop() || !device_->fly(members, flight_->task().max_steps, stop)) return false;
     next = 0;
-    work_in_threads(task, threads_, [&](std::vector<MemberFailure>& failures) {
+    work_in_threads(threads_, result, monitor, [&](std::vector<MemberFailure>& failures) {
       for (std::int64_t k = next++; k < block.count; k = next++) {
         if (members.state(k) != flight::landed) continue;
         FlightMember m;

@@ -22,10 +22,6 @@ struct BlockTask {
   void keep(std::int64_t index, const MemberOutcome& outcome, std::vector<MemberFailure>& failures) const;
 };
 
-/// Runs `work(failures)` in so many threads, reports meanwhile, and adds their failures to the result, in order.
-/// Rethrows what one of them throws.
-void work_in_threads(const BlockTask& task, int threads, const std::function<void(std::vector<MemberFailure>&)>& work);
-
 /// Flies members in lanes: those whose index `next` gives, which any thread calls, until it gives -1. Members that
 /// cannot fly are run by Simulators. Returns false if the study is to stop.
 bool run_in_lanes(const BlockTask& task, int threads, const std::function<std::int64_t()>& next);

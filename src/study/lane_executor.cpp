@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "study/lane_crew.hpp"
+#include "study/work_in_threads.hpp"
 
 namespace saltus {
 
@@ -15,8 +15,7 @@ namespace {
 class LaneExecutor final : public StudyExecutor {
  public:
   explicit LaneExecutor(int threads)
-      : threads_(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
-        simulators_(make_thread_executor(threads)) {}
+      : threads_(number_of_threads(threads)), simulators_(make_thread_executor(threads)) {}
 
   bool run(const Study& study, const StudyBlock& block, BlockResult& result, StudyMonitor& monitor) override {
     if (flown_ != &study) {

@@ -195,7 +195,8 @@ PreparedStudy prepare_study(const StudyCommandOptions& o, const std::string& com
   if (o.executor == "cuda") {
     constexpr std::int64_t usual = 1 << 20, most_numbers = 1 << 25;
     options.executor = make_cuda_executor(o.threads);
-    if (options.block == 0)
+    if (options.block == 0 &&
+        (o.restart || !std::filesystem::exists(options.store)))  // a stored study keeps its blocks
       options.block = std::clamp<std::int64_t>(most_numbers / std::max<std::int64_t>(1, plan.sampling.keep), 1, usual);
   }
   if (!o.shard.empty()) std::tie(options.shard, options.shards) = parse_shard(o.shard);

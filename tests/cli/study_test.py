@@ -174,6 +174,12 @@ def test_processes_of_one_launcher_share_the_work_and_one_reports():
     assert [out for (out, _), _ in results[:2]] == ["", ""], results
     assert "300 members: 300 success" in results[2][0][0] and "300 in lanes" in results[2][0][0], results
     assert files_of("ranks.zarr") == files_of("alone.zarr")
+    # a device, or lanes where there is none, goes on with a study that lanes have begun
+    saltus(*SWEEP, "--out", "begun.zarr", "--executor", "lanes", "--shard", "1/2")
+    without_block = [word for word in SWEEP if word not in ("--block", "16")]
+    text = saltus(*without_block, "--out", "begun.zarr", "--executor", "cuda")
+    assert "300 members: 300 success" in text, text
+    assert files_of("begun.zarr") == files_of("alone.zarr")
     restarted = subprocess.run([SALTUS, *SWEEP, "--out", "ranks.zarr", "--restart"], cwd=FOLDER, capture_output=True,
                                env=dict(os.environ, PMI_RANK="1", PMI_SIZE="2"), text=True, timeout=280, check=False)
     assert restarted.returncode == 2 and "--restart" in restarted.stderr, restarted

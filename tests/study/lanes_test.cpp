@@ -311,12 +311,12 @@ TEST(FirstCrossing, IsTheFirstRootFromPlusToMinus) {
 }
 
 TEST(FirstCrossing, OfATouchIsNone) {
-  const double touch[] = {0.25, 0.0, -1.0 / 24.0, 0.0, 0.25};  // (u - 1/2)^2 has 0.25, 0, -1/12 … : above zero here
-  const double above[] = {0.25 + 0.05, 0.05, 0.25 / 6.0 * -1.0 + 0.1, 0.05, 0.3};
-  EXPECT_EQ(first_crossing(above, 4, 1e-15), no_crossing);
-  const double u = first_crossing(touch, 4, 1e-15);
-  const BernsteinValue middle = evaluate_bernstein(touch, 4, 0.5);
-  EXPECT_EQ(u == no_crossing, middle.value >= 0.0);
+  const auto lifted = [](double by) {  // (u - 1/2)^2 + by: its second coefficient is negative although it may not be
+    return std::vector<double>{0.25 + by, by, by - 1.0 / 12.0, by, 0.25 + by};
+  };
+  EXPECT_EQ(first_crossing(lifted(1e-3).data(), 4, 1e-15), no_crossing);
+  EXPECT_EQ(first_crossing(lifted(1e-9).data(), 4, 1e-15), no_crossing);
+  EXPECT_NEAR(first_crossing(lifted(-1e-3).data(), 4, 1e-15), 0.5 - std::sqrt(1e-3), 1e-12);
 }
 
 }  // namespace

@@ -23,15 +23,14 @@ assert.match(await page.locator("h1").innerText(), /Saltus/);
 await page.getByRole("textbox", { name: "Search" }).fill("chattering");
 await page.keyboard.press("Enter");
 await page.waitForURL("**/search.html?*");
-await page.locator("#search-results li a").first().waitFor();
-const results = await page.locator("#search-results li > a").allInnerTexts();
-assert.ok(results.includes("Evaporator vessel"), `the search for chattering finds ${results}`);
-
-await page.locator("#search-results li > a", { hasText: "Evaporator vessel" }).first().click();
+// The results come one after the other: the page is looked for until it is there.
+const evaporator = page.locator("#search-results li > a", { hasText: "Evaporator vessel" }).first();
+await evaporator.waitFor();
+await evaporator.click();
 await page.getByRole("link", { name: "--html Evaporator.html" }).click();
 await page.waitForURL("**/reports/Evaporator.html");
 await page.waitForFunction(() => document.documentElement.dataset.window);
 
 assert.deepEqual(trouble, []);
-console.log(`${results.length} results; the site works from its folder`);
+console.log("the site works from its folder");
 await browser.close();

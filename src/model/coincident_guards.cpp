@@ -16,18 +16,11 @@
 
 namespace saltus {
 
-namespace {
-
-constexpr int points = 64, lines = 24, zeros_wanted = 4;
-
 using Groups = std::vector<std::vector<Expr>>;
 
-/// Some functions at points of the space of all their inputs.
-class Sampler {
- public:
-  Sampler(std::vector<Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters,
-          std::span<const double> values)
-      : parameters_(values.begin(), values.end()), count_(functions.size()) {
+struct SampledFunctions {
+  SampledFunctions(std::vector<Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters)
+      : count(functions.size()) {
     std::unordered_set<NodeId> used;
     for (const Expr& f : functions) {
       for (const SymbolKind kind :
@@ -39,30 +32,42 @@ class Sampler {
     for (const auto& group : inputs)
       for (const Expr& symbol : group)
         if (symbol.graph() && used.contains(symbol.id())) moving.push_back(symbol);
-    size_ = moving.size();
-    program_ = Program(Groups{moving, parameters}, Groups{std::move(functions)}, {});
-    work_ = program_.workspace();
+    size = moving.size();
+    program = Program(Groups{moving, parameters}, Groups{std::move(functions)}, {});
   }
-  std::size_t size() const { return size_; }
+
+  std::size_t count, size = 0;  // of functions, and of inputs
+  Program program;
+};
+
+namespace {
+
+constexpr int points = 64, lines = 24, zeros_wanted = 4;
+
+/// Some functions at points of the space of all their inputs, for given values of the parameters.
+class Sampler {
+ public:
+  Sampler(const SampledFunctions& functions, std::span<const double> parameters)
+      : functions_(functions), parameters_(parameters), work_(functions.program.workspace()) {}
+  std::size_t size() const { return functions_.size; }
   /// Magnitudes over many decades, so that thresholds of any size are met; or small ones, for exponential functions.
   std::vector<double> point(std::mt19937& dice, bool small = false) const {
     std::uniform_real_distribution<double> decade(-2.0, small ? 1.0 : 4.0), fraction(0.0, 1.0);
-    std::vector<double> p(size_);
+    std::vector<double> p(size());
     for (double& v : p) v = (fraction(dice) < 0.5 ? -1.0 : 1.0) * std::pow(10.0, decade(dice));
     return p;
   }
   std::vector<double> at(const std::vector<double>& p) {
-    std::vector<double> g(count_);
+    std::vector<double> g(functions_.count);
     const double* in[] = {p.data(), parameters_.data()};
     double* const out[] = {g.data()};
-    program_(in, out, work_);
+    functions_.program(in, out, work_);
     return g;
   }
 
  private:
-  std::vector<double> parameters_;
-  std::size_t count_, size_ = 0;
-  Program program_;
+  const SampledFunctions& functions_;
+  std::span<const double> parameters_;
   Workspace work_;
 };
 
@@ -168,9 +173,11 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
 CoincidentGuards::CoincidentGuards(std::vector<Expr> functions, Groups inputs, std::vector<Expr> parameters,
                                    std::span<const double> values)
     : functions_(std::move(functions)), inputs_(std::move(inputs)), parameters_(std::move(parameters)) {
+  if (functions_.size() > 1) all_ = std::make_shared<SampledFunctions>(functions_, inputs_, parameters_);
   found_ = find(values);
   find_deciding();
   if (!deciding_.empty()) return;
+  all_.reset();
   functions_.clear();
   inputs_.clear();
   parameters_.clear();
@@ -201,9 +208,9 @@ std::vector<Coincidence> CoincidentGuards::find(std::span<const double> values) 
   const Groups& inputs = inputs_;
   const std::vector<Expr>& parameters = parameters_;
   std::vector<Coincidence> result(functions.size());
-  if (functions.size() < 2) return result;
+  if (!all_) return result;
   std::mt19937 dice(20011);  // the same points in every run
-  Sampler all(functions, inputs, parameters, values);
+  Sampler all(*all_, values);
   std::vector<std::uint64_t> signs(functions.size(), 0);
   for (int k = 0; k < points; ++k) {
     std::vector<double> p = all.point(dice);
@@ -232,7 +239,8 @@ std::vector<Coincidence> CoincidentGuards::find(std::span<const double> values) 
           });
         };
         if (!shared(SymbolKind::variable) && !shared(SymbolKind::time) && !shared(SymbolKind::derivative)) continue;
-        Sampler pair(two, inputs, parameters, values);
+        const SampledFunctions both(two, inputs, parameters);
+        Sampler pair(both, values);
         double largest = 0.0;
         for (const Expr& f : two) largest = std::max(largest, largest_number(f));
         const Relation relation = relate(pair, 4.0 * std::numeric_limits<double>::epsilon() * largest, dice);

@@ -4,6 +4,7 @@
 
 #include <saltus/expr/expr.hpp>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct Coincidence {
 
   bool operator==(const Coincidence&) const = default;
 };
+
+struct SampledFunctions;
 
 /// For each function of time, variables, discrete values and locks the first one in the list with the same zeros;
 /// functions whose slope vanishes at their zeros (x^3) come after those with a slope (x). Found by sampling: signs at
@@ -40,6 +43,7 @@ class CoincidentGuards {
   std::vector<Coincidence> find(std::span<const double> values) const;
 
   std::vector<Coincidence> found_;
+  std::shared_ptr<const SampledFunctions> all_;  // null: there is nothing to compare
   std::vector<Expr> functions_;
   std::vector<std::vector<Expr>> inputs_;
   std::vector<Expr> parameters_;

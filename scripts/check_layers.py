@@ -28,9 +28,11 @@ LADDER = {
     "modelica": ["base", "expr", "model"],
     "step": ["base", "linalg", "dae"],
     "event": ["base", "linalg", "dae", "step"],
-    "hybrid": ["base", "linalg", "dae", "step", "event"],
-    "sens": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "event", "hybrid"],
-    "study": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "event", "hybrid", "sens"],
+    "flight": ["base", "linalg", "expr", "program", "dae", "model", "step", "event"],
+    "hybrid": ["base", "linalg", "dae", "step", "event", "flight"],
+    "sens": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid"],
+    "study": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid",
+              "sens"],
     "io": ["base", "dae", "hybrid", "sens", "study"],
 }
 

@@ -63,6 +63,7 @@ py::dict describe(const RunStatistics& s) {
   d["events"] = s.events;
   d["restarts"] = s.restarts;
   d["sliding_steps"] = s.sliding_steps;
+  d["flown"] = s.flown;
   d["unproved"] = s.unproved;
   d["seconds"] = s.seconds;
   d["method"] = s.method;

@@ -45,6 +45,8 @@ void read_option(const std::string& name, const py::handle& value, SimulateOptio
     o.max_order = value.cast<int>();
   else if (name == "max_steps")
     o.max_steps = value.cast<std::int64_t>();
+  else if (name == "flights_after")
+    o.flights_after = value.cast<std::int64_t>();
   else if (name == "max_mode_changes")
     o.max_mode_changes = value.cast<int>();
   else if (name == "mode_methods")

@@ -113,7 +113,8 @@ void Simulator::Impl::RunEnd::check_bounds() {
 
 void Simulator::Impl::RunEnd::end(Failure outcome) {
   run.over = true;
-  static_cast<StepStatistics&>(run.result.statistics_) = run.methods.statistics();
+  static_cast<StepStatistics&>(run.result.statistics_) = run.all_steps();
+  run.result.statistics_.flown = run.flights.statistics().steps;
   run.result.statistics_.method = run.methods.description();
   run.result.statistics_.guard_evaluations = run.locator.statistics().evaluations;
   run.result.statistics_.guard_enclosures = run.locator.statistics().enclosures;

@@ -51,7 +51,8 @@ std::uint64_t identify(const SimulateOptions& options, int direction) {
   Fingerprint all;
   for (const double value :
        {static_cast<double>(direction), options.rtol, options.atol, options.max_step, options.initial_step,
-        static_cast<double>(options.method), static_cast<double>(options.max_order), options.keep_steps ? 1.0 : 0.0})
+        static_cast<double>(options.method), static_cast<double>(options.max_order), options.keep_steps ? 1.0 : 0.0,
+        static_cast<double>(options.flights_after)})
     all.add(value);
   all.add_all(options.rtol_each);
   all.add_all(options.atol_each);
@@ -129,7 +130,9 @@ bool Simulator::Impl::SavedRun::persist_memory(StateArchive& archive) {
     run.methods.persist(system_then, archive);
     if (!archive.writes()) run.known_steps[system_then.structure().id.number()] = steps;
   }
-  return run.methods.persist_steppers(*run.system, run.stepper, archive);
+  if (!run.methods.persist_steppers(*run.system, run.stepper, archive)) return false;
+  run.flights.persist(archive);
+  return true;
 }
 
 SimulatorState Simulator::Impl::SavedRun::state() {
@@ -140,7 +143,7 @@ SimulatorState Simulator::Impl::SavedRun::state() {
                    .mode = run.mode,
                    .x = run.x,
                    .xp = run.xp};
-  if (run.stepper) s.step = run.stepper->next_step();
+  if (run.stepper) s.step = run.flights.flying() ? run.flights.next_step() : run.stepper->next_step();
   s.as_left = identify(s, *run.hybrid);
   StateArchive archive;
   std::uint64_t key = identify(run.options, run.direction);

@@ -168,12 +168,13 @@ void Simulator::Impl::forget_systems() {
   constexpr int interval = 64;
   steps_until_forgetting = interval;
   if (!alone) return;
-  const System* const used[] = {system, stepped, &instant.system()};
+  const System* const used[] = {system, stepped, &instant.system(), flights.system()};
   hybrid->forget_systems(used);
 }
 
 [[gnu::hot]] void Simulator::Impl::step() {
   if (--steps_until_forgetting < 0) forget_systems();
+  if (flights.flying() && flights.step()) return;
   if (in_rest && !reached(pause, stepper->t())) {  // somebody wants to stop earlier than the stepper has gone
     in_rest = false;
     steppers.start_stepper(stepper->next_step());
@@ -239,7 +240,7 @@ void Simulator::Impl::accept_step(double end) {
   } else if (stepper->stiff() && methods.note_stiff(*system)) {
     steppers.change_method();
   }
-  if (!over) progress();
+  if (!over && progress()) flights.consider();
 }
 
 bool Simulator::Impl::at_the_last_digit() const {
@@ -316,8 +317,7 @@ void Simulator::Impl::regain_mode() {
 }
 
 bool Simulator::Impl::report_progress() {
-  const bool go_on =
-      options.progress({t, options.start, options.stop, methods.statistics().steps, result.statistics_.events});
+  const bool go_on = options.progress({t, options.start, options.stop, all_steps().steps, result.statistics_.events});
   regain_mode();
   if (go_on) return true;
   ending.end({StatusCode::cancelled, fmt::format("cancelled at t = {:.9g}", t), {}});
@@ -333,6 +333,7 @@ Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 [[gnu::hot]] bool Simulator::step() {
   impl_->regain_mode();
   if (!impl_->over) impl_->step();
+  impl_->flights.show();
   impl_->asked = impl_->t;
   return !impl_->over;
 }
@@ -352,6 +353,7 @@ bool Simulator::advance_to(double t) {
   impl_->pause = impl_->asked = t;
   while (!impl_->over && !impl_->reached(impl_->t, t)) impl_->step();
   impl_->pause = impl_->options.stop;
+  impl_->flights.show();
   return impl_->reached(impl_->t, t);
 }
 

@@ -15,6 +15,7 @@ namespace saltus {
 [[gnu::hot]] void Simulator::Impl::event_at(double when, bool by_guard, bool approached) {
   const bool by_time = when == next_time;
   const double step_size = stepper->next_step();
+  flights.begin_event(by_guard, by_time);
   take_step(when);
   if (by_guard != by_time && !approached && repeat_event(by_time, step_size)) return;
   const bool explicit_ode = system->structure().explicit_ode;
@@ -124,11 +125,14 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     inputs.note_impulses(*system, state_before, x, *std::ranges::max_element(relative_tolerances()), options.atol,
                          [&](std::string text) { instant.transition.notes.push_back(std::move(text)); });
   const bool inputs_alone = noticed && input_events.alone();
-  if (noticed && !nothing && !(inputs_alone && input_events.only_slopes())) recorder.record_settled(by_time);
+  if (noticed && !nothing && !(inputs_alone && input_events.only_slopes())) {
+    recorder.record_settled(by_time);
+    flights.end_event(by_time);
+  }
   if (transition.terminate) return ending.finish({StatusCode::terminated, ending.ended_by_model(), {}});
   if (reset && !accumulation.come_to_rest(state_before)) return;
   if (noticed && !reset && !by_time && !nothing && !accumulation.meet_surfaces()) return;
-  if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && !dismiss_chattering() &&
+  if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && !dismiss_chattering(instant.fired()) &&
       options.stop_if_chattering) {
     const auto& episode = chatter.episodes().back();
     const Chattering found{episode.from, episode.to, episode.events, names_of(*hybrid, episode.guards)};
@@ -144,7 +148,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
     go_on();
   else
     restart(step_size);
-  progress();
+  if (progress()) flights.consider();
 }
 
 bool Simulator::Impl::times_due() {
@@ -156,11 +160,10 @@ bool Simulator::Impl::times_due() {
   return std::abs(due - t) <= rounding * std::abs(t);
 }
 
-bool Simulator::Impl::dismiss_chattering() {
+bool Simulator::Impl::dismiss_chattering(std::span<const int> fired) {
   constexpr double many_tolerances = 100.0;
   const std::vector<double> tolerance =
       GuardSides::uncertainty(*system, t, x, xp, relative_tolerances(), absolute_tolerances());
-  const std::vector<int>& fired = instant.fired();
   for (std::size_t i = 0; i < std::min(fired.size(), slopes_before.size()); ++i) {
     const double speed =
         std::max(std::abs(slopes_before[i]), i < slopes_after.size() ? std::abs(slopes_after[i]) : 0.0);

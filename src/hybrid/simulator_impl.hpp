@@ -13,9 +13,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "flight/pilot.hpp"
 #include "hybrid/bounds_watch.hpp"
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/equation_watch.hpp"
@@ -182,8 +184,13 @@ struct Simulator::Impl {
   bool denies_start();
   /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and
   /// the events are counted anew.
-  bool dismiss_chattering();
+  bool dismiss_chattering(std::span<const int> fired);
   bool progress() { return !options.progress || report_progress(); }
+  /// Counters of all steps, those in flight included.
+  StepStatistics all_steps() const {
+    StepStatistics all = methods.statistics();
+    return all += flights.statistics();
+  }
   bool report_progress();
   /// Sets a hybrid system that is shared to the present mode once more: since the last step others may have asked it
   /// for other modes, to read a result or to run the same system.
@@ -434,6 +441,68 @@ struct Simulator::Impl {
     Impl& run;
   };
 
+  /// Steps and events in code that was made for them, see flight_use.cpp.
+  class FlightUse {
+   public:
+    explicit FlightUse(Impl& of) : run(of), next_try_(of.options.flights_after / 2) {}
+
+    bool flying() const { return flying_; }
+    /// Takes off if it is time and the run can fly.
+    void consider();
+    /// In flight, instead of Impl::step. False: the flight has ended before a step was made.
+    bool step();
+    /// An event begins on the ground, caused by guards or by time.
+    void begin_event(bool by_guard, bool by_time);
+    /// It has been settled and recorded.
+    void end_event(bool by_time);
+    /// Makes mode, x, xp and system of the run those of the flight.
+    void show();
+    StepStatistics statistics() const { return pilot_ ? pilot_->statistics() : StepStatistics{}; }
+    /// A system that the flight uses; null: none.
+    const System* system() const { return flying_ ? pilot_->system() : nullptr; }
+    /// The size of the next step, in flight.
+    double next_step() const { return pilot_->next_step(); }
+    /// Writes or reads what later steps depend on; mode, x and the stepper of the run are there.
+    void persist(StateArchive& archive);
+
+   private:
+    /// What events on an edge have in common.
+    struct Shape {
+      EventKind kind = EventKind::crossing;
+      bool by_time = false;
+      std::vector<int> guards, directions;
+      std::vector<std::string> actions;
+      // the last one that was not like the one before it
+      EventTag tag;
+      std::int64_t version = -1;
+      Mode modes[2];
+      std::size_t latest = 0;  // of them: behind it
+
+      void persist(StateArchive& archive) { archive(kind, by_time, guards, directions, actions); }
+    };
+    bool possible() const;
+    void make_pilot();
+    void stay();
+    void record();
+    bool equations_hold(double begin);
+    bool is_special();
+    void land();
+
+    Impl& run;
+    std::unique_ptr<Pilot> pilot_;
+    bool given_up_ = false, flying_ = false;
+    std::int64_t next_try_, pause_ = 64, took_off_ = 0;  // in steps of the run
+    std::vector<int> departures_;                        // of the event on the ground
+    std::vector<std::vector<Shape>> shapes_;             // by mode and edge of the pilot's atlas
+    std::int64_t version_ = 0;                           // of the numbers of the mode in flight
+    Mode mode_;                                          // at the beginning of the flight
+    const Mode* now_ = nullptr;                          // that, or one of a shape
+    Shape* last_ = nullptr;                              // of the last event
+    bool shown_ = false;
+    DensePolynomial dense_;
+    std::vector<std::string_view> actions_;  // workspace
+  };
+
   /// A run as a value, see saved_run.cpp.
   class SavedRun {
    public:
@@ -481,6 +550,7 @@ struct Simulator::Impl {
   EventApproach approach{*this};
   GuardWatching guarding{*this};
   StepperUse steppers{*this};
+  FlightUse flights{*this};
   SavedRun saved{*this};
   Observation observation{*this};
 };

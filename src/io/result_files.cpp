@@ -196,6 +196,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
                      {"events", s.events},
                      {"restarts", s.restarts},
                      {"sliding_steps", s.sliding_steps},
+                     {"flown", s.flown},
                      {"guard_evaluations", s.guard_evaluations},
                      {"guard_enclosures", s.guard_enclosures},
                      {"unproved", s.unproved},

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "model/acts.hpp"
+#include "model/attachments.hpp"
 #include "model/elimination.hpp"
 #include "model/event_logic.hpp"
 #include "model/initial_equations.hpp"
@@ -234,6 +236,7 @@ struct CompiledModel::Code {
 
   // The discrete part keeps what it is working on, and compiles actions when they first take place, in a graph of its
   // own: each run has one, and leaves it to the next.
+  mutable Attachments attachments;
   mutable std::mutex lending;
   mutable std::vector<std::unique_ptr<EventLogic>> idle_logic;
 
@@ -784,7 +787,8 @@ struct CompiledModel::State {
 struct CompiledModel::Impl {
   std::shared_ptr<const Code> code;
   std::shared_ptr<const ModelValues> values;
-  std::unique_ptr<State> state;  // made when it is needed
+  std::unique_ptr<State> state;      // made when it is needed
+  std::vector<Act>* acts = nullptr;  // to which rounds are added
 
   [[gnu::noinline]] State& make() {
     state = std::make_unique<State>(*code, *values);
@@ -992,7 +996,13 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
   return impl_->use().time_guards.next(impl_->code->guards, impl_->values->parameters, mode, t, direction, fired);
 }
 
-[[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) { return impl_->use().logic->round(input, transition); }
+[[gnu::hot]] bool CompiledModel::transition(const EventInput& input, Transition& transition) {
+  EventLogic& logic = *impl_->use().logic;
+  if (!impl_->acts) return logic.round(input, transition);
+  return note_round(
+      *impl_->acts, variables().size(), input, transition,
+      [&](const EventInput& in, Transition& out) { return logic.round(in, out); }, [&] { return logic.last_round(); });
+}
 void CompiledModel::end_instant(const EventInput& input, Transition& transition) { impl_->use().logic->end_instant(input, transition); }
 void CompiledModel::take_paired_side(Mode& mode) const {
   for (const Code::PairedSide& paired : impl_->code->paired_side[static_cast<std::size_t>(mode.automaton)]) {
@@ -1100,6 +1110,13 @@ const std::vector<Expr>& ModelAccess::eliminated(const CompiledModel& model, con
 }
 const std::vector<Expr>& ModelAccess::initial_residuals(const CompiledModel& model) {
   return model.impl_->code->initial_residuals;
+}
+void ModelAccess::note_acts(CompiledModel& model, std::vector<Act>* acts) {
+  model.impl_->acts = acts;
+}
+ModelAccess::Attached ModelAccess::attached(const CompiledModel& model, const std::vector<double>& key,
+                                            const std::function<Attached()>& make) {
+  return model.impl_->code->attachments.get(key, make);
 }
 EventLogic::RoundRecord ModelAccess::last_round(CompiledModel& model) {
   return model.impl_->use().logic->last_round();

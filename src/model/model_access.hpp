@@ -1,10 +1,14 @@
-// What sensitivities read of a compiled model: the expressions that were compiled, and what the last round did.
+// What other layers read of a compiled model: the expressions that were compiled, what rounds did, and code that these
+// layers have made of it.
 #pragma once
 
 #include <saltus/model/compiled_model.hpp>
 
+#include <functional>
+#include <memory>
 #include <vector>
 
+#include "model/acts.hpp"
 #include "model/event_logic.hpp"
 #include "model/model_values.hpp"
 
@@ -27,6 +31,13 @@ struct ModelAccess {
   static const std::vector<Expr>& eliminated(const CompiledModel& model, const Mode& mode);
   /// The initial equations, as residuals.
   static const std::vector<Expr>& initial_residuals(const CompiledModel& model);
+  /// From now on what rounds of this object do is appended; null: no longer. Copies and instances do not do so.
+  static void note_acts(CompiledModel& model, std::vector<Act>* acts);
+  /// Something immutable that was made of the code of a model, and is kept with it for all its instances: what `make`
+  /// gave when this key was first asked for. From any thread.
+  using Attached = std::shared_ptr<const void>;
+  static Attached attached(const CompiledModel& model, const std::vector<double>& key,
+                           const std::function<Attached()>& make);
   /// What the last call of transition() did.
   static EventLogic::RoundRecord last_round(CompiledModel& model);
 };

@@ -8,18 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "model/acts.hpp"
 #include "model/model_access.hpp"
 
 namespace saltus {
-
-/// One round that changed something.
-struct Act {
-  double t = 0.0;
-  bool initial = false, terminal = false;
-  std::vector<double> x_before, x_after;  ///< variables that the systems carry
-  Mode mode_before, mode_after;
-  EventLogic::RoundRecord round;
-};
 
 class WatchedModel final : public HybridSystem, public EasierStart {
  public:
@@ -78,9 +70,5 @@ class WatchedModel final : public HybridSystem, public EasierStart {
   CompiledModel model_;
   std::shared_ptr<std::vector<Act>> acts_;
 };
-
-/// What really happened: an event that is like an earlier one is repeated, and where that turns out to be wrong it is
-/// settled anew from the same point. The acts of such an attempt are left out.
-std::vector<Act> committed(std::vector<Act> acts);
 
 }  // namespace saltus

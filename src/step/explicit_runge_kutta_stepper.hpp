@@ -23,6 +23,7 @@ class ExplicitRungeKutta final : public Stepper {
 
   std::string_view name() const override { return tableau_.name; }
   int order() const override { return tableau_.order; }
+  const Tableau* tableau() const override { return &tableau_; }
   void start(System& system, const StartPoint& point) override;
   StepOutcome advance(double limit) override;
   double t() const override { return t_; }

@@ -5,7 +5,7 @@
 // cannot do here, parks the member: lanes fly it again from its start.
 #pragma once
 
-#include "study/flight_arithmetic.hpp"
+#include "flight/flight_arithmetic.hpp"
 
 namespace saltus::flight {
 

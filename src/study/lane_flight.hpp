@@ -12,18 +12,16 @@
 #include <span>
 #include <vector>
 
-#include "study/flight_arithmetic.hpp"
-#include "study/flight_code.hpp"
-#include "study/mode_entry.hpp"
+#include "flight/flight_arithmetic.hpp"
+#include "flight/flight_code.hpp"
+#include "flight/mode_entry.hpp"
+#include "flight/observed_places.hpp"
 #include "study/windows.hpp"
 
 namespace saltus {
 
-/// Where a value that is kept comes from.
-struct ObservedPlace {
-  enum class Kind { state, discrete, eliminated } kind = Kind::state;
-  std::size_t place = 0;
-};
+/// Lanes of a step.
+inline constexpr int flight_lanes = 8;
 
 /// What all members of a flight have in common.
 struct FlightTask {

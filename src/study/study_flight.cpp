@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "model/model_access.hpp"
+#include "study/scouting.hpp"
 
 namespace saltus {
 
@@ -49,22 +50,10 @@ bool StudyFlight::allowed() {
 /// Where the values that are kept come from.
 void StudyFlight::find_places() {
   const StudyPlan& plan = study_.plan();
-  const std::vector<int>& places = ModelAccess::places(study_.model());
-  const std::vector<int>& discretes = ModelAccess::observed_discretes(study_.model());
-  const auto place_of = [&](std::size_t observed) -> ObservedPlace {
-    using Kind = ObservedPlace::Kind;
-    if (observed >= places.size())
-      return {Kind::discrete, static_cast<std::size_t>(discretes[observed - places.size()])};
-    if (places[observed] >= 0) return {Kind::state, static_cast<std::size_t>(places[observed])};
-    const auto number =
-        static_cast<int>(std::count(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(observed), -1));
-    const auto found = std::ranges::find(eliminated_, number);
-    const auto at = static_cast<std::size_t>(found - eliminated_.begin());
-    if (found == eliminated_.end()) eliminated_.push_back(number);
-    return {Kind::eliminated, at};
-  };
-  const auto counter = [&](std::size_t observed) {
-    const ObservedPlace place = place_of(observed);
+  const ObservedPlaces observed(study_.model());
+  const auto place_of = [&](std::size_t variable) { return observed.find(variable, eliminated_); };
+  const auto counter = [&](std::size_t variable) {
+    const ObservedPlace place = place_of(variable);
     if (place.kind != ObservedPlace::Kind::discrete) why_.emplace_back("what is counted is no discrete variable");
     return static_cast<int>(place.place);
   };
@@ -100,12 +89,13 @@ bool StudyFlight::scout() {
     try {
       const CompiledModel member = StudyAccess::member(study_, index);
       double period = 0.0;
-      if (ModelAccess::same_code(member, study_.model())) atlas_->learn(member, options_of(member, period));
+      if (ModelAccess::same_code(member, study_.model())) saltus::scout(*atlas_, member, options_of(member, period));
     } catch (const Error&) {
       continue;  // a member whose values the model does not take
     }
   }
-  code_ = compile_flight(*atlas_, study_.model(), dormand_prince_5(), eliminated_, why_);
+  code_ = compile_flight(*atlas_, study_.model(), {dormand_prince_5(), flight_lanes, eliminated_}, why_);
+  drop_wrong_edges(*atlas_, code_, why_);
   for (const AtlasMode& mode : atlas_->modes()) {
     const auto found = std::ranges::find_if(code_.modes, [&](const FlightMode& m) { return m.mode == mode.mode; });
     atlas_place_.push_back(found == code_.modes.end() ? -1 : static_cast<int>(found - code_.modes.begin()));

@@ -9,8 +9,8 @@
 #include <numeric>
 #include <random>
 
+#include "flight/first_crossing.hpp"
 #include "random_cases.hpp"
-#include "study/first_crossing.hpp"
 #include "study/models.hpp"
 
 namespace saltus {

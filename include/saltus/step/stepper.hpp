@@ -18,6 +18,8 @@
 
 namespace saltus {
 
+struct Tableau;
+
 /// Accuracy and limits of a run.
 struct StepOptions {
   double rtol = 1e-6;
@@ -96,6 +98,8 @@ class Stepper {
 
   virtual std::string_view name() const = 0;
   virtual int order() const = 0;
+  /// The table of an explicit Runge-Kutta method; null for all others.
+  virtual const Tableau* tableau() const { return nullptr; }
 
   /// Begins at a point, of the same system as before or of another; statistics go on counting. A one-step method that
   /// is given the previous step size starts at full order with it.

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "study/flight_code.hpp"
+#include "flight/flight_code.hpp"
 
 namespace saltus {
 
@@ -17,9 +17,15 @@ class ModeEntry {
   bool look(const FlightMode& mode, const FlightNumbers& numbers, double t, double h, const double* x,
             const std::vector<int>& at_zero);
 
+  /// Slopes, and values and slopes of guards and clocks alone.
+  void evaluate(const FlightMode& mode, const FlightNumbers& numbers, double t, const double* x);
+
   // --- what the last look has found
   const std::vector<double>& slopes() const { return slopes_; }
-  int left() const { return left_; }  ///< the guard that is zero; -1: none
+  int left() const { return left_; }                                         ///< the guard that is zero; -1: none
+  const std::vector<double>& guards() const { return guards_; }              ///< their values, by place in the tape
+  const std::vector<double>& guard_slopes() const { return guard_slopes_; }  ///< along the solution
+  const std::vector<double>& clock_slopes() const { return clock_slopes_; }
   double next_clock() const { return next_clock_; }
   const std::vector<unsigned char>& due() const { return due_; }  ///< by clock: whether it fires then
 

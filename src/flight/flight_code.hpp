@@ -1,4 +1,4 @@
-// The code with which members of a study fly: steps, transitions and observed values of the modes of an atlas.
+// The code of a flight: steps, transitions and observed values of the modes of an atlas.
 //
 // Modes whose equations are the same have one tape; their locks are data. All is immutable and serves any number of
 // threads.
@@ -14,17 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "flight/atlas.hpp"
+#include "flight/flight_arithmetic.hpp"
 #include "program/step_tape.hpp"
 #include "program/tape_runner.hpp"
-#include "study/atlas.hpp"
-#include "study/flight_arithmetic.hpp"
 
 namespace saltus {
 
-/// Lanes of a step.
-inline constexpr int flight_lanes = 8;
-
-/// The numbers of a member that its equations and actions read.
+/// The numbers of a run that its equations and actions read.
 struct FlightNumbers {
   std::vector<double> parameters, discretes, locks;
 };
@@ -52,6 +49,7 @@ struct FlightTape {
 
 /// Tries one candidate for what happens next.
 struct FlightEdge {
+  int edge = 0;  ///< among those of the mode in the atlas
   std::vector<int> departures;
   std::size_t target = 0;
   Program act;                 ///< t, x, parameters, discretes: what is set
@@ -62,6 +60,7 @@ struct FlightEdge {
 };
 
 struct FlightMode {
+  int number = 0;  ///< in the atlas
   std::size_t tape = 0;
   Mode mode;                             ///< for everything else
   std::vector<signed char> sides;        ///< by guard of the tape; 0: not watched
@@ -82,9 +81,19 @@ struct FlightCode {
   void gather(const FlightMode& mode, const FlightNumbers& numbers, double* data, std::size_t stride) const;
 };
 
-/// Compiles. `eliminated`: which eliminated variables are wanted, by their order. Modes and edges that have no code are
-/// left out; `missing` says why, for people.
-FlightCode compile_flight(const Atlas& atlas, const CompiledModel& model, const Tableau& tableau,
-                          std::span<const int> eliminated, std::vector<std::string>& missing);
+/// What is to be compiled beside the atlas.
+struct FlightOrder {
+  const Tableau& tableau;
+  int lanes = 1;                ///< of steps: 1, 4 or 8
+  std::vector<int> eliminated;  ///< eliminated variables that are wanted, by their order
+};
+
+/// Compiles. Modes and edges that have no code are left out; `missing` says why, for people.
+FlightCode compile_flight(const Atlas& atlas, const CompiledModel& model, const FlightOrder& order,
+                          std::vector<std::string>& missing);
+/// Whether the actions of an edge give what they gave in the event from which it was learned.
+bool as_in_example(const FlightCode& code, const FlightEdge& edge, const AtlasEdge& learned);
+/// Leaves out edges of which that is not true.
+void drop_wrong_edges(const Atlas& atlas, FlightCode& code, std::vector<std::string>& missing);
 
 }  // namespace saltus

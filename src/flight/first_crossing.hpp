@@ -31,10 +31,11 @@ inline double only_zero(const double* b, int degree) {
     const BernsteinValue g = evaluate_bernstein(b, degree, u);
     (g.value > 0.0 ? low : high) = u;
     double next = u - g.value / g.slope;
-    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
+    const bool outside = !(next >= low && next <= high);
+    if (outside) next = 0.5 * (low + high);
     const double moved = next > u ? next - u : u - next;
     u = next;
-    if (moved <= 4e-16) break;
+    if (moved <= (outside ? 4e-16 : 1e-10)) break;  // an error that is squared by each step
   }
   return u;
 }
@@ -43,20 +44,19 @@ inline double only_zero(const double* b, int degree) {
 /// there is none. It must not begin below -noise. Where signs change more than once the interval is halved, from left
 /// to right, without a stack.
 inline double first_crossing(const double* b, int degree, double noise) {
+  double c[highest_crossing_degree + 1];  // coefficients on the interval
+  for (int i = 0; i <= degree; ++i) c[i] = b[i];
+  const auto halve = [&](bool right) {
+    for (int r = 1; r <= degree; ++r) {
+      if (right)
+        for (int i = 0; i + r <= degree; ++i) c[i] = 0.5 * (c[i] + c[i + 1]);
+      else
+        for (int i = degree; i >= r; --i) c[i] = 0.5 * (c[i - 1] + c[i]);
+    }
+  };
   int depth = 0;
   long long place = 0;  // of the interval, among those of its size
   for (int guard = 0; guard < 400; ++guard) {
-    double c[highest_crossing_degree + 1];
-    for (int i = 0; i <= degree; ++i) c[i] = b[i];
-    for (int d = depth - 1; d >= 0; --d) {
-      const bool right = place >> d & 1;
-      for (int r = 1; r <= degree; ++r) {
-        if (right)
-          for (int i = 0; i + r <= degree; ++i) c[i] = 0.5 * (c[i] + c[i + 1]);
-        else
-          for (int i = degree; i >= r; --i) c[i] = 0.5 * (c[i - 1] + c[i]);
-      }
-    }
     bool below = false, again = false;
     for (int i = 1; i <= degree; ++i) {
       if (c[i] < -noise)
@@ -69,6 +69,7 @@ inline double first_crossing(const double* b, int degree, double noise) {
     if (below && depth < 30) {
       ++depth;
       place *= 2;
+      halve(false);
       continue;
     }
     ++place;  // nothing here, or a touch that cannot be resolved: what lies to the right
@@ -77,6 +78,8 @@ inline double first_crossing(const double* b, int degree, double noise) {
       --depth;
     }
     if (depth == 0) return no_crossing;
+    for (int i = 0; i <= degree; ++i) c[i] = b[i];
+    for (int d = depth - 1; d >= 0; --d) halve(place >> d & 1);
   }
   return no_crossing;
 }

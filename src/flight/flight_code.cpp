@@ -1,4 +1,4 @@
-#include "study/flight_code.hpp"
+#include "flight/flight_code.hpp"
 
 #include <saltus/expr/derivative.hpp>
 #include <saltus/model/recorded_system.hpp>
@@ -23,9 +23,10 @@ constexpr std::size_t most_variables = 32;
 /// Compiles the modes of an atlas one by one.
 class FlightCompiler {
  public:
-  FlightCompiler(const Atlas& atlas, const CompiledModel& model, const Tableau& tableau,
-                 std::span<const int> eliminated, std::vector<std::string>& missing)
-      : atlas_(atlas), model_(model), eliminated_(eliminated), missing_(missing) {
+  FlightCompiler(const Atlas& atlas, const CompiledModel& model, const FlightOrder& order,
+                 std::vector<std::string>& missing)
+      : atlas_(atlas), model_(model), order_(order), missing_(missing) {
+    const Tableau& tableau = order.tableau;
     code_.tableau = &tableau;
     const double power = -1.0 / tableau.error_exponent;
     code_.control = {power + 0.75 * tableau.beta, power, tableau.beta, tableau.shrink_limit, tableau.growth_limit};
@@ -41,7 +42,8 @@ class FlightCompiler {
     for (std::size_t k = 0; k < atlas_.modes().size(); ++k) add_mode(k);
     for (std::size_t k = 0; k < atlas_.modes().size(); ++k)
       if (place_[k] != none)
-        for (const AtlasEdge& edge : atlas_.modes()[k].edges) add_edge(code_.modes[place_[k]], edge);
+        for (std::size_t e = 0; e < atlas_.modes()[k].edges.size(); ++e)
+          add_edge(code_.modes[place_[k]], atlas_.modes()[k].edges[e], static_cast<int>(e));
     return std::move(code_);
   }
 
@@ -63,7 +65,7 @@ class FlightCompiler {
       return miss("the mode " + name + " has too many variables");
     const std::size_t tape = tape_of(mode, *system);
     if (tape == none) return;
-    FlightMode made{.tape = tape, .mode = mode};
+    FlightMode made{.number = static_cast<int>(number), .tape = tape, .mode = mode};
     std::vector<Position> positions;
     model_.positions(mode, positions);
     const auto side = [&](int guard) {
@@ -148,13 +150,13 @@ class FlightCompiler {
     }
     tape.first = step.first;
     tape.affine.assign(step.affine.begin(), step.affine.end());
-    tape.step = TapeRunner(std::move(step.tape), flight_lanes);
+    tape.step = TapeRunner(std::move(step.tape), order_.lanes);
     const ExprLists inputs{{time}, eq.variables, data};
     const std::vector<Expr> guard_slopes = along(guards);
     tape.at = Program(inputs, ExprLists{f, guards, guard_slopes, along(guard_slopes), clocks, clock_slopes});
     tape.guard = Program(inputs, ExprLists{guards});
     std::vector<Expr> wanted;
-    for (const int k : eliminated_) wanted.push_back(all_eliminated[static_cast<std::size_t>(k)]);
+    for (const int k : order_.eliminated) wanted.push_back(all_eliminated[static_cast<std::size_t>(k)]);
     tape.observe = Program(inputs, ExprLists{wanted});
     it->second = code_.tapes.size();
     code_.tapes.push_back(std::move(tape));
@@ -205,10 +207,10 @@ class FlightCompiler {
     return result;
   }
 
-  void add_edge(FlightMode& from, const AtlasEdge& edge) {
+  void add_edge(FlightMode& from, const AtlasEdge& edge, int number) {
     const std::size_t target = place_[static_cast<std::size_t>(edge.target)];
     if (target == none) return;
-    FlightEdge made{.departures = edge.departures, .target = target, .roundings = edge.roundings};
+    FlightEdge made{.edge = number, .departures = edge.departures, .target = target, .roundings = edge.roundings};
     if (!compile_actions(edge, made))
       return miss("actions of '" + model_.describe(from.mode) + "' need each other, or slopes");
     find_zeros(from, made);
@@ -283,34 +285,12 @@ class FlightCompiler {
     add(setup.discretes, made.discretes);
     if (!symbols_of(values, SymbolKind::derivative).empty()) return false;
     made.act = Program(ExprLists{{setup.time}, setup.variables, setup.parameters, setup.discretes}, ExprLists{values});
-    return as_in_example(edge, made);
-  }
-
-  /// True if the actions give what they gave in the event from which they were learned.
-  bool as_in_example(const AtlasEdge& edge, const FlightEdge& made) const {
-    const AtlasEdge::Example& example = edge.example;
-    std::vector<double> out(made.variables.size() + made.discretes.size()), x = example.x_before,
-                                                                            d = example.discrete_before;
-    const double* const in[] = {&example.t, x.data(), example.parameters.data(), d.data()};
-    double* const outs[] = {out.data()};
-    Workspace work = made.act.workspace();
-    made.act(in, outs, work);
-    for (std::size_t k = 0; k < made.variables.size(); ++k) x[static_cast<std::size_t>(made.variables[k])] = out[k];
-    for (std::size_t k = 0; k < made.discretes.size(); ++k)
-      d[static_cast<std::size_t>(made.discretes[k])] = out[made.variables.size() + k];
-    const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * (1.0 + std::abs(a) + std::abs(b)); };
-    for (std::size_t j = 0; j < x.size(); ++j)
-      if (!near(x[j], example.x_after[j])) return false;
-    for (std::size_t k = 0; k < d.size(); ++k)
-      if (!std::ranges::binary_search(code_.deciding_discretes, static_cast<int>(k)) &&
-          !near(d[k], example.discrete_after[k]))
-        return false;
     return true;
   }
 
   const Atlas& atlas_;
   CompiledModel model_;
-  const std::span<const int> eliminated_;
+  const FlightOrder& order_;
   std::vector<std::string>& missing_;
   FlightCode code_;
   std::vector<std::size_t> place_;  // by mode of the atlas
@@ -339,9 +319,42 @@ void FlightCode::gather(const FlightMode& mode, const FlightNumbers& numbers, do
   }
 }
 
-FlightCode compile_flight(const Atlas& atlas, const CompiledModel& model, const Tableau& tableau,
-                          std::span<const int> eliminated, std::vector<std::string>& missing) {
-  return FlightCompiler(atlas, model, tableau, eliminated, missing).run();
+FlightCode compile_flight(const Atlas& atlas, const CompiledModel& model, const FlightOrder& order,
+                          std::vector<std::string>& missing) {
+  return FlightCompiler(atlas, model, order, missing).run();
+}
+
+bool as_in_example(const FlightCode& code, const FlightEdge& edge, const AtlasEdge& learned) {
+  const AtlasEdge::Example& example = learned.example;
+  std::vector<double> out(edge.variables.size() + edge.discretes.size()), x = example.x_before,
+                                                                          d = example.discrete_before;
+  const double* const in[] = {&example.t, x.data(), example.parameters.data(), d.data()};
+  double* const outs[] = {out.data()};
+  Workspace work = edge.act.workspace();
+  edge.act(in, outs, work);
+  for (std::size_t k = 0; k < edge.variables.size(); ++k) x[static_cast<std::size_t>(edge.variables[k])] = out[k];
+  for (std::size_t k = 0; k < edge.discretes.size(); ++k)
+    d[static_cast<std::size_t>(edge.discretes[k])] = out[edge.variables.size() + k];
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * (1.0 + std::abs(a) + std::abs(b)); };
+  for (std::size_t j = 0; j < x.size(); ++j)
+    if (!near(x[j], example.x_after[j])) return false;
+  for (std::size_t k = 0; k < d.size(); ++k)
+    if (!std::ranges::binary_search(code.deciding_discretes, static_cast<int>(k)) &&
+        !near(d[k], example.after.discrete[k]))
+      return false;
+  return true;
+}
+
+void drop_wrong_edges(const Atlas& atlas, FlightCode& code, std::vector<std::string>& missing) {
+  for (FlightMode& mode : code.modes) {
+    const std::vector<AtlasEdge>& learned = atlas.modes()[static_cast<std::size_t>(mode.number)].edges;
+    const auto wrong = [&](const FlightEdge& edge) {
+      return !as_in_example(code, edge, learned[static_cast<std::size_t>(edge.edge)]);
+    };
+    constexpr const char* why = "there are actions that do more than their assignments say";
+    if (std::erase_if(mode.edges, wrong) > 0 && std::ranges::find(missing, why) == missing.end())
+      missing.emplace_back(why);
+  }
 }
 
 }  // namespace saltus

@@ -1,20 +1,19 @@
-// The modes and transitions that members of a study go through, learned from runs of some of them. Members that meet
-// nothing else can be run by code that knows these alone.
+// The modes and transitions that runs of a model went through. What meets nothing else can be run by code that knows
+// these alone.
 #pragma once
 
-#include <saltus/hybrid/simulator.hpp>
+#include <saltus/base/state_archive.hpp>
 #include <saltus/model/compiled_model.hpp>
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "model/event_logic.hpp"
+#include "model/acts.hpp"
 
 namespace saltus {
-
-struct Act;
 
 /// A guard and the side that it leaves, as one number.
 constexpr int departure(int guard, int side) {
@@ -32,13 +31,34 @@ struct AtlasEdge {
   /// The event from which it was learned.
   struct Example {
     double t = 0.0;
-    std::vector<double> parameters, x_before, x_after, discrete_before, discrete_after;
+    std::vector<double> parameters, x_before, x_after, discrete_before;
+    Mode after;
   } example;
+
+  void persist(StateArchive& archive);
 };
 
 struct AtlasMode {
   Mode mode;  ///< one of its kind: others differ in numbers that decide nothing
   std::vector<AtlasEdge> edges;
+
+  void persist(StateArchive& archive);
+};
+
+/// An event as a run has seen it.
+struct SeenEvent {
+  double t = 0.0;
+  const Mode &before, &after;
+  std::vector<int> departures;                ///< of the guards with which it began
+  std::span<const double> x_before, x_after;  ///< the variables of the model
+  const std::vector<Act>& acts;               ///< of its instant
+};
+
+/// An edge of an atlas.
+struct AtlasPlace {
+  int mode = -1, edge = -1;
+
+  bool known() const { return mode >= 0; }
 };
 
 class Atlas {
@@ -47,8 +67,10 @@ class Atlas {
 
   /// False if events of the model are not decided by its modes alone. Nothing can be learned then.
   bool possible() const { return possible_; }
-  /// Learns from a run of the model with other values. Returns whether it ended well.
-  bool learn(const CompiledModel& member, const SimulateOptions& options);
+  /// A mode in which a run was. Its number.
+  int enter(const Mode& mode);
+  /// Learns what an event of the model, with these values, has shown. None: it is of a kind that cannot be repeated.
+  AtlasPlace learn(const CompiledModel& member, SeenEvent event);
 
   const std::vector<AtlasMode>& modes() const { return modes_; }
   /// The number of a mode; -1: it is not there.
@@ -57,17 +79,15 @@ class Atlas {
   const std::vector<int>& deciding_discretes() const { return deciding_discretes_; }
   const std::vector<int>& deciding_locks() const { return deciding_locks_; }
 
+  /// What tells two atlases of a model apart, up to the examples.
+  void identify(std::vector<double>& key) const;
+  void persist(StateArchive& archive);
+
  private:
   std::vector<double> key_of(const Mode& mode) const;
-  int enter(const Mode& mode);
-  void learn_event(CompiledModel& member, const Mode& before, const Simulator& after, const std::vector<Act>& acts);
-  /// The guards with which an event began; none: it cannot be told.
-  std::vector<int> departures_of(CompiledModel& member, const Mode& before, const Mode& after,
-                                 const Event& event) const;
 
   bool possible_ = false;
   std::vector<int> deciding_discretes_, deciding_locks_;
-  std::vector<int> places_;  // of each variable of the model: its place among those of the systems, or -1
   std::vector<AtlasMode> modes_;
   std::map<std::vector<double>, int> numbers_;  // of modes, by key
 };

@@ -1,12 +1,12 @@
-// What a member in flight computes beside its tapes: where steps end, how long they are, where the first event lies,
+// What a run in flight computes beside its tapes: where steps end, how long they are, where the first event lies,
 // and whether a point is one of a mode.
 //
 // Plain arithmetic without a library: the same text is compiled for processors and, at run time, for devices. Numbers
 // of a member stand `stride` places apart, for members that lie side by side.
 #pragma once
 
+#include "flight/first_crossing.hpp"
 #include "step/fast_power.hpp"
-#include "study/first_crossing.hpp"
 
 namespace saltus::flight {
 

@@ -1,4 +1,4 @@
-#include "study/mode_entry.hpp"
+#include "flight/mode_entry.hpp"
 
 #include <numeric>
 
@@ -10,8 +10,7 @@ ModeEntry::ModeEntry(const FlightCode& code) : code_(code) {
   for (const FlightTape& tape : code.tapes) work_.push_back(tape.at.workspace());
 }
 
-bool ModeEntry::look(const FlightMode& mode, const FlightNumbers& numbers, double t, double h, const double* x,
-                     const std::vector<int>& at_zero) {
+void ModeEntry::evaluate(const FlightMode& mode, const FlightNumbers& numbers, double t, const double* x) {
   const FlightTape& tape = code_.tapes[mode.tape];
   data_.resize(tape.data.size());
   code_.gather(mode, numbers, data_.data(), 1);
@@ -22,6 +21,12 @@ bool ModeEntry::look(const FlightMode& mode, const FlightNumbers& numbers, doubl
   double* const out[] = {slopes_.data(),       guards_.data(), guard_slopes_.data(),
                          guard_curves_.data(), clocks_.data(), clock_slopes_.data()};
   tape.at(in, out, work_[mode.tape]);
+}
+
+bool ModeEntry::look(const FlightMode& mode, const FlightNumbers& numbers, double t, double h, const double* x,
+                     const std::vector<int>& at_zero) {
+  const FlightTape& tape = code_.tapes[mode.tape];
+  evaluate(mode, numbers, t, x);
   left_ = -1;
   due_.resize(tape.clocks.size());
   return all_finite(slopes_) &&

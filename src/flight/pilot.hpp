@@ -1,0 +1,171 @@
+// One run in flight: its steps and events are made by code for the modes and transitions that it has met before.
+//
+// On the ground the run tells what happens at its events. Where its mode is known it takes off. It lands before
+// whatever is not known, and goes on there as any other run.
+#pragma once
+
+#include <saltus/dae/hybrid_system.hpp>
+#include <saltus/step/dense_polynomial.hpp>
+#include <saltus/step/stepper.hpp>
+#include <saltus/step/tableau.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "event/step_enclosure.hpp"
+#include "flight/atlas.hpp"
+#include "flight/flight_code.hpp"
+#include "flight/mode_entry.hpp"
+#include "flight/observed_places.hpp"
+
+namespace saltus {
+
+struct PilotRules {
+  double rtol = 1e-6;
+  std::vector<double> atol = {};  ///< by variable
+  double max_step = 0.0;
+  double stop = 0.0;  ///< the last step of the run is not flown
+};
+
+/// An event that was flown through.
+struct FlownEvent {
+  AtlasPlace edge;
+  double t = 0.0;
+  bool reset = false;                 ///< actions have set variables
+  bool numbers_kept = true;           ///< discrete values that decide nothing, and roundings, are those before it
+  std::vector<double> before, after;  ///< observed variables
+  std::vector<double> slopes_before, slopes_after;  ///< of the guards that fired, see Pilot::describe
+  std::vector<double> weights;                      ///< of the surfaces on which the mode behind the event slides
+};
+
+class Pilot {
+ public:
+  /// Null: the system is not of a kind that can be flown. The system must live as long as the pilot, and is watched.
+  static std::unique_ptr<Pilot> make(HybridSystem& system, PilotRules rules);
+  ~Pilot();
+
+  // --- on the ground
+  /// Learns from now on.
+  void begin_learning(const Mode& mode);
+  bool learning() const { return learning_; }
+  /// An event begins.
+  void begin_event() { acts_.clear(); }
+  /// It has ended. The edge, or none: such events are not flown through.
+  AtlasPlace learn(double t, const Mode& before, const Mode& after, std::vector<int> departures,
+                   std::span<const double> x_before, std::span<const double> x_after);
+  /// The guards that an edge names, for the slopes of its events.
+  void describe(AtlasPlace edge, const std::vector<int>& fired);
+  /// Begins a flight in steps of this method. Code is made of what has been learned, some times at most; then nothing
+  /// more is learned. False: the mode or the point is not one that can be flown from.
+  bool take_off(const Tableau& tableau, double t, const Mode& mode, std::span<const double> x, double step);
+
+  // --- in flight
+  enum class Outcome {
+    step,   ///< one step has been made
+    event,  ///< a part of a step, and the event at its end
+    land,   ///< something is not known: nothing has been done
+  };
+  /// Goes on, not beyond `limit`.
+  Outcome advance(double limit);
+
+  double t() const { return t_; }
+  std::span<const double> x() const;
+  std::span<const double> slopes() const;
+  double next_step() const { return motion_.h; }
+  bool slides() const { return !base_->sliding.empty(); }
+  void write_mode(Mode& mode) const;
+  /// The last step as a polynomial.
+  void write_dense(DensePolynomial& dense) const;
+  const FlownEvent& event() const { return event_; }
+  /// Whether the last steps were limited by stability.
+  bool stiff() const { return stiff_; }
+  const StepStatistics& statistics() const { return statistics_; }
+  /// The system that it uses in the present mode; null: none.
+  const System* system() const { return interpolated_.empty() ? nullptr : system_; }
+
+  /// Writes or reads what later steps depend on. `flying`: the run is in the air.
+  void persist(StateArchive& archive, bool& flying, const Tableau& tableau, double t, const Mode& mode,
+               std::span<const double> x);
+
+ private:
+  /// What a tape works on.
+  struct Seat {
+    Seat(const FlightTape& tape, const PilotRules& rules);
+
+    std::vector<std::vector<double>> inputs, outputs;
+    std::vector<const double*> in;
+    std::vector<double*> out;
+    TapeRunner::Memory memory;
+    Workspace observe, guard;
+  };
+
+  Pilot(CompiledModel& model, PilotRules rules);
+  const FlightMode& mode() const { return code_->modes[static_cast<std::size_t>(mode_)]; }
+  const FlightTape& tape() const { return code_->tapes[mode().tape]; }
+  Seat& seat() const { return *seats_[mode().tape]; }
+  void compile(const Tableau& tableau);
+  bool can_be_flown(const FlightMode& mode) const;
+  void sit_down(const FlightMode& mode, const double* x);
+  void enter(const FlightMode& mode);
+  flight::Crossing find_crossing();
+  double polish(int guard, double u);
+  bool proved(const flight::Crossing& crossing);
+  bool stays(int guard, int side, double low, double high, bool reaches_zero, int depth);
+  void dense_at(double u, std::vector<double>& x) const;
+  bool looks_stiff() const;
+  bool follow(double t, std::span<const int> departures, double slope);
+  bool try_edge(double t, const FlightEdge& edge, double slope);
+  bool goes_on(const FlightMode& to);
+  void find_slopes_before(double t, const FlightEdge& edge, const std::vector<int>& fired, double slope);
+  void find_slopes_after(const FlightMode& to, const std::vector<int>& fired);
+  void observe(const FlightMode& mode, const FlightNumbers& numbers, double t, const double* x,
+               std::vector<double>& values);
+
+  CompiledModel& model_;
+  PilotRules rules_;
+  bool learning_ = false;
+  std::vector<Act> acts_;
+  Atlas atlas_;
+  std::vector<std::vector<std::vector<int>>> fired_;  // by mode and edge of the atlas
+  std::size_t described_ = 0;                         // edges with such a list
+  std::vector<ObservedPlace> places_;                 // of the observed variables
+  std::vector<int> eliminated_;
+
+  std::size_t compiled_ = 0;  // edges that the code knows
+  int compilations_ = 0;
+  std::shared_ptr<const FlightCode> code_;
+  std::vector<std::vector<unsigned char>> usable_;  // by mode of the code and edge
+  std::vector<std::vector<Workspace>> act_work_;    // likewise
+  std::vector<int> code_place_;                     // by mode of the atlas; -1: not flown
+  std::vector<std::unique_ptr<Seat>> seats_;        // by tape
+  std::unique_ptr<ModeEntry> entry_;
+
+  // where the run is
+  double t_ = 0.0;
+  int mode_ = 0;
+  Mode first_;                  // at the beginning of the flight
+  const Mode* base_ = &first_;  // the mode but for its numbers: that, or one behind an edge
+  FlightNumbers numbers_;
+  flight::Motion motion_;
+  flight::End end_;
+  double dense_t0_ = 0.0, dense_h_ = 0.0;
+  std::size_t dense_tape_ = 0;     // by which the last step was made
+  std::vector<double> dense_x_;    // where it began
+  std::vector<int> interpolated_;  // guards of the mode that are watched and not affine, by number
+  System* system_ = nullptr;       // of the mode, where there are any
+  StepEnclosure enclosure_;
+  DensePolynomial dense_;
+  std::vector<int> due_;  // clocks that fire at motion_.next_clock, as departures
+  std::vector<double> clock_slopes_;
+  bool stiff_ = false;
+  StepStatistics statistics_;
+  FlownEvent event_;
+  // workspace
+  FlightNumbers next_numbers_;
+  std::vector<double> x_event_, x_next_, set_, data_, observed_, guards_;
+  std::vector<int> fires_, exits_;
+  Mode mode_now_;
+};
+
+}  // namespace saltus

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from .cycles import Branch
+    from .fits import Fit
     from .solution import Solution
     from .study import Study
 
@@ -98,4 +100,61 @@ def draw_study(study: Study, y: str | None, x: str | None, axes: Any) -> Any:
     panel.plot(base.ravel(), values.ravel(), ",k" if values.size > 20000 else "." if many else ".-",
                markersize=2 if many else 4, linewidth=0.8)
     panel.set(xlabel=over, ylabel=shown, title=study.name)
+    return panel
+
+
+def draw_fit(fit: Fit, axes: Any) -> Any:
+    """Data as points and the model as a curve, one panel for each series; measured times of events are dotted lines."""
+    import matplotlib.pyplot as plt
+    run, rows = fit.solution, fit.residuals
+    if run is None:
+        raise RuntimeError(f"there is no run to draw: {fit.message}")
+    series = rows[rows["variable"] != ""]
+    shown = dict(zip(map(str, series["label"]), map(str, series["variable"]))) or {name: name for name in run.names[:3]}
+    if axes is None:
+        size = (8, max(3.0, 2.6 * len(shown)))
+        axes = plt.subplots(len(shown), 1, sharex=True, squeeze=False, layout="constrained", figsize=size)[1][:, 0]
+    panels = np.atleast_1d(axes)
+    if len(panels) != len(shown):
+        raise ValueError(f"{len(shown)} series need as many axes, not {len(panels)}")
+    t, values = _curves(run, list(shown.values()), 1000)
+    seen = t <= rows["t"].max()  # a run may go on behind the data, to look for events
+    for panel, (label, variable), row in zip(panels, shown.items(), values):
+        panel.plot(t[seen], row[seen], linewidth=1.5, color=COLOURS[0], label="model")
+        data = series[series["label"] == label]
+        if len(data):
+            panel.plot(data["t"], data["measured"], "o", markersize=3, color=COLOURS[1], label="data")
+        for when in rows["measured"][rows["variable"] == ""]:
+            panel.axvline(when, zorder=1, **EVENTS)
+        panel.legend(loc="upper right", frameon=False)
+        unit = run.units[run.index(variable)]
+        panel.set_ylabel(f"{label} [{unit}]" if unit else label)
+        _frame(panel)
+    panels[-1].set_xlabel("time")
+    panels[0].set_title(fit.name)
+    return axes
+
+
+def draw_branch(branch: Branch, variable: str | None, show: str, axes: Any) -> Any:
+    """A branch over its parameter: stable parts are solid, unstable ones dashed, bifurcations are points with names."""
+    import matplotlib.pyplot as plt
+    if not branch.points:
+        raise RuntimeError(f"there is no branch to draw: {branch.message}")
+    name = variable if variable is not None else branch.variables[0]
+    x, y, stable = branch.parameters, branch.values(name, show), branch.stable
+    panel = axes if axes is not None else plt.subplots(layout="constrained")[1]
+    unstable = ~stable  # with the neighbours, so that there are no gaps
+    unstable[1:] |= ~stable[:-1]
+    unstable[:-1] |= ~stable[1:]
+    for part, which, style, colour in (("stable", stable, "-", COLOURS[0]), ("unstable", unstable, "--", COLOURS[1])):
+        if which.any():
+            panel.plot(x, np.where(which, y, np.nan), style, linewidth=2, color=colour, label=part)
+    for k, b in enumerate(branch.bifurcations):
+        value = getattr(b.point, show)[branch.variables.index(name)]
+        panel.plot(b.parameter, value, "so^vDP"[k % 6], color="#000000", markersize=6, markerfacecolor="none",
+                   label=f"{b.kind} at {b.parameter:.6g}")
+    panel.legend(frameon=False)
+    panel.set(xlabel=branch.parameter, ylabel=f"{name} at the begin" if show == "start" else f"{show} {name}",
+              title=branch.name)
+    _frame(panel)
     return panel

@@ -73,4 +73,14 @@ SimulateOptions read_options(const py::dict& keywords) {
   return options;
 }
 
+SimulateOptions read_options_of_search(const py::dict& keywords) {
+  SimulateOptions options = read_options(keywords);
+  options.progress = [](const Progress&) {
+    const py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    return true;
+  };
+  return options;
+}
+
 }  // namespace saltus::python

@@ -257,16 +257,20 @@ def raises() -> None:
         sl.solve_ivp(refused, (0.0, 1.0), [1.0], record=False)
 
 
-COMPILED = ball().compile()
+BOUNCES, COMPILED = ball(), ball().compile()
+LAG = sl.loads("model Lag Real x(start = 0, fixed = true); equation der(x) = sin(6.283185307*time) - x; end Lag;")
 
 
 @pytest.mark.parametrize("use", [
     lambda: sl.simulate(COMPILED, stop=2.0)["h"],
     lambda: sl.simulate(COMPILED, stop=2.0).events,
     lambda: sl.simulate_with_sensitivities(COMPILED, ["e"], stop=2.0).final(),
+    lambda: sl.gradient(COMPILED, sl.final_value("h"), ["e"], stop=2.0).derivatives,
+    lambda: sl.fit(BOUNCES, {"h": ([0.5, 1.0, 2.0], [8.8, 5.1, 5.9])}, ["e"]).values,
+    lambda: sl.find_cycle(LAG, period=1.0).multipliers,
     lambda: sl.Simulator(COMPILED, stop=2.0).fork().finish(),
     lambda: sl.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], record=False).y,
-    raises], ids=["values", "events", "sensitivities", "steps", "called back", "raised"])
+    raises], ids=["values", "events", "sensitivities", "gradient", "fit", "cycle", "steps", "called back", "raised"])
 def test_a_thousand_runs_leak_nothing(use):
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -248,3 +248,12 @@ def test_start_values_by_both_of_their_names():
     assert sl.simulate(m, values={"h.start": 3.0})(0.0, "h.start") == 3.0
     with pytest.raises(sl.ModelError, match="k.start"):
         sl.simulate(ball(), values={"k.start": 1.0})
+
+
+def test_wrong_options_say_what_is_right():
+    with pytest.raises(TypeError, match="no option 'max_stepp'; did you mean 'max_step'"):
+        sl.simulate(ball(), max_stepp=1.0)
+    with pytest.raises(TypeError, match="the option 'max_steps' cannot be 'many'"):
+        sl.simulate(ball(), max_steps="many")
+    with pytest.raises(sl.UsageError, match="no method 'dopri6'; there are auto; dopri5"):
+        sl.simulate(ball(), method="dopri6")

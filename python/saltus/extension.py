@@ -22,7 +22,7 @@ class ExtendedModel:
                  prefix: str) -> None:
         if not isinstance(model, (Model, ModelicaModel)):
             raise TypeError("this needs a Model, or what load or loads gave, not " + type(model).__name__)
-        self.source = (model.text, model.file) if isinstance(model, ModelicaModel) else ("", "")
+        self.source = model
         chosen = settings(values, model)
         if isinstance(model, ModelicaModel):
             read = model.for_start(start)

@@ -66,8 +66,11 @@ class ModelicaModel:
         self._class, self._values, self._libraries = name, dict(values or {}), list(libraries)
         #: The time for which it was read, if initial equations depend on the time at which runs begin; else None.
         self.start: float | None
-        self.core, self.experiment, self.notes, self.description, self.start = _core.load_modelica(
-            text, file, name, list(self._values.items()), self._libraries, start)
+        #: Parameters that no run can change: those that decide sizes and branches, final ones, and computed ones.
+        self.fixed_parameters: list[_core.FixedParameter]
+        (self.core, self.experiment, self.notes, self.description, self.start,
+         self.fixed_parameters) = _core.load_modelica(text, file, name, list(self._values.items()), self._libraries,
+                                                      start)
 
     @property
     def name(self) -> str:

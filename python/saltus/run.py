@@ -8,6 +8,7 @@ from typing import Any
 from . import _core
 from .inputs import Signal, signals
 from .model import AnyModel, Model, ModelicaModel, settings
+from .report import Report
 from .solution import Solution
 
 
@@ -33,8 +34,8 @@ class Prepared:
         if isinstance(model, ModelicaModel):
             model = model.for_start(options.get("start"))
         compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
-        if values:
-            chosen = settings(values, compiled)
+        chosen = settings(values, compiled)
+        if chosen:
             try:
                 compiled = compiled.with_values(list(chosen.items()))
             except _core.ModelError:  # it may decide a size: then the text must be read again
@@ -42,11 +43,11 @@ class Prepared:
                     raise
                 compiled = model.with_values(chosen).compile()
         self.compiled = compiled
-        self.source = (model.text, model.file) if isinstance(model, ModelicaModel) else ("", "")
+        self._report = Report(model, compiled, chosen)
         self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
 
     def solution(self, run: _core.Run) -> Solution:
-        return Solution(run, self.compiled.name, self.source)
+        return Solution(run, self.compiled.name, self._report)
 
 
 def checked(solution: Solution, check: bool) -> Solution:

@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from .extension import ExtendedModel
 from .model import Model, ModelicaModel
+from .report import Report
 from .run import complete
 from .solution import Solution
 
@@ -46,7 +47,7 @@ def run_options(model: Model | ModelicaModel, options: dict[str, Any], rtol: flo
 
 
 def solution_of(run: _core.Run | None, model: ExtendedModel) -> Solution | None:
-    return Solution(run, model.model.name, model.source) if run is not None else None
+    return Solution(run, model.model.name, Report(model.source)) if run is not None else None
 
 
 def names_of(variables: str | Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 #include "cli/accurate_run.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <saltus/hybrid/methods.hpp>
 
 #include <CLI/CLI.hpp>
@@ -51,6 +52,10 @@ SimulateOptions AccurateRunOptions::simulate(const ModelicaModel& model, const C
   if (max_step) s.max_step = *max_step;
   s.inputs = inputs.read(compiled);
   return s;
+}
+
+bool AccurateRunOptions::shows_progress() const {
+  return !quiet && isatty(STDERR_FILENO);
 }
 
 ModelicaModel load_extended(const AccurateRunOptions& options, const Streams& streams,

@@ -31,6 +31,8 @@ struct AccurateRunOptions {
   /// Options of a run with the start time of the model and these tolerances, 1e-9 unless they are given. Derivatives
   /// are as accurate as the run, so that the tolerance of the model, which is meant for plots, does not count.
   SimulateOptions simulate(const ModelicaModel& model, const CompiledModel& compiled) const;
+  /// True where a person sees standard error.
+  bool shows_progress() const;
 };
 
 /// The model that `use` asks for, with the expressions that it adds as variables. Prints notes unless `quiet`.

@@ -7,10 +7,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/cycle.hpp"
 #include "cli/files.hpp"
+#include "cli/progress.hpp"
 #include "cli/study_spec.hpp"
 
 namespace saltus::cli {
@@ -71,7 +74,10 @@ ExitCode follow(const ContinueOptions& o, const Streams& streams) {
       o, streams, [&](const Model&, ModelExtension& extension) { options.cycle = o.cycle_options(extension); });
   const CompiledModel compiled(model.model);
   options.cycle.simulate = o.simulate(model, compiled);
+  std::optional<SearchProgress> progress(std::in_place, streams.err, o.shows_progress());
+  options.cycle.simulate.progress = std::ref(*progress);
   const Branch branch = follow_cycle(compiled, options);
+  progress.reset();
   std::ostream& words = o.json == "-" || o.csv == "-" ? streams.err : streams.out;
   if (!o.quiet) print_branch(words, branch);
   if (!o.json.empty()) write_file(o.json, streams.out, [&](std::ostream& file) { write_branch_json(file, branch); });

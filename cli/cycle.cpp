@@ -6,9 +6,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/files.hpp"
+#include "cli/progress.hpp"
 #include "cli/study_spec.hpp"
 
 namespace saltus::cli {
@@ -90,7 +93,10 @@ ExitCode find_the_cycle(const CycleRunOptions& o, const Streams& streams) {
       load_extended(o, streams, [&](const Model&, ModelExtension& extension) { options = o.cycle_options(extension); });
   const CompiledModel compiled(model.model);
   options.simulate = o.simulate(model, compiled);
+  std::optional<SearchProgress> progress(std::in_place, streams.err, o.shows_progress());
+  options.simulate.progress = std::ref(*progress);
   const Cycle cycle = find_cycle(compiled, options);
+  progress.reset();
   std::ostream& words = o.json == "-" ? streams.err : streams.out;
   if (!o.quiet) print_cycle(words, cycle);
   if (!o.json.empty()) write_file(o.json, streams.out, [&](std::ostream& file) { write_cycle_json(file, cycle); });

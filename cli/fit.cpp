@@ -7,10 +7,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/accurate_run.hpp"
 #include "cli/files.hpp"
+#include "cli/progress.hpp"
 #include "cli/study_spec.hpp"
 
 namespace saltus::cli {
@@ -158,7 +161,10 @@ ExitCode fit_model(const FitCommandOptions& o, const Streams& streams) {
   });
   const CompiledModel compiled(model.model);
   FitOptions options{.simulate = o.simulate(model, compiled), .max_runs = o.max_runs, .windows = o.windows};
+  std::optional<SearchProgress> progress(std::in_place, streams.err, o.shows_progress());
+  options.simulate.progress = std::ref(*progress);
   const Fit result = fit(compiled, data, parameters, options);
+  progress.reset();
   std::ostream& words = o.json == "-" ? streams.err : streams.out;
   if (!o.quiet) print_fit(words, result);
   if (!o.json.empty()) write_file(o.json, streams.out, [&](std::ostream& file) { write_fit_json(file, result); });

@@ -6,8 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "cli/accurate_run.hpp"
+#include "cli/progress.hpp"
 #include "cli/study_spec.hpp"
 
 namespace saltus::cli {
@@ -23,11 +25,16 @@ struct LyapunovCommandOptions : AccurateRunOptions {
 ExitCode find_exponents(const LyapunovCommandOptions& o, const Streams& streams) {
   const ModelicaModel model = load_extended(o, streams, [](const Model&, ModelExtension&) {});
   const CompiledModel compiled(model.model);
-  const LyapunovExponents found = lyapunov_exponents(compiled, {.simulate = o.simulate(model, compiled),
-                                                                .interval = o.interval,
-                                                                .transient = o.transient,
-                                                                .intervals = o.intervals,
-                                                                .variables = o.state});
+  LyapunovOptions options{.simulate = o.simulate(model, compiled),
+                          .interval = o.interval,
+                          .transient = o.transient,
+                          .intervals = o.intervals,
+                          .variables = o.state};
+  const double start = options.simulate.start, stop = start + o.transient + o.interval * o.intervals;
+  std::optional<ProgressBar> bar(std::in_place, streams.err, o.shows_progress());
+  options.simulate.progress = [&](const Progress& p) { return (*bar)({p.t, start, stop, p.steps, p.events}); };
+  const LyapunovExponents found = lyapunov_exponents(compiled, options);
+  bar.reset();
   streams.out << fmt::format("{}: average over {:.6g}, up to t = {:.9g}\n", to_string(found.status), found.time,
                              found.t_end);
   if (!found.message.empty()) streams.out << found.message << '\n';

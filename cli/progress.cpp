@@ -43,21 +43,36 @@ std::string progress_line(const Progress& p, double seconds) {
   return line;
 }
 
-bool ProgressBar::operator()(const Progress& p) {
-  if (InterruptGuard::interrupted()) return false;
-  if (!enabled_) return true;
+std::string search_line(std::int64_t run, const Progress& p, double seconds) {
+  return fmt::format("run {}  t = {:.6g}  {} steps  {}", run, p.t, p.steps, duration(seconds));
+}
+
+void TerminalLine::show(const std::function<std::string(double seconds)>& text) {
+  if (!enabled_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - began_ < std::chrono::milliseconds(700) || now - shown_ < std::chrono::milliseconds(100)) return true;
+  if (now - began_ < std::chrono::milliseconds(700) || now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
-  const std::string line = progress_line(p, std::chrono::duration<double>(now - began_).count());
+  const std::string line = text(std::chrono::duration<double>(now - began_).count());
   err_ << '\r' << line << std::string(width_ > line.size() ? width_ - line.size() : 0, ' ') << std::flush;
   width_ = std::max(width_, line.size());
+}
+
+void TerminalLine::clear() {
+  if (width_ > 0) err_ << '\r' << std::string(width_, ' ') << '\r' << std::flush;
+  width_ = 0;
+}
+
+bool ProgressBar::operator()(const Progress& p) {
+  if (InterruptGuard::interrupted()) return false;
+  line_.show([&](double seconds) { return progress_line(p, seconds); });
   return true;
 }
 
-void ProgressBar::clear() {
-  if (width_ > 0) err_ << '\r' << std::string(width_, ' ') << '\r' << std::flush;
-  width_ = 0;
+bool SearchProgress::operator()(const Progress& p) {
+  if (p.t < t_) ++run_;
+  t_ = p.t;
+  line_.show([&](double seconds) { return search_line(run_, p, seconds); });
+  return true;
 }
 
 }  // namespace saltus::cli

@@ -4,6 +4,9 @@
 #include <saltus/hybrid/simulator.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <ostream>
 #include <string>
 
@@ -26,17 +29,20 @@ class InterruptGuard {
 /// The line for a run of which so many seconds have passed: "[####    ]  50 %  t = 5  1000 steps  3 events  12 s left".
 std::string progress_line(const Progress& progress, double seconds);
 
-/// A line on the terminal that shows how far a long run is. Appears after some time only, and not at all unless
-/// enabled.
-class ProgressBar {
- public:
-  ProgressBar(std::ostream& err, bool enabled) : err_(err), enabled_(enabled) {}
-  ~ProgressBar() { clear(); }
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
+/// The line for a search that makes many runs: "run 17  t = 5  1000 steps  12 s".
+std::string search_line(std::int64_t run, const Progress& progress, double seconds);
 
-  /// Returns false once Ctrl-C was pressed.
-  bool operator()(const Progress& progress);
+/// A line on the terminal that is written over again and again. Appears after some time only, and not at all unless
+/// enabled.
+class TerminalLine {
+ public:
+  TerminalLine(std::ostream& err, bool enabled) : err_(err), enabled_(enabled) {}
+  ~TerminalLine() { clear(); }
+  TerminalLine(const TerminalLine&) = delete;
+  TerminalLine& operator=(const TerminalLine&) = delete;
+
+  /// Shows the text, which is made from the seconds so far, if the last one was shown long enough.
+  void show(const std::function<std::string(double seconds)>& text);
   void clear();
 
  private:
@@ -44,6 +50,33 @@ class ProgressBar {
   bool enabled_;
   std::size_t width_ = 0;  // of what is on the screen
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), shown_ = began_;
+};
+
+/// Shows how far a long run is.
+class ProgressBar {
+ public:
+  ProgressBar(std::ostream& err, bool enabled) : line_(err, enabled) {}
+
+  /// Returns false once Ctrl-C was pressed.
+  bool operator()(const Progress& progress);
+  void clear() { line_.clear(); }
+
+ private:
+  TerminalLine line_;
+};
+
+/// Shows which run of a search goes on, for searches whose number of runs is not known before.
+class SearchProgress {
+ public:
+  SearchProgress(std::ostream& err, bool enabled) : line_(err, enabled) {}
+
+  /// Returns true: Ctrl-C ends the program.
+  bool operator()(const Progress& progress);
+
+ private:
+  TerminalLine line_;
+  std::int64_t run_ = 0;
+  double t_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace saltus::cli

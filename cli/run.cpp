@@ -197,6 +197,13 @@ std::pair<std::string, std::string> phase_names(const RunOptions& o) {
   return {pair.front(), pair.back()};
 }
 
+/// All parameters, as they were in the run.
+std::vector<VariableInfo> all_parameters(const ModelicaModel& source, const CompiledModel& compiled) {
+  std::vector<VariableInfo> all = compiled.parameter_info();
+  all.insert(all.end(), source.fixed_parameters.begin(), source.fixed_parameters.end());
+  return all;
+}
+
 void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled,
                 std::ostream& file) {
   HtmlReportOptions h;
@@ -206,7 +213,7 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
     h.source = text_of(o.source.file);
     h.source_file = o.source.file;
   }
-  h.parameters = compiled.parameter_info();
+  h.parameters = all_parameters(source, compiled);
   h.variables = o.vars;
   std::tie(h.phase_x, h.phase_y) = phase_names(o);
   for (const auto& note : source.notes) h.notes.push_back(render(note));
@@ -217,6 +224,7 @@ void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel&
 
 void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRun* derivatives,
                  const ModelicaModel& source, CompiledModel& compiled, std::ostream& out, std::ostream& standard) {
+  const std::vector<VariableInfo> parameters = all_parameters(source, compiled);
   ResultTable table;
   if (!o.csv.empty() || !o.mat.empty() || !o.npz.empty() || o.trajectories) {
     TableOptions t;
@@ -234,10 +242,12 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
   if (!o.json.empty())
     write_file(o.json, standard, [&](std::ostream& file) {
       write_json(file, run,
-                 {compiled.name(), compiled.parameter_info(), o.trajectories ? &table : nullptr, derivatives});
+                 {compiled.name(), parameters, o.trajectories ? &table : nullptr, derivatives});
     });
-  if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, compiled.parameter_info()); });
-  if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, compiled.parameter_info()); });
+  if (!o.mat.empty())
+    write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, parameters); });
+  if (!o.npz.empty())
+    write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, parameters); });
   if (!o.html.empty()) {
     write_file(o.html, standard, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
     if (!o.quiet) out << "report: " << o.html << '\n';

@@ -18,25 +18,42 @@ from ._core import (
 from .model import Model, ModelicaModel, load, loads
 
 if TYPE_CHECKING:
+    from .cycles import (
+        Bifurcation, Branch, BranchPoint, Cycle, LyapunovExponents, find_cycle, follow_cycle, lyapunov_exponents,
+    )
+    from .fits import Fit, FittedParameter, fit
+    from .gradients import (
+        Functional, FunctionalGradient, event_time, final_value, gradient, integral, sum_over_events,
+    )
     from .run import RunError, Simulator, simulate
     from .scipy_like import IvpResult, solve_ivp
+    from .search import SearchError
     from .sensitivities import SensitivityRun, simulate_with_sensitivities
     from .solution import Solution
     from .study import Study, basin, bifurcation, open_study, poincare, sweep
 
 __all__ = [
-    "__version__", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "basin", "bifurcation",
-    "BoolExpr", "ceil", "cos", "cosh", "der", "equal", "Equation", "Error", "exp", "ExplicitMode", "Expr", "floor",
-    "if_else", "InputSignal", "IvpResult", "load", "load_state", "loads", "log", "log10", "max", "min", "mod", "Model",
-    "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition", "no_event", "open_study", "poincare", "RunError",
-    "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities", "Simulator", "SimulatorState", "sin", "sinh",
-    "Solution", "solve_ivp", "sqrt", "Study", "sweep", "tan", "tanh", "UsageError", "When",
+    "__version__", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
+    "bifurcation", "BoolExpr", "Branch", "BranchPoint", "ceil", "cos", "cosh", "Cycle", "der", "equal", "Equation",
+    "Error", "event_time", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "Fit", "fit", "FittedParameter",
+    "floor", "follow_cycle", "Functional", "FunctionalGradient", "gradient", "if_else", "InputSignal", "integral",
+    "IvpResult", "load", "load_state", "loads", "log", "log10", "lyapunov_exponents", "LyapunovExponents", "max",
+    "min", "mod", "Model", "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition", "no_event", "open_study",
+    "poincare", "RunError", "SearchError", "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities",
+    "Simulator", "SimulatorState", "sin", "sinh", "Solution", "solve_ivp", "sqrt", "Study", "sum_over_events", "sweep",
+    "tan", "tanh", "UsageError", "When",
 ]
 
 # numpy takes longer to import than all of saltus: the modules that need it are imported when a name is first used.
 _MODULES = {
+    "cycles": ("Bifurcation", "Branch", "BranchPoint", "Cycle", "LyapunovExponents", "find_cycle", "follow_cycle",
+               "lyapunov_exponents"),
+    "fits": ("Fit", "FittedParameter", "fit"),
+    "gradients": ("Functional", "FunctionalGradient", "event_time", "final_value", "gradient", "integral",
+                  "sum_over_events"),
     "run": ("RunError", "Simulator", "simulate"),
     "scipy_like": ("IvpResult", "solve_ivp"),
+    "search": ("SearchError",),
     "sensitivities": ("SensitivityRun", "simulate_with_sensitivities"),
     "solution": ("Solution",),
     "study": ("Study", "basin", "bifurcation", "open_study", "poincare", "sweep"),

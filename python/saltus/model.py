@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
 from . import _core
+
+
+def settings(values: Mapping[str, float] | None, model: AnyModel) -> dict[str, float]:
+    """Values by the names that a model has: a start value is set by the name of its variable, and may be called
+    ``"h.start"`` as well, as fits and sensitivities call it."""
+    given = {name: float(value) for name, value in (values or {}).items()}
+    if not any(name.endswith(".start") for name in given):
+        return given
+    core = model.core if isinstance(model, ModelicaModel) else model
+    variables = set(core.variables if isinstance(core, _core.CompiledModel) else core.variable_names)
+    return {name[:-6] if name.endswith(".start") and name not in variables and name[:-6] in variables else name: value
+            for name, value in given.items()}
 
 
 class Model(_core.Model):
@@ -54,8 +66,11 @@ class ModelicaModel:
         self._class, self._values, self._libraries = name, dict(values or {}), list(libraries)
         #: The time for which it was read, if initial equations depend on the time at which runs begin; else None.
         self.start: float | None
-        self.core, self.experiment, self.notes, self.description, self.start = _core.load_modelica(
-            text, file, name, list(self._values.items()), self._libraries, start)
+        #: Parameters that no run can change: those that decide sizes and branches, final ones, and computed ones.
+        self.fixed_parameters: list[_core.FixedParameter]
+        (self.core, self.experiment, self.notes, self.description, self.start,
+         self.fixed_parameters) = _core.load_modelica(text, file, name, list(self._values.items()), self._libraries,
+                                                      start)
 
     @property
     def name(self) -> str:
@@ -83,6 +98,9 @@ class ModelicaModel:
 
     def __repr__(self) -> str:
         return f"<saltus model '{self.name}' from {self.file}>"
+
+
+AnyModel = Union[Model, ModelicaModel, _core.CompiledModel]
 
 
 def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, float] | None = None,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from .cycles import Branch
+    from .fits import Fit
     from .solution import Solution
     from .study import Study
 
@@ -16,7 +18,7 @@ DASHES = ["-", (0, (6, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)), (0, (1, 
           (0, (9, 3, 1, 3))]
 SHADING, GRID = "#d8d8d8", "#dddddd"
 EVENTS = {"color": "#444444", "linewidth": 0.7, "linestyle": ":"}
-MOST_EVENTS = 200  # lines; more would hide the curves
+MOST_EVENTS = 200  # lines
 
 
 def _curves(solution: Solution, names: list[str], points: int) -> tuple[Any, Any]:
@@ -25,33 +27,92 @@ def _curves(solution: Solution, names: list[str], points: int) -> tuple[Any, Any
     return t, solution._core().sample(t, rows, left)
 
 
+def _ranges(solution: Solution, names: list[str], points: int) -> dict[str, tuple[Any, Any, Any]]:
+    """Curves that turn too often to be drawn as lines (carriers): times, lowest and highest values in columns of the
+    picture. Samples lie at irregular places, so that no frequency hides between them."""
+    columns, inside = max(points // 4, 2), 32
+    numbers = np.arange(columns * inside)
+    shares = (numbers + np.modf(numbers * (np.sqrt(5.0) - 1) / 2)[0]) / len(numbers)
+    t = solution.t_start + (solution.t_end - solution.t_start) * shares
+    rows = np.array([solution.index(name) for name in names], np.int32)
+    found = {}
+    for name, values in zip(names, solution._core().sample(t, rows)):
+        slopes = np.sign(np.diff(values))
+        parts = values.reshape(columns, inside)
+        low, high = parts.min(axis=1), parts.max(axis=1)
+        ripple = np.median(high - low)
+        if (slopes[1:] * slopes[:-1] < 0).sum() > 2 * columns and ripple > 0.02 * (values.max() - values.min()):
+            found[name] = t.reshape(columns, inside).mean(axis=1), low, high
+    return found
+
+
 def draw_panels(solution: Solution, names: tuple[str, ...], axes: Any, points: int, events: bool) -> Any:
-    """One panel for each unit; events are dotted lines, slides and contacts are shaded."""
+    """One panel for each unit, and one with bands for Booleans and enumerations. Events are dotted lines, many of them
+    marks at the upper edge; slides and contacts are shaded."""
     import matplotlib.pyplot as plt  # type: ignore[import]
     chosen = list(names) or solution.names[:8]
-    units = list(dict.fromkeys(solution.units[solution.index(name)] for name in chosen))
-    t, values = _curves(solution, chosen, points)
+    banded = [name for name in chosen if solution.types[solution.index(name)] in ("Boolean", "enumeration")]
+    curved = [name for name in chosen if name not in banded]
+    units = list(dict.fromkeys(solution.units[solution.index(name)] for name in curved))
+    t, values = _curves(solution, curved + banded, points)
+    rows, ranges = dict(zip(curved + banded, values)), _ranges(solution, curved, points)
+    heights = [2.6] * len(units) + [0.4 + 0.3 * len(banded)] * bool(banded)
     if axes is None:
-        size = (8, max(3.0, 2.6 * len(units)))
-        axes = plt.subplots(len(units), 1, sharex=True, squeeze=False, layout="constrained", figsize=size)[1][:, 0]
+        axes = plt.subplots(len(heights), 1, sharex=True, squeeze=False, layout="constrained",
+                            figsize=(8, max(3.0, sum(heights))), gridspec_kw={"height_ratios": heights})[1][:, 0]
     panels = np.atleast_1d(axes)
-    if len(panels) != len(units):
-        raise ValueError(f"{len(units)} units need as many axes, not {len(panels)}")
+    if len(panels) != len(heights):
+        parts = f"{len(units)} units" + " and a panel of bands" * bool(banded)
+        raise ValueError(f"{parts} need as many axes, not {len(panels)}")
     marks = list(dict.fromkeys(e["t"] for e in solution.events)) if events else []
     for panel, unit in zip(panels, units):
-        curves = [(name, row) for name, row in zip(chosen, values) if solution.units[solution.index(name)] == unit]
-        for k, (name, row) in enumerate(curves):
-            panel.plot(t, row, linewidth=1.3, label=name, color=COLOURS[k % 8], linestyle=DASHES[k % 8])
-        for when in marks if len(marks) <= MOST_EVENTS else []:
-            panel.axvline(when, zorder=1, **EVENTS)
+        of_unit = [name for name in curved if solution.units[solution.index(name)] == unit]
+        for k, name in enumerate(of_unit):
+            if name in ranges:
+                panel.fill_between(*ranges[name], color=COLOURS[k % 8], alpha=0.4, linewidth=0, label=f"{name} (range)")
+            else:
+                panel.plot(t, rows[name], linewidth=1.3, label=name, color=COLOURS[k % 8], linestyle=DASHES[k % 8])
+        _mark_events(panel, marks)
         for begin, end in solution.stays:
             panel.axvspan(begin, end, color=SHADING, linewidth=0, zorder=0)
         panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         panel.set_ylabel(unit or "value")
         _frame(panel)
+    if banded:
+        _draw_bands(solution, panels[-1], t, {name: rows[name] for name in banded})
     panels[-1].set_xlabel("time [s]" if any(units) else "time")
     panels[0].set_title(solution.name)
     return axes
+
+
+def _mark_events(panel: Any, marks: list[float]) -> None:
+    if len(marks) <= MOST_EVENTS:
+        for when in marks:
+            panel.axvline(when, zorder=1, **EVENTS)
+    else:  # lines would hide the curves
+        panel.plot(marks, np.ones(len(marks)), "|", color=EVENTS["color"], markersize=8, clip_on=False,
+                   transform=panel.get_xaxis_transform(), label=f"{len(marks)} events")
+
+
+def _draw_bands(solution: Solution, panel: Any, t: Any, rows: dict[str, Any]) -> None:
+    """A band for each variable: where a Boolean is true; the literals of an enumeration, darker by their numbers."""
+    for place, (name, row) in enumerate(rows.items()):
+        literals = solution.literals.get(name, ["", "true"])
+        colour = COLOURS[place % 8]
+        codes = np.round(row).astype(int) - (1 if name in solution.literals else 0)
+        begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
+        for first, last in zip(begins, [*begins[1:], len(t) - 1]):
+            code, left, right = int(codes[first]), float(t[first]), float(t[last])
+            if right == left or (code == 0 and name not in solution.literals):
+                continue
+            panel.broken_barh([(left, right - left)], (-place - 0.35, 0.7), color=colour, linewidth=0,
+                              alpha=0.25 + 0.55 * (code + 1) / len(literals))
+            if name in solution.literals and 0 <= code < len(literals) and abs(right - left) > 0.06 * abs(t[-1] - t[0]):
+                panel.text((left + right) / 2, -place, literals[code], ha="center", va="center", fontsize="small")
+        panel.axhline(-place - 0.35, color=colour, linewidth=0.8)
+    panel.set_yticks([-k for k in range(len(rows))], list(rows))
+    panel.set_ylim(-len(rows) + 0.5, 0.5)
+    panel.spines[["top", "right"]].set_visible(False)
 
 
 def _frame(panel: Any) -> None:
@@ -98,4 +159,61 @@ def draw_study(study: Study, y: str | None, x: str | None, axes: Any) -> Any:
     panel.plot(base.ravel(), values.ravel(), ",k" if values.size > 20000 else "." if many else ".-",
                markersize=2 if many else 4, linewidth=0.8)
     panel.set(xlabel=over, ylabel=shown, title=study.name)
+    return panel
+
+
+def draw_fit(fit: Fit, axes: Any) -> Any:
+    """Data as points and the model as a curve, one panel for each series; measured times of events are dotted lines."""
+    import matplotlib.pyplot as plt
+    run, rows = fit.solution, fit.residuals
+    if run is None:
+        raise RuntimeError(f"there is no run to draw: {fit.message}")
+    series = rows[rows["variable"] != ""]
+    shown = dict(zip(map(str, series["label"]), map(str, series["variable"]))) or {name: name for name in run.names[:3]}
+    if axes is None:
+        size = (8, max(3.0, 2.6 * len(shown)))
+        axes = plt.subplots(len(shown), 1, sharex=True, squeeze=False, layout="constrained", figsize=size)[1][:, 0]
+    panels = np.atleast_1d(axes)
+    if len(panels) != len(shown):
+        raise ValueError(f"{len(shown)} series need as many axes, not {len(panels)}")
+    t, values = _curves(run, list(shown.values()), 1000)
+    seen = t <= rows["t"].max()  # a run may go on behind the data, to look for events
+    for panel, (label, variable), row in zip(panels, shown.items(), values):
+        panel.plot(t[seen], row[seen], linewidth=1.5, color=COLOURS[0], label="model")
+        data = series[series["label"] == label]
+        if len(data):
+            panel.plot(data["t"], data["measured"], "o", markersize=3, color=COLOURS[1], label="data")
+        for when in rows["measured"][rows["variable"] == ""]:
+            panel.axvline(when, zorder=1, **EVENTS)
+        panel.legend(loc="upper right", frameon=False)
+        unit = run.units[run.index(variable)]
+        panel.set_ylabel(f"{label} [{unit}]" if unit else label)
+        _frame(panel)
+    panels[-1].set_xlabel("time")
+    panels[0].set_title(fit.name)
+    return axes
+
+
+def draw_branch(branch: Branch, variable: str | None, show: str, axes: Any) -> Any:
+    """A branch over its parameter: stable parts are solid, unstable ones dashed, bifurcations are points with names."""
+    import matplotlib.pyplot as plt
+    if not branch.points:
+        raise RuntimeError(f"there is no branch to draw: {branch.message}")
+    name = variable if variable is not None else branch.variables[0]
+    x, y, stable = branch.parameters, branch.values(name, show), branch.stable
+    panel = axes if axes is not None else plt.subplots(layout="constrained")[1]
+    unstable = ~stable  # with the neighbours, so that there are no gaps
+    unstable[1:] |= ~stable[:-1]
+    unstable[:-1] |= ~stable[1:]
+    for part, which, style, colour in (("stable", stable, "-", COLOURS[0]), ("unstable", unstable, "--", COLOURS[1])):
+        if which.any():
+            panel.plot(x, np.where(which, y, np.nan), style, linewidth=2, color=colour, label=part)
+    for k, b in enumerate(branch.bifurcations):
+        value = getattr(b.point, show)[branch.variables.index(name)]
+        panel.plot(b.parameter, value, "so^vDP"[k % 6], color="#000000", markersize=6, markerfacecolor="none",
+                   label=f"{b.kind} at {b.parameter:.6g}")
+    panel.legend(frameon=False)
+    panel.set(xlabel=branch.parameter, ylabel=f"{name} at the begin" if show == "start" else f"{show} {name}",
+              title=branch.name)
+    _frame(panel)
     return panel

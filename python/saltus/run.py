@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import Any
 
 from . import _core
 from .inputs import Signal, signals
-from .model import Model, ModelicaModel
+from .model import AnyModel, Model, ModelicaModel, settings
+from .report import Report
 from .solution import Solution
-
-AnyModel = Union[Model, ModelicaModel, _core.CompiledModel]
 
 
 class RunError(_core.Error):
@@ -35,19 +34,20 @@ class Prepared:
         if isinstance(model, ModelicaModel):
             model = model.for_start(options.get("start"))
         compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
-        if values:
+        chosen = settings(values, compiled)
+        if chosen:
             try:
-                compiled = compiled.with_values([(name, float(value)) for name, value in values.items()])
+                compiled = compiled.with_values(list(chosen.items()))
             except _core.ModelError:  # it may decide a size: then the text must be read again
                 if not isinstance(model, ModelicaModel):
                     raise
-                compiled = model.with_values({name: float(value) for name, value in values.items()}).compile()
+                compiled = model.with_values(chosen).compile()
         self.compiled = compiled
-        self.source = (model.text, model.file) if isinstance(model, ModelicaModel) else ("", "")
+        self._report = Report(model, compiled, chosen)
         self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
 
     def solution(self, run: _core.Run) -> Solution:
-        return Solution(run, self.compiled.name, self.source)
+        return Solution(run, self.compiled.name, self._report)
 
 
 def checked(solution: Solution, check: bool) -> Solution:
@@ -81,7 +81,7 @@ def simulate(model: AnyModel, *, values: Mapping[str, float] | None = None, chec
     """Runs a model and returns its solution.
 
     model    what load, loads or Model gave, or what its compile() gave
-    values   parameters and start values, by name
+    values   parameters ("e") and start values ("h" or "h.start"), by name
     inputs   values of inputs, by name: a number, a table (times, values), a function of time, a pandas Series over
              time, or an InputSignal; inputs without values keep their start values
     start, stop, rtol, atol   default: the model's experiment annotation, or 0, start + 1, 1e-6, as rtol; rtol and

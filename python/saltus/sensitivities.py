@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from .run import AnyModel, Prepared, checked
+from .model import AnyModel
+from .run import Prepared, checked
 from .solution import Solution, nearest
 
 if TYPE_CHECKING:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import html
 import importlib
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
+from .report import Report
 from .stored_run import StoredRun
 
 if TYPE_CHECKING:
@@ -32,13 +34,15 @@ class Solution:
     ``sol(t, "h")`` are dense output at any times. ``sol.events`` is a list of dicts.
     """
 
-    def __init__(self, run: _core.Run, name: str, source: tuple[str, str] = ("", "")) -> None:
+    def __init__(self, run: _core.Run, name: str, report: Report | None = None) -> None:
         self._run: _core.Run | StoredRun | None = run
-        self.name, self._source = name, source
+        self.name, self._report = name, report
         variables = run.variables
         self.names: list[str] = [v[0] for v in variables]
         self.units: list[str] = [v[1] for v in variables]
         self.descriptions: list[str] = [v[2] for v in variables]
+        self.types: list[str] = [v[3] for v in variables]  # "Real", "Integer", "Boolean" or "enumeration"
+        self.literals: dict[str, list[str]] = {v[0]: v[4] for v in variables if v[4]}  # of enumerations
         self.status: dict[str, Any] = run.status
         self.statistics: dict[str, Any] = run.statistics
         self.t_start, self.t_end = run.t_start, run.t_end
@@ -146,9 +150,13 @@ class Solution:
                      for k, name in enumerate(self.names)}
         return xarray.Dataset(described, coords={"t": t}, attrs={"model": self.name})
 
-    def to_html(self, path: str) -> None:
+    def to_html(self, path: str | os.PathLike[str]) -> None:
         """Writes the report of ``saltus run --html``: one page that holds everything itself."""
-        self._core().write_html(path, self.name, *self._source)
+        run = self._core()
+        if not isinstance(run, _core.Run):
+            raise RuntimeError("a solution that was unpickled cannot write a report; simulate again, or write it "
+                               "before")
+        (self._report or Report()).write(run, os.fspath(path), self.name)
 
     def plot(self, *names: str, phase: tuple[str, str] | None = None, axes: Any = None, points: int = 2000,
              events: bool = True) -> Any:
@@ -164,7 +172,7 @@ class Solution:
         if isinstance(stored, _core.Run):
             kept = len(stored.step_times) > 1 or self.t_start == self.t_end
             stored = StoredRun(stored, len(self.names)) if kept else None
-        return dict(self.__dict__, _events=self.events, _run=stored)
+        return dict(self.__dict__, _events=self.events, _run=stored, _report=None)
 
     def __repr__(self) -> str:
         s = self.status

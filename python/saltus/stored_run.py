@@ -86,7 +86,3 @@ class StoredRun:
             result[:, part][:, (t == ends[0]) & l] = self._first[variables][:, None]
             result[:, part][:, (t == ends[-1]) & ~l] = self._last[variables][:, None]
         return result
-
-    def write_html(self, *_: Any) -> None:
-        """A report shows more than is stored."""
-        raise RuntimeError("a solution that was unpickled cannot write a report; simulate again, or write it before")

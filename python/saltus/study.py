@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from . import _core
-from .expression_text import condition, number, parse
+from .expression_text import condition, number
+from .extension import ExtendedModel, Quantity
 from .model import Model, ModelicaModel
 from .run import complete
 from .solution import Solution, nearest
@@ -18,7 +19,6 @@ from .solution import Solution, nearest
 if TYPE_CHECKING:
     from .arrays import AnyArray, ArrayLike
 
-Quantity = Union[str, float, _core.Expr, _core.BoolExpr]
 Collected = Union[Sequence[str], Mapping[str, "str | tuple[str, Quantity]"]]
 
 
@@ -117,44 +117,17 @@ class Study:
         return f"<Study of '{self.name}': {self.members} members ({counts}), {', '.join(self.collected)}>"
 
 
-class _Plan:
+class _Plan(ExtendedModel):
     """A copy of the model with variables for the expressions that a study asks for, and the plan for it."""
 
     def __init__(self, model: Model | ModelicaModel, values: Mapping[str, float] | None,
                  options: dict[str, Any]) -> None:
-        if not isinstance(model, (Model, ModelicaModel)):
-            raise TypeError("a study needs a Model, or what load or loads gave, not " + type(model).__name__)
-        if isinstance(model, ModelicaModel):
-            read = model.for_start(options.get("start"))
-            self.model = (read.with_values(values) if values else read).core.copy()
-        else:
-            self.model = model.copy()
-            for name, value in (values or {}).items():
-                self.model.set(name, float(value))
+        super().__init__(model, values, options.get("start"), "study")
         self.stop_given = options.get("stop") is not None
         self.parts: dict[str, Any] = {
             "over": {}, "random": {}, "table": {}, "members": 1, "seed": 0, "sample_at": "none", "period": 0.0,
             "sample_variable": "", "transient": 0, "keep": 0, "after": None, "collect": [], "follow": "none",
             "tolerance": 1e-4, "time_limit": None, "options": complete(model.experiment, options)}
-        self._made = 0
-
-    def new_name(self) -> str:
-        self._made += 1
-        return f"study.{self._made}"
-
-    def expression(self, quantity: Quantity) -> _core.Expr | _core.BoolExpr:
-        if isinstance(quantity, str):
-            return parse(self.model, quantity)
-        return quantity if isinstance(quantity, (_core.Expr, _core.BoolExpr)) else _core.Expr(float(quantity))
-
-    def value(self, quantity: Quantity) -> str:
-        """The variable with the value of an expression: the one that it names, or a new one."""
-        if isinstance(quantity, (str, _core.Expr)) and str(quantity) in self.model.variable_names:
-            return str(quantity)
-        expression = number(self.expression(quantity))
-        name = self.new_name()
-        self.model.equation(self.model.variable(name) == expression)
-        return name
 
     def counter(self, when: _core.BoolExpr) -> str:
         name = self.new_name()

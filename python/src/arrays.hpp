@@ -2,7 +2,9 @@
 #pragma once
 
 #include <pybind11/numpy.h>
+#include <saltus/linalg/matrix.hpp>
 
+#include <complex>
 #include <span>
 #include <vector>
 
@@ -29,6 +31,18 @@ inline std::vector<double> list_of(const pybind11::handle& numbers) {
 /// A new array with these numbers.
 inline pybind11::array_t<double> array_of(std::span<const double> numbers) {
   return pybind11::array_t<double>(static_cast<pybind11::ssize_t>(numbers.size()), numbers.data());
+}
+
+inline pybind11::array_t<std::complex<double>> array_of(std::span<const std::complex<double>> numbers) {
+  return pybind11::array_t<std::complex<double>>(static_cast<pybind11::ssize_t>(numbers.size()), numbers.data());
+}
+/// A new array with two dimensions.
+inline pybind11::array_t<double> array_of(const Matrix& matrix) {
+  pybind11::array_t<double> array({matrix.rows(), matrix.columns()});
+  auto values = array.mutable_unchecked<2>();
+  for (int i = 0; i < matrix.rows(); ++i)
+    for (int j = 0; j < matrix.columns(); ++j) values(i, j) = matrix(i, j);
+  return array;
 }
 
 }  // namespace saltus::python

@@ -254,6 +254,13 @@ void add_models(py::module_& m) {
       },
       py::arg("model"), py::arg("expressions"), py::arg("points"),
       "Values of expressions at points (t, values); relations in them have their values there.");
+  py::class_<VariableInfo>(m, "FixedParameter", "A parameter that no run can change, with its value.")
+      .def_readonly("name", &VariableInfo::name)
+      .def_readonly("value", &VariableInfo::start)
+      .def_property_readonly("unit", [](const VariableInfo& p) { return p.details->unit; })
+      .def_property_readonly("description", [](const VariableInfo& p) { return p.details->description; })
+      .def("__repr__",
+           [](const VariableInfo& p) { return "<FixedParameter " + p.name + " = " + std::to_string(p.start) + ">"; });
   m.def(
       "load_modelica",
       [](const std::string& text, const std::string& file, const std::string& name, const Values& values,
@@ -270,7 +277,8 @@ void add_models(py::module_& m) {
         experiment["rtol"] = source->experiment.tolerance;
         py::list notes;
         for (const Diagnostic& d : source->notes) notes.append(render(d));
-        return py::make_tuple(source->model, experiment, notes, source->description, source->start);
+        return py::make_tuple(source->model, experiment, notes, source->description, source->start,
+                              source->fixed_parameters);
       },
       py::arg("text"), py::arg("file"), py::arg("name"), py::arg("values"), py::arg("libraries"),
       py::arg("start") = py::none());

@@ -61,6 +61,9 @@ PYBIND11_MODULE(_core, m) {
   add_inputs(m);
   add_runs(m);
   add_sensitivities(m);
+  add_gradients(m);
+  add_fits(m);
+  add_cycles(m);
   add_stepping(m);
   add_studies(m);
   add_callbacks(m);

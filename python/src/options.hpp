@@ -10,4 +10,8 @@ namespace saltus::python {
 /// Ctrl-C ends runs with these options.
 SimulateOptions read_options(const pybind11::dict& keywords);
 
+/// The same for searches, which make many runs one after the other: Ctrl-C throws KeyboardInterrupt out of the run, and
+/// so out of the search.
+SimulateOptions read_options_of_search(const pybind11::dict& keywords);
+
 }  // namespace saltus::python

@@ -53,7 +53,8 @@ py::list events_of(const Trajectory& run) {
 py::list variables_of(const Trajectory& run) {
   py::list all;
   for (const VariableInfo& v : run.variables())
-    all.append(py::make_tuple(v.name, v.details->unit, v.details->description));
+    all.append(py::make_tuple(v.name, v.details->unit, v.details->description, std::string(to_string(v.details->type)),
+                              v.details->literals));
   return all;
 }
 
@@ -79,10 +80,17 @@ py::list stays(const Trajectory& run) {
 }
 
 void write_html(const Trajectory& run, const std::string& path, const std::string& model, const std::string& source,
-                const std::string& file) {
-  write_file(path, [&](std::ostream& out) {
-    write_html_report(out, run, {.model = model, .source = source, .source_file = file});
-  });
+                const std::string& file, const std::string& description, const std::vector<std::string>& notes,
+                CompiledModel* system, const std::vector<VariableInfo>& fixed) {
+  HtmlReportOptions options{.model = model,
+                            .description = description,
+                            .source = source,
+                            .source_file = file,
+                            .notes = notes,
+                            .system = system};
+  if (system) options.parameters = system->parameter_info();
+  options.parameters.insert(options.parameters.end(), fixed.begin(), fixed.end());
+  write_file(path, [&](std::ostream& out) { write_html_report(out, run, options); });
 }
 
 }  // namespace
@@ -109,7 +117,8 @@ void add_runs(py::module_& m) {
       .def_property_readonly("events", &events_of)
       .def_property_readonly("status", [](const Trajectory& run) { return describe(run.status()); })
       .def_property_readonly("statistics", [](const Trajectory& run) { return describe(run.statistics()); })
-      .def("write_html", &write_html, py::arg("path"), py::arg("model"), py::arg("source"), py::arg("file"));
+      .def("write_html", &write_html, py::arg("path"), py::arg("model"), py::arg("source"), py::arg("file"),
+           py::arg("description"), py::arg("notes"), py::arg("system").none(true), py::arg("fixed"));
 
   m.def(
       "run",

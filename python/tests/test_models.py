@@ -237,3 +237,23 @@ def test_compiled_models_take_values():
         assert run.events[0]["after"]["v"] == pytest.approx(9.8 * e, rel=1e-5)
     with pytest.raises(sl.ModelError, match="g"):
         sl.simulate(compiled, values={"gee": 1.0})
+
+
+def test_start_values_by_both_of_their_names():
+    for model in (sl.loads(BALL), ball(), ball().compile()):
+        for name in ("h", "h.start"):
+            assert sl.simulate(model, values={name: 5.0}, stop=1.0)(0.0, "h") == 5.0
+    # a variable may be called so itself
+    m = sl.loads("model M record R Real start(start = 1, fixed = true); end R; R h; equation der(h.start) = 1; end M;")
+    assert sl.simulate(m, values={"h.start": 3.0})(0.0, "h.start") == 3.0
+    with pytest.raises(sl.ModelError, match="k.start"):
+        sl.simulate(ball(), values={"k.start": 1.0})
+
+
+def test_wrong_options_say_what_is_right():
+    with pytest.raises(TypeError, match="no option 'max_stepp'; did you mean 'max_step'"):
+        sl.simulate(ball(), max_stepp=1.0)
+    with pytest.raises(TypeError, match="the option 'max_steps' cannot be 'many'"):
+        sl.simulate(ball(), max_steps="many")
+    with pytest.raises(sl.UsageError, match="no method 'dopri6'; there are auto; dopri5"):
+        sl.simulate(ball(), method="dopri6")

@@ -193,3 +193,30 @@ def test_functions_that_make_no_sense(solve, fun, error, text):
 def test_a_failure_is_a_status_with_a_message(solve, fun):
     out = solve(fun, (0, 2), [1.0])
     assert out.status == -1 and not out.success and out.message and out.t[-1] < 2.0 and np.isfinite(out.y).all()
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "LSODA"])
+def test_an_event_that_ends_the_run_before_the_times_that_are_asked_for(solve, method):
+    def early(t, y):
+        return t - 7
+
+    early.terminal = True
+    out = solve(rational, (5, 9), rational_answer(5.0), method=method, events=early, t_eval=np.linspace(7.5, 9, 16))
+    assert out.success and out.status == 1 and out.t.size == 0 and out.y.size == 0
+    assert out.t_events[0] == pytest.approx([7.0], abs=1e-12)
+    assert out.y_events[0][0] == pytest.approx(rational_answer(7.0), abs=1e-2)  # at the default tolerance, 1e-3
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+def test_a_stiff_problem(solve, method):
+    """Robertson's kinetics up to t = 1e11, with the answer of the test set of Mazzia and Magherini (2008)."""
+    def kinetics(t, y):
+        slow, fast = 0.04 * y[0], 1e4 * y[1] * y[2]
+        loss = 3e7 * y[1] ** 2
+        return [fast - slow, slow - fast - loss, loss]
+
+    out = solve(kinetics, (0, 1e11), [1.0, 0.0, 0.0], method=method, rtol=1e-8, atol=[1e-16, 1e-20, 1e-12])
+    assert out.success and len(out.t) < 10_000  # an explicit method would need 1e14
+    answer = [0.2083340149701255e-07, 0.8333360770334713e-13, 0.9999999791665050]
+    assert out.y[:, -1] == pytest.approx(answer, rel=1e-5, abs=0)
+    assert out.y.sum(axis=0) == pytest.approx(1.0, abs=1e-9)

@@ -1,8 +1,10 @@
 """Runs and results."""
 
+import json
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -79,6 +81,40 @@ def test_a_report_is_written(run, tmp_path):
     assert "Content-Security-Policy" in text and "reinit" in text
     with pytest.raises(sl.UsageError, match="cannot write"):
         run.to_html(str(tmp_path / "no" / "folder.html"))
+
+
+def test_plots_of_truth_values_enumerations_and_many_events():
+    plt = need_pyplot()
+    run = sl.simulate(sl.loads("""model Gears
+      type Gear = enumeration(low, middle, high);
+      Real x = time;
+      Boolean on = time > 0.3 and time < 0.6, fast = sin(2000*time) > 0;
+      Gear gear = if time < 0.2 then Gear.low else Gear.high;
+    end Gears;"""))
+    assert run.types == ["Real", "Boolean", "Boolean", "enumeration"]
+    assert run.literals == {"gear": ["low", "middle", "high"]}
+    curves, bands = run.plot("x", "on", "gear")
+    assert [label.get_text() for label in bands.get_yticklabels()] == ["on", "gear"]
+    assert [text.get_text() for text in bands.texts] == ["low", "high"]
+    (box,) = bands.collections[0].get_paths()
+    assert box.get_extents().x0 == pytest.approx(0.3) and box.get_extents().x1 == pytest.approx(0.6)
+    assert len(run.events) > 200 and len(curves.lines) == 2, "the curve, and marks instead of lines"
+    assert curves.lines[1].get_label() == f"{len(set(e['t'] for e in run.events))} events"
+    with pytest.raises(ValueError, match="1 units and a panel of bands need as many axes, not 1"):
+        run.plot("x", "on", axes=plt.subplots()[1])
+    plt.close("all")
+
+
+def test_carriers_are_drawn_by_their_range():
+    plt = need_pyplot()
+    text = "model M Real slow = sin(3*time), fast = 2*sin(12566.370614359172*time), ripple = slow + 1e-3*fast; end M;"
+    (panel,) = sl.simulate(sl.loads(text)).plot()  # 2000 periods: 2000 equidistant samples would be a straight line
+    assert [curve.get_label() for curve in panel.lines] == ["slow", "ripple"]
+    (band,) = panel.collections
+    assert band.get_label() == "fast (range)"
+    bounds = band.get_paths()[0].get_extents()
+    assert bounds.y0 == pytest.approx(-2.0, abs=0.02) and bounds.y1 == pytest.approx(2.0, abs=0.02)
+    plt.close("all")
 
 
 def test_plots(run):
@@ -214,6 +250,28 @@ def test_solutions_pickle_with_dense_output(run):
         again.to_html("ball.html")
 
 
+def test_a_report_has_what_that_of_the_command_line_has(tmp_path):
+    model = sl.loads("""model Tank "A tank that empties"
+      parameter Real area(unit = "m2") = 2 "of the ground";
+      parameter Real rate = 1/area;
+      final parameter Integer holes = 3;
+      Real level(start = 1, fixed = true);
+    equation
+      der(level) = -rate*holes*level;
+      when level < 0.5 then
+        terminate("half");
+      end when;
+    end Tank;""")
+    assert {p.name: p.value for p in model.fixed_parameters} == {"rate": 0.5, "holes": 3}
+    sl.simulate(model, values={"area": 4.0}).to_html(tmp_path / "tank.html")
+    page = (tmp_path / "tank.html").read_text()
+    data = json.loads(re.search(r'<script type="application/json" id="run">(.*?)</script>', page, re.S)[1])
+    assert [row[:2] for row in data["parameters"]] == [["area", 4], ["rate", 0.25], ["holes", 3]]
+    assert "A tank that empties" in page and data["structure"] and "terminate" in page
+    sl.simulate(ball(), stop=5.0).to_html(str(tmp_path / "ball.html"))
+    assert '"e"' in (tmp_path / "ball.html").read_text()
+
+
 @pytest.mark.parametrize("options", [{"method": "taylor"}, {"method": "radau"}, {"method": "dop853", "rtol": 1e-10},
                                      {"start": 2.0, "stop": -1.0}])
 def test_stored_dense_output_is_that_of_the_run(options):
@@ -257,16 +315,20 @@ def raises() -> None:
         sl.solve_ivp(refused, (0.0, 1.0), [1.0], record=False)
 
 
-COMPILED = ball().compile()
+BOUNCES, COMPILED = ball(), ball().compile()
+LAG = sl.loads("model Lag Real x(start = 0, fixed = true); equation der(x) = sin(6.283185307*time) - x; end Lag;")
 
 
 @pytest.mark.parametrize("use", [
     lambda: sl.simulate(COMPILED, stop=2.0)["h"],
     lambda: sl.simulate(COMPILED, stop=2.0).events,
     lambda: sl.simulate_with_sensitivities(COMPILED, ["e"], stop=2.0).final(),
+    lambda: sl.gradient(COMPILED, sl.final_value("h"), ["e"], stop=2.0).derivatives,
+    lambda: sl.fit(BOUNCES, {"h": ([0.5, 1.0, 2.0], [8.8, 5.1, 5.9])}, ["e"]).values,
+    lambda: sl.find_cycle(LAG, period=1.0).multipliers,
     lambda: sl.Simulator(COMPILED, stop=2.0).fork().finish(),
     lambda: sl.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], record=False).y,
-    raises], ids=["values", "events", "sensitivities", "steps", "called back", "raised"])
+    raises], ids=["values", "events", "sensitivities", "gradient", "fit", "cycle", "steps", "called back", "raised"])
 def test_a_thousand_runs_leak_nothing(use):
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

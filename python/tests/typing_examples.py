@@ -28,3 +28,12 @@ m.define(m.discrete("below", False), h < 0)
 study = sl.sweep(m, {"e": np.linspace(0.5, 0.9, 10)}, collect={"top": ("max", h), "n": "count(h < 0)"}, stop=5)
 top = study["top"].max()
 sl.basin(m, {"h": [1.0, 2.0], "v": [0.0, 1.0]}, period="1/e", progress=lambda p: p["done"] < 10)
+fitted: sl.Fit = sl.fit(m, {"h": ([0.1, 0.2], [9.9, 9.8])}, {"e": (0.8, 0, 1), "h.start": None}, sigma=0.01)
+best: dict[str, float] = fitted.values
+cost: sl.Functional = sl.final_value(h) + 0.5 * sl.integral("h**2") - sl.event_time("when h < 0", 2)
+slopes = sl.gradient(m, cost, ["e"], stop=5).derivatives + 1.0
+cycle = sl.find_cycle(m, period="1/e", variables=["h", "v"])
+sizes = abs(cycle.multipliers).max() if cycle.stable else cycle.period
+branch = sl.follow_cycle(m, {"e": (0.5, 0.9)}, section=("v", 0.0), transient=50)
+folds: list[float] = [b.parameter for b in branch.bifurcations if b.kind == "fold"]
+chaotic: bool = bool(sl.lyapunov_exponents(m, intervals=100).values[0] > 0)

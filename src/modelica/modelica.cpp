@@ -212,8 +212,10 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
-    ModelicaModel result{flattener.take_model(), experiment, diagnostics.items(),
-                         std::string(cls->definition->description.text), flattener.start_time_used()};
+    std::vector<VariableInfo> fixed = flattener.fixed_parameters();
+    ModelicaModel result{flattener.take_model(),      experiment,
+                         diagnostics.items(),         std::string(cls->definition->description.text),
+                         flattener.start_time_used(), std::move(fixed)};
     if (result.start) result.model.start_at(*result.start);
     result.model.quote_source([sources = library.shared_sources()](const SourceLocation& where) {
       for (const auto& source : sources)

@@ -160,6 +160,8 @@ TEST(Setting, ValuesAreNumbersOrExpressionsOfConstants) {
 
 TEST(ProgressLine, SaysHowMuchTimeIsLeft) {
   // a quarter of the way took 10 seconds: three times as much is left
+  EXPECT_EQ(search_line(17, {.t = 2.5, .start = 0.0, .stop = 10.0, .steps = 100, .events = 3}, 120.0),
+            "run 17  t = 2.5  100 steps  2 min");
   const std::string line = progress_line({.t = 2.5, .start = 0.0, .stop = 10.0, .steps = 100, .events = 3}, 10.0);
   EXPECT_EQ(line, "[#######                       ]  25 %  t = 2.5  100 steps  3 events  30 s left");
   EXPECT_NE(progress_line({.t = 9.0, .start = 10.0, .stop = 0.0, .steps = 1, .events = 0}, 1000.0).find(" 10 %"),

@@ -50,6 +50,31 @@ TYPES = """model Types
   Real x = k*time + (if on then n else 0) + (if gear == Gear.low then p[1] else p[2]);
 end Types;
 """
+FIXED = """model Fixed
+  model Part
+    parameter Real m(unit = "kg") = 1;
+    parameter Real weight(unit = "N") = 10*m "on earth";
+    outer parameter Real scale;
+  end Part;
+  inner parameter Real scale = 2;
+  parameter Integer size = 3 "of the chain";
+  parameter Boolean damped = size > 2;
+  final parameter Real pi2 = 6.25;
+  parameter Real sums[2] = {scale + pi2, parts[2].weight};
+  parameter Real chosen(fixed = false);
+  parameter String title = "text";
+  constant Real c = 4;
+  Part parts[2](m = {3, 4*scale});
+  Part absent if not damped;
+  Real x[size](each start = 1, each fixed = true);
+initial equation
+  chosen = scale^2;
+equation
+  for k in 1:size loop
+    der(x[k]) = if damped then -x[k]*sums[1] else chosen + c;
+  end for;
+end Fixed;
+"""
 
 
 def main():
@@ -112,6 +137,7 @@ def main():
     run("--npz", "c.npz", "--samples", "7")
     assert first == (folder / "c.npz").read_bytes()
     read_types(saltus, folder)
+    read_fixed(saltus, folder)
     print("CSV, JSON, MAT and npz agree")
 
 
@@ -147,6 +173,35 @@ def read_types(saltus, folder):
     data = json.loads(re.search(r'<script type="application/json" id="run">(.*?)</script>', page, re.DOTALL).group(1))
     shown = [2.5, 3, "true", "high", 1, 2]
     assert data["parameters"] == [list(row) for row in zip(names, shown, units, descriptions)], data["parameters"]
+
+
+def read_fixed(saltus, folder):
+    """Parameters that decide the structure, that are final or computed from others stand behind those that can be set,
+    with their values in the run."""
+    (folder / "Fixed.mo").write_text(FIXED, encoding="utf-8")
+    files = ["--json", "f.json", "--mat", "f.mat", "--npz", "f.npz", "--html", "f.html"]
+    subprocess.run([saltus, "run", "Fixed.mo", "--quiet", "--no-plot", "--set", "scale=5", *files], cwd=folder,
+                   check=True)
+    expected = {"scale": 5, "parts[1].m": 3, "size": 3, "damped": 1, "pi2": 6.25, "sums[1]": 11.25, "sums[2]": 200,
+                "chosen": 25, "parts[1].weight": 30, "parts[2].m": 20, "parts[2].weight": 200}
+
+    result = json.load(open(folder / "f.json", encoding="utf-8"))
+    assert result["parameters"] == expected, result["parameters"]
+    info = {parameter["name"]: parameter for parameter in result["parameter_info"]}
+    assert info["parts[2].weight"]["unit"] == "N" and info["parts[2].weight"]["description"] == "on earth", info
+    assert [info[name]["type"] for name in ("size", "damped")] == ["Integer", "Boolean"], info
+
+    arrays = numpy.load(folder / "f.npz")
+    assert dict(zip(arrays["$parameters"], arrays["$parameter_values"])) == expected
+
+    mat = scipy.io.loadmat(folder / "f.mat", chars_as_strings=False)
+    names = ["".join(column).rstrip() for column in mat["name"].T]
+    rows = mat["dataInfo"][1]
+    assert {name: mat["data_1"][rows[names.index(name)] - 1][0] for name in expected} == expected, names
+
+    page = (folder / "f.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'<script type="application/json" id="run">(.*?)</script>', page, re.DOTALL).group(1))
+    assert [row[0] for row in data["parameters"]] == list(result["parameters"]), data["parameters"]
 
 
 if __name__ == "__main__":

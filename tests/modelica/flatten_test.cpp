@@ -208,6 +208,26 @@ TEST(Flatten, TerminateEndsTheRunAndAssertFailsIt) {
   EXPECT_NE(failed.status().message.find("x is above 1"), std::string::npos) << failed.status().message;
 }
 
+TEST(Flatten, ParametersThatNoRunCanChangeAreKeptWithTheirValues) {
+  constexpr auto text =
+      "model M\n  parameter Real a(unit = \"m\") = 2*b \"the a\";\n  parameter Real b = 3;\n"
+      "  final parameter Real c = 5;\n  parameter Integer n = 2;\n  parameter String s = \"text\";\n"
+      "  parameter Real p[n] = {b, a + 1};\n  Real x[n] = p*time;\nend M;\n";
+  const auto values = [&](const LoadOptions& options) {
+    std::vector<std::pair<std::string, double>> result;
+    for (const VariableInfo& p : load_text(text, options).fixed_parameters) result.emplace_back(p.name, p.start);
+    return result;
+  };
+  using Values = std::vector<std::pair<std::string, double>>;
+  EXPECT_EQ(values({}), (Values{{"a", 6}, {"c", 5}, {"n", 2}, {"p[1]", 3}, {"p[2]", 7}}));
+  EXPECT_EQ(values({.parameters = {{"b", 1.0}}}), (Values{{"a", 2}, {"c", 5}, {"n", 2}, {"p[1]", 1}, {"p[2]", 3}}));
+  const auto m = load_text(text);
+  EXPECT_EQ(m.fixed_parameters[0].details->unit, "m");
+  EXPECT_EQ(m.fixed_parameters[0].details->description, "the a");
+  EXPECT_EQ(to_string(m.fixed_parameters[0].details->where), "test.mo:2:18");
+  EXPECT_EQ(m.fixed_parameters[2].details->type, VariableType::integer);
+}
+
 TEST(Flatten, AModelWithoutVariablesRuns) {
   const ModelicaModel empty = load_text("model M\nend M;\n");
   EXPECT_TRUE(run(empty.model, 2.0).final().empty());

@@ -30,6 +30,9 @@ struct ModelicaModel {
   std::string description = {};   ///< the string behind the name of the class
   /// Set if the model depends on the time at which its runs start (initial equations like t0 = time): that time.
   std::optional<double> start = std::nullopt;
+  /// Parameters whose values were used to write the model, so that no run can change them: those that decide sizes and
+  /// branches, final ones, and those that are computed from others. `start` is the value. Texts are not among them.
+  std::vector<VariableInfo> fixed_parameters = {};
 };
 
 struct LoadOptions {

@@ -80,6 +80,8 @@ class Flattener {
   bool run(const ClassScope* cls);
 
   Model take_model() { return std::move(*model_); }
+  /// The parameters that the model does not contain, in the order of declaration. To be called before take_model.
+  std::vector<VariableInfo> fixed_parameters();
   Experiment experiment(const ClassScope* cls);
   /// The start time, if the model depends on it.
   std::optional<double> start_time_used() const {
@@ -158,6 +160,10 @@ class Flattener {
   double number(const Value& value, const Location& where, std::string_view what);
   std::int64_t integer(const Value& value, const Location& where, std::string_view what);
   double parameter_value(const Expr& expr) const;
+  /// The same for many expressions, in one pass (fixed_parameters.cpp).
+  std::vector<double> parameter_values(std::span<const Expr> expressions) const;
+  /// Adds the parameters of an instance and its parts that the model does not contain, and their values.
+  void collect_fixed(Instance& instance, std::vector<VariableInfo>& found, std::vector<Expr>& values);
   /// The value of an expression of parameters that the model is written with; says so of each of them.
   double used_value(const Expr& expr, const std::string& what);
   /// Lets a start value follow the parameters in its expression, if there are any.

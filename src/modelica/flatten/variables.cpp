@@ -122,24 +122,8 @@ std::string Flattener::attribute_text(Component& component, std::string_view nam
 
 double Flattener::parameter_value(const Expr& expr) const {
   if (expr.is_constant()) return expr.constant_value();
-  const Graph& graph = *expr.graph();
   if (const auto it = parameter_values_.find(expr.id()); it != parameter_values_.end()) return it->second;
-  const NodeId root[] = {expr.id()};
-  std::unordered_map<NodeId, double> values;
-  for (const NodeId id : graph.reachable(root)) {
-    const Node& n = graph.node(id);
-    double value = std::numeric_limits<double>::quiet_NaN();
-    if (n.op == Op::constant) {
-      value = graph.constant_value(id);
-    } else if (n.op == Op::symbol) {
-      if (const auto it = parameter_values_.find(id); it != parameter_values_.end()) value = it->second;
-    } else if (n.op != Op::external) {
-      const int operands = operand_count(n.op);
-      value = apply(n.op, values.at(n.a), operands > 1 ? values.at(n.b) : 0.0, operands > 2 ? values.at(n.c) : 0.0);
-    }
-    values.emplace(id, value);
-  }
-  return values.at(expr.id());
+  return parameter_values(std::span(&expr, 1)).front();
 }
 
 double Flattener::used_value(const Expr& expr, const std::string& what) {

@@ -1,0 +1,64 @@
+// Parameters that the model does not contain: their values were used to write it.
+#include <limits>
+#include <unordered_map>
+
+#include "modelica/flatten/flattener.hpp"
+
+namespace saltus::modelica {
+
+std::vector<double> Flattener::parameter_values(std::span<const Expr> expressions) const {
+  Graph& graph = *model_->data().graph;
+  std::vector<NodeId> roots;
+  for (const Expr& e : expressions) roots.push_back(e.in(graph));
+  std::unordered_map<NodeId, double> values;
+  for (const NodeId id : graph.reachable(roots)) {
+    const Node& n = graph.node(id);
+    double value = std::numeric_limits<double>::quiet_NaN();
+    if (n.op == Op::constant) {
+      value = graph.constant_value(id);
+    } else if (n.op == Op::symbol) {
+      if (const auto it = parameter_values_.find(id); it != parameter_values_.end()) value = it->second;
+    } else if (n.op != Op::external) {
+      const int operands = operand_count(n.op);
+      value = apply(n.op, values.at(n.a), operands > 1 ? values.at(n.b) : 0.0, operands > 2 ? values.at(n.c) : 0.0);
+    }
+    values.emplace(id, value);
+  }
+  std::vector<double> result;
+  for (const NodeId root : roots) result.push_back(values.at(root));
+  return result;
+}
+
+void Flattener::collect_fixed(Instance& instance, std::vector<VariableInfo>& found, std::vector<Expr>& values) {
+  for (Component& component : instance.components) {
+    if (component.shape_state != Component::State::done || component.absent || component.inner) continue;
+    for (Instance* element : component.elements) collect_fixed(*element, found, values);
+    if (component.variability != Variability::parameter || component.value_state != Component::State::done) continue;
+    const VariableOptions options = described(component);
+    const VariableDetails details{.unit = options.unit,
+                                  .description = options.description,
+                                  .where = locate(component.where()),
+                                  .type = options.type,
+                                  .literals = options.literals};
+    for (std::size_t k = 0; k < component.values.size(); ++k) {
+      const Expr& value = component.values[k];
+      const auto place = places_.find(value.id());
+      const bool own_symbol = !value.is_constant() && place != places_.end() && place->second.component == &component &&
+                              place->second.position == k;
+      if (own_symbol) continue;  // a parameter of the model
+      found.push_back({.name = component.path + subscript_text(component.dims, k), .fixed = true, .details = details});
+      values.push_back(value);
+    }
+  }
+}
+
+std::vector<VariableInfo> Flattener::fixed_parameters() {
+  std::vector<VariableInfo> found;
+  std::vector<Expr> expressions;
+  collect_fixed(*top_, found, expressions);
+  const std::vector<double> values = parameter_values(expressions);
+  for (std::size_t k = 0; k < found.size(); ++k) found[k].start = values[k];
+  return found;
+}
+
+}  // namespace saltus::modelica

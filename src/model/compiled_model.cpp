@@ -96,6 +96,8 @@ struct CompiledModel::Code {
   std::vector<WrittenMode> written;  // by explicit mode
   mutable std::mutex compiling_written;
   mutable std::vector<std::unique_ptr<ModelEquations>> compiled_written;
+  mutable std::mutex making_attachment;
+  mutable std::shared_ptr<void> attachment;  // see ModelAccess
 
   /// The model keeps its graph: with_own_graph makes one for the code.
   Code(const ModelData& m, ProgramOptions opts) : options(opts) {
@@ -1100,6 +1102,13 @@ const std::vector<Expr>& ModelAccess::eliminated(const CompiledModel& model, con
 }
 const std::vector<Expr>& ModelAccess::initial_residuals(const CompiledModel& model) {
   return model.impl_->code->initial_residuals;
+}
+std::shared_ptr<void> ModelAccess::attachment(const CompiledModel& model,
+                                              const std::function<std::shared_ptr<void>()>& make) {
+  const CompiledModel::Code& code = *model.impl_->code;
+  const std::lock_guard lock(code.making_attachment);
+  if (!code.attachment) code.attachment = make();
+  return code.attachment;
 }
 EventLogic::RoundRecord ModelAccess::last_round(CompiledModel& model) {
   return model.impl_->use().logic->last_round();

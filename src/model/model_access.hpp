@@ -3,6 +3,8 @@
 
 #include <saltus/model/compiled_model.hpp>
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "model/event_logic.hpp"
@@ -27,6 +29,10 @@ struct ModelAccess {
   static const std::vector<Expr>& eliminated(const CompiledModel& model, const Mode& mode);
   /// The initial equations, as residuals.
   static const std::vector<Expr>& initial_residuals(const CompiledModel& model);
+  /// What a higher layer keeps with the code of a model, for all models with the same code and for any thread: what
+  /// `make` gives when it is first asked for.
+  static std::shared_ptr<void> attachment(const CompiledModel& model,
+                                          const std::function<std::shared_ptr<void>()>& make);
   /// What the last call of transition() did.
   static EventLogic::RoundRecord last_round(CompiledModel& model);
 };

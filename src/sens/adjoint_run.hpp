@@ -24,6 +24,7 @@
 #include "sens/event_cause.hpp"
 #include "sens/mode_tangents.hpp"
 #include "sens/run_record.hpp"
+#include "sens/sensitivity_code.hpp"
 
 namespace saltus {
 
@@ -67,8 +68,9 @@ class AdjointRun {
   const Functional& functional_;
   SimulateOptions options_;
   std::vector<Direction> directions_;
+  BorrowedTools tools_;
   LinearModes linear_modes_;
-  ActTangents act_tangents_;
+  ActTangents& act_tangents_;
   RunRecord record_;
   std::vector<std::vector<std::size_t>> terms_of_event_;  // by event: terms that read it
   bool integrates_ = false;

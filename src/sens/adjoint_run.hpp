@@ -52,6 +52,7 @@ class AdjointRun {
   bool pull_through_tail(const RunLeg& leg, const LinearPoint& before, const EventCauses& causes,
                          InstantFunction& function, InstantFunction& directly, std::vector<double>& of_unknowns);
   bool integrate_back(const RunLeg& leg, RecordedPath& path);
+  bool follow_back(const RunLeg& leg, RecordedPath& path);
   bool integrate_stretch(double late, double early, RecordedPath& path, Gradient* integrand);
   bool solve_initial_equations(InstantFunction& function);
   bool follows_start(const InstantChange& change) const;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <saltus/dae/initialisation.hpp>
-#include <saltus/step/tableau.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,29 +13,6 @@
 #include "sens/start_choice.hpp"
 
 namespace saltus {
-
-namespace {
-
-/// The explicit method whose steps a run has; null: it has an implicit one.
-const Tableau* tableau_of(Method method, const Trajectory::Step& step) {
-  switch (method) {
-    case Method::dopri5:
-      return &dormand_prince_5();
-    case Method::tsit5:
-      return &tsitouras_5();
-    case Method::bs3:
-      return &bogacki_shampine_3();
-    case Method::dop853:
-    case Method::taylor:
-      return &dormand_prince_8();
-    case Method::automatic:  // an implicit one where it has found the mode to be stiff
-      return step.polynomial.degree == dormand_prince_8().dense_degree ? &dormand_prince_8() : &dormand_prince_5();
-    default:
-      return nullptr;
-  }
-}
-
-}  // namespace
 
 ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters,
                        const SimulateOptions& options)
@@ -216,7 +192,8 @@ bool ForwardRun::open_explicit(bool start) {
   if (!work)
     work = std::make_shared<TangentWork>(tools_.code().tangents(model_, now_.mode, *now_.system), directions_.size());
   now_.work = work;
-  now_.values.emplace(work->lanes(), now_.system->data(), now_.system->locks(), data_changes());
+  now_.values =
+      std::make_shared<const TangentValues>(work->lanes(), now_.system->data(), now_.system->locks(), data_changes());
   std::vector<double> s = in_lanes();
   const std::span<const double> x = std::span(now_.y).first(now_.n());
   if (work->project(now_.t, x, *now_.values, s)) {
@@ -369,7 +346,7 @@ bool ForwardRun::follow_steps(const RunLeg& leg) {
   const double atol = options_.atol_each.empty() ? options_.atol : *std::ranges::min_element(options_.atol_each);
   for (const Direction& d : directions_) tolerance.least.push_back(atol / tolerance.rtol / d.info.scale);
   const double from = now_.t;
-  auto flow = std::make_unique<TangentFlow>(now_.work, *now_.values, *leg.steps, from, in_lanes());
+  auto flow = std::make_unique<TangentFlow>(now_.work, now_.values, *leg.steps, from, in_lanes());
   const std::string why =
       flow->advance(leg.to, tableau_of(options_.method, leg.steps->front()), tolerance, options_.max_steps);
   if (!why.empty()) return fail(flow->t(), "the derivatives cannot be integrated: " + why);

@@ -38,11 +38,11 @@ class ForwardRun {
   /// A point of a mode with its tangents.
   struct Point {
     Mode mode;
-    RecordedSystem* system = nullptr;         ///< of the mode
-    std::shared_ptr<TangentWork> work;        ///< in explicit modes
-    std::optional<TangentValues> values;      ///< likewise
-    std::shared_ptr<ModeTangents> code;       ///< in others: the equations with their derivatives
-    std::shared_ptr<SegmentSystem> tangents;  ///< likewise, with values
+    RecordedSystem* system = nullptr;             ///< of the mode
+    std::shared_ptr<TangentWork> work;            ///< in explicit modes
+    std::shared_ptr<const TangentValues> values;  ///< likewise
+    std::shared_ptr<ModeTangents> code;           ///< in others: the equations with their derivatives
+    std::shared_ptr<SegmentSystem> tangents;      ///< likewise, with values
     double t = 0.0;
     std::vector<double> y, yp;  ///< x, x', s of each direction; and their derivatives
 

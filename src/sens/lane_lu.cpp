@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sens/lanes.hpp"
+
 namespace saltus {
 
 namespace {
@@ -109,19 +111,15 @@ bool LaneLu::eliminate(std::span<const double> values) {
 
 template <int Width>
 void LaneLu::solve_lanes(double* b) const {
-  const auto subtract = [&](double* to, double factor, const double* from) {
-    for (int l = 0; l < Width; ++l) to[l] -= factor * from[l];
-  };
+  const int* const row = row_.data();
+  const double* const value = value_.data();
   for (std::size_t k = 0; k < columns_.size(); ++k) {
-    const double* const x = b + order_[k] * Width;
-    for (int e = columns_[k].middle; e < columns_[k].end; ++e)
-      subtract(b + row_[static_cast<std::size_t>(e)] * Width, value_[static_cast<std::size_t>(e)], x);
+    const auto x = lanes_at<Width>(b + order_[k] * Width);
+    for (int e = columns_[k].middle; e < columns_[k].end; ++e) lanes_at<Width>(b + row[e] * Width) -= value[e] * x;
   }
   for (std::size_t k = columns_.size(); k-- > 0;) {
-    double* const x = b + order_[k] * Width;
-    for (int l = 0; l < Width; ++l) x[l] *= inverse_[k];
-    for (int e = columns_[k].begin; e < columns_[k].middle; ++e)
-      subtract(b + row_[static_cast<std::size_t>(e)] * Width, value_[static_cast<std::size_t>(e)], x);
+    const auto x = lanes_at<Width>(b + order_[k] * Width) *= inverse_[k];
+    for (int e = columns_[k].begin; e < columns_[k].middle; ++e) lanes_at<Width>(b + row[e] * Width) -= value[e] * x;
   }
 }
 
@@ -135,10 +133,8 @@ void LaneLu::solve(double* b, int width) const {
     }
   } else if (width == 1) {
     solve_lanes<1>(b);
-  } else if (width == 4) {
-    solve_lanes<4>(b);
   } else {
-    solve_lanes<8>(b);
+    solve_lanes<4>(b);
   }
 }
 

@@ -16,7 +16,7 @@ class LaneLu {
   void set_pattern(const SparsePattern& pattern);
   /// False: singular, or not finite.
   bool factorise(std::span<const double> values);
-  /// b := A^{-1} b for `width` (1, 4 or 8) right-hand sides: value i of lane l at i*width + l.
+  /// b := A^{-1} b for `width` (1 or 4) right-hand sides: value i of lane l at i*width + l.
   void solve(double* b, int width) const;
 
  private:

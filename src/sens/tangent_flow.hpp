@@ -76,8 +76,8 @@ struct TangentTolerance {
 class TangentFlow {
  public:
   /// `s`: in lanes, at `from`. Keeps a reference to the steps.
-  TangentFlow(std::shared_ptr<TangentWork> work, TangentValues values, const std::vector<Trajectory::Step>& steps,
-              double from, std::vector<double> s);
+  TangentFlow(std::shared_ptr<TangentWork> work, std::shared_ptr<const TangentValues> values,
+              const std::vector<Trajectory::Step>& steps, double from, std::vector<double> s);
 
   /// Takes all steps up to a time. Returns "", or why that was not possible; then t() says how far it went. `tableau`:
   /// of the explicit method of the run; null: it has an implicit one.
@@ -86,7 +86,7 @@ class TangentFlow {
   std::span<const double> s() const { return s_; }
   std::int64_t steps() const { return static_cast<std::int64_t>(nodes_.size()); }
 
-  const TangentValues& values() const { return values_; }
+  const TangentValues& values() const { return *values_; }
   TangentWork& work() const { return *work_; }
   /// Tangents at a time up to t(), in lanes.
   std::vector<double> at(double t) const;
@@ -102,7 +102,7 @@ class TangentFlow {
   double step_end(double to, double suggested);
 
   std::shared_ptr<TangentWork> work_;
-  TangentValues values_;
+  std::shared_ptr<const TangentValues> values_;
   mutable SolutionPath path_;
   const Tableau* tableau_ = nullptr;
   double t_;

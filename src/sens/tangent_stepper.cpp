@@ -118,7 +118,7 @@ class ImplicitTangents final : public TangentStepper {
     slope_ = at_.front();
     shifted_.resize(slope_.by_x.size());
     argument_.resize(lanes.block());
-    u_.resize(static_cast<std::size_t>(tableau.stages), std::vector<double>(lanes.block()));
+    u_.resize(static_cast<std::size_t>(tableau.stages) * lanes.block());
   }
   int error_exponent() const override { return tableau_.error_exponent; }
 
@@ -129,6 +129,8 @@ class ImplicitTangents final : public TangentStepper {
     start.evaluate(t, x_);
     start.derivative(t, xp_);
     evaluate(t, values, jacobian_.slopes, slope_work_, slope_);
+    const auto zero = [](double v) { return v == 0.0; };
+    constant_ = std::ranges::all_of(slope_.by_x, zero) && std::ranges::all_of(slope_.by_data, zero);
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
       const double at = t + nodes_[k] * h;
       if (k > 0) path.step(at).polynomial.evaluate(at, x_);
@@ -147,10 +149,8 @@ class ImplicitTangents final : public TangentStepper {
       double *const to = s1.data() + b * size, *const e = error.data() + b * size;
       if (lanes_.width == 1)
         take<1>(h, from, changes, to, e);
-      else if (lanes_.width == 4)
-        take<4>(h, from, changes, to, e);
       else
-        take<8>(h, from, changes, to, e);
+        take<4>(h, from, changes, to, e);
     }
     return all_are_finite(s1);
   }
@@ -180,52 +180,56 @@ class ImplicitTangents final : public TangentStepper {
   template <int Width>
   void add(double factor, const Values& at, const double* s, const double* changes, double* out) const {
     const SparsePattern& pattern = jacobian_.by_x;
-    for (int j = 0; j < pattern.columns; ++j)
-      for (int e = pattern.start[j]; e < pattern.start[j + 1]; ++e) {
-        const double a = factor * at.by_x[static_cast<std::size_t>(e)];
-        double* const to = out + pattern.row[e] * Width;
-        for (int l = 0; l < Width; ++l) to[l] += a * s[j * Width + l];
-      }
-    for (std::size_t e = 0; e < at.by_data.size(); ++e) {
-      const double a = factor * at.by_data[e];
-      double* const to = out + jacobian_.by_data[e].row * Width;
-      const double* const change = changes + jacobian_.by_data[e].column * Width;
-      for (int l = 0; l < Width; ++l) to[l] += a * change[l];
+    const int* const row = pattern.row.data();
+    const double *const by_x = at.by_x.data(), *const by_data = at.by_data.data();
+    for (int j = 0; j < pattern.columns; ++j) {
+      const auto x = lanes_at<Width>(s + j * Width) * factor;
+      for (int e = pattern.start[j]; e < pattern.start[j + 1]; ++e)
+        lanes_at<Width>(out + row[e] * Width) += by_x[e] * x;
     }
+    for (std::size_t e = 0; e < at.by_data.size(); ++e)
+      lanes_at<Width>(out + jacobian_.by_data[e].row * Width) +=
+          factor * by_data[e] * lanes_at<Width>(changes + jacobian_.by_data[e].column * Width);
   }
 
-  /// out = base + sum_j weights_j u_j.
-  void combine(const double* base, const double* weights, std::size_t count, double factor, double* out) const {
+  /// argument = s + sum_j a_ij u_j and u_i = sum_j C_ij/h u_j, in one pass over the stages.
+  template <int Width>
+  void begin_stage(std::size_t i, double h, const double* s) {
+    const auto stages = static_cast<std::size_t>(tableau_.stages);
+    const double *const a = tableau_.a.data() + i * stages, *const C = tableau_.C.data() + i * stages;
+    std::array<double, most_stages> c{};
+    for (std::size_t j = 0; j < i; ++j) c[j] = C[j] / h;
     const std::size_t size = lanes_.block();
-    if (base)
-      std::copy_n(base, size, out);
-    else
-      std::fill_n(out, size, 0.0);
-    for (std::size_t j = 0; j < count; ++j) {
-      const double weight = factor * weights[j];
-      if (weight == 0.0) continue;
-      const double* const u = u_[j].data();
-      for (std::size_t i = 0; i < size; ++i) out[i] += weight * u[i];
+    double *const argument = argument_.data(), *const u = u_.data();
+    for (std::size_t k = 0; k < size; k += Width) {
+      auto sum = lanes_at<Width>(s + k);
+      auto sum_c = sum - sum;
+      for (std::size_t j = 0; j < i; ++j) {
+        const auto from = lanes_at<Width>(u + j * size + k);
+        sum += a[j] * from;
+        sum_c += c[j] * from;
+      }
+      lanes_at<Width>(argument + k) = sum;
+      lanes_at<Width>(u + i * size + k) = sum_c;
     }
   }
 
   template <int Width>
   void take(double h, const double* s, const double* changes, double* s1, double* error) {
-    const auto stages = static_cast<std::size_t>(tableau_.stages);
+    const std::size_t size = lanes_.block(), stages = static_cast<std::size_t>(tableau_.stages);
     for (std::size_t i = 0; i < stages; ++i) {
-      const double* const a = tableau_.a.data() + i * stages;
-      combine(s, a, i, 1.0, argument_.data());
-      double* const u = u_[i].data();
-      combine(nullptr, tableau_.C.data() + i * stages, i, 1.0 / h, u);
+      begin_stage<Width>(i, h, s);
+      double* const u = u_.data() + i * size;
       add<Width>(1.0, at_[node_of_stage_[i]], argument_.data(), changes, u);
-      if (tableau_.d[i] != 0.0) add<Width>(h * tableau_.d[i], slope_, s, changes, u);
+      if (tableau_.d[i] != 0.0 && !constant_) add<Width>(h * tableau_.d[i], slope_, s, changes, u);
       matrix_.solve(u, Width);
     }
-    const std::size_t size = lanes_.block();
-    for (std::size_t i = 0; i < size; ++i) s1[i] = argument_[i] + u_.back()[i];
-    std::ranges::copy(u_.back(), error);
+    const double* const last = u_.data() + (stages - 1) * size;
+    for (std::size_t i = 0; i < size; ++i) s1[i] = argument_[i] + last[i];
+    std::copy_n(last, size, error);
   }
 
+  static constexpr std::size_t most_stages = 16;
   const TangentCode::Jacobian& jacobian_;
   const RosenbrockTableau& tableau_;
   Lanes lanes_;
@@ -235,8 +239,9 @@ class ImplicitTangents final : public TangentStepper {
   std::vector<Values> at_;  // by node
   Values slope_;
   LaneLu matrix_;
+  bool constant_ = false;  // A and b do not change with time
   std::vector<double> x_, xp_, shifted_, argument_;
-  std::vector<std::vector<double>> u_;
+  std::vector<double> u_;  // stage by stage
 };
 
 }  // namespace

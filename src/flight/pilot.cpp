@@ -80,7 +80,7 @@ void Pilot::compile(const Tableau& tableau) {
   atlas_.identify(key);
   const auto make = [&]() -> ModelAccess::Attached {
     std::vector<std::string> missing;
-    return std::make_shared<const FlightCode>(compile_flight(atlas_, model_, {tableau, 1, eliminated_}, missing));
+    return std::make_shared<FlightCode>(compile_flight(atlas_, model_, {tableau, 1, eliminated_}, missing));
   };
   code_ = std::static_pointer_cast<const FlightCode>(ModelAccess::attached(model_, key, make));
   usable_.clear();

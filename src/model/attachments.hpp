@@ -12,7 +12,7 @@ namespace saltus {
 /// For any number of threads. Two that ask for the same at the same time may both make it; one of them is kept.
 class Attachments {
  public:
-  using Thing = std::shared_ptr<const void>;
+  using Thing = std::shared_ptr<void>;
 
   Thing get(const std::vector<double>& key, const std::function<Thing()>& make) {
     constexpr std::size_t most = 64;

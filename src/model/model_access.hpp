@@ -33,9 +33,10 @@ struct ModelAccess {
   static const std::vector<Expr>& initial_residuals(const CompiledModel& model);
   /// From now on what rounds of this object do is appended; null: no longer. Copies and instances do not do so.
   static void note_acts(CompiledModel& model, std::vector<Act>* acts);
-  /// Something immutable that was made of the code of a model, and is kept with it for all its instances: what `make`
-  /// gave when this key was first asked for. From any thread.
-  using Attached = std::shared_ptr<const void>;
+  /// Something that was made of the code of a model and serves any thread, kept with it for all its instances: what
+  /// `make` gave when this key was first asked for. Keys of flights begin with the order of a method, others are
+  /// negative.
+  using Attached = std::shared_ptr<void>;
   static Attached attached(const CompiledModel& model, const std::vector<double>& key,
                            const std::function<Attached()>& make);
   /// What the last call of transition() did.

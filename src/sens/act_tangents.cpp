@@ -236,10 +236,9 @@ std::string ActTangents::find(const Act& act, bool first, const Mode* left, Line
   }
   std::optional<LinearPoint> point;
   if (reads_variables || reads_derivatives) {
-    point = modes.at(act.round.followed ? act.mode_after : act.mode_before);
-    if (point->mode().is_explicit() && !reads_derivatives) {
-      point.reset();
-    } else {
+    const Mode& mode = act.round.followed ? act.mode_after : act.mode_before;
+    if (reads_derivatives || !modes.is_explicit(mode)) {
+      point = modes.at(mode);
       const auto& x = act.round.seen[EventLogic::variables];
       if (!point->mode().why().empty()) return point->mode().why();
       if (!point->move(act.t, x, act.round.seen[EventLogic::derivatives]))
@@ -253,7 +252,7 @@ std::string ActTangents::find(const Act& act, bool first, const Mode* left, Line
   for (const Given* given : all)
     if (std::string why = add_row(*given, act, first, point ? &*point : nullptr, map); !why.empty()) return why;
   if (!sort_rows(map.rows)) return "numbers are assigned from each other";
-  if (left && map.reads_state() && !modes.same(*left, act.mode_before) &&
+  if (left && map.reads_state() && !modes.is_explicit(act.mode_before) && !modes.same(*left, act.mode_before) &&
       modes.at(act.mode_before).mode().hidden_constraints())
     return "a constraint appears before clauses read variables";
   return "";

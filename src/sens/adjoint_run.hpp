@@ -24,6 +24,7 @@
 #include "sens/event_cause.hpp"
 #include "sens/mode_tangents.hpp"
 #include "sens/run_record.hpp"
+#include "sens/sensitivity_code.hpp"
 
 namespace saltus {
 
@@ -51,6 +52,7 @@ class AdjointRun {
   bool pull_through_tail(const RunLeg& leg, const LinearPoint& before, const EventCauses& causes,
                          InstantFunction& function, InstantFunction& directly, std::vector<double>& of_unknowns);
   bool integrate_back(const RunLeg& leg, RecordedPath& path);
+  bool follow_back(const RunLeg& leg, RecordedPath& path);
   bool integrate_stretch(double late, double early, RecordedPath& path, Gradient* integrand);
   bool solve_initial_equations(InstantFunction& function);
   bool follows_start(const InstantChange& change) const;
@@ -67,8 +69,9 @@ class AdjointRun {
   const Functional& functional_;
   SimulateOptions options_;
   std::vector<Direction> directions_;
+  BorrowedTools tools_;
   LinearModes linear_modes_;
-  ActTangents act_tangents_;
+  ActTangents& act_tangents_;
   RunRecord record_;
   std::vector<std::vector<std::size_t>> terms_of_event_;  // by event: terms that read it
   bool integrates_ = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "model/model_access.hpp"
 #include "model/rehome.hpp"
@@ -22,8 +23,8 @@ void require_real(const std::string& name, const VariableDetails& details) {
                                  to_string(details.type)));
 }
 
-Direction parameter_direction(const CompiledModel& model, const std::string& name) {
-  const std::vector<VariableInfo> all = model.parameter_info();
+Direction parameter_direction(const CompiledModel& model, const std::vector<VariableInfo>& all,
+                              const std::string& name) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     if (all[k].name != name) continue;
     require_real(name, *all[k].details);
@@ -35,7 +36,11 @@ Direction parameter_direction(const CompiledModel& model, const std::string& nam
     if (v.name == name)
       throw UsageError(
           fmt::format("'{}' is a variable; by its start value a run is differentiated as '{}.start'", name, name));
-  model.with_values({{name, 0.0}});  // says why, if the value was used to write the model
+  try {
+    model.with_values({{name, 0.0}});  // says why, if the value was used to write the model
+  } catch (const ModelError& error) {
+    throw UsageError(fmt::format("a run cannot be differentiated by '{}': {}", name, error.what()));
+  }
   const std::string near = nearest_name(name, names);
   throw UsageError(fmt::format("there is no parameter '{}' by which the run could be differentiated{}", name,
                                near.empty() ? "" : "; did you mean '" + near + "'?"));
@@ -69,14 +74,15 @@ Direction start_direction(const CompiledModel& model, const std::string& name, c
 std::vector<Direction> find_directions(const CompiledModel& model, const std::vector<std::string>& names) {
   static const std::string ending = ".start";
   std::vector<Direction> result;
+  std::set<std::string> seen, declared_names;
+  const std::vector<VariableInfo> parameters = model.parameter_info();
+  for (const VariableInfo& p : parameters) declared_names.insert(p.name);
   for (const std::string& name : names) {
-    if (std::ranges::count(names, name) > 1)
-      throw UsageError(fmt::format("'{}' is named twice among the sensitivities", name));
-    const auto parameters = model.parameters();
-    const bool declared = std::ranges::any_of(parameters, [&](const auto& p) { return p.first == name; });
+    if (!seen.insert(name).second) throw UsageError(fmt::format("'{}' is named twice among the sensitivities", name));
+    const bool declared = declared_names.contains(name);
     const bool start = !declared && name.size() > ending.size() && name.ends_with(ending);
     result.push_back(start ? start_direction(model, name, name.substr(0, name.size() - ending.size()))
-                           : parameter_direction(model, name));
+                           : parameter_direction(model, parameters, name));
   }
   return result;
 }

@@ -40,12 +40,16 @@ GuardRate ForwardRun::rate(Gradient& gradient, double t) const {
   return result;
 }
 
+Gradient& ForwardRun::guard(int number) {
+  return now_.work ? now_.work->guard(number) : now_.code->guard(number);
+}
+
 bool ForwardRun::find_cause(const RunInstant& instant) {
   cause_ = {.time_change = std::vector<double>(directions_.size(), 0.0)};
   const double length = std::max(std::abs(instant.t), std::abs(instant.t - result_->pieces.back().from));
   const EventCauses found = find_causes(
       model_, now_.mode, result_->trajectory.events(), instant,
-      [&](int guard) { return rate(now_.code->guard(guard), instant.t); }, length, options_.rtol);
+      [&](int number) { return rate(guard(number), instant.t); }, length, options_.rtol);
   if (!found.why.empty()) return fail(instant.t, found.why);
   cause_.remark = found.remark;
   for (const GuardCause& one : found.guards) {
@@ -142,7 +146,7 @@ bool ForwardRun::take_tail(const Trajectory::Step& tail, const RunInstant& conta
   if (cause_.guard < 0 || !now_.system->structure().explicit_ode)
     return fail(t, "infinitely many resets in a mode that is not explicit are not differentiated yet");
   const std::size_t n = model_.variables().size();
-  Gradient& speed = now_.code->guard_speed(cause_.guard);
+  Gradient& speed = now_.work->guard_speed(cause_.guard);
   const GuardRate before = rate(speed, t);
   std::vector<double> x = value_at(tail, t), f(x.size());
   now_.system->rhs(t, x, f);
@@ -155,18 +159,16 @@ bool ForwardRun::take_tail(const Trajectory::Step& tail, const RunInstant& conta
   for (const Gradient::Entry& e : speed.entries())
     a += e.value * (e.group == ModeTangents::by_time ? 1.0 : e.group == ModeTangents::by_state ? f[e.place] : 0.0);
   if (!(r > 0.0 && r < 1.0) || !(a * w < 0.0)) return fail(t, "the resets that are left do not shrink geometrically");
-  // how the field behind the last reset moves
-  std::vector<double> y = x;
-  y.insert(y.end(), f.begin(), f.end());
-  std::vector<std::vector<double>> data_changes;
+  // how the field behind the last reset moves: with the state and the data, and with time
+  const Lanes& lanes = now_.work->lanes();
+  std::vector<double> state(lanes.size(), 0.0), slopes(lanes.size()), still(x.size(), 0.0), field(x.size());
+  for (std::size_t k = 0; k < directions_.size(); ++k)
+    for (std::size_t j = 0; j < n; ++j) state[lanes.place(k, j)] = changes_[k].state[j];
+  now_.work->slopes(t, x, *now_.values, state, field, slopes);
+  const std::vector<double> by_time = now_.work->bend(t, x, still, *now_.values);
+  const std::vector<std::vector<double>> changes_of_data = data_changes();
   for (std::size_t k = 0; k < directions_.size(); ++k) {
-    data_changes.push_back(data_change(k, data.size()));
-    y.insert(y.end(), changes_[k].state.begin(), changes_[k].state.end());
-  }
-  std::vector<double> yp(y.size());
-  now_.code->with_values(data, now_.system->locks(), data_changes, time_changes()).rhs(t, y, yp);
-  for (std::size_t k = 0; k < directions_.size(); ++k) {
-    const std::vector<double>& change = data_changes[k];
+    const std::vector<double>& change = changes_of_data[k];
     double dw = 0.0;
     for (const Gradient::Entry& e : speed.entries())
       dw += e.value * (e.group == ModeTangents::by_time    ? changes_[k].time
@@ -178,8 +180,8 @@ bool ForwardRun::take_tail(const Trajectory::Step& tail, const RunInstant& conta
     const double dT = -2.0 * dw / (a * (1.0 - r)) + T * dr / (1.0 - r);
     for (std::size_t j = 0; j < n; ++j) {
       const double was = now_.s(k, j) + now_.slope(j) * changes_[k].time;
-      changes_[k].state[j] += dT * f[j] + T * yp[(k + 2) * x.size() + j] +
-                              r / (1.0 - r) * (changes_[k].state[j] - was) +
+      const double field_moves = slopes[lanes.place(k, j)] + by_time[j] * changes_[k].time;
+      changes_[k].state[j] += dT * f[j] + T * field_moves + r / (1.0 - r) * (changes_[k].state[j] - was) +
                               dr / ((1.0 - r) * (1.0 - r)) * (x[j] - x_before[j]);
     }
     changes_[k].time += dT;

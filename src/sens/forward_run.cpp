@@ -19,8 +19,9 @@ ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string
     : model_(model),
       options_(options),
       directions_(find_directions(model, parameters)),
-      linear_modes_(model_),
-      act_tangents_(ModelAccess::logic(model)),
+      tools_(model),
+      linear_modes_(model_, tools_->linear),
+      act_tangents_(tools_->acts),
       record_(model, options),
       result_(std::make_unique<SensitivityRun::Impl>(std::move(record_.trajectory))) {}
 
@@ -71,7 +72,7 @@ bool ForwardRun::walk() {
   for (const RunLeg& leg : record_.legs) {
     const bool last = &leg == &record_.legs.back() && record_.problem.empty();
     if (!open(leg.mode, leg.from, value_at(leg.steps->front(), leg.from), &leg == &record_.legs.front())) return false;
-    if (!integrate(leg.to)) return false;
+    if (!integrate(leg)) return false;
     for (std::size_t e = leg.first_touch; e < leg.end.first_event; ++e)
       result_->events.push_back({.t = events[e].t, .text = "the time of a touch is not differentiated"});
     if (last && leg.end.empty()) {
@@ -88,16 +89,29 @@ bool ForwardRun::walk() {
 }
 
 void ForwardRun::finish(bool moving_end) {
-  const std::size_t count = now_.code->observed();
-  std::vector<double> all(count * (directions_.size() + 1));
-  now_.code->observe(now_.tangents->equations(), now_.t, now_.y, now_.yp, all);
-  for (std::size_t k = 0; k < directions_.size(); ++k) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>((k + 1) * count);
-    result_->at_end.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
-    std::vector<double> values = result_->at_end.back();
-    for (std::size_t j = 0; j < count && moving_end; ++j) values[j] += all[j] * changes_[k].time;
-    result_->final.push_back(std::move(values));
+  std::vector<double> slopes;  // of what is observed
+  std::vector<std::vector<double>> along;
+  const std::size_t n = now_.n();
+  if (now_.work) {
+    const std::span<const double> x = std::span(now_.y).first(n), xp = std::span(now_.y).subspan(n, n);
+    const std::vector<double> s = in_lanes();
+    std::vector<double> f(n), sp(s.size());
+    now_.work->slopes(now_.t, x, *now_.values, s, f, sp);
+    slopes = now_.work->observe_time(now_.t, x, xp, std::span(now_.yp).subspan(n, n), *now_.values);
+    along = now_.work->observe(now_.t, x, xp, *now_.values, s, sp);
+  } else {
+    const std::size_t count = now_.code->observed();
+    std::vector<double> all(count * (directions_.size() + 1));
+    now_.code->observe(now_.tangents->equations(), now_.t, now_.y, now_.yp, all);
+    slopes.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+    for (auto first = all.begin() + static_cast<std::ptrdiff_t>(count); first != all.end();
+         first += static_cast<std::ptrdiff_t>(count))
+      along.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
   }
+  result_->at_end = along;
+  for (std::size_t k = 0; k < directions_.size() && moving_end; ++k)
+    for (std::size_t j = 0; j < slopes.size(); ++j) along[k][j] += slopes[j] * changes_[k].time;
+  result_->final = std::move(along);
 }
 
 std::vector<double> ForwardRun::data_change(std::size_t direction, std::size_t count) const {
@@ -115,22 +129,25 @@ std::vector<double> ForwardRun::time_changes() const {
   return result;
 }
 
+std::vector<std::vector<double>> ForwardRun::data_changes() const {
+  std::vector<std::vector<double>> result;
+  const std::size_t count = now_.system->data().size();
+  for (std::size_t k = 0; k < directions_.size(); ++k) result.push_back(data_change(k, count));
+  return result;
+}
+
 bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool start) {
   if (!assigned_remain(mode)) return fail(t, "the record of the run has rounds that were taken back");
   auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
-  std::shared_ptr<ModeTangents>& code = codes_[&system.equations()];
-  if (!code) {
-    std::vector<DirectionInfo> infos;
-    for (const Direction& d : directions_) infos.push_back(d.info);
-    code = std::make_shared<ModeTangents>(system, observed_variables(model_, mode, system), infos);
-  }
   const std::vector<double> y_before = std::move(now_.y);
-  now_ = {.mode = mode, .system = &system, .code = code, .t = t};
+  now_ = {.mode = mode, .system = &system, .t = t};
   const std::size_t n = now_.n(), m = directions_.size(), shared = model_.variables().size();
   x.resize(n, 0.0);
   std::vector<double> xp(n, 0.0);
   std::vector<char> held(n, 1);
   const bool is_explicit = system.structure().explicit_ode;
+  const bool from_equations = start && !ModelAccess::initial_residuals(model_).empty();
+  if (!is_explicit || from_equations) now_.code = code_with_derivatives();
   if (is_explicit)
     system.rhs(t, x, xp);
   else if (!open_implicit(t, x, xp, held, start) ||
@@ -139,33 +156,87 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
     return false;
   now_.y = x;
   now_.y.insert(now_.y.end(), xp.begin(), xp.end());
-  std::vector<std::vector<double>> data_changes;
-  const std::vector<double> data = system.data();
-  for (std::size_t k = 0; k < m; ++k) {
-    data_changes.push_back(data_change(k, data.size()));
+  for (std::size_t k = 0; k < m; ++k)
     for (std::size_t j = 0; j < n; ++j)
       now_.y.push_back(j < shared ? changes_[k].state[j] - xp[j] * changes_[k].time : 0.0);
-  }
+  now_.yp.assign(now_.y.size(), 0.0);
   std::vector<char> all_held;
   for (std::size_t k = 0; k < m + 2; ++k) all_held.insert(all_held.end(), held.begin(), held.end());
-  const auto begin_segment = [&] {
-    now_.tangents =
-        std::make_shared<SegmentSystem>(code, code->with_values(data, system.locks(), data_changes), now_.y, all_held);
-  };
-  begin_segment();
-  now_.yp.assign(now_.y.size(), 0.0);
-  if (start && !ModelAccess::initial_residuals(model_).empty() && !solve_start(held)) return false;
-  if (is_explicit) {
-    std::vector<double> projected = now_.y;
-    if (now_.tangents->equations().project(t, projected) && !stays(projected, start)) return false;
-    now_.y = std::move(projected);
-    now_.tangents->equations().rhs(t, now_.y, now_.yp);
-  } else if (!make_consistent(all_held, start)) {
-    return false;
-  }
-  begin_segment();
+  if (now_.code) make_segment(all_held);
+  if (from_equations && !solve_start(held)) return false;
+  if (is_explicit ? !open_explicit(start) : !make_consistent(all_held, start)) return false;
+  if (!is_explicit) make_segment(all_held);
   if (std::ranges::all_of(now_.y, [](double v) { return std::isfinite(v); })) return true;
   return fail(t, "the equations cannot be differentiated here: a derivative is not a finite number");
+}
+
+/// The code of the equations of the present mode with their derivatives.
+std::shared_ptr<ModeTangents> ForwardRun::code_with_derivatives() {
+  std::shared_ptr<ModeTangents>& code = codes_[&now_.system->equations()];
+  if (code) return code;
+  std::vector<DirectionInfo> infos;
+  for (const Direction& d : directions_) infos.push_back(d.info);
+  return code =
+             std::make_shared<ModeTangents>(*now_.system, observed_variables(model_, now_.mode, *now_.system), infos);
+}
+
+/// The equations of the mode together with their derivatives, from the present point on.
+void ForwardRun::make_segment(std::span<const char> held) {
+  now_.tangents = std::make_shared<SegmentSystem>(
+      now_.code, now_.code->with_values(now_.system->data(), now_.system->locks(), data_changes()), now_.y,
+      std::vector<char>(held.begin(), held.end()));
+}
+
+bool ForwardRun::open_explicit(bool start) {
+  std::shared_ptr<TangentWork>& work = works_[now_.system->structure().id.number()];
+  if (!work)
+    work = std::make_shared<TangentWork>(tools_.code().tangents(model_, now_.mode, *now_.system), directions_.size());
+  now_.work = work;
+  now_.values =
+      std::make_shared<const TangentValues>(work->lanes(), now_.system->data(), now_.system->locks(), data_changes());
+  std::vector<double> s = in_lanes();
+  const std::span<const double> x = std::span(now_.y).first(now_.n());
+  if (work->project(now_.t, x, *now_.values, s)) {
+    const std::vector<double> before = now_.y;
+    take_lanes(s);
+    std::vector<double> projected = before;
+    projected.swap(now_.y);
+    if (!stays(projected, start)) return false;
+    now_.y = std::move(projected);
+  }
+  find_slopes(s);
+  return true;
+}
+
+/// The tangents of all directions, as lanes.
+std::vector<double> ForwardRun::in_lanes() const {
+  const Lanes& lanes = now_.work->lanes();
+  std::vector<double> s(lanes.size(), 0.0);
+  for (std::size_t k = 0; k < lanes.directions; ++k)
+    for (std::size_t j = 0; j < lanes.n; ++j) s[lanes.place(k, j)] = now_.s(k, j);
+  return s;
+}
+
+void ForwardRun::take_lanes(std::span<const double> s) {
+  const Lanes& lanes = now_.work->lanes();
+  for (std::size_t k = 0; k < lanes.directions; ++k)
+    for (std::size_t j = 0; j < lanes.n; ++j) now_.y[(k + 2) * lanes.n + j] = s[lanes.place(k, j)];
+}
+
+/// x' and the derivatives of x' and of the tangents `s` by time.
+void ForwardRun::find_slopes(std::span<const double> s) {
+  const Lanes& lanes = now_.work->lanes();
+  const std::size_t n = lanes.n;
+  const std::span<const double> x = std::span(now_.y).first(n);
+  const std::span<double> f = std::span(now_.y).subspan(n, n);
+  std::vector<double> sp(s.size());
+  now_.work->slopes(now_.t, x, *now_.values, s, f, sp);
+  const std::vector<double> bend = now_.work->bend(now_.t, x, f, *now_.values);
+  now_.yp.resize(now_.y.size());
+  std::ranges::copy(f, now_.yp.begin());
+  std::ranges::copy(bend, now_.yp.begin() + static_cast<std::ptrdiff_t>(n));
+  for (std::size_t k = 0; k < lanes.directions; ++k)
+    for (std::size_t j = 0; j < n; ++j) now_.yp[(k + 2) * n + j] = sp[lanes.place(k, j)];
 }
 
 /// Consistent values of the mode, and which of its variables the others follow from.
@@ -264,7 +335,34 @@ bool ForwardRun::make_consistent(std::span<const char> held, bool start) {
   return true;
 }
 
-bool ForwardRun::integrate(double to) {
+bool ForwardRun::integrate(const RunLeg& leg) {
+  return now_.work ? follow_steps(leg) : solve_with_derivatives(leg.to);
+}
+
+/// Derivatives in an explicit mode, along the steps of the run.
+bool ForwardRun::follow_steps(const RunLeg& leg) {
+  TangentTolerance tolerance{.rtol = options_.rtol_each.empty() ? options_.rtol
+                                                                : *std::ranges::min_element(options_.rtol_each)};
+  const double atol = options_.atol_each.empty() ? options_.atol : *std::ranges::min_element(options_.atol_each);
+  for (const Direction& d : directions_) tolerance.least.push_back(atol / tolerance.rtol / d.info.scale);
+  const double from = now_.t;
+  auto flow = std::make_unique<TangentFlow>(now_.work, now_.values, *leg.steps, from, in_lanes());
+  const std::string why =
+      flow->advance(leg.to, tableau_of(options_.method, leg.steps->front()), tolerance, options_.max_steps);
+  if (!why.empty()) return fail(flow->t(), "the derivatives cannot be integrated: " + why);
+  now_.t = leg.to;
+  const std::vector<double> x = value_at(leg.contact ? *(leg.steps->end() - 2) : leg.steps->back(), leg.to);
+  std::vector<double> s(flow->s().begin(), flow->s().end());
+  std::ranges::copy(x, now_.y.begin());
+  now_.work->project(now_.t, x, *now_.values, s);
+  take_lanes(s);
+  find_slopes(s);
+  result_->pieces.push_back({from, leg.to, std::move(flow), nullptr});
+  return true;
+}
+
+/// The equations of the mode are integrated once more, together with their derivatives.
+bool ForwardRun::solve_with_derivatives(double to) {
   SimulateOptions options;
   options.start = now_.t;
   options.stop = to;
@@ -284,15 +382,11 @@ bool ForwardRun::integrate(double to) {
   now_.t = to;
   now_.y.assign(simulator.x().begin(), simulator.x().end());
   RecordedSystem& tangents = now_.tangents->equations();
-  if (tangents.structure().explicit_ode) {
-    tangents.rhs(to, now_.y, now_.yp);
-  } else {
-    const Initialisation found = initialise(tangents, to, now_.y);
-    if (!found.ok()) return fail(to, "the derivatives are not consistent at the end of the mode: " + found.message);
-    now_.y = found.x;
-    now_.yp = found.xp;
-  }
-  result_->pieces.push_back({from, to, simulator.take()});
+  const Initialisation found = initialise(tangents, to, now_.y);
+  if (!found.ok()) return fail(to, "the derivatives are not consistent at the end of the mode: " + found.message);
+  now_.y = found.x;
+  now_.yp = found.xp;
+  result_->pieces.push_back({from, to, nullptr, std::make_unique<Trajectory>(simulator.take())});
   return true;
 }
 

@@ -1,4 +1,5 @@
-// Takes derivatives through a run: between events the tangents of the mode are integrated, at an event the formula
+// Takes derivatives through a run: between events they follow its steps (explicit modes, tangent_flow.hpp) or are
+// integrated together with the equations (other modes), at an event the formula
 //
 //   tau = -(g_x s + g_p) / (g_t + g_x x')          how the time of the event moves, in the mode before it
 //   dx  = s + x' tau                               to the event
@@ -22,7 +23,9 @@
 #include "sens/guard_orders.hpp"
 #include "sens/run_record.hpp"
 #include "sens/segment_system.hpp"
+#include "sens/sensitivity_code.hpp"
 #include "sens/sensitivity_run.hpp"
+#include "sens/tangent_flow.hpp"
 
 namespace saltus {
 
@@ -35,13 +38,15 @@ class ForwardRun {
   /// A point of a mode with its tangents.
   struct Point {
     Mode mode;
-    RecordedSystem* system = nullptr;  ///< of the mode
-    std::shared_ptr<ModeTangents> code;
-    std::shared_ptr<SegmentSystem> tangents;
+    RecordedSystem* system = nullptr;             ///< of the mode
+    std::shared_ptr<TangentWork> work;            ///< in explicit modes
+    std::shared_ptr<const TangentValues> values;  ///< likewise
+    std::shared_ptr<ModeTangents> code;           ///< in others: the equations with their derivatives
+    std::shared_ptr<SegmentSystem> tangents;      ///< likewise, with values
     double t = 0.0;
     std::vector<double> y, yp;  ///< x, x', s of each direction; and their derivatives
 
-    std::size_t n() const { return code->variables(); }
+    std::size_t n() const { return static_cast<std::size_t>(system->structure().variables); }
     double x(std::size_t j) const { return y[j]; }
     double slope(std::size_t j) const { return y[n() + j]; }
     double bend(std::size_t j) const { return yp[n() + j]; }
@@ -68,7 +73,17 @@ class ForwardRun {
   bool stays(std::span<const double> consistent, bool start);
   bool solve_start(std::span<const char> held);
   bool jump_along_impulses(std::span<const double> x_before, std::span<const double> x);
-  bool integrate(double to);
+  bool integrate(const RunLeg& leg);
+  bool solve_with_derivatives(double to);
+  bool follow_steps(const RunLeg& leg);
+  std::vector<double> in_lanes() const;
+  void take_lanes(std::span<const double> s);
+  void find_slopes(std::span<const double> s);
+  bool open_explicit(bool start);
+  std::shared_ptr<ModeTangents> code_with_derivatives();
+  void make_segment(std::span<const char> held);
+  Gradient& guard(int number);
+  std::vector<std::vector<double>> data_changes() const;
   void note_events(const RunInstant& instant);
   bool leave(const RunInstant& instant);
   bool take_acts(const RunInstant& instant);
@@ -87,9 +102,11 @@ class ForwardRun {
   CompiledModel model_;
   SimulateOptions options_;
   std::vector<Direction> directions_;
+  BorrowedTools tools_;
   LinearModes linear_modes_;
-  ActTangents act_tangents_;
+  ActTangents& act_tangents_;
   std::map<const RecordedEquations*, std::shared_ptr<ModeTangents>> codes_;
+  std::map<std::uint64_t, std::shared_ptr<TangentWork>> works_;  // by the number of the structure
   RunRecord record_;
   std::unique_ptr<SensitivityRun::Impl> result_;
 

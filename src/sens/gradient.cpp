@@ -27,6 +27,15 @@ Gradient::Gradient(const Expr& f, const std::vector<std::vector<Expr>>& inputs, 
   values_.resize(outputs.size());
 }
 
+Gradient Gradient::with_own_memory() const {
+  Gradient copy;
+  copy.program_ = program_;
+  copy.work_ = program_.workspace();
+  copy.values_ = values_;
+  copy.entries_ = entries_;
+  return copy;
+}
+
 void Gradient::evaluate(std::span<const double* const> in) {
   double* const out[] = {values_.data()};
   program_(in, out, work_);

@@ -20,6 +20,9 @@ class Gradient {
   /// `inputs` are groups of symbols; `locks` are relations whose truth is given. The graph must be able to grow.
   Gradient(const Expr& f, const std::vector<std::vector<Expr>>& inputs, const std::vector<Expr>& locks);
 
+  /// Shares the program, for another thread or another run.
+  Gradient with_own_memory() const;
+
   /// One pointer per group, the last for the locks.
   void evaluate(std::span<const double* const> in);
   double value() const { return values_.empty() ? 0.0 : values_.front(); }

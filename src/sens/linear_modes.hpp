@@ -13,8 +13,10 @@ namespace saltus {
 
 class LinearModes {
  public:
-  /// Keeps a reference to the model.
-  explicit LinearModes(CompiledModel& model) : model_(model) {}
+  using Known = std::map<std::uint64_t, std::shared_ptr<LinearMode>>;  ///< by the number of the structure
+
+  /// Keeps references.
+  LinearModes(CompiledModel& model, Known& known) : model_(model), known_(known) {}
 
   /// The linearisation of a mode, at no point yet; why() of its mode says if there is none.
   LinearPoint at(const Mode& mode) {
@@ -25,6 +27,8 @@ class LinearModes {
     return {code, system.data(), {locks.begin(), locks.end()}};
   }
 
+  bool is_explicit(const Mode& mode) { return model_.system(mode).structure().explicit_ode; }
+
   /// Whether the equations of two modes have one structure.
   bool same(const Mode& a, const Mode& b) {
     const std::uint64_t of_a = model_.system(a).structure().id.number();
@@ -33,7 +37,7 @@ class LinearModes {
 
  private:
   CompiledModel& model_;
-  std::map<std::uint64_t, std::shared_ptr<LinearMode>> known_;  // by the number of the structure
+  Known& known_;
 };
 
 }  // namespace saltus

@@ -134,15 +134,4 @@ Gradient& ModeTangents::guard(int number) {
   return it->second;
 }
 
-Gradient& ModeTangents::guard_speed(int number) {
-  const auto [it, fresh] = speed_gradients_.try_emplace(number);
-  if (!fresh) return it->second;
-  std::vector<Expr> symbols{time_}, change{Expr(1.0)};
-  append(symbols, x_);
-  append(change, rhs_);
-  const Expr& g = guards_[static_cast<std::size_t>(number)];
-  it->second = gradient(directional_derivative(std::span(&g, 1), symbols, change).front());
-  return it->second;
-}
-
 }  // namespace saltus

@@ -50,8 +50,6 @@ class ModeTangents {
   enum Group : std::size_t { by_time, by_state, by_slope, by_data };
   /// A guard of the mode and its derivatives; inputs in the order of Group, then locks.
   Gradient& guard(int number);
-  /// Its time derivative along solutions; in explicit modes only.
-  Gradient& guard_speed(int number);
 
  private:
   Gradient gradient(const Expr& f) const;
@@ -65,7 +63,7 @@ class ModeTangents {
   Program observe_;
   mutable Workspace observe_work_;
   std::size_t observed_ = 0;
-  std::map<int, Gradient> guard_gradients_, speed_gradients_;
+  std::map<int, Gradient> guard_gradients_;
 };
 
 }  // namespace saltus

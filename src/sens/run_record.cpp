@@ -62,6 +62,24 @@ std::vector<double> value_at(const Trajectory::Step& step, double t) {
   return x;
 }
 
+const Tableau* tableau_of(Method method, const Trajectory::Step& step) {
+  switch (method) {
+    case Method::dopri5:
+      return &dormand_prince_5();
+    case Method::tsit5:
+      return &tsitouras_5();
+    case Method::bs3:
+      return &bogacki_shampine_3();
+    case Method::dop853:
+    case Method::taylor:
+      return &dormand_prince_8();
+    case Method::automatic:  // an implicit one where it has found the mode to be stiff
+      return step.polynomial.degree == dormand_prince_8().dense_degree ? &dormand_prince_8() : &dormand_prince_5();
+    default:
+      return nullptr;
+  }
+}
+
 RunRecord::RunRecord(const CompiledModel& model, const SimulateOptions& options)
     : trajectory(std::make_shared<CompiledModel>(model), options.start) {
   if (!options.keep_steps) throw UsageError("derivatives follow the steps of the run: keep_steps = false leaves none");

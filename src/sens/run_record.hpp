@@ -2,6 +2,7 @@
 #pragma once
 
 #include <saltus/hybrid/simulator.hpp>
+#include <saltus/step/tableau.hpp>
 
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ struct RunRecord {
   std::string problem;  ///< why the legs end before the run does; "" if they do not
   double problem_time = 0.0;
 };
+
+/// The explicit method whose steps a run has in an explicit mode; null: it has an implicit one.
+const Tableau* tableau_of(Method method, const Trajectory::Step& step);
 
 /// The variables of a mode at a time within a step.
 std::vector<double> value_at(const Trajectory::Step& step, double t);

@@ -35,18 +35,21 @@ std::vector<double> SensitivityRun::Impl::read(double t, const std::string& para
 std::vector<double> SensitivityRun::Impl::block(double t, std::size_t k, bool right) const {
   const std::size_t count = trajectory.variables().size();
   const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
-  if (!((t - trajectory.t_start()) * sign >= 0.0 && (end - t) * sign >= 0.0) || pieces.empty())
-    throw UsageError(fmt::format("there are sensitivities from {} to {}, not at {}{}{}", trajectory.t_start(), end, t,
-                                 why.empty() ? "" : ": ", why));
+  const std::string because = why.empty() ? "" : ": " + why;
+  if (pieces.empty())
+    throw UsageError(fmt::format("there are no sensitivities at {}: the run has none behind its start{}", t, because));
+  if (!((t - trajectory.t_start()) * sign >= 0.0 && (end - t) * sign >= 0.0))
+    throw UsageError(
+        fmt::format("there are sensitivities from {} to {}, not at {}{}", trajectory.t_start(), end, t, because));
   // the last piece that begins at or before t (right limit), or strictly before it (left limit)
   auto piece = std::upper_bound(pieces.begin(), pieces.end(), t, [&](double value, const Piece& p) {
     const double d = (p.from - value) * sign;
     return right ? d > 0.0 : d >= 0.0;
   });
   if (piece != pieces.begin()) --piece;
-  const Trajectory& tangents = piece->tangents;
-  const double within = (t - tangents.t_end()) * sign > 0.0 ? tangents.t_end() : t;
-  const std::vector<double> all = tangents.at(within);
+  const double within = (t - piece->to) * sign > 0.0 ? piece->to : t;
+  if (piece->flow) return piece->flow->observed(within, k);
+  const std::vector<double> all = piece->solved->at(within);
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(k * count);
   return {first, first + static_cast<std::ptrdiff_t>(count)};
 }

@@ -3,9 +3,12 @@
 
 #include <saltus/sens/sensitivities.hpp>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "sens/tangent_flow.hpp"
 
 namespace saltus {
 
@@ -13,7 +16,8 @@ struct SensitivityRun::Impl {
   /// Derivatives between two events: along time, then along each direction, of all observed variables.
   struct Piece {
     double from, to;
-    Trajectory tangents;
+    std::unique_ptr<TangentFlow> flow;   ///< in explicit modes
+    std::unique_ptr<Trajectory> solved;  ///< in others: the solution of the equations together with their derivatives
   };
 
   explicit Impl(Trajectory run) : trajectory(std::move(run)), end(trajectory.t_start()) {}

@@ -386,7 +386,7 @@ TEST(Sensitivities, RefuseByNameWhatTheyCannotDifferentiateBy) {
   const auto message = [](const std::string& text, const std::string& name) -> std::string {
     try {
       differentiate(text, {name}, 1.0);
-    } catch (const Error& error) {
+    } catch (const UsageError& error) {
       return error.what();
     }
     return "";

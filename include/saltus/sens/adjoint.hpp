@@ -24,8 +24,9 @@ struct FunctionalGradient {
   double by(const std::string& parameter) const;
 };
 
-/// Runs the model and integrates its adjoint equations backwards through the record of the run: between events along
-/// its dense output, with error control of their own; at an event by the transposed of what happened there.
+/// Runs the model and goes backwards through the record of the run. Between events: by the transposed of its steps,
+/// where an explicit Runge-Kutta method made them and nothing is integrated; elsewhere by adjoint equations along its
+/// dense output, with error control of their own. At an event: by the transposed of what happened there.
 ///
 /// Throws UsageError for names by which a run cannot be differentiated, for expressions with relations or unknown
 /// symbols, and for events that the run does not have.

@@ -1,0 +1,114 @@
+// Derivatives in an explicit mode along the recorded steps of a run, and what can be read of them.
+//
+// They take the steps of the run where an explicit method made these, and steps of their own with an implicit method.
+// Their errors are estimated: where the steps of the run are too long for them (they grow while the solution stands
+// still), they take shorter ones.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sens/tangent_stepper.hpp"
+
+namespace saltus {
+
+/// What runs through a mode share: programs with their memory, and steppers. One for each thread.
+class TangentWork {
+ public:
+  TangentWork(std::shared_ptr<const TangentCode> code, std::size_t directions);
+
+  const TangentCode& code() const { return *code_; }
+  const Lanes& lanes() const { return lanes_; }
+  /// The stepper of the method that made a step, as far as its dense output tells; null: an implicit one is needed.
+  TangentStepper* explicit_stepper(const Tableau& tableau);
+  TangentStepper& implicit_stepper();
+
+  /// f, and s' of all directions; s and s' in lanes.
+  void slopes(double t, std::span<const double> x, const TangentValues& values, std::span<const double> s,
+              std::span<double> f, std::span<double> sp);
+  /// x'' = f_x f + f_t.
+  std::vector<double> bend(double t, std::span<const double> x, std::span<const double> xp,
+                           const TangentValues& values);
+  /// The derivatives of what is observed: along time (one list), or along all directions (by direction).
+  std::vector<double> observe_time(double t, std::span<const double> x, std::span<const double> xp,
+                                   std::span<const double> xpp, const TangentValues& values);
+  std::vector<std::vector<double>> observe(double t, std::span<const double> x, std::span<const double> xp,
+                                           const TangentValues& values, std::span<const double> s,
+                                           std::span<const double> sp);
+  /// Moves s onto the derivatives of the invariants by the smallest change, in units of the nominal values. False:
+  /// there are no invariants, or it is there already.
+  bool project(double t, std::span<const double> x, const TangentValues& values, std::span<double> s);
+
+  /// See TangentCode.
+  Gradient& guard(int number);
+  Gradient& guard_speed(int number);
+
+  bool stiff = false;  ///< the equations turned out to be stiff
+
+ private:
+  struct Runner {
+    Workspace work;
+    int lanes = 0;
+  };
+  void run(const Program& program, Runner& runner, int width, double t, std::span<const double> x,
+           std::span<const double> xp, const double* s, const double* sp, double dt, const double* data,
+           const double* changes, const double* locks, double* out);
+
+  std::shared_ptr<const TangentCode> code_;
+  Lanes lanes_;
+  Runner slopes_, slopes_of_one_, observe_, observe_one_, invariants_;
+  std::vector<double> t_, x_, xp_, zeros_, dt_, out_;
+  const Tableau* tableau_ = nullptr;
+  std::unique_ptr<TangentStepper> explicit_, implicit_;
+  std::map<int, Gradient> guards_, guard_speeds_;
+};
+
+/// How accurate derivatives are to be.
+struct TangentTolerance {
+  double rtol = 1e-6;
+  std::vector<double> least;  ///< by direction: values below do not count, in units of the nominal values
+};
+
+/// Tangents from the beginning of a mode on.
+class TangentFlow {
+ public:
+  /// `s`: in lanes, at `from`. Keeps a reference to the steps.
+  TangentFlow(std::shared_ptr<TangentWork> work, std::shared_ptr<const TangentValues> values,
+              const std::vector<Trajectory::Step>& steps, double from, std::vector<double> s);
+
+  /// Takes all steps up to a time. Returns "", or why that was not possible; then t() says how far it went. `tableau`:
+  /// of the explicit method of the run; null: it has an implicit one.
+  std::string advance(double to, const Tableau* tableau, const TangentTolerance& tolerance, std::int64_t most_steps);
+  double t() const { return t_; }
+  std::span<const double> s() const { return s_; }
+  std::int64_t steps() const { return static_cast<std::int64_t>(nodes_.size()); }
+
+  const TangentValues& values() const { return *values_; }
+  TangentWork& work() const { return *work_; }
+  /// Tangents at a time up to t(), in lanes.
+  std::vector<double> at(double t) const;
+  /// Derivatives of what is observed there: block 0 along time, block k + 1 along direction k.
+  std::vector<double> observed(double t, std::size_t block) const;
+
+ private:
+  struct Node {
+    double t;
+    bool implicit;
+  };
+  double error_ratio(const TangentTolerance& tolerance);
+  double step_end(double to, double suggested);
+
+  std::shared_ptr<TangentWork> work_;
+  std::shared_ptr<const TangentValues> values_;
+  mutable SolutionPath path_;
+  const Tableau* tableau_ = nullptr;
+  double t_;
+  std::vector<double> s_, s1_, error_, inverse_nominal_;
+  std::vector<Node> nodes_;   // where steps begin
+  std::vector<double> kept_;  // s there
+};
+
+}  // namespace saltus

@@ -77,7 +77,11 @@ void EquationWatch::find_allowed(WrittenEquations& equations, HybridSystem& hybr
                                  double step) {
   const auto& observed = hybrid.observed();
   std::mt19937 random(1);
-  const auto sign = [&] { return (random() & 1u) != 0u ? 1.0 : -1.0; };
+  // between 1/2 and 1, of either sign: equal errors of the two sides would hide each other
+  const auto part = [&] {
+    const double size = 0.5 + 0.5 * static_cast<double>(random() >> 8) / static_cast<double>(1u << 24);
+    return (random() & 1u) != 0u ? size : -size;
+  };
   const auto error = [&](double value, double nominal) {
     return some_tolerances *
            (std::max(atol_ * std::abs(nominal), largest_atol_) + rtol_ * std::max(std::abs(value), std::abs(nominal)));
@@ -87,9 +91,9 @@ void EquationWatch::find_allowed(WrittenEquations& equations, HybridSystem& hybr
   for (int trial = 0; trial < trials; ++trial) {
     values_.assign(values.begin(), values.end());
     slopes_.assign(xp.begin(), xp.end());
-    for (std::size_t j = 0; j < values_.size(); ++j) values_[j] += sign() * error(values[j], observed[j].nominal);
+    for (std::size_t j = 0; j < values_.size(); ++j) values_[j] += part() * error(values[j], observed[j].nominal);
     for (std::size_t j = 0; j < slopes_.size(); ++j)
-      slopes_[j] += sign() * (error(x[j], 1.0) / step + some_tolerances * rtol_ * std::abs(xp[j]));
+      slopes_[j] += part() * (error(x[j], 1.0) / step + some_tolerances * rtol_ * std::abs(xp[j]));
     equations.residuals(mode, t, values_, slopes_, others_);
     for (std::size_t i = 0; i < allowed_.size(); ++i) {
       const double change = std::abs(others_[i].value - residuals_[i].value);

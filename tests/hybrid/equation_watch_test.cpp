@@ -63,6 +63,21 @@ TEST(EquationWatch, RefusesWhatABentAlgebraicVariableWasInsideOfSteps) {
   EXPECT_TRUE(claim.check(1e-6, t, {{"x", x - 5.6e-2}, {"s", s}}, {{"s", -s}}));
 }
 
+// Errors that are assumed for the two sides of an equation must not cancel in all trials, in any of many equations.
+TEST(EquationWatch, AcceptsErrorsOfTheToleranceInEachOfManyEquations) {
+  constexpr int count = 500;
+  Claim claim("Real u[500], i[500]; equation for k in 1:500 loop i[k] = 1 + time; u[k] = i[k]; end for;");
+  std::map<std::string, double> values;
+  for (int k = 1; k <= count; ++k) {
+    values["i[" + std::to_string(k) + "]"] = 1.0;
+    values["u[" + std::to_string(k) + "]"] = 1.0 + 5e-7;
+  }
+  const Failure none = claim.check(1e-6, 0.0, values, {});
+  EXPECT_FALSE(none) << none.message;
+  values["u[77]"] = 1.001;
+  EXPECT_TRUE(claim.check(1e-6, 0.0, values, {}));
+}
+
 TEST(EquationWatch, AcceptsErrorsOfTheToleranceWhereTheyAreMultiplied) {
   Claim claim("Real s(start = 1, fixed = true); equation der(s) = -1e6*(s - cos(time)) - sin(time);");
   const double t = 1.0, s = std::cos(t) + 1e-6;  // the derivative is wrong by 1

@@ -217,8 +217,14 @@ def test_wrong_types_say_what_is_right():
 
 
 def test_other_threads_go_on_and_ctrl_c_ends_a_fit():
-    times = np.linspace(1.0, 400.0, 200)
-    data = {"x": (times, np.sin(times))}  # chaos cannot follow it: the search goes on for minutes
+    slow = """model Slow
+      parameter Real p = 1, q = 1;
+      Real x(start = 0, fixed = true);
+    equation
+      der(x) = q*cos(300*p*time) - 0.01*x;
+    end Slow;"""
+    times = np.linspace(1.0, 2000.0, 200)
+    data = {"x": (times, np.sin(times))}  # a run has a million steps
     with ticking() as ticks, interrupted():
-        sl.fit(sl.loads(LORENZ), data, ["rho", "sigma"], max_runs=100_000, check=False)
+        sl.fit(sl.loads(slow), data, ["p", "q"], check=False)
     assert len(ticks) > 10

@@ -39,8 +39,8 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
     std::set_symmetric_difference(assigned.begin(), assigned.end(), here.begin(), here.end(),
                                   std::back_inserter(differ));
     if (!differ.empty() && diagnostics_.error_count() == errors)
-      report({branch.where, in_quotes(differ.front()) + " is not determined in every branch of this 'when'",
-              "write '" + differ.front() + " = pre(" + differ.front() + ")' where it keeps its value"});
+      warn(branch.where, in_quotes(differ.front()) + " is not determined in every branch of this 'when'; it keeps its value there",
+           "write '" + differ.front() + " = pre(" + differ.front() + ")' where that is meant");
     add_clauses(condition, std::move(actions), branch.condition->where, !first);
     first = false;
   }

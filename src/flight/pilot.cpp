@@ -95,7 +95,9 @@ void Pilot::compile(const Tableau& tableau) {
     for (const FlightEdge& edge : made.edges) {
       const auto e = static_cast<std::size_t>(edge.edge);
       const bool described = number < fired_.size() && e < fired_[number].size() && !fired_[number][e].empty();
-      usable.push_back(described && can_be_flown(code_->modes[edge.target]) &&
+      // where a surface is left, a guard and its slope are zero: the loop must not have to begin there
+      const bool leaves_surface = made.mode.sliding.size() > code_->modes[edge.target].mode.sliding.size();
+      usable.push_back(described && !leaves_surface && can_be_flown(code_->modes[edge.target]) &&
                        as_in_example(*code_, edge, atlas_.modes()[number].edges[e]));
       work.push_back(edge.act.workspace());
     }
@@ -509,7 +511,8 @@ void Pilot::persist(StateArchive& archive, bool& flying, const Tableau& tableau,
   archive(step);
   if (!archive.writes()) {
     const auto saved = std::pair(learning_, compilations_);
-    if (!take_off(tableau, t, mode, x, step)) throw UsageError("the saved state is damaged: it is none of a flight");
+    if (!take_off(tableau, t, mode, x, step))
+      throw UsageError("the saved state is damaged: it was not saved in flight");
     std::tie(learning_, compilations_) = saved;
   }
   std::vector<double>& slope = seat().inputs[StepInput::slope];

@@ -274,7 +274,7 @@ void Simulator::Impl::FlightUse::persist(StateArchive& archive) {
   if (!exists) return;
   if (!archive.writes()) make_pilot();
   const Tableau* const method = run.stepper->tableau();
-  if (!pilot_ || !method) throw UsageError("the saved state is damaged: it is none of a flight");
+  if (!pilot_ || !method) throw UsageError("the saved state is damaged: it was not saved in flight");
   pilot_->persist(archive, flying, *method, run.t, run.mode, run.x);
   if (archive.writes() || !flying) return;
   flying_ = shown_ = true;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <random>
 #include <thread>
 
 namespace saltus {
@@ -152,6 +153,67 @@ TEST(Flights, LandBeforeWhatTheyDoNotKnow) {
 // Guards that are not linear are interpolated, and enclosed: a pulse between the points of the interpolation is seen.
 TEST(Flights, SeeNarrowPulses) {
   expect_agreement(friction(true), 500.0, 1e-6);
+}
+
+/// A damped, forced oscillator with a wall, a relay, friction, a hysteresis or a sampled force, by chance.
+Model random_model(std::mt19937& random) {
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  const int kind = std::uniform_int_distribution<int>(0, 4)(random);
+  Model m("random");
+  const Expr x = m.variable("x", between(0.2, 1.0)), v = m.variable("v", between(-1.0, 1.0));
+  const Expr push = between(0.5, 2.0) * cos(between(0.5, 2.0) * m.time());
+  const double damping = between(0.1, 0.6), stiffness = between(0.5, 4.0), level = between(0.1, 0.8);
+  Expr force = push - damping * v - stiffness * x;
+  if (kind == 1) force = force - level * if_else(x > 0.1 * level, Expr(1.0), Expr(-1.0));
+  if (kind == 2) force = force - level * sign(v);
+  if (kind == 3) {
+    const Expr on = m.discrete("on", 0.0), count = m.discrete("count", 0.0);
+    m.when(x > 0.2 * level).assign(on, 1.0).assign(count, m.pre(count) + 1.0);
+    m.when(x < -0.2 * level).assign(on, 0.0);
+    force = force - level * on;
+  }
+  if (kind == 4) {
+    const Expr u = m.discrete("u", 0.0);
+    m.when(m.sample(0.0, between(0.1, 0.7))).assign(u, -level * x);
+    force = force + u;
+  }
+  m.equation(der(x) == v);
+  m.equation(der(v) == force);
+  if (kind == 0) m.when(x < -0.3 * level).reset(v, -between(0.5, 0.9) * v);
+  return m;
+}
+
+// Two tolerances show which models forget their errors; of these, flights and loop have the same events and values.
+TEST(Flights, RandomModelsAgree) {
+  std::mt19937 random(7);
+  int compared = 0, flown = 0;
+  for (int k = 0; k < 200; ++k) {
+    const CompiledModel model(random_model(random));
+    SCOPED_TRACE("model " + std::to_string(k));
+    const Trajectory plain = simulate(model, options(150.0, -1, 1e-9)),
+                     finer = simulate(model, options(150.0, -1, 1e-10));
+    const auto apart = [&](const Trajectory& a, const Trajectory& b) {
+      if (a.events().size() != b.events().size() || a.status().code != b.status().code) return 1.0;
+      double largest = 0.0;
+      for (std::size_t e = 0; e < a.events().size(); ++e) {
+        if (a.events()[e].kind != b.events()[e].kind || a.events()[e].guards != b.events()[e].guards) return 1.0;
+        largest = std::max(largest, std::abs(a.events()[e].t - b.events()[e].t));
+      }
+      for (std::size_t j = 0; j < a.final().size(); ++j)
+        largest = std::max(largest, std::abs(a.final()[j] - b.final()[j]));
+      return largest;
+    };
+    if (apart(plain, finer) > 1e-6) continue;
+    const Trajectory own = simulate(model, options(150.0, 0, 1e-9));
+    ++compared;
+    flown += own.statistics().flown > 0 ? 1 : 0;
+    EXPECT_LT(apart(own, plain), 1e-5) << own.status().message << " " << own.events().size() << " events, not "
+                                       << plain.events().size();
+  }
+  EXPECT_GT(compared, 150);
+  EXPECT_GT(flown, 100);
 }
 
 TEST(Flights, HaveTheSameBitsEachTime) {

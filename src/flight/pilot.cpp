@@ -95,9 +95,10 @@ void Pilot::compile(const Tableau& tableau) {
     for (const FlightEdge& edge : made.edges) {
       const auto e = static_cast<std::size_t>(edge.edge);
       const bool described = number < fired_.size() && e < fired_[number].size() && !fired_[number][e].empty();
-      // where a surface is left, a guard and its slope are zero: the loop must not have to begin there
-      const bool leaves_surface = made.mode.sliding.size() > code_->modes[edge.target].mode.sliding.size();
-      usable.push_back(described && !leaves_surface && can_be_flown(code_->modes[edge.target]) &&
+      const FlightMode& target = code_->modes[edge.target];
+      // values behind the end of a slide are kept beside those before it, see follow
+      const bool apart = target.tape != made.tape || target.mode.sliding.size() >= made.mode.sliding.size();
+      usable.push_back(described && apart && can_be_flown(target) &&
                        as_in_example(*code_, edge, atlas_.modes()[number].edges[e]));
       work.push_back(edge.act.workspace());
     }
@@ -128,7 +129,7 @@ bool Pilot::take_off(const Tableau& tableau, double t, const Mode& mode, std::sp
   t_ = t;
   motion_ = {};
   motion_.h = step;
-  stiff_ = false;
+  stiff_ = leaves_surface_ = false;
   sit_down(flown, x.data());
   enter(flown);
   return true;
@@ -151,14 +152,15 @@ void Pilot::write_mode(Mode& mode) const {
 }
 
 void Pilot::write_dense(DensePolynomial& dense) const {
-  const std::vector<double>& c = seats_[dense_tape_]->outputs[StepOutput::dense];
-  dense.t0 = dense_t0_;
-  dense.h = dense_h_;
+  const std::vector<double>& c = seats_[last_step_.tape]->outputs[StepOutput::dense];
+  const std::vector<double>& x = last_step_.x;
+  dense.t0 = last_step_.t;
+  dense.h = last_step_.h;
   dense.degree = code_->tableau->dense_degree;
-  dense.variables = static_cast<int>(dense_x_.size());
-  dense.c.resize(dense_x_.size() + c.size());
-  std::ranges::copy(dense_x_, dense.c.begin());
-  std::ranges::copy(c, dense.c.begin() + static_cast<std::ptrdiff_t>(dense_x_.size()));
+  dense.variables = static_cast<int>(x.size());
+  dense.c.resize(x.size() + c.size());
+  std::ranges::copy(x, dense.c.begin());
+  std::ranges::copy(c, dense.c.begin() + static_cast<std::ptrdiff_t>(x.size()));
 }
 
 /// Values and slopes at the point that entry_ has looked at.
@@ -189,70 +191,11 @@ void Pilot::enter(const FlightMode& mode) {
 }
 
 Pilot::Outcome Pilot::advance(double limit) {
-  Seat& s = seat();
-  const Tableau& tableau = *code_->tableau;
-  const flight::Control& control = code_->control;
-  const bool was_rejected = motion_.rejections > 0;
-  bool rejected = was_rejected;
-  flight::Crossing crossing;
-  double error = 0.0;
-  for (;;) {
-    end_ = flight::end_of_step(t_, std::min(motion_.h, rules_.max_step), std::min(limit, motion_.next_clock));
-    s.inputs[StepInput::t].front() = t_;
-    s.inputs[StepInput::h].front() = end_.h;
-    s.inputs[StepInput::end].front() = end_.t;
-    tape().step(s.in.data(), s.out.data(), s.memory);
-    statistics_.evaluations += tableau.all_stages() - 1;
-    error = s.outputs[StepOutput::error].front();
-    double factor = 1.0;
-    if (!(error <= 1.0) || s.outputs[StepOutput::finite].front() != 0.0) {
-      factor = error < flight::infinity && error > 1.0 ? flight::factor_after_rejection(control, error)
-                                                       : flight::after_not_finite;
-    } else {
-      crossing = find_crossing();
-      if (crossing.together) return Outcome::land;
-      if (!crossing.coarse && !crossing.denied) break;
-      factor = 0.5;
-    }
-    ++statistics_.rejected;
-    rejected = true;
-    if (!flight::shorten(motion_, t_, rules_.stop, end_.h, factor)) return Outcome::land;
-  }
-  if (crossing.guard < 0 && end_.t >= rules_.stop) return Outcome::land;
-  dense_t0_ = t_;
-  dense_h_ = end_.h;
-  dense_tape_ = mode().tape;
-  dense_x_ = s.inputs[StepInput::x];
-  if (!interpolated_.empty() && !proved(crossing)) return Outcome::land;
   const flight::Motion before = motion_;
-  const double factor = flight::factor_after_success(control, error, rejected, motion_.last_error);
-  motion_.h = end_.cut ? std::max(motion_.h, end_.h * factor) : end_.h * factor;
-  motion_.rejections = 0;
-  stiff_ = code_->stiffness.row >= 0 && flight::note_stiffness(motion_, [&] { return looks_stiff(); });
-  const std::size_t n = tape().n;
-
-  const bool clock = crossing.guard < 0 && end_.t == motion_.next_clock;
-  if (crossing.guard >= 0 || clock) {
-    bool followed = false;
-    if (clock) {
-      x_event_ = s.outputs[StepOutput::x];
-      fires_ = due_;
-      followed = follow(end_.t, fires_, 0.0);
-    } else {
-      const auto guard = static_cast<std::size_t>(crossing.guard);
-      const int fired = departure(tape().guards[guard], mode().sides[guard]);
-      const int first = tape().first[guard], degree = tape().first[guard + 1] - first - 1;
-      const double t = std::min(t_ + crossing.u * end_.h, end_.t);
-      double slope =
-          evaluate_bernstein(s.outputs[StepOutput::bernstein].data() + first, degree, crossing.u).slope / end_.h;
-      dense_at(crossing.u, x_event_);
-      if (!tape().affine[guard]) {
-        entry_->evaluate(mode(), numbers_, t, x_event_.data());
-        slope = entry_->guard_slopes()[guard];
-      }
-      followed = follow(t, std::span(&fired, 1), slope);
-    }
-    if (!followed) {
+  flight::Crossing crossing;
+  if (!make_step(limit, crossing)) return Outcome::land;
+  if (crossing.guard >= 0 || end_.t == motion_.next_clock) {
+    if (!make_event(crossing)) {
       motion_ = before;
       return Outcome::land;
     }
@@ -260,16 +203,96 @@ Pilot::Outcome Pilot::advance(double limit) {
     return Outcome::event;
   }
   ++statistics_.steps;
-  if (motion_.left >= 0) {
-    const auto k = static_cast<std::size_t>(motion_.left);
-    const double noise = flight::rounding_of_guards * s.outputs[StepOutput::scale][k];
-    if (mode().sides[k] * s.outputs[StepOutput::guards][k] > noise) motion_.left = -1;
-  }
-  const std::size_t last = static_cast<std::size_t>(tableau.stages - 2) * n;
+  Seat& s = seat();
+  if (motion_.left >= 0 && left_behind()) motion_.left = -1;
+  leaves_surface_ = false;
+  const std::size_t n = tape().n, last = static_cast<std::size_t>(code_->tableau->stages - 2) * n;
   std::copy_n(s.outputs[StepOutput::x].data(), n, s.inputs[StepInput::x].data());
   std::copy_n(s.outputs[StepOutput::slopes].data() + last, n, s.inputs[StepInput::slope].data());
   t_ = end_.t;
   return Outcome::step;
+}
+
+/// Makes a step within the tolerance, and finds the first crossing in it. False: something is not known.
+bool Pilot::make_step(double limit, flight::Crossing& crossing) {
+  Seat& s = seat();
+  const flight::Control& control = code_->control;
+  bool rejected = motion_.rejections > 0;
+  double error = 0.0;
+  for (;;) {
+    end_ = flight::end_of_step(t_, std::min(motion_.h, rules_.max_step), std::min(limit, motion_.next_clock));
+    s.inputs[StepInput::t].front() = t_;
+    s.inputs[StepInput::h].front() = end_.h;
+    s.inputs[StepInput::end].front() = end_.t;
+    tape().step(s.in.data(), s.out.data(), s.memory);
+    statistics_.evaluations += code_->tableau->all_stages() - 1;
+    error = s.outputs[StepOutput::error].front();
+    double factor = 1.0;
+    if (!(error <= 1.0) || s.outputs[StepOutput::finite].front() != 0.0) {
+      factor = error < flight::infinity && error > 1.0 ? flight::factor_after_rejection(control, error)
+                                                       : flight::after_not_finite;
+    } else {
+      crossing = find_crossing();
+      if (crossing.together) return false;
+      if (!crossing.coarse && !crossing.denied) break;
+      factor = 0.5;
+    }
+    ++statistics_.rejected;
+    rejected = true;
+    if (!flight::shorten(motion_, t_, rules_.stop, end_.h, factor)) return false;
+  }
+  if (crossing.guard < 0 && end_.t >= rules_.stop) return false;
+  last_step_ = {t_, end_.h, mode().tape, s.inputs[StepInput::x]};
+  if (!interpolated_.empty() && !proved(crossing)) return false;
+  const double factor = flight::factor_after_success(control, error, rejected, motion_.last_error);
+  motion_.h = end_.cut ? std::max(motion_.h, end_.h * factor) : end_.h * factor;
+  motion_.rejections = 0;
+  stiff_ = code_->stiffness.row >= 0 && flight::note_stiffness(motion_, [&] { return looks_stiff(); });
+  return true;
+}
+
+/// The event in the step that was made: a crossing, or a time event at its end. False: it is not known.
+bool Pilot::make_event(const flight::Crossing& crossing) {
+  const Seat& s = seat();
+  if (crossing.guard < 0) {
+    x_event_ = s.outputs[StepOutput::x];
+    fires_ = due_;
+    return follow(end_.t, fires_, 0.0);
+  }
+  const auto guard = static_cast<std::size_t>(crossing.guard);
+  const int fired = departure(tape().guards[guard], mode().sides[guard]);
+  const int first = tape().first[guard], degree = tape().first[guard + 1] - first - 1;
+  const double t = std::min(t_ + crossing.u * end_.h, end_.t);
+  double slope =
+      evaluate_bernstein(s.outputs[StepOutput::bernstein].data() + first, degree, crossing.u).slope / end_.h;
+  dense_at(crossing.u, x_event_);
+  if (!tape().affine[guard]) {
+    entry_->evaluate(mode(), numbers_, t, x_event_.data());
+    slope = entry_->guard_slopes()[guard];
+  }
+  return follow(t, std::span(&fired, 1), slope);
+}
+
+/// Whether the guard that began the step at zero is away from it at the end.
+bool Pilot::left_behind() const {
+  const Seat& s = seat();
+  const auto k = static_cast<std::size_t>(motion_.left);
+  const double noise = flight::rounding_of_guards * s.outputs[StepOutput::scale][k];
+  return mode().sides[k] * s.outputs[StepOutput::guards][k] > noise;
+}
+
+/// Whether the next step leads away from the point, without an event. Nothing is changed by the question.
+bool Pilot::leads_away() {
+  const flight::Motion motion = motion_;
+  const LastStep last = last_step_;
+  const bool stiff = stiff_;
+  flight::Crossing crossing;
+  const bool away = make_step(rules_.stop, crossing) && crossing.guard < 0 && end_.t < motion_.next_clock &&
+                    (motion_.left < 0 || left_behind());
+  motion_ = motion;
+  last_step_ = last;
+  stiff_ = stiff;
+  return away;
 }
 
 flight::Crossing Pilot::find_crossing() {
@@ -352,14 +375,23 @@ bool Pilot::looks_stiff() const {
                              s.outputs[StepOutput::slopes].data());
 }
 
-/// An event at x_event_. `slope`: of the guard that crosses. False: no edge holds, and nothing has changed.
+/// An event at x_event_. `slope`: of the guard that crosses. False: no edge holds, the run is where it was and lands.
 bool Pilot::follow(double t, std::span<const int> departures, double slope) {
   if (t >= rules_.stop) return false;
+  const auto before = std::tuple(t_, mode_, base_, motion_);
   const std::vector<FlightEdge>& edges = mode().edges;
-  for (std::size_t e = 0; e < edges.size(); ++e)
-    if (usable_[static_cast<std::size_t>(mode_)][e] && std::ranges::equal(edges[e].departures, departures) &&
-        try_edge(t, edges[e], slope))
-      return true;
+  const auto leads_on = [&](const FlightEdge& edge) {
+    return usable_[static_cast<std::size_t>(mode_)][static_cast<std::size_t>(&edge - edges.data())] &&
+           std::ranges::equal(edge.departures, departures) && try_edge(t, edge, slope);
+  };
+  if (std::ranges::none_of(edges, leads_on)) return false;
+  // At the end of a slide a guard and its slope are zero. The loop could not begin there, so the step behind it has to
+  // be one that can be flown.
+  leaves_surface_ = base_->sliding.size() < std::get<const Mode*>(before)->sliding.size();
+  if (!leaves_surface_ || leads_away()) return true;
+  std::tie(t_, mode_, base_, motion_) = before;
+  std::swap(numbers_.discretes, next_numbers_.discretes);
+  std::swap(numbers_.locks, next_numbers_.locks);
   return false;
 }
 
@@ -518,7 +550,7 @@ void Pilot::persist(StateArchive& archive, bool& flying, const Tableau& tableau,
   std::vector<double>& slope = seat().inputs[StepInput::slope];
   const std::size_t n = slope.size();
   archive(slope, motion_.last_error, motion_.last_event, motion_.last_interval, motion_.rejections, motion_.left,
-          motion_.stiff_hits, motion_.stiff_misses, motion_.steps, motion_.shrinking);
+          motion_.stiff_hits, motion_.stiff_misses, motion_.steps, motion_.shrinking, leaves_surface_);
   if (slope.size() != n || motion_.left >= static_cast<int>(tape().guards.size()))
     throw UsageError("the saved state is damaged: its numbers do not fit the model");
 }

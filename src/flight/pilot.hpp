@@ -80,6 +80,8 @@ class Pilot {
   const FlownEvent& event() const { return event_; }
   /// Whether the last steps were limited by stability.
   bool stiff() const { return stiff_; }
+  /// Whether a slide has just ended. The next step can be flown; until then the loop could not go on.
+  bool leaves_surface() const { return leaves_surface_; }
   const StepStatistics& statistics() const { return statistics_; }
   /// The system that it uses in the present mode; null: none.
   const System* system() const { return interpolated_.empty() ? nullptr : system_; }
@@ -100,6 +102,12 @@ class Pilot {
     Workspace observe, guard;
   };
 
+  struct LastStep {
+    double t = 0.0, h = 0.0;
+    std::size_t tape = 0;   ///< by which it was made
+    std::vector<double> x;  ///< where it began
+  };
+
   Pilot(CompiledModel& model, PilotRules rules);
   const FlightMode& mode() const { return code_->modes[static_cast<std::size_t>(mode_)]; }
   const FlightTape& tape() const { return code_->tapes[mode().tape]; }
@@ -108,6 +116,10 @@ class Pilot {
   bool can_be_flown(const FlightMode& mode) const;
   void sit_down(const FlightMode& mode, const double* x);
   void enter(const FlightMode& mode);
+  bool make_step(double limit, flight::Crossing& crossing);
+  bool make_event(const flight::Crossing& crossing);
+  bool left_behind() const;
+  bool leads_away();
   flight::Crossing find_crossing();
   double polish(int guard, double u);
   bool proved(const flight::Crossing& crossing);
@@ -149,16 +161,14 @@ class Pilot {
   FlightNumbers numbers_;
   flight::Motion motion_;
   flight::End end_;
-  double dense_t0_ = 0.0, dense_h_ = 0.0;
-  std::size_t dense_tape_ = 0;     // by which the last step was made
-  std::vector<double> dense_x_;    // where it began
+  LastStep last_step_;
   std::vector<int> interpolated_;  // guards of the mode that are watched and not affine, by number
   System* system_ = nullptr;       // of the mode, where there are any
   StepEnclosure enclosure_;
   DensePolynomial dense_;
   std::vector<int> due_;  // clocks that fire at motion_.next_clock, as departures
   std::vector<double> clock_slopes_;
-  bool stiff_ = false;
+  bool stiff_ = false, leaves_surface_ = false;
   StepStatistics statistics_;
   FlownEvent event_;
   // workspace

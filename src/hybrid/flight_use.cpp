@@ -122,10 +122,11 @@ bool Simulator::Impl::FlightUse::step() {
   if (outcome == Pilot::Outcome::event) {
     ++run.result.statistics_.restarts;
     record();
-    if (is_special()) land();
-  } else if (pilot_->stiff()) {
-    land();
+    lands_ = is_special() || lands_;
+  } else {
+    lands_ = pilot_->stiff() || lands_;
   }
+  if (lands_ && !pilot_->leaves_surface()) land();
   if (run.options.progress && !run.over) {
     show();
     run.report_progress();
@@ -246,7 +247,7 @@ void Simulator::Impl::FlightUse::show() {
 void Simulator::Impl::FlightUse::land() {
   constexpr std::int64_t long_flight = 64, soon = 16;
   show();
-  flying_ = false;
+  flying_ = lands_ = false;
   if (run.steps_made - took_off_ >= long_flight) {
     pause_ = long_flight;
     next_try_ = run.steps_made + soon;
@@ -270,7 +271,7 @@ void Simulator::Impl::FlightUse::land() {
 
 void Simulator::Impl::FlightUse::persist(StateArchive& archive) {
   bool exists = pilot_ != nullptr, flying = flying_;
-  archive(exists, given_up_, flying, next_try_, pause_, took_off_, shapes_);
+  archive(exists, given_up_, flying, lands_, next_try_, pause_, took_off_, shapes_);
   if (!exists) return;
   if (!archive.writes()) make_pilot();
   const Tableau* const method = run.stepper->tableau();

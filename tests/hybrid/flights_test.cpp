@@ -36,7 +36,9 @@ void expect_same(const Trajectory& flown, const Trajectory& plain, double tolera
     ASSERT_EQ(a.mode_before, b.mode_before);
     ASSERT_EQ(a.mode_after, b.mode_after);
     ASSERT_EQ(a.surfaces, b.surfaces);
-    ASSERT_EQ(a.cause, b.cause);
+    if (std::max(a.jump, b.jump) > 1e-12) {  // not a rounding error
+      ASSERT_EQ(a.cause, b.cause);
+    }
     ASSERT_EQ(a.proved, b.proved);
     ASSERT_EQ(a.message.substr(0, a.message.find(" at t =")), b.message.substr(0, b.message.find(" at t =")));
     const auto near = [&](const std::vector<double>& x, const std::vector<double>& y, double scale) {
@@ -80,16 +82,22 @@ Model ball(double loss = 0.0, double slower_at = 1e9) {
   return m;
 }
 
-Model friction(bool with_pulse = false) {
-  const double force = 0.4, frequency = 0.7;
+Model friction(double frequency = 0.7, bool with_pulse = false, double interval = 0.0) {
+  const double force = 0.4;
   Model m("friction");
   const Expr x = m.variable("x", 1.0), v = m.variable("v", 1.0);
   if (with_pulse) {
     const Expr n = m.discrete("n", 0.0), far = (x - 0.3) / 1e-4;
     m.when(exp(-far * far) > 0.5).assign(n, m.pre(n) + 1.0);
   }
+  Expr spring = -x;
+  if (interval > 0.0) {
+    const Expr held = m.discrete("held", 0.0);
+    m.when(m.sample(0.0, interval)).assign(held, if_else(x > 0.2, Expr(0.1), Expr(-0.1)));
+    spring = -x - held;
+  }
   m.equation(der(x) == v);
-  m.equation(der(v) == sin(frequency * m.time()) - x - force * sign(v));
+  m.equation(der(v) == sin(frequency * m.time()) + spring - force * sign(v));
   return m;
 }
 
@@ -140,6 +148,21 @@ TEST(Flights, ThermostatAgrees) {
   expect_agreement(thermostat(), 1000.0, 1e-4);
 }
 
+constexpr double slow = 0.3;  // a frequency at which the mass sticks twice in each period
+
+// Ends of slides are flown through, too.
+TEST(Flights, LeaveSurfaces) {
+  expect_agreement(friction(slow), 2000.0, 1e-6);
+  const Trajectory run = simulate(CompiledModel(friction(slow)), options(4000.0, 0));
+  EXPECT_GT(run.statistics().flown, run.statistics().steps * 9 / 10);
+  EXPECT_GT(std::ranges::count(run.events(), EventKind::slide_exit, &Event::kind), 300);
+}
+
+// Where a slide ends and something else happens before the step behind it is over, the loop settles both.
+TEST(Flights, LandBeforeSlidesThatEndNearOtherEvents) {
+  for (const double interval : {0.02, 0.11, 0.7}) expect_agreement(friction(slow, false, interval), 300.0, 1e-6);
+}
+
 // The last impacts are those of the loop: it knows how they end.
 TEST(Flights, LandBeforeImpactsEndInRest) {
   expect_agreement(ball(0.01), 600.0, 1e-5);
@@ -152,7 +175,7 @@ TEST(Flights, LandBeforeWhatTheyDoNotKnow) {
 
 // Guards that are not linear are interpolated, and enclosed: a pulse between the points of the interpolation is seen.
 TEST(Flights, SeeNarrowPulses) {
-  expect_agreement(friction(true), 500.0, 1e-6);
+  expect_agreement(friction(0.7, true), 500.0, 1e-6);
 }
 
 /// A damped, forced oscillator with a wall, a relay, friction, a hysteresis or a sampled force, by chance.
@@ -245,6 +268,27 @@ TEST(Flights, GoOnFromSavedStatesWithTheSameBits) {
     }
     EXPECT_GE(saved, 2);
   }
+}
+
+// A state that is saved right behind the end of a slide.
+TEST(Flights, GoOnBehindSlidesWithTheSameBits) {
+  const CompiledModel model(friction(slow));
+  const SimulateOptions o = options(2000.0, 100);
+  const std::vector<double> end = simulate(model, o).final();
+  Simulator whole(std::make_shared<CompiledModel>(model), o);
+  std::size_t events = 0;
+  int saved = 0;
+  while (whole.step()) {
+    const auto& seen = whole.trajectory().events();
+    if (seen.size() == events) continue;
+    events = seen.size();
+    if (seen.back().kind != EventKind::slide_exit || whole.t() < 100.0) continue;
+    ++saved;
+    Simulator rest(std::make_shared<CompiledModel>(model), o, whole.state());
+    rest.run();
+    EXPECT_EQ(rest.trajectory().final(), end) << "from " << whole.t();
+  }
+  EXPECT_GT(saved, 20);
 }
 
 TEST(Flights, StopWhereTheyAreAskedTo) {

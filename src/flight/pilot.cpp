@@ -263,8 +263,7 @@ bool Pilot::make_event(const flight::Crossing& crossing) {
   const int fired = departure(tape().guards[guard], mode().sides[guard]);
   const int first = tape().first[guard], degree = tape().first[guard + 1] - first - 1;
   const double t = std::min(t_ + crossing.u * end_.h, end_.t);
-  double slope =
-      evaluate_bernstein(s.outputs[StepOutput::bernstein].data() + first, degree, crossing.u).slope / end_.h;
+  double slope = evaluate_bernstein(s.outputs[StepOutput::bernstein].data() + first, degree, crossing.u).slope / end_.h;
   dense_at(crossing.u, x_event_);
   if (!tape().affine[guard]) {
     entry_->evaluate(mode(), numbers_, t, x_event_.data());

@@ -491,7 +491,7 @@ struct Simulator::Impl {
     Impl& run;
     std::unique_ptr<Pilot> pilot_;
     bool given_up_ = false, flying_ = false;
-    bool lands_ = false;  // as soon as it can
+    bool lands_ = false;                                 // as soon as it can
     std::int64_t next_try_, pause_ = 64, took_off_ = 0;  // in steps of the run
     std::vector<int> departures_;                        // of the event on the ground
     std::vector<std::vector<Shape>> shapes_;             // by mode and edge of the pilot's atlas

@@ -225,7 +225,7 @@ bool Pilot::make_step(double limit, flight::Crossing& crossing) {
     s.inputs[StepInput::h].front() = end_.h;
     s.inputs[StepInput::end].front() = end_.t;
     tape().step(s.in.data(), s.out.data(), s.memory);
-    statistics_.evaluations += code_->tableau->all_stages() - 1;
+    statistics_.evaluations += code_->tableau->all_stages() - (code_->tableau->extra_stages > 0 ? 0 : 1);
     error = s.outputs[StepOutput::error].front();
     double factor = 1.0;
     if (!(error <= 1.0) || s.outputs[StepOutput::finite].front() != 0.0) {

@@ -38,8 +38,8 @@ void Simulator::Impl::FlightUse::consider() {
     if (run.steps_made < next_try_) return;
   }
   const Tableau* const method = run.stepper->tableau();
-  if (!method || method->extra_stages > 0 || !run.system->structure().explicit_ode || run.in_rest || run.helped ||
-      !run.bands.empty() || !run.pending_touches.empty())
+  if (!method || !run.system->structure().explicit_ode || run.in_rest || run.helped || !run.bands.empty() ||
+      !run.pending_touches.empty())
     return;
   if (!pilot_->take_off(*method, run.t, run.mode, run.x, run.stepper->next_step())) return stay();
   flying_ = true;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "base/dense_defect.hpp"
 #include "base/finite.hpp"
 #include "program/tape_chain.hpp"
 
@@ -124,9 +125,11 @@ class StepWriter {
     x_end_ = argument_;
     chain_.output(x_end_);
     chain_.output(std::span(slopes_).subspan(n_));
-    chain_.output(error());
+    Places error = error_at_end();
     for (int i = method_.stages; i < method_.stages + method_.extra_stages; ++i) stage(i, rhs);
     const Places coefficients = dense();
+    if (method_.extra_stages > 0) error = larger_error(error, coefficients, rhs);
+    chain_.output(error);
     chain_.output(coefficients);
     guards(coefficients);
     chain_.output(finite());
@@ -157,7 +160,7 @@ class StepWriter {
   }
 
   /// The largest error of a variable (Tableau::error), corrected by the second estimate where there is one.
-  Places error() {
+  Places error_at_end() {
     Formula f;
     const Expr h = f.input(1)[0], rtol = f.input(1)[0];
     const std::vector<Expr> x0 = f.input(n_), x1 = f.input(n_), atol = f.input(n_), k = f.input(slopes_.size());
@@ -187,6 +190,40 @@ class StepWriter {
     for (std::size_t power = 0; power < degree; ++power)
       for (std::size_t j = 0; j < n_; ++j) values.push_back(h * weighted_sum(method_.dense, power, degree, k, n_, j));
     return chain_.append(f.tape(values), joined({h_, slopes_}));
+  }
+
+  /// The error at the end or that of dense output inside the step, from its defect at one place: the larger one.
+  Places larger_error(const Places& at_end, const Places& coefficients, const Tape& rhs) {
+    const auto degree = static_cast<std::size_t>(method_.dense_degree);
+    Formula there;
+    Places arguments = joined({t_, h_, x_, coefficients});
+    {
+      const Expr t = there.input(1)[0], h = there.input(1)[0];
+      const std::vector<Expr> x = there.input(n_), c = there.input(coefficients.size());
+      const Expr when = t + DenseDefect::place * h, theta = (when - t) / h;
+      std::vector<Expr> values{when}, slopes;
+      for (std::size_t j = 0; j < n_; ++j) {
+        Expr value = c[(degree - 1) * n_ + j], slope = static_cast<double>(degree) * c[(degree - 1) * n_ + j];
+        for (std::size_t k = degree - 1; k > 0; --k) {
+          value = value * theta + c[(k - 1) * n_ + j];
+          slope = slope * theta + static_cast<double>(k) * c[(k - 1) * n_ + j];
+        }
+        values.push_back(value * theta + x[j]);
+        slopes.push_back(slope / h);
+      }
+      values.insert(values.end(), slopes.begin(), slopes.end());
+      arguments = chain_.append(there.tape(values), arguments);
+    }
+    const auto point = std::span(arguments).first(n_ + 1), slopes = std::span(arguments).last(n_);
+    const Places f = chain_.append(rhs, joined({point, data_}));
+    Formula norm;
+    const Expr h = norm.input(1)[0], rtol = norm.input(1)[0], error = norm.input(1)[0];
+    const std::vector<Expr> x = norm.input(n_), slope = norm.input(n_), wanted = norm.input(n_), atol = norm.input(n_);
+    Expr largest = 0.0;
+    for (std::size_t j = 0; j < n_; ++j)
+      largest = larger(largest, abs(h * (slope[j] - wanted[j])) / (atol[j] + rtol * abs(x[j])));
+    const Expr all = larger(error, largest / DenseDefect::of_tolerance);
+    return chain_.append(norm.tape({all}), joined({h_, rtol_, at_end, point.subspan(1), slopes, f, atol_}));
   }
 
   /// True if the guard has no switches of its own and constant derivatives.

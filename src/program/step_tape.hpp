@@ -46,7 +46,7 @@ struct StepOutput {
   enum : int {
     x,       ///< at the end of the step
     slopes,  ///< of all stages but the first, which is an input; the last one is f at the end
-    error,   ///< in units of the tolerance: the step is accurate up to 1
+    error,   ///< in units of the tolerance: the step is accurate up to 1; also inside (base/dense_defect.hpp)
     dense,  ///< coefficient k of variable j at (k-1)*n + j, for k = 1 … dense_degree; coefficient 0 is x at the start
     guards,     ///< values at the end
     lower,      ///< the smallest Bernstein coefficient of each guard

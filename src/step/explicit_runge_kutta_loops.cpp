@@ -1,4 +1,5 @@
 // What explicit Runge-Kutta steps do with any number of variables, in loops that the compiler vectorises, and what they do rarely.
+#include "base/dense_defect.hpp"
 #include "step/explicit_runge_kutta_stepper.hpp"
 
 namespace saltus {
@@ -66,13 +67,11 @@ void ExplicitRungeKutta::watch_stiffness(double h) {
   }
 }
 
-/// The error of dense output inside the step, in units of what is allowed there, from its defect at one place. At this place h times the defect
-/// of dop853 was found to be five to seven times the largest error, for stiff equations and others; two tolerances are allowed.
+/// The error of dense output inside the step, in units of what is allowed there, from its defect at one place.
 double ExplicitRungeKutta::error_inside() {
-  constexpr double place = 0.63, defect_of_error = 6.0, allowed = 2.0;
   dense_ready_ = true;
   if (!(this->*arithmetic_.find_dense)()) return 0.0;
-  const double t = t0_ + place * h_done_;
+  const double t = t0_ + DenseDefect::place * h_done_;
   const auto n = static_cast<std::size_t>(n_);
   defect_.resize(2 * n);
   const auto slope = std::span(defect_).first(n), f = std::span(defect_).last(n);
@@ -85,7 +84,7 @@ double ExplicitRungeKutta::error_inside() {
     const double ratio = std::abs(h_done_ * (slope[j] - f[j])) / tolerances_.scale(static_cast<int>(j), std::abs(z_[j]));
     if (std::isfinite(ratio)) largest = std::max(largest, ratio);
   }
-  return largest / (defect_of_error * allowed);
+  return largest / DenseDefect::of_tolerance;
 }
 
 /// Through values and slopes at both ends of the step.

@@ -133,7 +133,7 @@ TEST(StepTape, HasTheBitsOfTheStepperInEveryStepOfARun) {
       MotionSystem system(motion);
       const Tape tape = make_step_tape(method_of(*tableau), motion.e).tape;
       const auto native = make_native_code(tape, 1);
-      const auto stepper = make_explicit_runge_kutta(*tableau, {.rtol = rtol, .atol = {atol}});
+      const auto stepper = make_explicit_runge_kutta(*tableau, {.rtol = rtol, .atol = {atol}, .control_dense = true});
       std::vector<double> x(static_cast<std::size_t>(n), 0.3), slope(x.size());
       system.rhs(0.0, x, slope);
       stepper->start(system, {.x = x});

@@ -242,7 +242,10 @@ bool Pilot::make_step(double limit, flight::Crossing& crossing) {
     if (!flight::shorten(motion_, t_, rules_.stop, end_.h, factor)) return false;
   }
   if (crossing.guard < 0 && end_.t >= rules_.stop) return false;
-  last_step_ = {t_, end_.h, mode().tape, s.inputs[StepInput::x]};
+  last_step_.t = t_;
+  last_step_.h = end_.h;
+  last_step_.tape = mode().tape;
+  last_step_.x = s.inputs[StepInput::x];
   if (!interpolated_.empty() && !proved(crossing)) return false;
   const double factor = flight::factor_after_success(control, error, rejected, motion_.last_error);
   motion_.h = end_.cut ? std::max(motion_.h, end_.h * factor) : end_.h * factor;

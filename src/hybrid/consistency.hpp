@@ -81,6 +81,9 @@ class Consistency {
   const CharacteristicValues* values(const System& system) const;
 
  private:
+  /// Modes with more variables whose structure has a certificate need no dense rank decisions: networks with ideal
+  /// switches have a new mode at every event.
+  static constexpr int certified_dense_limit = 40;
   struct Analysis {
     CharacteristicValues values;
     std::unique_ptr<ReducedSystem> reduced;  // null: not needed so far
@@ -111,7 +114,8 @@ class Consistency {
   void note_other_start(const System& system, std::span<const double> guess, std::span<const double> found,
                         const char* where = "from the start values");
   int structural_index(const System& system);
-  Analysis& analyse(System& system, double t, std::span<const double> x, const CharacteristicOptions& options = {});
+  Analysis& analyse(System& system, double t, std::span<const double> x,
+                    const CharacteristicOptions& options = {.certified_dense_limit = certified_dense_limit});
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
   /// corrections have the directions of impulses. False: the structure is not certified, or it failed.
   bool project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp, int order);

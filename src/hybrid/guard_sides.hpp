@@ -68,6 +68,8 @@ class GuardSides {
   std::span<const int> zeros() const { return zeros_; }
   /// +1 or -1; 0 if the guard vanishes with all derivatives that were computed.
   int side(int guard) const { return seen_[guard].side; }
+  /// The guard goes to a side for reasons that its derivatives here do not show.
+  void set_side(int guard, int side) { seen_[guard].side = side; }
   /// Side 0 because a derivative is not finite: nothing can be said.
   bool undefined(int guard) const { return seen_[guard].undefined; }
   /// Multiplicity of the zero at the point: 0 if the guard is not zero; 2 if it vanishes with all derivatives that were computed.

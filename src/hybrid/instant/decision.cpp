@@ -44,12 +44,17 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
   int choices = 0;
   bool seen_here = false, jump_accepted = false;
   if (now.cause == Cause::start) mark_zeros(from, now.t, trial.point.mode);
+  clear_side_.assign(zero_.size(), 0);
+  if (approach.left && approach.slope != 0.0)
+    clear_side_[static_cast<std::size_t>(approach.guard)] = -hybrid_.side(*approach.left, approach.guard);
   Point moved;  // `from` beyond a surface, where the equations can be evaluated
   const Point* start = &from;
   for (int count = 0; count < most; ++count) {
     if (now.cause != Cause::reset && trials_.is_singular(*start, trial.point.mode, now.t) &&
-        search_switches(*start, now, now.cause == Cause::start ? 2 * Resolution::few_flips : Resolution::few_flips,
-                        true, false, trial.point.mode))
+        search_switches(
+            *start, now,
+            {.most_flips = (now.cause == Cause::start ? 2 : 1) * Resolution::few_flips, .regular_only = true},
+            trial.point.mode))
       continue;
     if (!trials_.find_values(*start, now, trial)) {
       if (trial.failure.code == StatusCode::not_finite && seen_here && start == &from) {
@@ -69,19 +74,21 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     }
     if (trial.jumps && !jump_accepted) {  // a mode that needs no impulse comes before one that does
       jump_accepted = true;
-      if (search_switches(*start, now, Resolution::most_switches, false, true, trial.point.mode)) continue;
+      if (search_switches(*start, now, {.without_jump = true}, trial.point.mode)) continue;
       if (!trials_.find_values(*start, now, trial)) return failed(trial.failure);
     }
     const Impulses impulses =
         trial.jumps && now.cause == Cause::mode_change ? trials_.impulses(*start, now.t, trial) : Impulses();
     if (impulses.forbidden >= 0) {
-      if (search_switches(*start, now, Resolution::most_switches, false, false, trial.point.mode)) continue;
+      if (search_switches(*start, now, {}, trial.point.mode)) continue;
       return failed({StatusCode::no_forward_solution,
                      fmt::format("at t = {:.12g} the only modes that are left need an impulse that '{}' forbids", now.t,
                                  hybrid_.guards()[static_cast<std::size_t>(impulses.forbidden)].name),
                      {hybrid_.guards()[static_cast<std::size_t>(impulses.forbidden)].name}});
     }
+    raise_noise(now.t, trial);
     trials_.look(now.t, trial);
+    follow_clear_slopes(now.t, trial);
     if (pushed_away(trial, impulses)) return Next::again;
     seen_here = true;
     if (widen_noise(trial)) tried_count_ = 0;
@@ -105,6 +112,9 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     const bool back = approach.left && trial.view.multiplicity(approach.guard) == 1 &&
                       std::abs(approach.slope) > 1e-6 * std::abs(trial.view.slope(approach.guard)) &&
                       same_but_conditions(next, *approach.left);
+    if ((back || (tried_count_ >= 2 && same_but_conditions(tried_[tried_count_ - 2], next))) &&
+        rests_between(next, now.t, trial))
+      return Next::done;
     if (back || (!changed && !released) ||
         std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_), known) ||
         (!admissible && !released)) {
@@ -154,6 +164,63 @@ bool Decision::widen_noise(const Trial& trial) {
   return wider;
 }
 
+/// The values of a network have the rounding errors of all of it, which guards that are nearly zero do not show.
+void Decision::raise_noise(double t, Trial& trial) {
+  constexpr double small = 1e-10;
+  System& system = *trial.system;
+  const Structure& s = system.structure();
+  if (s.explicit_ode || trial.point.mode.on_surfaces() || TrialValues::too_large(s)) return;
+  double size = 0.0;
+  for (const double value : trial.point.x) size = std::max(size, std::abs(value));
+  std::vector<double> g(static_cast<std::size_t>(s.guards));
+  system.guards(t, trial.point.x, trial.point.xp, g);
+  const auto nearly_zero = [&](int k) {
+    const double value = std::abs(g[static_cast<std::size_t>(k)]);
+    return value > 0.0 && value <= small * size && hybrid_.side(trial.point.mode, k) != 0 &&
+           !hybrid_.guards()[static_cast<std::size_t>(k)].time_only;
+  };
+  std::vector<int> small_ones;
+  for (int k = 0; k < trials_.family_guards(); ++k)
+    if (nearly_zero(k)) small_ones.push_back(k);
+  if (small_ones.empty() || !trials_.newton().find(system, t, trial.point.x, trial.point.xp)) return;
+  std::vector<double>& noise = trials_.doubt.noise;
+  noise.resize(hybrid_.guards().size(), 0.0);
+  for (const int k : small_ones)
+    noise[static_cast<std::size_t>(k)] = std::max(noise[static_cast<std::size_t>(k)], trials_.newton().noise(k));
+}
+
+/// A guard that is zero may have a clear slope on one of its sides only, because its unit changes there: a diode has a
+/// current where it conducts, and a tiny voltage where it blocks. Where the equations do not jump, the clear slope
+/// counts on both sides.
+void Decision::follow_clear_slopes(double t, Trial& trial) {
+  for (const int k : trial.view.zeros()) {
+    if (k >= trials_.family_guards()) continue;
+    int& clear = clear_side_[static_cast<std::size_t>(k)];
+    const int lock = hybrid_.side(trial.point.mode, k);
+    if (trial.view.multiplicity(k) == 1)
+      clear = trial.view.side(k);
+    else if (clear == lock && trial.view.multiplicity(k) > 1 && trial.view.side(k) != lock && lock != 0 &&
+             trials_.continuous_across(trial.point.mode, k, t, trial.point.x, trial.point.xp))
+      trial.view.set_side(k, lock);
+  }
+}
+
+/// Whether a mode and that of the trial, which lead to each other, differ in guards that are zero and across which the
+/// equations do not jump. Their solutions agree as long as these are zero; what seems to lead away are rounding errors.
+bool Decision::rests_between(const Mode& other, double t, Trial& trial) {
+  if (trial.system->structure().explicit_ode) return false;
+  std::vector<int> resting;
+  for (int k = 0; k < trials_.family_guards(); ++k) {
+    if (hybrid_.side(other, k) == hybrid_.side(trial.point.mode, k)) continue;
+    if (trial.view.multiplicity(k) == 0 ||
+        !trials_.continuous_across(trial.point.mode, k, t, trial.point.x, trial.point.xp))
+      return false;
+    resting.push_back(k);
+  }
+  for (const int k : resting) trial.view.set_side(k, 0);
+  return !resting.empty();
+}
+
 /// Guards that are zero at the values with which a run starts. Where no side has consistent values, the solution may
 /// begin on their surfaces.
 void Decision::mark_zeros(const Point& from, double t, const Mode& mode) {
@@ -185,7 +252,7 @@ bool Decision::choose_otherwise(const Point& from, const Circumstances& now, Tri
   const Mode tried = trial.point.mode;
   // one switch that takes over from another need not slide on the way
   if (now.cause != Cause::reset && tried.sliding.empty() &&
-      search_switches(from, now, Resolution::few_flips, true, false, trial.point.mode))
+      search_switches(from, now, {.most_flips = Resolution::few_flips, .regular_only = true}, trial.point.mode))
     return true;
   Point reached = trial.point;
   const auto was_tried = [&](const Mode& mode) { return same_but_conditions(mode, trial.point.mode); };
@@ -203,7 +270,8 @@ bool Decision::choose_otherwise(const Point& from, const Circumstances& now, Tri
   if (failure_.code != StatusCode::no_forward_solution) return false;
   const Failure reason = std::exchange(failure_, {});
   trial.point.mode = tried;
-  if (search_switches(from, now, Resolution::most_switches, false, false, trial.point.mode)) return true;
+  for (const bool may_rest : {false, true})
+    if (search_switches(from, now, {.may_rest = may_rest}, trial.point.mode)) return true;
   failure_ = reason;
   return false;
 }
@@ -229,7 +297,7 @@ Decision::Next Decision::without_values(const Point& from, const Circumstances& 
       return Next::again;
     }
   }
-  if (search_switches(from, now, Resolution::most_switches, false, false, trial.point.mode)) return Next::again;
+  if (search_switches(from, now, {}, trial.point.mode)) return Next::again;
   failure_ = reason;
   return Next::failed;
 }

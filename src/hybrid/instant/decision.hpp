@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hybrid/instant/regimes.hpp"
+#include "hybrid/instant/switch_pivoting.hpp"
 #include "hybrid/instant/trials.hpp"
 
 namespace saltus {
@@ -28,7 +29,8 @@ struct Approach {
 
 class Decision {
  public:
-  explicit Decision(Trials& trials) : trials_(trials), hybrid_(trials.hybrid()), regimes_(trials) {}
+  explicit Decision(Trials& trials)
+      : trials_(trials), hybrid_(trials.hybrid()), regimes_(trials), pivoting_(trials.hybrid()) {}
 
   bool stop_if_non_unique = false;
 
@@ -56,6 +58,9 @@ class Decision {
   enum class Next { again, done, failed };
   Next search(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
   bool widen_noise(const Trial& trial);
+  void raise_noise(double t, Trial& trial);
+  void follow_clear_slopes(double t, Trial& trial);
+  bool rests_between(const Mode& other, double t, Trial& trial);
   void mark_zeros(const Point& from, double t, const Mode& mode);
   bool pushed_away(const Trial& trial, const Impulses& impulses) const;
   bool place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next);
@@ -73,7 +78,7 @@ class Decision {
     return Next::failed;
   }
   // --- motions of a point on surfaces, see motions.cpp
-  std::vector<int> active_surfaces(const Trial& trial) const;
+  std::vector<int> active_surfaces(double t, const Trial& trial) const;
   bool choose_regime(const Point& from, double t, Trial& trial);
   bool take_regime(std::span<Regime> feasible, double t, Trial& trial);
   std::optional<Regime> regime_where_surfaces_meet(const Point& from, double t, const Trial& seen);
@@ -82,24 +87,37 @@ class Decision {
   Regime* kept_at_rest(std::span<Regime> feasible, const Trial& trial) const;
   bool count_motions(double t, std::span<const Regime> feasible, const Trial& trial);
   bool note_alternatives(double t, std::size_t count, const Mode& taken);
-  // --- combinations of switches
-  bool search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only,
-                       bool without_jump, Mode& mode);
+  // --- combinations of switches, see switch_search.cpp
+  struct SwitchSearch {
+    int most_flips = Resolution::most_switches;
+    bool regular_only = false;  ///< modes that need no analysis
+    bool without_jump = false;  ///< modes that need no impulse
+    bool may_rest = false;      ///< switches may stay at zero, between their sides
+  };
+  bool search_switches(const Point& from, const Circumstances& now, const SwitchSearch& search, Mode& mode);
+  bool pivot_switches(const Point& from, const Circumstances& now, std::span<const int> switches,
+                      const SwitchSearch& search, Mode& mode);
   bool may_fit(const Mode& mode, std::span<const int> switches) const;
-  bool combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches, bool without_jump,
-                        Trial& trial);
+  bool combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches,
+                        const SwitchSearch& search, Trial& trial);
+  bool rest_beside(const Point& from, const Circumstances& now, std::span<const int> switches,
+                   const std::vector<int>& wrong, const Trial& trial);
+  bool on_wrong_side(const Trial& trial, int guard) const;
 
   Trials& trials_;
   HybridSystem& hybrid_;
   Regimes regimes_;
+  SwitchPivoting pivoting_;
   Failure failure_;
   bool selected_ = false;    // a combination of switches was looked for and found
   std::vector<Mode> tried_;  // positions that were tested from this point: the first ones of the list
   std::size_t tried_count_ = 0;
   std::vector<char> zero_;           // by guard: it was zero in one of them
+  std::vector<int> clear_side_;      // by guard: the side to which its slope has led clearly; 0: to none
   std::vector<double> clear_value_;  // by guard: its last value that was clearly not zero; 0: it had no such value
   Mode next_;                        // workspace
   Trial attempt_;                    // workspace of regimes and combinations
+  Trial beside_;                     // workspace: the combination on the other side of some switches
   std::vector<Position> positions_;  // workspace
 };
 

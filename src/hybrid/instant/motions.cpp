@@ -8,9 +8,9 @@
 
 namespace saltus {
 
-/// Guards that were zero in one of the trials from this point and can be slid on, and those on which the mode slides,
-/// increasing.
-std::vector<int> Decision::active_surfaces(const Trial& trial) const {
+/// Guards that were zero in one of the trials from this point and can be slid on (the equations jump there), and those
+/// on which the mode slides, increasing.
+std::vector<int> Decision::active_surfaces(double t, const Trial& trial) const {
   std::vector<int> surfaces = trial.point.mode.sliding;
   for (int k = 0; k < trials_.family_guards(); ++k) {
     const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
@@ -18,6 +18,7 @@ std::vector<int> Decision::active_surfaces(const Trial& trial) const {
         hybrid_.side(trial.point.mode, k) == 0)
       continue;
     if (guard.rule == SurfaceRule::crossing || !guard.slides || guard.same_as >= 0 || guard.time_only) continue;
+    if (trial.system && trials_.continuous_across(trial.point.mode, k, t, trial.point.x, trial.point.xp)) continue;
     surfaces.push_back(k);
   }
   std::sort(surfaces.begin(), surfaces.end());
@@ -26,7 +27,7 @@ std::vector<int> Decision::active_surfaces(const Trial& trial) const {
 }
 
 bool Decision::choose_regime(const Point& from, double t, Trial& trial) {
-  const std::vector<int> surfaces = active_surfaces(trial);
+  const std::vector<int> surfaces = active_surfaces(t, trial);
   std::vector<Regime> feasible = regimes_.feasible(from, t, trial.point.mode, surfaces);
   if (feasible.empty())
     if (auto meeting = regime_where_surfaces_meet(from, t, trial)) feasible.push_back(std::move(*meeting));
@@ -105,7 +106,7 @@ std::vector<Regime> Decision::all_motions(double t, bool transversal, const Tria
   }
   if (on_surface == 0 || (on_surface == 1 && (transversal || !hybrid_.guards()[static_cast<std::size_t>(last)].slides)))
     return {};
-  const std::vector<int> surfaces = active_surfaces(trial);
+  const std::vector<int> surfaces = active_surfaces(t, trial);
   if (surfaces.empty() || surfaces.size() > Resolution::few_surfaces) return {};
   return regimes_.all(trial.point, t, mode, surfaces);
 }
@@ -128,7 +129,7 @@ Regime* Decision::kept_at_rest(std::span<Regime> feasible, const Trial& trial) c
 
 bool Decision::count_motions(double t, std::span<const Regime> feasible, const Trial& trial) {
   // the solution may also rest on the surface: one more motion, if it is not among those that were found
-  const std::vector<int> surfaces = active_surfaces(trial);
+  const std::vector<int> surfaces = active_surfaces(t, trial);
   const bool at_rest = std::any_of(surfaces.begin(), surfaces.end(), [&](int k) {
     return trial.view.side(k) == 0 && hybrid_.rests(trial.point.mode, k);
   });

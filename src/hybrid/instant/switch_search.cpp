@@ -5,6 +5,8 @@
 // each.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "hybrid/instant/decision.hpp"
@@ -12,10 +14,9 @@
 
 namespace saltus {
 
-bool Decision::search_switches(const Point& from, const Circumstances& now, int most_flips, bool regular_only,
-                               bool without_jump, Mode& mode) {
+bool Decision::search_switches(const Point& from, const Circumstances& now, const SwitchSearch& search, Mode& mode) {
   const Mode start = mode;
-  if (regular_only) {
+  if (search.regular_only) {
     const Structure& s = hybrid_.system(start).structure();
     if (s.explicit_ode || TrialValues::too_large(s)) return false;
   }
@@ -24,12 +25,14 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, int 
     if (const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
         hybrid_.side(start, k) != 0 && !guard.time_only && guard.same_as < 0)
       switches.push_back(k);
-  if (without_jump) {  // only guards that have no value before the mode is known
+  if (search.without_jump) {  // only guards that have no value before the mode is known
     attempt_.point.mode = start;
     if (!trials_.find_values(from, now, attempt_)) return false;
     switches = trials_.switches_at(attempt_, now.t);
   }
-  if (switches.empty() || static_cast<int>(switches.size()) > Resolution::most_switches) return false;
+  if (switches.empty()) return false;
+  if (pivot_switches(from, now, switches, search, mode)) return true;
+  if (search.may_rest || static_cast<int>(switches.size()) > Resolution::most_switches) return false;
   const bool by_conditions =
       now.cause == Cause::start && hybrid_.initial_conditions(start) != nullptr;  // they may move the state
   std::vector<unsigned> order(std::size_t{1} << switches.size()), others;
@@ -37,9 +40,9 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, int 
   std::stable_sort(order.begin(), order.end(),
                    [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
   for (const bool regular : {true, false}) {
-    if (!regular && regular_only) break;
+    if (!regular && search.regular_only) break;
     for (const unsigned flips : regular ? order : others) {
-      if (flips == 0 || std::popcount(flips) > most_flips) continue;
+      if (flips == 0 || std::popcount(flips) > search.most_flips) continue;
       Mode candidate = start;
       for (std::size_t i = 0; i < switches.size(); ++i)
         if ((flips >> i) & 1u) hybrid_.set_side(candidate, switches[i], -hybrid_.side(start, switches[i]));
@@ -56,11 +59,35 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, int 
         if (!may_fit(candidate, switches)) continue;
       }
       attempt_.point.mode = candidate;
-      if (!combination_fits(from, now, switches, without_jump, attempt_)) continue;
+      if (!combination_fits(from, now, switches, search, attempt_)) continue;
       mode = std::move(candidate);
       selected_ = true;
       return true;
     }
+  }
+  return false;
+}
+
+/// Sides by pivoting, in steps of some lengths: what comes to rest in a long one may still move in a short one, in
+/// which what moves slowly is lost in rounding errors. Returns whether one of them fits.
+bool Decision::pivot_switches(const Point& from, const Circumstances& now, std::span<const int> switches,
+                              const SwitchSearch& search, Mode& mode) {
+  Mode last = mode;
+  const double scale = trials_.doubt.time_scale, past = std::abs(now.t);  // the last step may have been tiny
+  for (const double h : {1e-5 * scale, 1e-8 * scale, 1e-7 * past, 1e-10 * past}) {
+    if (h == 0.0) continue;
+    Mode candidate = mode;
+    std::vector<double> x = from.x;
+    trials_.fit(hybrid_.system(mode), x);
+    if (!pivoting_.propose(now.t, trials_.direction() * h, x, switches, candidate)) continue;
+    if (same(candidate.locks, last.locks)) continue;
+    last = candidate;
+    if (search.regular_only && trials_.is_singular(from, candidate, now.t)) continue;
+    attempt_.point.mode = candidate;
+    if (!combination_fits(from, now, switches, search, attempt_)) continue;
+    mode = std::move(candidate);
+    selected_ = true;
+    return true;
   }
   return false;
 }
@@ -72,11 +99,16 @@ bool Decision::may_fit(const Mode& mode, std::span<const int> switches) const {
   });
 }
 
+bool Decision::on_wrong_side(const Trial& trial, int guard) const {
+  if (trial.view.side(guard) == 0 && trials_.has_second(guard)) return true;  // rest is neither of its sides
+  const int side = trial.view.side(guard) != 0 ? trial.view.side(guard) : trials_.side_at_zero(guard);
+  return side != hybrid_.side(trial.point.mode, guard);
+}
+
 /// Whether the values of a combination lie on its sides.
 bool Decision::combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches,
-                                bool without_jump, Trial& trial) {
-  const Mode candidate = trial.point.mode;
-  if (!trials_.find_values(from, now, trial) || (without_jump && trial.jumps)) return false;
+                                const SwitchSearch& search, Trial& trial) {
+  if (!trials_.find_values(from, now, trial) || (search.without_jump && trial.jumps)) return false;
   const Impulses impulses =
       trial.jumps && now.cause == Cause::mode_change ? trials_.impulses(from, now.t, trial) : Impulses();
   if (impulses.forbidden >= 0) return false;
@@ -89,11 +121,25 @@ bool Decision::combination_fits(const Point& from, const Circumstances& now, std
   }
   trials_.look(now.t, trial);
   if (pushed_away(trial, impulses)) return true;
-  return std::all_of(switches.begin(), switches.end(), [&](int k) {
-    if (trial.view.side(k) == 0 && trials_.has_second(k)) return false;  // rest is neither of its sides
-    const int side = trial.view.side(k) != 0 ? trial.view.side(k) : trials_.side_at_zero(k);
-    return side == hybrid_.side(candidate, k);
-  });
+  std::vector<int> wrong;
+  std::ranges::copy_if(switches, std::back_inserter(wrong), [&](int k) { return on_wrong_side(trial, k); });
+  return wrong.empty() || (search.may_rest && rest_beside(from, now, switches, wrong, trial));
+}
+
+/// Whether switches that are on the wrong side of a combination are also on the wrong side of the other one. They are
+/// zero, and both sides have the same equations there: what leads away are rounding errors.
+bool Decision::rest_beside(const Point& from, const Circumstances& now, std::span<const int> switches,
+                           const std::vector<int>& wrong, const Trial& trial) {
+  beside_.point.mode = trial.point.mode;
+  for (const int k : wrong) {
+    if (trial.view.multiplicity(k) == 0 ||
+        !trials_.continuous_across(trial.point.mode, k, now.t, trial.point.x, trial.point.xp))
+      return false;
+    hybrid_.set_side(beside_.point.mode, k, -hybrid_.side(trial.point.mode, k));
+  }
+  if (!trials_.find_values(from, now, beside_) || beside_.jumps != trial.jumps) return false;
+  trials_.look(now.t, beside_);
+  return std::ranges::all_of(switches, [&](int k) { return on_wrong_side(beside_, k) == contains(wrong, k); });
 }
 
 }  // namespace saltus

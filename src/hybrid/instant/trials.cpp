@@ -404,6 +404,42 @@ bool Trials::weights_are_added(System& system, double t, std::span<const double>
   return Fxp == other_xp;
 }
 
+bool Trials::continuous_across(const Mode& mode, int guard, double t, std::span<const double> x,
+                               std::span<const double> xp) {
+  constexpr double negligible = 1e-9;
+  if (mode.on_surfaces() || hybrid_.side(mode, guard) == 0) return false;
+  System& here = hybrid_.system(mode);
+  const Structure& s = here.structure();
+  if (x.size() != static_cast<std::size_t>(s.variables) || s.explicit_ode) return false;
+  const auto linear = here.linear_guards();
+  const auto own = std::ranges::find(linear, guard, &LinearGuard::guard);
+  if (own == linear.end()) return false;
+  std::vector<double> point(x.begin(), x.end()), slopes(xp.begin(), xp.end()), g(static_cast<std::size_t>(s.guards));
+  move_to_generic(point, 0.1);
+  move_to_generic(slopes, 0.2);
+  const auto value = [&] {
+    here.guards(t, point, slopes, g);
+    return g[static_cast<std::size_t>(guard)];
+  };
+  const double before = value();
+  double square = 0.0;
+  for (const double c : own->coefficients) square += c * c;
+  if (!(square > 0.0)) return false;
+  for (std::size_t i = 0; i < own->variables.size(); ++i)
+    point[static_cast<std::size_t>(own->variables[i])] -= before / square * own->coefficients[i];
+  if (!(std::abs(value()) <= negligible * std::abs(before))) return false;
+  Mode flipped = mode;
+  hybrid_.set_side(flipped, guard, -hybrid_.side(mode, guard));
+  std::vector<double> F(static_cast<std::size_t>(s.equations)), other(F.size());
+  here.residual(t, point, slopes, F);
+  System& there = hybrid_.system(flipped);
+  if (there.structure().equations != s.equations || there.structure().variables != s.variables) return false;
+  there.residual(t, point, slopes, other);
+  for (std::size_t i = 0; i < F.size(); ++i)
+    if (!(std::abs(F[i] - other[i]) <= 100.0 * negligible * (std::abs(F[i]) + std::abs(before)))) return false;
+  return true;
+}
+
 std::vector<int> Trials::switches_at(const Trial& trial, double t) const {
   const Structure& s = trial.system->structure();
   std::vector<int> found;

@@ -95,6 +95,9 @@ class Trials {
   /// Whether a mode is singular by its structure or, where that promises a mode without hidden constraints, by its
   /// values.
   bool is_singular(const Point& from, const Mode& mode, double t);
+  /// True if the equations of a mode hold on both sides of a guard with the same values wherever the guard is zero (the
+  /// curve of a diode): there is nothing to slide on.
+  bool continuous_across(const Mode& mode, int guard, double t, std::span<const double> x, std::span<const double> xp);
   /// Weights that are unknowns follow the variables of the family; they start in the middle.
   void fit(const System& system, std::vector<double>& x) const;
   /// Whether two points are the same within the tolerance.

@@ -126,14 +126,15 @@ void Consistency::note(const std::string& text) {
 }
 
 void Consistency::note_other_start(const System& system, std::span<const double> guess, std::span<const double> found,
-                                   const char* where) {
+                                   bool at_start) {
   int farthest = 0;
   const auto move = [&](int j) { return std::abs(found[j] - guess[j]) / std::abs(system.nominal(j)); };
   for (int j = 1; j < system.structure().variables; ++j)
     if (move(j) > move(farthest)) farthest = j;
   note(fmt::format("no solution was found {}, one with {} = {:.6g} was found from others; give {} near the solution that is "
                    "meant",
-                   where, system.variable_name(farthest), found[farthest], searches_ ? "values" : "start values"));
+                   at_start ? "from the start values" : "from the values before the event", system.variable_name(farthest),
+                   found[farthest], at_start ? "start values" : "values"));
 }
 
 Failure Consistency::find(System& system, double t, Cause cause, std::span<const int> fixed, ExtraConditions* conditions,
@@ -148,7 +149,7 @@ bool Consistency::find_elsewhere(System& system, double t, std::vector<double>& 
   if (s.explicit_ode || s.equations != s.variables || !plain(system)) return false;
   StartSearch other = search_start(system, t, x);
   if (!other.found) return false;
-  note_other_start(system, x, other.start.x, "from the values before the event");
+  note_other_start(system, x, other.start.x, false);
   undecided_.erase(s.id.number());
   analyses_[s.id.number()].values = std::move(other.values);
   x = std::move(other.start.x);
@@ -172,7 +173,7 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
         StartSearch other = search_start(system, t, x, options);
         if (!other.found) return describe(result, system);
         result = std::move(other.start);
-        note_other_start(system, x, result.x);
+        note_other_start(system, x, result.x, true);
       }
       note(result.message);
       x = result.x;
@@ -184,8 +185,10 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
   Analysis& analysis = analyse(system, t, x);
   const CharacteristicNumbers& numbers = analysis.values.numbers;
-  if (cause == Cause::start && !regular(analysis, system) && possible(system))
+  if (cause == Cause::start && !regular(analysis, system) && possible(system)) {
+    if (!searches_) return {StatusCode::singular_mode, "the equations of this mode are singular at its start values", {}};
     if (const auto answer = start_elsewhere(analysis, system, t, options, x, xp)) return *answer;
+  }
   if (analysis.values.status == AnalysisStatus::undecided) {
     std::string guilty = describe_singularity(analysis.values.structure, system);
     if (guilty.empty()) guilty = analysis.values.reason;
@@ -209,7 +212,7 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
   } else {
     Initialisation result =
         initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
-    if (!result.ok() && cause == Cause::start && possible(system)) {
+    if (!result.ok() && cause == Cause::start && searches_ && possible(system)) {
       if (const auto answer = start_elsewhere(analysis, system, t, options, x, xp)) return *answer;
       Initialisation again = initialise(system, t, x, analysis.values, options);
       if (again.ok()) result = std::move(again);
@@ -239,9 +242,10 @@ std::optional<Failure> Consistency::start_elsewhere(Analysis& analysis, System& 
   CharacteristicValues& values = analysis.values;
   const bool decided = values.status != AnalysisStatus::undecided && !analysis.starts_behind();
   const bool consistent = decided && initialise(system, t, x, values, options).ok();
-  if (!consistent && !analysis.starts_behind()) {
+  // linear equations that have no solution from one guess have none from others
+  if (!consistent && !analysis.starts_behind() && !s.constant_jacobian) {
     if (StartSearch other = search_start(system, t, x, options); other.found) {
-      note_other_start(system, x, other.start.x);
+      note_other_start(system, x, other.start.x, true);
       values = std::move(other.values);
       x = std::move(other.start.x);
       return std::nullopt;

@@ -47,8 +47,8 @@ class Consistency {
   /// What the solution is inside a step, where x and xp hold its dense output: the same as polish() for a mode of which
   /// nothing need be known yet. Where no values are found, x and xp stay as they are.
   void refine(System& system, double t, std::span<double> x, std::span<double> xp);
-  /// Whether find() looks at other guesses, too, where it finds no values behind an event; see search_start. Modes with hidden
-  /// constraints are left out: their state would move.
+  /// Whether find() looks at other guesses, too, where it finds no values; see search_start. Behind an event modes with
+  /// hidden constraints are left out: their state would move.
   void search_elsewhere(bool wanted) { searches_ = wanted; }
   /// Forgets what is known about modes: the next start is looked for at another point.
   void forget() {
@@ -101,8 +101,8 @@ class Consistency {
                     std::vector<double>& x, std::vector<double>& xp);
   /// find() behind an event, from other guesses. False: there are no values.
   bool find_elsewhere(System& system, double t, std::vector<double>& x, std::vector<double>& xp);
-  /// find() where the mode is not regular at the start, or has no solution near the guess: looks at other guesses, which change x, then
-  /// at points right behind the start. Nothing: find() goes on from x.
+  /// find() where the mode is not regular at the start, or has no solution near the guess: looks at other guesses, if
+  /// that is wanted, which change x, then at points right behind the start. Nothing: find() goes on from x.
   std::optional<Failure> start_elsewhere(Analysis& analysis, System& system, double t, const InitialisationOptions& options,
                                          std::vector<double>& x, std::vector<double>& xp);
   /// True if the equations determine the variables at the point of the analysis as their structure promises. False may mean that the
@@ -112,7 +112,7 @@ class Consistency {
   void note(const std::string& text);
   /// The start values lead to no solution, others do: a model may have several.
   void note_other_start(const System& system, std::span<const double> guess, std::span<const double> found,
-                        const char* where = "from the start values");
+                        bool at_start);
   int structural_index(const System& system);
   Analysis& analyse(System& system, double t, std::span<const double> x,
                     const CharacteristicOptions& options = {.certified_dense_limit = certified_dense_limit});

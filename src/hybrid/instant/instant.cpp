@@ -273,21 +273,24 @@ void Instant::look(double t) {
   return refuse();
 }
 
-/// No candidate has values near those before the event: looks at other guesses, as at the start.
+/// No candidate has values near those before the event, or near the start values: looks at other guesses.
 bool Instant::decide_from_other_guesses(Approach& approach) {
   failure_ = decision_.failure();
   const StatusCode code = failure_.code;
   const bool no_values =
       code == StatusCode::initialisation_failed || code == StatusCode::singular_mode || code == StatusCode::not_finite;
-  if (!no_values || circumstances_.cause == Cause::start) return false;
+  const bool at_start = circumstances_.cause == Cause::start;
+  if (!no_values && !at_start) return false;
   decision_.forget();
   copy(now.mode, trial_.point.mode);
   trials_.consistency().search_elsewhere(true);
   const bool found = decision_.decide(now, circumstances_, approach, trial_);
   trials_.consistency().search_elsewhere(false);
+  if (!found && at_start) failure_ = decision_.failure();  // which says more
   if (!found) return false;
   failure_ = {};
-  if (const std::string& remark = trials_.consistency().remark(); !remark.empty()) transition.notes.push_back(remark);
+  if (const std::string& remark = trials_.consistency().remark(); !remark.empty() && !at_start)
+    transition.notes.push_back(remark);
   return true;
 }
 

@@ -4,7 +4,7 @@
 # it may include; PRIVATE names third-party libraries that only its sources see. SHORT_LOOPS: over two or three guards or
 # variables, as a rule, which are not worth the code that vectors need. SELDOM_RUN: before or after a simulation, so that
 # what its optimisation costs, in a build, is worth more than what it gains. PRECOMPILE names the headers that most of its
-# sources include. With SALTUS_UNITY they are read once, and sources are compiled twelve at a time: names in the unnamed
+# sources include. With SALTUS_UNITY they are read once, and sources are compiled two dozen at a time: names in the unnamed
 # namespaces of a layer must differ.
 define_property(GLOBAL PROPERTY SALTUS_LAYERS BRIEF_DOCS "layer targets" FULL_DOCS "All layer targets in order")
 
@@ -40,7 +40,7 @@ function(saltus_layer name)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     if(SALTUS_UNITY)
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
       if(ARG_PRECOMPILE)
         target_precompile_headers(${target} PRIVATE ${ARG_PRECOMPILE})
       endif()

@@ -74,8 +74,9 @@ ExitCode follow(const ContinueOptions& o, const Streams& streams) {
       o, streams, [&](const Model&, ModelExtension& extension) { options.cycle = o.cycle_options(extension); });
   const CompiledModel compiled(model.model);
   options.cycle.simulate = o.simulate(model, compiled);
-  std::optional<SearchProgress> progress(std::in_place, streams.err, o.shows_progress());
+  std::optional<SearchBar> progress(std::in_place, streams.err, o.shows_progress());
   options.cycle.simulate.progress = std::ref(*progress);
+  options.progress = std::ref(*progress);
   const Branch branch = follow_cycle(compiled, options);
   progress.reset();
   std::ostream& words = o.json == "-" || o.csv == "-" ? streams.err : streams.out;

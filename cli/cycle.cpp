@@ -93,8 +93,9 @@ ExitCode find_the_cycle(const CycleRunOptions& o, const Streams& streams) {
       load_extended(o, streams, [&](const Model&, ModelExtension& extension) { options = o.cycle_options(extension); });
   const CompiledModel compiled(model.model);
   options.simulate = o.simulate(model, compiled);
-  std::optional<SearchProgress> progress(std::in_place, streams.err, o.shows_progress());
+  std::optional<SearchBar> progress(std::in_place, streams.err, o.shows_progress());
   options.simulate.progress = std::ref(*progress);
+  options.progress = std::ref(*progress);
   const Cycle cycle = find_cycle(compiled, options);
   progress.reset();
   std::ostream& words = o.json == "-" ? streams.err : streams.out;

@@ -161,8 +161,9 @@ ExitCode fit_model(const FitCommandOptions& o, const Streams& streams) {
   });
   const CompiledModel compiled(model.model);
   FitOptions options{.simulate = o.simulate(model, compiled), .max_runs = o.max_runs, .windows = o.windows};
-  std::optional<SearchProgress> progress(std::in_place, streams.err, o.shows_progress());
+  std::optional<SearchBar> progress(std::in_place, streams.err, o.shows_progress());
   options.simulate.progress = std::ref(*progress);
+  options.progress = std::ref(*progress);
   const Fit result = fit(compiled, data, parameters, options);
   progress.reset();
   std::ostream& words = o.json == "-" ? streams.err : streams.out;

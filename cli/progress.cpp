@@ -18,6 +18,15 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600.0);
 }
 
+double share_of(const Progress& p) {
+  return p.stop == p.start ? 1.0 : std::clamp((p.t - p.start) / (p.stop - p.start), 0.0, 1.0);
+}
+
+std::string progress_bar(double share) {
+  const auto filled = static_cast<std::size_t>(30.0 * share);
+  return fmt::format("[{:<30}] {:3.0f} %", std::string(filled, '#'), 100.0 * share);
+}
+
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
@@ -35,16 +44,22 @@ bool InterruptGuard::interrupted() {
 }
 
 std::string progress_line(const Progress& p, double seconds) {
-  const double share = p.stop == p.start ? 1.0 : std::clamp((p.t - p.start) / (p.stop - p.start), 0.0, 1.0);
-  const auto filled = static_cast<std::size_t>(30.0 * share);
-  std::string line = fmt::format("[{:<30}] {:3.0f} %  t = {:.6g}  {} steps  {} events", std::string(filled, '#'),
-                                 100.0 * share, p.t, p.steps, p.events);
+  const double share = share_of(p);
+  std::string line = fmt::format("{}  t = {:.6g}  {} steps  {} events", progress_bar(share), p.t, p.steps, p.events);
   if (share > 0.005) line += fmt::format("  {} left", duration(seconds * (1.0 - share) / share));
   return line;
 }
 
-std::string search_line(std::int64_t run, const Progress& p, double seconds) {
-  return fmt::format("run {}  t = {:.6g}  {} steps  {}", run, p.t, p.steps, duration(seconds));
+std::string search_line(const SearchProgress& search, double begun, const Progress& run, double seconds) {
+  std::string line = search.upper_bound ? "" : progress_bar(search.share) + "  ";
+  line += fmt::format("{}  t = {:.6g}", search.doing, run.t);
+  const double spent = seconds - begun;
+  if (search.share > 0.0)
+    line += fmt::format("  {}{} left", search.upper_bound ? "at most " : "",
+                        duration(spent * (1.0 - search.share) / search.share));
+  else if (const double share = share_of(run); share > 0.005)  // nothing but this run is known
+    line += fmt::format("  {} left of this run", duration(spent * (1.0 - share) / share));
+  return line;
 }
 
 void TerminalLine::show(const std::function<std::string(double seconds)>& text) {
@@ -68,10 +83,14 @@ bool ProgressBar::operator()(const Progress& p) {
   return true;
 }
 
-bool SearchProgress::operator()(const Progress& p) {
-  if (p.t < t_) ++run_;
-  t_ = p.t;
-  line_.show([&](double seconds) { return search_line(run_, p, seconds); });
+void SearchBar::operator()(const SearchProgress& search) {
+  // what comes before the first share, a transient for example, says nothing about the pace of the search
+  if (search.share == 0.0) begun_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  search_ = search;
+}
+
+bool SearchBar::operator()(const Progress& run) {
+  line_.show([&](double seconds) { return search_line(search_, begun_, run, seconds); });
   return true;
 }
 

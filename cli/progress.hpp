@@ -2,11 +2,10 @@
 #pragma once
 
 #include <saltus/hybrid/simulator.hpp>
+#include <saltus/sens/search_progress.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
-#include <limits>
 #include <ostream>
 #include <string>
 
@@ -29,8 +28,10 @@ class InterruptGuard {
 /// The line for a run of which so many seconds have passed: "[####    ]  50 %  t = 5  1000 steps  3 events  12 s left".
 std::string progress_line(const Progress& progress, double seconds);
 
-/// The line for a search that makes many runs: "run 17  t = 5  1000 steps  12 s".
-std::string search_line(std::int64_t run, const Progress& progress, double seconds);
+/// The line for a search of many runs: "[####    ]  50 %  r = 1.2, 17 points  t = 5  12 s left", or, where the share is
+/// an upper bound, "iteration 3 of at most 30  t = 5  at most 12 s left". The search proper began after `begun`
+/// seconds.
+std::string search_line(const SearchProgress& search, double begun, const Progress& run, double seconds);
 
 /// A line on the terminal that is written over again and again. Appears after some time only, and not at all unless
 /// enabled.
@@ -65,18 +66,21 @@ class ProgressBar {
   TerminalLine line_;
 };
 
-/// Shows which run of a search goes on, for searches whose number of runs is not known before.
-class SearchProgress {
+/// Shows how far a search of many runs is, and how much time is left.
+class SearchBar {
  public:
-  SearchProgress(std::ostream& err, bool enabled) : line_(err, enabled) {}
+  SearchBar(std::ostream& err, bool enabled) : line_(err, enabled) {}
 
-  /// Returns true: Ctrl-C ends the program.
-  bool operator()(const Progress& progress);
+  /// What the search reports between its runs.
+  void operator()(const SearchProgress& search);
+  /// What a run of the search reports. Returns true: Ctrl-C ends the program.
+  bool operator()(const Progress& run);
 
  private:
   TerminalLine line_;
-  std::int64_t run_ = 0;
-  double t_ = std::numeric_limits<double>::infinity();
+  SearchProgress search_;
+  double begun_ = 0.0;  // seconds until the last report of a share of zero
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace saltus::cli

@@ -32,7 +32,9 @@ class BranchFollower {
   }
 
   Branch run() {
+    if (options_.progress) options_.progress({.doing = "first cycle"});
     if (!begin()) return std::move(branch_);
+    report_progress();
     double step = options_.step;
     while (static_cast<int>(branch_.points.size()) < options_.max_points) {
       std::optional<BranchState> next = predict_and_correct(step);
@@ -50,6 +52,7 @@ class BranchFollower {
                                options_.parameter, now_.shown.parameter, next->shown.parameter));
       look_between(now_, *next);
       accept(std::move(*next));
+      report_progress();
       step = std::min(1.5 * step, options_.step);
       const auto [low, high] = std::minmax(options_.from, options_.to);
       if (now_.shown.parameter <= low || now_.shown.parameter >= high) return end(BranchStatus::finished, "");
@@ -64,6 +67,16 @@ class BranchFollower {
     branch_.status = status;
     branch_.message = std::move(message);
     return std::move(branch_);
+  }
+
+  /// Steps along the branch are alike, so that the range of the parameter measures the work.
+  void report_progress() const {
+    if (!options_.progress) return;
+    const double way = (now_.shown.parameter - options_.from) / (options_.to - options_.from);
+    const double used = (static_cast<double>(branch_.points.size()) - 1.0) / options_.max_points;
+    options_.progress({.doing = fmt::format("{} points, {} = {:.6g}", branch_.points.size(), options_.parameter,
+                                            now_.shown.parameter),
+                       .share = std::clamp(std::max(way, used), 0.0, 1.0)});
   }
 
   double accuracy() const { return std::max(100.0 * options_.cycle.simulate.rtol, 1e-13); }

@@ -28,6 +28,7 @@ class CycleSearch {
 
   Cycle run() {
     cycle_.variables = map_.variables();
+    report_progress();
     std::string why;
     const auto guess = map_.guess(why);
     if (!guess) return end(CycleStatus::failed, why);
@@ -39,6 +40,7 @@ class CycleSearch {
     const double small = std::max(100.0 * options_.simulate.rtol, 1e-13);
     while (cycle_.iterations < options_.max_iterations) {
       ++cycle_.iterations;
+      report_progress();
       const std::vector<double> step = newton_step(point);
       PeriodMap::Point next;
       if (!damped(point, step, next)) {
@@ -58,6 +60,13 @@ class CycleSearch {
   }
 
  private:
+  void report_progress() const {
+    if (!options_.progress) return;
+    if (cycle_.iterations == 0) return options_.progress({.doing = "guess", .upper_bound = true});
+    options_.progress({.doing = fmt::format("iteration {} of at most {}", cycle_.iterations, options_.max_iterations),
+                       .share = (cycle_.iterations - 1.0) / options_.max_iterations,
+                       .upper_bound = true});
+  }
   static std::string explain(const PeriodMap::Point& point) {
     if (point.status != CycleStatus::no_derivative) return point.message;
     return point.message + "; begin the cycle at another phase or section, or change a parameter a little";

@@ -10,7 +10,9 @@
 #include <saltus/sens/fit.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <unsupported/Eigen/NonLinearOptimization>
 #include <utility>
 
@@ -27,6 +29,7 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 template <class Problem>
 struct BoundedResiduals {
   Problem& problem;
+  std::function<void()> before_run = {};
   bool started = false;
 
   int inputs() const { return problem.parameters(); }
@@ -40,6 +43,7 @@ struct BoundedResiduals {
   }
   /// A point at which the model cannot be run is refused like one with a large sum of squares.
   int operator()(const Eigen::VectorXd& u, Eigen::VectorXd& f) {
+    if (before_run) before_run();
     const auto r = u.allFinite() ? problem.residuals(inside(u)) : std::nullopt;
     if (!r && !started) return -1;
     started = true;
@@ -86,6 +90,9 @@ bool wants_inside(const FitPoint& point, const FitParameter& parameter, std::siz
   return point.p[k] <= parameter.lower ? g < 0.0 : g > 0.0;
 }
 
+/// How tightly the windows of multiple shooting are joined, one search after the other: gaps as shares of the state.
+constexpr std::array continuities = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
+
 /// The search and the judgement of its end.
 class Fitter {
  public:
@@ -93,6 +100,7 @@ class Fitter {
 
   Fit run() {
     for (const FitParameter& p : problem_.unknowns()) point_.p.push_back(p.guess);
+    report_progress();
     if (options_.windows > 1) shoot();
     const bool found = search();
     if (found) judge();
@@ -106,15 +114,28 @@ class Fitter {
     fit_.message = std::move(message);
   }
 
+  /// Says how far the search is, before a run.
+  void report_progress() {
+    if (!options_.progress) return;
+    const int searches = options_.windows > 1 ? 1 + static_cast<int>(continuities.size()) : 1;
+    const int most = searches * options_.max_runs, now = std::min(shooting_runs_ + problem_.runs() + 1, most);
+    options_.progress({.doing = fmt::format("run {} of at most {}", now, most),
+                       .share = static_cast<double>(now - 1) / most,
+                       .upper_bound = true});
+  }
+
   /// Comes nearer to the parameters by multiple shooting, whose windows are joined more and more tightly.
   void shoot() {
     if (!problem_.residuals(point_.p)) return;
     ShootingProblem windows(problem_, options_.windows, *problem_.run());
     Eigen::VectorXd u(windows.parameters());
     for (int k = 0; k < windows.parameters(); ++k) u[k] = windows.unknowns()[static_cast<std::size_t>(k)].guess;
-    for (const double share : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
+    for (const double share : continuities) {
       windows.set_continuity(share);
-      BoundedResiduals<ShootingProblem> function{windows};
+      BoundedResiduals<ShootingProblem> function{windows, [this] {
+                                                   report_progress();
+                                                   ++shooting_runs_;
+                                                 }};
       Eigen::LevenbergMarquardt<BoundedResiduals<ShootingProblem>> search(function);
       search.parameters.factor = 1.0;
       search.parameters.xtol = search.parameters.ftol = 1e-6;
@@ -160,7 +181,7 @@ class Fitter {
     using Status = Eigen::LevenbergMarquardtSpace::Status;
     const std::size_t most_restarts = 2 * point_.p.size() + 2;
     for (std::size_t k = 0; k < most_restarts; ++k) {
-      BoundedResiduals<FitProblem> function{problem_};
+      BoundedResiduals<FitProblem> function{problem_, [this] { report_progress(); }};
       Eigen::LevenbergMarquardt<BoundedResiduals<FitProblem>> search(function);
       search.parameters.factor = 1.0;
       search.parameters.xtol = options_.tolerance;
@@ -371,6 +392,7 @@ class Fitter {
   FitProblem& problem_;
   const FitOptions& options_;
   FitPoint point_;
+  int shooting_runs_ = 0;
   std::set<std::pair<std::size_t, double>> freed_;  // parameters that were freed, with the sum of squares there
   Fit fit_;
 };

@@ -160,8 +160,6 @@ TEST(Setting, ValuesAreNumbersOrExpressionsOfConstants) {
 
 TEST(ProgressLine, SaysHowMuchTimeIsLeft) {
   // a quarter of the way took 10 seconds: three times as much is left
-  EXPECT_EQ(search_line(17, {.t = 2.5, .start = 0.0, .stop = 10.0, .steps = 100, .events = 3}, 120.0),
-            "run 17  t = 2.5  100 steps  2 min");
   const std::string line = progress_line({.t = 2.5, .start = 0.0, .stop = 10.0, .steps = 100, .events = 3}, 10.0);
   EXPECT_EQ(line, "[#######                       ]  25 %  t = 2.5  100 steps  3 events  30 s left");
   EXPECT_NE(progress_line({.t = 9.0, .start = 10.0, .stop = 0.0, .steps = 1, .events = 0}, 1000.0).find(" 10 %"),
@@ -172,6 +170,18 @@ TEST(ProgressLine, SaysHowMuchTimeIsLeft) {
             std::string::npos);
   EXPECT_EQ(progress_line({.t = 0.0, .start = 0.0, .stop = 10.0, .steps = 0, .events = 0}, 1.0).find("left"),
             std::string::npos);
+}
+
+TEST(ProgressLine, OfASearchCountsFromTheEndOfItsTransient) {
+  const Progress run{.t = 2.5, .start = 0.0, .stop = 10.0, .steps = 100, .events = 3};
+  // of 50 seconds 10 went into the transient: a quarter of the branch took 40, and three quarters are left
+  EXPECT_EQ(search_line({.doing = "17 points, r = 1.2", .share = 0.25}, 10.0, run, 50.0),
+            "[#######                       ]  25 %  17 points, r = 1.2  t = 2.5  2 min left");
+  EXPECT_EQ(search_line({.doing = "iteration 4 of at most 30", .share = 0.1, .upper_bound = true}, 10.0, run, 11.0),
+            "iteration 4 of at most 30  t = 2.5  at most 9 s left");
+  // before there is a share only the run is known: a quarter of it took 4 seconds
+  EXPECT_EQ(search_line({.doing = "guess", .upper_bound = true}, 0.0, run, 4.0),
+            "guess  t = 2.5  12 s left of this run");
 }
 
 }  // namespace

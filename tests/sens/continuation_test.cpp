@@ -47,6 +47,26 @@ TEST(Continuation, FindsTheOnsetOfSlidingToTenDigits) {
   for (const BranchPoint& point : branch.points) EXPECT_TRUE(point.stable) << point.parameter;
 }
 
+TEST(Continuation, ReportsItsWayAlongTheRange) {
+  std::vector<SearchProgress> seen;
+  const Branch branch = follow_cycle(load(dry_friction), {.cycle = {.period_of = "T", .transient = 200.0},
+                                                          .parameter = "r",
+                                                          .from = 1.5,
+                                                          .to = 1.2,
+                                                          .step = 0.2,
+                                                          .progress = [&](const auto& p) { seen.push_back(p); }});
+  ASSERT_EQ(branch.status, BranchStatus::finished) << branch.message;
+  ASSERT_EQ(seen.size(), branch.points.size() + 1);
+  EXPECT_EQ(seen[0].doing, "first cycle");
+  for (std::size_t k = 1; k < seen.size(); ++k) {
+    const double way = std::min((1.5 - branch.points[k - 1].parameter) / 0.3, 1.0);
+    EXPECT_NEAR(seen[k].share, way, 1e-12);
+    EXPECT_TRUE(seen[k].doing.starts_with(std::to_string(k) + " points, r = ")) << seen[k].doing;
+    EXPECT_FALSE(seen[k].upper_bound);
+  }
+  EXPECT_EQ(seen.back().share, 1.0);
+}
+
 /// The circle of radius r: r' = r (m + c r^2 - r^4)/10 turns into a fold at m = -c^2/4, r^2 = c/2.
 const std::string circles = R"(model Circles
   parameter Real m = 0.5, c = 1;

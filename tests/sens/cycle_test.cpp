@@ -25,6 +25,20 @@ equation
   der(v) = -x - 2*z*v + F*cos(w*time);
 end Linear;)";
 
+TEST(Cycle, ReportsItsIterations) {
+  std::vector<SearchProgress> seen;
+  const auto observe = [&](const SearchProgress& p) { seen.push_back(p); };
+  const Cycle cycle = find_cycle(load(linear), {.period = 2.0 * pi / 1.3, .max_iterations = 20, .progress = observe});
+  ASSERT_TRUE(cycle.ok());
+  ASSERT_EQ(seen.size(), static_cast<std::size_t>(cycle.iterations) + 1);
+  EXPECT_EQ(seen[0].doing, "guess");
+  for (std::size_t k = 1; k < seen.size(); ++k) {
+    EXPECT_EQ(seen[k].doing, "iteration " + std::to_string(k) + " of at most 20");
+    EXPECT_DOUBLE_EQ(seen[k].share, (static_cast<double>(k) - 1.0) / 20.0);
+    EXPECT_TRUE(seen[k].upper_bound);
+  }
+}
+
 TEST(Cycle, OfALinearOscillatorIsItsSteadyState) {
   const double w = 1.3, z = 0.1, force = 2.0, period = 2.0 * pi / w;
   const Cycle cycle = find_cycle(load(linear), {.period = period});

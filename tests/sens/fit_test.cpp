@@ -415,7 +415,14 @@ end Lorenz;)");
   FitOptions options;
   EXPECT_GT(fit(model, data, {{"rho", 25.0}, {"sigma", 8.0}}, options).deviation.value_or(9.0), 1.0);  // ends elsewhere
   options.windows = 25;
+  std::vector<SearchProgress> seen;
+  options.progress = [&](const SearchProgress& p) { seen.push_back(p); };
   const Fit result = fit(model, data, {{"rho", 25.0}, {"sigma", 8.0}}, options);
+  ASSERT_GT(seen.size(), 7u);  // six searches with windows and one without, at most 200 runs each
+  EXPECT_EQ(seen.front().doing, "run 1 of at most 1400");
+  EXPECT_EQ(seen.front().share, 0.0);
+  for (std::size_t k = 1; k < seen.size(); ++k) EXPECT_GE(seen[k].share, seen[k - 1].share);
+  EXPECT_LT(seen.back().share, 1.0);
   ASSERT_EQ(result.status, FitStatus::converged) << result.message;
   EXPECT_NEAR(result.parameters[0].value, 28.0, 3.0 * result.parameters[0].error);
   EXPECT_NEAR(result.parameters[1].value, 10.0, 3.0 * result.parameters[1].error);

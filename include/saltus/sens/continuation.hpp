@@ -23,6 +23,7 @@ struct ContinuationOptions {
   /// Steps along the branch, as a share of it: the parameter counts by its range, variables by their size on the cycle.
   double step = 0.02, smallest_step = 1e-6;
   int max_points = 1000;
+  SearchObserver progress = {};  ///< the share is that of the range of the parameter
 };
 
 /// A cycle of the branch.

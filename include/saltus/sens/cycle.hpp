@@ -9,6 +9,7 @@
 #include <saltus/hybrid/trajectory.hpp>
 #include <saltus/linalg/matrix.hpp>
 #include <saltus/model/compiled_model.hpp>
+#include <saltus/sens/search_progress.hpp>
 
 #include <complex>
 #include <optional>
@@ -35,6 +36,7 @@ struct CycleOptions {
   /// The variables that make up the state; empty: all that are integrated, and discrete Reals.
   std::vector<std::string> variables = {};
   int max_iterations = 30;
+  SearchObserver progress = {};  ///< counts iterations of Newton's method
 };
 
 enum class CycleStatus : unsigned char {

@@ -10,6 +10,7 @@
 #include <saltus/hybrid/trajectory.hpp>
 #include <saltus/linalg/matrix.hpp>
 #include <saltus/model/compiled_model.hpp>
+#include <saltus/sens/search_progress.hpp>
 
 #include <limits>
 #include <optional>
@@ -59,6 +60,7 @@ struct FitOptions {
   /// poor guess does not keep in step. Windows cannot begin in a slide, and event times cannot be among the data.
   int windows = 1;
   double tolerance = 1e-10;  ///< the search ends where steps of the parameters are shorter, relative to their values
+  SearchObserver progress = {};  ///< counts runs without derivatives
 };
 
 enum class FitStatus : unsigned char {

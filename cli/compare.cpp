@@ -45,7 +45,7 @@ Command compare_command() {
   return {
       "compare", [](CLI::App& parent) -> Action {
         auto o = std::make_shared<CompareCommandOptions>();
-        CLI::App& app = *parent.add_subcommand("compare", "Say whether two results agree (.csv, .json, .mat)");
+        CLI::App& app = *parent.add_subcommand("compare", "Say whether two results agree (.csv, .json, .mat, .npz)");
         app.footer(
             "Differences are shares of the range that the variable has in the first result. Results with different "
             "times are\n"

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/csv_text.hpp"
+#include "io/npz_reader.hpp"
 
 namespace saltus {
 
@@ -217,7 +218,8 @@ ResultTable read_result(const std::string& file) {
   if (file.ends_with(".csv")) return read_csv(file);
   if (file.ends_with(".json")) return read_json(file);
   if (file.ends_with(".mat")) return read_mat(file);
-  fail(file, "is of unknown kind; results to be compared end in .csv, .json or .mat");
+  if (file.ends_with(".npz")) return read_npz(file, content_of(file));
+  fail(file, "is of unknown kind; results to be compared end in .csv, .json, .mat or .npz");
 }
 
 }  // namespace saltus

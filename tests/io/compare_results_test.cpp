@@ -102,14 +102,17 @@ Trajectory ball(Method method) {
 TEST_F(Files, AllKindsAreReadBackWithTheSameNumbers) {
   const Trajectory run = ball(Method::automatic);
   const ResultTable written = result_table(run, {.intervals = 50});
-  std::ofstream csv(path("a.csv")), json(path("a.json")), mat(path("a.mat"), std::ios::binary);
+  std::ofstream csv(path("a.csv")), json(path("a.json")), mat(path("a.mat"), std::ios::binary),
+      npz(path("a.npz"), std::ios::binary);
   write_csv(csv, written, CsvHeader::described);
   write_json(json, run, {"ball", {}, &written});
   write_mat(mat, written, {{"g", 9.81}});
+  write_npz(npz, written, {{"g", 9.81}});
   csv.close();
   json.close();
   mat.close();
-  for (const char* name : {"a.csv", "a.json", "a.mat"}) {
+  npz.close();
+  for (const char* name : {"a.csv", "a.json", "a.mat", "a.npz"}) {
     const ResultTable read = read_result(path(name));
     EXPECT_EQ(read.time, written.time) << name;
     ASSERT_EQ(read.columns.size(), 2u) << name;
@@ -122,6 +125,45 @@ TEST_F(Files, AllKindsAreReadBackWithTheSameNumbers) {
     EXPECT_EQ(read.columns[0].details->description, "height, \"above\" the floor") << name;
     EXPECT_EQ(read.columns[1].details->unit, "") << name;
   }
+}
+
+TEST_F(Files, AnArchiveOfNumpyMayHoldTruthValuesAndLettersOfAllAlphabets) {
+  ResultTable written{{0, 1, 1, 2}, {}};
+  written.columns.push_back({"Öl, 水 and 🛢",
+                             VariableDetails{.unit = "°C", .description = "é", .type = VariableType::boolean},
+                             {0, 1, 0, 1}});
+  written.columns.push_back({"n", VariableDetails{.type = VariableType::integer}, {-3, 4, 5, 6}});
+  std::ofstream out(path("a.npz"), std::ios::binary);
+  write_npz(out, written, {});
+  out.close();
+  const ResultTable read = read_result(path("a.npz"));
+  ASSERT_EQ(read.columns.size(), 2u);
+  EXPECT_EQ(read.columns[0].name, "Öl, 水 and 🛢");
+  EXPECT_EQ(read.columns[0].details->unit, "°C");
+  EXPECT_EQ(read.columns[0].details->description, "é");
+  EXPECT_EQ(read.columns[0].values, written.columns[0].values);
+  EXPECT_EQ(read.columns[1].values, written.columns[1].values);
+}
+
+TEST_F(Files, ADamagedArchiveOfNumpyIsRefused) {
+  std::ofstream out(path("a.npz"), std::ios::binary);
+  write_npz(out, result_table(ball(Method::automatic), {.intervals = 3}), {});
+  out.close();
+  std::ifstream in(path("a.npz"), std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  for (std::size_t size = 0; size < whole.size() - 22; size += 61)  // the directory ends with 22 bytes
+    EXPECT_THROW(read_result(file("b.npz", whole.substr(0, size))), UsageError) << size;
+  int refused = 0;
+  for (std::size_t k = 0; k < whole.size(); k += 11) {  // any byte may be wrong: a result or a refusal, nothing else
+    std::string damaged = whole;
+    damaged[k] = static_cast<char>(damaged[k] ^ 0xFF);
+    try {
+      read_result(file("c.npz", damaged));
+    } catch (const UsageError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 10);
 }
 
 TEST_F(Files, TwoMethodsAgree) {

@@ -125,6 +125,21 @@ def main():
                                       "type": "Real", "causality": "local"}
     assert result["variables"][2]["type"] == "Boolean"
 
+    def compare(first, second):
+        return subprocess.run([saltus, "compare", first, second], cwd=folder, capture_output=True, text=True)
+
+    for file in ("a.mat", "a.json", "a.npz"):
+        assert compare("a.csv", file).returncode == 0, file
+    numpy.savez(folder / "d.npz", time=time, h=h.astype("f4"), low=arrays["low"])  # as a user of numpy writes it
+    answer = compare("a.npz", "d.npz")
+    assert answer.returncode == 0 and "only in the first result: " + SPEED in answer.stdout, answer
+    h[3] += 0.1
+    numpy.savez(folder / "d.npz", time=time, h=h)
+    assert compare("a.npz", "d.npz").returncode == 1
+    numpy.savez_compressed(folder / "e.npz", time=time, h=h)
+    answer = compare("a.npz", "e.npz")
+    assert answer.returncode == 2 and "numpy.savez instead" in answer.stderr, answer
+
     run("--npz", "b.npz", "--times", "0.2:0.1:1.2", "--vars", "h")
     arrays = numpy.load(folder / "b.npz")
     assert len(arrays["time"]) == 11

@@ -43,6 +43,7 @@ class Solution:
         self.descriptions: list[str] = [v[2] for v in variables]
         self.types: list[str] = [v[3] for v in variables]  # "Real", "Integer", "Boolean" or "enumeration"
         self.literals: dict[str, list[str]] = {v[0]: v[4] for v in variables if v[4]}  # of enumerations
+        self.causalities: list[str] = [v[5] for v in variables]  # "local", "input" or "output"
         self.status: dict[str, Any] = run.status
         self.statistics: dict[str, Any] = run.statistics
         self.t_start, self.t_end = run.t_start, run.t_end

@@ -54,7 +54,7 @@ py::list variables_of(const Trajectory& run) {
   py::list all;
   for (const VariableInfo& v : run.variables())
     all.append(py::make_tuple(v.name, v.details->unit, v.details->description, std::string(to_string(v.details->type)),
-                              v.details->literals));
+                              v.details->literals, std::string(to_string(v.details->causality))));
   return all;
 }
 

@@ -90,8 +90,11 @@ def test_plots_of_truth_values_enumerations_and_many_events():
       Real x = time;
       Boolean on = time > 0.3 and time < 0.6, fast = sin(2000*time) > 0;
       Gear gear = if time < 0.2 then Gear.low else Gear.high;
+      input Real push(start = 2);
+      output Real pushed = 2*push;
     end Gears;"""))
-    assert run.types == ["Real", "Boolean", "Boolean", "enumeration"]
+    assert run.types == ["Real", "Boolean", "Boolean", "enumeration", "Real", "Real"]
+    assert run.causalities == 4*["local"] + ["input", "output"]
     assert run.literals == {"gear": ["low", "middle", "high"]}
     curves, bands = run.plot("x", "on", "gear")
     assert [label.get_text() for label in bands.get_yticklabels()] == ["on", "gear"]

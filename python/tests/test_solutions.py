@@ -93,8 +93,9 @@ def test_plots_of_truth_values_enumerations_and_many_events():
       input Real push(start = 2);
       output Real pushed = 2*push;
     end Gears;"""))
-    assert run.types == ["Real", "Boolean", "Boolean", "enumeration", "Real", "Real"]
-    assert run.causalities == 4*["local"] + ["input", "output"]
+    assert run.types == ["Real", "Real", "Real", "Boolean", "Boolean", "enumeration"]
+    assert dict(zip(run.names, run.causalities)) == {"x": "local", "pushed": "output", "push": "input", "on": "local",
+                                                     "fast": "local", "gear": "local"}
     assert run.literals == {"gear": ["low", "middle", "high"]}
     curves, bands = run.plot("x", "on", "gear")
     assert [label.get_text() for label in bands.get_yticklabels()] == ["on", "gear"]

@@ -99,13 +99,17 @@ void ModelOptions::add_to(CLI::App& app) {
   add_scaling(app, scaling, "Options");
 }
 
-void add_scaling(CLI::App& app, Scaling& scaling, const char* group) {
+const std::map<std::string, Scaling>& scaling_words() {
   static const std::map<std::string, Scaling> words = {
       {"automatic", Scaling::automatic}, {"nominal", Scaling::nominal}, {"off", Scaling::off}};
+  return words;
+}
+
+void add_scaling(CLI::App& app, Scaling& scaling, const char* group) {
   std::vector<std::string> names;
-  for (const auto& [word, value] : words) names.push_back(word);
+  for (const auto& [word, value] : scaling_words()) names.push_back(word);
   app.add_option_function<std::string>(
-         "--scaling", [&scaling](const std::string& word) { scaling = words.at(word); },
+         "--scaling", [&scaling](const std::string& word) { scaling = scaling_words().at(word); },
          "How ranks are decided: automatic (default), nominal (variables by their nominal values alone), off")
       ->check(CLI::IsMember(names))
       ->type_name("WORD")
@@ -129,7 +133,8 @@ std::optional<std::pair<std::string, double>> literal_setting(const std::string&
 }
 
 ModelicaModel read_with(const ModelOptions& options, const LoadOptions& o) {
-  if (!options.file.empty()) return load_modelica_file(options.file, o);
+  if (!options.file.empty())
+    return options.text ? load_modelica(*options.text, options.file, o) : load_modelica_file(options.file, o);
   if (options.model.empty())
     throw UsageError("name a Modelica file, or a class of a library: --library DIR --model Package.Model");
   return load_modelica_class(options.model, o);

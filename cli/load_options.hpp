@@ -4,6 +4,7 @@
 #include <saltus/modelica/modelica.hpp>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ std::vector<std::string> split_names(const std::string& text);
 inline constexpr const char* unbalanced_help =
     "Take more or fewer equations than variables: least squares, and what is undetermined stays constant";
 
+/// The words of --scaling.
+const std::map<std::string, Scaling>& scaling_words();
 /// --scaling, as ModelOptions keeps it.
 void add_scaling(CLI::App& app, Scaling& scaling, const char* group);
 
@@ -35,6 +38,7 @@ struct ModelOptions {
   Scaling scaling = Scaling::automatic;  ///< see Model::scaling
   std::optional<double> start;           ///< of the run; empty: as the model says
   std::string extension = {};            ///< see LoadOptions::extension
+  std::optional<std::string> text = {};  ///< instead of what is in the file now
 
   /// Declares MODEL.mo, --model, --library, --set, --unbalanced and --scaling.
   void add_to(CLI::App& app);

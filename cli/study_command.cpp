@@ -32,6 +32,12 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+std::string scaling_word(Scaling scaling) {
+  for (const auto& [word, value] : scaling_words())
+    if (value == scaling) return word;
+  return {};
+}
+
 /// What reload_study reads.
 std::vector<std::pair<std::string, std::string>> source_of(const ModelOptions& o) {
   return {{"file", o.file},
@@ -41,6 +47,7 @@ std::vector<std::pair<std::string, std::string>> source_of(const ModelOptions& o
           {"settings", as_lines(o.settings)},
           {"start", o.start ? fmt::format("{}", *o.start) : ""},
           {"unbalanced", o.unbalanced ? "yes" : ""},
+          {"scaling", scaling_word(o.scaling)},
           {"extension", o.extension}};
 }
 
@@ -273,20 +280,21 @@ void print_failure(std::ostream& out, const StudyResult& result, const MemberFai
 }
 
 Study reload_study(const StudyResult& result) {
-  LoadOptions o;
-  o.model_name = result.source("model");
-  o.libraries = split_lines(result.source("libraries"));
-  o.extension = result.source("extension");
-  if (const std::string start = result.source("start"); !start.empty()) o.start = std::stod(start);
-  for (const std::string& text : split_lines(result.source("settings"))) o.parameters.push_back(parse_setting(text));
-  const std::string file = result.source("file");
-  if (file.empty() && o.model_name.empty())
+  ModelOptions o;
+  o.file = result.source("file");
+  o.model = result.source("model");
+  if (o.file.empty() && o.model.empty())
     throw UsageError("the study in '" + result.store().string() +
                      "' was not made by a command; its members are run again by the program that made it");
-  ModelicaModel model =
-      file.empty() ? load_modelica_class(o.model_name, o) : load_modelica(result.source("text"), file, o);
-  if (!result.source("unbalanced").empty()) model.model.allow_unbalanced();
-  return Study(model.model, result.plan());
+  if (!o.file.empty()) o.text = result.source("text");
+  o.libraries = split_lines(result.source("libraries"));
+  o.settings = split_lines(result.source("settings"));
+  o.extension = result.source("extension");
+  o.unbalanced = !result.source("unbalanced").empty();
+  if (const std::string start = result.source("start"); !start.empty()) o.start = std::stod(start);
+  if (const auto word = scaling_words().find(result.source("scaling")); word != scaling_words().end())
+    o.scaling = word->second;
+  return Study(load(o).model, result.plan());
 }
 
 }  // namespace saltus::cli

@@ -34,6 +34,7 @@ void StudyCommandOptions::add_model(CLI::App& app) {
       ->check(CLI::IsMember(names))
       ->type_name("M")
       ->group(method_group);
+  add_scaling(app, source.scaling, method_group);
   app.add_option("--max-step", max_step, "Largest step")->type_name("H")->group(method_group);
   app.add_option("--max-steps", max_steps, "Most steps of a member (default: 10 million)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))

@@ -61,7 +61,7 @@ class CudaExecutor final : public StudyExecutor {
     device_ = nullptr;
     flight_ = std::make_unique<StudyFlight>(study);
     std::string why;
-    if (!flight_->possible() || !flight_->task().dense.empty()) return;
+    if (!flight_->possible()) return;
     try {
       const std::string source = device_source(flight_->task());
       device_ = CudaDevice::open(why);
@@ -83,7 +83,6 @@ class CudaExecutor final : public StudyExecutor {
 std::vector<std::string> obstacles_to_device(const Study& study) {
   const StudyFlight flight(study);
   if (!flight.possible()) return flight.why();
-  if (!flight.task().dense.empty()) return {"minima, maxima and means are collected"};
   std::string why;
   try {
     const std::string source = device_source(flight.task());

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "flight/flight_arithmetic.hpp"
+#include "study/window_arithmetic.hpp"
 
 namespace saltus::flight {
 
@@ -28,7 +29,8 @@ struct DeviceLayout {
   enum Number : int { t, stop, period, start, window, h, last_error, next_clock, last_event, last_interval, x };
   static constexpr int slope = x + Code::n, parameters = slope + Code::n, discretes = parameters + Code::parameters,
                        locks = discretes + Code::discretes, counts = locks + Code::locks,
-                       firsts = counts + Code::counters, numbers = firsts + Code::counters;
+                       firsts = counts + Code::counters, windows = firsts + Code::counters,
+                       numbers = windows + 3 * Code::dense;
   enum Integer : int {
     state,
     mode,
@@ -73,6 +75,10 @@ class DeviceMember {
     for (int k = 0; k < Code::discretes; ++k) each(Layout::discretes + k, discretes[k]);
     for (int k = 0; k < Code::locks; ++k) each(Layout::locks + k, locks[k]);
     for (int k = 0; k < Code::counters; ++k) each(Layout::counts + k, counts[k]), each(Layout::firsts + k, firsts[k]);
+    for (int k = 0; k < Code::dense; ++k) {
+      each(Layout::windows + 3 * k, windows[k].low), each(Layout::windows + 3 * k + 1, windows[k].high);
+      each(Layout::windows + 3 * k + 2, windows[k].integral);
+    }
   }
   template <class Each>
   void all_integers(Each&& each) {
@@ -115,6 +121,7 @@ class DeviceMember {
     if (Code::park_if_stiff && Code::stiffness_row >= 0 && is_stiff(end.h, step)) return park();
     if (crossing.guard >= 0) {
       const double when = smaller(t + crossing.u * end.h, end.t);
+      see_piece(tape, end.h, step, when);
       see_samples(tape, end.h, step, when, false);
       double point[Code::n];
       dense_at(step, crossing.u, point);
@@ -124,6 +131,7 @@ class DeviceMember {
       return;
     }
     const bool clock = end.t == motion.next_clock;
+    see_piece(tape, end.h, step, end.t);
     see_samples(tape, end.h, step, end.t, !clock);
     if (motion.left >= 0 &&
         Code::sides(mode)[motion.left] * step.guards[motion.left] > rounding_of_guards * step.scale[motion.left])
@@ -180,6 +188,18 @@ class DeviceMember {
       dense_at(step, (when - t) / h, point);
       keep(tape, when, point);
     }
+  }
+  /// Extrema and integrals up to `t_end`.
+  void see_piece(int tape, double h, const typename Code::Step& step, double t_end) {
+    const double begin = t < window ? window : t;
+    if (Code::dense == 0 || !(t_end > begin)) return;
+    double times[Code::window_nodes], values[Code::window_nodes * Code::dense + 1], at[Code::dense + 1];
+    see_window({Code::window_node(), Code::window_weight(), Code::window_nodes}, {times, values, at}, Code::dense,
+               begin, t_end, windows, [&](double when, bool, double* out) {
+                 double point[Code::n];
+                 dense_at(step, (when - t) / h, point);
+                 Code::observe_dense(tape, when, point, data, discretes, out);
+               });
   }
   /// Puts a sample into its place.
   void keep(int tape, double when, const double* point) {
@@ -270,6 +290,7 @@ class DeviceMember {
   Motion motion;
   double x[Code::n], slope[Code::n], parameters[Code::parameters + 1], discretes[Code::discretes + 1],
       locks[Code::locks + 1], counts[Code::counters + 1], firsts[Code::counters + 1], data[Code::most_data + 1];
+  WindowSums windows[Code::dense + 1];
   int state, mode;
   long long steps, events, seen, due;
 };

@@ -9,7 +9,7 @@ namespace {
 
 // The layout without the sizes of a study.
 struct NoCode {
-  static constexpr int n = 0, parameters = 0, discretes = 0, locks = 0, counters = 0;
+  static constexpr int n = 0, parameters = 0, discretes = 0, locks = 0, counters = 0, dense = 0;
 };
 using Fixed = flight::DeviceLayout<NoCode>;
 constexpr auto place_of(Fixed::Number k) {
@@ -26,7 +26,8 @@ DeviceFlight::DeviceFlight(const FlightTask& task, std::int64_t members)
       discretes_(task.code->modes.front().mode.discrete.size()),
       locks_(task.code->modes.front().mode.locks.size()),
       counters_(task.counters.size()) {
-  const std::size_t each = place_of(Fixed::x) + 2 * n_ + parameters_ + discretes_ + locks_ + 2 * counters_;
+  const std::size_t each =
+      place_of(Fixed::x) + 2 * n_ + parameters_ + discretes_ + locks_ + 2 * counters_ + 3 * task.dense.size();
   numbers_.assign(each * count(), 0.0);
   integers_.assign(static_cast<std::size_t>(Fixed::Integer::integers) * count(), 0);
   samples_.assign(static_cast<std::size_t>(task.keep) * task.kept.size() * count(),
@@ -64,6 +65,8 @@ bool DeviceFlight::take_off(std::int64_t place, const FlightMember& m, ModeEntry
   put(m.numbers.locks);
   put(std::vector<double>(counters_, 0.0));
   put(std::vector<double>(counters_, std::numeric_limits<double>::quiet_NaN()));
+  for (std::size_t d = 0; d < task_.dense.size(); ++d)
+    put(std::vector<double>{Windows::nothing.low, Windows::nothing.high, Windows::nothing.integral});
   const auto set = [&](Fixed::Integer which, long long value) {
     integers_[static_cast<std::size_t>(which) * count() + static_cast<std::size_t>(place)] = value;
   };
@@ -88,6 +91,7 @@ void DeviceFlight::land(std::int64_t place, FlightMember& m) const {
     return integers_[static_cast<std::size_t>(which) * count() + static_cast<std::size_t>(place)];
   };
   m.t = number(place_of(Fixed::t), place);
+  m.window = number(place_of(Fixed::window), place);
   m.steps = integer(Fixed::steps);
   m.events = integer(Fixed::events);
   m.seen = integer(Fixed::seen);
@@ -98,6 +102,10 @@ void DeviceFlight::land(std::int64_t place, FlightMember& m) const {
     m.counts.push_back(number(counts + k, place));
     m.firsts.push_back(number(counts + counters_ + k, place));
   }
+  std::vector<Windows::Window> windows;
+  for (std::size_t d = 0, at = counts + 2 * counters_; d < task_.dense.size(); ++d, at += 3)
+    windows.push_back({number(at, place), number(at + 1, place), number(at + 2, place)});
+  m.windows = Windows(std::move(windows));
   const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(0, m.seen - task_.transient));
   m.samples.clear();
   for (std::size_t k = 0; k < std::min(kept, static_cast<std::size_t>(task_.keep)) * task_.kept.size(); ++k)

@@ -221,6 +221,9 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     const Tableau& t = *code_.tableau;
     table("double", "weights", std::vector<double>(code_.stiffness.weights, code_.stiffness.weights + t.all_stages()));
     table("double", "atol", task_.atol);
+    const flight::WindowRule rule = window_rule(t.dense_degree);
+    table("double", "window_node", std::vector<double>(rule.nodes, rule.nodes + rule.count));
+    table("double", "window_weight", std::vector<double>(rule.weights, rule.weights + rule.count));
   }
 
   void edges() {
@@ -298,6 +301,8 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     whole("locks", code_.modes.front().mode.locks.size());
     whole("counters", task_.counters.size());
     whole("kept", task_.kept.size());
+    whole("dense", task_.dense.size());
+    whole("window_nodes", window_rule(t.dense_degree).count);
     whole("section", task_.section);
     whole("stages", t.stages);
     whole("degree", t.dense_degree);
@@ -320,7 +325,9 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     text +=
         "  static long long edge_clocks(int k) { return table_edge_clocks[k]; }\n"
         "  static const int* edge_zeros() { return table_edge_zeros; }\n"
-        "  static const double* stiffness_weights() { return table_weights; }\n";
+        "  static const double* stiffness_weights() { return table_weights; }\n"
+        "  static const double* window_node() { return table_window_node; }\n"
+        "  static const double* window_weight() { return table_window_weight; }\n";
     const auto row = [&](const char* type, const char* name, std::size_t length) {
       fmt::format_to(out, "  static const {0}* {1}(int k) {{ return table_{1} + k * {2}; }}\n", type, name, length);
     };
@@ -349,7 +356,8 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     text += "  static void guards(int tape, double t, const double* x, const double* data, double* g) {\n";
     text += choose("guards_{}(&t, x, data, g)");
     text += gather();
-    text += observe();
+    text += observe("observe", task_.kept);
+    text += observe("observe_dense", task_.dense);
     text +=
         "  static bool act(int edge, double t, const double* x, const double* parameters, const double* discretes,\n"
         "                  double* x_new, double* d_new, double* l_new) {\n    switch (edge) {\n" +
@@ -388,23 +396,24 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     return text + "    }\n  }\n";
   }
 
-  std::string observe() const {
+  /// A function that puts the values at some places into an array.
+  std::string observe(const char* name, const std::vector<ObservedPlace>& places) const {
     std::size_t eliminated = 1;
     for (const FlightTape& tape : code_.tapes)
       eliminated = std::max(eliminated, tape.observe.tape().outputs.front().size());
     std::string text = fmt::format(
-        "  static void observe(int tape, double t, const double* x, const double* data, const double* discretes,\n"
+        "  static void {}(int tape, double t, const double* x, const double* data, const double* discretes,\n"
         "                      double* values) {{\n    double eliminated[{}];\n    switch (tape) {{\n",
-        eliminated);
+        name, eliminated);
     for (std::size_t k = 0; k < code_.tapes.size(); ++k)
       text += fmt::format("      case {0}: observe_{0}(&t, x, data, eliminated); break;\n", k);
-    text += "    }\n    (void)eliminated;\n    (void)discretes;\n";
-    for (std::size_t k = 0; k < task_.kept.size(); ++k) {
+    text += "    }\n    (void)eliminated;\n    (void)discretes;\n    (void)values;\n";
+    for (std::size_t k = 0; k < places.size(); ++k) {
       using Kind = ObservedPlace::Kind;
-      const char* const list = task_.kept[k].kind == Kind::state      ? "x"
-                               : task_.kept[k].kind == Kind::discrete ? "discretes"
-                                                                      : "eliminated";
-      text += fmt::format("    values[{}] = {}[{}];\n", k, list, task_.kept[k].place);
+      const char* const list = places[k].kind == Kind::state      ? "x"
+                               : places[k].kind == Kind::discrete ? "discretes"
+                                                                  : "eliminated";
+      text += fmt::format("    values[{}] = {}[{}];\n", k, list, places[k].place);
     }
     return text + "  }\n";
   }

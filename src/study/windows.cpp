@@ -6,7 +6,6 @@
 #include <saltus/base/elementary.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace saltus {
 
@@ -43,57 +42,20 @@ const NodeRule& rule_for(int degree) {
 
 }  // namespace
 
-void Windows::see(double begin, double end, int degree, const Evaluate& evaluate) {
+flight::WindowRule window_rule(int degree) {
   const NodeRule& rule = rule_for(degree);
-  const std::size_t count = rule.nodes.size(), width = windows_.size();
-  times_.resize(count);
-  nodes_.resize(count * width);
-  for (std::size_t k = 0; k < count; ++k) {
-    const bool last = k + 1 == count;
-    times_[k] = last ? end : begin + (end - begin) * rule.nodes[k];
-    evaluate(times_[k], last, std::span(nodes_).subspan(k * width, width));
-  }
-  for (std::size_t d = 0; d < width; ++d) {
-    std::size_t lowest = 0, highest = 0;
-    double sum = 0.0;
-    for (std::size_t k = 0; k < count; ++k) {
-      sum += rule.weights[k] * value(k, d);
-      if (value(k, d) < value(lowest, d)) lowest = k;
-      if (value(k, d) > value(highest, d)) highest = k;
-    }
-    windows_[d].integral += sum * (end - begin);
-    see_extremum(lowest, d, -1.0, evaluate);
-    see_extremum(highest, d, +1.0, evaluate);
-  }
+  return {rule.nodes.data(), rule.weights.data(), static_cast<int>(rule.nodes.size())};
 }
 
-void Windows::see_extremum(std::size_t at, std::size_t variable, double sign, const Evaluate& evaluate) {
-  double best = sign * value(at, variable);
-  double& limit = sign > 0.0 ? windows_[variable].high : windows_[variable].low;
-  point_.resize(windows_.size());
-  if (at > 0 && at + 1 < times_.size()) {
-    double a = times_[at - 1], b = times_[at], c = times_[at + 1];
-    double fa = sign * value(at - 1, variable), fc = sign * value(at + 1, variable);
-    for (int round = 0; round < 6; ++round) {
-      const double left = (b - a) * (best - fc), right = (b - c) * (best - fa);
-      const double below = 2.0 * (left - right);
-      const double top = below == 0.0 ? b : b - ((b - a) * left - (b - c) * right) / below;
-      if (!(top > a && top < c) || std::abs(top - b) <= 1e-9 * (c - a)) break;
-      evaluate(top, false, point_);
-      const double there = sign * point_[variable];
-      const bool better = there > best, later = top > b;
-      if (better) {
-        (later ? a : c) = b;
-        (later ? fa : fc) = best;
-        b = top;
-        best = there;
-      } else {
-        (later ? c : a) = top;
-        (later ? fc : fa) = there;
-      }
-    }
-  }
-  limit = sign > 0.0 ? std::max(limit, best) : std::min(limit, -best);
+void Windows::see(double begin, double end, int degree, const Evaluate& evaluate) {
+  const flight::WindowRule rule = window_rule(degree);
+  const std::size_t width = windows_.size();
+  times_.resize(static_cast<std::size_t>(rule.count));
+  nodes_.resize(times_.size() * width);
+  point_.resize(width);
+  flight::see_window(rule, {times_.data(), nodes_.data(), point_.data()}, static_cast<int>(width), begin, end,
+                     windows_.data(),
+                     [&](double t, bool last, double* values) { evaluate(t, last, std::span(values, width)); });
 }
 
 }  // namespace saltus

@@ -7,19 +7,26 @@
 #include <span>
 #include <vector>
 
+#include "study/window_arithmetic.hpp"
+
 namespace saltus {
+
+/// The rule for functions of polynomials of this degree.
+flight::WindowRule window_rule(int degree);
 
 class Windows {
  public:
-  struct Window {
-    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-    double integral = 0.0;
-  };
+  using Window = flight::WindowSums;
   /// Puts the values of all variables at a time into `values`. `last`: at the end of a piece, before what happens
   /// there.
   using Evaluate = std::function<void(double t, bool last, std::span<double> values)>;
 
-  explicit Windows(std::size_t variables = 0) : windows_(variables) {}
+  /// What a variable has before anything was seen.
+  static constexpr Window nothing = {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                                     0.0};
+  explicit Windows(std::size_t variables = 0) : windows_(variables, nothing) {}
+  /// As they were seen elsewhere.
+  explicit Windows(std::vector<Window> windows) : windows_(std::move(windows)) {}
 
   std::size_t variables() const { return windows_.size(); }
   const Window& operator[](std::size_t variable) const { return windows_[variable]; }
@@ -27,9 +34,6 @@ class Windows {
   void see(double begin, double end, int degree, const Evaluate& evaluate);
 
  private:
-  void see_extremum(std::size_t at, std::size_t variable, double sign, const Evaluate& evaluate);
-  double value(std::size_t node, std::size_t variable) const { return nodes_[node * windows_.size() + variable]; }
-
   std::vector<Window> windows_;
   // workspace
   std::vector<double> times_, nodes_, point_;

@@ -64,6 +64,10 @@ std::vector<std::uint64_t> bits_of(const FlightMember& m) {
                                  static_cast<std::uint64_t>(m.seen)};
   for (const auto* list : {&m.samples, &m.counts, &m.firsts, &m.final_values})
     for (const double v : *list) all.push_back(std::isnan(v) ? 0 : std::bit_cast<std::uint64_t>(v));
+  for (std::size_t d = 0; d < m.windows.variables(); ++d)
+    for (const double v : {m.windows[d].low, m.windows[d].high, m.windows[d].integral})
+      all.push_back(std::bit_cast<std::uint64_t>(v));
+  all.push_back(std::bit_cast<std::uint64_t>(m.window));
   all.push_back(std::bit_cast<std::uint64_t>(m.t));
   return all;
 }
@@ -127,6 +131,18 @@ TEST(DeviceText, SlidesHaveTheBitsOfLanes) {
           1'000'000, 100);
 }
 
+TEST(DeviceText, ExtremaAndMeansHaveTheBitsOfLanes) {
+  StudyPlan impacts = testing::impact_plan(50);
+  impacts.collect = {{Collect::maximum, "x"}, {Collect::minimum, "v"}, {Collect::mean, "v"}, {Collect::sample, "x"}};
+  compare(testing::impact_oscillator(), impacts, 37, 100);
+  compare(testing::dry_friction(),
+          {.axes = {{"r", 1.0, 5.0, 100}},
+           .simulate = {.stop = 100.0, .rtol = 1e-6, .atol = 1e-6},
+           .collect_after = 61.3,
+           .collect = {{Collect::minimum, "x"}, {Collect::mean, "v"}, {Collect::maximum, "v"}}},
+          1'000'000, 100);
+}
+
 TEST(DeviceText, SamplesClocksAndCountersHaveTheBitsOfLanes) {
   Model m("sampled");
   const Expr gain = m.parameter("gain", 1.5);
@@ -138,7 +154,11 @@ TEST(DeviceText, SamplesClocksAndCountersHaveTheBitsOfLanes) {
   compare(m,
           {.axes = {{"gain", 0.5, 2.5, 70}},
            .simulate = {.stop = 5.05, .rtol = 1e-7, .atol = 1e-7},
-           .collect = {{Collect::final_value, "energy"}, {Collect::count, "count"}, {Collect::first, "count"}}},
+           .collect = {{Collect::final_value, "energy"},
+                       {Collect::mean, "energy"},
+                       {Collect::maximum, "held"},
+                       {Collect::count, "count"},
+                       {Collect::first, "count"}}},
           100, 70);
 }
 

@@ -1,8 +1,6 @@
 #include "cli/basin.hpp"
 
 #include <fmt/format.h>
-#include <saltus/io/study_plot.hpp>
-
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
@@ -47,12 +45,7 @@ ExitCode basin(const StudyCommandOptions& o, const Streams& streams) {
   if (!result->finished()) return exit_code(*result);  // one of several shards
   find_attractors(*result);
   if (!o.quiet) print_attractors(streams.out, *result);
-  if (!o.plot.empty()) {
-    StudyPlotOptions p{.title = prepared.model};
-    if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
-    write_map(*result, "attractor", o.plot, p);
-    if (!o.quiet) streams.out << "plot: " << o.plot << '\n';
-  }
+  draw_map(*result, prepared, o, "attractor", streams);
   return exit_code(*result);
 }
 

@@ -1,7 +1,5 @@
 #include "cli/bifurcation.hpp"
 
-#include <saltus/io/study_plot.hpp>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -16,21 +14,17 @@ ExitCode bifurcation(const StudyCommandOptions& o, const Streams& streams) {
   if (o.period.empty() && o.section.empty())
     throw UsageError("say when members are sampled: --period '2*pi/omega' or --section 'v'");
   if (o.vars.empty()) throw UsageError("say what is sampled: --vars x");
-  const PreparedStudy prepared =
+  PreparedStudy prepared =
       prepare_study(o, "bifurcation", streams, [&](const Model&, ModelExtension& extension, StudyPlan& plan) {
         std::vector<Collector> samples;
         for (const std::string& name : o.vars) samples.push_back({Collect::sample, extension.value(name), name});
         plan.collect.insert(plan.collect.begin(), samples.begin(), samples.end());
       });
+  const std::string x = prepared.study.plan().axes.back().name, y = o.vars.front();
+  reduce_to(prepared, o, x, y);
   const auto result = run_and_report(prepared, o, streams);
   if (!result) return without_result();
-  if (!o.plot.empty() && result->finished()) {
-    StudyPlotOptions p{.title = prepared.model, .lines = o.lines};
-    if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
-    const std::size_t last_axis = result->plan().axes.size() - 1;
-    write_diagram(*result, result->arrays()[last_axis].name, o.vars.front(), o.plot, p);
-    if (!o.quiet) streams.out << "plot: " << o.plot << '\n';
-  }
+  draw_points(*result, prepared, o, x, y, streams);
   return exit_code(*result);
 }
 
@@ -59,6 +53,7 @@ Command bifurcation_command() {
                 ->type_name("D")
                 ->group("Members");
             o->add_run(app);
+            o->add_reduce(app);
             o->add_plot(app, "Draw the diagram (.svg, .png); many points become a raster");
             app.add_option("--lines", o->lines, "Vertical lines in the plot at these values")
                 ->delimiter(',')

@@ -1,7 +1,5 @@
 #include "cli/poincare.hpp"
 
-#include <saltus/io/study_plot.hpp>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -15,20 +13,16 @@ ExitCode poincare(const StudyCommandOptions& o, const Streams& streams) {
   if (o.period.empty() && o.section.empty())
     throw UsageError("say where the section is: --section 'x - 0.1' or --period '2*pi/omega'");
   if (o.vars.size() != 2) throw UsageError("say which two values a point has: --vars x,v");
-  const PreparedStudy prepared =
+  PreparedStudy prepared =
       prepare_study(o, "poincare", streams, [&](const Model&, ModelExtension& extension, StudyPlan& plan) {
         std::vector<Collector> samples;
         for (const std::string& name : o.vars) samples.push_back({Collect::sample, extension.value(name), name});
         plan.collect.insert(plan.collect.begin(), samples.begin(), samples.end());
       });
+  reduce_to(prepared, o, o.vars[0], o.vars[1]);
   const auto result = run_and_report(prepared, o, streams);
   if (!result) return without_result();
-  if (!o.plot.empty() && result->finished()) {
-    StudyPlotOptions p{.title = prepared.model};
-    if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
-    write_diagram(*result, o.vars[0], o.vars[1], o.plot, p);
-    if (!o.quiet) streams.out << "plot: " << o.plot << '\n';
-  }
+  draw_points(*result, prepared, o, o.vars[0], o.vars[1], streams);
   return exit_code(*result);
 }
 
@@ -52,6 +46,7 @@ Command poincare_command() {
                 ->type_name("A,B")
                 ->group("Samples");
             o->add_run(app);
+            o->add_reduce(app);
             o->add_plot(app, "Draw the points (.svg, .png); many of them become a raster");
             return [o](const Streams& streams) { return poincare(*o, streams); };
           }};

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <saltus/hybrid/methods.hpp>
 #include <saltus/io/plot.hpp>
+#include <saltus/io/study_plot.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -158,9 +159,7 @@ bool wait_for_others(const Ranks& ranks, const StudyResult& result) {
 
 /// How many members were run in lanes, and why none was.
 void print_lanes(std::ostream& out, const Study& study, const StudyResult& result) {
-  std::int64_t flown = 0;
-  for (std::int64_t block = 0; block < result.blocks(); ++block)
-    for (const double path : result.block_values("path", block)) flown += path == 1.0 ? 1 : 0;
+  const std::int64_t flown = result.members_in_lanes();
   if (flown > 0) {
     out << fmt::format("{} in lanes, {} by simulators of their own\n", flown, result.members_done() - flown);
     return;
@@ -211,6 +210,38 @@ PreparedStudy prepare_study(const StudyCommandOptions& o, const std::string& com
   if (!o.plot.empty() && !o.plot.ends_with(".svg") && !o.plot.ends_with(".png"))
     throw UsageError("--plot: '" + o.plot + "' must end in .svg or .png");
   return {Study(model, std::move(plan)), std::move(options), model.name()};
+}
+
+void reduce_to(PreparedStudy& prepared, const StudyCommandOptions& o, const std::string& x, const std::string& y) {
+  if (!o.reduce.empty()) prepared.options.reduce = parse_reduce(o.reduce, x, y);
+}
+
+namespace {
+
+StudyPlotOptions plot_options(const PreparedStudy& prepared, const StudyCommandOptions& o) {
+  StudyPlotOptions p{.title = prepared.model, .lines = o.lines};
+  if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
+  return p;
+}
+
+}  // namespace
+
+void draw_map(const StudyResult& result, const PreparedStudy& prepared, const StudyCommandOptions& o,
+              const std::string& name, const Streams& streams) {
+  if (o.plot.empty() || !result.finished()) return;
+  write_map(result, name, o.plot, plot_options(prepared, o));
+  if (!o.quiet) streams.out << "plot: " << o.plot << '\n';
+}
+
+void draw_points(const StudyResult& result, const PreparedStudy& prepared, const StudyCommandOptions& o,
+                 const std::string& x, const std::string& y, const Streams& streams) {
+  if (o.plot.empty() || !result.finished()) return;
+  const StudyPlotOptions p = plot_options(prepared, o);
+  if (result.density())
+    write_density(result, o.plot, p);
+  else
+    write_diagram(result, x, y, o.plot, p);
+  if (!o.quiet) streams.out << "plot: " << o.plot << '\n';
 }
 
 std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const StudyCommandOptions& o,
@@ -269,11 +300,8 @@ void print_study(std::ostream& out, const StudyResult& result, std::size_t most_
 
 void print_failure(std::ostream& out, const StudyResult& result, const MemberFailure& failure) {
   std::string values;
-  const std::int64_t block = failure.index / result.block_size(), place = failure.index % result.block_size();
-  for (const StudyArray& array : result.arrays())
-    if (array.coordinate)
-      values += fmt::format("{}{} = {:.12g}", values.empty() ? "" : ", ", array.name,
-                            result.block_values(array.name, block)[static_cast<std::size_t>(place)]);
+  for (const auto& [name, value] : member_values(result.plan(), failure.index))
+    values += fmt::format("{}{} = {:.12g}", values.empty() ? "" : ", ", name, value);
   out << fmt::format("member {} ({}): {} at t = {:.9g}: {}\n  saltus study member {} {}\n", failure.index, values,
                      member_status_text(failure.status), failure.t, failure.message, result.store().string(),
                      failure.index);

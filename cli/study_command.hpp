@@ -28,7 +28,7 @@ struct StudyCommandOptions {
   std::string transient, keep;
   std::string follow = "none";
   std::string executor = "full";
-  std::string out, shard, block;
+  std::string out, shard, block, reduce;
   int threads = 0;
   bool restart = false, quiet = false, progress = false;
   std::string plot, plot_size;
@@ -41,6 +41,8 @@ struct StudyCommandOptions {
   void add_sampling(CLI::App& app, const std::string& usual_transient, const std::string& usual_keep);
   /// --out, --threads, --shard, --block, --restart, --quiet, --progress.
   void add_run(CLI::App& app);
+  /// --reduce, for commands that draw points.
+  void add_reduce(CLI::App& app);
   void add_plot(CLI::App& app, const char* text);
 };
 
@@ -55,6 +57,16 @@ struct PreparedStudy {
 /// `collectors`: adds what the command itself keeps.
 PreparedStudy prepare_study(const StudyCommandOptions& options, const std::string& command, const Streams& streams,
                             const std::function<void(const Model&, ModelExtension&, StudyPlan&)>& more);
+
+/// Keeps only the density of two results, if the options say so (--reduce).
+void reduce_to(PreparedStudy& prepared, const StudyCommandOptions& options, const std::string& x, const std::string& y);
+
+/// Draws points, or their density, if there is to be a plot and no member is missing.
+void draw_points(const StudyResult& result, const PreparedStudy& prepared, const StudyCommandOptions& options,
+                 const std::string& x, const std::string& y, const Streams& streams);
+/// The same for one number of each member over two axes.
+void draw_map(const StudyResult& result, const PreparedStudy& prepared, const StudyCommandOptions& options,
+              const std::string& name, const Streams& streams);
 
 /// Runs and reports. Nothing: Ctrl-C has stopped it, or another process of the same launcher (ranks.hpp) reports.
 std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const StudyCommandOptions& options,

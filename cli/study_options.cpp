@@ -118,6 +118,14 @@ void StudyCommandOptions::add_run(CLI::App& app) {
   app.add_flag("--quiet,-q", quiet, "Print nothing but errors")->group(group);
 }
 
+void StudyCommandOptions::add_reduce(CLI::App& app) {
+  app.add_option("--reduce", reduce,
+                 "density:COLUMNSxROWS (or density): keep only how many points are where, not the members: for very "
+                 "many of them")
+      ->type_name("WHAT")
+      ->group("Run");
+}
+
 void StudyCommandOptions::add_plot(CLI::App& app, const char* text) {
   const char* group = "Plot";
   app.add_option("--plot", plot, text)->type_name("FILE")->group(group);

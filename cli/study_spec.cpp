@@ -164,6 +164,21 @@ std::pair<std::int64_t, std::int64_t> parse_shard(const std::string& text) {
   return {shard, shards};
 }
 
+DensityPlan parse_reduce(const std::string& text, const std::string& x, const std::string& y) {
+  DensityPlan plan{.x = x, .y = y};
+  if (text == "density") return plan;
+  std::smatch found;
+  static const std::regex form("density:([0-9e]+)x([0-9e]+)");
+  const bool fits = std::regex_match(text, found, form);
+  const auto columns = fits ? count_of(found[1]) : std::nullopt, rows = fits ? count_of(found[2]) : std::nullopt;
+  if (!columns || !rows)
+    throw UsageError("--reduce wants density or density:COLUMNSxROWS, for example density:2000x1000; got '" + text +
+                     "'");
+  plan.columns = *columns;
+  plan.rows = *rows;
+  return plan;
+}
+
 std::string ModelExtension::with_pi(const std::string& expression) const {
   if (model_.data().names.contains("pi")) return expression;
   static const std::regex alone(R"((^|[^\w.'])pi(?![\w.'(]))");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <saltus/model/model.hpp>
+#include <saltus/study/density.hpp>
 #include <saltus/study/plan.hpp>
 
 #include <cstdint>
@@ -21,6 +22,8 @@ RandomValue parse_random(const std::string& text);
 MemberTable read_table(const std::string& file);
 /// "2/8" as two numbers.
 std::pair<std::int64_t, std::int64_t> parse_shard(const std::string& text);
+/// "density:2000x1000" or "density", of two results.
+DensityPlan parse_reduce(const std::string& text, const std::string& x, const std::string& y);
 /// "1000" or "1e6".
 std::int64_t parse_count(const std::string& text, const char* option);
 /// Parts between commas that are not inside of brackets, parentheses or quotes, without spaces around them.

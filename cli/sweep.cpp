@@ -1,7 +1,5 @@
 #include "cli/sweep.hpp"
 
-#include <saltus/io/study_plot.hpp>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -24,30 +22,25 @@ void collect_all(const Model& model, StudyPlan& plan) {
   for (const std::string& name : names) plan.collect.push_back({Collect::final_value, name});
 }
 
-/// What the plot shows over the first axis: the first thing that was asked for.
-void draw(const StudyResult& result, const StudyCommandOptions& o, const std::string& title) {
-  StudyPlotOptions p{.title = title, .lines = o.lines};
-  if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
-  const std::string y = result_name(result.plan().collect.front());
-  if (result.plan().axes.size() == 2 && result.array(y).width == 0)
-    write_map(result, y, o.plot, p);
-  else
-    write_diagram(result, result.arrays().front().name, y, o.plot, p);
+/// True if one number for each member is shown over two axes.
+bool is_map(const StudyResult& result, const std::string& y) {
+  return result.plan().axes.size() == 2 && result.array(y).width == 0;
 }
 
 ExitCode sweep(const StudyCommandOptions& o, const Streams& streams) {
   if (o.over.empty() && o.random.empty() && o.table.empty())
     throw UsageError("say what varies: --over NAME=FROM:TO:COUNT, --random or --table");
-  const PreparedStudy prepared =
-      prepare_study(o, "sweep", streams, [](const Model& model, ModelExtension&, StudyPlan& plan) {
-        if (plan.collect.empty()) collect_all(model, plan);
-      });
+  PreparedStudy prepared = prepare_study(o, "sweep", streams, [](const Model& model, ModelExtension&, StudyPlan& plan) {
+    if (plan.collect.empty()) collect_all(model, plan);
+  });
+  const std::string x = prepared.study.arrays().front().name, y = result_name(prepared.study.plan().collect.front());
+  reduce_to(prepared, o, x, y);
   const auto result = run_and_report(prepared, o, streams);
   if (!result) return without_result();
-  if (!o.plot.empty() && result->finished()) {
-    draw(*result, o, prepared.model);
-    if (!o.quiet) streams.out << "plot: " << o.plot << '\n';
-  }
+  if (prepared.options.reduce || !is_map(*result, y))
+    draw_points(*result, prepared, o, x, y, streams);
+  else
+    draw_map(*result, prepared, o, y, streams);
   return exit_code(*result);
 }
 
@@ -69,6 +62,7 @@ Command sweep_command() {
                 ->group("Members");
             o->add_sampling(app, "0", "1");
             o->add_run(app);
+            o->add_reduce(app);
             o->add_plot(app, "Draw the first result over what varies (.svg, .png)");
             return [o](const Streams& streams) { return sweep(*o, streams); };
           }};

@@ -54,10 +54,13 @@ Points points_of(const StudyResult& result, const std::string& x, const std::str
   return points;
 }
 
+int height_of(const StudyPlotOptions& o) {
+  return o.size.height > 0 ? o.size.height : o.size.width * 2 / 3;
+}
+
 std::string head(const std::string& file, const StudyPlotOptions& o, const AxisRange& x, const AxisRange& y,
                  const std::string& x_label, const std::string& y_label) {
-  const int height = o.size.height > 0 ? o.size.height : o.size.width * 2 / 3;
-  return gnuplot_terminal(file, o.size.width, height, o.size.font) +
+  return gnuplot_terminal(file, o.size.width, height_of(o), o.size.font) +
          fmt::format(
              "\nset output {}\nset encoding utf8\nset border 3 front\nset tics nomirror out front\nset title {} "
              "noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\nset xrange [{:.17g}:{:.17g}]\nset yrange "
@@ -76,32 +79,39 @@ void add_lines(std::string& script, const std::vector<double>& lines) {
                    x, plot_event_line);
 }
 
-/// How many points fall into each cell, as an image whose colours are logarithmic.
-void add_raster(std::string& script, const Points& points, const AxisRange& x, const AxisRange& y, int columns,
-                int rows) {
-  std::vector<std::uint32_t> count(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows), 0);
-  std::uint32_t most = 1;
-  for (std::size_t k = 0; k < points.x.size(); ++k) {
-    const int i = std::clamp(static_cast<int>((points.x[k] - x.low) / (x.high - x.low) * columns), 0, columns - 1);
-    const int j = std::clamp(static_cast<int>((points.y[k] - y.low) / (y.high - y.low) * rows), 0, rows - 1);
-    most = std::max(
-        most, ++count[static_cast<std::size_t>(j) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i)]);
-  }
+/// A raster of counts, row by row, as an image whose colours are logarithmic.
+void add_raster(std::string& script, const std::vector<std::int64_t>& count, const DensityAxis& x,
+                const DensityAxis& y) {
+  const auto columns = static_cast<std::size_t>(x.count);
+  std::int64_t most = 1;
   script += "$d << EOD\n";
-  for (int j = 0; j < rows; ++j) {
-    for (int i = 0; i < columns; ++i) {
-      const auto n =
-          count[static_cast<std::size_t>(j) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i)];
-      script += n == 0 ? "NaN " : fmt::format("{:.4g} ", std::log10(static_cast<double>(n)));
-    }
-    script += '\n';
+  for (std::size_t k = 0; k < count.size(); ++k) {
+    most = std::max(most, count[k]);
+    script += count[k] == 0 ? "NaN " : fmt::format("{:.4g} ", std::log10(static_cast<double>(count[k])));
+    if ((k + 1) % columns == 0) script += '\n';
   }
-  const double dx = (x.high - x.low) / columns, dy = (y.high - y.low) / rows;
   fmt::format_to(
       std::back_inserter(script),
       "EOD\nunset colorbox\nset palette defined (0 '#9ecae1', 0.4 '#3182bd', 1 '#08306b')\nset cbrange "
       "[0:{:.4g}]\nplot $d matrix using ({:.17g} + $1*{:.17g}):({:.17g} + $2*{:.17g}):3 with image notitle\n",
-      std::max(1.0, std::log10(static_cast<double>(most))), x.low + 0.5 * dx, dx, y.low + 0.5 * dy, dy);
+      std::max(1.0, std::log10(static_cast<double>(most))), x.low + 0.5 * x.cell, x.cell, y.low + 0.5 * y.cell, y.cell);
+}
+
+/// How many points fall into each cell.
+std::vector<std::int64_t> raster_of(const Points& points, const DensityAxis& x, const DensityAxis& y) {
+  std::vector<std::int64_t> count(static_cast<std::size_t>(x.count * y.count), 0);
+  const auto cell = [](double value, const DensityAxis& axis) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>((value - axis.low) / axis.cell), 0, axis.count - 1);
+  };
+  for (std::size_t k = 0; k < points.x.size(); ++k)
+    ++count[static_cast<std::size_t>(cell(points.y[k], y) * x.count + cell(points.x[k], x))];
+  return count;
+}
+
+/// How many cells a raster of a picture may have in one direction: fewer than it has pixels between its axes, as
+/// gnuplot leaves out what it cannot show.
+std::int64_t cells_of(int pixels) {
+  return std::max(50, pixels - (pixels > 800 ? 180 : 140));
 }
 
 void add_points(std::string& script, const Points& points) {
@@ -151,13 +161,46 @@ void write_diagram(const StudyResult& result, const std::string& x, const std::s
   std::string script = head(file, options, rx, ry, axis_label(result.array(x)), axis_label(result.array(y)));
   add_lines(script, options.lines);
   if (points.x.size() > options.most_points) {
-    const int height = options.size.height > 0 ? options.size.height : options.size.width * 2 / 3;
-    add_raster(script, points, rx, ry, std::max(50, options.size.width - 120), std::max(50, height - 100));
+    const auto axis = [](const AxisRange& range, std::int64_t cells) {
+      return DensityAxis{range.low, (range.high - range.low) / static_cast<double>(cells), cells};
+    };
+    const DensityAxis x_cells = axis(rx, cells_of(options.size.width)),
+                      y_cells = axis(ry, cells_of(height_of(options)));
+    add_raster(script, raster_of(points, x_cells, y_cells), x_cells, y_cells);
   } else if (points.x.empty()) {
     script += "plot NaN notitle\n";
   } else {
     add_points(script, points);
   }
+  run_gnuplot(script, file);
+}
+
+void write_density(const StudyResult& result, const std::string& file, const StudyPlotOptions& options) {
+  if (!result.density()) throw UsageError("the study keeps the numbers of its members; draw it by write_diagram");
+  const Density& all = *result.density();
+  const StudyArray &x_array = result.array(result.reduced_to()->x), &y_array = result.array(result.reduced_to()->y);
+  DensityAxis x = all.x(), y = all.y();
+  // cells of a picture hold some cells of the raster
+  const std::int64_t across = x.count / cells_of(options.size.width) + 1,
+                     up = y.count / cells_of(height_of(options)) + 1;
+  const auto coarser = [](const DensityAxis& axis, std::int64_t together) {
+    return DensityAxis{axis.low, axis.cell * static_cast<double>(together), (axis.count + together - 1) / together};
+  };
+  const DensityAxis columns = coarser(x, across), rows = coarser(y, up);
+  std::vector<std::int64_t> count(static_cast<std::size_t>(columns.count * rows.count), 0);
+  for (std::int64_t j = 0; j < y.count; ++j)
+    for (std::int64_t i = 0; i < x.count; ++i)
+      count[static_cast<std::size_t>(j / up * columns.count + i / across)] += all.count(i, j);
+  const AxisRange rx{x.low, x.low + x.cell * static_cast<double>(x.count)},
+      ry{y.low, y.low + y.cell * static_cast<double>(y.count)};
+  std::string script =
+      head(file, options, x.count > 0 ? rx : AxisRange{0.0, 1.0},
+           (y.count > 0 ? ry : AxisRange{0.0, 1.0}).widened(0.03), axis_label(x_array), axis_label(y_array));
+  add_lines(script, options.lines);
+  if (count.empty())
+    script += "plot NaN notitle\n";
+  else
+    add_raster(script, count, columns, rows);
   run_gnuplot(script, file);
 }
 

@@ -6,9 +6,9 @@ namespace saltus {
 
 namespace {
 
-class MemoryStore final : public StudyStore {
+class MemoryStore final : public MemberStore {
  public:
-  explicit MemoryStore(const StudyIdentity& identity) : identity_(identity) {}
+  explicit MemoryStore(const StudyIdentity& identity) : MemberStore(identity) {}
 
   bool done(std::int64_t block) const override { return blocks_.contains(block); }
   void write(const StudyBlock& block, const BlockResult& result) override { blocks_[block.number] = result; }
@@ -30,12 +30,18 @@ class MemoryStore final : public StudyStore {
   void write_array(std::size_t array, const std::vector<double>& values) override { computed_[array] = values; }
 
  private:
-  const StudyIdentity& identity_;
   std::map<std::int64_t, BlockResult> blocks_;
   std::map<std::size_t, std::vector<double>> computed_;
 };
 
 }  // namespace
+
+std::map<int, std::int64_t> MemberStore::counts(std::size_t array) const {
+  std::map<int, std::int64_t> result;
+  for (std::int64_t number = 0; number < block_count(identity_); ++number)
+    for (const double value : read(array, number)) ++result[static_cast<int>(value)];
+  return result;
+}
 
 std::unique_ptr<StudyStore> make_memory_store(const StudyIdentity& identity) {
   return std::make_unique<MemoryStore>(identity);

@@ -57,12 +57,13 @@ class Monitor final : public StudyMonitor {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// Blocks hold whole units, and no more than there are. 0: a usual size, with files of at most 16 MB.
-std::int64_t block_size(const Study& study, std::int64_t wanted) {
-  constexpr std::int64_t usual = 1024, most_numbers = std::int64_t{1} << 21;
+/// Blocks hold whole units, and no more than there are. 0: a usual size, with arrays of at most 16 MB. Blocks of which
+/// only a density is kept are larger: they make no files.
+std::int64_t block_size(const Study& study, std::int64_t wanted, bool reduced) {
+  constexpr std::int64_t usual = 1024, large = 65'536, most_numbers = std::int64_t{1} << 21;
   std::int64_t size = wanted;
   if (size == 0) {
-    size = usual;
+    size = reduced ? large : usual;
     for (const StudyArray& array : study.arrays()) size = std::min(size, most_numbers / array.numbers());
   }
   const std::int64_t unit = study.unit_size();
@@ -91,12 +92,16 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
   identity.arrays = study.arrays();
   identity.own_arrays = identity.arrays.size();
   identity.members = study.members();
-  identity.block = block_size(study, options.block);
+  identity.block = block_size(study, options.block, options.reduce.has_value());
   identity.model = study.description();
   identity.source = options.source;
+  identity.reduce = options.reduce;
+  identity.part = fmt::format("{}-of-{}", options.shard % options.shards, options.shards);
   impl->folder = options.store;
+  if (options.reduce)
+    for (const std::string& name : {options.reduce->x, options.reduce->y}) impl->place(name);
   if (options.store.empty())
-    impl->store = make_memory_store(identity);
+    impl->store = options.reduce ? make_density_store(identity) : make_memory_store(identity);
   else
     impl->store = make_zarr_store(options.store, identity, options.restart, options.block > 0);
 
@@ -123,6 +128,7 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
     monitor.report();
     if (monitor.stop()) break;
   }
+  impl->store->finish();
   return StudyResult(std::move(impl));
 }
 
@@ -170,10 +176,22 @@ std::int64_t StudyResult::members_done() const {
 }
 
 std::vector<std::pair<int, std::int64_t>> StudyResult::count_by_status() const {
-  std::map<int, std::int64_t> counts;
-  for (std::int64_t number = 0; number < blocks(); ++number)
-    for (const double status : block_values("status", number)) ++counts[static_cast<int>(status)];
+  const std::map<int, std::int64_t> counts = impl_->store->counts(impl_->place("status"));
   return {counts.begin(), counts.end()};
+}
+
+std::int64_t StudyResult::members_in_lanes() const {
+  if (plan().path != MemberPath::lanes) return 0;
+  const std::map<int, std::int64_t> counts = impl_->store->counts(impl_->place("path"));
+  const auto found = counts.find(1);
+  return found == counts.end() ? 0 : found->second;
+}
+
+const Density* StudyResult::density() const {
+  return impl_->store->density();
+}
+const std::optional<DensityPlan>& StudyResult::reduced_to() const {
+  return impl_->identity.reduce;
 }
 
 std::vector<double> StudyResult::values(const std::string& name) const {

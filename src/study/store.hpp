@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,8 @@ struct StudyIdentity {
   std::int64_t members = 0, block = 0;
   std::string model;  ///< Study::description
   std::vector<std::pair<std::string, std::string>> source;
+  std::optional<DensityPlan> reduce = {};  ///< only a density is kept
+  std::string part = "0-of-1";             ///< names the file of this process, where several write densities
 };
 
 class StudyStore {
@@ -33,6 +37,22 @@ class StudyStore {
   virtual std::vector<MemberFailure> failures(std::int64_t block) const = 0;
   /// An array that was computed from others; it is in the identity already.
   virtual void write_array(std::size_t array, const std::vector<double>& values) = 0;
+  /// How often each number is there, in an array of bytes.
+  virtual std::map<int, std::int64_t> counts(std::size_t array) const = 0;
+  /// Null: the numbers of members are kept, and no density.
+  virtual const Density* density() const { return nullptr; }
+  /// Called once all blocks of a call are written.
+  virtual void finish() {}
+};
+
+/// A store that keeps the numbers of all members.
+class MemberStore : public StudyStore {
+ public:
+  std::map<int, std::int64_t> counts(std::size_t array) const final;
+
+ protected:
+  explicit MemberStore(const StudyIdentity& identity) : identity_(identity) {}
+  const StudyIdentity& identity_;
 };
 
 inline std::int64_t block_count(const StudyIdentity& identity) {
@@ -44,6 +64,8 @@ inline StudyBlock block_of(const StudyIdentity& identity, std::int64_t number) {
 }
 
 std::unique_ptr<StudyStore> make_memory_store(const StudyIdentity& identity);
+/// A density in memory (StudyIdentity::reduce).
+std::unique_ptr<StudyStore> make_density_store(const StudyIdentity& identity);
 
 /// A Zarr group of version 2. Creates it, or goes on with one that has the same identity: then `identity.block` becomes
 /// that of the folder, unless `block_is_wanted`. Throws UsageError with what differs otherwise.

@@ -114,6 +114,42 @@ def test_members_that_fail_are_listed_and_can_be_repeated():
     assert status[0] == 0 and all(s not in (0, 1, 255) for s in status[1:]), status
 
 
+def test_a_repeated_member_has_all_settings():
+    (FOLDER / "Gears.mo").write_text("""model Gears
+      type Gear = enumeration(low, middle, high);
+      parameter Gear gear = Gear.low;
+      parameter Real k = 1;
+      Real x(start = 0, fixed = true);
+    equation
+      der(x) = k*(if gear == Gear.low then 1 elseif gear == Gear.middle then 2 else 3);
+    end Gears;""")
+    saltus("sweep", "Gears.mo", "--set", "gear=middle", "--scaling", "nominal", "--over", "k=1:3:3", "--out",
+           "gears.zarr")
+    assert [round(x, 9) for x in read_array("gears.zarr", "final(x)")] == [2, 4, 6]
+    assert json.loads((FOLDER / "gears.zarr" / ".zattrs").read_text())["source"]["scaling"] == "nominal"
+    (FOLDER / "Gears.mo").unlink()  # the text of the model is stored
+    text = saltus("study", "member", "gears.zarr", "1")
+    assert "x = 4\n" in text, text
+
+
+def test_a_thousand_members_agree_with_single_runs():
+    """Event by event: a study in lanes, one in full, and runs of the model itself."""
+    study = ["sweep", "Impact.mo", "--over", "omega=0.6:1.6:1000", "--stop", "60", "--rtol", "1e-7", "--collect",
+             "final(x),final(v)"]
+    saltus(*study, "--out", "full.zarr")
+    saltus(*study, "--executor", "lanes", "--out", "lanes.zarr")
+    omega, events, x = (read_array("full.zarr", name) for name in ("omega", "events", "final(x)"))
+    assert read_array("lanes.zarr", "path").count(1) > 900
+    assert read_array("lanes.zarr", "events") == events and len(set(events)) > 5
+    # impacts multiply differences: the two ways differ by some hundred tolerances at most
+    assert max(abs(a - b) for a, b in zip(x, read_array("lanes.zarr", "final(x)"))) < 1e-4
+    for k in range(1000):
+        saltus("run", "Impact.mo", "--set", f"omega={omega[k]!r}", "--stop", "60", "--rtol", "1e-7", "--no-plot",
+               "--quiet", "--json", "one.json")
+        one = json.loads((FOLDER / "one.json").read_text())
+        assert len(one["events"]) == events[k] and one["final"]["values"]["x"] == x[k], (k, one["final"], x[k])
+
+
 def test_wrong_words_are_answered():
     for words, answer in ((["sweep", "Decay.mo"], "say what varies"),
                           (["sweep", "Decay.mo", "--over", "a=1:2"], "FROM:TO:COUNT"),
@@ -124,6 +160,8 @@ def test_wrong_words_are_answered():
                           (["sweep", "Decay.mo", "--random", "a~lognormal(1,2)"], "--random wants"),
                           (["bifurcation", "Decay.mo", "--over", "a=1:2:3", "--vars", "x"], "--period"),
                           (["basin", "Wells.mo", "--over", "x=1:2:3", "--period", "1"], "two axes"),
+                          ([*SWEEP, "--reduce", "mean"], "--reduce wants density"),
+                          ([*SWEEP, "--reduce", "density:9x0"], "--reduce wants density"),
                           (["study", "status", "nothing.zarr"], "there is no study"),
                           (["export", "decay.zarr", "--csv", "-", "--results", "y"], "there is no result 'y'")):
         text = saltus(*words, code=2)
@@ -185,22 +223,57 @@ def test_processes_of_one_launcher_share_the_work_and_one_reports():
     assert restarted.returncode == 2 and "--restart" in restarted.stderr, restarted
 
 
+def test_a_density_is_that_of_the_members():
+    reduce = [*SWEEP, "--reduce", "density:64x32", "--out", "density.zarr"]
+    saltus(*reduce)
+    counts = read_array("density.zarr", "density")
+    columns, rows = read_array("density.zarr", "omega"), read_array("density.zarr", "x")
+    wide, high = columns[1] - columns[0], rows[1] - rows[0]
+    expected = [[0]*len(columns) for _ in rows]
+    for omega, samples in zip(read_array("whole.zarr", "omega"), read_array("whole.zarr", "x")):
+        for x in samples:
+            expected[math.floor((x - rows[0])/high + 0.5)][math.floor((omega - columns[0])/wide + 0.5)] += 1
+    assert [list(row) for row in counts] == expected
+    assert 32 < len(columns) <= 64 and 16 < len(rows) <= 32
+    assert "300 members: 300 success" in saltus("study", "status", "density.zarr")
+    assert "saltus" not in saltus("study", "member", "density.zarr", "7")
+    assert "only a density" in saltus("export", "density.zarr", "--csv", "-", code=2)
+    assert "reduce.rows was 32 and is now 16" in saltus(*SWEEP, "--reduce", "density:64x16", "--out", "density.zarr",
+                                                        code=2)
+    first = (FOLDER / "density.zarr" / "density" / "0.0").read_bytes()
+    for shard in ("1/3", "2/3", "3/3"):
+        saltus(*SWEEP, "--reduce", "density:64x32", "--out", "parts.zarr", "--shard", shard)
+    assert (FOLDER / "parts.zarr" / "density" / "0.0").read_bytes() == first
+    if shutil.which("gnuplot"):
+        saltus(*reduce, "--plot", "density.svg")
+        assert "<image" in (FOLDER / "density.svg").read_text()
+
+
 def test_kills_at_random_moments_change_nothing():
-    dice, killed = random.Random(1), 0
     began = time.monotonic()
     subprocess.run([SALTUS, *SWEEP, "--out", "timed.zarr"], cwd=FOLDER, check=True, capture_output=True)
     whole = time.monotonic() - began
-    for _ in range(30):
-        run = subprocess.Popen([SALTUS, *SWEEP, "--out", "killed.zarr", "--threads", "2"], cwd=FOLDER,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(dice.uniform(0.0, 0.12 * whole))
-        killed += run.poll() is None
-        run.kill()
-        run.wait()
-    saltus(*SWEEP, "--out", "killed.zarr")
-    after = {name: data for name, data in files_of("killed.zarr").items() if not name.endswith(".part")}
-    assert after == files_of("whole.zarr")
-    assert killed >= 10, killed
+    killed, finished = 0, 0
+    dice = random.Random(1)
+    while killed < 100:
+        shutil.rmtree(FOLDER / "killed.zarr", ignore_errors=True)
+        finished += 1
+        assert finished < 100, killed
+        while True:
+            run = subprocess.Popen([SALTUS, *SWEEP, "--out", "killed.zarr", "--threads", "2"], cwd=FOLDER,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            before = len(list((FOLDER / "killed.zarr").glob("status/*")))
+            time.sleep(dice.uniform(0.0, 0.12 * whole))
+            if run.poll() is not None or killed == 100:
+                break
+            run.kill()
+            run.wait()
+            killed += 1
+            # what was complete stays
+            assert len(list((FOLDER / "killed.zarr").glob("status/*"))) >= before
+        assert run.wait() == 0
+        after = {name: data for name, data in files_of("killed.zarr").items() if not name.endswith(".part")}
+        assert after == files_of("whole.zarr")
     (FOLDER / "killed.zarr" / "x" / "3.0.99.part").write_bytes(b"remains of a writer that was killed")
     for part in (FOLDER / "killed.zarr").rglob("*.part"):
         os.utime(part, (time.time() - 100, time.time() - 100))

@@ -23,6 +23,10 @@ struct StudyPlotOptions {
 void write_diagram(const StudyResult& result, const std::string& x, const std::string& y, const std::string& file,
                    const StudyPlotOptions& options = {});
 
+/// The density of a study of which nothing else is kept (StudyOptions::reduce), as a raster. Throws as write_diagram
+/// does, and for studies without a density.
+void write_density(const StudyResult& result, const std::string& file, const StudyPlotOptions& options = {});
+
 /// Colours over a plan with two axes: whole numbers, each with its colour and a line in the legend, such as
 /// `attractor`; other results have a scale of colours. Throws as write_diagram does, and for plans with other than two
 /// axes.

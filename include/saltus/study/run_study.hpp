@@ -1,12 +1,14 @@
 // run_study: runs the members of a study block by block, and keeps the results in memory or in a folder.
 #pragma once
 
+#include <saltus/study/density.hpp>
 #include <saltus/study/study.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +74,9 @@ struct StudyOptions {
   /// Called some times a second; return false to stop. What has been stored stays, and the same call goes on from
   /// there.
   std::function<bool(const StudyProgress&)> progress = {};
+  /// Keep only the density of two results: for studies of very many members. The numbers of members are not stored;
+  /// what they need of memory does not depend on how many there are.
+  std::optional<DensityPlan> reduce = {};
   /// Instead of the one that StudyPlan::path asks for.
   std::shared_ptr<StudyExecutor> executor = {};
 };
@@ -101,6 +106,12 @@ class StudyResult {
   std::vector<double> block_values(const std::string& name, std::int64_t block) const;
   /// The first failed members in order of index.
   std::vector<MemberFailure> failures(std::size_t most) const;
+  /// Members that ran in lanes or on a device.
+  std::int64_t members_in_lanes() const;
+  /// What StudyOptions::reduce asked for; null if the numbers of members are kept. With a density `values`,
+  /// `block_values` and `add` throw UsageError, and `failures` has the first thousand of each call.
+  const Density* density() const;
+  const std::optional<DensityPlan>& reduced_to() const;
   /// Adds or replaces an array that was computed from others, with a number for each member. Throws UsageError for
   /// other sizes and for names of the study itself.
   void add(const StudyArray& array, const std::vector<double>& values);

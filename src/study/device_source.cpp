@@ -7,6 +7,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "program/tape_text.hpp"
+
 namespace saltus {
 
 namespace {
@@ -17,45 +19,20 @@ std::string number_text_of(double value) {
   return fmt::format("({:a})", value);
 }
 
-std::string expression(Op op, const std::string& a, const std::string& b, const std::string& c) {
+/// The name of a function in the text. Throws UsageError for those that devices do not have.
+std::string function_name(Op op) {
   switch (op) {
-    case Op::add:
-      return a + " + " + b;
-    case Op::sub:
-      return a + " - " + b;
-    case Op::mul:
-      return a + " * " + b;
-    case Op::div:
-      return a + " / " + b;
-    case Op::neg:
-      return "-" + a;
     case Op::fma:
-      return fmt::format("fused({}, {}, {})", a, b, c);
-    case Op::fms:
-      return fmt::format("fused({}, {}, -{})", a, b, c);
-    case Op::fnma:
-      return fmt::format("fused(-{}, {}, {})", a, b, c);
-    case Op::positive:
-      return a + " > 0.0 ? 1.0 : 0.0";
-    case Op::nonnegative:
-      return a + " >= 0.0 ? 1.0 : 0.0";
-    case Op::logical_and:
-      return fmt::format("{} != 0.0 && {} != 0.0 ? 1.0 : 0.0", a, b);
-    case Op::logical_or:
-      return fmt::format("{} != 0.0 || {} != 0.0 ? 1.0 : 0.0", a, b);
-    case Op::logical_not:
-      return a + " == 0.0 ? 1.0 : 0.0";
-    case Op::select:
-      return fmt::format("{} != 0.0 ? {} : {}", a, b, c);
+      return "fused";
     case Op::sqrt:
-      return fmt::format("root({})", a);
+      return "root";
     case Op::floor:
-      return fmt::format("whole({})", a);
+      return "whole";
     case Op::exp:
     case Op::log:
     case Op::sin:
     case Op::cos:
-      return fmt::format("limited_{}({})", info(op).name, a);
+      return fmt::format("limited_{}", info(op).name);
     default:
       throw UsageError(fmt::format("the function '{}' has no text for devices", info(op).name));
   }
@@ -63,31 +40,16 @@ std::string expression(Op op, const std::string& a, const std::string& b, const 
 
 /// A tape as a function of pointers to its groups of inputs, then of outputs.
 std::string function_of(const Tape& tape, const std::string& name) {
+  const TapeWords words{.number = number_text_of,
+                        .input = [](std::size_t group, std::uint32_t k) { return fmt::format("in{}[{}]", group, k); },
+                        .output = [](std::size_t group, std::size_t k) { return fmt::format("out{}[{}]", group, k); },
+                        .function = function_name};
   std::string text = "static void " + name + "(";
   auto out = std::back_inserter(text);
   for (std::size_t g = 0; g < tape.input_sizes.size(); ++g)
     fmt::format_to(out, "{}const double* in{}", g == 0 ? "" : ", ", g);
   for (std::size_t g = 0; g < tape.outputs.size(); ++g) fmt::format_to(out, ", double* out{}", g);
-  text += ") {\n";
-  const std::uint32_t first_temporary = tape.first_temporary();
-  const auto operand = [&](std::uint32_t slot) {
-    if (slot >= first_temporary) return fmt::format("s{}", slot - first_temporary);
-    if (slot < tape.first_input()) return number_text_of(tape.constants[slot]);
-    std::uint32_t k = slot - tape.first_input();
-    std::size_t group = 0;
-    while (k >= tape.input_sizes[group]) k -= tape.input_sizes[group++];
-    return fmt::format("in{}[{}]", group, k);
-  };
-  for (std::uint32_t k = 0; k < tape.temporaries; ++k) fmt::format_to(out, "  double s{};\n", k);
-  for (const Instruction& i : tape.code) {
-    const int count = operand_count(i.op);
-    fmt::format_to(out, "  s{} = {};\n", i.result - first_temporary,
-                   expression(i.op, operand(i.a), count > 1 ? operand(i.b) : "", count > 2 ? operand(i.c) : ""));
-  }
-  for (std::size_t g = 0; g < tape.outputs.size(); ++g)
-    for (std::size_t k = 0; k < tape.outputs[g].size(); ++k)
-      fmt::format_to(out, "  out{}[{}] = {};\n", g, k, operand(tape.outputs[g][k]));
-  return text + "}\n";
+  return text + ") {\n" + tape_text(tape, words) + "}\n";
 }
 
 /// A table, and a function of Code that reads it.

@@ -13,7 +13,8 @@ struct LaneFlight::Lane {
   std::unique_ptr<FlightMember> member;
   flight::Motion motion;
   flight::End end;
-  std::vector<int> due;  // clocks that fire at motion.next_clock, as departures
+  double factor = 1.0, error = 0.0;  // of the step, should it be accepted: see control_steps
+  std::vector<int> due;              // clocks that fire at motion.next_clock, as departures
 };
 
 struct LaneFlight::Group {
@@ -156,8 +157,21 @@ void LaneFlight::step(Group& group) {
     group.inputs[StepInput::end][l] = lane.end.t;
   }
   group.tape.step(group.in.data(), group.out.data(), group.memory);
+  control_steps(group);
   for (std::size_t l = 0; l < width; ++l)
     if (group.lanes[l].member) digest(group, l);
+}
+
+/// Sizes of the next steps of all lanes, should theirs be accepted. Each is a long chain of operations; side by side, a
+/// processor works on several of them at a time.
+void LaneFlight::control_steps(Group& group) const {
+  const double* const errors = group.output(StepOutput::error, 0);
+  for (std::size_t l = 0; l < width; ++l) {
+    Lane& lane = group.lanes[l];
+    lane.error = lane.motion.last_error;
+    lane.factor = flight::factor_after_success(code_.control, errors[l] <= 1.0 ? errors[l] : 1.0,
+                                               lane.motion.rejections > 0, lane.error);
+  }
 }
 
 void LaneFlight::digest(Group& group, std::size_t l) {
@@ -172,8 +186,8 @@ void LaneFlight::digest(Group& group, std::size_t l) {
   const flight::Crossing crossing = find_crossing(group, l);
   if (crossing.coarse || crossing.denied) return reject(group, l, 0.5);
   if (crossing.together) return park(group, l, Parking::simultaneous);
-  const double factor = flight::factor_after_success(control, error, motion.rejections > 0, motion.last_error);
-  motion.h = lane.end.cut ? std::max(motion.h, size * factor) : size * factor;
+  motion.last_error = lane.error;
+  motion.h = lane.end.cut ? std::max(motion.h, size * lane.factor) : size * lane.factor;
   motion.rejections = 0;
   FlightMember& m = *lane.member;
   if (++m.steps > task_.max_steps) return park(group, l, Parking::too_many_steps);

@@ -89,6 +89,7 @@ class LaneFlight {
   void move(Group& from, std::size_t lane, std::size_t tape);
   void gather_groups(std::size_t tape);
   void step(Group& group);
+  void control_steps(Group& group) const;
   void digest(Group& group, std::size_t lane);
   void reject(Group& group, std::size_t lane, double factor);
   flight::Crossing find_crossing(Group& group, std::size_t lane);

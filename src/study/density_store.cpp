@@ -26,7 +26,7 @@ constexpr auto interval = std::chrono::seconds(5);
 static_assert(std::endian::native == std::endian::little, "numbers are written as they stand in memory");
 
 template <class Number>
-std::string bytes_of(const std::vector<Number>& numbers) {
+std::string raw_bytes(const std::vector<Number>& numbers) {
   std::string bytes(numbers.size() * sizeof(Number), '\0');
   std::memcpy(bytes.data(), numbers.data(), bytes.size());
   return bytes;
@@ -87,7 +87,7 @@ std::string text_of(const DensityPart& part) {
   json["failures"] = Json::array();
   for (const MemberFailure& f : part.failures)
     json["failures"].push_back({f.index, f.status, std::isfinite(f.t) ? Json(f.t) : Json(nullptr), f.message});
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + bytes_of(part.density.counts());
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + raw_bytes(part.density.counts());
 }
 
 DensityPart read_part(const fs::path& file, const DensityPlan& plan) {
@@ -241,13 +241,13 @@ class DensityStore final : public StudyStore {
       std::vector<double> middles;
       for (std::int64_t k = 0; k < axis.count; ++k)
         middles.push_back(axis.low + (static_cast<double>(k) + 0.5) * axis.cell);
-      write_array(name, "<f8", bytes_of(middles), {axis.count}, {name}, identity_.arrays[place(name)].unit, metadata);
+      write_array(name, "<f8", raw_bytes(middles), {axis.count}, {name}, identity_.arrays[place(name)].unit, metadata);
     };
     const DensityAxis columns = all.density.x(), rows = all.density.y();
     if (columns.count == 0) return;
     coordinate(x, columns);
     coordinate(y, rows);
-    write_array("density", "<i8", bytes_of(all.density.counts()), {rows.count, columns.count}, {y, x}, "", metadata);
+    write_array("density", "<i8", raw_bytes(all.density.counts()), {rows.count, columns.count}, {y, x}, "", metadata);
     write_atomically(folder_ / ".zmetadata", dump({{"zarr_consolidated_format", 1}, {"metadata", metadata}}));
   }
 
@@ -262,7 +262,7 @@ class DensityStore final : public StudyStore {
 };
 
 /// The raster has a place of its own in the folder, beside the results that it counts.
-void check_names(const DensityPlan& plan) {
+void check_density_names(const DensityPlan& plan) {
   if (plan.x == "density" || plan.y == "density")
     throw UsageError("a result with the name 'density' cannot be reduced; give it another one: name=what(…)");
   if (plan.x == plan.y) throw UsageError("a density needs two different results; both are '" + plan.x + "'");
@@ -271,12 +271,12 @@ void check_names(const DensityPlan& plan) {
 }  // namespace
 
 std::unique_ptr<StudyStore> make_density_store(const StudyIdentity& identity) {
-  check_names(*identity.reduce);
+  check_density_names(*identity.reduce);
   return std::make_unique<DensityStore>(fs::path(), identity);
 }
 
 std::unique_ptr<StudyStore> create_density_store(const fs::path& folder, const StudyIdentity& identity) {
-  check_names(*identity.reduce);
+  check_density_names(*identity.reduce);
   auto store = std::make_unique<DensityStore>(folder, identity);
   store->create();
   return store;

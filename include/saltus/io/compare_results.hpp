@@ -37,7 +37,8 @@ struct Comparison {
 Comparison compare_results(const ResultTable& first, const ResultTable& second, const CompareOptions& options = {});
 
 /// Reads a result by the ending of its name: .csv (also of other programs: the first column is the time), .json (with
-/// trajectories), .mat (as Modelica tools write it, version 4), .npz (not compressed). Throws UsageError for files that cannot be read.
+/// trajectories), .mat (as Modelica tools write it, version 4), .npz (not compressed). Throws UsageError for files that
+/// cannot be read.
 ResultTable read_result(const std::string& file);
 
 }  // namespace saltus

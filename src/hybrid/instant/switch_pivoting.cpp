@@ -27,9 +27,9 @@ namespace saltus {
 
 namespace {
 
-constexpr double tiny_loss = 1e-10;  // of S
-constexpr double agreement = 1e-6;   // relative: where two evaluations of the same number may differ
-constexpr double unclear = 1e-9;     // of the largest guard: below, the side stays
+constexpr double tiny_loss = 1e-10;   // of S
+constexpr double same_number = 1e-6;  // relative: where two evaluations of the same number may differ
+constexpr double unclear = 1e-9;      // of the largest guard: below, the side stays
 
 /// A point where no term vanishes by chance. Unknowns move by their own size.
 void move_off_surfaces(std::span<double> x, double part) {
@@ -141,7 +141,7 @@ bool SwitchPivoting::find_jumps(double t, const Mode& mode) {
         const double difference = there[i] - place.F[i], jump = std::abs(difference) <= rounding ? 0.0 : difference / g;
         if (&place == &places[0])
           column[i] = jump;
-        else if (std::abs(jump - column[i]) > agreement * std::abs(jump) + 64.0 * rounding / std::abs(g))
+        else if (std::abs(jump - column[i]) > same_number * std::abs(jump) + 64.0 * rounding / std::abs(g))
           return true;
       }
     }
@@ -156,7 +156,7 @@ bool SwitchPivoting::find_jumps(double t, const Mode& mode) {
   if (switches_.empty()) return false;
   hybrid_.system(all).residual(t, places[0].x, places[0].xp, there);
   for (std::size_t i = 0; i < n; ++i)
-    if (!(std::abs(there[i] - sum[i]) <= agreement * (size[i] + std::abs(places[0].F[i])))) return false;
+    if (!(std::abs(there[i] - sum[i]) <= same_number * (size[i] + std::abs(places[0].F[i])))) return false;
   jumps_.reset(static_cast<int>(n), static_cast<int>(columns.size()));
   for (std::size_t k = 0; k < columns.size(); ++k)
     std::ranges::copy(columns[k], jumps_.column(static_cast<int>(k)).begin());

@@ -41,6 +41,7 @@ function(saltus_layer name)
     endif()
     if(SALTUS_UNITY)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
+      target_compile_options(${target} PRIVATE -Wno-shadow)  # by names of another file
       if(ARG_PRECOMPILE)
         target_precompile_headers(${target} PRIVATE ${ARG_PRECOMPILE})
       endif()

@@ -71,7 +71,7 @@ std::map<int, std::int64_t> counts_from_json(const Json& json) {
   return counts;
 }
 
-std::string text_of(const DensityPart& part) {
+std::string as_text(const DensityPart& part) {
   Json json;
   json["blocks"] = Json::array();  // from and to, both included
   for (const std::int64_t block : part.blocks) {
@@ -91,7 +91,7 @@ std::string text_of(const DensityPart& part) {
 }
 
 DensityPart read_part(const fs::path& file, const DensityPlan& plan) {
-  const std::string text = saltus::text_of(file);
+  const std::string text = text_of(file);
   try {
     const std::size_t end = text.find('\n');
     const Json json = Json::parse(text.substr(0, end));
@@ -190,7 +190,7 @@ class DensityStore final : public StudyStore {
   void write_part() {
     changed_ = false;
     if (folder_.empty()) return;
-    write_atomically(file(), text_of(own_));
+    write_atomically(file(), as_text(own_));
     written_ = std::chrono::steady_clock::now();
   }
 

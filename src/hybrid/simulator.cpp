@@ -339,22 +339,34 @@ Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 }
 
 bool Simulator::advance_to(double t) {
+  return impl_->advance_to(t, std::numeric_limits<std::int64_t>::max());
+}
+
+bool Simulator::advance_to_event(double t) {
+  return impl_->advance_to(t, 1);
+}
+
+bool Simulator::Impl::advance_to(double end, std::int64_t most_events) {
   // times that agree within rounding errors are one, and an event at the last one may lie some more of them behind it
   const auto same = [](double a, double b) {
     return std::abs(a - b) <= 4.0 * eps * std::max(std::abs(a), std::abs(b));
   };
-  if (same(t, impl_->options.stop)) t = impl_->options.stop;
-  const bool passed = impl_->reached(impl_->t, t) && impl_->reached(t, impl_->asked);
-  if (passed || (same(t, impl_->t) && t != impl_->options.stop)) return true;
-  if (!std::isfinite(t) || !impl_->reached(t, impl_->t) || !impl_->reached(impl_->options.stop, t))
-    throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", t,
-                                 impl_->t, impl_->options.stop));
-  impl_->regain_mode();
-  impl_->pause = impl_->asked = t;
-  while (!impl_->over && !impl_->reached(impl_->t, t)) impl_->step();
-  impl_->pause = impl_->options.stop;
-  impl_->flights.show();
-  return impl_->reached(impl_->t, t);
+  if (same(end, options.stop)) end = options.stop;
+  const bool passed = reached(t, end) && reached(end, asked);
+  if (passed || (same(end, t) && end != options.stop)) return true;
+  if (!std::isfinite(end) || !reached(end, t) || !reached(options.stop, end))
+    throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", end, t,
+                                 options.stop));
+  regain_mode();
+  pause = asked = end;
+  const std::int64_t events_before = result.statistics_.events;
+  const auto enough = [&] { return result.statistics_.events - events_before >= most_events; };
+  while (!over && !reached(t, end) && !enough()) step();
+  pause = options.stop;
+  flights.show();
+  if (over || reached(t, end)) return reached(t, end);
+  asked = t;
+  return true;
 }
 
 void Simulator::run() {

@@ -165,6 +165,8 @@ struct Simulator::Impl {
     return reached(end, pause) ? pause : end;
   }
   void step();
+  /// Steps up to a time, or until so many events have happened. False: the run ended before.
+  bool advance_to(double end, std::int64_t most_events);
   /// One step of the stepper; false: the run has ended.
   bool advance();
   /// The last step, from the present time on.

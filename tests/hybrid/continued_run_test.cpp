@@ -157,5 +157,22 @@ TEST(ContinuedRun, EndsAtItsStopTimeWhereverTheNextEventIs) {
   }
 }
 
+// A run that stops at each of its events has the events of the run that goes through.
+TEST(ContinuedRun, StopsAtEachEvent) {
+  const auto system = std::make_shared<CompiledModel>(ball(1.0, 0.8));
+  const SimulateOptions options{.stop = 2.5, .rtol = 1e-9, .atol = 1e-9};
+  const Trajectory whole = simulate(system, options);
+  Simulator s(system, options);
+  for (const Event& event : whole.events()) {
+    ASSERT_TRUE(s.advance_to_event(2.5));
+    EXPECT_NEAR(s.t(), event.t, 1e-12);
+    EXPECT_FALSE(s.finished());
+  }
+  ASSERT_TRUE(s.advance_to_event(2.5));
+  EXPECT_EQ(s.t(), 2.5);
+  EXPECT_TRUE(s.finished());
+  EXPECT_EQ(s.trajectory().events().size(), whole.events().size());
+}
+
 }  // namespace
 }  // namespace saltus

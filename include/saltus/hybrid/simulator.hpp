@@ -72,6 +72,8 @@ class Simulator {
   /// Goes on to a time between here and the stop time. One that agrees with the present time within rounding errors has been reached. Returns false
   /// if the run ended before.
   bool advance_to(double t);
+  /// The same, but ends behind the first event on the way: then t() is its time. Returns false if the run ended before t.
+  bool advance_to_event(double t);
   /// Goes on to the end.
   void run();
 

@@ -1,5 +1,6 @@
 #include "cli/flatten.hpp"
 
+#include <saltus/modelica/flat_text.hpp>
 #include <saltus/saltus.hpp>
 
 #include <CLI/CLI.hpp>
@@ -17,23 +18,10 @@ struct FlattenOptions {
   std::string output;
 };
 
-/// The experiment of a model as an annotation; "" without one.
-std::string annotation(const Experiment& experiment) {
-  std::string text;
-  const auto add = [&](const char* name, const std::optional<double>& value) {
-    if (value) text += (text.empty() ? "" : ", ") + std::string(name) + " = " + number_text(*value);
-  };
-  add("StartTime", experiment.start);
-  add("StopTime", experiment.stop);
-  add("Tolerance", experiment.tolerance);
-  add("Interval", experiment.interval);
-  return text.empty() ? text : "experiment(" + text + ")";
-}
-
 ExitCode flatten(const FlattenOptions& o, const Streams& streams) {
   const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes) streams.err << render(note);
-  const std::string text = base_modelica(source.model, annotation(source.experiment));
+  const std::string text = flat_text(source);
   if (o.output.empty() || o.output == "-") {
     streams.out << text;
     return ExitCode::success;

@@ -1,0 +1,28 @@
+#include <saltus/expr/print.hpp>
+#include <saltus/model/text.hpp>
+#include <saltus/modelica/flat_text.hpp>
+
+namespace saltus {
+
+namespace {
+
+/// The experiment of a model as an annotation; "" without one.
+std::string experiment_annotation(const Experiment& experiment) {
+  std::string text;
+  const auto add = [&](const char* name, const std::optional<double>& value) {
+    if (value) text += (text.empty() ? "" : ", ") + std::string(name) + " = " + number_text(*value);
+  };
+  add("StartTime", experiment.start);
+  add("StopTime", experiment.stop);
+  add("Tolerance", experiment.tolerance);
+  add("Interval", experiment.interval);
+  return text.empty() ? text : "experiment(" + text + ")";
+}
+
+}  // namespace
+
+std::string flat_text(const ModelicaModel& model) {
+  return base_modelica(model.model, experiment_annotation(model.experiment));
+}
+
+}  // namespace saltus

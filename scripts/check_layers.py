@@ -34,6 +34,7 @@ LADDER = {
     "study": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid",
               "sens"],
     "io": ["base", "dae", "hybrid", "sens", "study"],
+    "fmi": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid"],
 }
 
 # (layer, layer): the files, as a pattern for their name, that alone may go beyond the ladder.

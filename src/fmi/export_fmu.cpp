@@ -1,0 +1,84 @@
+#include <saltus/fmi/export_fmu.hpp>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <saltus/base/error.hpp>
+#include <saltus/modelica/flat_text.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "fmi/describe_model.hpp"
+#include "fmi/exchange_limits.hpp"
+#include "fmi/exported_model.hpp"
+#include "fmi/files.hpp"
+#include "fmi/zip_archive.hpp"
+
+namespace saltus {
+
+namespace {
+
+constexpr const char* library_name = "saltus_fmu.so";
+
+/// The folder of an FMU with libraries for this machine.
+std::string binary_folder(FmiVersion version) {
+#if defined(__x86_64__)
+  return version == FmiVersion::fmi2 ? "linux64" : "x86_64-linux";
+#elif defined(__aarch64__)
+  return version == FmiVersion::fmi2 ? "aarch64-linux" : "aarch64-linux";
+#else
+  throw UsageError("FMUs are made on x86-64 and AArch64 only");
+#endif
+}
+
+/// A page for people who open the archive.
+std::string documentation(const ModelicaModel& model, const std::string& text) {
+  std::string out = fmt::format("{}\n\n{}\n\n", model.model.name(), model.description);
+  out += "This FMU holds the model below as text, and the solver of Saltus.\n\n" + text;
+  return out;
+}
+
+}  // namespace
+
+std::string fmu_library() {
+  namespace fs = std::filesystem;
+  Dl_info here{};
+  std::error_code problem;
+  fs::path folder;
+  if (dladdr(reinterpret_cast<void*>(&fmu_library), &here) != 0 && here.dli_fname)
+    folder = fs::canonical(here.dli_fname, problem).parent_path();
+  if (folder.empty() || problem) folder = fs::canonical("/proc/self/exe", problem).parent_path();
+  std::string looked;
+  for (const char* relative : {"", "..", "../..", "../lib/saltus", "../../../saltus", "../../../../lib/saltus"}) {
+    const fs::path file = (folder / relative / library_name).lexically_normal();
+    if (fs::is_regular_file(file, problem)) return file.string();
+    looked += "\n  " + file.string();
+  }
+  throw UsageError(
+      fmt::format("{} is missing, which becomes a part of every FMU; it was looked for as{}\n"
+                  "build the target saltus_fmu, or install Saltus again",
+                  library_name, looked));
+}
+
+void export_fmu(const ModelicaModel& model, const std::string& file, const FmuOptions& options) {
+  const std::string text = flat_text(model), fixed = declare_fixed(model.fixed_parameters);
+  const ExportedModel exported(text, fixed);
+  if (options.kind != FmuKind::co_simulation) require_exchangeable(exported);
+  const std::string library = read_whole_file(options.library.empty() ? fmu_library() : options.library);
+  const std::string identifier = model_identifier(exported.compiled().name());
+  ZipWriter archive;
+  archive.add("modelDescription.xml", describe_model(exported, options, model.description));
+  archive.add("binaries/" + binary_folder(options.version) + "/" + identifier + ".so", library);
+  archive.add(std::string("resources/") + model_file, text);
+  archive.add(std::string("resources/") + fixed_parameters_file, fixed);
+  archive.add("documentation/index.txt", documentation(model, text));
+  const std::string bytes = archive.finish();
+  std::ofstream out(file, std::ios::binary);
+  if (!(out << bytes) || !out.flush())
+    throw UsageError(fmt::format("cannot write '{}': {}; name another file", file, std::strerror(errno)));
+}
+
+}  // namespace saltus

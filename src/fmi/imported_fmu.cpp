@@ -1,0 +1,563 @@
+// FMUs for model exchange as hybrid systems.
+//
+// In continuous-time mode an FMU keeps its discrete state, so that its equations and indicators can be evaluated beyond
+// the surface of an indicator: that is what a mode is here. At an event the run gives the FMU the point, the FMU finds
+// its new discrete state, and the result is a new mode. Modes name saved states of the FMU, where it can save them.
+#include <saltus/fmi/imported_fmu.hpp>
+
+#include <fmt/format.h>
+#include <saltus/base/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fmi/imported_fmu_impl.hpp"
+
+namespace saltus {
+
+namespace {
+
+constexpr int most_event_rounds = 1000;
+
+using Role = DescribedVariable::Role;
+
+/// Why an FMU cannot be run, and what to ask for; "" if it can.
+std::string import_problem(const FmuDescription& about) {
+  if (!about.model_exchange)
+    return fmt::format(
+        "it is an FMU for {} only, which brings a solver of its own: Saltus cannot find events inside of "
+        "it. Ask the tool that made it{} for an FMU for model exchange",
+        about.co_simulation ? "co-simulation" : "scheduled execution",
+        about.tool.empty() ? "" : " (" + about.tool + ")");
+  if (about.needs_tool)
+    return fmt::format("it needs the tool that made it at run time{}; ask for one that runs alone",
+                       about.tool.empty() ? "" : " (" + about.tool + ")");
+  return "";
+}
+
+/// Throws what a function throws, with the name of the file in front.
+template <class Function>
+auto with_file(const std::string& file, Function&& function) {
+  try {
+    return function();
+  } catch (const Error& problem) {
+    throw UsageError(file + ": " + problem.what());
+  }
+}
+
+}  // namespace
+
+ImportedFmu::Impl::Impl(const std::string& path, const ImportOptions& given)
+    : files(path), about(read_description(files.description())) {
+  if (const std::string problem = import_problem(about); !problem.empty()) throw UsageError(problem);
+  settings = {.start = given.start.value_or(about.experiment.start.value_or(0.0)),
+              .stop = given.stop,
+              .tolerance = given.tolerance ? given.tolerance : about.experiment.tolerance};
+  if (settings.stop && *settings.stop <= settings.start) settings.stop.reset();
+  states = about.states.size();
+  indicators = about.indicators;
+  apply_given(given.values);
+  fmu = load_exchange_fmu(files, about);
+  declare_states();
+  declare_inputs();
+  declare_guards();
+  declare_observed();
+  initialise();
+}
+
+ImportedFmu::Impl::~Impl() {
+  if (!fmu) return;
+  for (const SavedFmuState& s : saved)
+    if (s.state) fmu->release(s.state);
+}
+
+void ImportedFmu::Impl::apply_given(const std::vector<std::pair<std::string, double>>& values) {
+  std::vector<std::string> names;
+  for (const DescribedVariable& v : about.variables)
+    if (v.has_start) names.push_back(v.info.name);
+  for (const auto& [name, value] : values) {
+    const auto found = std::ranges::find_if(about.variables, [&](const auto& v) { return v.info.name == name; });
+    if (found == about.variables.end() || !found->has_start || found->role == Role::input) {
+      const std::string near = nearest_name(name, names);
+      throw UsageError(fmt::format("there is no parameter or start value '{}'{}", name,
+                                   near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    found->info.start = value;
+    start_values.emplace_back(&*found, value);
+  }
+  for (const DescribedVariable& v : about.variables)
+    if (v.role == Role::parameter) parameters.push_back(v.info);
+}
+
+void ImportedFmu::Impl::declare_states() {
+  for (const std::size_t place : about.states) {
+    VariableInfo info = about.variables[place].info;
+    info.fixed = true;
+    variables.push_back(std::move(info));
+  }
+  if (variables.empty()) variables.push_back({.name = "(nothing is integrated)", .fixed = true});
+}
+
+void ImportedFmu::Impl::declare_inputs() {
+  for (const DescribedVariable& v : about.variables)
+    if (v.role == Role::input) input_from.push_back(&v);
+}
+
+void ImportedFmu::Impl::declare_guards() {
+  for (std::size_t k = 0; k < indicators; ++k) {
+    const bool named = k < about.indicator_names.size();
+    guards.push_back({.name = named ? about.indicator_names[k] : fmt::format("event indicator {}", k + 1),
+                      .rule = about.saves_states ? SurfaceRule::filippov : SurfaceRule::crossing});
+  }
+  guards.push_back({.name = "time event", .time_only = true, .rule = SurfaceRule::crossing, .slides = false});
+  for (const DescribedVariable* v : input_from)
+    guards.push_back({.name = "input " + v->info.name,
+                      .time_only = true,
+                      .of_input = true,
+                      .rule = SurfaceRule::crossing,
+                      .slides = false});
+}
+
+void ImportedFmu::Impl::declare_observed() {
+  for (const DescribedVariable& v : about.variables) {
+    const bool shown = v.role == Role::output || v.role == Role::local || v.role == Role::input;
+    const auto place = static_cast<std::size_t>(&v - about.variables.data());
+    const auto state = std::ranges::find(about.states, place);
+    const bool known = state != about.states.end() || v.role == Role::input;
+    if (!shown || (!about.saves_states && !known)) continue;
+    if (v.role == Role::input) {
+      InputInfo info{.variable = static_cast<int>(observed.size())};
+      int next = static_cast<int>(first_input_number());
+      if (!inputs.empty()) next = inputs.back().following + 1;
+      info.coefficients = {next++};
+      info.next_coefficients = {next++};
+      if (v.continuous) {
+        info.coefficients.push_back(next++);
+        info.next_coefficients.push_back(next++);
+        info.since = next++;
+        info.next_since = next++;
+      }
+      info.next = next++;
+      info.previous = next++;
+      info.following = next;
+      inputs.push_back(std::move(info));
+    }
+    observed.push_back(v.info);
+    observed_from.push_back(known ? nullptr : &v);
+    observed_state.push_back(state != about.states.end() ? static_cast<std::size_t>(state - about.states.begin())
+                                                         : states + inputs.size() - 1);
+  }
+  if (!about.saves_states)
+    notes.push_back(
+        "the FMU cannot save its state: only continuous states and inputs are shown, and solutions do not "
+        "slide along its indicators");
+  if (!about.left_out.empty())
+    notes.push_back(
+        fmt::format("{} variables are not shown (texts, arrays, clocks, other number types), the first is '{}'",
+                    about.left_out.size(), about.left_out.front()));
+}
+
+void ImportedFmu::Impl::initialise() {
+  for (const auto& [variable, value] : start_values) fmu->set(*variable, value);
+  for (const DescribedVariable* v : input_from) fmu->set(*v, v->info.start);
+  fmu->begin_initialization(settings);
+  fmu->end_initialization();
+  SavedFmuState first{.t = settings.start};
+  const EventOutcome outcome = settle();
+  if (outcome.terminate) throw UsageError("the FMU ends the run at its start");
+  first.next_time = outcome.next_time;
+  start_x.assign(variables.size(), 0.0);
+  if (states > 0) {
+    fmu->states(start_x);
+    std::vector<double> nominals(states, 1.0);
+    fmu->nominals(nominals);
+    for (std::size_t j = 0; j < states; ++j)
+      if (std::isfinite(nominals[j]) && nominals[j] > 0.0) variables[j].nominal = nominals[j];
+  }
+  for (std::size_t j = 0; j < variables.size(); ++j) {
+    if (!std::isfinite(start_x[j]))
+      throw UsageError(fmt::format("the initial value of the state '{}' is {}", variables[j].name, start_x[j]));
+    variables[j].start = start_x[j];
+  }
+  if (about.saves_states) first.state = fmu->save();
+  saved.assign(1, first);
+  current = 0;
+}
+
+EventOutcome ImportedFmu::Impl::settle() {
+  EventOutcome all;
+  for (int round = 0;; ++round) {
+    if (round == most_event_rounds)
+      throw Error(
+          fmt::format("the event mode of the FMU finds no end: its discrete state still changes after {} rounds",
+                      most_event_rounds));
+    const EventOutcome outcome = fmu->update_discrete_states();
+    all.states_changed = all.states_changed || outcome.states_changed;
+    all.next_time = outcome.next_time;
+    if (all.next_time && std::isnan(*all.next_time)) throw Error("the FMU says that its next event is at the time NaN");
+    all.terminate = outcome.terminate;
+    if (!outcome.again || outcome.terminate) break;
+  }
+  if (!all.terminate) fmu->enter_continuous_mode();
+  return all;
+}
+
+double ImportedFmu::Impl::input_value(std::size_t k, std::span<const double> numbers, double t) const {
+  const InputInfo& info = inputs[k];
+  const auto number = [&](int place) { return numbers[static_cast<std::size_t>(place)]; };
+  if (info.since < 0) return number(info.coefficients[0]);
+  return number(info.coefficients[0]) + number(info.coefficients[1]) * (t - number(info.since));
+}
+
+void ImportedFmu::Impl::activate(std::size_t number) {
+  if (number == current || !about.saves_states) return;
+  fmu->restore(saved.at(number).state);
+  current = number;
+}
+
+void ImportedFmu::Impl::set_inputs(double t, std::span<const double> numbers, bool all) {
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (all || input_from[k]->continuous) fmu->set(*input_from[k], input_value(k, numbers, t));
+}
+
+void ImportedFmu::Impl::set_point(double t, std::span<const double> x, std::span<const double> numbers) {
+  fmu->set_time(t);
+  fmu->set_states(x.first(states));
+  set_inputs(t, numbers, false);
+}
+
+bool ImportedFmu::Impl::evaluate(std::size_t number, double t, std::span<const double> x,
+                                 std::span<const double> numbers, std::span<double> xp) {
+  if (states == 0) {
+    std::ranges::fill(xp, 0.0);
+    return true;
+  }
+  activate(number);
+  set_point(t, x, numbers);
+  return fmu->derivatives(xp);
+}
+
+bool ImportedFmu::Impl::indicator_values(std::size_t number, double t, std::span<const double> x,
+                                         std::span<const double> numbers, std::span<double> z) {
+  if (indicators == 0) return true;
+  activate(number);
+  set_point(t, x, numbers);
+  return fmu->indicators(z);
+}
+
+std::size_t ImportedFmu::Impl::field_id(const Mode& mode) const {
+  const std::size_t number = id(mode);
+  for (const auto& [guard, other] : saved.at(number).other_side) {
+    const auto k = static_cast<std::size_t>(guard);
+    if (mode.locks[k] != mode.discrete[known_side(k)]) return other;
+  }
+  return number;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> ImportedFmu::Impl::both_sides(const Mode& mode, int guard) const {
+  const std::size_t number = id(mode);
+  const auto other = saved.at(number).other_side.find(guard);
+  if (other == saved.at(number).other_side.end()) return {};
+  const bool above = mode.discrete[known_side(static_cast<std::size_t>(guard))] > 0.0;
+  return above ? std::pair(number, other->second) : std::pair(other->second, number);
+}
+
+void ImportedFmu::Impl::cross(const EventInput& input, const Mode& mode, double& t, std::vector<double>& x) {
+  std::vector<std::size_t> crossed;
+  for (std::size_t k = 0; k < indicators; ++k)
+    if (mode.locks[k] != mode.discrete[known_side(k)] &&
+        std::ranges::find(mode.sliding, static_cast<int>(k)) == mode.sliding.end())
+      crossed.push_back(k);
+  if (crossed.empty()) return;
+  constexpr int most_doublings = 24;  // from a rounding error to some 1e-8 of the time
+  const std::vector<double> x0 = x;
+  const double t0 = t;
+  std::vector<double> z(indicators);
+  double shift = 0.0;
+  for (int k = 0; k < most_doublings; ++k) {
+    if (!indicator_values(id(mode), t, x, mode.discrete, z)) break;
+    const bool seen =
+        std::ranges::all_of(crossed, [&](std::size_t c) { return mode.locks[c] > 0.0 ? z[c] > 0.0 : z[c] < 0.0; });
+    if (seen) return;
+    shift = shift == 0.0 ? 2.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0), 1e-3) : 2.0 * shift;
+    t = t0 + shift;
+    for (std::size_t j = 0; j < states; ++j) x[j] = x0[j] + shift * input.xp_before[j];
+  }
+  t = t0;
+  x = x0;
+}
+
+void ImportedFmu::Impl::time_guards(std::size_t number, double t, std::span<const double> numbers,
+                                    std::span<double> g) const {
+  constexpr double never = 1.0;
+  const std::optional<double>& next = saved.at(number).next_time;
+  g[0] = next ? *next - t : never;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const double change = numbers[static_cast<std::size_t>(inputs[k].next)];
+    g[1 + k] = change < InputInfo::never ? change - t : never;
+  }
+}
+
+bool ImportedFmu::Impl::change_inputs(Mode& mode) const {
+  bool changed = false;
+  std::vector<double>& numbers = mode.discrete;
+  const auto at = [&](int place) -> double& { return numbers[static_cast<std::size_t>(place)]; };
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::size_t guard = indicators + 1 + k;
+    if (mode.locks[guard] == numbers[known_side(guard)]) continue;
+    const InputInfo& info = inputs[k];
+    for (std::size_t c = 0; c < info.coefficients.size(); ++c) at(info.coefficients[c]) = at(info.next_coefficients[c]);
+    if (info.since >= 0) at(info.since) = at(info.next_since);
+    at(info.next) = at(info.following);
+    mode.locks[guard] = numbers[known_side(guard)];
+    changed = true;
+  }
+  return changed;
+}
+
+ImportedFmu::ImportedFmu(const std::string& file, const ImportOptions& options)
+    : impl_(with_file(file, [&] { return std::make_unique<Impl>(file, options); })) {}
+ImportedFmu::~ImportedFmu() = default;
+
+const Experiment& ImportedFmu::experiment() const {
+  return impl_->about.experiment;
+}
+const std::string& ImportedFmu::description() const {
+  return impl_->about.description;
+}
+const std::vector<VariableInfo>& ImportedFmu::parameters() const {
+  return impl_->parameters;
+}
+const std::vector<std::string>& ImportedFmu::notes() const {
+  return impl_->notes;
+}
+const std::string& ImportedFmu::name() const {
+  return impl_->about.model_name;
+}
+const std::vector<VariableInfo>& ImportedFmu::variables() const {
+  return impl_->variables;
+}
+const std::vector<GuardInfo>& ImportedFmu::guards() const {
+  return impl_->guards;
+}
+const std::vector<InputInfo>& ImportedFmu::inputs() const {
+  return impl_->inputs;
+}
+const std::vector<VariableInfo>& ImportedFmu::observed() const {
+  return impl_->observed;
+}
+std::optional<double> ImportedFmu::start_time() const {
+  return impl_->settings.start;
+}
+
+Mode ImportedFmu::initial_mode() const {
+  Impl& i = *impl_;
+  if (i.saved.size() > 1 && !i.about.saves_states) {  // a run has changed it: begin again
+    i.fmu->reset();
+    i.initialise();
+  }
+  Mode mode;
+  const std::size_t numbers =
+      i.inputs.empty() ? i.first_input_number() : static_cast<std::size_t>(i.inputs.back().following) + 1;
+  mode.discrete.assign(numbers, 0.0);
+  mode.locks.assign(i.guards.size(), 1.0);
+  for (std::size_t k = 0; k < i.inputs.size(); ++k) {
+    const InputInfo& info = i.inputs[k];
+    mode.discrete[static_cast<std::size_t>(info.coefficients[0])] = i.input_from[k]->info.start;
+    mode.discrete[static_cast<std::size_t>(info.next)] = InputInfo::never;
+    mode.discrete[static_cast<std::size_t>(info.previous)] = -InputInfo::never;
+    mode.discrete[static_cast<std::size_t>(info.following)] = InputInfo::never;
+  }
+  std::vector<double> z(i.indicators, 1.0);
+  if (!i.indicator_values(0, i.settings.start, i.start_x, mode.discrete, z))
+    throw UsageError(i.about.model_name + ": the FMU cannot be evaluated at its start");
+  for (std::size_t k = 0; k < i.indicators; ++k) mode.locks[k] = z[k] > 0.0 ? 1.0 : 0.0;
+  for (std::size_t k = 0; k < i.guards.size(); ++k) mode.discrete[Impl::known_side(k)] = mode.locks[k];
+  return mode;
+}
+
+std::string ImportedFmu::describe(const Mode& mode) const {
+  std::string text;
+  for (std::size_t k = 0; k < impl_->indicators; ++k) text += mode.locks[k] > 0.0 ? '+' : '-';
+  return text.empty() ? "" : "indicators " + text;
+}
+
+System& ImportedFmu::system(const Mode& mode) {
+  // what decides the functions: the state of the FMU, its field, the numbers of the inputs, the surface
+  std::vector<double> key(mode.discrete);
+  key.push_back(static_cast<double>(impl_->field_id(mode)));
+  for (const int guard : mode.sliding) key.push_back(guard);
+  auto& system = impl_->systems[key];
+  if (!system) system = make_fmu_system(*impl_, mode);
+  return *system;
+}
+
+int ImportedFmu::side(const Mode& mode, int guard) const {
+  return mode.locks[static_cast<std::size_t>(guard)] > 0.0 ? +1 : -1;
+}
+
+void ImportedFmu::set_side(Mode& mode, int guard, int side) const {
+  mode.locks[static_cast<std::size_t>(guard)] = side > 0 ? 1.0 : 0.0;
+}
+
+bool ImportedFmu::can_stay_on_surfaces(const Mode& mode) {
+  return impl_->about.saves_states && impl_->states > 0 && mode.contacts.empty() && mode.sliding.size() == 1 &&
+         impl_->both_sides(mode, mode.sliding.front()).has_value();
+}
+
+double ImportedFmu::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) {
+  if (direction < 0) return -std::numeric_limits<double>::infinity();
+  double next = std::numeric_limits<double>::infinity();
+  if (const auto& own = impl_->saved.at(impl_->id(mode)).next_time; own && *own > t) next = *own;
+  for (const InputInfo& input : impl_->inputs)
+    if (const double change = mode.discrete[static_cast<std::size_t>(input.next)];
+        change > t && change < InputInfo::never)
+      next = std::min(next, change);
+  if (!std::isfinite(next)) return next;
+  if (const auto& own = impl_->saved.at(impl_->id(mode)).next_time; own && *own == next)
+    guards.push_back(impl_->time_guard());
+  for (std::size_t k = 0; k < impl_->inputs.size(); ++k)
+    if (mode.discrete[static_cast<std::size_t>(impl_->inputs[k].next)] == next)
+      guards.push_back(impl_->time_guard() + 1 + static_cast<int>(k));
+  return next;
+}
+
+bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
+  static constexpr std::string_view event_mode = "event mode of the FMU";
+  Impl& i = *impl_;
+  Mode& mode = transition.mode;
+  // while the solution slides along an indicator its side means nothing
+  const auto slides = [&](std::size_t k) {
+    return std::ranges::find(mode.sliding, static_cast<int>(k)) != mode.sliding.end();
+  };
+  const auto acknowledge = [&] {
+    for (std::size_t k = 0; k < i.guards.size(); ++k)
+      if (!slides(k)) mode.discrete[Impl::known_side(k)] = mode.locks[k];
+  };
+  const auto known = [&](std::size_t k) { return slides(k) || mode.locks[k] == mode.discrete[Impl::known_side(k)]; };
+  if (input.initial || input.terminal || input.quiet) {
+    acknowledge();
+    return false;
+  }
+  const bool inputs_changed = i.change_inputs(mode);
+  const bool time = !known(i.indicators);
+  std::vector<int> crossed;
+  for (std::size_t k = 0; k < i.indicators; ++k)
+    if (!known(k)) crossed.push_back(static_cast<int>(k));
+  if (!inputs_changed && !time && crossed.empty()) return false;
+  mode.locks[i.indicators] = mode.discrete[Impl::known_side(i.indicators)];
+  const std::size_t before = i.id(mode);
+  if (!inputs_changed && !time && i.saved[before].t == input.t && i.saved.size() > 1) {
+    acknowledge();  // the FMU has settled this instant: an indicator leaves zero
+    return false;
+  }
+  double t = input.t;
+  std::vector<double> x(transition.x.begin(), transition.x.begin() + static_cast<std::ptrdiff_t>(i.states));
+  i.cross(input, mode, t, x);
+  i.activate(before);
+  i.set_point(t, x, mode.discrete);
+  bool terminate = false;
+  if (i.about.needs_completed_step) i.fmu->completed_step(terminate);
+  i.fmu->enter_event_mode();
+  i.set_inputs(t, mode.discrete, true);
+  const EventOutcome outcome = i.settle();
+  transition.fired.push_back(event_mode);
+  transition.recorded = true;
+  if (outcome.terminate || terminate) {
+    transition.terminate = true;
+    transition.message = "the FMU has ended the run";
+    return true;
+  }
+  if (outcome.states_changed && i.states > 0) {
+    i.fmu->states(x);
+    for (std::size_t j = 0; j < i.states; ++j) {
+      if (!std::isfinite(x[j]))
+        throw Error(fmt::format("the FMU sets the state '{}' to {} at t = {:.9g}", i.variables[j].name, x[j], input.t));
+      if (x[j] != transition.x[j]) transition.reset[j] = 1;
+      transition.x[j] = x[j];
+    }
+  }
+  SavedFmuState after{.t = input.t, .next_time = outcome.next_time};
+  if (i.about.saves_states) after.state = i.fmu->save();
+  const std::size_t number = i.about.saves_states ? i.saved.size() : 0;
+  if (crossed.size() == 1 && !outcome.states_changed && i.about.saves_states) {
+    after.other_side[crossed.front()] = before;
+    i.saved[before].other_side[crossed.front()] = number;
+  }
+  i.saved.push_back(after);
+  if (!i.about.saves_states) i.saved[0] = after;
+  i.current = number;
+  mode.discrete[0] = static_cast<double>(number);
+  if (outcome.states_changed) {  // indicators have jumped with the states
+    std::vector<double> z(i.indicators, 1.0);
+    if (i.indicator_values(number, input.t, transition.x, mode.discrete, z))
+      for (std::size_t k = 0; k < i.indicators; ++k)
+        if (z[k] != 0.0) mode.locks[k] = z[k] > 0.0 ? 1.0 : 0.0;
+  }
+  acknowledge();
+  return true;
+}
+
+bool ImportedFmu::same_decisions(const Mode& a, const Mode& b) const {
+  return a.locks == b.locks && a.sliding == b.sliding;
+}
+
+void ImportedFmu::identify(const Mode& mode, std::vector<double>& key) const {
+  key.insert(key.end(), mode.locks.begin(), mode.locks.end());
+  for (const int guard : mode.sliding) key.push_back(guard);
+}
+
+void ImportedFmu::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double>,
+                          std::span<double> values) {
+  Impl& i = *impl_;
+  bool placed = false;
+  for (std::size_t k = 0; k < i.observed.size(); ++k) {
+    if (!i.observed_from[k]) {
+      const std::size_t place = i.observed_state[k];
+      values[k] = place < i.states ? x[place] : i.input_value(place - i.states, mode.discrete, t);
+      continue;
+    }
+    if (!placed) {
+      i.activate(i.id(mode));
+      i.set_point(t, x, mode.discrete);
+      placed = true;
+    }
+    values[k] = i.fmu->get(*i.observed_from[k]);
+  }
+}
+
+std::string describe_fmu(const std::string& file) {
+  return with_file(file, [&] {
+    const UnpackedFmu files(file);
+    const FmuDescription d = read_description(files.description());
+    const auto count = [&](Role role) { return std::ranges::count(d.variables, role, &DescribedVariable::role); };
+    std::string kinds;
+    for (const auto& [there, name] :
+         {std::pair(d.model_exchange, "model exchange"), std::pair(d.co_simulation, "co-simulation"),
+          std::pair(d.scheduled, "scheduled execution")})
+      if (there) kinds += (kinds.empty() ? "" : ", ") + std::string(name);
+    std::string text = fmt::format("{}: FMI {}, {}{}\n", d.model_name, d.version == FmiVersion::fmi2 ? "2.0" : "3.0",
+                                   kinds, d.tool.empty() ? "" : ", made by " + d.tool);
+    if (!d.description.empty()) text += d.description + "\n";
+    text += fmt::format("{} states, {} event indicators, {} inputs, {} outputs, {} parameters, {} variables\n",
+                        d.states.size(), d.indicators, count(Role::input), count(Role::output), count(Role::parameter),
+                        d.variables.size());
+    text += fmt::format("saves its state: {}; directional derivatives: {}\n", d.saves_states ? "yes" : "no",
+                        d.directional_derivatives ? "yes" : "no");
+    if (!d.left_out.empty())
+      text +=
+          fmt::format("{} variables are not shown: texts, arrays, clocks or other number types\n", d.left_out.size());
+    std::string problem = import_problem(d);
+    if (problem.empty()) try {
+        files.library(d.identifier);
+      } catch (const UsageError& missing) {
+        problem = missing.what();
+      }
+    text += problem.empty() ? "saltus run can run it; its code then runs with your rights\n"
+                            : "saltus run cannot run it: " + problem + "\n";
+    return text;
+  });
+}
+
+}  // namespace saltus

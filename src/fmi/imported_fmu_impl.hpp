@@ -1,0 +1,95 @@
+// The state of an imported FMU, which its systems share.
+#pragma once
+
+#include <saltus/fmi/imported_fmu.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fmi/exchange_fmu.hpp"
+#include "fmi/fmu_description.hpp"
+#include "fmi/unpacked_fmu.hpp"
+
+namespace saltus {
+
+/// What the FMU was after an event: a mode names it by its number.
+struct SavedFmuState {
+  void* state = nullptr;                  ///< null where the FMU cannot save states
+  double t = 0.0;                         ///< of the event
+  std::optional<double> next_time = {};   ///< of the next time event
+  std::map<int, std::size_t> other_side;  ///< by indicator: the state on its other side, if known
+};
+
+/// Mode::discrete holds: the number of the saved state, the sides of all guards that the FMU knows (Mode::locks are
+/// those of the run), and the numbers of the inputs.
+struct ImportedFmu::Impl {
+  Impl(const std::string& path, const ImportOptions& given);
+  ~Impl();
+
+  // --- what does not change
+  UnpackedFmu files;
+  FmuDescription about;
+  std::unique_ptr<ExchangeFmu> fmu;
+  RunSettings settings;
+  std::vector<std::pair<const DescribedVariable*, double>> start_values;
+  std::vector<VariableInfo> variables, observed, parameters;
+  std::vector<const DescribedVariable*> observed_from;  ///< null: a continuous state or input that is known anyway
+  std::vector<std::size_t> observed_state;              ///< the number of the state, for those
+  std::vector<GuardInfo> guards;
+  std::vector<InputInfo> inputs;
+  std::vector<const DescribedVariable*> input_from;
+  std::vector<std::string> notes;
+  std::size_t states = 0, indicators = 0;
+
+  // --- what does
+  std::vector<SavedFmuState> saved;
+  std::size_t current = 0;  ///< the saved state that the FMU has now
+  std::vector<double> start_x;
+  std::map<std::vector<double>, std::unique_ptr<System>> systems;
+
+  void declare_states();
+  void declare_guards();
+  void declare_observed();
+  void declare_inputs();
+  void apply_given(const std::vector<std::pair<std::string, double>>& values);
+  /// From a fresh instance to the first continuous-time mode.
+  void initialise();
+  /// Rounds of event mode to the fixed point, then continuous-time mode.
+  EventOutcome settle();
+
+  int time_guard() const { return static_cast<int>(indicators); }
+  std::size_t id(const Mode& mode) const { return static_cast<std::size_t>(mode.discrete[0]); }
+  /// Where Mode::discrete has the side that the FMU knows of a guard.
+  static std::size_t known_side(std::size_t guard) { return 1 + guard; }
+  std::size_t first_input_number() const { return 1 + guards.size(); }
+  double input_value(std::size_t k, std::span<const double> numbers, double t) const;
+  /// The saved state whose field holds on the sides of the mode: that of the mode, or the one across an indicator.
+  std::size_t field_id(const Mode& mode) const;
+  /// The saved states on the positive and on the negative side of an indicator.
+  std::optional<std::pair<std::size_t, std::size_t>> both_sides(const Mode& mode, int guard) const;
+
+  /// Gives the FMU a saved state.
+  void activate(std::size_t number);
+  /// Time, inputs and states; the FMU is in continuous-time mode.
+  void set_point(double t, std::span<const double> x, std::span<const double> numbers);
+  void set_inputs(double t, std::span<const double> numbers, bool all);
+  bool evaluate(std::size_t number, double t, std::span<const double> x, std::span<const double> numbers,
+                std::span<double> xp);
+  bool indicator_values(std::size_t number, double t, std::span<const double> x, std::span<const double> numbers,
+                        std::span<double> z);
+  /// Moves a point by so few rounding errors along the solution that the FMU sees the crossed indicators there.
+  void cross(const EventInput& input, const Mode& mode, double& t, std::vector<double>& x);
+  /// How long it is to the next time event and to the next change of each input.
+  void time_guards(std::size_t number, double t, std::span<const double> numbers, std::span<double> g) const;
+  /// Changes of inputs that are due; true if there were any.
+  bool change_inputs(Mode& mode) const;
+};
+
+/// The system of a mode, also of one that slides along an indicator.
+std::unique_ptr<System> make_fmu_system(ImportedFmu::Impl& owner, const Mode& mode);
+
+}  // namespace saltus

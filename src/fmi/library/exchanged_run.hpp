@@ -1,0 +1,76 @@
+// A run for model exchange: the importer integrates, the FMU evaluates and settles events.
+//
+// Between events the mode is fixed, with its slides and contacts. At an event a simulator takes the state of the
+// importer, settles what has changed there, and gives the new mode and values.
+#pragma once
+
+#include <saltus/dae/characteristic_values.hpp>
+#include <saltus/hybrid/simulator.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fmi/exported_model.hpp"
+#include "fmi/run_settings.hpp"
+
+namespace saltus {
+
+/// What an event has changed.
+struct SettledEvent {
+  bool terminated = false;
+  bool states_changed = false;
+  std::optional<double> next_time = {};  ///< of the next event that is known in advance
+};
+
+class ExchangedRun {
+ public:
+  ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
+               const std::map<std::string, double>& inputs);
+  /// Goes on from a saved state.
+  ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
+               const SimulatorState& from);
+
+  double t() const { return point_.t; }
+  const SimulatorState& state() const { return point_; }
+
+  void set_time(double t);
+  void set_states(std::span<const double> values);
+  /// An input has this value from now on; what follows from it is settled at the next event.
+  void set_input(std::size_t observed, double value);
+  /// Goes on with other values of parameters; settled at the next event.
+  void change_model(const CompiledModel& compiled);
+
+  // Values at the present time and states. Each throws Error where the equations have no solution.
+  void states(std::span<double> values) const;
+  void derivatives(std::span<double> values);
+  void indicators(std::span<double> values);
+  std::vector<double> observed();
+
+  /// Settles what happens at the present point.
+  SettledEvent settle();
+  /// The next event that is known in advance, in the present mode.
+  std::optional<double> next_time();
+
+ private:
+  void take(const Simulator& simulator);
+  void enter_mode();
+  void evaluate();
+  [[noreturn]] void refuse_mode(const std::string& why) const;
+
+  const ExportedModel& model_;
+  std::shared_ptr<CompiledModel> compiled_;
+  RunSettings settings_;
+  SimulatorState point_;      ///< where the importer stands, in the mode after the last event
+  System* system_ = nullptr;  ///< of that mode
+  bool evaluated_ = false;    ///< x and xp of the point are consistent
+  bool changed_ = false;      ///< values have changed since the last event that only an event may show
+  std::map<std::uint64_t, CharacteristicValues> analyses_;  ///< of implicit modes, by their structure
+  std::vector<int> held_;                                   ///< positions of the states
+};
+
+}  // namespace saltus

@@ -1,0 +1,107 @@
+/* Small models as a foreign tool would write them, for FMUs of model exchange. MODEL chooses one:
+     1 BouncingBall    a ball that comes to rest below a threshold of speed
+     2 VanDerPol       x'' = mu (1 - x^2) x' - x
+     3 Dahlquist       x' = -k x
+     4 Stair           a counter with a time event every second, which ends the run at 10
+     5 Relay           x' = p0 - sign(x), with the sign as a discrete variable: it slides along x = 0
+     6 Feedthrough     y = 2 u, n = m + 1, x' = u
+     7 Broken          as Dahlquist, with faults that p1 chooses
+   Value references: 0 time, 1… states, 11… derivatives, 21… parameters, 31 and 32 inputs, 41 real output, 51 integer.
+ */
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+  double t, x[2], p[2], u, y, z;
+  int m, n;    /* integer input and output */
+  int relay;   /* discrete state */
+  double next; /* time event, or infinity */
+  int terminate, changed;
+  int mode; /* 0 instantiated, 1 initialisation, 2 event mode, 3 continuous-time mode, 4 over */
+} Model;
+
+#if MODEL == 1
+enum { states = 2, indicators = 1 };
+#elif MODEL == 2
+enum { states = 2, indicators = 0 };
+#elif MODEL == 3 || MODEL == 7
+enum { states = 1, indicators = 0 };
+#elif MODEL == 4
+enum { states = 0, indicators = 0 };
+#elif MODEL == 5
+enum { states = 1, indicators = 1 };
+#elif MODEL == 6
+enum { states = 1, indicators = 0 };
+#endif
+
+static void begin(Model* m) {
+  memset(m, 0, sizeof *m);
+  m->next = INFINITY;
+#if MODEL == 1
+  m->x[0] = 1.0, m->p[0] = 9.81, m->p[1] = 0.7;
+#elif MODEL == 2
+  m->x[0] = 2.0, m->p[0] = 1.0;
+#elif MODEL == 3 || MODEL == 7
+  m->x[0] = 1.0, m->p[0] = 1.0;
+#elif MODEL == 4
+  m->n = 1, m->next = 1.0;
+#elif MODEL == 5
+  m->x[0] = 1.0, m->p[0] = 0.25, m->relay = 1;
+#endif
+}
+
+static void derivatives(const Model* m, double* dx) {
+#if MODEL == 1
+  dx[0] = m->x[1], dx[1] = m->relay ? 0.0 : -m->p[0]; /* relay: at rest */
+#elif MODEL == 2
+  dx[0] = m->x[1], dx[1] = m->p[0] * (1.0 - m->x[0] * m->x[0]) * m->x[1] - m->x[0];
+#elif MODEL == 3
+  dx[0] = -m->p[0] * m->x[0];
+#elif MODEL == 5
+  dx[0] = m->p[0] - m->relay;
+#elif MODEL == 6
+  dx[0] = m->u;
+#elif MODEL == 7
+  dx[0] = m->p[1] == 1.0 && m->t > 0.5 ? NAN : -m->p[0] * m->x[0];
+#endif
+  (void)m, (void)dx;
+}
+
+static void indicator_values(const Model* m, double* z) {
+#if MODEL == 1
+  z[0] = m->relay ? 1.0 : m->x[0];
+#elif MODEL == 5
+  z[0] = m->x[0];
+#endif
+  (void)m, (void)z;
+}
+
+static void outputs(Model* m) {
+#if MODEL == 5
+  m->y = m->relay;
+#elif MODEL == 6
+  m->y = 2.0 * m->u, m->n = m->m + 1;
+#endif
+  (void)m;
+}
+
+/* One round of event mode. */
+static void handle_event(Model* m) {
+  m->changed = 0;
+#if MODEL == 1
+  if (m->x[0] <= 0.0 && m->x[1] < 0.0) {
+    m->x[0] = 0.0;
+    m->x[1] = -m->p[1] * m->x[1];
+    if (m->x[1] < 0.1) m->x[1] = 0.0, m->relay = 1;
+    m->changed = 1;
+  }
+#elif MODEL == 4
+  if (m->t >= m->next) {
+    m->n += 1;
+    m->next += 1.0;
+    if (m->n >= 10) m->terminate = 1;
+  }
+#elif MODEL == 5
+  if (m->relay > 0 ? m->x[0] < 0.0 : m->x[0] > 0.0) m->relay = -m->relay;
+#endif
+}

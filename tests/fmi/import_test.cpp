@@ -1,0 +1,146 @@
+// FMUs of another tool for model exchange: events and values beside exact solutions.
+#include <gtest/gtest.h>
+#include <saltus/fmi/imported_fmu.hpp>
+#include <saltus/hybrid/simulate.hpp>
+
+#include <cmath>
+
+#include "fmi/foreign_fmu.hpp"
+
+namespace saltus::fmi_tests {
+namespace {
+
+class Import : public testing::TestWithParam<FmiVersion> {};
+
+Trajectory run(const std::string& file, double stop, const ImportOptions& options = {},
+               std::map<std::string, InputSignal> inputs = {}) {
+  return simulate(std::make_shared<ImportedFmu>(file, options),
+                  {.stop = stop, .rtol = 1e-9, .atol = 1e-9, .inputs = std::move(inputs)});
+}
+
+TEST_P(Import, dahlquist_decays_exponentially) {
+  const ForeignFile file(dahlquist, GetParam());
+  const Trajectory result = run(file.path(), 10.0, {.values = {{"p0", 0.5}}});
+  ASSERT_TRUE(result.status().ok()) << result.status().message;
+  for (const double t : {0.0, 1.0, 5.0, 10.0}) EXPECT_NEAR(result.at(t, "x1"), std::exp(-0.5 * t), 1e-7);
+  EXPECT_NEAR(result.at(2.0, "der(x1)"), -0.5 * std::exp(-1.0), 1e-7);
+}
+
+TEST_P(Import, bouncing_ball_hits_the_ground_at_exact_times) {
+  const ForeignFile file(bouncing_ball, GetParam());
+  const Trajectory result = run(file.path(), 3.0);
+  ASSERT_TRUE(result.status().ok()) << result.status().message;
+  // h = 1: first impact after sqrt(2 h / g), each flight 0.7 times as long as the one before, until the speed after an
+  // impact is below 0.1
+  const double first = std::sqrt(2.0 / 9.81);
+  double t = first, speed = 9.81 * first;
+  std::size_t k = 0;
+  for (; speed * 0.7 >= 0.1; ++k) {
+    ASSERT_LT(k, result.events().size());
+    EXPECT_NEAR(result.events()[k].t, t, 1e-8) << k;
+    speed *= 0.7;
+    t += 2.0 * speed / 9.81;
+  }
+  ASSERT_EQ(result.events().size(), k + 1);
+  EXPECT_NEAR(result.events()[k].t, t, 1e-8);
+  EXPECT_NEAR(result.final()[result.index("x1")], 0.0, 1e-9);
+  EXPECT_EQ(result.final()[result.index("x2")], 0.0);
+}
+
+TEST_P(Import, van_der_pol_agrees_with_the_same_equations_in_cpp) {
+  const ForeignFile file(van_der_pol, GetParam());
+  Model m("van der pol");
+  const Expr x = m.variable("x", 2.0, {.fixed = true}), v = m.variable("v", 0.0, {.fixed = true});
+  m.equation(der(x) == v);
+  m.equation(der(v) == 5.0 * (1.0 - x * x) * v - x);
+  const Trajectory exact = simulate(m, {.stop = 20.0, .rtol = 1e-11, .atol = 1e-11});
+  for (const Method method : {Method::automatic, Method::radau, Method::rodas5p}) {
+    const Trajectory result =
+        simulate(std::make_shared<ImportedFmu>(file.path(), ImportOptions{.values = {{"p0", 5.0}}}),
+                 {.stop = 20.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
+    ASSERT_TRUE(result.status().ok()) << result.status().message;
+    EXPECT_NEAR(result.final()[result.index("x1")], exact.final()[0], 1e-5) << to_string(method);
+  }
+}
+
+TEST_P(Import, stair_climbs_at_exact_times_and_ends_the_run) {
+  const ForeignFile file(stair, GetParam());
+  const Trajectory result = run(file.path(), 20.0);
+  EXPECT_EQ(result.status().code, StatusCode::terminated) << result.status().message;
+  EXPECT_EQ(result.t_end(), 9.0);
+  ASSERT_EQ(result.events().size(), 9u);
+  for (int k = 1; k <= 9; ++k) EXPECT_EQ(result.events()[static_cast<std::size_t>(k - 1)].t, k);
+  EXPECT_EQ(result.at(0.5, "n"), 1.0);
+  EXPECT_EQ(result.at(3.5, "n"), 4.0);
+}
+
+TEST_P(Import, a_foreign_relay_slides) {
+  const ForeignFile file(relay, GetParam());
+  const Trajectory result = run(file.path(), 5.0);
+  ASSERT_TRUE(result.status().ok()) << result.status().message;
+  // x' = 0.25 - 1 until x = 0 at 4/3, then x stays there: 0.25 - u + (1 - u) = 0
+  ASSERT_FALSE(result.events().empty());
+  const Event& last = result.events().back();
+  EXPECT_EQ(last.kind, EventKind::slide_enter);
+  EXPECT_NEAR(last.t, 4.0 / 3.0, 1e-8);
+  EXPECT_NEAR(result.at(1.0, "x1"), 0.25, 1e-8);
+  EXPECT_NEAR(result.at(3.0, "x1"), 0.0, 1e-8);
+  ASSERT_EQ(last.weights.size(), 1u);
+  EXPECT_NEAR(last.weights[0], 0.625, 1e-6);
+  EXPECT_LT(result.statistics().steps, 200);
+}
+
+TEST_P(Import, inputs_move_along_lines_and_jump) {
+  const ForeignFile file(feedthrough, GetParam());
+  // u rises to 1 at t = 1, stays, and falls to 0 at once at t = 2
+  const Trajectory result = run(file.path(), 3.0, {},
+                                {{"u", InputSignal::table({0.0, 1.0, 2.0, 2.0}, {0.0, 1.0, 1.0, 0.0})},
+                                 {"m", InputSignal::table({0.0, 1.5}, {3.0, 7.0}, InputSignal::Between::steps)}});
+  ASSERT_TRUE(result.status().ok()) << result.status().message;
+  EXPECT_NEAR(result.at(0.5, "x1"), 0.125, 1e-8);
+  EXPECT_NEAR(result.at(1.5, "x1"), 1.0, 1e-8);
+  EXPECT_NEAR(result.final()[result.index("x1")], 1.5, 1e-8);
+  EXPECT_NEAR(result.at(0.5, "y"), 1.0, 1e-12);
+  EXPECT_NEAR(result.at(2.5, "y"), 0.0, 1e-12);
+  EXPECT_EQ(result.at(1.0, "n"), 4.0);
+  EXPECT_EQ(result.at(1.6, "n"), 8.0);
+}
+
+TEST_P(Import, an_fmu_that_cannot_save_its_state_shows_its_states_only) {
+  Foreign f = bouncing_ball;
+  f.saves_states = false;
+  const ForeignFile file(f, GetParam());
+  const auto fmu = std::make_shared<ImportedFmu>(file.path());
+  ASSERT_EQ(fmu->observed().size(), 2u);
+  ASSERT_EQ(fmu->notes().size(), 1u);
+  for (int repeat = 0; repeat < 2; ++repeat) {  // a second run begins anew
+    const Trajectory result = simulate(fmu, {.stop = 1.0, .rtol = 1e-9, .atol = 1e-9});
+    ASSERT_TRUE(result.status().ok()) << result.status().message;
+    ASSERT_EQ(result.events().size(), 1u);
+    EXPECT_NEAR(result.events()[0].t, std::sqrt(2.0 / 9.81), 1e-8);
+  }
+}
+
+TEST_P(Import, the_same_fmu_runs_twice) {
+  const ForeignFile file(bouncing_ball, GetParam());
+  const auto fmu = std::make_shared<ImportedFmu>(file.path());
+  const Trajectory first = simulate(fmu, {.stop = 2.0}), second = simulate(fmu, {.stop = 2.0});
+  EXPECT_EQ(first.final(), second.final());
+  EXPECT_EQ(first.events().size(), second.events().size());
+}
+
+TEST_P(Import, unknown_parameters_are_refused_with_the_nearest_name) {
+  const ForeignFile file(dahlquist, GetParam());
+  try {
+    ImportedFmu(file.path(), {.values = {{"p9", 1.0}}});
+    FAIL();
+  } catch (const UsageError& problem) {
+    EXPECT_NE(std::string(problem.what()).find("did you mean 'p0'?"), std::string::npos) << problem.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(versions, Import, testing::Values(FmiVersion::fmi2, FmiVersion::fmi3),
+                         [](const auto& test) { return test.param == FmiVersion::fmi2 ? "fmi2" : "fmi3"; });
+
+}  // namespace
+}  // namespace saltus::fmi_tests

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <saltus/hybrid/simulator.hpp>
+#include <saltus/model/compiled_model.hpp>
 
 #include <functional>
 #include <optional>

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <saltus/fmi/export_fmu.hpp>
+#include <saltus/fmi/imported_fmu.hpp>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -30,8 +30,9 @@ ExitCode export_model(const FmuExportOptions& o, const Streams& streams) {
              {.version = o.version == 2 ? FmiVersion::fmi2 : FmiVersion::fmi3,
               .kind = kinds.at(o.kind),
               .library = o.library});
-  streams.out << fmt::format("{}: FMI {}.0, {:.1f} MB\n", file, o.version,
-                             static_cast<double>(std::filesystem::file_size(file)) / 1e6);
+  static const std::map<std::string, const char*> words = {
+      {"cs", "co-simulation"}, {"me", "model exchange"}, {"both", "model exchange and co-simulation"}};
+  streams.out << fmt::format("{}: FMI {}.0, {}\n", file, o.version, words.at(o.kind));
   return ExitCode::success;
 }
 
@@ -60,10 +61,19 @@ Command fmu_command() {
             app.footer(
                 "Examples:\n"
                 "  saltus fmu export BouncingBall.mo -o BouncingBall.fmu\n"
-                "  saltus fmu export StickSlip.mo --fmi 3 --kind both");
+                "  saltus fmu export StickSlip.mo --fmi 3 --kind both\n"
+                "  saltus fmu check Other.fmu");
             CLI::App& writes = *app.add_subcommand("export", "Write a model as an FMU for other simulators");
             add_export(writes, *exported);
-            return [=](const Streams& streams) { return export_model(*exported, streams); };
+            auto file = std::make_shared<std::string>();
+            CLI::App& looks = *app.add_subcommand("check", "Say what an FMU is, and whether saltus run can run it");
+            looks.footer("The description is read; no code of the FMU runs.\nExit codes: 0 it is an FMU, 2 it is not.");
+            looks.add_option("FILE.fmu", *file, "The FMU")->required()->check(CLI::ExistingFile);
+            return [=, &looks](const Streams& streams) {
+              if (!looks.parsed()) return export_model(*exported, streams);
+              streams.out << describe_fmu(*file);
+              return ExitCode::success;
+            };
           }};
 }
 

@@ -17,7 +17,7 @@ void InputOptions::add_to(CLI::App& app, const std::string& group) {
   if (!group.empty()) option->group(group);
 }
 
-std::map<std::string, InputSignal> InputOptions::read(const CompiledModel& model) const {
+std::map<std::string, InputSignal> InputOptions::read(const HybridSystem& model) const {
   constexpr std::string_view held = ":held";
   std::map<std::string, InputSignal> result;
   const auto add = [&](const std::string& name, const InputSignal& signal) {

@@ -1,8 +1,8 @@
 // Values of inputs from the command line.
 #pragma once
 
+#include <saltus/dae/hybrid_system.hpp>
 #include <saltus/hybrid/input_signal.hpp>
-#include <saltus/model/compiled_model.hpp>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -17,7 +17,7 @@ struct InputOptions {
   /// Declares --input.
   void add_to(CLI::App& app, const std::string& group = "");
   /// Reads the files. Throws UsageError for what is wrong with them, and for inputs that are given twice.
-  std::map<std::string, InputSignal> read(const CompiledModel& model) const;
+  std::map<std::string, InputSignal> read(const HybridSystem& model) const;
 };
 
 }  // namespace saltus::cli

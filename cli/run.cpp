@@ -27,6 +27,7 @@
 #include "cli/load_options.hpp"
 #include "cli/open_file.hpp"
 #include "cli/progress.hpp"
+#include "cli/run_subject.hpp"
 #include "cli/sensitivities.hpp"
 #include "cli/step_log.hpp"
 
@@ -155,9 +156,9 @@ void check_files(const RunOptions& o) {
 }
 
 /// What would only be found out behind a long run, whose result would be lost.
-void check_outputs(const RunOptions& o, const SimulateOptions& s, const CompiledModel& compiled) {
+void check_outputs(const RunOptions& o, const SimulateOptions& s, const HybridSystem& system) {
   std::vector<std::string> names;
-  for (const VariableInfo& v : compiled.observed()) names.push_back(v.name);
+  for (const VariableInfo& v : system.observed()) names.push_back(v.name);
   const auto check_name = [&](const std::string& name, const char* option) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
     const std::string near = nearest_name(name, names);
@@ -197,34 +198,27 @@ std::pair<std::string, std::string> phase_names(const RunOptions& o) {
   return {pair.front(), pair.back()};
 }
 
-/// All parameters, as they were in the run.
-std::vector<VariableInfo> all_parameters(const ModelicaModel& source, const CompiledModel& compiled) {
-  std::vector<VariableInfo> all = compiled.parameter_info();
-  all.insert(all.end(), source.fixed_parameters.begin(), source.fixed_parameters.end());
-  return all;
-}
-
-void write_html(const RunOptions& o, const Trajectory& run, const ModelicaModel& source, CompiledModel& compiled,
-                std::ostream& file) {
+void write_html(const RunOptions& o, const Trajectory& run, const RunSubject& subject, std::ostream& file) {
   HtmlReportOptions h;
-  h.model = compiled.name();
-  h.description = source.description;
-  if (!o.source.file.empty()) {
+  h.model = subject.system->name();
+  h.description = subject.description;
+  if (!o.source.file.empty() && subject.compiled) {
     h.source = text_of(o.source.file);
     h.source_file = o.source.file;
   }
-  h.parameters = all_parameters(source, compiled);
+  h.parameters = subject.parameters;
   h.variables = o.vars;
   std::tie(h.phase_x, h.phase_y) = phase_names(o);
-  for (const auto& note : source.notes) h.notes.push_back(render(note));
-  h.system = &compiled;
+  h.notes = subject.notes;
+  h.system = subject.compiled.get();
   h.most_nodes = o.html_nodes;
   write_html_report(file, run, h);
 }
 
 void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRun* derivatives,
-                 const ModelicaModel& source, CompiledModel& compiled, std::ostream& out, std::ostream& standard) {
-  const std::vector<VariableInfo> parameters = all_parameters(source, compiled);
+                 const RunSubject& subject, std::ostream& out, std::ostream& standard) {
+  const std::vector<VariableInfo>& parameters = subject.parameters;
+  const std::string& name = subject.system->name();
   ResultTable table;
   if (!o.csv.empty() || !o.mat.empty() || !o.npz.empty() || o.trajectories) {
     TableOptions t;
@@ -242,14 +236,14 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
   if (!o.json.empty())
     write_file(o.json, standard, [&](std::ostream& file) {
       write_json(file, run,
-                 {compiled.name(), parameters, o.trajectories ? &table : nullptr, derivatives});
+                 {name, parameters, o.trajectories ? &table : nullptr, derivatives});
     });
   if (!o.mat.empty())
     write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, parameters); });
   if (!o.npz.empty())
     write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, parameters); });
   if (!o.html.empty()) {
-    write_file(o.html, standard, [&](std::ostream& file) { write_html(o, run, source, compiled, file); });
+    write_file(o.html, standard, [&](std::ostream& file) { write_html(o, run, subject, file); });
     if (!o.quiet) out << "report: " << o.html << '\n';
   }
   if (o.open && !o.html.empty()) open_file(o.html);
@@ -262,13 +256,13 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
   }
   PlotOptions p;
   p.variables = o.vars;
-  p.title = compiled.name();
-  p.system = &compiled;
+  p.title = name;
+  p.system = subject.compiled.get();
   if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
   if (o.plot_font) p.size.font = *o.plot_font;
   std::tie(p.phase_x, p.phase_y) = phase_names(o);
   const bool by_default = o.plot.empty();
-  const std::string file = by_default ? compiled.name() + ".svg" : o.plot;
+  const std::string file = by_default ? name + ".svg" : o.plot;
   try {
     write_plot(run, file, p);
     if (!o.quiet) {
@@ -331,22 +325,32 @@ class GivenTolerances {
   std::vector<std::pair<std::string, double>> named_;
 };
 
+/// Throws UsageError for options that only models take which were read as text.
+void check_fmu_options(const RunOptions& o) {
+  if (!is_fmu(o.source.file)) return;
+  for (const auto& [given, option] :
+       {std::pair(!o.start_from.empty(), "--start-from"), std::pair(!o.save_state.empty(), "--save-state"),
+        std::pair(!o.sensitivities.empty(), "--sensitivities")})
+    if (given) throw UsageError(fmt::format("{} is for Modelica models; FMUs do not have it", option));
+}
+
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
-  const ModelicaModel source = load(o.source);
-  for (const auto& note : source.notes)
-    if (!o.quiet) streams.err << render(note);
+  check_fmu_options(o);
+  const RunSubject subject = load_subject(o.source, o.stop);
+  if (!o.quiet)
+    for (const std::string& note : subject.notes) streams.err << note;
 
   SimulateOptions s;
-  s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
+  s.start = o.source.start.value_or(subject.experiment.start.value_or(0.0));
   std::optional<SimulatorState> from;
   if (!o.start_from.empty()) {
     if (o.source.start) throw UsageError("--start-from says where the run begins; leave out --start");
     from = read_state(o.start_from);
     s.start = from->t;
   }
-  s.stop = o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
+  s.stop = o.stop.value_or(subject.experiment.stop.value_or(s.start + 1.0));
   const GivenTolerances rtol("--rtol", o.rtol), atol("--atol", o.atol);
-  s.rtol = rtol.for_all().value_or(source.experiment.tolerance.value_or(1e-6));
+  s.rtol = rtol.for_all().value_or(subject.experiment.tolerance.value_or(1e-6));
   s.atol = atol.for_all().value_or(s.rtol);
   s.method = find_method(o.method).value();
   if (o.max_step) s.max_step = *o.max_step;
@@ -358,23 +362,23 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   const InterruptGuard guard;
   ProgressBar bar(streams.err, !o.quiet && o.log.empty() && isatty(STDERR_FILENO));
   s.progress = [&](const Progress& p) { return bar(p); };
-  const auto compiled = std::make_shared<CompiledModel>(source.model);
-  s.rtol_each = rtol.each(compiled->variables(), [&](const VariableInfo&) { return s.rtol; });
-  s.atol_each = atol.each(compiled->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
-  s.inputs = o.inputs.read(*compiled);
-  check_outputs(o, s, *compiled);
+  const std::shared_ptr<HybridSystem>& system = subject.system;
+  s.rtol_each = rtol.each(system->variables(), [&](const VariableInfo&) { return s.rtol; });
+  s.atol_each = atol.each(system->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
+  s.inputs = o.inputs.read(*system);
+  check_outputs(o, s, *system);
   std::optional<SimulatorState> state;
   std::optional<SensitivityRun> derivatives;
   const auto simulate = [&] {
-    Simulator simulator = from ? Simulator(compiled, s, *from) : Simulator(compiled, s);
+    Simulator simulator = from ? Simulator(system, s, *from) : Simulator(system, s);
     if (o.log.empty())
       simulator.run();
     else
-      run_with_log(simulator, *compiled, streams.err);
+      run_with_log(simulator, *system, streams.err);
     if (!o.save_state.empty()) state = simulator.state();
     return simulator.take();
   };
-  if (!o.sensitivities.empty()) derivatives = simulate_with_sensitivities(*compiled, o.sensitivities, s);
+  if (!o.sensitivities.empty()) derivatives = simulate_with_sensitivities(*subject.compiled, o.sensitivities, s);
   const Trajectory run = derivatives ? derivatives->trajectory() : simulate();
   bar.clear();
   std::ostream& words = writes_to_output(o) ? streams.err : streams.out;
@@ -383,7 +387,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     print_summary(words, run);
     if (derivatives) print_sensitivities(words, *derivatives, o.events);
   }
-  write_files(o, run, derivatives ? &*derivatives : nullptr, source, *compiled, words, streams.out);
+  write_files(o, run, derivatives ? &*derivatives : nullptr, subject, words, streams.out);
   if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
@@ -421,7 +425,7 @@ ExitCode watch_model(const RunOptions& o, const Streams& streams) {
 
 void add_model_options(CLI::App& app, RunOptions& o) {
   const char* group = "Model";
-  app.add_option("MODEL.mo", o.source.file, "Modelica file; may be left out where --library and --model say it all")
+  app.add_option("MODEL.mo", o.source.file, "Modelica file, or an FMU (FILE.fmu); may be left out where --library and --model say it all")
       ->check(existing_model());
   app.add_option("--model", o.source.model, "Which model (default: the last one of the file)")
       ->type_name("NAME")

@@ -263,13 +263,15 @@ std::optional<std::pair<std::size_t, std::size_t>> ImportedFmu::Impl::both_sides
   return above ? std::pair(number, other->second) : std::pair(other->second, number);
 }
 
-void ImportedFmu::Impl::cross(const EventInput& input, const Mode& mode, double& t, std::vector<double>& x) {
+std::vector<double> ImportedFmu::Impl::cross(const EventInput& input, const Mode& mode, double& t,
+                                             std::vector<double>& x) {
+  std::vector<double> depth(indicators, 0.0);
   std::vector<std::size_t> crossed;
   for (std::size_t k = 0; k < indicators; ++k)
     if (mode.locks[k] != mode.discrete[known_side(k)] &&
         std::ranges::find(mode.sliding, static_cast<int>(k)) == mode.sliding.end())
       crossed.push_back(k);
-  if (crossed.empty()) return;
+  if (crossed.empty()) return depth;
   constexpr int most_doublings = 24;  // from a rounding error to some 1e-8 of the time
   const std::vector<double> x0 = x;
   const double t0 = t;
@@ -279,13 +281,82 @@ void ImportedFmu::Impl::cross(const EventInput& input, const Mode& mode, double&
     if (!indicator_values(id(mode), t, x, mode.discrete, z)) break;
     const bool seen =
         std::ranges::all_of(crossed, [&](std::size_t c) { return mode.locks[c] > 0.0 ? z[c] > 0.0 : z[c] < 0.0; });
-    if (seen) return;
+    if (seen) {
+      for (const std::size_t c : crossed) depth[c] = std::abs(z[c]);
+      return depth;
+    }
     shift = shift == 0.0 ? 2.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0), 1e-3) : 2.0 * shift;
     t = t0 + shift;
     for (std::size_t j = 0; j < states; ++j) x[j] = x0[j] + shift * input.xp_before[j];
   }
   t = t0;
   x = x0;
+  return depth;
+}
+
+bool ImportedFmu::Impl::same_indicator(std::size_t a, std::size_t b, int guard, double t, std::span<const double> x,
+                                       std::span<const double> numbers) {
+  constexpr double shift = 1e-4, rounding = 1e-9;
+  const auto k = static_cast<std::size_t>(guard);
+  std::vector<double> beside(x.begin(), x.end()), za(indicators), zb(indicators);
+  for (std::size_t j = 0; j < states; ++j) beside[j] += shift * variables[j].nominal;
+  return indicator_values(a, t, beside, numbers, za) && indicator_values(b, t, beside, numbers, zb) &&
+         std::abs(za[k] - zb[k]) <= rounding * std::max(std::abs(za[k]), std::abs(zb[k]));
+}
+
+bool ImportedFmu::Impl::rebounds(std::size_t number, int guard, double t, std::span<const double> x, const Mode& mode) {
+  constexpr double margin = 10.0;
+  std::vector<double> z(indicators), later(indicators);
+  if (!look_ahead(number, t, x, mode.discrete, z, later)) return false;
+  const auto k = static_cast<std::size_t>(guard);
+  const double beyond = mode.locks[k] > 0.0 ? -later[k] : later[k];
+  return beyond > margin * std::abs(z[k]);
+}
+
+bool ImportedFmu::Impl::look_ahead(std::size_t number, double t, std::span<const double> x,
+                                   std::span<const double> numbers, std::span<double> z, std::span<double> later) {
+  constexpr double small = 1e-9;
+  std::vector<double> f(x.size()), ahead(x.begin(), x.end());
+  if (!evaluate(number, t, x, numbers, f)) return false;
+  const double h = small * std::max(std::abs(t), 1.0);
+  for (std::size_t j = 0; j < states; ++j) ahead[j] += h * f[j];
+  return indicator_values(number, t, x, numbers, z) && indicator_values(number, t + h, ahead, numbers, later);
+}
+
+bool ImportedFmu::Impl::switches_back(std::size_t before, std::size_t after, const EventInput& input,
+                                      std::span<const double> x, const Mode& mode) {
+  constexpr double shift = 1e-7, rounding = 1e-9;
+  const double h = shift * std::max(std::abs(input.t), 1.0);
+  std::vector<double> back(x.begin(), x.end()), old_field(x.size()), new_field(x.size());
+  for (std::size_t j = 0; j < states; ++j) back[j] -= h * input.xp_before[j];
+  if (!evaluate(before, input.t, back, mode.discrete, old_field)) return false;
+  activate(after);
+  set_point(input.t, back, mode.discrete);
+  bool same = false;
+  try {
+    fmu->enter_event_mode();
+    const EventOutcome outcome = settle();
+    same = !outcome.terminate && !outcome.states_changed && fmu->derivatives(new_field);
+  } catch (const Error&) {
+    same = false;
+  }
+  fmu->restore(saved.at(after).state);
+  current = after;
+  for (std::size_t j = 0; same && j < states; ++j)
+    same = std::abs(new_field[j] - old_field[j]) <= rounding * (std::abs(new_field[j]) + std::abs(old_field[j]));
+  return same;
+}
+
+void ImportedFmu::Impl::place_indicators(std::size_t number, double t, std::span<const double> x,
+                                         std::span<const double> depth, std::span<const char> stays, Mode& mode) {
+  constexpr double same_depth = 4.0;
+  std::vector<double> z(indicators), later(indicators);
+  if (indicators == 0 || !look_ahead(number, t, x, mode.discrete, z, later)) return;
+  for (std::size_t k = 0; k < indicators; ++k) {
+    const bool at_zero = z[k] == 0.0 || std::abs(z[k]) <= same_depth * depth[k];
+    const double value = at_zero ? later[k] - z[k] : z[k];
+    if (value != 0.0 && !stays[k]) mode.locks[k] = value > 0.0 ? 1.0 : 0.0;
+  }
 }
 
 void ImportedFmu::Impl::time_guards(std::size_t number, double t, std::span<const double> numbers,
@@ -449,12 +520,24 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   mode.locks[i.indicators] = mode.discrete[Impl::known_side(i.indicators)];
   const std::size_t before = i.id(mode);
   if (!inputs_changed && !time && i.saved[before].t == input.t && i.saved.size() > 1) {
+    for (const int k : crossed)
+      if (const auto found = i.saved[before].rebounds.find(k);
+          found != i.saved[before].rebounds.end() && found->second == mode.locks[static_cast<std::size_t>(k)] &&
+          !i.rebounds(before, k, input.t, transition.x, mode)) {
+        transition.failed = true;
+        transition.message = fmt::format(
+            "the resets of the FMU at '{}' accumulate: the rebound is smaller than rounding errors, and the FMU would "
+            "go on "
+            "through its surface. End the run before, or use the model without an FMU",
+            i.guards[static_cast<std::size_t>(k)].name);
+        return true;
+      }
     acknowledge();  // the FMU has settled this instant: an indicator leaves zero
     return false;
   }
   double t = input.t;
   std::vector<double> x(transition.x.begin(), transition.x.begin() + static_cast<std::ptrdiff_t>(i.states));
-  i.cross(input, mode, t, x);
+  const std::vector<double> depth = i.cross(input, mode, t, x);
   i.activate(before);
   i.set_point(t, x, mode.discrete);
   bool terminate = false;
@@ -481,20 +564,27 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   SavedFmuState after{.t = input.t, .next_time = outcome.next_time};
   if (i.about.saves_states) after.state = i.fmu->save();
   const std::size_t number = i.about.saves_states ? i.saved.size() : 0;
-  if (crossed.size() == 1 && !outcome.states_changed && i.about.saves_states) {
-    after.other_side[crossed.front()] = before;
+  i.saved.push_back(after);
+  i.current = number;
+  // an indicator that was crossed without a reset stays crossed, unless another function has taken its place
+  std::vector<char> stays(i.indicators, 0);
+  for (const int k : crossed)
+    stays[static_cast<std::size_t>(k)] =
+        !outcome.states_changed &&
+        (!i.about.saves_states || i.same_indicator(before, number, k, input.t, transition.x, mode.discrete));
+  if (crossed.size() == 1 && i.about.saves_states && stays[static_cast<std::size_t>(crossed.front())] &&
+      i.switches_back(before, number, input, transition.x, mode)) {
+    i.saved[number].other_side[crossed.front()] = before;
     i.saved[before].other_side[crossed.front()] = number;
   }
-  i.saved.push_back(after);
   if (!i.about.saves_states) i.saved[0] = after;
-  i.current = number;
   mode.discrete[0] = static_cast<double>(number);
-  if (outcome.states_changed) {  // indicators have jumped with the states
-    std::vector<double> z(i.indicators, 1.0);
-    if (i.indicator_values(number, input.t, transition.x, mode.discrete, z))
-      for (std::size_t k = 0; k < i.indicators; ++k)
-        if (z[k] != 0.0) mode.locks[k] = z[k] > 0.0 ? 1.0 : 0.0;
-  }
+  const std::vector<double> sides_before = mode.locks;
+  i.place_indicators(number, input.t, transition.x, depth, stays, mode);
+  if (outcome.states_changed)
+    for (const int k : crossed)
+      if (const auto place = static_cast<std::size_t>(k); mode.locks[place] != sides_before[place])
+        i.saved[number].rebounds[k] = sides_before[place];
   acknowledge();
   return true;
 }

@@ -21,6 +21,7 @@ struct SavedFmuState {
   void* state = nullptr;                  ///< null where the FMU cannot save states
   double t = 0.0;                         ///< of the event
   std::optional<double> next_time = {};   ///< of the next time event
+  std::map<int, double> rebounds;         ///< by indicator: the side to which it went before a reset sent it back
   std::map<int, std::size_t> other_side;  ///< by indicator: the state on its other side, if known
 };
 
@@ -82,7 +83,25 @@ struct ImportedFmu::Impl {
   bool indicator_values(std::size_t number, double t, std::span<const double> x, std::span<const double> numbers,
                         std::span<double> z);
   /// Moves a point by so few rounding errors along the solution that the FMU sees the crossed indicators there.
-  void cross(const EventInput& input, const Mode& mode, double& t, std::vector<double>& x);
+  /// Gives the distance of each of them from zero there.
+  std::vector<double> cross(const EventInput& input, const Mode& mode, double& t, std::vector<double>& x);
+  /// Whether an indicator is one function in two saved states: compared at a point beside the present one.
+  bool same_indicator(std::size_t a, std::size_t b, int guard, double t, std::span<const double> x,
+                      std::span<const double> numbers);
+  /// Whether the FMU, sent back across an indicator that it has just crossed, has its old field again: then the two
+  /// fields are those of the two sides. With a hysteresis it has not.
+  bool switches_back(std::size_t before, std::size_t after, const EventInput& input, std::span<const double> x,
+                     const Mode& mode);
+  /// Indicators now, and a moment later on the solution. False: they cannot be evaluated.
+  bool look_ahead(std::size_t number, double t, std::span<const double> x, std::span<const double> numbers,
+                  std::span<double> z, std::span<double> later);
+  /// Whether an indicator soon goes back from the side that the run has given it.
+  bool rebounds(std::size_t number, int guard, double t, std::span<const double> x, const Mode& mode);
+  /// Sides of all indicators behind an event. An indicator that is zero there, or no farther from
+  /// it than the point at which it was crossed (`depth`), has the side to which it goes. Those that stay
+  /// where they are keep theirs.
+  void place_indicators(std::size_t number, double t, std::span<const double> x, std::span<const double> depth,
+                        std::span<const char> stays, Mode& mode);
   /// How long it is to the next time event and to the next change of each input.
   void time_guards(std::size_t number, double t, std::span<const double> numbers, std::span<double> g) const;
   /// Changes of inputs that are due; true if there were any.

@@ -69,6 +69,16 @@ void ExchangedRun::enter_mode() {
                         .first->second;
   }
   if (const std::string why = exchange_problem(structure, values, held_); !why.empty()) refuse_mode(why);
+  raised_.assign(model_.indicators().size(), 0.0);
+  if (!point_.mode.on_surfaces()) return;
+  constexpr double least = 1e-8;
+  std::vector<double> now(raised_.size());
+  std::vector<Position> positions;
+  raw_indicators(now);
+  compiled_->positions(point_.mode, positions);
+  for (std::size_t k = 0; k < now.size(); ++k)
+    if (on_surface(positions[static_cast<std::size_t>(model_.indicators()[k])]))
+      raised_[k] = std::max(0.0, least - now[k]);
 }
 
 void ExchangedRun::refuse_mode(const std::string& why) const {
@@ -136,6 +146,11 @@ void ExchangedRun::derivatives(std::span<double> values) {
 }
 
 void ExchangedRun::indicators(std::span<double> values) {
+  raw_indicators(values);
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] += raised_[k];
+}
+
+void ExchangedRun::raw_indicators(std::span<double> values) {
   evaluate();
   std::vector<double> g(static_cast<std::size_t>(system_->structure().guards));
   system_->guards(point_.t, point_.x, point_.xp, g);
@@ -184,6 +199,8 @@ std::optional<double> ExchangedRun::next_time() {
 SettledEvent ExchangedRun::settle() {
   std::vector<double> before(held_.size()), after(held_.size());
   states(before);
+  // importers drift away from surfaces, along which only the field leads them
+  if (point_.mode.on_surfaces()) system_->project(point_.t, point_.x);
   point_.as_left = 0;  // what has changed is settled, whatever it is
   const Simulator simulator(compiled_, event_options(model_, settings_, point_.t), point_);
   SettledEvent result;

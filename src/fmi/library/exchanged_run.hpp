@@ -60,6 +60,8 @@ class ExchangedRun {
   void take(const Simulator& simulator);
   void enter_mode();
   void evaluate();
+  /// Guards as indicators; see `raised_`.
+  void raw_indicators(std::span<double> values);
   [[noreturn]] void refuse_mode(const std::string& why) const;
 
   const ExportedModel& model_;
@@ -70,7 +72,10 @@ class ExchangedRun {
   bool evaluated_ = false;    ///< x and xp of the point are consistent
   bool changed_ = false;      ///< values have changed since the last event that only an event may show
   std::map<std::uint64_t, CharacteristicValues> analyses_;  ///< of implicit modes, by their structure
-  std::vector<int> held_;                                   ///< positions of the states
+  /// What is added to each indicator until the next event. An indicator of a slide or contact that is about to end has
+  /// no sign that could change; so it is positive at first.
+  std::vector<double> raised_;
+  std::vector<int> held_;  ///< positions of the states
 };
 
 }  // namespace saltus

@@ -1,0 +1,71 @@
+// FMUs from the command line.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "cli/fmu.hpp"
+#include "cli/run.hpp"
+#include "fmi/fmu_master.hpp"
+
+namespace saltus::fmi_tests {
+namespace {
+
+struct Outcome {
+  cli::ExitCode code;
+  std::string out, err;
+};
+
+Outcome saltus(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const cli::ExitCode code =
+      cli::run_app({cli::run_command(), cli::fmu_command()}, arguments, {.out = out, .err = err});
+  return {code, out.str(), err.str()};
+}
+
+const std::string ball = std::string(SALTUS_GALLERY) + "/BouncingBall.mo";
+
+TEST(FmuCommand, exports_checks_and_runs) {
+  const ScratchFile fmu("Ball.fmu"), csv("ball.csv");
+  const Outcome written = saltus({"fmu", "export", ball, "--kind", "both", "--fmi", "3", "-o", fmu.path()});
+  ASSERT_EQ(written.code, cli::ExitCode::success) << written.err;
+  EXPECT_NE(written.out.find("FMI 3.0, model exchange and co-simulation"), std::string::npos) << written.out;
+  const Outcome checked = saltus({"fmu", "check", fmu.path()});
+  ASSERT_EQ(checked.code, cli::ExitCode::success) << checked.err;
+  EXPECT_NE(checked.out.find("saltus run can run it"), std::string::npos) << checked.out;
+  const Outcome run = saltus({"run", fmu.path(), "--set", "e=0.5", "--stop", "3", "--no-plot", "--csv", csv.path()});
+  ASSERT_EQ(run.code, cli::ExitCode::success) << run.err;
+  EXPECT_NE(run.out.find("1.42857142857"), std::string::npos) << run.out;  // sqrt(2 * 10 / 9.8)
+  EXPECT_GT(std::filesystem::file_size(csv.path()), 100u);
+}
+
+TEST(FmuCommand, refuses_options_that_fmus_do_not_have) {
+  const ScratchFile fmu("Ball.fmu");
+  ASSERT_EQ(saltus({"fmu", "export", ball, "--kind", "me", "-o", fmu.path()}).code, cli::ExitCode::success);
+  const std::vector<std::vector<std::string>> all = {
+      {"--model", "A"}, {"--library", "."}, {"--unbalanced"}, {"--sensitivities", "e"}, {"--save-state", "x.json"}};
+  for (const auto& options : all) {
+    std::vector<std::string> arguments{"run", fmu.path()};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Outcome outcome = saltus(arguments);
+    EXPECT_EQ(outcome.code, cli::ExitCode::usage);
+    EXPECT_NE(outcome.err.find(options.front()), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(FmuCommand, says_what_to_ask_for_instead_of_co_simulation) {
+  const ScratchFile fmu("Ball.fmu");
+  ASSERT_EQ(saltus({"fmu", "export", ball, "-o", fmu.path()}).code, cli::ExitCode::success);
+  const Outcome outcome = saltus({"run", fmu.path()});
+  EXPECT_EQ(outcome.code, cli::ExitCode::usage);
+  EXPECT_NE(outcome.err.find("for an FMU for model exchange"), std::string::npos) << outcome.err;
+}
+
+TEST(FmuCommand, refuses_files_that_are_no_fmus) {
+  const Outcome outcome = saltus({"fmu", "check", ball});
+  EXPECT_EQ(outcome.code, cli::ExitCode::usage);
+  EXPECT_NE(outcome.err.find("not a zip archive"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace saltus::fmi_tests

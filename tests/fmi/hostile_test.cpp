@@ -16,6 +16,15 @@ namespace {
 
 constexpr FmiVersion both_versions[] = {FmiVersion::fmi2, FmiVersion::fmi3};
 
+/// Temporary folders of these tests are in a folder of their own: others may make some at the same time.
+class HostileFmu : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const TemporaryFolder own;
+    setenv("TMPDIR", own.path().c_str(), 1);
+  }
+};
+
 /// How many temporary folders of FMUs there are.
 std::size_t folders() {
   std::size_t count = 0;
@@ -50,7 +59,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(HostileFmu, is_refused_with_what_is_wrong) {
+TEST_F(HostileFmu, is_refused_with_what_is_wrong) {
   EXPECT_TRUE(contains(refusal(""), "zip archive is damaged"));
   EXPECT_TRUE(contains(refusal("no zip at all, but a text"), "zip archive is damaged"));
   ZipWriter empty;
@@ -84,7 +93,7 @@ TEST(HostileFmu, is_refused_with_what_is_wrong) {
   }
 }
 
-TEST(HostileFmu, with_wrong_counts_is_refused) {
+TEST_F(HostileFmu, with_wrong_counts_is_refused) {
   const std::string xml = describe(bouncing_ball, FmiVersion::fmi2);
   const auto with = [&](const std::string& from, const std::string& to) {
     return refusal(pack(bouncing_ball, FmiVersion::fmi2, replaced(xml, from, to)), "BouncingBall");
@@ -98,7 +107,7 @@ TEST(HostileFmu, with_wrong_counts_is_refused) {
   EXPECT_TRUE(contains(with("derivative=\"2\"", "derivative=\"0\""), "no variable with the index 0"));
 }
 
-TEST(HostileFmu, with_another_number_of_indicators_ends_with_a_message) {
+TEST_F(HostileFmu, with_another_number_of_indicators_ends_with_a_message) {
   const std::string xml = replaced(describe(bouncing_ball, FmiVersion::fmi2), "numberOfEventIndicators=\"1\"",
                                    "numberOfEventIndicators=\"3\"");
   const ForeignFile file(pack(bouncing_ball, FmiVersion::fmi2, xml), "BouncingBall");
@@ -106,7 +115,7 @@ TEST(HostileFmu, with_another_number_of_indicators_ends_with_a_message) {
   EXPECT_THROW(simulate(fmu, {.stop = 1.0}), Error);
 }
 
-TEST(HostileFmu, whose_library_is_none_is_refused) {
+TEST_F(HostileFmu, whose_library_is_none_is_refused) {
   for (const std::string& library : {std::string(), std::string("not a library"), std::string(100'000, '\x7f')}) {
     ZipWriter zip;
     zip.add("modelDescription.xml", describe(dahlquist, FmiVersion::fmi2));
@@ -123,7 +132,7 @@ TEST(HostileFmu, whose_library_is_none_is_refused) {
   EXPECT_TRUE(contains(refusal(windows.finish()), "it serves win64: ask for one for Linux"));
 }
 
-TEST(HostileFmu, whose_functions_fail_ends_with_a_message) {
+TEST_F(HostileFmu, whose_functions_fail_ends_with_a_message) {
   const std::string bytes = pack(broken, FmiVersion::fmi2);
   EXPECT_TRUE(
       contains(refusal(bytes, "Broken", {.values = {{"p1", 2.0}}}), "fmi2NewDiscreteStates of the FMU has failed"));
@@ -172,7 +181,7 @@ std::string mutated(std::string bytes, std::mt19937& random) {
 }
 
 // The description decides what is asked of the FMU; its code is trusted, so mutated descriptions are read, not run.
-TEST(HostileFmu, mutated_descriptions_are_read_or_refused) {
+TEST_F(HostileFmu, mutated_descriptions_are_read_or_refused) {
   std::mt19937 random(1);
   int read = 0;
   const int count = cases(4000);
@@ -193,7 +202,7 @@ TEST(HostileFmu, mutated_descriptions_are_read_or_refused) {
   EXPECT_LT(read, count);
 }
 
-TEST(HostileFmu, mutated_archives_are_read_or_refused_and_leave_nothing_behind) {
+TEST_F(HostileFmu, mutated_archives_are_read_or_refused_and_leave_nothing_behind) {
   std::mt19937 random(2);
   ZipWriter zip;  // small, so that most changes hit what matters
   zip.add("modelDescription.xml", describe(dahlquist, FmiVersion::fmi2));

@@ -14,6 +14,8 @@ namespace {
 struct Case {
   std::string name;
   FmiVersion version = FmiVersion::fmi2;
+
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
 class RoundTrip : public testing::TestWithParam<Case> {};

@@ -123,26 +123,62 @@ const ClassDefinition* Library::load(const ClassDefinition* package, std::string
   return folder.read[text] = found;
 }
 
+const ClassDefinition* Library::load_from(const fs::path& root, const std::string& name) {
+  if (is_package(root) && package_name(root) == name) return read_package(root, "", name);
+  if (is_package(root / name)) return read_package(root / name, "", name);
+  std::error_code ignored;
+  if (fs::is_regular_file(root / (name + ".mo"), ignored)) return read_file(root / (name + ".mo"), "", name);
+  // of several versions the last one
+  const std::vector<fs::path> paths = listing(root);
+  for (std::size_t k = paths.size(); k-- > 0;)
+    if (paths[k].filename().string().starts_with(name + " ") && is_package(paths[k]))
+      return read_package(paths[k], "", name);
+  return nullptr;
+}
+
 const ClassDefinition* Library::load_top(const std::string& name) {
-  if (!is_predefined(name))
-    for (const fs::path& root : roots_) {
-      if (is_package(root) && package_name(root) == name) return read_package(root, "", name);
-      if (is_package(root / name)) return read_package(root / name, "", name);
-      std::error_code ignored;
-      if (fs::is_regular_file(root / (name + ".mo"), ignored)) return read_file(root / (name + ".mo"), "", name);
-      // of several versions the last one
-      const std::vector<fs::path> paths = listing(root);
-      for (std::size_t k = paths.size(); k-- > 0;)
-        if (paths[k].filename().string().starts_with(name + " ") && is_package(paths[k]))
-          return read_package(paths[k], "", name);
-    }
+  if (!is_predefined(name)) {
+    for (const fs::path& root : roots_)
+      if (const ClassDefinition* found = load_from(root, name)) return found;
+    std::error_code ignored;
+    for (const fs::path& root : roots_)  // beside a package that was named itself
+      if (is_package(root))
+        if (const ClassDefinition* found = load_from(fs::absolute(root, ignored).parent_path(), name)) return found;
+  }
   if (is_predefined(name)) {
     const Ast& ast = adopt(parse(predefined(), "Modelica", next_file()));
     for (const ClassDefinition* definition : ast.root.classes) top_[std::string(definition->name.text)] = definition;
     return top_.at(name);
   }
   if (name != "Modelica") return nullptr;
-  return adopt(parse(prelude(), "Modelica", next_file())).root.classes.front();
+  return small_ = adopt(parse(prelude(), "Modelica", next_file())).root.classes.front();
+}
+
+std::string Library::missing_package(std::string_view name) const {
+  if (const auto it = top_.find(std::string(name)); it != top_.end() && it->second && it->second != small_) return {};
+  const std::string quoted = "'" + std::string(name) + "'";
+  const auto is_folder = [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_directory(path, ignored);
+  };
+  std::error_code ignored;
+  for (const fs::path& root : roots_) {
+    const fs::path whole = fs::absolute(root, ignored).lexically_normal();
+    for (const fs::path& folder : {whole, whole / name})
+      if (package_name(folder) == name && is_folder(folder) && !is_package(folder))
+        return "the folder '" + folder.string() + "' has no file package.mo; a package needs one";
+    for (fs::path folder = whole.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+      if (package_name(folder) == name && is_package(folder))
+        return "the folder '" + whole.string() + "' lies inside of the package " + quoted + "; write --library " +
+               folder.parent_path().string();
+    for (const fs::path& folder : listing(whole))
+      if (is_file_name(name) && is_package(folder / name))
+        return "the package " + quoted + " lies one folder deeper; write --library " + folder.string();
+  }
+  if (roots_.empty()) return "name the folder that holds the package " + quoted + " with --library";
+  std::string all;
+  for (const fs::path& root : roots_) all += (all.empty() ? "'" : ", '") + root.string() + "'";
+  return "there is no package " + quoted + " in " + all + "; name the folder that holds it with --library";
 }
 
 const ClassDefinition* Library::read_package(const fs::path& folder, const std::string& within,

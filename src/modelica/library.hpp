@@ -30,6 +30,9 @@ class Library final : public ClassLoader {
   /// Finds the folders around a file that is a part of a stored package, as its name and its `within` say.
   void place(const StoredDefinition& text, const std::filesystem::path& file);
 
+  /// Why the folders may hold no package of that name, and what to do; "" if the name is that of a package of theirs.
+  std::string missing_package(std::string_view name) const;
+
   /// All texts by file number.
   const std::vector<const SourceText*>& sources() const { return sources_; }
   /// The same, kept alive.
@@ -43,6 +46,7 @@ class Library final : public ClassLoader {
     std::unordered_map<std::string, const ClassDefinition*> read;  ///< classes whose files have been read
   };
   void set_folder(const ClassDefinition* package, const std::filesystem::path& folder, const std::string& name);
+  const ClassDefinition* load_from(const std::filesystem::path& root, const std::string& name);
   const ClassDefinition* load_top(const std::string& name);
   const ClassDefinition* read_package(const std::filesystem::path& folder, const std::string& within,
                                       const std::string& name);
@@ -54,6 +58,7 @@ class Library final : public ClassLoader {
   std::vector<const SourceText*> sources_;
   std::unordered_map<const ClassDefinition*, Folder> folders_;
   std::unordered_map<std::string, const ClassDefinition*> top_;  ///< null: there is none
+  const ClassDefinition* small_ = nullptr;                       ///< the package Modelica of Saltus, where it is used
 };
 
 /// The text of a file. Throws UsageError if it cannot be read.

@@ -67,9 +67,23 @@ std::string list_of(const std::vector<std::string>& names) {
   return names.size() > most ? text + ", …" : text;
 }
 
+/// What to do where a dotted name leads to no class of a library; "" if that is not known.
+std::string missing_in_library(const Library& library, ScopeTree& scopes, const std::string& wanted) {
+  const std::size_t first = std::min(wanted.find('.'), wanted.size());
+  if (first == wanted.size()) return {};
+  if (std::string hint = library.missing_package(wanted.substr(0, first)); !hint.empty()) return hint;
+  std::size_t known = first;
+  for (std::size_t end = first; end < wanted.size() && find_path(scopes, wanted.substr(0, end));) {
+    known = end;
+    end = std::min(wanted.find('.', end + 1), wanted.size());
+  }
+  const std::size_t next = std::min(wanted.find('.', known + 1), wanted.size());
+  return "'" + wanted.substr(0, known) + "' has no class '" + wanted.substr(known + 1, next - known - 1) + "'";
+}
+
 // `package`: where the classes of the text are.
-const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const ClassScope* package, const std::string& wanted,
-                               Diagnostics& diagnostics) {
+const ClassScope* choose_model(const Ast& ast, const Library& library, ScopeTree& scopes, const ClassScope* package,
+                               const std::string& wanted, Diagnostics& diagnostics) {
   const SourceText& source = ast.source();
   const auto fail = [&](std::string message, std::string hint) {
     diagnostics.add(source.diagnose(Severity::error, {0, 0, source.file()}, std::move(message), std::move(hint)));
@@ -88,7 +102,8 @@ const ClassScope* choose_model(const Ast& ast, ScopeTree& scopes, const ClassSco
   std::vector<std::string> names;
   list_models(ast.root.classes, "", names);
   std::sort(names.begin(), names.end());
-  const std::string near = did_you_mean(wanted, names);
+  std::string near = did_you_mean(wanted, names);
+  if (near.empty() && !scope && names.empty()) near = missing_in_library(library, scopes, wanted);
   return fail(scope
                   ? "'" + wanted + "' is a " + std::string(spelling(scope->kind())) + ", not a model"
                   : "there is no model '" + wanted + "' in this file" + (ast.root.classes.empty() ? " or library" : ""),
@@ -199,7 +214,7 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
       scopes.add(ast.root, package);
       for (const ClassDefinition* definition : ast.root.classes)
         check_uses(*definition, scopes, ast.source(), diagnostics);
-      cls = choose_model(ast, scopes, package, options.model_name, diagnostics);
+      cls = choose_model(ast, library, scopes, package, options.model_name, diagnostics);
       run = cls && !options.extension.empty() ? extend(cls, options.extension, library, scopes, extended) : cls;
     } catch (const Fault& fault) {
       diagnostics.add(

@@ -124,6 +124,45 @@ TEST(Libraries, TheFirstFolderWinsAndVersionsAreFound) {
   EXPECT_EQ(end_of(load_modelica_class("P.M", {.libraries = {folder.path("c/P 1.0")}}), "y"), 3.0);
 }
 
+TEST(Libraries, WhereAPackageIsNotFoundAHintSaysWhy) {
+  const Folder folder;
+  write_library(folder);
+  const auto hint = [&](const std::string& library, const std::string& name = "Lib.Parts.Missing") {
+    const std::string text = class_errors(name, {.libraries = {folder.path(library)}});
+    EXPECT_NE(text.find("there is no model '" + name + "'"), std::string::npos) << text;
+    const std::size_t place = text.find("hint: ");
+    return place == std::string::npos ? text : text.substr(place + 6, text.find('\n', place) - place - 6);
+  };
+  EXPECT_EQ(hint(""), "'Lib.Parts' has no class 'Missing'");
+  EXPECT_EQ(hint("", "Lib.Nothing.Missing"), "'Lib' has no class 'Nothing'");
+  EXPECT_EQ(hint("Lib"), "'Lib.Parts' has no class 'Missing'");
+  EXPECT_EQ(hint("Lib/Parts"), "'Lib.Parts' has no class 'Missing'");  // one folder too deep
+  folder.write("Lib/Parts/More/package.mo", "within Lib.Parts;\npackage More\nend More;\n");
+  EXPECT_EQ(hint("Lib/Parts/More"), "the folder '" + folder.path("Lib/Parts/More") +
+                                        "' lies inside of the package 'Lib'; write --library " + folder.path());
+  EXPECT_EQ(hint("", "Other.M"),
+            "there is no package 'Other' in '" + folder.path() + "'; name the folder that holds it with --library");
+  // the small package Modelica of Saltus is no library
+  EXPECT_EQ(hint("", "Modelica.Mechanics.M"),
+            "there is no package 'Modelica' in '" + folder.path() + "'; name the folder that holds it with --library");
+  folder.write("deep/In/package.mo", "package In\nend In;\n");
+  EXPECT_EQ(hint("", "In.M"), "the package 'In' lies one folder deeper; write --library " + folder.path("deep"));
+  folder.write("Half/One.mo", "within Half;\nmodel One\nend One;\n");
+  const std::string half = "the folder '" + folder.path("Half") + "' has no file package.mo; a package needs one";
+  EXPECT_EQ(hint("", "Half.One"), half);
+  EXPECT_EQ(hint("Half", "Half.One"), half);
+  EXPECT_NE(class_errors("Lib.M", {}).find("hint: name the folder that holds the package 'Lib' with --library"),
+            std::string::npos);
+}
+
+TEST(Libraries, PackagesBesideTheOneThatIsNamedAreFound) {
+  const Folder folder;
+  folder.write("A/package.mo", "package A\n  model M\n    Real y = B.k;\n  end M;\nend A;\n");
+  folder.write("B/package.mo", "package B\n  constant Real k = 4;\nend B;\n");
+  EXPECT_EQ(end_of(load_modelica_class("A.M", {.libraries = {folder.path("A")}}), "y"), 4.0);
+  EXPECT_EQ(end_of(load_modelica_class("A.M", {.libraries = {folder.path("A/")}}), "y"), 4.0);
+}
+
 TEST(Libraries, AnotherVersionThanTheOneThatAFileUsesIsTold) {
   const Folder folder;
   folder.write("P.mo",

@@ -192,7 +192,8 @@ class Initialiser {
     return scale;
   }
 
-  void solve_structured(const std::vector<int>& held, bool warm) {
+  // `conditions`: those of the options, or null.
+  void solve_structured(const std::vector<int>& held, bool warm, ExtraConditions* conditions = nullptr) {
     StructuredArray array(system_, values_.structure);
     level_ = std::max(array.level(), values_->mu);
     result_.X.assign(guess_.begin(), guess_.end());
@@ -204,6 +205,7 @@ class Initialiser {
     options.preference = correction_preference(s_, values_.structure);
     options.scale = typical_sizes();
     options.time_scale = values_.time_scale;
+    options.conditions = conditions;
     auto part = std::span(result_.X).first(static_cast<std::size_t>(array.level() + 2) * n_);
     const StructuredResult answer = array.solve(t_, part, options);
     result_.iterations = answer.iterations;
@@ -256,7 +258,7 @@ class Initialiser {
   }
 
   void solve_extended() {
-    if (solve_extended_sparsely()) return;
+    if (solve_extended_sparsely() || solve_extended_by_structure()) return;
     DerivativeArray array(system_);
     level_ = s_.explicit_ode ? 0 : std::min(values_->mu + 1, array.highest_level());
     result_.X.assign(guess_.begin(), guess_.end());
@@ -300,6 +302,25 @@ class Initialiser {
     result_.iterations = answer.iterations;
     result_.steps = answer.corrections;
     result_.status = InitialisationStatus::converged;
+    return true;
+  }
+
+  // The same with hidden constraints, which the cut array contains. No rank is decided.
+  bool solve_extended_by_structure() {
+    if (s_.explicit_ode || !certified() || !s_.taylor) return false;
+    const StructuredArray array(system_, values_.structure);
+    const int freedom = array.freedom(static_cast<int>(result_.held.size()), options_.conditions->count());
+    if (freedom < 0) return false;
+    // where values are left to be chosen, the dense array does that if it can
+    const int columns = s_.variables * (std::min(values_->mu + 1, DerivativeArray(system_).highest_level()) + 2);
+    if (freedom > 0 && columns <= largest_extended_array) return false;
+    solve_structured(result_.held, true, options_.conditions);
+    if (!result_.ok()) solve_structured(result_.held, false, options_.conditions);
+    if (!result_.ok()) {
+      result_.status = InitialisationStatus::no_solution;
+      return false;
+    }
+    result_.freedom = freedom;
     return true;
   }
 

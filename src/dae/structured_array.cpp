@@ -38,10 +38,16 @@ void StructuredArray::number_unknowns(const std::vector<char>& fixed) {
       if (q > 0 || fixed.empty() || !fixed[j]) columns_.push_back({j, q});
 }
 
-// Entry ((i, l), (j, q)) is (F_x)_[l-q] + q (F_x')_[l-q+1].
+int StructuredArray::freedom(int fixed, int conditions) const {
+  int count = -fixed - rows_ - conditions;
+  for (int d : analysis_.variable_offset) count += d + 1;
+  return count;
+}
+
+// Entry ((i, l), (j, q)) is (F_x)_[l-q] + q (F_x')_[l-q+1]; conditions have columns of order 0 and 1 only.
 void StructuredArray::build_pattern() {
   const Structure& s = system_.structure();
-  pattern_ = {rows_, unknowns(), {0}, {}};
+  pattern_ = {rows_ + extra(), unknowns(), {0}, {}};
   place_state_.clear();
   place_derivative_.clear();
   factor_.clear();
@@ -62,6 +68,14 @@ void StructuredArray::build_pattern() {
     };
     add(s.state_pattern, 0, false);
     if (q > 0) add(s.derivative_pattern, 1, true);
+    if (conditions_ && q <= 1) {
+      const SparsePattern &own = q == 0 ? s.state_pattern : s.derivative_pattern,
+                          &p = q == 0 ? conditions_->state_pattern() : conditions_->derivative_pattern();
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
+        const int place = (level_ + 1) * own.nonzeros() + k;
+        entries.push_back({rows_ + p.row[k], q == 0 ? place : -1, q == 0 ? -1 : place});
+      }
+    }
     std::ranges::stable_sort(entries, {}, &Entry::row);
     for (const Entry& e : entries) {
       if (pattern_.nonzeros() > pattern_.start.back() && pattern_.row.back() == e.row) {
@@ -80,21 +94,27 @@ void StructuredArray::build_pattern() {
 void StructuredArray::evaluate(double t, std::span<const double> X, bool jacobian) {
   const Structure& s = system_.structure();
   const auto n = static_cast<std::size_t>(n_), count = static_cast<std::size_t>(level_) + 1;
-  F_.resize(n * count);
+  const std::span<const double> x = X.first(n), xp = X.subspan(n, n);
+  F_.resize(n * count + static_cast<std::size_t>(extra()));
+  const std::span<double> F = std::span(F_).first(n * count);
+  if (conditions_) conditions_->residual(t, x, xp, std::span(F_).subspan(n * count));
   if (!jacobian) {
     if (s.taylor && level_ > 0)
-      system_.taylor(t, level_, X, F_);
+      system_.taylor(t, level_, X, F);
     else
-      system_.residual(t, X.first(n), X.subspan(n, n), F_);
+      system_.residual(t, x, xp, F);
     return;
   }
-  Fx_.resize(s.state_pattern.row.size() * count);
-  Fxp_.resize(s.derivative_pattern.row.size() * count);
+  const std::size_t in_x = s.state_pattern.row.size() * count, in_xp = s.derivative_pattern.row.size() * count;
+  Fx_.resize(in_x + (conditions_ ? conditions_->state_pattern().row.size() : 0));
+  Fxp_.resize(in_xp + (conditions_ ? conditions_->derivative_pattern().row.size() : 0));
+  const std::span<double> Fx = std::span(Fx_).first(in_x), Fxp = std::span(Fxp_).first(in_xp);
+  if (conditions_) conditions_->jacobian(t, x, xp, std::span(Fx_).subspan(in_x), std::span(Fxp_).subspan(in_xp));
   if (s.taylor && level_ > 0) {
-    system_.taylor_jacobian(t, level_, X, F_, Fx_, Fxp_);
+    system_.taylor_jacobian(t, level_, X, F, Fx, Fxp);
   } else {
-    system_.residual(t, X.first(n), X.subspan(n, n), F_);
-    system_.jacobian(t, X.first(n), X.subspan(n, n), Fx_, Fxp_);
+    system_.residual(t, x, xp, F);
+    system_.jacobian(t, x, xp, Fx, Fxp);
   }
 }
 
@@ -177,8 +197,18 @@ class MinimumNormSystem {
 
 }  // namespace
 
+/// Whether the conditions contain no derivative of which the array knows nothing.
+bool StructuredArray::conditions_fit() const {
+  if (!conditions_) return true;
+  const SparsePattern& p = conditions_->derivative_pattern();
+  for (int j = 0; j < n_; ++j)
+    if (p.start[j] < p.start[j + 1] && analysis_.variable_offset[j] == 0) return false;
+  return true;
+}
+
 StructuredResult StructuredArray::solve(double t, std::span<double> X, const StructuredOptions& options) {
   StructuredResult result;
+  conditions_ = options.conditions;
   number_unknowns(options.fixed);
   build_pattern();
   const auto finish = [&] {
@@ -186,16 +216,18 @@ StructuredResult StructuredArray::solve(double t, std::span<double> X, const Str
     result.residual.assign(F_.begin(), F_.begin() + n_);
     result.finite = all_finite(result.residual);
   };
-  if (unknowns() < rows_) {
+  const int rows = rows_ + extra();
+  if (unknowns() < rows || !conditions_fit()) {
     result.singular = true;
     finish();
     return result;
   }
-  MinimumNormSystem linear(pattern_, unknowns() == rows_);
-  std::vector<double> values(pattern_.row.size()), b(static_cast<std::size_t>(rows_)), scale(columns_.size());
+  MinimumNormSystem linear(pattern_, unknowns() == rows);
+  std::vector<double> values(pattern_.row.size()), b(static_cast<std::size_t>(rows)), scale(columns_.size());
   const auto gather = [&] {
     for (int i = 0; i < n_; ++i)
       for (int l = 0; l <= analysis_.equation_offset[i]; ++l) b[row_start_[i] + l] = F_[l * n_ + i];
+    std::copy_n(F_.end() - extra(), extra(), b.end() - extra());
   };
   for (std::size_t k = 0; k < columns_.size(); ++k) {
     const auto& [j, q] = columns_[k];

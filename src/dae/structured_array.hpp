@@ -3,6 +3,7 @@
 // needed.
 #pragma once
 
+#include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/structural_analysis.hpp>
 #include <saltus/linalg/lu.hpp>
 
@@ -12,10 +13,11 @@
 namespace saltus {
 
 struct StructuredOptions {
-  std::vector<char> fixed;         ///< non-zero for components of x_[0] that must not move; empty: none
-  std::vector<double> scale;       ///< typical size of x_j; empty: all 1
-  double time_scale = 1.0;         ///< the coefficient of order q has the size scale / time_scale^q
-  std::vector<double> preference;  ///< how willingly x_[0] moves, component by component; empty: all 1
+  std::vector<char> fixed;                ///< non-zero for components of x_[0] that must not move; empty: none
+  std::vector<double> scale;              ///< typical size of x_j; empty: all 1
+  double time_scale = 1.0;                ///< the coefficient of order q has the size scale / time_scale^q
+  std::vector<double> preference;         ///< how willingly x_[0] moves, component by component; empty: all 1
+  ExtraConditions* conditions = nullptr;  ///< rows on x_[0] and x_[1] behind those of the array; null: none. Not owned
   int iterations = 30;
   double tolerance = 1e-12;
 };
@@ -23,8 +25,9 @@ struct StructuredOptions {
 struct StructuredResult {
   bool converged = false;
   bool finite = true;
-  bool singular =
-      false;  ///< the equations for the free unknowns are dependent: too much is fixed, or no certificate here
+  /// The equations for the free unknowns are dependent: too much is fixed, no certificate here, or a condition contains
+  /// the derivative of a variable that the array does not differentiate.
+  bool singular = false;
   int iterations = 0;
   double step = 0.0;
   std::vector<double> corrections;
@@ -44,6 +47,10 @@ class StructuredArray {
   /// the equations it is plain Newton.
   StructuredResult solve(double t, std::span<double> X, const StructuredOptions& options = {});
 
+  /// The unknowns that are left where as many components are fixed and as many conditions are given. 0: their values
+  /// are determined; negative: too much is asked for.
+  int freedom(int fixed, int conditions) const;
+
   /// Fills the coefficients of order d_j + s, s = 1, 2, …, of a consistent X up to coefficient `level` + 1: each is a
   /// linear system with the system Jacobian. X has level + 2 coefficients. False if that is singular.
   bool extend(double t, int level, std::span<double> X);
@@ -55,6 +62,8 @@ class StructuredArray {
   void number_unknowns(const std::vector<char>& fixed);
   void build_pattern();
   void assemble(std::span<double> values) const;
+  bool conditions_fit() const;
+  int extra() const { return conditions_ ? conditions_->count() : 0; }
   void evaluate(double t, std::span<const double> X, bool jacobian);
   int unknowns() const { return static_cast<int>(columns_.size()); }
 
@@ -66,7 +75,8 @@ class StructuredArray {
   SparsePattern pattern_;                            // rows_ x unknowns
   std::vector<int> place_state_, place_derivative_;  // position in the coefficient arrays, -1 if none
   std::vector<double> factor_;                       // order of the unknown, for the derivative part
-  std::vector<double> F_, Fx_, Fxp_;
+  ExtraConditions* conditions_ = nullptr;            // of the solution that is looked for
+  std::vector<double> F_, Fx_, Fxp_;                 // those of the conditions at their ends
 };
 
 }  // namespace saltus

@@ -15,7 +15,7 @@ struct Pencil {
   Matrix E, A;  // scaled
 };
 
-Pencil scaled_pencil(System& system, double t, std::span<const double> X, const CharacteristicValues& values) {
+Pencil scaled_pencil(System& system, double t, std::span<const double> X, const ArrayScaling& scaling) {
   const Structure& s = system.structure();
   const auto n = static_cast<std::size_t>(s.variables);
   std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
@@ -24,9 +24,9 @@ Pencil scaled_pencil(System& system, double t, std::span<const double> X, const 
   const auto fill = [&](const SparsePattern& pattern, std::span<const double> entries, double factor, Matrix& to) {
     for (int j = 0; j < pattern.columns; ++j)
       for (int k = pattern.start[j]; k < pattern.start[j + 1]; ++k)
-        to(pattern.row[k], j) = factor * entries[k] * values.equation_scale[pattern.row[k]] * values.variable_scale[j];
+        to(pattern.row[k], j) = factor * entries[k] * scaling.equation[pattern.row[k]] * scaling.variable[j];
   };
-  fill(s.derivative_pattern, Fxp, 1.0 / values.time_scale, p.E);
+  fill(s.derivative_pattern, Fxp, 1.0 / scaling.time, p.E);
   fill(s.state_pattern, Fx, -1.0, p.A);
   return p;
 }
@@ -87,6 +87,50 @@ Jump least_squares_jump(System& system, double t, std::span<const double> x_befo
   return result;
 }
 
+// The jump in units that are given, or in those of the point (null).
+Jump impulsive_jump(System& system, double t, std::span<const double> x_before, int level, const ArrayScaling* units) {
+  const std::size_t n = x_before.size();
+  DerivativeArray array(system);
+  Jump result;
+  result.X.assign(x_before.begin(), x_before.end());
+  result.X.resize(static_cast<std::size_t>(level + 2) * n, 0.0);
+  std::vector<double> previous(n, std::nan(""));
+  // The directions depend on the point; a few rounds settle them. They start from x⁻ each time.
+  for (int round = 0; round < 10; ++round) {
+    ArrayScaling scaling = units ? *units : scale_array(system, t, result.X);
+    const Pencil pencil = scaled_pencil(system, t, result.X, scaling);
+    if (!std::isfinite(frobenius_norm(pencil.E) + frobenius_norm(pencil.A))) {
+      result.status = InitialisationStatus::not_finite;
+      result.message =
+          "the derivatives of the equations of the new mode have no finite values at the point of the jump";
+      break;
+    }
+    const Matrix W = impulsive_directions(pencil);
+    const std::vector<double> unit = scaling.variable;
+    ArrayNewtonOptions options;
+    options.subspace = W;
+    for (int j = 0; j < W.columns(); ++j)
+      for (int i = 0; i < W.rows(); ++i) options.subspace(i, j) *= unit[i];
+    std::ranges::copy(x_before, result.X.begin());
+    const ArrayNewtonResult newton = solve_array(array, scaling, t, level, result.X, options);
+    result.status = !newton.finite ? InitialisationStatus::not_finite
+                    : newton.converged && newton.residual <= 1e-8 * (1.0 + newton.reference)
+                        ? InitialisationStatus::converged
+                        : InitialisationStatus::no_solution;
+    if (!result.ok()) {
+      result.message =
+          "no consistent state of the new mode can be reached by an impulse; give a reset, or ask for least squares";
+      break;
+    }
+    double change = 0.0;
+    for (std::size_t j = 0; j < n; ++j)
+      change = std::max(change, std::abs(result.X[j] - previous[j]) / (unit[j] + std::abs(result.X[j])));
+    std::copy_n(result.X.begin(), n, previous.begin());
+    if (round > 0 && change <= 1e-12) break;
+  }
+  return result;
+}
+
 }  // namespace
 
 Jump jump(System& system, double t, std::span<const double> x_before, const CharacteristicValues& values,
@@ -102,45 +146,11 @@ Jump jump(System& system, double t, std::span<const double> x_before, const Char
     const bool hold = s.explicit_ode || (rule == JumpRule::impulsive && regular);
     return least_squares_jump(system, t, x_before, values, hold ? Hold::differential : Hold::fixed_only);
   }
-  DerivativeArray array(system);
-  Jump result;
-  const int level = values->mu;
-  result.X.assign(x_before.begin(), x_before.end());
-  result.X.resize(static_cast<std::size_t>(level + 2) * n, 0.0);
-  std::vector<double> previous(n, std::nan(""));
-  // The directions depend on the point; a few rounds settle them. They start from x⁻ each time.
-  for (int round = 0; round < 10; ++round) {
-    const Pencil pencil = scaled_pencil(system, t, result.X, values);
-    if (!std::isfinite(frobenius_norm(pencil.E) + frobenius_norm(pencil.A))) {
-      result.status = InitialisationStatus::not_finite;
-      result.message =
-          "the derivatives of the equations of the new mode have no finite values at the point of the jump";
-      break;
-    }
-    const Matrix W = impulsive_directions(pencil);
-    ArrayNewtonOptions options;
-    options.subspace = W;
-    for (int j = 0; j < W.columns(); ++j)
-      for (int i = 0; i < W.rows(); ++i) options.subspace(i, j) *= values.variable_scale[i];
-    std::ranges::copy(x_before, result.X.begin());
-    ArrayScaling scaling;
-    const ArrayNewtonResult newton = solve_array(array, scaling, t, level, result.X, options);
-    result.status = !newton.finite ? InitialisationStatus::not_finite
-                    : newton.converged && newton.residual <= 1e-8 * (1.0 + newton.reference)
-                        ? InitialisationStatus::converged
-                        : InitialisationStatus::no_solution;
-    if (!result.ok()) {
-      result.message =
-          "no consistent state of the new mode can be reached by an impulse; give a reset, or ask for least squares";
-      break;
-    }
-    double change = 0.0;
-    for (std::size_t j = 0; j < n; ++j)
-      change =
-          std::max(change, std::abs(result.X[j] - previous[j]) / (values.variable_scale[j] + std::abs(result.X[j])));
-    std::copy_n(result.X.begin(), n, previous.begin());
-    if (round > 0 && change <= 1e-12) break;
-  }
+  const ArrayScaling analysed{values.variable_scale, values.equation_scale, values.time_scale};
+  Jump result = impulsive_jump(system, t, x_before, values->mu, &analysed);
+  // the analysis may have been made where all values were tiny, or in another unit of a switch
+  if (!result.ok())
+    if (Jump here = impulsive_jump(system, t, x_before, values->mu, nullptr); here.ok()) result = std::move(here);
   fill_result(system, x_before, values, result);
   return result;
 }

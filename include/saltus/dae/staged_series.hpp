@@ -61,6 +61,7 @@ class StagedSeries {
   Result blame_matrix();
   Result pass(System& system, double t, std::span<double> X, double& largest);
   Result correct(System& system, std::span<double> X);
+  bool only_rounding(std::span<const double> X);
 
   StructuralAnalysis analysis_;
   SystemJacobian jacobian_;

@@ -1,4 +1,4 @@
-// Rectifiers and thyristors with small resistances: their starts and their jumps.
+// Rectifiers and thyristors with small resistances: their starts, their jumps and their truth values.
 #include <cmath>
 #include <string>
 
@@ -52,6 +52,22 @@ TEST(Converters, InitialEquationsAreSolvedBesideHiddenConstraints) {
   EXPECT_NEAR(begun.at(0.0, "v2"), 200.0 * std::sqrt(2.0), 1e-9);
   // the sources add up to zero, and so do the slopes of the currents
   EXPECT_NEAR(begun.at(0.0, "star"), 0.0, 1e-9);
+}
+
+TEST(Converters, ABooleanFollowsItsRelationThroughEveryEvent) {
+  const Model model = load_text(bridge).model;
+  for (const Method method : {Method::automatic, Method::radau, Method::bdf, Method::rodas5p})
+    for (const double tolerance : {1e-6, 1e-8}) {
+      const Trajectory run = simulate(model, {.stop = 0.1, .rtol = tolerance, .atol = tolerance, .method = method});
+      ASSERT_TRUE(run.status().ok()) << run.status().message;
+      for (int row = 1; row < 2000; ++row) {
+        const double t = 5e-5 * row;
+        for (const std::string name : {"up[1]", "up[2]", "up[3]", "down[1]", "down[2]", "down[3]"})
+          if (const double s = run.at(t, name + ".s"); std::abs(s) > 1e-3) {
+            ASSERT_EQ(run.at(t, name + ".off"), s < 0.0 ? 1.0 : 0.0) << name << " at " << t << ", " << tolerance;
+          }
+      }
+    }
 }
 
 TEST(Converters, InitialEquationsOfLargeModesWithHiddenConstraints) {

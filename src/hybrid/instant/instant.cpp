@@ -378,8 +378,29 @@ bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>
     to.assign(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(to.size(), from.size())));
   };
   take(asked.trial.point.x, x);
+  zero_where_unclear(asked.trial, x);
   take(asked.trial.point.xp, xp);
   return true;
+}
+
+/// A guard that is zero within its errors is zero for those who read the values: the sign that is left means nothing,
+/// and what has been committed about the guard counts.
+void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x) const {
+  std::vector<double> all = found.point.x, g(static_cast<std::size_t>(found.system->structure().guards));
+  bool moved = false;
+  for (const LinearGuard& guard : found.system->linear_guards()) {
+    if (guard.guard >= family_guards || found.view.multiplicity(guard.guard) == 0) continue;
+    double square = 0.0;
+    for (const double c : guard.coefficients) square += c * c;
+    if (!(square > 0.0)) continue;
+    // another guard may have moved the same variables, or have the same function
+    found.system->guards(t_, all, found.point.xp, g);
+    const double value = g[static_cast<std::size_t>(guard.guard)];
+    for (std::size_t i = 0; i < guard.variables.size(); ++i)
+      all[static_cast<std::size_t>(guard.variables[i])] -= value * guard.coefficients[i] / square;
+    moved = true;
+  }
+  if (moved) std::copy_n(all.begin(), std::min(all.size(), x.size()), x.begin());
 }
 
 /// The last round has changed nothing.

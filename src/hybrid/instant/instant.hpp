@@ -109,6 +109,7 @@ class Instant final : private ModeValues {
 
  private:
   bool find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) override;
+  void zero_where_unclear(const Trial& found, std::vector<double>& x) const;
   bool decide(bool first);
   bool decide_from_other_guesses(Approach& approach);
   void commit();

@@ -71,10 +71,41 @@ class LibraryTable(TreeTest):
         self.assertEqual(self.table("update").returncode, 0)
         page = (self.tree / "page.md").read_text()
         self.assertIn("Of 3 examples **2 are read, 1 pass the check and 1 run**", page)
-        self.assertIn("Of those that run,\n1 agree with the second method, 0 do not, and 0 have no second result.", page)
+        self.assertIn("Of those that run,\n1 agree with the second method, 0 at a tight tolerance, 0 do not, and\n"
+                      "0 have no second result.", page)
         self.assertRegex(page, r"\| Lib.Examples.First \| yes \| yes \| yes \| 0\.\d \| yes \|  \|")
         self.assertIn("| Lib.Examples.Inner.Second |  |  |  |  |  | no such thing |", page)
         self.assertIn("| Lib.Examples.Third | yes |  |  |  |  |", page)
+
+    def agreement(self, *comparisons):
+        """What the page says where the comparisons end so, one after the other."""
+        answers = "\n".join(f"  {k}) echo '{text}'; exit {code} ;;" for k, (text, code) in enumerate(comparisons, 1))
+        count = 'count=$(($(cat "$0.count" 2>/dev/null || echo 0) + 1)); echo $count >"$0.count"'
+        compare = f"case \"$1\" in compare) {count}; case $count in\n{answers}\n  esac ;; esac"
+        (self.tree / "program.count").unlink(missing_ok=True)
+        self.write("program", PROGRAM.replace("previous=\n", f"{compare}\nprevious=\n", 1))
+        self.assertEqual(self.table("update").returncode, 0)
+        return (self.tree / "page.md").read_text().split("| Lib.Examples.First |")[1].split("|")[4].strip()
+
+    def test_results_that_differ_are_compared_at_a_tight_tolerance(self):
+        apart = ("x  0.5  1  2.0  2.5  <-", 1)
+        self.assertEqual(self.agreement(("", 0)), "yes")
+        self.assertEqual(self.agreement(("x  0.5  1  1e-12  -3e-7  <-", 1)), "yes")
+        self.assertEqual(self.agreement(apart, ("", 0)), "tight")
+        self.assertEqual(self.agreement(apart, apart), "no")
+
+    def test_the_numbers_of_the_page_may_only_rise(self):
+        self.table("update")
+        path = self.tree / "page.md"
+        risen = path.read_text().replace("| Lib.Examples.Third | yes |  |  |", "| Lib.Examples.Third | yes | yes | yes |")
+        path.write_text(risen)
+        result = self.table("update")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("fewer examples than on the page are checked and run", result.stdout)
+        self.assertIn("Lib.Examples.Third: M: 3 equations", result.stdout)
+        self.assertEqual(path.read_text(), risen)
+        self.assertEqual(self.table("update", "--lower").returncode, 0)
+        self.assertNotEqual(path.read_text(), risen)
 
     def test_rows_of_other_examples_are_kept(self):
         self.assertEqual(self.table("update").returncode, 0)

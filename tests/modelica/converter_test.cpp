@@ -89,6 +89,42 @@ TEST(Converters, InitialEquationsOfLargeModesWithHiddenConstraints) {
   EXPECT_NEAR(result.at(1.0, "i[1]"), first + std::sin(1.0) - mean, 1e-9);
 }
 
+// At each zero of the voltage one thyristor ends, and a sample resets the ramp at the same instant.
+TEST(Converters, ThyristorsThatEndAtASampleAreFiredInTurn) {
+  const Model model = load_text(R"(
+model Dimmer
+  constant Real pi = 3.141592653589793;
+  Real x(start = 0, fixed = true), y, v, s1, s2, i1, i2;
+  Boolean off1(start = true, fixed = true), off2(start = true, fixed = true), fire;
+equation
+  der(x) = 1;
+  when sample(0.01, 0.01) then reinit(x, 0); end when;
+  y = 100*pi*x;
+  fire = y >= 1.2 and y <= 1.5;
+  v = s1*(if off1 then 1 else 1e-5);
+  i1 = s1*(if off1 then 1e-5 else 1);
+  off1 = s1 < 0 or pre(off1) and not fire;
+  -v = s2*(if off2 then 1 else 1e-5);
+  i2 = s2*(if off2 then 1e-5 else 1);
+  off2 = s2 < 0 or pre(off2) and not fire;
+  325*sin(100*pi*time) - v = 100*(i1 - i2);
+end Dimmer;
+)")
+                          .model;
+  for (const Method method : {Method::automatic, Method::radau, Method::bdf}) {
+    const Trajectory run = simulate(model, {.stop = 0.2, .rtol = 1e-8, .atol = 1e-8, .method = method});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    for (int half = 0; half < 20; ++half) {
+      const double begin = 0.01 * half, sign = half % 2 == 0 ? 1.0 : -1.0;
+      // the thyristor that blocks leaks as 1e5 Ohm
+      EXPECT_NEAR(run.at(begin + 0.002, "v"), sign * 325.0 * std::sin(0.2 * M_PI) / 1.002, 1e-5);
+      EXPECT_NEAR(run.at(begin + 0.005, "v"), sign * 325.0 / (1.0 + 100.0 * (1e5 + 1e-5)), 1e-9);
+      EXPECT_EQ(run.at(begin + 0.005, half % 2 == 0 ? "off1" : "off2"), 0.0);
+      EXPECT_EQ(run.at(begin + 0.005, half % 2 == 0 ? "off2" : "off1"), 1.0);
+    }
+  }
+}
+
 // Two thyristors in opposite directions. At the start all values are tiny: sizes that were found there say nothing
 // about later ones, and the current into the ground, in which all others cancel, is rounding errors.
 const std::string triac = R"(

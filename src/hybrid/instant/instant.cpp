@@ -383,13 +383,15 @@ bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>
   return true;
 }
 
-/// A guard that is zero within its errors is zero for those who read the values: the sign that is left means nothing,
-/// and what has been committed about the guard counts.
+/// A guard that was committed as zero, and is zero within its errors still, is zero for those who read the values: the
+/// sign that is left means nothing, and what has been committed about the guard counts.
 void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x) const {
   std::vector<double> all = found.point.x, g(static_cast<std::size_t>(found.system->structure().guards));
   bool moved = false;
   for (const LinearGuard& guard : found.system->linear_guards()) {
-    if (guard.guard >= family_guards || found.view.multiplicity(guard.guard) == 0) continue;
+    if (guard.guard >= family_guards || found.view.multiplicity(guard.guard) == 0 || !view_current_ ||
+        trial_.view.multiplicity(guard.guard) == 0)
+      continue;
     double square = 0.0;
     for (const double c : guard.coefficients) square += c * c;
     if (!(square > 0.0)) continue;

@@ -258,6 +258,10 @@ void Simulator::Impl::EventApproach::project_event_state() {
 
 bool Simulator::Impl::EventApproach::cross_edge() {
   run.located.guards.clear();
+  for (double& slope : run.xp)
+    if (!std::isfinite(slope)) slope = 0.0;
+  find_slopes();
+  const bool taylor = run.system->structure().taylor;
   double nearest = run.unresolved_interval();
   std::vector<double> g(run.watch.size());
   run.system->guards(run.t, run.x, run.xp, g);
@@ -276,7 +280,9 @@ bool Simulator::Impl::EventApproach::cross_edge() {
       run.located.guards.push_back(static_cast<int>(k));
       continue;
     }
-    const double speed = GuardSides::speed(*run.system, run.instant.consistency(), run.t, run.x, static_cast<int>(k));
+    const double speed =
+        taylor ? GuardSides::speed(*run.system, run.instant.consistency(), run.t, run.x, static_cast<int>(k))
+               : run.guard_slopes[k];
     const double left = std::abs(g[k]) <= rounding[k] ? 0.0 : -g[k] / speed * run.direction;
     if (!(run.watch[k].side * speed * run.direction < 0.0) || !(left <= nearest)) continue;
     if (left < 0.5 * nearest) run.located.guards.clear();
@@ -286,9 +292,6 @@ bool Simulator::Impl::EventApproach::cross_edge() {
   if (run.located.guards.empty()) return false;
   run.instant.doubt().noise.assign(run.hybrid->guards().size(), 0.0);
   run.located.at_start = false;
-  for (double& slope : run.xp)
-    if (!std::isfinite(slope)) slope = 0.0;
-  find_slopes();
   for (const int k : run.located.guards) run.instant.doubt().noise[k] = 4.0 * std::max(rounding[k], std::abs(g[k]));
   for (const LinearGuard& guard :
        run.system->linear_guards())  // where only rounding errors are left, to the other side

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "suites/hand_written_families.hpp"
+
 namespace saltus {
 namespace {
 
@@ -133,6 +135,57 @@ TEST(EdgeOfDomain, GuardsWithACutChangeTheirSides) {
     const Trajectory turns = simulate(cut, {.stop = 20.0, .method = method});
     ASSERT_TRUE(turns.status().ok()) << to_string(method) << ": " << turns.status().message;
     EXPECT_EQ(turns.final()[turns.index("k")], 3.0) << to_string(method);  // pi, 3 pi, 5 pi
+  }
+}
+
+/// x' = -1 - sqrt(x) where x > 0, x' = -1 elsewhere, as foreign code: without Taylor coefficients and linear guards.
+class ForeignRoot final : public suite::HandWritten {
+ public:
+  ForeignRoot() : HandWritten("root", {{.name = "x", .start = 1.0, .fixed = true}}, "x > 0") {}
+  System& system(const Mode& mode) override { return mode.locks[0] != 0.0 ? above_ : below_; }
+
+ private:
+  class Side final : public System {
+   public:
+    explicit Side(bool root) : root_(root) {
+      structure_.variables = structure_.equations = structure_.guards = 1;
+      const std::pair<int, int> place{0, 0};
+      structure_.state_pattern = structure_.derivative_pattern = make_pattern(1, 1, {&place, 1});
+      structure_.explicit_ode = structure_.constant_mass = true;
+      structure_.guards_read_xp = false;
+    }
+    const Structure& structure() const override { return structure_; }
+    void rhs(double, std::span<const double> x, std::span<double> xp) override {
+      xp[0] = root_ ? -1.0 - std::sqrt(x[0]) : -1.0;
+    }
+    void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+      rhs(t, x, F);
+      F[0] = xp[0] - F[0];
+    }
+    void jacobian(double, std::span<const double> x, std::span<const double>, std::span<double> Fx,
+                  std::span<double> Fxp) override {
+      Fx[0] = root_ ? 0.5 / std::sqrt(x[0]) : 0.0;
+      Fxp[0] = 1.0;
+    }
+    void guards(double, std::span<const double> x, std::span<const double>, std::span<double> g) override {
+      g[0] = x[0];
+    }
+
+   private:
+    bool root_;
+    Structure structure_;
+  };
+  Side above_{true}, below_{false};
+};
+
+TEST(EdgeOfDomain, ForeignCodeWithoutTaylorCoefficientsIsLeft) {
+  const double when = 2.0 - 2.0 * std::log(2.0);
+  for (const Method method : {Method::automatic, Method::dopri5, Method::dop853, Method::radau5}) {
+    const Trajectory run = simulate(std::make_shared<ForeignRoot>(), {.stop = 1.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
+    ASSERT_TRUE(run.status().ok()) << to_string(method) << ": " << run.status().message;
+    ASSERT_EQ(run.events().size(), 1u) << to_string(method);
+    EXPECT_NEAR(run.events()[0].t, when, 1e-7) << to_string(method);
+    EXPECT_NEAR(run.final()[0], when - 1.0, 1e-7) << to_string(method);
   }
 }
 

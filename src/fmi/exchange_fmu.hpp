@@ -30,7 +30,6 @@ class ExchangeFmu {
   virtual void end_initialization() = 0;
   /// Back to where it was after it had been loaded.
   virtual void reset() = 0;
-  virtual void terminate() = 0;
   virtual void set(const DescribedVariable& variable, double value) = 0;
   virtual double get(const DescribedVariable& variable) = 0;
 

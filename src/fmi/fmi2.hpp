@@ -4,20 +4,19 @@
 
 #include <cstddef>
 
+#include "fmi/fmi.hpp"
+
 namespace saltus::fmi2 {
 
+using namespace fmi;
+using fmi::Status;  // not that of runs
+
 using Component = void*;
-using Environment = void*;
-using State = void*;
-using ValueReference = unsigned int;
 using Real = double;
 using Integer = int;
 using Boolean = int;
-using Char = char;
-using String = const Char*;
 using Byte = char;
 
-enum Status : int { ok, warning, discard, error, fatal, pending };
 enum Type : int { model_exchange, co_simulation };
 enum StatusKind : int { do_step_status, pending_status, last_successful_time, terminated };
 
@@ -44,25 +43,15 @@ struct EventInfo {
 };
 
 // --- functions
-using References = const ValueReference*;
-
-using GetTextFunction = String();  // fmi2GetTypesPlatform, fmi2GetVersion
 using SetDebugLoggingFunction = Status(Component, Boolean on, std::size_t count, const String* categories);
 using InstantiateFunction = Component(String name, Type, String guid, String resources, const CallbackFunctions*,
                                       Boolean visible, Boolean logging);
-using FreeInstanceFunction = void(Component);
 using SetupExperimentFunction = Status(Component, Boolean tolerance_defined, Real tolerance, Real start,
                                        Boolean stop_defined, Real stop);
-/// fmi2EnterInitializationMode, fmi2ExitInitializationMode, fmi2Terminate, fmi2Reset, fmi2EnterEventMode,
-/// fmi2EnterContinuousTimeMode, fmi2CancelStep
-using PlainFunction = Status(Component);
 template <class Value>
 using GetFunction = Status(Component, References, std::size_t count, Value* values);
 template <class Value>
 using SetFunction = Status(Component, References, std::size_t count, const Value* values);
-using GetStateFunction = Status(Component, State*);  // and fmi2FreeFMUstate
-using SetStateFunction = Status(Component, State);
-using StateSizeFunction = Status(Component, State, std::size_t*);
 using SerializeFunction = Status(Component, State, Byte*, std::size_t);
 using DeserializeFunction = Status(Component, const Byte*, std::size_t, State*);
 using DirectionalDerivativeFunction = Status(Component, References unknowns, std::size_t unknown_count,
@@ -72,10 +61,6 @@ using DirectionalDerivativeFunction = Status(Component, References unknowns, std
 using NewDiscreteStatesFunction = Status(Component, EventInfo*);
 using CompletedStepFunction = Status(Component, Boolean no_set_state_prior, Boolean* enter_event_mode,
                                      Boolean* terminate);
-using SetTimeFunction = Status(Component, Real);
-using SetNumbersFunction = Status(Component, const Real*, std::size_t);  // fmi2SetContinuousStates
-/// fmi2GetDerivatives, fmi2GetEventIndicators, fmi2GetContinuousStates, fmi2GetNominalsOfContinuousStates
-using GetNumbersFunction = Status(Component, Real*, std::size_t);
 // co-simulation
 using SetInputDerivativesFunction = Status(Component, References, std::size_t, const Integer* orders, const Real*);
 using GetOutputDerivativesFunction = Status(Component, References, std::size_t, const Integer* orders, Real*);

@@ -5,20 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fmi/fmi.hpp"
+
 namespace saltus::fmi3 {
 
+using namespace fmi;
+using fmi::Status;  // not that of runs
+
 using Instance = void*;
-using Environment = void*;
-using State = void*;
-using ValueReference = std::uint32_t;
 using Float64 = double;
 using Boolean = bool;
-using String = const char*;
 using Byte = std::uint8_t;
 using Binary = const Byte*;
 using Clock = bool;
 
-enum Status : int { ok, warning, discard, error, fatal };
 enum DependencyKind : int { independent, constant, fixed, tunable, discrete, dependent };
 enum IntervalQualifier : int { interval_not_yet_known, interval_unchanged, interval_changed };
 
@@ -30,9 +30,6 @@ using IntermediateUpdate = void (*)(Environment, Float64 t, Boolean set_requeste
                                     Float64* return_time);
 
 // --- functions
-using References = const ValueReference*;
-
-using GetTextFunction = String();  // fmi3GetVersion
 using SetDebugLoggingFunction = Status(Instance, Boolean on, std::size_t count, const String* categories);
 using InstantiateModelExchangeFunction = Instance(String name, String token, String resources, Boolean visible,
                                                   Boolean logging, Environment, LogMessage);
@@ -43,12 +40,8 @@ using InstantiateCoSimulationFunction = Instance(String name, String token, Stri
 using InstantiateScheduledExecutionFunction = Instance(String name, String token, String resources, Boolean visible,
                                                        Boolean logging, Environment, LogMessage, ClockUpdate,
                                                        LockPreemption lock, LockPreemption unlock);
-using FreeInstanceFunction = void(Instance);
 using EnterInitializationFunction = Status(Instance, Boolean tolerance_defined, Float64 tolerance, Float64 start,
                                            Boolean stop_defined, Float64 stop);
-/// fmi3ExitInitializationMode, fmi3EnterEventMode, fmi3Terminate, fmi3Reset, fmi3EnterConfigurationMode,
-/// fmi3ExitConfigurationMode, fmi3EnterContinuousTimeMode, fmi3EnterStepMode, fmi3EvaluateDiscreteStates
-using PlainFunction = Status(Instance);
 template <class Value>
 using GetFunction = Status(Instance, References, std::size_t count, Value* values, std::size_t value_count);
 template <class Value>
@@ -61,9 +54,6 @@ using SetClockFunction = Status(Instance, References, std::size_t, const Clock*)
 using CountDependenciesFunction = Status(Instance, ValueReference, std::size_t*);
 using GetDependenciesFunction = Status(Instance, ValueReference, std::size_t* elements, ValueReference* independents,
                                        std::size_t* independent_elements, DependencyKind*, std::size_t);
-using GetStateFunction = Status(Instance, State*);  // and fmi3FreeFMUState
-using SetStateFunction = Status(Instance, State);
-using StateSizeFunction = Status(Instance, State, std::size_t*);
 using SerializeFunction = Status(Instance, State, Byte*, std::size_t);
 using DeserializeFunction = Status(Instance, const Byte*, std::size_t, State*);
 /// fmi3GetDirectionalDerivative, fmi3GetAdjointDerivative
@@ -85,11 +75,6 @@ using UpdateDiscreteStatesFunction = Status(Instance, Boolean* again, Boolean* t
 // model exchange
 using CompletedStepFunction = Status(Instance, Boolean no_set_state_prior, Boolean* enter_event_mode,
                                      Boolean* terminate);
-using SetTimeFunction = Status(Instance, Float64);
-using SetNumbersFunction = Status(Instance, const Float64*, std::size_t);  // fmi3SetContinuousStates
-/// fmi3GetContinuousStateDerivatives, fmi3GetEventIndicators, fmi3GetContinuousStates,
-/// fmi3GetNominalsOfContinuousStates
-using GetNumbersFunction = Status(Instance, Float64*, std::size_t);
 using GetCountFunction = Status(Instance, std::size_t*);
 // co-simulation
 using GetOutputDerivativesFunction = Status(Instance, References, std::size_t, const std::int32_t* orders, Float64*,

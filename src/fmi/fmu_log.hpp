@@ -11,11 +11,10 @@ class FmuLog {
   /// ": last message", or "".
   std::string words() const { return last_.empty() ? "" : ": " + last_; }
   /// A function of the FMU has failed with a status.
-  std::string failure(const char* function, int status) const {
+  std::string failure(const std::string& function, int status) const {
     static constexpr const char* names[] = {"ok", "warning", "discard", "error", "fatal", "pending"};
     const bool known = status >= 0 && status < 6;
-    return std::string(function) + " of the FMU has failed (" + (known ? names[status] : "unknown status") + ")" +
-           words();
+    return function + " of the FMU has failed (" + (known ? names[status] : "unknown status") + ")" + words();
   }
 
  private:

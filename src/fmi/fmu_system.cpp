@@ -16,7 +16,7 @@ namespace {
 class FmuSystem final : public System {
  public:
   FmuSystem(ImportedFmu::Impl& owner, const Mode& mode)
-      : owner_(owner), numbers_(mode.discrete), state_(owner.field_id(mode)) {
+      : owner_(owner), numbers_(mode.discrete), state_(owner.field_id(mode)), pending_(owner.pending(mode)) {
     if (!mode.sliding.empty()) {
       surface_ = mode.sliding.front();
       sides_ = owner.both_sides(mode, surface_).value();
@@ -43,12 +43,18 @@ class FmuSystem final : public System {
   double nominal(int j) const override { return owner_.variables[static_cast<std::size_t>(j)].nominal; }
 
   void rhs(double t, std::span<const double> x, std::span<double> xp) override {
+    const std::lock_guard turn(owner_.turn);
     if (slides()) {
       const double u = weight(t, x);
       for (std::size_t j = 0; j < xp.size(); ++j) xp[j] = u * plus_[j] + (1.0 - u) * minus_[j];
-    } else if (!owner_.evaluate(state_, t, x, numbers_, xp)) {
-      std::ranges::fill(xp, std::numeric_limits<double>::quiet_NaN());
+      return;
     }
+    if (owner_.evaluate(state_, t, x, numbers_, xp)) return;
+    // behind an indicator, before its event mode, the equations of an FMU may end: those at the surface count
+    if (pending_ && owner_.last_field.size() == xp.size())
+      std::ranges::copy(owner_.last_field, xp.begin());
+    else
+      std::ranges::fill(xp, std::numeric_limits<double>::quiet_NaN());
   }
   void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
     rhs(t, x, F);
@@ -56,6 +62,7 @@ class FmuSystem final : public System {
   }
   void jacobian(double t, std::span<const double> x, std::span<const double>, std::span<double> Fx,
                 std::span<double> Fxp) override {
+    const std::lock_guard turn(owner_.turn);
     std::ranges::fill(Fxp, 1.0);
     const std::size_t n = x.size();
     if (!slides() && exact_jacobian(t, x, Fx)) return;
@@ -72,6 +79,7 @@ class FmuSystem final : public System {
     }
   }
   void guards(double t, std::span<const double> x, std::span<const double>, std::span<double> g) override {
+    const std::lock_guard turn(owner_.turn);
     owner_.time_guards(static_cast<std::size_t>(numbers_[0]), t, numbers_,
                        g.subspan(owner_.indicators, owner_.guards.size() - owner_.indicators));
     const std::span<double> z = g.first(owner_.indicators);
@@ -83,6 +91,7 @@ class FmuSystem final : public System {
     g[g.size() - 1] = 1.0 - u;
   }
   bool project(double t, std::span<double> x) override {
+    const std::lock_guard turn(owner_.turn);
     if (!slides()) return false;
     const double z = surface_value(t, x);
     if (z == 0.0 || !std::isfinite(z)) return false;
@@ -146,6 +155,7 @@ class FmuSystem final : public System {
   ImportedFmu::Impl& owner_;
   std::vector<double> numbers_;
   std::size_t state_;
+  bool pending_;  ///< the FMU does not know yet on which side of an indicator it is
   int surface_ = -1;
   std::pair<std::size_t, std::size_t> sides_{};
   Structure structure_;

@@ -36,6 +36,10 @@ std::string import_problem(const FmuDescription& about) {
   return "";
 }
 
+bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
 /// Throws what a function throws, with the name of the file in front.
 template <class Function>
 auto with_file(const std::string& file, Function&& function) {
@@ -233,14 +237,18 @@ bool ImportedFmu::Impl::evaluate(std::size_t number, double t, std::span<const d
     std::ranges::fill(xp, 0.0);
     return true;
   }
+  if (!all_finite(x)) return false;
   activate(number);
   set_point(t, x, numbers);
-  return fmu->derivatives(xp);
+  if (!fmu->derivatives(xp) || !all_finite(xp)) return false;
+  last_field.assign(xp.begin(), xp.end());
+  return true;
 }
 
 bool ImportedFmu::Impl::indicator_values(std::size_t number, double t, std::span<const double> x,
                                          std::span<const double> numbers, std::span<double> z) {
   if (indicators == 0) return true;
+  if (!all_finite(x)) return false;
   activate(number);
   set_point(t, x, numbers);
   return fmu->indicators(z);
@@ -253,6 +261,12 @@ std::size_t ImportedFmu::Impl::field_id(const Mode& mode) const {
     if (mode.locks[k] != mode.discrete[known_side(k)]) return other;
   }
   return number;
+}
+
+bool ImportedFmu::Impl::pending(const Mode& mode) const {
+  for (std::size_t k = 0; k < indicators; ++k)
+    if (mode.locks[k] != mode.discrete[known_side(k)]) return true;
+  return false;
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> ImportedFmu::Impl::both_sides(const Mode& mode, int guard) const {
@@ -424,6 +438,7 @@ std::optional<double> ImportedFmu::start_time() const {
 
 Mode ImportedFmu::initial_mode() const {
   Impl& i = *impl_;
+  const std::lock_guard turn(i.turn);
   if (i.saved.size() > 1 && !i.about.saves_states) {  // a run has changed it: begin again
     i.fmu->reset();
     i.initialise();
@@ -455,9 +470,11 @@ std::string ImportedFmu::describe(const Mode& mode) const {
 }
 
 System& ImportedFmu::system(const Mode& mode) {
+  const std::lock_guard turn(impl_->turn);
   // what decides the functions: the state of the FMU, its field, the numbers of the inputs, the surface
   std::vector<double> key(mode.discrete);
   key.push_back(static_cast<double>(impl_->field_id(mode)));
+  key.push_back(impl_->pending(mode) ? 1.0 : 0.0);
   for (const int guard : mode.sliding) key.push_back(guard);
   auto& system = impl_->systems[key];
   if (!system) system = make_fmu_system(*impl_, mode);
@@ -497,6 +514,7 @@ double ImportedFmu::next_time_event(const Mode& mode, double t, int direction, s
 bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   static constexpr std::string_view event_mode = "event mode of the FMU";
   Impl& i = *impl_;
+  const std::lock_guard turn(i.turn);
   Mode& mode = transition.mode;
   // while the solution slides along an indicator its side means nothing
   const auto slides = [&](std::size_t k) {
@@ -527,8 +545,7 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
         transition.failed = true;
         transition.message = fmt::format(
             "the resets of the FMU at '{}' accumulate: the rebound is smaller than rounding errors, and the FMU would "
-            "go on "
-            "through its surface. End the run before, or use the model without an FMU",
+            "go on through its surface. End the run before, or ask for an FMU that comes to rest by itself",
             i.guards[static_cast<std::size_t>(k)].name);
         return true;
       }
@@ -601,6 +618,7 @@ void ImportedFmu::identify(const Mode& mode, std::vector<double>& key) const {
 void ImportedFmu::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double>,
                           std::span<double> values) {
   Impl& i = *impl_;
+  const std::lock_guard turn(i.turn);
   bool placed = false;
   for (std::size_t k = 0; k < i.observed.size(); ++k) {
     if (!i.observed_from[k]) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,9 +48,12 @@ struct ImportedFmu::Impl {
   std::size_t states = 0, indicators = 0;
 
   // --- what does
+  /// A run and those who read its results take turns, each with one question.
+  std::recursive_mutex turn;
   std::vector<SavedFmuState> saved;
   std::size_t current = 0;  ///< the saved state that the FMU has now
   std::vector<double> start_x;
+  std::vector<double> last_field;  ///< the last derivatives that had values
   std::map<std::vector<double>, std::unique_ptr<System>> systems;
 
   void declare_states();
@@ -70,6 +74,8 @@ struct ImportedFmu::Impl {
   double input_value(std::size_t k, std::span<const double> numbers, double t) const;
   /// The saved state whose field holds on the sides of the mode: that of the mode, or the one across an indicator.
   std::size_t field_id(const Mode& mode) const;
+  /// Whether an indicator has been crossed that the FMU does not know of yet.
+  bool pending(const Mode& mode) const;
   /// The saved states on the positive and on the negative side of an indicator.
   std::optional<std::pair<std::size_t, std::size_t>> both_sides(const Mode& mode, int guard) const;
 

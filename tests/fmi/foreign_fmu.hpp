@@ -17,16 +17,25 @@ namespace saltus::fmi_tests {
 struct Foreign {
   std::string name;  ///< of the model in foreign/models.h
   int states = 0, indicators = 0, parameters = 0;
+  std::vector<double> values = {1.0, 0.0};  ///< of the parameters
   bool inputs = false, output = false, counter = false;
   bool saves_states = true;
+  std::string resource = {};  ///< the content of resources/y.txt; empty: there is none
   std::string experiment = R"(<DefaultExperiment startTime="0" stopTime="1" tolerance="1e-8"/>)";
 };
 
-inline const Foreign bouncing_ball{.name = "BouncingBall", .states = 2, .indicators = 1, .parameters = 2};
+inline const Foreign bouncing_ball{
+    .name = "BouncingBall", .states = 2, .indicators = 1, .parameters = 2, .values = {9.81, 0.7}};
+inline const Foreign endless_ball{
+    .name = "EndlessBall", .states = 2, .indicators = 1, .parameters = 2, .values = {9.81, 0.7}};
 inline const Foreign van_der_pol{.name = "VanDerPol", .states = 2, .parameters = 1};
 inline const Foreign dahlquist{.name = "Dahlquist", .states = 1, .parameters = 1};
 inline const Foreign stair{.name = "Stair", .counter = true};
-inline const Foreign relay{.name = "Relay", .states = 1, .indicators = 1, .parameters = 1, .output = true};
+inline const Foreign relay{
+    .name = "Relay", .states = 1, .indicators = 1, .parameters = 1, .values = {0.25}, .output = true};
+inline const Foreign resource{.name = "Resource", .counter = true, .resource = "a"};
+inline const Foreign state_space{
+    .name = "StateSpace", .states = 2, .parameters = 2, .values = {4.0, 0.4}, .inputs = true, .output = true};
 inline const Foreign feedthrough{.name = "Feedthrough", .states = 1, .inputs = true, .output = true, .counter = true};
 inline const Foreign broken{.name = "Broken", .states = 1, .parameters = 2};
 
@@ -53,13 +62,9 @@ inline std::string describe(const Foreign& f, FmiVersion version) {
     structure += fmi2 ? fmt::format("<Unknown index=\"{}\"/>", 1 + f.states + k)
                       : fmt::format("<ContinuousStateDerivative valueReference=\"{}\"/>", 10 + k);
   }
-  const double values[] = {f.name == "BouncingBall" ? 9.81
-                           : f.name == "Relay"      ? 0.25
-                                                    : 1.0,
-                           f.name == "BouncingBall" ? 0.7 : 0.0};
   for (int k = 0; k < f.parameters; ++k)
     variable(fmt::format("p{}", k), 21 + k, R"(causality="parameter" variability="fixed" initial="exact")", "Float64",
-             fmt::format("start=\"{}\"", values[k]));
+             fmt::format("start=\"{}\"", f.values[static_cast<std::size_t>(k)]));
   if (f.inputs) {
     variable("u", 31, R"(causality="input" variability="continuous")", "Float64", "start=\"0\"");
     variable("m", 32, R"(causality="input" variability="discrete")", "Int32", "start=\"0\"");
@@ -94,6 +99,7 @@ inline std::string pack(const Foreign& f, FmiVersion version, const std::string&
   zip.add("modelDescription.xml", description.empty() ? describe(f, version) : description);
   zip.add(fmt::format("binaries/{}/{}.so", version == FmiVersion::fmi2 ? "linux64" : "x86_64-linux", f.name),
           foreign_library(f.name, version));
+  if (!f.resource.empty()) zip.add("resources/y.txt", f.resource);
   return zip.finish();
 }
 

@@ -106,6 +106,38 @@ TEST_P(Import, inputs_move_along_lines_and_jump) {
   EXPECT_EQ(result.at(1.6, "n"), 8.0);
 }
 
+TEST_P(Import, a_model_finds_its_resources) {
+  const ForeignFile file(resource, GetParam());
+  const Trajectory result = run(file.path(), 1.0);
+  ASSERT_TRUE(result.status().ok()) << result.status().message;
+  EXPECT_EQ(result.at(0.5, "n"), 97.0);
+}
+
+TEST_P(Import, state_space_answers_a_step_as_an_oscillator) {
+  const ForeignFile file(state_space, GetParam());
+  const Trajectory result = run(file.path(), 5.0, {}, {{"u", InputSignal::table({0.0, 1.0, 1.0}, {0.0, 0.0, 1.0})}});
+  ASSERT_TRUE(result.status().ok()) << result.status().message;
+  // x'' + 0.4 x' + 4 x = 1 from t = 1, at rest before
+  const double w = std::sqrt(4.0 - 0.04);
+  for (const double t : {0.5, 1.5, 3.0, 5.0}) {
+    const double s = t - 1.0;
+    const double x = s < 0.0 ? 0.0 : 0.25 * (1.0 - std::exp(-0.2 * s) * (std::cos(w * s) + 0.2 / w * std::sin(w * s)));
+    EXPECT_NEAR(result.at(t, "x1"), x, 1e-7) << t;
+    EXPECT_NEAR(result.at(t, "y"), x + (s < 0.0 ? 0.0 : 0.5), 1e-7) << t;
+  }
+}
+
+TEST_P(Import, resets_that_accumulate_end_the_run_with_the_reason) {
+  const ForeignFile file(endless_ball, GetParam());
+  const Trajectory result = run(file.path(), 3.0);
+  EXPECT_FALSE(result.status().ok());
+  EXPECT_NE(result.status().message.find("accumulate"), std::string::npos) << result.status().message;
+  // the flights are a geometric series, whose sum is the end
+  const double first = std::sqrt(2.0 / 9.81);
+  EXPECT_NEAR(result.t_end(), first * (1.0 + 2.0 * 0.7 / (1.0 - 0.7)), 1e-6);
+  EXPECT_LT(std::abs(result.final()[result.index("x1")]), 1e-9);
+}
+
 TEST_P(Import, an_fmu_that_cannot_save_its_state_shows_its_states_only) {
   Foreign f = bouncing_ball;
   f.saves_states = false;

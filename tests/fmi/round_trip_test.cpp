@@ -41,10 +41,17 @@ TEST_P(RoundTrip, has_the_events_and_values_of_a_run) {
     return list;
   };
   const std::vector<double> expected = times(direct), found = times(back);
+  // an FMU comes to rest where flights are lower than the tolerance: they are shorter than its square root
+  const double last_flights = 10.0 * std::sqrt(options.rtol);
+  const auto rests_soon = [&](double t) {
+    return std::ranges::any_of(direct.events(), [&](const Event& e) {
+      return e.kind == EventKind::contact && e.t >= t && e.t - t < last_flights;
+    });
+  };
   for (const double t : expected) {
     double nearest = 1e300;
     for (const double other : found) nearest = std::min(nearest, std::abs(other - t));
-    EXPECT_LT(nearest, 1e-5 * std::max(1.0, options.stop)) << "no event near " << t;
+    EXPECT_LT(nearest, rests_soon(t) ? last_flights : 1e-5 * std::max(1.0, options.stop)) << "no event near " << t;
   }
   std::vector<double> sizes(direct.variables().size(), 1e-3);
   const auto samples = direct.sample(200);
@@ -63,11 +70,8 @@ TEST_P(RoundTrip, has_the_events_and_values_of_a_run) {
 }
 
 std::vector<Case> round_trips() {
-  // Clutch, FrictionPendulum, RopePendulum: see refuses_modes_with_hidden_constraints
-  // BallOnTable, MassesInAGap: see says_where_resets_accumulate
-  // Pounding: its equations have no values beyond the surface
-  const std::set<std::string> without = {"Clutch",      "FrictionPendulum", "RopePendulum",
-                                         "BallOnTable", "MassesInAGap",     "Pounding"};
+  // see refuses_modes_with_hidden_constraints
+  const std::set<std::string> without = {"Clutch", "FrictionPendulum", "RopePendulum"};
   std::vector<Case> list;
   for (const std::string& name : gallery_names())
     if (!without.contains(name))
@@ -78,17 +82,6 @@ std::vector<Case> round_trips() {
 INSTANTIATE_TEST_SUITE_P(models, RoundTrip, testing::ValuesIn(round_trips()), [](const auto& test) {
   return test.param.name + (test.param.version == FmiVersion::fmi2 ? "2" : "3");
 });
-
-TEST(RoundTripLimits, says_where_resets_accumulate) {
-  const ScratchFile file("model.fmu");
-  export_fmu(gallery_model("BallOnTable"), file.path(),
-             {.kind = FmuKind::model_exchange, .library = SALTUS_FMU_LIBRARY});
-  const Trajectory run =
-      simulate(std::make_shared<ImportedFmu>(file.path()), {.stop = 3.0, .rtol = 1e-9, .atol = 1e-9});
-  EXPECT_FALSE(run.status().ok());
-  EXPECT_NE(run.status().message.find("accumulate"), std::string::npos) << run.status().message;
-  EXPECT_NEAR(run.t_end(), 0.5581, 1e-4);
-}
 
 TEST(RoundTripLimits, refuses_modes_with_hidden_constraints) {
   const ScratchFile file("model.fmu");

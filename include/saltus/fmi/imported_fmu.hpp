@@ -29,7 +29,7 @@ struct ImportOptions {
 /// known, so that solutions slide, and all its variables are observed; otherwise only its continuous states and inputs
 /// are.
 ///
-/// One run at a time evaluates it, in the thread that reads its result.
+/// One run at a time; its result may be read in other threads meanwhile.
 class ImportedFmu final : public HybridSystem {
  public:
   /// Unpacks the FMU into a temporary folder, loads its library, and initialises it. Throws UsageError, with the name

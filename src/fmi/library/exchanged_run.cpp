@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "fmi/exchange_limits.hpp"
 #include "fmi/library/stepped_run.hpp"
@@ -26,6 +27,24 @@ void require_running(const Simulator& simulator) {
                             simulator.status().message));
 }
 
+/// The value of one guard.
+double guard_value(System& system, double t, std::span<const double> x, std::span<const double> xp, int guard) {
+  std::vector<double> g(static_cast<std::size_t>(system.structure().guards));
+  system.guards(t, x, xp, g);
+  return g[static_cast<std::size_t>(guard)];
+}
+
+/// Its time derivative along the solution, by a central difference.
+double guard_speed(System& system, double t, std::span<const double> x, std::span<const double> xp, int guard) {
+  const double h = std::cbrt(std::numeric_limits<double>::epsilon()) * std::max(std::abs(t), 1.0);
+  std::vector<double> behind(x.begin(), x.end()), ahead(x.begin(), x.end());
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    behind[j] -= h * xp[j];
+    ahead[j] += h * xp[j];
+  }
+  return (guard_value(system, t + h, ahead, xp, guard) - guard_value(system, t - h, behind, xp, guard)) / (2.0 * h);
+}
+
 }  // namespace
 
 ExchangedRun::ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
@@ -39,8 +58,12 @@ ExchangedRun::ExchangedRun(const ExportedModel& model, const CompiledModel& comp
 }
 
 ExchangedRun::ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
-                           const SimulatorState& from)
-    : model_(model), compiled_(std::make_shared<CompiledModel>(compiled)), settings_(settings), point_(from) {
+                           const SimulatorState& from, const ZenoWatch& resets)
+    : model_(model),
+      compiled_(std::make_shared<CompiledModel>(compiled)),
+      settings_(settings),
+      point_(from),
+      resets_(resets) {
   enter_mode();
 }
 
@@ -86,6 +109,12 @@ void ExchangedRun::refuse_mode(const std::string& why) const {
                           point_.t, compiled_->describe(point_.mode), why));
 }
 
+void ExchangedRun::put_back(const SimulatorState& point) {
+  point_ = point;
+  system_ = &compiled_->system(point_.mode);
+  evaluated_ = false;
+}
+
 void ExchangedRun::set_time(double t) {
   if (t != point_.t) evaluated_ = false;
   point_.t = t;
@@ -105,7 +134,6 @@ void ExchangedRun::set_input(std::size_t observed, double value) {
     if (input.since >= 0) numbers[static_cast<std::size_t>(input.since)] = point_.t;
     system_ = &compiled_->system(point_.mode);
     evaluated_ = false;
-    changed_ = true;
   }
 }
 
@@ -114,7 +142,6 @@ void ExchangedRun::change_model(const CompiledModel& compiled) {
   analyses_.clear();
   system_ = nullptr;
   enter_mode();
-  changed_ = true;
 }
 
 void ExchangedRun::states(std::span<double> values) const {
@@ -196,9 +223,74 @@ std::optional<double> ExchangedRun::next_time() {
   return std::isfinite(next) ? std::optional(next) : std::nullopt;
 }
 
+std::vector<ExchangedRun::Crossing> ExchangedRun::crossed() {
+  std::vector<double> values(model_.indicators().size());
+  indicators(values);
+  std::vector<Position> positions;
+  compiled_->positions(point_.mode, positions);
+  std::vector<Crossing> found;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const int guard = model_.indicators()[k];
+    const Position position = positions[static_cast<std::size_t>(guard)];
+    if ((position == Position::above && values[k] <= 0.0) || (position == Position::below && values[k] >= 0.0))
+      found.push_back(
+          {guard, position == Position::above ? +1 : -1, guard_speed(*system_, point_.t, point_.x, point_.xp, guard)});
+  }
+  return found;
+}
+
+bool ExchangedRun::too_low(const Crossing& crossing, double speed) const {
+  // height of a parabola from the speed at its beginning and its duration
+  const double height = 0.25 * resets_.next_interval(crossing.guard) * std::abs(speed);
+  const SimulateOptions options = run_options(model_, settings_);
+  const double here = guard_value(*system_, point_.t, point_.x, point_.xp, crossing.guard);
+  double tolerance = 0.0;
+  std::vector<double> beside = point_.x;
+  for (const int position : held_) {
+    const auto j = static_cast<std::size_t>(position);
+    beside[j] += options.atol + options.rtol * std::abs(beside[j]);
+    tolerance += std::abs(guard_value(*system_, point_.t, beside, point_.xp, crossing.guard) - here);
+    beside[j] = point_.x[j];
+  }
+  return height <= tolerance;
+}
+
+bool ExchangedRun::rest_on(const Crossing& crossing, std::span<const double> x_before) {
+  evaluate();
+  const double speed = guard_speed(*system_, point_.t, point_.x, point_.xp, crossing.guard);
+  if (!(speed * crossing.speed < 0.0) || !too_low(crossing, speed)) return false;
+  SimulatorState contact = point_;
+  compiled_->begin_contact(contact.mode, crossing.guard, crossing.side);
+  if (!compiled_->can_stay_on_surfaces(contact.mode)) return false;
+  // Between the states before and after the reset lies the one without a speed: all the resets that are left lead
+  // there, and what they conserve is conserved.
+  const double part = crossing.speed / (crossing.speed - speed);
+  for (const int position : held_) {
+    const auto j = static_cast<std::size_t>(position);
+    contact.x[j] = x_before[j] + part * (point_.x[j] - x_before[j]);
+  }
+  System& system = compiled_->system(contact.mode);
+  const auto size = static_cast<std::size_t>(system.structure().variables);
+  contact.x.resize(size, 0.0);
+  contact.xp.resize(size, 0.0);
+  system.project(contact.t, contact.x);
+  contact.as_left = 0;
+  const Simulator simulator(compiled_, event_options(model_, settings_, contact.t), contact);
+  if (simulator.finished() || !std::ranges::binary_search(simulator.state().mode.contacts, crossing.guard))
+    return false;
+  take(simulator);
+  resets_.forget(crossing.guard);
+  return true;
+}
+
 SettledEvent ExchangedRun::settle() {
   std::vector<double> before(held_.size()), after(held_.size());
   states(before);
+  const std::vector<Crossing> crossings = crossed();
+  const std::vector<double> x_before = point_.x;
+  // what the importer has found has fired, as in a run: the search begins on the other side, and the equations of this
+  // one need no values there
+  for (const Crossing& c : crossings) compiled_->set_side(point_.mode, c.guard, -c.side);
   // importers drift away from surfaces, along which only the field leads them
   if (point_.mode.on_surfaces()) system_->project(point_.t, point_.x);
   point_.as_left = 0;  // what has changed is settled, whatever it is
@@ -210,7 +302,12 @@ SettledEvent ExchangedRun::settle() {
   }
   require_running(simulator);
   take(simulator);
-  changed_ = false;
+  states(after);
+  if (before != after)
+    for (const Crossing& c : crossings) {
+      resets_.note(c.guard, point_.t);
+      if (resets_.accumulates(c.guard) && rest_on(c, x_before)) break;
+    }
   states(after);
   result.states_changed = before != after;
   result.next_time = next_time();

@@ -17,6 +17,7 @@
 
 #include "fmi/exported_model.hpp"
 #include "fmi/run_settings.hpp"
+#include "hybrid/zeno_watch.hpp"
 
 namespace saltus {
 
@@ -33,11 +34,15 @@ class ExchangedRun {
                const std::map<std::string, double>& inputs);
   /// Goes on from a saved state.
   ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
-               const SimulatorState& from);
+               const SimulatorState& from, const ZenoWatch& resets);
 
   double t() const { return point_.t; }
   const SimulatorState& state() const { return point_; }
+  /// When indicators have caused resets: a part of the state.
+  const ZenoWatch& resets() const { return resets_; }
 
+  /// Back to a point that `state` gave in the same mode; inputs may have changed since.
+  void put_back(const SimulatorState& point);
   void set_time(double t);
   void set_states(std::span<const double> values);
   /// An input has this value from now on; what follows from it is settled at the next event.
@@ -62,6 +67,18 @@ class ExchangedRun {
   void evaluate();
   /// Guards as indicators; see `raised_`.
   void raw_indicators(std::span<double> values);
+  /// An indicator that has crossed zero since the last event.
+  struct Crossing {
+    int guard = 0;
+    int side = 0;        ///< from which it came
+    double speed = 0.0;  ///< its time derivative there
+  };
+  std::vector<Crossing> crossed();
+  /// Resets accumulate: goes on in contact, as a run does, if the next flight is too low. `x_before`: the variables
+  /// before the last reset. False: not yet, or there is no such mode.
+  bool rest_on(const Crossing& crossing, std::span<const double> x_before);
+  /// Whether the next flight, which begins with a speed, is lower than what errors of the importer do to the guard.
+  bool too_low(const Crossing& crossing, double speed) const;
   [[noreturn]] void refuse_mode(const std::string& why) const;
 
   const ExportedModel& model_;
@@ -70,12 +87,12 @@ class ExchangedRun {
   SimulatorState point_;      ///< where the importer stands, in the mode after the last event
   System* system_ = nullptr;  ///< of that mode
   bool evaluated_ = false;    ///< x and xp of the point are consistent
-  bool changed_ = false;      ///< values have changed since the last event that only an event may show
   std::map<std::uint64_t, CharacteristicValues> analyses_;  ///< of implicit modes, by their structure
   /// What is added to each indicator until the next event. An indicator of a slide or contact that is about to end has
   /// no sign that could change; so it is positive at first.
   std::vector<double> raised_;
   std::vector<int> held_;  ///< positions of the states
+  ZenoWatch resets_;       ///< by guard
 };
 
 }  // namespace saltus

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "fmi/files.hpp"
 
@@ -72,6 +73,7 @@ void persist_snapshot(StateArchive& archive, FmuInstance::Snapshot& s) {
   if (!runs) return;
   if (!s.run) s.run.emplace();
   persist_run(archive, *s.run);
+  archive(s.resets);
 }
 
 std::string text_or_nothing(const std::string& file) {
@@ -273,11 +275,14 @@ void FmuInstance::set_slope(std::size_t reference, double slope) {
 }
 
 FmuInstance::Snapshot FmuInstance::snapshot() {
-  Snapshot result{phase_, settings_, given_, inputs_, {}};
+  Snapshot result{phase_, settings_, given_, inputs_, {}, {}};
   if (!has_run()) return result;
   apply_changes();
   if (auto* stepped = std::get_if<SteppedRun>(&run_)) result.run = stepped->state();
-  if (auto* exchanged = std::get_if<ExchangedRun>(&run_)) result.run = exchanged->state();
+  if (auto* exchanged = std::get_if<ExchangedRun>(&run_)) {
+    result.run = exchanged->state();
+    result.resets = exchanged->resets();
+  }
   return result;
 }
 
@@ -299,7 +304,7 @@ void FmuInstance::restore(const Snapshot& snapshot) {
   if (kind_ == Kind::co_simulation)
     run_.emplace<SteppedRun>(model_, with_given(), settings_, *snapshot.run);
   else
-    run_.emplace<ExchangedRun>(model_, with_given(), settings_, *snapshot.run);
+    run_.emplace<ExchangedRun>(model_, with_given(), settings_, *snapshot.run, snapshot.resets);
 }
 
 double FmuInstance::time() const {
@@ -324,6 +329,7 @@ CommunicationStep FmuInstance::do_step(double t, double h, bool return_at_events
 }
 
 ExchangedRun& FmuInstance::exchanged() {
+  if (phase_ == initialization) ensure_run();
   apply_changes();
   observed_.clear();
   derivatives_.clear();
@@ -366,7 +372,7 @@ void FmuInstance::directional(std::span<const std::size_t> unknowns, std::span<c
     std::ranges::fill(sensitivity, 0.0);
     return;
   }
-  const Snapshot before = snapshot();
+  const SimulatorState before = exchanged().state();
   const auto values_at = [&](double shift, std::vector<double>& out) {
     for (std::size_t k = 0; k < knowns.size(); ++k) set_known(knowns[k], at[k] + shift * seed[k]);
     for (const std::size_t u : unknowns) out.push_back(value(u));
@@ -374,7 +380,17 @@ void FmuInstance::directional(std::span<const std::size_t> unknowns, std::span<c
   values_at(+scale, plus);
   values_at(-scale, minus);
   for (std::size_t k = 0; k < sensitivity.size(); ++k) sensitivity[k] = (plus[k] - minus[k]) / (2.0 * scale);
-  restore(before);
+  exchanged().put_back(before);
+}
+
+void FmuInstance::adjoint(std::span<const std::size_t> unknowns, std::span<const std::size_t> knowns,
+                          std::span<const double> seed, std::span<double> sensitivity) {
+  std::vector<double> column(unknowns.size());
+  for (std::size_t k = 0; k < knowns.size(); ++k) {
+    const double one = 1.0;
+    directional(unknowns, knowns.subspan(k, 1), std::span(&one, 1), column);
+    sensitivity[k] = std::inner_product(seed.begin(), seed.end(), column.begin(), 0.0);
+  }
 }
 
 }  // namespace saltus

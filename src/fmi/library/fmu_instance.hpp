@@ -38,6 +38,7 @@ class FmuInstance {
     std::map<std::size_t, double> given;
     std::map<std::size_t, InputChange> inputs;
     std::optional<SimulatorState> run;
+    ZenoWatch resets;  ///< of model exchange
 
     /// As bytes and back; reading throws UsageError for what is damaged.
     std::vector<double> numbers() const;
@@ -81,6 +82,9 @@ class FmuInstance {
   /// (states, inputs), by central differences.
   void directional(std::span<const std::size_t> unknowns, std::span<const std::size_t> knowns,
                    std::span<const double> seed, std::span<double> sensitivity);
+  /// The same for the transposed matrix: a seed for each unknown, a result for each known.
+  void adjoint(std::span<const std::size_t> unknowns, std::span<const std::size_t> knowns, std::span<const double> seed,
+               std::span<double> sensitivity);
 
  private:
   bool has_run() const { return run_.index() != 0; }

@@ -21,11 +21,13 @@ const char* fmi2GetTypesPlatform(void) {
 #ifndef WITHOUT_INSTANTIATE
 void* fmi2Instantiate(const char* name, int type, const char* guid, const char* resources, const void* callbacks,
                       int visible, int logging) {
-  (void)name, (void)resources, (void)callbacks, (void)visible, (void)logging;
+  (void)name, (void)callbacks, (void)visible, (void)logging;
   if (type != 0 || !guid || strcmp(guid, "{foreign}") != 0) return NULL;
   Model* m = calloc(1, sizeof *m);
   begin(m);
-  return m;
+  if (read_resources(m, resources)) return m;
+  free(m);
+  return NULL;
 }
 #endif
 void fmi2FreeInstance(void* c) {

@@ -14,11 +14,13 @@ const char* fmi3GetVersion(void) {
 }
 void* fmi3InstantiateModelExchange(const char* name, const char* token, const char* resources, bool visible,
                                    bool logging, void* environment, void* log) {
-  (void)name, (void)resources, (void)visible, (void)logging, (void)environment, (void)log;
+  (void)name, (void)visible, (void)logging, (void)environment, (void)log;
   if (!token || strcmp(token, "{foreign}") != 0) return NULL;
   Model* m = calloc(1, sizeof *m);
   begin(m);
-  return m;
+  if (read_resources(m, resources)) return m;
+  free(m);
+  return NULL;
 }
 void fmi3FreeInstance(void* c) {
   free(c);

@@ -6,9 +6,14 @@
      5 Relay           x' = p0 - sign(x), with the sign as a discrete variable: it slides along x = 0
      6 Feedthrough     y = 2 u, n = m + 1, x' = u
      7 Broken          as Dahlquist, with faults that p1 chooses
+     8 Resource        n is the first character of the file y.txt in its resources
+     9 StateSpace      x1' = x2, x2' = -p0 x1 - p1 x2 + u, y = x1 + u/2
+    10 EndlessBall     a ball that bounces without a threshold
    Value references: 0 time, 1… states, 11… derivatives, 21… parameters, 31 and 32 inputs, 41 real output, 51 integer.
  */
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct {
@@ -20,13 +25,13 @@ typedef struct {
   int mode; /* 0 instantiated, 1 initialisation, 2 event mode, 3 continuous-time mode, 4 over */
 } Model;
 
-#if MODEL == 1
+#if MODEL == 1 || MODEL == 10
 enum { states = 2, indicators = 1 };
-#elif MODEL == 2
+#elif MODEL == 2 || MODEL == 9
 enum { states = 2, indicators = 0 };
 #elif MODEL == 3 || MODEL == 7
 enum { states = 1, indicators = 0 };
-#elif MODEL == 4
+#elif MODEL == 4 || MODEL == 8
 enum { states = 0, indicators = 0 };
 #elif MODEL == 5
 enum { states = 1, indicators = 1 };
@@ -37,7 +42,7 @@ enum { states = 1, indicators = 0 };
 static void begin(Model* m) {
   memset(m, 0, sizeof *m);
   m->next = INFINITY;
-#if MODEL == 1
+#if MODEL == 1 || MODEL == 10
   m->x[0] = 1.0, m->p[0] = 9.81, m->p[1] = 0.7;
 #elif MODEL == 2
   m->x[0] = 2.0, m->p[0] = 1.0;
@@ -47,11 +52,29 @@ static void begin(Model* m) {
   m->n = 1, m->next = 1.0;
 #elif MODEL == 5
   m->x[0] = 1.0, m->p[0] = 0.25, m->relay = 1;
+#elif MODEL == 9
+  m->p[0] = 4.0, m->p[1] = 0.4;
 #endif
 }
 
+/* Reads what the model needs of its resources, from a folder or from its URI. 0: it is not there. */
+static int read_resources(Model* m, const char* folder) {
+#if MODEL == 8
+  char path[1000];
+  if (!folder) return 0;
+  if (strncmp(folder, "file://", 7) == 0) folder += 7;
+  snprintf(path, sizeof path, "%s/y.txt", folder);
+  FILE* file = fopen(path, "r");
+  if (!file) return 0;
+  m->n = fgetc(file);
+  fclose(file);
+#endif
+  (void)m, (void)folder;
+  return 1;
+}
+
 static void derivatives(const Model* m, double* dx) {
-#if MODEL == 1
+#if MODEL == 1 || MODEL == 10
   dx[0] = m->x[1], dx[1] = m->relay ? 0.0 : -m->p[0]; /* relay: at rest */
 #elif MODEL == 2
   dx[0] = m->x[1], dx[1] = m->p[0] * (1.0 - m->x[0] * m->x[0]) * m->x[1] - m->x[0];
@@ -61,6 +84,8 @@ static void derivatives(const Model* m, double* dx) {
   dx[0] = m->p[0] - m->relay;
 #elif MODEL == 6
   dx[0] = m->u;
+#elif MODEL == 9
+  dx[0] = m->x[1], dx[1] = -m->p[0] * m->x[0] - m->p[1] * m->x[1] + m->u;
 #elif MODEL == 7
   dx[0] = m->p[1] == 1.0 && m->t > 0.5 ? NAN : -m->p[0] * m->x[0];
 #endif
@@ -68,7 +93,7 @@ static void derivatives(const Model* m, double* dx) {
 }
 
 static void indicator_values(const Model* m, double* z) {
-#if MODEL == 1
+#if MODEL == 1 || MODEL == 10
   z[0] = m->relay ? 1.0 : m->x[0];
 #elif MODEL == 5
   z[0] = m->x[0];
@@ -81,6 +106,8 @@ static void outputs(Model* m) {
   m->y = m->relay;
 #elif MODEL == 6
   m->y = 2.0 * m->u, m->n = m->m + 1;
+#elif MODEL == 9
+  m->y = m->x[0] + 0.5 * m->u;
 #endif
   (void)m;
 }
@@ -88,11 +115,11 @@ static void outputs(Model* m) {
 /* One round of event mode. */
 static void handle_event(Model* m) {
   m->changed = 0;
-#if MODEL == 1
+#if MODEL == 1 || MODEL == 10
   if (m->x[0] <= 0.0 && m->x[1] < 0.0) {
-    m->x[0] = 0.0;
+    m->x[0] = DBL_MIN; /* above the ground */
     m->x[1] = -m->p[1] * m->x[1];
-    if (m->x[1] < 0.1) m->x[1] = 0.0, m->relay = 1;
+    if (MODEL == 1 && m->x[1] < 0.1) m->x[1] = 0.0, m->relay = 1;
     m->changed = 1;
   }
 #elif MODEL == 4

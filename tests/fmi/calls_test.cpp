@@ -40,7 +40,8 @@ ModelicaModel tank() {
 }
 
 TEST(FmuCalls, the_library_needs_the_c_library_alone) {
-  const std::string command = std::string("ldd ") + SALTUS_FMU_LIBRARY;
+  const LoadedFmu fmu(tank(), fmi2_both);
+  const std::string command = "ldd " + fmu.library_file();
   std::FILE* pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   char line[1000];
@@ -462,6 +463,74 @@ TEST(FmuCalls, directional_derivatives_are_those_of_the_equations) {
       << last_message();
   EXPECT_NEAR(result[0], 1.0, 1e-9);  // 2/A
   EXPECT_NEAR(result[1], -3.0, 1e-9);
+}
+
+/// Outputs that follow from states and inputs by a loop of equations.
+ModelicaModel loop() {
+  return load_modelica(R"(
+    model Loop
+      input Real u(start = 2);
+      output Real y, z;
+      Real x(start = 1, fixed = true);
+    equation
+      der(x) = -y;
+      y + z^3 = u + x;
+      y - 2*z = x*u;
+    end Loop;)",
+                       "Loop.mo");
+}
+
+/// dy and dz by x and u, by hand: y' + 3 z^2 z' = a and y' - 2 z' = b.
+struct LoopDerivatives {
+  LoopDerivatives(double x, double u, double z) {
+    const double slope = 2.0 + 3.0 * z * z;
+    z_x = (1.0 - u) / slope;
+    z_u = (1.0 - x) / slope;
+    y_x = u + 2.0 * z_x;
+    y_u = x + 2.0 * z_u;
+  }
+  double y_x, y_u, z_x, z_u;
+};
+
+TEST(FmuCalls, directional_derivatives_of_outputs_go_through_loops) {
+  const LoadedFmu fmu(loop(), fmi2_both);
+  const Instance2 instance(fmu, fmi2::model_exchange);
+  instance.initialise(0.0, 4.0);
+  const LoopDerivatives exact(1.0, 2.0, instance.real("z"));
+  const double y_before = instance.real("y");
+  const unsigned unknowns[] = {fmu.reference("y"), fmu.reference("z"), fmu.reference("der(x)")};
+  const unsigned knowns[] = {fmu.reference("x"), fmu.reference("u")};
+  const double seed[] = {1.0, -3.0};
+  double result[3] = {};
+  ASSERT_EQ(instance.call<fmi2::DirectionalDerivativeFunction>("fmi2GetDirectionalDerivative", unknowns, 3, knowns, 2,
+                                                               seed, result),
+            fmi2::ok)
+      << last_message();
+  EXPECT_NEAR(result[0], exact.y_x - 3.0 * exact.y_u, 1e-8);
+  EXPECT_NEAR(result[1], exact.z_x - 3.0 * exact.z_u, 1e-8);
+  EXPECT_NEAR(result[2], -result[0], 1e-12);
+  EXPECT_NEAR(instance.real("y"), y_before, 1e-14);  // nothing has moved
+  EXPECT_EQ(instance.real("u"), 2.0);
+}
+
+TEST(FmuCalls, adjoint_derivatives_are_the_transposed_ones) {
+  const LoadedFmu fmu(loop(), fmi3_both);
+  const Instance3 instance(fmu);
+  instance.initialise(0.0, 4.0);
+  const LoopDerivatives exact(1.0, 2.0, instance.real("z"));
+  const unsigned unknowns[] = {fmu.reference("y"), fmu.reference("z")};
+  const unsigned knowns[] = {fmu.reference("x"), fmu.reference("u")};
+  const double seed[] = {2.0, 5.0};
+  double result[2] = {};
+  const auto adjoint = [&](std::size_t seeds, std::size_t results) {
+    return instance.call<fmi3::DerivativeFunction>("fmi3GetAdjointDerivative", unknowns, std::size_t{2}, knowns,
+                                                   std::size_t{2}, seed, seeds, result, results);
+  };
+  ASSERT_EQ(adjoint(2, 2), fmi3::ok) << last_message();
+  EXPECT_NEAR(result[0], 2.0 * exact.y_x + 5.0 * exact.z_x, 1e-8);
+  EXPECT_NEAR(result[1], 2.0 * exact.y_u + 5.0 * exact.z_u, 1e-8);
+  EXPECT_EQ(adjoint(1, 2), fmi3::error);
+  EXPECT_EQ(adjoint(2, 1), fmi3::error);
 }
 
 }  // namespace

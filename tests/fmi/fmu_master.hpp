@@ -62,6 +62,7 @@ class LoadedFmu {
     return guid ? guid.value() : root().attribute("instantiationToken").value();
   }
   std::string resources() const { return unpacked_->folder() + "/resources"; }
+  std::string library_file() const { return library_file_; }
   /// A function of the library.
   template <class Function>
   Function* function(const char* name) const {
@@ -88,10 +89,12 @@ class LoadedFmu {
     if (!description_->load_string(unpacked_->description().c_str())) throw std::runtime_error("no XML");
     pugi::xml_node kind = root().child("CoSimulation");
     if (!kind) kind = root().child("ModelExchange");
-    library_ = std::make_unique<SharedLibrary>(unpacked_->library(kind.attribute("modelIdentifier").value()));
+    library_file_ = unpacked_->library(kind.attribute("modelIdentifier").value());
+    library_ = std::make_unique<SharedLibrary>(library_file_);
   }
   std::unique_ptr<UnpackedFmu> unpacked_;
   std::unique_ptr<pugi::xml_document> description_;
+  std::string library_file_;
   std::unique_ptr<SharedLibrary> library_;
 };
 

@@ -127,6 +127,13 @@ int reset(void* instance, const char* function) {
   });
 }
 
+int set_debug_logging(void* instance, const char* function, std::size_t count, const char* const* categories) {
+  return call(instance, function, phases::reading, [&](Caller&, FmuInstance&) {
+    require_list(count, categories);
+    return ok;
+  });
+}
+
 int save_state(void* instance, const char* function, void** state) {
   return call(instance, function, phases::anytime, [&](Caller& caller, FmuInstance&) {
     caller.save(state);
@@ -173,26 +180,48 @@ int read_state(void* instance, const char* function, const void* bytes, std::siz
   });
 }
 
-int directional(void* instance, const char* function, const unsigned* unknowns, std::size_t unknown_count,
-                const unsigned* knowns, std::size_t known_count, const double* seed, double* sensitivity) {
+namespace {
+
+/// A call for model exchange alone. In FMI 3.0 co-simulation has an Event Mode, too.
+template <class Action>
+int exchange_call(void* instance, const char* function, unsigned phases, Action&& action,
+                  Failing failing = Failing::ends_run) {
   return call(
+      instance, function, phases,
+      [&](Caller& caller, FmuInstance& fmu) {
+        if (fmu.kind() != FmuInstance::Kind::model_exchange)
+          throw UsageError("this call is for model exchange; the instance was made for co-simulation");
+        return action(caller, fmu);
+      },
+      failing);
+}
+
+}  // namespace
+
+int derivatives(void* instance, const char* function, Along along, const unsigned* unknowns, std::size_t unknown_count,
+                const unsigned* knowns, std::size_t known_count, const double* seed, double* sensitivity) {
+  return exchange_call(
       instance, function, phases::exchange,
       [&](Caller&, FmuInstance& fmu) {
-        if (fmu.kind() != FmuInstance::Kind::model_exchange)
-          throw UsageError("derivatives are there for model exchange only");
+        const bool forward = along == Along::knowns;
+        const std::size_t seeds = forward ? known_count : unknown_count,
+                          results = forward ? unknown_count : known_count;
         require_list(unknown_count, unknowns);
-        require_list(unknown_count, sensitivity);
         require_list(known_count, knowns);
-        require_list(known_count, seed);
+        require_list(seeds, seed);
+        require_list(results, sensitivity);
         const std::vector<std::size_t> u(unknowns, unknowns + unknown_count), k(knowns, knowns + known_count);
-        fmu.directional(u, k, {seed, known_count}, {sensitivity, unknown_count});
+        if (forward)
+          fmu.directional(u, k, {seed, seeds}, {sensitivity, results});
+        else
+          fmu.adjoint(u, k, {seed, seeds}, {sensitivity, results});
         return ok;
       },
       Failing::discarded);
 }
 
 int set_time(void* instance, const char* function, double t) {
-  return call(instance, function, phases::exchange, [&](Caller&, FmuInstance& fmu) {
+  return exchange_call(instance, function, phases::exchange, [&](Caller&, FmuInstance& fmu) {
     if (!std::isfinite(t)) throw UsageError("the time is not finite");
     fmu.exchanged().set_time(t);
     return ok;
@@ -200,7 +229,7 @@ int set_time(void* instance, const char* function, double t) {
 }
 
 int set_states(void* instance, const char* function, const double* values, std::size_t count) {
-  return call(instance, function, phases::exchange, [&](Caller&, FmuInstance& fmu) {
+  return exchange_call(instance, function, P::continuous, [&](Caller&, FmuInstance& fmu) {
     require_count(count, fmu.model().states().size());
     require_list(count, values);
     if (!std::all_of(values, values + count, [](double x) { return std::isfinite(x); }))
@@ -215,8 +244,8 @@ namespace {
 /// One of the lists with a number for each state or indicator.
 template <class Fill>
 int get_list(void* instance, const char* function, double* values, std::size_t count, bool of_states, Fill&& fill) {
-  return call(
-      instance, function, phases::exchange,
+  return exchange_call(
+      instance, function, phases::evaluating,
       [&](Caller&, FmuInstance& fmu) {
         require_count(count, of_states ? fmu.model().states().size() : fmu.model().indicators().size());
         require_list(count, values);

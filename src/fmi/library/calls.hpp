@@ -51,6 +51,7 @@ using P = FmuInstance::Phase;
 inline constexpr unsigned before = P::instantiated | P::initialization;
 inline constexpr unsigned running = P::event | P::continuous | P::step;
 inline constexpr unsigned exchange = P::event | P::continuous;
+inline constexpr unsigned evaluating = P::initialization | exchange | P::terminated;
 inline constexpr unsigned anytime = before | running | P::terminated;
 inline constexpr unsigned reading = anytime | P::failed;
 }  // namespace phases
@@ -128,6 +129,26 @@ int set_values(void* instance, const char* function, Access access, const unsign
   });
 }
 
+/// What the importer says about the experiment.
+template <class Truth>
+RunSettings settings_of(Truth tolerance_defined, double tolerance, double start, Truth stop_defined, double stop) {
+  RunSettings settings{.start = start};
+  if (stop_defined) settings.stop = stop;
+  if (tolerance_defined) settings.tolerance = tolerance;
+  return settings;
+}
+
+/// The end of a step of the importer's integrator, which means nothing to these FMUs.
+template <class Truth>
+int completed_step(void* instance, const char* function, Truth* enter_event_mode, Truth* terminate) {
+  return call(instance, function, FmuInstance::continuous, [&](Caller&, FmuInstance&) {
+    require_list(1, enter_event_mode);
+    require_list(1, terminate);
+    *enter_event_mode = *terminate = 0;
+    return call_status::ok;
+  });
+}
+
 /// Makes an instance; null, after a message, if that fails.
 void* instantiate(FmuInstance::Kind kind, const char* function, const char* name, const char* resources,
                   const char* token, Caller::Tell tell);
@@ -137,13 +158,17 @@ void free_instance(void* instance);
 int end_initialization(void* instance, const char* function, unsigned next_phase);
 int terminate(void* instance, const char* function);
 int reset(void* instance, const char* function);
+/// Errors are told, and always.
+int set_debug_logging(void* instance, const char* function, std::size_t count, const char* const* categories);
 int save_state(void* instance, const char* function, void** state);
 int restore_state(void* instance, const char* function, void* state);
 int release_state(void* instance, const char* function, void** state);
 int state_size(void* instance, const char* function, void* state, std::size_t* size);
 int write_state(void* instance, const char* function, void* state, void* bytes, std::size_t size);
 int read_state(void* instance, const char* function, const void* bytes, std::size_t size, void** state);
-int directional(void* instance, const char* function, const unsigned* unknowns, std::size_t unknown_count,
+/// Derivatives of unknowns by knowns, times a seed: along the knowns, or along the unknowns (adjoint).
+enum class Along { knowns, unknowns };
+int derivatives(void* instance, const char* function, Along along, const unsigned* unknowns, std::size_t unknown_count,
                 const unsigned* knowns, std::size_t known_count, const double* seed, double* sensitivity);
 int set_time(void* instance, const char* function, double t);
 int set_states(void* instance, const char* function, const double* values, std::size_t count);

@@ -41,19 +41,13 @@ void fmi2FreeInstance(Component c) {
 }
 
 Status fmi2SetDebugLogging(Component c, Boolean, std::size_t count, const String* categories) {
-  return status(call(c, "fmi2SetDebugLogging", phases::reading, [&](Caller&, FmuInstance&) {
-    require_list(count, categories);
-    return call_status::ok;  // only errors are told, and always
-  }));
+  return status(set_debug_logging(c, "fmi2SetDebugLogging", count, categories));
 }
 
 Status fmi2SetupExperiment(Component c, Boolean tolerance_defined, Real tolerance, Real start, Boolean stop_defined,
                            Real stop) {
   return status(call(c, "fmi2SetupExperiment", P::instantiated, [&](Caller& caller, FmuInstance& fmu) {
-    RunSettings settings{.start = start};
-    if (stop_defined) settings.stop = stop;
-    if (tolerance_defined) settings.tolerance = tolerance;
-    fmu.setup(settings);
+    fmu.setup(settings_of(tolerance_defined, tolerance, start, stop_defined, stop));
     caller.set_up = true;
     return call_status::ok;
   }));
@@ -125,8 +119,8 @@ Status fmi2DeSerializeFMUstate(Component c, const Byte* bytes, std::size_t size,
 }
 Status fmi2GetDirectionalDerivative(Component c, References unknowns, std::size_t unknown_count, References knowns,
                                     std::size_t known_count, const Real* seed, Real* sensitivity) {
-  return status(
-      directional(c, "fmi2GetDirectionalDerivative", unknowns, unknown_count, knowns, known_count, seed, sensitivity));
+  return status(derivatives(c, "fmi2GetDirectionalDerivative", Along::knowns, unknowns, unknown_count, knowns,
+                            known_count, seed, sensitivity));
 }
 
 // --- model exchange
@@ -149,12 +143,7 @@ Status fmi2EnterContinuousTimeMode(Component c) {
   return status(change_phase(c, "fmi2EnterContinuousTimeMode", P::event, P::continuous));
 }
 Status fmi2CompletedIntegratorStep(Component c, Boolean, Boolean* enter_event_mode, Boolean* terminate) {
-  return status(call(c, "fmi2CompletedIntegratorStep", P::continuous, [&](Caller&, FmuInstance&) {
-    require_list(1, enter_event_mode);
-    require_list(1, terminate);
-    *enter_event_mode = *terminate = 0;
-    return call_status::ok;
-  }));
+  return status(completed_step(c, "fmi2CompletedIntegratorStep", enter_event_mode, terminate));
 }
 Status fmi2SetTime(Component c, Real t) {
   return status(set_time(c, "fmi2SetTime", t));

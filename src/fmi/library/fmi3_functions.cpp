@@ -22,17 +22,19 @@ Caller::Tell teller(Environment environment, LogMessage log) {
   };
 }
 
+constexpr const char* arrays = "arrays: the numbers of references and values differ";
+
 /// All variables are scalars: there are as many values as references.
 template <class Value>
 Status get(Instance i, const char* function, Access access, References r, std::size_t n, Value* values,
            std::size_t count) {
-  if (i && n != count) return status3(refuse(i, function, "arrays: the numbers of references and values differ", 1));
+  if (i && n != count) return status3(refuse(i, function, arrays, 1));
   return status3(get_values(i, function, access, r, n, values));
 }
 template <class Value>
 Status set(Instance i, const char* function, Access access, References r, std::size_t n, const Value* values,
            std::size_t count) {
-  if (i && n != count) return status3(refuse(i, function, "arrays: the numbers of references and values differ", 1));
+  if (i && n != count) return status3(refuse(i, function, arrays, 1));
   return status3(set_values(i, function, access, r, n, values));
 }
 
@@ -46,10 +48,7 @@ String fmi3GetVersion() {
 }
 
 Status fmi3SetDebugLogging(Instance i, Boolean, std::size_t count, const String* categories) {
-  return status3(call(i, "fmi3SetDebugLogging", phases::reading, [&](Caller&, FmuInstance&) {
-    require_list(count, categories);
-    return call_status::ok;  // only errors are told, and always
-  }));
+  return status3(set_debug_logging(i, "fmi3SetDebugLogging", count, categories));
 }
 
 Instance fmi3InstantiateModelExchange(String name, String token, String resources, Boolean, Boolean,
@@ -80,10 +79,7 @@ void fmi3FreeInstance(Instance i) {
 Status fmi3EnterInitializationMode(Instance i, Boolean tolerance_defined, Float64 tolerance, Float64 start,
                                    Boolean stop_defined, Float64 stop) {
   return status3(call(i, "fmi3EnterInitializationMode", P::instantiated, [&](Caller& caller, FmuInstance& fmu) {
-    RunSettings settings{.start = start};
-    if (stop_defined) settings.stop = stop;
-    if (tolerance_defined) settings.tolerance = tolerance;
-    fmu.setup(settings);
+    fmu.setup(settings_of(tolerance_defined, tolerance, start, stop_defined, stop));
     caller.set_up = true;
     fmu.enter_initialization();
     return call_status::ok;
@@ -230,14 +226,19 @@ Status fmi3DeserializeFMUState(Instance i, const Byte* bytes, std::size_t size, 
 Status fmi3GetDirectionalDerivative(Instance i, References unknowns, std::size_t unknown_count, References knowns,
                                     std::size_t known_count, const Float64* seed, std::size_t seed_count,
                                     Float64* sensitivity, std::size_t sensitivity_count) {
+  constexpr const char* name = "fmi3GetDirectionalDerivative";
   if (i && (seed_count != known_count || sensitivity_count != unknown_count))
-    return status3(refuse(i, "fmi3GetDirectionalDerivative", "arrays: the numbers of references and values differ", 1));
-  return status3(
-      directional(i, "fmi3GetDirectionalDerivative", unknowns, unknown_count, knowns, known_count, seed, sensitivity));
+    return status3(refuse(i, name, arrays, 1));
+  return status3(derivatives(i, name, Along::knowns, unknowns, unknown_count, knowns, known_count, seed, sensitivity));
 }
-Status fmi3GetAdjointDerivative(Instance i, References, std::size_t, References, std::size_t, const Float64*,
-                                std::size_t, Float64*, std::size_t) {
-  return status3(refuse(i, "fmi3GetAdjointDerivative", "adjoint derivatives", 1));
+Status fmi3GetAdjointDerivative(Instance i, References unknowns, std::size_t unknown_count, References knowns,
+                                std::size_t known_count, const Float64* seed, std::size_t seed_count,
+                                Float64* sensitivity, std::size_t sensitivity_count) {
+  constexpr const char* name = "fmi3GetAdjointDerivative";
+  if (i && (seed_count != unknown_count || sensitivity_count != known_count))
+    return status3(refuse(i, name, arrays, 1));
+  return status3(
+      derivatives(i, name, Along::unknowns, unknowns, unknown_count, knowns, known_count, seed, sensitivity));
 }
 
 // --- configuration: no parameter decides sizes
@@ -312,12 +313,7 @@ Status fmi3EnterContinuousTimeMode(Instance i) {
   return status3(change_phase(i, "fmi3EnterContinuousTimeMode", exchange ? P::event : 0u, P::continuous));
 }
 Status fmi3CompletedIntegratorStep(Instance i, Boolean, Boolean* enter_event_mode, Boolean* terminate) {
-  return status3(call(i, "fmi3CompletedIntegratorStep", P::continuous, [&](Caller&, FmuInstance&) {
-    require_list(1, enter_event_mode);
-    require_list(1, terminate);
-    *enter_event_mode = *terminate = false;
-    return call_status::ok;
-  }));
+  return status3(completed_step(i, "fmi3CompletedIntegratorStep", enter_event_mode, terminate));
 }
 Status fmi3SetTime(Instance i, Float64 t) {
   return status3(set_time(i, "fmi3SetTime", t));

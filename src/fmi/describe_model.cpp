@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 
+#include "fmi/dependencies.hpp"
 #include "fmi/unit_definition.hpp"
 #include "fmi/xml_text.hpp"
 
@@ -82,6 +83,7 @@ class Description {
         a.add("canGetAndSetFMUState", "true")
             .add("canSerializeFMUState", "true")
             .add("providesDirectionalDerivatives", "true")
+            .add("providesAdjointDerivatives", "true")
             .add("needsCompletedIntegratorStep", "false");
       element(1, "ModelExchange", a);
     }
@@ -239,13 +241,27 @@ class Description {
     }
   }
 
-  /// The unknowns of one kind: index from 1 in FMI 2.0, value reference in FMI 3.0.
-  void unknowns(const char* group, const char* name, const std::vector<std::size_t>& references) {
+  /// References to variables: index from 1 in FMI 2.0, value reference in FMI 3.0.
+  std::string list(const std::vector<std::size_t>& references) const {
+    std::string text;
+    for (const std::size_t r : references) text += fmt::format("{}{}", text.empty() ? "" : " ", fmi2_ ? r + 1 : r);
+    return text;
+  }
+
+  /// The unknowns of one kind. Without `known` an importer assumes that they depend on everything.
+  void unknowns(const char* group, const char* name, const std::vector<std::size_t>& references,
+                const Dependencies* known = nullptr) {
     if (references.empty()) return;
     if (fmi2_) line(2, fmt::format("<{}>", group));
-    for (const std::size_t r : references)
-      element(fmi2_ ? 3 : 2, fmi2_ ? "Unknown" : name,
-              fmi2_ ? XmlAttributes().add("index", r + 1) : XmlAttributes().add("valueReference", r));
+    for (const std::size_t r : references) {
+      XmlAttributes a;
+      if (fmi2_)
+        a.add("index", r + 1);
+      else
+        a.add("valueReference", r);
+      if (const auto knowns = known ? known->of(r) : std::nullopt) a.add("dependencies", list(*knowns));
+      element(fmi2_ ? 3 : 2, fmi2_ ? "Unknown" : name, a);
+    }
     if (fmi2_) line(2, fmt::format("</{}>", group));
   }
 
@@ -259,8 +275,9 @@ class Description {
       if (v.kind == FmuVariable::Kind::indicator) indicators.push_back(k);
     }
     line(1, "<ModelStructure>");
-    unknowns("Outputs", "Output", outputs);
-    unknowns("Derivatives", "ContinuousStateDerivative", model_.derivatives());
+    const Dependencies known(model_);
+    unknowns("Outputs", "Output", outputs, &known);
+    unknowns("Derivatives", "ContinuousStateDerivative", model_.derivatives(), &known);
     unknowns("InitialUnknowns", "InitialUnknown", initial_unknowns);
     if (!fmi2_) unknowns("", "EventIndicator", indicators);
     line(1, "</ModelStructure>");

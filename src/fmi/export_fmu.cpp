@@ -15,6 +15,8 @@
 #include "fmi/exchange_limits.hpp"
 #include "fmi/exported_model.hpp"
 #include "fmi/files.hpp"
+#include "fmi/terminals.hpp"
+#include "fmi/xml_text.hpp"
 #include "fmi/zip_archive.hpp"
 
 namespace saltus {
@@ -34,11 +36,14 @@ std::string binary_folder(FmiVersion version) {
 #endif
 }
 
-/// A page for people who open the archive.
+/// A page for people who open the archive or ask their simulator about the model.
 std::string documentation(const ModelicaModel& model, const std::string& text) {
-  std::string out = fmt::format("{}\n\n{}\n\n", model.model.name(), model.description);
-  out += "This FMU holds the model below as text, and the solver of Saltus.\n\n" + text;
-  return out;
+  const std::string name = xml_escaped(model.model.name());
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{0}</title></head>\n<body>\n"
+      "<h1>{0}</h1>\n<p>{1}</p>\n<p>This FMU holds the model below as text, and the solver of Saltus.</p>\n"
+      "<pre>{2}</pre>\n</body>\n</html>\n",
+      name, xml_escaped(model.description), xml_escaped(text));
 }
 
 }  // namespace
@@ -74,7 +79,10 @@ void export_fmu(const ModelicaModel& model, const std::string& file, const FmuOp
   archive.add("binaries/" + binary_folder(options.version) + "/" + identifier + ".so", library);
   archive.add(std::string("resources/") + model_file, text);
   archive.add(std::string("resources/") + fixed_parameters_file, fixed);
-  archive.add("documentation/index.txt", documentation(model, text));
+  if (options.version == FmiVersion::fmi3)
+    if (const std::string terminals = describe_terminals(model.connectors, exported); !terminals.empty())
+      archive.add("terminalsAndIcons/terminalsAndIcons.xml", terminals);
+  archive.add("documentation/index.html", documentation(model, text));
   const std::string bytes = archive.finish();
   std::ofstream out(file, std::ios::binary);
   if (!(out << bytes) || !out.flush())

@@ -45,6 +45,7 @@ class ExportedModel {
   ExportedModel(const std::string& text, const std::string& fixed);
 
   const CompiledModel& compiled() const { return *compiled_; }
+  const ModelData& data() const { return source_.model.data(); }
   const Experiment& experiment() const { return source_.experiment; }
   const std::vector<FmuVariable>& variables() const { return variables_; }
   /// Value references of the continuous states and of their derivatives, in the same order.

@@ -228,9 +228,11 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
     std::vector<VariableInfo> fixed = flattener.fixed_parameters();
+    std::vector<ConnectorInfo> connectors = flattener.connectors();
     ModelicaModel result{flattener.take_model(),      experiment,
                          diagnostics.items(),         std::string(cls->definition->description.text),
-                         flattener.start_time_used(), std::move(fixed)};
+                         flattener.start_time_used(), std::move(fixed),
+                         std::move(connectors)};
     if (result.start) result.model.start_at(*result.start);
     result.model.quote_source([sources = library.shared_sources()](const SourceLocation& where) {
       for (const auto& source : sources)

@@ -22,6 +22,20 @@ struct Experiment {
   std::optional<double> start, stop, tolerance, interval;
 };
 
+/// A connector of a model, through which it would be connected to others. Streams are left out.
+struct ConnectorInfo {
+  struct Member {
+    std::string name;      ///< inside of the connector
+    std::string variable;  ///< its full name in the model
+    bool flow = false;     ///< positive into the model; flows of connected connectors have the sum zero
+  };
+  std::string name;  ///< in the model, or in the connector of which it is a part
+  std::string type;  ///< the full name of its class
+  std::string description = {};
+  std::vector<Member> members = {};
+  std::vector<ConnectorInfo> parts = {};  ///< connectors inside
+};
+
 /// A model that was read without errors.
 struct ModelicaModel {
   Model model;
@@ -33,6 +47,8 @@ struct ModelicaModel {
   /// Parameters whose values were used to write the model, so that no run can change them: those that decide sizes and
   /// branches, final ones, and those that are computed from others. `start` is the value. Texts are not among them.
   std::vector<VariableInfo> fixed_parameters = {};
+  /// Its own connectors, not those of its parts; inputs and outputs alone are none.
+  std::vector<ConnectorInfo> connectors = {};
 };
 
 struct LoadOptions {

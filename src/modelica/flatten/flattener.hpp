@@ -82,6 +82,8 @@ class Flattener {
   Model take_model() { return std::move(*model_); }
   /// The parameters that the model does not contain, in the order of declaration. To be called before take_model.
   std::vector<VariableInfo> fixed_parameters();
+  /// The connectors of the model itself, in the order of declaration.
+  std::vector<ConnectorInfo> connectors();
   Experiment experiment(const ClassScope* cls);
   /// The start time, if the model depends on it.
   std::optional<double> start_time_used() const {

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fmi/import_problem.hpp"
 #include "fmi/imported_fmu_impl.hpp"
 
 namespace saltus {
@@ -22,32 +23,8 @@ constexpr int most_event_rounds = 1000;
 
 using Role = DescribedVariable::Role;
 
-/// Why an FMU cannot be run, and what to ask for; "" if it can.
-std::string import_problem(const FmuDescription& about) {
-  if (!about.model_exchange)
-    return fmt::format(
-        "it is an FMU for {} only, which brings a solver of its own: Saltus cannot find events inside of "
-        "it. Ask the tool that made it{} for an FMU for model exchange",
-        about.co_simulation ? "co-simulation" : "scheduled execution",
-        about.tool.empty() ? "" : " (" + about.tool + ")");
-  if (about.needs_tool)
-    return fmt::format("it needs the tool that made it at run time{}; ask for one that runs alone",
-                       about.tool.empty() ? "" : " (" + about.tool + ")");
-  return "";
-}
-
 bool all_finite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
-}
-
-/// Throws what a function throws, with the name of the file in front.
-template <class Function>
-auto with_file(const std::string& file, Function&& function) {
-  try {
-    return function();
-  } catch (const Error& problem) {
-    throw UsageError(file + ": " + problem.what());
-  }
 }
 
 }  // namespace
@@ -633,39 +610,6 @@ void ImportedFmu::observe(const Mode& mode, double t, std::span<const double> x,
     }
     values[k] = i.fmu->get(*i.observed_from[k]);
   }
-}
-
-std::string describe_fmu(const std::string& file) {
-  return with_file(file, [&] {
-    const UnpackedFmu files(file);
-    const FmuDescription d = read_description(files.description());
-    const auto count = [&](Role role) { return std::ranges::count(d.variables, role, &DescribedVariable::role); };
-    std::string kinds;
-    for (const auto& [there, name] :
-         {std::pair(d.model_exchange, "model exchange"), std::pair(d.co_simulation, "co-simulation"),
-          std::pair(d.scheduled, "scheduled execution")})
-      if (there) kinds += (kinds.empty() ? "" : ", ") + std::string(name);
-    std::string text = fmt::format("{}: FMI {}, {}{}\n", d.model_name, d.version == FmiVersion::fmi2 ? "2.0" : "3.0",
-                                   kinds, d.tool.empty() ? "" : ", made by " + d.tool);
-    if (!d.description.empty()) text += d.description + "\n";
-    text += fmt::format("{} states, {} event indicators, {} inputs, {} outputs, {} parameters, {} variables\n",
-                        d.states.size(), d.indicators, count(Role::input), count(Role::output), count(Role::parameter),
-                        d.variables.size());
-    text += fmt::format("saves its state: {}; directional derivatives: {}\n", d.saves_states ? "yes" : "no",
-                        d.directional_derivatives ? "yes" : "no");
-    if (!d.left_out.empty())
-      text +=
-          fmt::format("{} variables are not shown: texts, arrays, clocks or other number types\n", d.left_out.size());
-    std::string problem = import_problem(d);
-    if (problem.empty()) try {
-        files.library(d.identifier);
-      } catch (const UsageError& missing) {
-        problem = missing.what();
-      }
-    text += problem.empty() ? "saltus run can run it; its code then runs with your rights\n"
-                            : "saltus run cannot run it: " + problem + "\n";
-    return text;
-  });
 }
 
 }  // namespace saltus

@@ -137,6 +137,52 @@ TEST_P(Gallery, co_simulation_3_at_ten_step_sizes_equals_a_run_also_with_early_r
   RecordProperty("worst", fmt::format("{}", worst));
 }
 
+TEST_P(Gallery, two_instances_at_once_have_the_same_values) {
+  const Reference reference(GetParam());
+  const LoadedFmu fmu(reference.source, {.version = FmiVersion::fmi2});
+  const Instance2 one(fmu, fmi2::co_simulation), other(fmu, fmi2::co_simulation), alone(fmu, fmi2::co_simulation);
+  const double start = reference.run.t_start(), stop = reference.run.t_end(), h = (stop - start) / 8;
+  for (const Instance2* instance : {&one, &other, &alone}) instance->initialise(start, reference.options().stop);
+  const auto step = [&](const Instance2& instance, int k) {
+    ASSERT_EQ(instance.step(start + k * h, h), fmi2::ok) << last_message();
+  };
+  for (int k = 0; k < 8; ++k) step(alone, k);
+  for (int k = 0; k < 4; ++k) step(one, k);  // one is ahead
+  for (int k = 0; k < 4; ++k) {
+    step(other, k);
+    step(one, 4 + k);
+  }
+  for (int k = 4; k < 8; ++k) step(other, k);
+  for (const VariableInfo& v : reference.run.variables()) {
+    const double expected = alone.number(v.name, v.details->type);
+    EXPECT_EQ(one.number(v.name, v.details->type), expected) << v.name;
+    EXPECT_EQ(other.number(v.name, v.details->type), expected) << v.name;
+  }
+}
+
+TEST_P(Gallery, parameters_that_are_set_are_those_of_a_run) {
+  const Reference reference(GetParam());
+  const CompiledModel compiled(reference.source.model);
+  const LoadedFmu fmu(reference.source, {.version = FmiVersion::fmi3});
+  const auto parameters = compiled.parameters();
+  if (parameters.empty()) GTEST_SKIP() << "it has no parameters";
+  const auto [name, value] = parameters.front();
+  const double changed = value == 0.0 ? 0.01 : 1.01 * value;
+  const Trajectory expected = simulate(compiled.with_values({{name, changed}}), reference.options());
+  ASSERT_TRUE(expected.status().ok()) << expected.status().message;
+  const std::vector<double> sizes = reference.sizes();
+  const Instance3 instance(fmu, {});
+  ASSERT_EQ(instance.set(name, changed), fmi3::ok) << last_message();
+  const double start = expected.t_start(), stop = expected.t_end(), h = (stop - start) / 5;
+  instance.initialise(start, reference.options().stop);
+  for (int k = 0; k < 5; ++k) ASSERT_EQ(instance.step(start + k * h, h).status, fmi3::ok) << last_message();
+  const std::vector<double> values = expected.final();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const VariableInfo& v = expected.variables()[k];
+    EXPECT_LT(std::abs(instance.number(v.name, v.details->type) - values[k]) / sizes[k], bound(reference)) << v.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(models, Gallery, testing::ValuesIn(gallery_names()),
                          [](const auto& test) { return test.param; });
 

@@ -34,6 +34,8 @@ class BuildByCMake(build_ext):
             if len(found) != 1:
                 raise RuntimeError(f"{build} has no module {target.name}: was it built with another Python?")
             shutil.copy(found[0], target)
+            for library in Path(prefix).rglob("saltus_fmu.so"):  # the part of every FMU that is exported
+                shutil.copy(library, target.parent)
 
 
 def version():

@@ -15,6 +15,7 @@ from ._core import (
     SimulatorState, UsageError, When, __version__, abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, cos, cosh,
     der, equal, exp, floor, if_else, load_state, log, log10, max, min, mod, no_event, sign, sin, sinh, sqrt, tan, tanh,
 )
+from .fmu import Fmu, describe_fmu
 from .model import Model, ModelicaModel, load, loads
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
-    "bifurcation", "BoolExpr", "Branch", "BranchPoint", "ceil", "cos", "cosh", "Cycle", "der", "equal", "Equation",
-    "Error", "event_time", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "Fit", "fit", "FittedParameter",
-    "floor", "follow_cycle", "Functional", "FunctionalGradient", "gradient", "if_else", "InputSignal", "integral",
-    "IvpResult", "load", "load_state", "loads", "log", "log10", "lyapunov_exponents", "LyapunovExponents", "max",
-    "min", "mod", "Model", "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition", "no_event", "open_study",
-    "poincare", "RunError", "SearchError", "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities",
-    "Simulator", "SimulatorState", "sin", "sinh", "Solution", "solve_ivp", "sqrt", "Study", "sum_over_events", "sweep",
-    "tan", "tanh", "UsageError", "When",
+    "bifurcation", "BoolExpr", "Branch", "BranchPoint", "ceil", "cos", "cosh", "Cycle", "der", "describe_fmu", "equal",
+    "Equation", "Error", "event_time", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "Fit", "fit",
+    "FittedParameter", "floor", "Fmu", "follow_cycle", "Functional", "FunctionalGradient", "gradient", "if_else",
+    "InputSignal", "integral", "IvpResult", "load", "load_state", "loads", "log", "log10", "lyapunov_exponents",
+    "LyapunovExponents", "max", "min", "mod", "Model", "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition",
+    "no_event", "open_study", "poincare", "RunError", "SearchError", "SensitivityRun", "sign", "simulate",
+    "simulate_with_sensitivities", "Simulator", "SimulatorState", "sin", "sinh", "Solution", "solve_ivp", "sqrt",
+    "Study", "sum_over_events", "sweep", "tan", "tanh", "UsageError", "When",
 ]
 
 # numpy takes longer to import than all of saltus: the modules that need it are imported when a name is first used.

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from . import _core
+from .fmu import Fmu
 
 
-def settings(values: Mapping[str, float] | None, model: AnyModel) -> dict[str, float]:
+def settings(values: Mapping[str, float] | None, model: Runnable) -> dict[str, float]:
     """Values by the names that a model has: a start value is set by the name of its variable, and may be called
     ``"h.start"`` as well, as fits and sensitivities call it."""
     given = {name: float(value) for name, value in (values or {}).items()}
     if not any(name.endswith(".start") for name in given):
         return given
     core = model.core if isinstance(model, ModelicaModel) else model
-    variables = set(core.variables if isinstance(core, _core.CompiledModel) else core.variable_names)
+    variables = set(core.variable_names if isinstance(core, _core.Model) else core.variables)
     return {name[:-6] if name.endswith(".start") and name not in variables and name[:-6] in variables else name: value
             for name, value in given.items()}
 
@@ -38,6 +39,17 @@ class Model(_core.Model):
     def compile(self) -> _core.CompiledModel:
         """The model as it is now. Later changes of the model do not change it."""
         return _core.CompiledModel(self)
+
+    def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "cs", start: float | None = None,
+                   stop: float | None = None, rtol: float | None = None) -> None:
+        """Writes the model as an FMU for other simulators, with the solver inside.
+
+        fmi    version of the standard: 2 or 3
+        kind   "cs": co-simulation, the FMU solves; "me": model exchange, the importer solves; "both"
+        start, stop, rtol   the default experiment of the FMU
+        """
+        _core.export_fmu(_core.ModelSource(self), {"start": start, "stop": stop, "rtol": rtol}, os.fspath(path), fmi,
+                         kind)
 
     def __reduce__(self) -> Any:
         try:
@@ -68,9 +80,8 @@ class ModelicaModel:
         self.start: float | None
         #: Parameters that no run can change: those that decide sizes and branches, final ones, and computed ones.
         self.fixed_parameters: list[_core.FixedParameter]
-        (self.core, self.experiment, self.notes, self.description, self.start,
-         self.fixed_parameters) = _core.load_modelica(text, file, name, list(self._values.items()), self._libraries,
-                                                      start)
+        (self.core, self.experiment, self.notes, self.description, self.start, self.fixed_parameters,
+         self._source) = _core.load_modelica(text, file, name, list(self._values.items()), self._libraries, start)
 
     @property
     def name(self) -> str:
@@ -83,6 +94,13 @@ class ModelicaModel:
     def with_values(self, values: Mapping[str, float]) -> ModelicaModel:
         """The same model, read again with other values: also of parameters that decide sizes and branches."""
         return ModelicaModel(self.text, self.file, self._class, {**self._values, **values}, self._libraries, self.start)
+
+    def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "cs", start: float | None = None,
+                   stop: float | None = None, rtol: float | None = None) -> None:
+        """Writes the model as an FMU, as ``Model.export_fmu`` does; ``start``, ``stop`` and ``rtol`` replace what the
+        experiment annotation says."""
+        _core.export_fmu(self.for_start(start)._source, {"start": start, "stop": stop, "rtol": rtol}, os.fspath(path),
+                         fmi, kind)
 
     def for_start(self, start: float | None) -> ModelicaModel:
         """The same model for runs that begin at this time: read again where its initial equations depend on it."""
@@ -101,12 +119,21 @@ class ModelicaModel:
 
 
 AnyModel = Union[Model, ModelicaModel, _core.CompiledModel]
+#: What can be run. An FMU has no equations that could be extended or differentiated.
+Runnable = Union[AnyModel, Fmu]
 
 
 def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, float] | None = None,
-         libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel:
+         libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel | Any:
     """Reads a Modelica file. ``name`` chooses one of its classes (default: the last model); ``values`` replace what the
-    file says of parameters and start values; ``libraries`` are folders with packages that the model uses."""
+    file says of parameters and start values; ``libraries`` are folders with packages that the model uses.
+
+    A file whose name ends with ``.fmu`` is an FMU of another simulator, and becomes an ``Fmu``: native code, which runs
+    with your rights."""
+    if os.fspath(path).endswith(".fmu"):
+        if name or libraries:
+            raise _core.UsageError("name and libraries are for Modelica files; an FMU holds one model and all it needs")
+        return Fmu(os.fspath(path), values)
     try:
         with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read()

@@ -7,7 +7,8 @@ from typing import Any
 
 from . import _core
 from .inputs import Signal, signals
-from .model import AnyModel, Model, ModelicaModel, settings
+from .fmu import Fmu
+from .model import Model, ModelicaModel, Runnable, settings
 from .report import Report
 from .solution import Solution
 
@@ -25,12 +26,18 @@ class RunError(_core.Error):
 
 
 class Prepared:
-    """A compiled model with its values and all options of a run: those that are given, then the model's own."""
+    """What is run, with its values, and all options of a run: those that are given, then the model's own."""
 
-    def __init__(self, model: AnyModel, values: Mapping[str, float] | None, options: dict[str, Any]) -> None:
-        if not isinstance(model, (Model, ModelicaModel, _core.CompiledModel)):
+    def __init__(self, model: Runnable, values: Mapping[str, float] | None, options: dict[str, Any]) -> None:
+        if not isinstance(model, (Model, ModelicaModel, Fmu, _core.CompiledModel)):
             raise TypeError("a run needs a Model, what load or loads gave, or a compiled model, not "
                             + type(model).__name__)
+        self.system: _core.CompiledModel | _core.ImportedFmu
+        if isinstance(model, Fmu):
+            self.system = model._begin(settings(values, model), options)
+            self._report = Report(model, self.system)
+            self.options = complete(model.experiment, options)
+            return
         if isinstance(model, ModelicaModel):
             model = model.for_start(options.get("start"))
         compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
@@ -42,12 +49,20 @@ class Prepared:
                 if not isinstance(model, ModelicaModel):
                     raise
                 compiled = model.with_values(chosen).compile()
-        self.compiled = compiled
+        self.system = compiled
         self._report = Report(model, compiled, chosen)
         self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
 
+    @property
+    def compiled(self) -> _core.CompiledModel:
+        """The model. Raises TypeError for an FMU, whose equations are not known."""
+        if not isinstance(self.system, _core.CompiledModel):
+            raise TypeError("this needs the equations of a model, which an FMU does not show; simulate and Simulator "
+                            "run FMUs")
+        return self.system
+
     def solution(self, run: _core.Run) -> Solution:
-        return Solution(run, self.compiled.name, self._report)
+        return Solution(run, self.system.name, self._report)
 
 
 def checked(solution: Solution, check: bool) -> Solution:
@@ -74,13 +89,13 @@ def complete(experiment: Mapping[str, float | None], options: dict[str, Any]) ->
     return chosen
 
 
-def simulate(model: AnyModel, *, values: Mapping[str, float] | None = None, check: bool = True,
+def simulate(model: Runnable, *, values: Mapping[str, float] | None = None, check: bool = True,
              start: float | None = None, stop: float | None = None, rtol: float | Sequence[float] | None = None,
              atol: float | Sequence[float] | None = None, method: str = "auto",
              inputs: Mapping[str, Signal] | None = None, **options: Any) -> Solution:
     """Runs a model and returns its solution.
 
-    model    what load, loads or Model gave, or what its compile() gave
+    model    what load (also of an FMU), loads or Model gave, or what its compile() gave
     values   parameters ("e") and start values ("h" or "h.start"), by name
     inputs   values of inputs, by name: a number, a table (times, values), a function of time, a pandas Series over
              time, or an InputSignal; inputs without values keep their start values
@@ -98,7 +113,7 @@ def simulate(model: AnyModel, *, values: Mapping[str, float] | None = None, chec
     options.update(start=start, stop=stop, rtol=rtol, atol=atol, method=method, inputs=inputs)
     prepared = Prepared(model, values, options)
     try:
-        run = _core.run(prepared.compiled, prepared.options)
+        run = _core.run(prepared.system, prepared.options)
     except KeyboardInterrupt as interrupt:
         if hasattr(interrupt, "run"):
             setattr(interrupt, "solution", prepared.solution(interrupt.run))
@@ -112,10 +127,12 @@ class Simulator:
     ``from_state`` goes on where another run of the same model stood (``state()``).
     """
 
-    def __init__(self, model: AnyModel, *, values: Mapping[str, float] | None = None,
+    def __init__(self, model: Runnable, *, values: Mapping[str, float] | None = None,
                  from_state: _core.SimulatorState | None = None, **options: Any) -> None:
+        if isinstance(model, Fmu) and from_state is not None:
+            raise _core.UsageError("from_state is for models; the state of an FMU stays inside of the FMU")
         self._prepared = Prepared(model, values, options)
-        self._core = _core.Simulator(self._prepared.compiled, self._prepared.options, from_state)
+        self._core = _core.Simulator(self._prepared.system, self._prepared.options, from_state)
 
     @property
     def t(self) -> float:
@@ -153,6 +170,8 @@ class Simulator:
 
     def state(self) -> _core.SimulatorState:
         """Where the run stands, for ``Simulator(model, from_state=…)``; it pickles, and ``save`` writes a file."""
+        if isinstance(self._prepared.system, _core.ImportedFmu):
+            raise _core.UsageError("the state of an FMU stays inside of the FMU: it cannot be kept")
         return self._core.state()
 
     def fork(self) -> Simulator:

@@ -7,6 +7,7 @@ namespace saltus::python {
 
 void add_expressions(pybind11::module_& m);
 void add_models(pybind11::module_& m);
+void add_fmus(pybind11::module_& m);
 void add_inputs(pybind11::module_& m);
 void add_runs(pybind11::module_& m);
 void add_sensitivities(pybind11::module_& m);

@@ -42,6 +42,14 @@ py::dict describe(const Event& e, const std::vector<VariableInfo>& variables) {
   return d;
 }
 
+py::dict describe(const Experiment& e) {
+  py::dict d;
+  d["start"] = e.start;
+  d["stop"] = e.stop;
+  d["rtol"] = e.tolerance;
+  return d;
+}
+
 py::dict describe(const Status& s) {
   py::dict d;
   d["code"] = std::string(to_string(s.code));

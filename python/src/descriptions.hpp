@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 #include <saltus/hybrid/trajectory.hpp>
+#include <saltus/modelica/modelica.hpp>
 
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace saltus::python {
 /// Values by the names of their variables.
 pybind11::dict named(const std::vector<double>& values, const std::vector<VariableInfo>& variables);
 pybind11::dict describe(const Event& event, const std::vector<VariableInfo>& variables);
+pybind11::dict describe(const Experiment& experiment);
 pybind11::dict describe(const Status& status);
 pybind11::dict describe(const RunStatistics& statistics);
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "bindings.hpp"
+#include "descriptions.hpp"
 
 namespace py = pybind11;
 
@@ -205,22 +206,23 @@ void add_models(py::module_& m) {
   add_clauses(m);
   add_model(m);
   using Values = std::vector<std::pair<std::string, double>>;
-  py::class_<CompiledModel, std::shared_ptr<CompiledModel>>(m, "CompiledModel")
+  py::class_<HybridSystem, std::shared_ptr<HybridSystem>>(m, "HybridSystem", "What can be run.")
+      .def_property_readonly("name", [](const HybridSystem& s) { return s.name(); })
+      .def_property_readonly("variables", [](const HybridSystem& s) { return describe(s.observed()); })
+      .def_property_readonly("inputs", [](const HybridSystem& s) {
+        std::vector<std::string> names;
+        for (const InputInfo& input : s.inputs())
+          names.push_back(s.observed()[static_cast<std::size_t>(input.variable)].name);
+        return names;
+      });
+  py::class_<CompiledModel, HybridSystem, std::shared_ptr<CompiledModel>>(m, "CompiledModel",
+                                                                          py::multiple_inheritance())
       .def(py::init([](const Model& model) { return std::make_shared<CompiledModel>(model); }), py::arg("model"))
       .def(
           "__reduce__",
           [](const CompiledModel& c) -> py::object {
             throw py::type_error("'" + c.name() + "' is compiled: pickle the model, and compile it where it is needed");
           })
-      .def_property_readonly("name", [](const CompiledModel& c) { return c.name(); })
-      .def_property_readonly("variables", [](const CompiledModel& c) { return describe(c.observed()); })
-      .def_property_readonly("inputs",
-                             [](const CompiledModel& c) {
-                               std::vector<std::string> names;
-                               for (const InputInfo& input : c.inputs())
-                                 names.push_back(c.observed()[static_cast<std::size_t>(input.variable)].name);
-                               return names;
-                             })
       .def_property_readonly("parameters",
                              [](const CompiledModel& c) {
                                py::dict all;
@@ -261,6 +263,9 @@ void add_models(py::module_& m) {
       .def_property_readonly("description", [](const VariableInfo& p) { return p.details->description; })
       .def("__repr__",
            [](const VariableInfo& p) { return "<FixedParameter " + p.name + " = " + std::to_string(p.start) + ">"; });
+  py::class_<ModelicaModel>(m, "ModelSource", "A model with all that its text says about it.")
+      .def(py::init([](const Model& model) { return ModelicaModel{.model = model, .experiment = {}, .notes = {}}; }),
+           py::arg("model"));
   m.def(
       "load_modelica",
       [](const std::string& text, const std::string& file, const std::string& name, const Values& values,
@@ -271,14 +276,10 @@ void add_models(py::module_& m) {
           const py::gil_scoped_release release;
           source = load_modelica(text, file, options);
         }
-        py::dict experiment;
-        experiment["start"] = source->experiment.start;
-        experiment["stop"] = source->experiment.stop;
-        experiment["rtol"] = source->experiment.tolerance;
         py::list notes;
         for (const Diagnostic& d : source->notes) notes.append(render(d));
-        return py::make_tuple(source->model, experiment, notes, source->description, source->start,
-                              source->fixed_parameters);
+        return py::make_tuple(source->model, python::describe(source->experiment), notes, source->description,
+                              source->start, source->fixed_parameters, *source);
       },
       py::arg("text"), py::arg("file"), py::arg("name"), py::arg("values"), py::arg("libraries"),
       py::arg("start") = py::none());

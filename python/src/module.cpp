@@ -58,6 +58,7 @@ PYBIND11_MODULE(_core, m) {
   add_errors(m);
   add_expressions(m);
   add_models(m);
+  add_fmus(m);
   add_inputs(m);
   add_runs(m);
   add_sensitivities(m);

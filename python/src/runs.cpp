@@ -122,10 +122,10 @@ void add_runs(py::module_& m) {
 
   m.def(
       "run",
-      [](const std::shared_ptr<CompiledModel>& model, const py::dict& options) {
-        return run_system(model, read_options(options));
+      [](const std::shared_ptr<HybridSystem>& system, const py::dict& options) {
+        return run_system(system, read_options(options));
       },
-      py::arg("model"), py::arg("options"));
+      py::arg("system"), py::arg("options"));
 }
 
 }  // namespace saltus::python

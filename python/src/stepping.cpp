@@ -82,9 +82,9 @@ class Stepping {
 
 void add_stepping(py::module_& m) {
   py::class_<Stepping>(m, "Simulator")
-      .def(py::init([](const std::shared_ptr<CompiledModel>& model, const py::dict& options,
-                       const SimulatorState* from) { return Stepping::begin(model, read_options(options), from); }),
-           py::arg("model"), py::arg("options"), py::arg("from_state").none(true) = py::none())
+      .def(py::init([](const std::shared_ptr<HybridSystem>& system, const py::dict& options,
+                       const SimulatorState* from) { return Stepping::begin(system, read_options(options), from); }),
+           py::arg("system"), py::arg("options"), py::arg("from_state").none(true) = py::none())
       .def("step", &Stepping::step)
       .def("advance_to", &Stepping::advance_to, py::arg("t"))
       .def("finish", &Stepping::finish)

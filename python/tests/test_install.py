@@ -18,6 +18,11 @@ PROGRAM = """
 import saltus as sl
 m = sl.loads("model M Real x(start = 1, fixed = true); equation der(x) = -x; end M;")
 print(sl.__file__, sl.__version__, float(sl.simulate(m)(1.0, "x")))
+try:
+    m.export_fmu("M.fmu", kind="me")
+    print(float(sl.simulate(sl.load("M.fmu"))(1.0, "x")))
+except sl.UsageError as error:
+    print(error)
 """
 
 
@@ -31,9 +36,11 @@ def run_program(folder: Path) -> list[str]:
 
 
 def check(folder: Path) -> None:
-    file, version, value = run_program(folder)
+    file, version, value, *from_fmu = run_program(folder)
     assert Path(file).is_relative_to(folder) and version == sl.__version__
     assert float(value) == pytest.approx(0.36787944, abs=1e-5)
+    if (BUILD / "saltus_fmu.so").exists():
+        assert float(from_fmu[0]) == pytest.approx(0.36787944, abs=1e-5)
     sources = {path.name for path in (ROOT / "python" / "saltus").iterdir() if path.suffix in (".py", ".pyi", ".typed")}
     assert sources <= {path.name for path in (folder / "saltus").iterdir()}
 

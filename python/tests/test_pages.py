@@ -11,7 +11,8 @@ from optional import need, need_pyplot
 ROOT = Path(os.environ["SALTUS_EXAMPLES"]).parent
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial/python.md", "docs/tutorial/from-scipy.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial/python.md", "docs/tutorial/from-scipy.md",
+                                  "docs/reference/fmi.md"])
 def test_the_snippets_of_a_page_run(page, tmp_path, monkeypatch, capsys):
     """A block of text behind a snippet is what it prints."""
     need_pyplot()

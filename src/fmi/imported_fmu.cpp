@@ -56,7 +56,7 @@ ImportedFmu::Impl::~Impl() {
 void ImportedFmu::Impl::apply_given(const std::vector<std::pair<std::string, double>>& values) {
   std::vector<std::string> names;
   for (const DescribedVariable& v : about.variables)
-    if (v.has_start) names.push_back(v.info.name);
+    if (v.has_start && v.role != Role::input) names.push_back(v.info.name);
   for (const auto& [name, value] : values) {
     const auto found = std::ranges::find_if(about.variables, [&](const auto& v) { return v.info.name == name; });
     if (found == about.variables.end() || !found->has_start || found->role == Role::input) {

@@ -225,14 +225,18 @@ std::optional<double> ExchangedRun::next_time() {
 
 std::vector<ExchangedRun::Crossing> ExchangedRun::crossed() {
   std::vector<double> values(model_.indicators().size());
-  indicators(values);
+  std::vector<Crossing> found;
+  try {
+    indicators(values);
+  } catch (const Error&) {  // the equations have no values here: what has crossed is found when the event is settled
+    return found;
+  }
   std::vector<Position> positions;
   compiled_->positions(point_.mode, positions);
-  std::vector<Crossing> found;
   for (std::size_t k = 0; k < values.size(); ++k) {
     const int guard = model_.indicators()[k];
     const Position position = positions[static_cast<std::size_t>(guard)];
-    if ((position == Position::above && values[k] <= 0.0) || (position == Position::below && values[k] >= 0.0))
+    if ((position == Position::above && values[k] < 0.0) || (position == Position::below && values[k] > 0.0))
       found.push_back(
           {guard, position == Position::above ? +1 : -1, guard_speed(*system_, point_.t, point_.x, point_.xp, guard)});
   }

@@ -67,7 +67,9 @@ Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<
   const auto [it, fresh] = analyses_.try_emplace(system.structure().id.number());
   if (!fresh) return it->second;
   Analysis& analysis = it->second;
-  CharacteristicValues& values = analysis.values = characteristic_values(system, t, x, options);
+  if (family_ && !kept_analyses_) kept_analyses_ = KeptAnalyses::of(*family_);
+  CharacteristicValues& values = analysis.values = kept_analyses_ ? kept_analyses_->find(system, t, x, options)
+                                                                  : characteristic_values(system, t, x, options);
   if (values.certificate.valid && has_projectors(values, system)) {  // then nothing depends on the options
     analysis.here = values;
     analysis.t_here = t;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "flight/kept_analyses.hpp"
 #include "hybrid/failure.hpp"
 
 namespace saltus {
@@ -55,6 +56,8 @@ class Consistency {
     analyses_.clear();
     undecided_.clear();
   }
+  /// Analyses are those of earlier runs of this system, where there are any. It must outlive this object.
+  void keep_with(const HybridSystem& family) { family_ = &family; }
   /// Signed length of the run. Where the start is singular, regular points are looked for in a tiny part of it.
   /// 0: they are not looked for.
   void look_behind_start(double span) { span_ = span; }
@@ -126,6 +129,8 @@ class Consistency {
   void find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);
 
   double span_ = 0.0;
+  const HybridSystem* family_ = nullptr;         // see keep_with
+  std::shared_ptr<KeptAnalyses> kept_analyses_;  // of it, once they are needed
   bool searches_ = false;  // see search_elsewhere
   std::string remark_;
   std::vector<double> X_, sizes_;  // of project_by_stages

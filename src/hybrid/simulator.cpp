@@ -37,6 +37,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const 
       bounds(hybrid->observed(), *std::ranges::max_element(relative_tolerances()), options.atol),
       chatter(std::abs(options.stop - options.start)) {
   check_options(options, hybrid->variables().size());
+  instant.consistency().keep_with(*hybrid);
   instant.doubt().tolerance = std::max(*std::ranges::max_element(relative_tolerances()), options.atol);
   instant.doubt().sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
   for (double& size : instant.doubt().sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;

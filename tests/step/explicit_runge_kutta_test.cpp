@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "problems/ode_problems.hpp"
+#include "problems/stiff_problems.hpp"
 #include "suites/stepper_suite.hpp"
 
 namespace saltus {
@@ -47,6 +48,18 @@ TEST(ExplicitRungeKutta, SeesStiffness) {
     suite::error_at_end(*stepper, smooth);
     EXPECT_FALSE(stepper->stiff()) << table->name;
   }
+}
+
+// The fast variable of Robertson's problem is 1e-5 beside others of size 1: it is seen all the same, and soon.
+TEST(ExplicitRungeKutta, SeesStiffnessOfSmallVariables) {
+  auto problem = problem::robertson();
+  for (const Tableau* table : {&dormand_prince_5(), &dormand_prince_8()})
+    for (const double rtol : table->order == 5 ? std::vector{1e-6, 1e-8} : std::vector{1e-9, 1e-10}) {
+      auto stepper = make_explicit_runge_kutta(*table, {.rtol = rtol, .atol = {1e-10 * rtol}});
+      stepper->start(*problem.system, {.t = 0.0, .x = problem.x0, .xp = {}});
+      while (!stepper->stiff() && stepper->statistics().steps < 500) ASSERT_TRUE(stepper->advance(problem.t1).ok());
+      EXPECT_TRUE(stepper->stiff()) << table->name << " " << rtol << ": not seen until t = " << stepper->t();
+    }
 }
 
 TEST(ExplicitRungeKutta, StopsWhereTheSolutionEnds) {
@@ -106,14 +119,15 @@ TEST(DensePolynomial, TheTailIsTheSameFunction) {
   }
 }
 
-// Prothero and Robinson's problem x' = lambda (sin t - x) + cos t limits the steps by stability: the polynomial through a step then has errors
-// that its ends do not show.
+// Prothero and Robinson's problem x' = lambda (sin t - x) + cos t limits the steps by stability: the polynomial through
+// a step then has errors that its ends do not show.
 TEST(DormandPrince8, ControlsTheErrorInsideItsSteps) {
   for (const double lambda : {10.0, 100.0, 1000.0})
     for (const double tolerance : {1e-4, 1e-6, 1e-8, 1e-10}) {
       const auto largest_inside = [&](bool control) {
         auto problem = problem::prothero_robinson(lambda);
-        auto stepper = make_explicit_runge_kutta(dormand_prince_8(), {.rtol = tolerance, .atol = {tolerance}, .control_dense = control});
+        auto stepper = make_explicit_runge_kutta(dormand_prince_8(),
+                                                 {.rtol = tolerance, .atol = {tolerance}, .control_dense = control});
         const std::vector<double> away = {problem.x0[0] + 0.5};
         stepper->start(*problem.system, {.x = away});
         double largest = 0.0;

@@ -9,33 +9,45 @@ inline constexpr int highest_crossing_degree = 8;
 /// What first_crossing returns if there is none.
 inline constexpr double no_crossing = 2.0;
 
-/// Value and slope at u of a polynomial with these Bernstein coefficients, by the scheme of de Casteljau.
+/// Value and derivatives at u of a polynomial with these Bernstein coefficients, by the scheme of de Casteljau.
 struct BernsteinValue {
-  double value, slope;
+  double value, slope, curvature;
 };
 inline BernsteinValue evaluate_bernstein(const double* b, int degree, double u) {
-  double c[highest_crossing_degree + 1];
+  double c[highest_crossing_degree + 1] = {};
   for (int i = 0; i <= degree; ++i) c[i] = b[i];
-  for (int r = degree; r > 1; --r)
+  for (int r = degree; r > 2; --r)
     for (int i = 0; i < r; ++i) c[i] = c[i] + u * (c[i + 1] - c[i]);
-  return {c[0] + u * (c[1] - c[0]), degree * (c[1] - c[0])};
+  double first = c[1] - c[0], second = 0.0;
+  if (degree > 1) {
+    second = (c[2] - c[1]) - first;
+    c[0] = c[0] + u * first;
+    c[1] = c[1] + u * (c[2] - c[1]);
+    first = c[1] - c[0];
+  }
+  return {c[0] + u * first, degree * first, degree * (degree - 1) * second};
 }
 
-/// The only zero in (0, 1] of a polynomial that begins positive and ends negative: Newton's method between brackets.
-inline double only_zero(const double* b, int degree) {
+/// The only zero in (0, 1] of a polynomial that begins positive and ends negative: Halley's method between brackets,
+/// from the zero of the polygon of its coefficients. `fixed`: the degree, if it is known when this is compiled.
+template <int fixed>
+double only_zero(const double* b, int any_degree) {
+  const int degree = fixed > 0 ? fixed : any_degree;
   double low = 0.0, high = 1.0;
-  const double drop = b[0] - b[degree];
-  double u = drop > 0.0 ? b[0] / drop : 0.5;
-  u = u < 0.05 ? 0.05 : u > 0.95 ? 0.95 : u;
+  int k = 1;
+  while (k < degree && !(b[k] < 0.0)) ++k;
+  const double share = b[k - 1] > 0.0 ? b[k - 1] / (b[k - 1] - b[k]) : 0.0;
+  double u = (k - 1 + share) / degree;
+  u = u < 0.02 ? 0.02 : u > 0.98 ? 0.98 : u;
   for (int i = 0; i < 80; ++i) {
     const BernsteinValue g = evaluate_bernstein(b, degree, u);
     (g.value > 0.0 ? low : high) = u;
-    double next = u - g.value / g.slope;
+    double next = u - g.value * g.slope / (g.slope * g.slope - 0.5 * g.value * g.curvature);
     const bool outside = !(next >= low && next <= high);
     if (outside) next = 0.5 * (low + high);
     const double moved = next > u ? next - u : u - next;
     u = next;
-    if (moved <= (outside ? 4e-16 : 1e-10)) break;  // an error that is squared by each step
+    if (moved <= (outside ? 4e-16 : 1e-7)) break;  // an error whose third power is left by each step
   }
   return u;
 }
@@ -65,7 +77,8 @@ inline double first_crossing(const double* b, int degree, double noise) {
         again = true;
     }
     if (below && !again && c[degree] <= 0.0)
-      return (static_cast<double>(place) + only_zero(c, degree)) / static_cast<double>(1LL << depth);
+      return (static_cast<double>(place) + (degree == 4 ? only_zero<4>(c, degree) : only_zero<0>(c, degree))) /
+             static_cast<double>(1LL << depth);
     if (below && depth < 30) {
       ++depth;
       place *= 2;

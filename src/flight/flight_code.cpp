@@ -158,6 +158,7 @@ class FlightCompiler {
     std::vector<Expr> wanted;
     for (const int k : order_.eliminated) wanted.push_back(all_eliminated[static_cast<std::size_t>(k)]);
     tape.observe = Program(inputs, ExprLists{wanted});
+    if (order_.lanes == 1) tape.bounds = make_guard_bounds(time, eq.variables, data, guards, tape.affine);
     it->second = code_.tapes.size();
     code_.tapes.push_back(std::move(tape));
     return it->second;
@@ -300,21 +301,10 @@ class FlightCompiler {
 }  // namespace
 
 void FlightCode::gather(const FlightMode& mode, const FlightNumbers& numbers, double* data, std::size_t stride) const {
+  const double* const from[] = {numbers.parameters.data(), numbers.discretes.data(), numbers.locks.data(),
+                                mode.fixed.data()};  // in the order of FlightDatum::Kind
   for (const FlightDatum& d : tapes[mode.tape].data) {
-    switch (d.kind) {
-      case FlightDatum::Kind::parameter:
-        *data = numbers.parameters[d.place];
-        break;
-      case FlightDatum::Kind::discrete:
-        *data = numbers.discretes[d.place];
-        break;
-      case FlightDatum::Kind::lock:
-        *data = numbers.locks[d.place];
-        break;
-      case FlightDatum::Kind::fixed:
-        *data = mode.fixed[d.place];
-        break;
-    }
+    *data = from[static_cast<std::size_t>(d.kind)][d.place];
     data += stride;
   }
 }

@@ -16,6 +16,7 @@
 
 #include "flight/atlas.hpp"
 #include "flight/flight_arithmetic.hpp"
+#include "flight/guard_bounds.hpp"
 #include "program/step_tape.hpp"
 #include "program/tape_runner.hpp"
 
@@ -41,10 +42,11 @@ struct FlightTape {
   std::vector<int> first;             ///< see StepTape
   std::vector<unsigned char> affine;  ///< see StepTape
   TapeRunner step;                    ///< in lanes
-  Program at;       ///< t, x, data: slopes of x; values of guards, their first and second derivatives along the
-                    ///< solution; values of clocks, their slopes
-  Program guard;    ///< t, x, data: values of guards
-  Program observe;  ///< t, x, data: eliminated variables that are wanted
+  Program at;          ///< t, x, data: slopes of x; values of guards, their first and second derivatives along the
+                       ///< solution; values of clocks, their slopes
+  Program guard;       ///< t, x, data: values of guards
+  Program observe;     ///< t, x, data: eliminated variables that are wanted
+  GuardBounds bounds;  ///< of guards that are not affine; of steps in lanes there are none
 };
 
 /// Tries one candidate for what happens next.

@@ -6,35 +6,40 @@
 
 namespace saltus {
 
+ModeEntry::Room::Room(const FlightTape& tape) : work(tape.at.workspace()) {
+  data.resize(tape.data.size());
+  slopes.resize(tape.n);
+  for (auto* list : {&guards, &guard_slopes, &guard_curves}) list->resize(tape.guards.size());
+  for (auto* list : {&clocks, &clock_slopes}) list->resize(tape.clocks.size());
+  due.resize(tape.clocks.size());
+  std::size_t group = 0;
+  for (auto* list : {&slopes, &guards, &guard_slopes, &guard_curves, &clocks, &clock_slopes})
+    out[group++] = list->data();
+}
+
 ModeEntry::ModeEntry(const FlightCode& code) : code_(code) {
-  for (const FlightTape& tape : code.tapes) work_.push_back(tape.at.workspace());
+  rooms_.reserve(code.tapes.size());  // they point into themselves
+  for (const FlightTape& tape : code.tapes) rooms_.emplace_back(tape);
 }
 
 void ModeEntry::evaluate(const FlightMode& mode, const FlightNumbers& numbers, double t, const double* x) {
-  const FlightTape& tape = code_.tapes[mode.tape];
-  data_.resize(tape.data.size());
-  code_.gather(mode, numbers, data_.data(), 1);
-  slopes_.resize(tape.n);
-  for (auto* list : {&guards_, &guard_slopes_, &guard_curves_}) list->resize(tape.guards.size());
-  for (auto* list : {&clocks_, &clock_slopes_}) list->resize(tape.clocks.size());
-  const double* const in[] = {&t, x, data_.data()};
-  double* const out[] = {slopes_.data(),       guards_.data(), guard_slopes_.data(),
-                         guard_curves_.data(), clocks_.data(), clock_slopes_.data()};
-  tape.at(in, out, work_[mode.tape]);
+  room_ = &rooms_[mode.tape];
+  code_.gather(mode, numbers, room_->data.data(), 1);
+  const double* const in[] = {&t, x, room_->data.data()};
+  code_.tapes[mode.tape].at(in, room_->out, room_->work);
 }
 
 bool ModeEntry::look(const FlightMode& mode, const FlightNumbers& numbers, double t, double h, const double* x,
-                     const std::vector<int>& at_zero) {
-  const FlightTape& tape = code_.tapes[mode.tape];
+                     std::span<const int> at_zero) {
   evaluate(mode, numbers, t, x);
+  Room& r = *room_;
   left_ = -1;
-  due_.resize(tape.clocks.size());
-  return all_finite(slopes_) &&
-         flight::on_their_sides(static_cast<int>(guards_.size()), mode.sides.data(),
-                                {guards_.data(), guard_slopes_.data(), guard_curves_.data()}, at_zero.data(),
+  return all_finite(r.slopes) &&
+         flight::on_their_sides(static_cast<int>(r.guards.size()), mode.sides.data(),
+                                {r.guards.data(), r.guard_slopes.data(), r.guard_curves.data()}, at_zero.data(),
                                 static_cast<int>(at_zero.size()), h, left_) &&
-         flight::next_clocks(static_cast<int>(clocks_.size()), mode.clock_sides.data(), clocks_.data(),
-                             clock_slopes_.data(), t, next_clock_, due_.data());
+         flight::next_clocks(static_cast<int>(r.clocks.size()), mode.clock_sides.data(), r.clocks.data(),
+                             r.clock_slopes.data(), t, next_clock_, r.due.data());
 }
 
 std::vector<int> all_guards(const FlightTape& tape) {

@@ -34,6 +34,7 @@ struct FlownEvent {
   double t = 0.0;
   bool reset = false;                 ///< actions have set variables
   bool numbers_kept = true;           ///< discrete values that decide nothing, and roundings, are those before it
+  double jump = 0.0;                  ///< the largest change of an observed variable
   std::vector<double> before, after;  ///< observed variables
   std::vector<double> slopes_before, slopes_after;  ///< of the guards that fired, see Pilot::describe
   std::vector<double> weights;                      ///< of the surfaces on which the mode behind the event slides
@@ -74,7 +75,10 @@ class Pilot {
   std::span<const double> slopes() const;
   double next_step() const { return motion_.h; }
   bool slides() const { return !base_->sliding.empty(); }
-  void write_mode(Mode& mode) const;
+  /// The present mode. `numbers_alone`: it is there but for its numbers.
+  void write_mode(Mode& mode, bool numbers_alone = false) const;
+  /// Observed variables at the present point.
+  void write_values(std::vector<double>& values);
   /// The last step as a polynomial.
   void write_dense(DensePolynomial& dense) const;
   const FlownEvent& event() const { return event_; }
@@ -84,7 +88,7 @@ class Pilot {
   bool leaves_surface() const { return leaves_surface_; }
   const StepStatistics& statistics() const { return statistics_; }
   /// The system that it uses in the present mode; null: none.
-  const System* system() const { return interpolated_.empty() ? nullptr : system_; }
+  const System* system() const { return system_; }
 
   /// Writes or reads what later steps depend on. `flying`: the run is in the air.
   void persist(StateArchive& archive, bool& flying, const Tableau& tableau, double t, const Mode& mode,
@@ -93,46 +97,86 @@ class Pilot {
  private:
   /// What a tape works on.
   struct Seat {
-    Seat(const FlightTape& tape, const PilotRules& rules);
+    Seat(const FlightTape& tape, const Tableau& tableau, const PilotRules& rules);
 
     std::vector<std::vector<double>> inputs, outputs;
     std::vector<const double*> in;
     std::vector<double*> out;
     TapeRunner::Memory memory;
-    Workspace observe, guard;
+    Workspace observe, guard, bounds;
+    // where the groups lie
+    double *t, *h, *end, *x, *slope, *data;
+    const double *x_end, *slopes, *last_slope, *error, *finite, *dense, *guards;
+    flight::Course course;
   };
-
+  /// Where the slope of a guard that an event names comes from.
+  struct NamedGuard {
+    enum class Source { crossing, none, clock, guard } before, after;
+    std::size_t place_before, place_after;  // among clocks or guards of the tape
+  };
+  /// What an event on an edge looks up.
+  struct ReadyEdge {
+    bool usable = false;
+    std::vector<std::pair<int, double>> discretes, locks;  // that decide, and what they become, where they change
+    std::vector<std::pair<std::size_t, double>> wanted;    // of what actions give: the values that lead to the target
+    std::vector<NamedGuard> named;
+    Workspace work;
+  };
+  struct ReadyMode {
+    Seat* seat = nullptr;
+    flight::Guards guards;
+    std::vector<int> interpolated;     // guards that are watched and not affine, by number
+    std::vector<std::size_t> weights;  // of the surfaces on which it slides, as places among the guards
+    std::vector<ReadyEdge> edges;
+  };
   struct LastStep {
     double t = 0.0, h = 0.0;
-    std::size_t tape = 0;   ///< by which it was made
-    std::vector<double> x;  ///< where it began
+    const Seat* seat = nullptr;  ///< in which it was made
+    std::vector<double> x;       ///< where it began
+  };
+  /// What the steps of a mode have taught.
+  struct StepLimits {
+    double guards = flight::infinity;  // the longest that guards can be followed over
+    double first = flight::infinity;   // the longest that is worth trying after an event
+
+    void persist(StateArchive& archive) { archive(guards, first); }
+  };
+  /// A number of the run before an event.
+  struct Change {
+    double* number;
+    double before;
   };
 
   Pilot(CompiledModel& model, PilotRules rules);
   const FlightMode& mode() const { return code_->modes[static_cast<std::size_t>(mode_)]; }
   const FlightTape& tape() const { return code_->tapes[mode().tape]; }
-  Seat& seat() const { return *seats_[mode().tape]; }
+  const ReadyMode& ready() const { return ready_[static_cast<std::size_t>(mode_)]; }
+  Seat& seat() const { return *ready().seat; }
   void compile(const Tableau& tableau);
+  void make_ready(const FlightMode& mode);
+  ReadyEdge make_ready(const FlightMode& from, const FlightEdge& edge) const;
+  NamedGuard name(const FlightMode& from, const FlightEdge& edge, int guard) const;
   bool can_be_flown(const FlightMode& mode) const;
-  void sit_down(const FlightMode& mode, const double* x);
-  void enter(const FlightMode& mode);
+  void enter(const FlightMode& mode, const double* x);
   bool make_step(double limit, flight::Crossing& crossing);
+  void learn_from_step(double error, bool rejected, bool coarse);
   bool make_event(const flight::Crossing& crossing);
   bool left_behind() const;
   bool leads_away();
-  flight::Crossing find_crossing();
   double polish(int guard, double u);
   bool proved(const flight::Crossing& crossing);
-  bool stays(int guard, int side, double low, double high, bool reaches_zero, int depth);
+  bool stays(std::size_t guard, double low, double high, bool reaches_zero, int depth);
+  bool is_enclosed(std::size_t guard, double low, double high, bool reaches_zero);
+  void find_bounds(double low, double high);
   void dense_at(double u, std::vector<double>& x) const;
-  bool looks_stiff() const;
   bool follow(double t, std::span<const int> departures, double slope);
-  bool try_edge(double t, const FlightEdge& edge, double slope);
-  bool goes_on(const FlightMode& to);
-  void find_slopes_before(double t, const FlightEdge& edge, const std::vector<int>& fired, double slope);
-  void find_slopes_after(const FlightMode& to, const std::vector<int>& fired);
-  void observe(const FlightMode& mode, const FlightNumbers& numbers, double t, const double* x,
-               std::vector<double>& values);
+  bool try_edge(double t, const FlightEdge& edge, ReadyEdge& ready, double slope);
+  bool act(double t, const FlightEdge& edge, ReadyEdge& ready);
+  void set(double& number, double value);
+  void undo();
+  void find_slopes_before(double t, const ReadyEdge& edge, double slope);
+  void find_slopes_after(const ReadyEdge& edge);
+  void observe(const FlightMode& mode, const Seat& seat, double t, const double* x, std::vector<double>& values);
 
   CompiledModel& model_;
   PilotRules rules_;
@@ -141,16 +185,16 @@ class Pilot {
   Atlas atlas_;
   std::vector<std::vector<std::vector<int>>> fired_;  // by mode and edge of the atlas
   std::size_t described_ = 0;                         // edges with such a list
+  std::vector<StepLimits> limits_;                    // by mode of the atlas
   std::vector<ObservedPlace> places_;                 // of the observed variables
   std::vector<int> eliminated_;
 
   std::size_t compiled_ = 0;  // edges that the code knows
   int compilations_ = 0;
   std::shared_ptr<const FlightCode> code_;
-  std::vector<std::vector<unsigned char>> usable_;  // by mode of the code and edge
-  std::vector<std::vector<Workspace>> act_work_;    // likewise
-  std::vector<int> code_place_;                     // by mode of the atlas; -1: not flown
-  std::vector<std::unique_ptr<Seat>> seats_;        // by tape
+  std::vector<std::unique_ptr<Seat>> seats_;  // by tape
+  std::vector<ReadyMode> ready_;              // by mode of the code
+  std::vector<int> code_place_;               // by mode of the atlas; -1: not flown
   std::unique_ptr<ModeEntry> entry_;
 
   // where the run is
@@ -162,20 +206,29 @@ class Pilot {
   flight::Motion motion_;
   flight::End end_;
   LastStep last_step_;
-  std::vector<int> interpolated_;  // guards of the mode that are watched and not affine, by number
-  System* system_ = nullptr;       // of the mode, where there are any
-  StepEnclosure enclosure_;
+  System* system_ = nullptr;  // of the mode, where it was needed for enclosures
+  StepEnclosure enclosure_;   // of the last step, if it is `enclosing_`
   DensePolynomial dense_;
+  bool enclosing_ = false;
+  /// Of guards over a piece of the last step, see GuardBounds.
+  struct Bounds {
+    double low = 0.0, high = -1.0;  // the piece
+    std::vector<double> in, out;    // all groups, one behind the other
+    std::vector<const double*> groups_in;
+    std::vector<double*> groups_out;
+  } bounds_;
   std::vector<int> due_;  // clocks that fire at motion_.next_clock, as departures
   std::vector<double> clock_slopes_;
   bool stiff_ = false, leaves_surface_ = false;
+  bool behind_event_ = false;  // no step has been made since the last event
   StepStatistics statistics_;
   FlownEvent event_;
   // workspace
-  FlightNumbers next_numbers_;
-  std::vector<double> x_event_, x_next_, set_, data_, observed_, guards_;
-  std::vector<int> fires_, exits_;
+  std::vector<Change> changes_;  // of numbers_, by the last event
+  std::vector<double> x_event_, x_next_, set_, observed_, guards_;
+  std::vector<int> fires_;
   Mode mode_now_;
+  LastStep step_before_;
 };
 
 }  // namespace saltus

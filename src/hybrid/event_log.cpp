@@ -72,10 +72,10 @@ std::int32_t EventLog::store_shape(const EventShape& shape, const EventNumbers& 
 }
 
 std::int32_t EventLog::store(const Parts& parts) {
-  const auto found = std::find(parts_.end() - static_cast<std::ptrdiff_t>(std::min(few, parts_.size())), parts_.end(), parts);
-  const auto place = static_cast<std::int32_t>(found - parts_.begin());
-  if (found == parts_.end()) parts_.push_back(parts);
-  return place;
+  for (std::size_t id = parts_.size(), looked = 0; id-- > 0 && looked < few; ++looked)
+    if (parts_[id] == parts) return static_cast<std::int32_t>(id);
+  parts_.push_back(parts);
+  return static_cast<std::int32_t>(parts_.size()) - 1;
 }
 
 EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
@@ -84,6 +84,13 @@ EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
   parts.mode_after = modes_.keep(*shape.mode_after);
   parts.shape = store_shape(shape, numbers);
   const EventTag tag{store(parts)};
+  add(tag, numbers);
+  return tag;
+}
+
+EventTag EventLog::add(EventTag like, int mode_before, const Mode& mode_after, const EventNumbers& numbers) {
+  const EventTag tag{static_cast<std::int32_t>(parts_.size())};
+  parts_.push_back({parts_[static_cast<std::size_t>(like.place)].shape, mode_before, modes_.keep_new(mode_after)});
   add(tag, numbers);
   return tag;
 }

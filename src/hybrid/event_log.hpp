@@ -54,6 +54,11 @@ class EventLog {
   EventTag add(const EventShape& shape, const EventNumbers& numbers);
   /// The same for one that has the shape of another.
   void add(EventTag tag, const EventNumbers& numbers);
+  /// The same for one that has the shape of another, but leads to a mode with new numbers. `mode_before`: its number in
+  /// modes().
+  EventTag add(EventTag like, int mode_before, const Mode& mode_after, const EventNumbers& numbers);
+  /// The number of the mode behind the events with this tag.
+  int mode_after(EventTag tag) const { return parts_[static_cast<std::size_t>(tag.place)].mode_after; }
   std::size_t size() const { return entries_.size(); }
   /// Gives back the events so far. Tags stay valid.
   void forget();
@@ -113,7 +118,7 @@ class EventLog {
 
   GrowingArray<Entry> entries_;
   GrowingArray<double> numbers_;  // of all entries, one after the other
-  std::vector<Parts> parts_;      // by tag
+  GrowingArray<Parts> parts_;     // by tag
   std::vector<StoredShape> shapes_;
   std::vector<int> shape_integers_;
   std::vector<std::string> actions_;

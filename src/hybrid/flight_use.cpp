@@ -16,8 +16,8 @@ bool Simulator::Impl::FlightUse::possible() const {
   const SimulateOptions& o = run.options;
   const std::size_t numbers = run.mode.discrete.size() + run.mode.locks.size() + run.mode.conditions.size();
   return o.flights_after >= 0 && run.hybrid->variables().size() <= most_variables && numbers <= most_numbers &&
-         run.alone && run.direction > 0 && !run.touches_wanted && run.inputs.empty() && !run.bounds.watches() &&
-         !run.methods.per_mode() && o.rtol_each.empty() && !o.stop_if_non_unique && !o.stop_if_chattering;
+         run.alone && run.direction > 0 && !run.touches_wanted && run.inputs.empty() && !run.methods.per_mode() &&
+         o.rtol_each.empty() && !o.stop_if_non_unique && !o.stop_if_chattering;
 }
 
 void Simulator::Impl::FlightUse::make_pilot() {
@@ -47,6 +47,7 @@ void Simulator::Impl::FlightUse::consider() {
   ++version_;
   mode_ = run.mode;
   now_ = &mode_;
+  number_ = -1;
 }
 
 /// Waits before the next try, longer each time; in the end none is made.
@@ -125,6 +126,10 @@ bool Simulator::Impl::FlightUse::step() {
     lands_ = is_special() || lands_;
   } else {
     lands_ = pilot_->stiff() || lands_;
+    if (run.bounds.watches()) {
+      pilot_->write_values(run.values_after);
+      run.bounds.check(run.hybrid->observed(), run.t, run.values_after);
+    }
   }
   if (lands_ && !pilot_->leaves_surface()) land();
   if (run.options.progress && !run.over) {
@@ -157,16 +162,13 @@ bool Simulator::Impl::FlightUse::equations_hold(double begin) {
 void Simulator::Impl::FlightUse::record() {
   const FlownEvent& event = pilot_->event();
   Shape& shape = shapes_[static_cast<std::size_t>(event.edge.mode)][static_cast<std::size_t>(event.edge.edge)];
-  double jump = 0.0;
-  for (std::size_t k = 0; k < event.after.size(); ++k)
-    jump = std::max(jump, std::abs(event.after[k] - event.before[k]));
   const bool keep = run.options.keep_event_values;
   const std::span<const double> none;
   const EventNumbers numbers{.t = event.t,
-                             .cause = jump == 0.0   ? JumpCause::none
-                                      : event.reset ? JumpCause::reset
-                                                    : JumpCause::consistency,
-                             .jump = jump,
+                             .cause = event.jump == 0.0 ? JumpCause::none
+                                      : event.reset     ? JumpCause::reset
+                                                        : JumpCause::consistency,
+                             .jump = event.jump,
                              .slope_before = event.slopes_before,
                              .slope_after = event.slopes_after,
                              .before = keep ? std::span<const double>(event.before) : none,
@@ -174,27 +176,34 @@ void Simulator::Impl::FlightUse::record() {
                              .weights = event.weights};
   if (!event.numbers_kept) ++version_;
   ++run.result.statistics_.events;
+  EventLog& log = *run.result.events_;
   if (shape.version == version_) {
-    run.result.events_->add(shape.tag, numbers);
+    log.add(shape.tag, numbers);
   } else {
-    Mode& after = shape.modes[shape.latest == 0 ? 1 : 0];  // an edge may begin in the mode to which it led last
-    pilot_->write_mode(after);
-    actions_.assign(shape.actions.begin(), shape.actions.end());
-    shape.tag = run.result.events_->add({.kind = shape.kind,
-                                         .mode_before = now_,
-                                         .mode_after = &after,
-                                         .guards = shape.guards,
-                                         .directions = shape.directions,
-                                         .actions = actions_},
-                                        numbers);
-    shape.latest = shape.latest == 0 ? 1 : 0;
+    shape.latest = shape.latest == 0 ? 1 : 0;  // an edge may begin in the mode to which it led last
+    Mode& after = shape.modes[shape.latest];
+    pilot_->write_mode(after, shape.written[shape.latest]);
+    shape.written[shape.latest] = true;
+    if (shape.tag.known() && number_ >= 0) {
+      shape.tag = log.add(shape.tag, number_, after, numbers);
+    } else {
+      actions_.assign(shape.actions.begin(), shape.actions.end());
+      shape.tag = log.add({.kind = shape.kind,
+                           .mode_before = now_,
+                           .mode_after = &after,
+                           .guards = shape.guards,
+                           .directions = shape.directions,
+                           .actions = actions_},
+                          numbers);
+    }
     shape.version = version_;
   }
+  number_ = log.mode_after(shape.tag);
   now_ = &shape.modes[shape.latest];
   last_ = &shape;
   if (run.options.keep_steps) {
     auto& segments = run.result.segments_;
-    segments.push_back({run.result.events_->modes().keep(*now_), !now_->sliding.empty(), !now_->contacts.empty(), {}});
+    segments.push_back({number_, !now_->sliding.empty(), !now_->contacts.empty(), {}});
     if (!keep) run.result.final_values_ = event.after;
   }
 }
@@ -282,6 +291,7 @@ void Simulator::Impl::FlightUse::persist(StateArchive& archive) {
   ++version_;
   mode_ = run.mode;
   now_ = &mode_;
+  number_ = -1;
 }
 
 }  // namespace saltus

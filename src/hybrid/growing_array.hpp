@@ -65,7 +65,9 @@ class GrowingArray {
   }
 
   [[gnu::noinline]] void grow(std::size_t more) {
-    std::size_t room = std::max({2 * room_, room_ + more, std::size_t{16}});
+    // room that is not touched costs nothing, but to move what is there touches it again
+    const bool small = room_ * sizeof(Value) < large_page / 8, medium = room_ * sizeof(Value) < 64 * large_page;
+    std::size_t room = std::max({(small || !medium ? 2 : 8) * room_, room_ + more, std::size_t{16}});
     void* moved;
     if (room * sizeof(Value) < large_page) {
       moved = std::realloc(static_cast<void*>(values_), room * sizeof(Value));

@@ -102,29 +102,39 @@ int KeptModes::keep(const Mode& mode) {
   if (find_changes(mode)) {
     kept_.push_back({hash, mode.automaton, full_number_, changes_.size(), integers_.size(), 0, 0, size(found_),
                      size(toggled_), size(mode.contacts)});
-    changes_.insert(changes_.end(), found_.begin(), found_.end());
+    changes_.append(found_);
   } else {
     kept_.push_back({hash, mode.automaton, number, numbers_.size(), integers_.size(), size(mode.discrete),
                      size(mode.locks), 0, size(mode.sliding), size(mode.contacts)});
-    numbers_.insert(numbers_.end(), mode.discrete.begin(), mode.discrete.end());
-    numbers_.insert(numbers_.end(), mode.locks.begin(), mode.locks.end());
+    numbers_.append(mode.discrete, mode.locks);
     toggled_ = mode.sliding;
     full_number_ = number;
     copy(mode, full_);
   }
-  for (const std::vector<int>* list : {&std::as_const(toggled_), &mode.contacts, &mode.contact_sides})
-    integers_.insert(integers_.end(), list->begin(), list->end());
+  integers_.append(toggled_, mode.contacts, mode.contact_sides);
   recent_[oldest_++ % recent_.size()] = number;
   remember(mode, number);
+  return number;
+}
+
+int KeptModes::keep_new(const Mode& mode) {
+  constexpr std::size_t few = 16;  // numbers: to find what has changed would take longer than to keep them
+  if (mode.discrete.size() + mode.locks.size() > few) return keep(mode);
+  conditions_ = std::max(conditions_, mode.conditions.size());
+  sees_ = std::max(sees_, mode.sees.size());
+  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
+  const int number = static_cast<int>(kept_.size());
+  kept_.push_back({0, mode.automaton, number, numbers_.size(), integers_.size(), size(mode.discrete), size(mode.locks),
+                   0, size(mode.sliding), size(mode.contacts)});
+  numbers_.append(mode.discrete, mode.locks);
+  integers_.append(mode.sliding, mode.contacts, mode.contact_sides);
   return number;
 }
 
 Mode KeptModes::mode(int number) const {
   const Kept& own = kept_[static_cast<std::size_t>(number)];
   const Kept& full = kept_[static_cast<std::size_t>(own.base)];
-  const auto place = [](const auto& list, std::size_t begin) {
-    return list.begin() + static_cast<std::ptrdiff_t>(begin);
-  };
+  const auto place = [](const auto& list, std::size_t begin) { return list.data() + begin; };
   Mode mode;
   mode.automaton = own.automaton;
   const auto locks = place(numbers_, full.begin + full.discrete);

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "hybrid/growing_array.hpp"
+
 namespace saltus {
 
 class KeptModes {
@@ -16,6 +18,8 @@ class KeptModes {
   /// Keeps a mode, without what only the next event reads (the truth of conditions and what they see), and returns its
   /// number. A mode that equals one of the last ones gets the number of that one.
   int keep(const Mode& mode);
+  /// The same for a mode of which is known that its numbers are new.
+  int keep_new(const Mode& mode);
   /// A mode that has been kept. Conditions are false in it, and see all guards at zero.
   Mode mode(int number) const;
   /// How many there are: their numbers are 0 … size() - 1.
@@ -41,10 +45,10 @@ class KeptModes {
   bool find_changes(const Mode& mode);
   void remember(const Mode& mode, int number);
 
-  std::vector<Kept> kept_;
-  std::vector<double> numbers_;  // of modes that are kept in full
-  std::vector<Change> changes_;
-  std::vector<int> integers_;              // surfaces that are toggled, contacts, and their sides
+  GrowingArray<Kept> kept_;
+  GrowingArray<double> numbers_;  // of modes that are kept in full
+  GrowingArray<Change> changes_;
+  GrowingArray<int> integers_;             // surfaces that are toggled, contacts, and their sides
   std::size_t conditions_ = 0, sees_ = 0;  // how many there are
   Mode last_, full_;                       // the mode that came last, and the one that was kept in full last
   int last_number_ = -1, full_number_ = -1;

@@ -478,7 +478,8 @@ struct Simulator::Impl {
       EventTag tag;
       std::int64_t version = -1;
       Mode modes[2];
-      std::size_t latest = 0;  // of them: behind it
+      bool written[2] = {false, false};  // of them: but for numbers they are the mode behind the edge
+      std::size_t latest = 0;            // of them: behind it
 
       void persist(StateArchive& archive) { archive(kind, by_time, guards, directions, actions); }
     };
@@ -500,6 +501,7 @@ struct Simulator::Impl {
     std::int64_t version_ = 0;                           // of the numbers of the mode in flight
     Mode mode_;                                          // at the beginning of the flight
     const Mode* now_ = nullptr;                          // that, or one of a shape
+    int number_ = -1;                                    // among the modes of the record; -1: not known
     Shape* last_ = nullptr;                              // of the last event
     bool shown_ = false;
     DensePolynomial dense_;

@@ -153,6 +153,27 @@ TEST(Flights, ThermostatAgrees) {
   expect_agreement(thermostat(), 1000.0, 1e-4);
 }
 
+// What leaves its bounds is seen in the air, too.
+TEST(Flights, WatchBounds) {
+  Model m("bounded");
+  const Expr x = m.variable("x", 1.0, {.min = -10.0}), v = m.variable("v", 1.0),
+             height = m.variable("height", 1.0, {.min = -4.0});
+  m.equation(der(x) == v);
+  m.equation(der(v) == sin(0.7 * m.time()) - x - 0.4 * sign(v));
+  m.equation(height == x - if_else(m.time() > 900.0, Expr(9.0), Expr(0.0)));
+  const CompiledModel model(m);
+  const Trajectory flown = simulate(model, options(1200.0, 100)), plain = simulate(model, options(1200.0, -1)),
+                   within = simulate(model, options(800.0, 100));
+  EXPECT_GT(flown.statistics().flown, flown.statistics().steps / 2);
+  EXPECT_GT(within.statistics().flown, within.statistics().steps / 2);
+  EXPECT_EQ(within.status().message, "");
+  for (const Trajectory* run : {&flown, &plain}) {
+    EXPECT_TRUE(run->status().ok());
+    EXPECT_EQ(run->status().message.find("height = "), 0u) << run->status().message;
+    EXPECT_NE(run->status().message.find("is below its min = -4 at t = 90"), std::string::npos);
+  }
+}
+
 constexpr double slow = 0.3;  // a frequency at which the mass sticks twice in each period
 
 // Ends of slides are flown through, too.

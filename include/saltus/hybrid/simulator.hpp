@@ -43,7 +43,7 @@ struct SimulateOptions {
   int max_mode_changes = 100;  ///< at one instant
   /// After so many steps, events that are like earlier ones are made by code for them, where modes are explicit and
   /// guards linear. It is faster, and differs from what was before in rounding errors only. Negative: never.
-  std::int64_t flights_after = 2000;
+  std::int64_t flights_after = 1000;
   bool stop_if_non_unique = false;  ///< where several continuations are possible; otherwise one is chosen and the event says so
   bool stop_if_chattering = false;  ///< where guards switch to and fro in short intervals; otherwise the result names them
   bool keep_steps = true;      ///< keep dense output; without it the trajectory has its events and its two ends only

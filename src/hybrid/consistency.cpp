@@ -83,9 +83,23 @@ Consistency::Analysis& Consistency::analyse(System& system, double t, std::span<
   return analysis;
 }
 
+// Where the structure was enough so far, and which components can be held is the question.
+void Consistency::find_projectors(Analysis& analysis, System& system, double t, std::span<const double> x) {
+  const CharacteristicValues& values = analysis.values;
+  if (system.structure().variables > certified_dense_limit || has_projectors(values, system) || values.index_one ||
+      !values.certificate.valid)
+    return;
+  CharacteristicValues found = characteristic_values(system, t, x, {.certified_dense_limit = certified_dense_limit});
+  if (!has_projectors(found, system)) return;
+  analysis.here = analysis.values = std::move(found);
+  analysis.t_here = t;
+  analysis.x_here.assign(x.begin(), x.end());
+}
+
 // Which components can be held while others become consistent depends on the point where there are hidden constraints: a pendulum that
 // hangs straight down cannot keep its height. Modes without dense analysis have no such choice to make.
 const CharacteristicValues& Consistency::values_at(Analysis& analysis, System& system, double t, std::span<const double> x) {
+  find_projectors(analysis, system, t, x);
   const CharacteristicValues& first = analysis.values;
   if (first->mu == 0 || !has_projectors(first, system)) return first;
   if (t != analysis.t_here || !std::equal(x.begin(), x.end(), analysis.x_here.begin(), analysis.x_here.end())) {
@@ -185,7 +199,9 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
   }
   if (const auto it = undecided_.find(system.structure().id.number()); it != undecided_.end() && it->second >= enough_tries)
     return {StatusCode::singular_mode, "the equations of this mode do not determine its variables", {}};
-  Analysis& analysis = analyse(system, t, x);
+  // Behind an event values are consistent already or move by an impulse, as a rule, and the structure is enough for that.
+  const bool structure_first = cause != Cause::start && structural_index(system) > 1;
+  Analysis& analysis = analyse(system, t, x, {.certified_dense_limit = structure_first ? 0 : certified_dense_limit});
   const CharacteristicNumbers& numbers = analysis.values.numbers;
   if (cause == Cause::start && !regular(analysis, system) && possible(system)) {
     if (!searches_) return {StatusCode::singular_mode, "the equations of this mode are singular at its start values", {}};
@@ -200,6 +216,7 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
   if (cause != Cause::start && find_by_stages(analysis, system, t, cause, options.preferred, x, xp)) return check_finite(system, t, x, x, "value");
+  find_projectors(analysis, system, t, x);
   std::vector<double> series;
   bool all_slopes = false;
   if (cause != Cause::start && initialise_in_place(system, t, analysis.values, x, xp)) {
@@ -319,7 +336,7 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, C
   const CharacteristicNumbers& numbers = analysis.values.numbers;
   if (!project_by_stages(analysis, system, t, x, xp, std::max(numbers.mu, 1) + 1)) return false;
   // impulses are the rule for changes of the mode, and large modes have no other way
-  const bool any_size = cause == Cause::mode_change && analysis.values.T2.rows() != s.variables;
+  const bool any_size = cause == Cause::mode_change && s.variables > certified_dense_limit && analysis.values.T2.rows() != s.variables;
   if (!any_size)
     for (std::size_t j = 0; j < x.size(); ++j)
       if (s.differentiated(static_cast<int>(j)) && std::abs(X_[j] - x[j]) > small_correction * (sizes_[j] + std::abs(x[j]))) return false;

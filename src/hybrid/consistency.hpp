@@ -84,8 +84,8 @@ class Consistency {
   const CharacteristicValues* values(const System& system) const;
 
  private:
-  /// Modes with more variables whose structure has a certificate need no dense rank decisions: networks with ideal
-  /// switches have a new mode at every event.
+  /// Modes with more variables whose structure has a certificate get no dense rank decisions: networks with ideal
+  /// switches have a new mode at every event. Smaller ones get them where it is asked which components can be held.
   static constexpr int certified_dense_limit = 40;
   struct Analysis {
     CharacteristicValues values;
@@ -125,6 +125,7 @@ class Consistency {
   /// The same for find(), where the state satisfies the constraints already, up to a small error, and what a reset has set need not move.
   bool find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::span<const int> set, std::vector<double>& x,
                       std::vector<double>& xp);
+  void find_projectors(Analysis& analysis, System& system, double t, std::span<const double> x);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
   void find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);
 

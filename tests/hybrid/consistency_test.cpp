@@ -426,5 +426,52 @@ TEST(Consistency, ANonSquareModeHasNoStructuralPromise) {
   EXPECT_FALSE(consistency.possible(*system));
 }
 
+// --- which analysis is needed
+
+/// Whether ranks were decided on dense arrays.
+bool has_projectors(const Consistency& consistency, const System& system) {
+  return consistency.values(system)->T2.rows() == system.structure().variables;
+}
+
+TEST(Consistency, BehindAnEventConsistentValuesNeedNoDenseAnalysis) {
+  const auto mode = pendulum();
+  Consistency consistency;
+  // at an angle, with a speed along the circle and the force of that speed
+  std::vector<double> x{0.6, -0.8, 1.6, 1.2, 4.0 - 10.0 * -0.8}, xp(5);
+  const std::vector<double> before = x;
+  ASSERT_EQ(consistency.find(*mode, 0.0, Cause::mode_change, {}, nullptr, x, xp).code, StatusCode::success);
+  EXPECT_FALSE(has_projectors(consistency, *mode));
+  for (std::size_t j = 0; j < x.size(); ++j) EXPECT_NEAR(x[j], before[j], 1e-14);
+  EXPECT_NEAR(xp[0], 1.6, 1e-14);
+  EXPECT_NEAR(xp[2], -12.0 * 0.6, 1e-13);
+}
+
+TEST(Consistency, JumpsAreTheSameWhetherTheModeWasKnownByItsStructureOrByRanks) {
+  for (const Cause cause : {Cause::mode_change, Cause::reset}) {
+    std::vector<double> found[2];
+    for (const bool known_by_structure : {false, true}) {
+      const auto mode = pendulum();
+      Consistency consistency;
+      std::vector<double> xp(5);
+      if (known_by_structure) {
+        std::vector<double> consistent{0.6, -0.8, 1.6, 1.2, 12.0};
+        ASSERT_EQ(consistency.find(*mode, 0.0, Cause::mode_change, {}, nullptr, consistent, xp).code,
+                  StatusCode::success);
+        ASSERT_FALSE(has_projectors(consistency, *mode));
+      } else {
+        std::vector<double> start{0.6, -0.8, 0.0, 0.0, 8.0};
+        ASSERT_EQ(consistency.find(*mode, 0.0, Cause::start, {}, nullptr, start, xp).code, StatusCode::success);
+        ASSERT_TRUE(has_projectors(consistency, *mode));
+      }
+      std::vector<double> x{0.6, -0.8, 1.0, -1.0, 0.0};  // a speed that leaves the circle
+      ASSERT_EQ(consistency.find(*mode, 0.0, cause, {}, nullptr, x, xp).code, StatusCode::success);
+      EXPECT_TRUE(has_projectors(consistency, *mode));
+      expect_on_constraints(x, 1e-12);
+      found[known_by_structure] = x;
+    }
+    for (std::size_t j = 0; j < 5; ++j) EXPECT_NEAR(found[0][j], found[1][j], 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

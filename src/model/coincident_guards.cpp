@@ -18,25 +18,55 @@ namespace saltus {
 
 using Groups = std::vector<std::vector<Expr>>;
 
-struct SampledFunctions {
-  SampledFunctions(std::vector<Expr> functions, const Groups& inputs, const std::vector<Expr>& parameters)
-      : count(functions.size()) {
-    std::unordered_set<NodeId> used;
-    for (const Expr& f : functions) {
-      for (const SymbolKind kind :
-           {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete})
-        for (const Expr& s : symbols_of(std::span(&f, 1), kind)) used.insert(s.id());
-      for (const Expr& lock : locks_of(std::span(&f, 1))) used.insert(lock.id());
+/// The symbols of a list, found by their nodes.
+class SymbolOrder {
+ public:
+  void add(const std::vector<Expr>& symbols) {
+    for (const Expr& symbol : symbols) {
+      if (symbol.graph()) place_.try_emplace(symbol.id(), symbols_.size());
+      symbols_.push_back(symbol);
     }
-    std::vector<Expr> moving;
-    for (const auto& group : inputs)
-      for (const Expr& symbol : group)
-        if (symbol.graph() && used.contains(symbol.id())) moving.push_back(symbol);
-    size = moving.size();
-    program = Program(Groups{moving, parameters}, Groups{std::move(functions)}, {});
+  }
+  /// The places of those that occur in the functions, in the order of the list.
+  std::vector<std::size_t> occurring(const std::vector<Expr>& functions, std::span<const SymbolKind> kinds,
+                                     bool locks) const {
+    std::vector<std::size_t> places;
+    const auto note = [&](const std::vector<Expr>& found) {
+      for (const Expr& symbol : found)
+        if (const auto it = place_.find(symbol.id()); it != place_.end()) places.push_back(it->second);
+    };
+    for (const SymbolKind kind : kinds) note(symbols_of(functions, kind));
+    if (locks) note(locks_of(functions));
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    return places;
+  }
+  std::vector<Expr> at(const std::vector<std::size_t>& places) const {
+    std::vector<Expr> symbols;
+    for (const std::size_t place : places) symbols.push_back(symbols_[place]);
+    return symbols;
   }
 
-  std::size_t count, size = 0;  // of functions, and of inputs
+ private:
+  std::vector<Expr> symbols_;
+  std::unordered_map<NodeId, std::size_t> place_;
+};
+
+/// A program of what occurs in the functions alone: there are as many pairs of functions as inputs.
+struct SampledFunctions {
+  SampledFunctions(std::vector<Expr> functions, const SymbolOrder& inputs, const SymbolOrder& all_parameters)
+      : count(functions.size()) {
+    constexpr SymbolKind moving[] = {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative,
+                                     SymbolKind::discrete};
+    constexpr SymbolKind constant[] = {SymbolKind::parameter};
+    const std::vector<std::size_t> used = inputs.occurring(functions, moving, true);
+    size = used.size();
+    parameters = all_parameters.occurring(functions, constant, false);
+    program = Program(Groups{inputs.at(used), all_parameters.at(parameters)}, Groups{std::move(functions)}, {});
+  }
+
+  std::size_t count, size = 0;          // of functions, and of inputs
+  std::vector<std::size_t> parameters;  // those that occur
   Program program;
 };
 
@@ -48,7 +78,9 @@ constexpr int points = 64, lines = 24, zeros_wanted = 4;
 class Sampler {
  public:
   Sampler(const SampledFunctions& functions, std::span<const double> parameters)
-      : functions_(functions), parameters_(parameters), work_(functions.program.workspace()) {}
+      : functions_(functions), work_(functions.program.workspace()) {
+    for (const std::size_t place : functions.parameters) parameters_.push_back(parameters[place]);
+  }
   std::size_t size() const { return functions_.size; }
   /// Magnitudes over many decades, so that thresholds of any size are met; or small ones, for exponential functions.
   std::vector<double> point(std::mt19937& dice, bool small = false) const {
@@ -67,7 +99,7 @@ class Sampler {
 
  private:
   const SampledFunctions& functions_;
-  std::span<const double> parameters_;
+  std::vector<double> parameters_;
   Workspace work_;
 };
 
@@ -96,9 +128,13 @@ std::vector<Expr> moving_symbols(const Expr& f) {
   return symbols;
 }
 
-/// Whether the slopes of a function are constants: errors of the state then leave its time derivative alone.
-bool is_linear(Expr f) {
-  if (f.graph() && f.graph()->frozen()) rehome(f, f.graph()->clone());
+/// Whether the slopes of a function are constants: errors of the state then leave its time derivative alone. `home`: a
+/// copy of a frozen graph, made when it is first needed.
+bool is_linear(Expr f, std::shared_ptr<Graph>& home) {
+  if (f.graph() && f.graph()->frozen()) {
+    if (!home) home = f.graph()->clone();
+    rehome(f, home);
+  }
   const SparseExprMatrix slopes = jacobian(std::span(&f, 1), moving_symbols(f));
   return std::all_of(slopes.entries.begin(), slopes.entries.end(),
                      [](const auto& entry) { return moving_symbols(entry.value).empty(); });
@@ -173,7 +209,7 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
 CoincidentGuards::CoincidentGuards(std::vector<Expr> functions, Groups inputs, std::vector<Expr> parameters,
                                    std::span<const double> values)
     : functions_(std::move(functions)), inputs_(std::move(inputs)), parameters_(std::move(parameters)) {
-  if (functions_.size() > 1) all_ = std::make_shared<SampledFunctions>(functions_, inputs_, parameters_);
+  if (functions_.size() > 1) all_ = std::make_shared<SampledFunctions>(functions_, input_order(), parameter_order());
   found_ = find(values);
   find_deciding();
   if (!deciding_.empty()) return;
@@ -181,6 +217,18 @@ CoincidentGuards::CoincidentGuards(std::vector<Expr> functions, Groups inputs, s
   functions_.clear();
   inputs_.clear();
   parameters_.clear();
+}
+
+SymbolOrder CoincidentGuards::input_order() const {
+  SymbolOrder order;
+  for (const std::vector<Expr>& group : inputs_) order.add(group);
+  return order;
+}
+
+SymbolOrder CoincidentGuards::parameter_order() const {
+  SymbolOrder order;
+  order.add(parameters_);
+  return order;
 }
 
 void CoincidentGuards::find_deciding() {
@@ -205,10 +253,10 @@ bool CoincidentGuards::same_for(std::span<const double> before, std::span<const 
 
 std::vector<Coincidence> CoincidentGuards::find(std::span<const double> values) const {
   const std::vector<Expr>& functions = functions_;
-  const Groups& inputs = inputs_;
-  const std::vector<Expr>& parameters = parameters_;
   std::vector<Coincidence> result(functions.size());
   if (!all_) return result;
+  const SymbolOrder inputs = input_order(), parameters = parameter_order();
+  std::shared_ptr<Graph> home;
   std::mt19937 dice(20011);  // the same points in every run
   Sampler all(*all_, values);
   std::vector<std::uint64_t> signs(functions.size(), 0);
@@ -247,7 +295,7 @@ std::vector<Coincidence> CoincidentGuards::find(std::span<const double> values) 
         if (!relation.coincide) continue;
         joined = true;
         // the one with a slope leads, or else the simpler one
-        if (relation.first_is_flat || (!is_linear(functions[leader]) && is_linear(functions[i]))) {
+        if (relation.first_is_flat || (!is_linear(functions[leader], home) && is_linear(functions[i], home))) {
           for (Coincidence& c : result)
             if (c.with == static_cast<int>(leader)) c = {static_cast<int>(i), c.sign * relation.sign};
           result[leader] = {static_cast<int>(i), relation.sign};

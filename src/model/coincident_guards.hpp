@@ -19,6 +19,7 @@ struct Coincidence {
 };
 
 struct SampledFunctions;
+class SymbolOrder;
 
 /// For each function of time, variables, discrete values and locks the first one in the list with the same zeros;
 /// functions whose slope vanishes at their zeros (x^3) come after those with a slope (x). Found by sampling: signs at
@@ -39,6 +40,8 @@ class CoincidentGuards {
   bool same_for(std::span<const double> before, std::span<const double> values) const;
 
  private:
+  SymbolOrder input_order() const;
+  SymbolOrder parameter_order() const;
   void find_deciding();
   std::vector<Coincidence> find(std::span<const double> values) const;
 

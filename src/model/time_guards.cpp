@@ -21,9 +21,10 @@ TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> gua
     const Expr slope = derivative(g, time);
     if (depends_on(slope, {SymbolKind::time})) continue;
     guards_.push_back(static_cast<int>(k));
-    outputs.push_back(substitute(std::span(&g, 1), zero).front());
+    outputs.push_back(g);
     slopes.push_back(slope);
   }
+  outputs = substitute(outputs, zero);
   outputs.insert(outputs.end(), slopes.begin(), slopes.end());
   using Groups = std::vector<std::vector<Expr>>;
   program_ = RunnableProgram(Program(Groups{parameters, discretes, locks}, Groups{outputs}, options));

@@ -4,6 +4,7 @@
 #include <saltus/program/tape.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 namespace saltus {
@@ -12,16 +13,38 @@ namespace {
 
 constexpr std::uint32_t no_slot = 0xffffffffu;
 
+/// One entry for each node of a program. Many programs of large graphs have few nodes: those have no room for all of the graph.
+template <class T>
+class NodeTable {
+ public:
+  /// `nodes`: those of the program, ascending.
+  void set(const Graph& graph, const std::vector<NodeId>& nodes, T value) {
+    nodes_ = 16 * nodes.size() < graph.size() ? &nodes : nullptr;
+    values_.assign(nodes_ ? nodes.size() : graph.size(), value);
+  }
+  T& operator[](NodeId id) { return values_[place(id)]; }
+  const T& operator[](NodeId id) const { return values_[place(id)]; }
+
+ private:
+  std::size_t place(NodeId id) const {
+    if (!nodes_) return id;
+    return static_cast<std::size_t>(std::lower_bound(nodes_->begin(), nodes_->end(), id) - nodes_->begin());
+  }
+
+  const std::vector<NodeId>* nodes_ = nullptr;  // null: all of the graph
+  std::vector<T> values_;
+};
+
 class Lowering {
  public:
-  Lowering(const Graph& graph, LowerOptions options)
-      : graph_(graph), options_(options), slot_(graph.size(), no_slot), uses_(graph.size(), 0) {}
+  Lowering(const Graph& graph, LowerOptions options) : graph_(graph), options_(options) {}
 
   Tape run(std::span<const std::vector<NodeId>> inputs, std::span<const std::vector<NodeId>> outputs) {
-    place_inputs(inputs);
     std::vector<NodeId> roots;
     for (const auto& group : outputs) roots.insert(roots.end(), group.begin(), group.end());
-    count_uses(roots, inputs);
+    find_nodes(roots, inputs);
+    place_inputs(inputs);
+    count_uses(roots);
     place_leaves(inputs);
     for (const NodeId root : roots) schedule(root);
     for (const auto& group : outputs) {
@@ -46,8 +69,18 @@ class Lowering {
     NodeId swallowed = no_node;  // the product inside a fused operation
   };
 
+  void find_nodes(std::span<const NodeId> roots, std::span<const std::vector<NodeId>> inputs) {
+    std::vector<NodeId> leaves;
+    for (const auto& group : inputs) leaves.insert(leaves.end(), group.begin(), group.end());
+    found_ = graph_.reachable(roots, leaves);
+    std::sort(leaves.begin(), leaves.end());
+    std::set_union(found_.begin(), found_.end(), leaves.begin(), leaves.end(), std::back_inserter(all_));
+    slot_.set(graph_, all_, no_slot);
+    uses_.set(graph_, all_, 0);
+    is_input_.set(graph_, all_, 0);
+  }
+
   void place_inputs(std::span<const std::vector<NodeId>> inputs) {
-    is_input_.assign(graph_.size(), 0);
     for (const auto& group : inputs) {
       tape_.input_sizes.push_back(static_cast<std::uint32_t>(group.size()));
       for (const NodeId id : group) {
@@ -60,10 +93,7 @@ class Lowering {
     }
   }
 
-  void count_uses(std::span<const NodeId> roots, std::span<const std::vector<NodeId>> inputs) {
-    std::vector<NodeId> leaves;
-    for (const auto& group : inputs) leaves.insert(leaves.end(), group.begin(), group.end());
-    found_ = graph_.reachable(roots, leaves);
+  void count_uses(std::span<const NodeId> roots) {
     for (const NodeId id : found_)
       if (!is_input_[id]) graph_.for_each_operand(id, [&](NodeId operand) { ++uses_[operand]; });
     for (const NodeId root : roots) uses_[root] += pinned;  // outputs stay alive to the end
@@ -175,9 +205,10 @@ class Lowering {
   const Graph& graph_;
   LowerOptions options_;
   Tape tape_;
-  std::vector<std::uint32_t> slot_, uses_;
-  std::vector<char> is_input_;
+  NodeTable<std::uint32_t> slot_, uses_;
+  NodeTable<char> is_input_;
   std::vector<NodeId> found_, stack_;
+  std::vector<NodeId> all_;  // found_ and the inputs
   std::vector<std::uint32_t> free_;
   std::uint32_t first_temporary_ = 0;
   std::unordered_map<NodeId, std::vector<NodeId>> outputs_of_call_;

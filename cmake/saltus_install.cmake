@@ -13,4 +13,4 @@ configure_package_config_file(cmake/saltus-config.cmake.in ${CMAKE_CURRENT_BINAR
                               INSTALL_DESTINATION ${_package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/saltus-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/saltus-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/saltus-config-version.cmake
-              cmake/FindKLU.cmake cmake/FindSLEEF.cmake DESTINATION ${_package_dir})
+              cmake/FindKLU.cmake cmake/FindSLEEF.cmake cmake/FindSuperLU.cmake DESTINATION ${_package_dir})

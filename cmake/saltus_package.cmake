@@ -14,7 +14,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the program links; found by dpkg-
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox | gnuplot")
 # programs that use the library are linked with these
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "cmake, g++, libsuitesparse-dev, libsleef-dev, libfmt-dev, libpugixml-dev, zlib1g-dev, libeigen3-dev, "
-    "nlohmann-json3-dev, graphviz")
+    "cmake, g++, libsuitesparse-dev, libsuperlu-dev, libsleef-dev, libfmt-dev, libpugixml-dev, zlib1g-dev, "
+    "libeigen3-dev, nlohmann-json3-dev, graphviz")
 string(REPLACE ";" "" CPACK_DEBIAN_PACKAGE_SUGGESTS "${CPACK_DEBIAN_PACKAGE_SUGGESTS}")
 include(CPack)

@@ -67,7 +67,7 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   if ! command -v cmake >/dev/null || [[ ! -e $root/build ]]; then
     echo "This system has no dpkg and apt-get, so nothing is installed automatically."
     echo "Saltus needs: a C++20 compiler, CMake 3.25, Ninja, Eigen 3.4, SuiteSparse (KLU), fmt, CLI11, nlohmann-json;"
-    echo "it uses if present: SLEEF, xbyak (x86-64 only), gnuplot. The tests need GoogleTest, RapidCheck and Python 3;"
+    echo "it uses if present: SuperLU, SLEEF, xbyak (x86-64 only), gnuplot. The tests need GoogleTest, RapidCheck and Python 3;"
     echo "they use, if present, MPFR, and Chromium, Node.js and npm for the HTML report."
     echo "The Debian packages are called: ${packages[*]}"
   fi

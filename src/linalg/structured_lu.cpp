@@ -6,11 +6,14 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include "linalg/band_order.hpp"
 #include "base/finite.hpp"
+#include "linalg/gmres.hpp"
 #include "linalg/pivot_size.hpp"
+#include "linalg/supernodal_lu.hpp"
 
 namespace saltus {
 namespace {
@@ -27,7 +30,19 @@ double dense_cost(double n) { return 90.0 + n * (10.0 + n * (3.2 + 0.055 * n)); 
 double banded_cost(double n, double lower, double upper) {
   return n * (38.0 + 4.5 * (2.0 * lower + upper) + 0.145 * lower * (lower + upper));
 }
-double sparse_cost(double n, double entries, double operations) { return 48.0 * n + 9.0 * entries + 0.4 * operations; }
+double sparse_factor_cost(double n, double operations) { return 48.0 * n + 0.4 * operations; }
+double sparse_solve_cost(double entries) { return 2.25 * entries; }
+double sparse_cost(double n, double entries, double operations) {
+  return sparse_factor_cost(n, operations) + 4.0 * sparse_solve_cost(entries);
+}
+double iteration_cost(double n, double entries) { return 15.0 * n + 3.0 * entries; }
+
+/// From so many operations on the factors of KLU do not stay in the caches, and SuperLU is faster.
+constexpr double many_operations = 5e9;
+/// What GMRES takes as a rule, and what a factorisation must cost before it is thought of, in nanoseconds.
+constexpr double usual_iterations = 15.0;
+constexpr double expensive = 1e8;
+constexpr int most_iteration_failures = 2;
 
 }  // namespace
 
@@ -36,9 +51,20 @@ std::string_view to_string(MatrixKind kind) {
     case MatrixKind::dense: return "dense";
     case MatrixKind::banded: return "banded";
     case MatrixKind::sparse: return "sparse";
+    case MatrixKind::supernodal: return "supernodal";
+    case MatrixKind::iterative: return "iterative";
   }
   return "unknown";
 }
+
+template <class Scalar>
+BasicStructuredLu<Scalar>::BasicStructuredLu() = default;
+template <class Scalar>
+BasicStructuredLu<Scalar>::~BasicStructuredLu() = default;
+template <class Scalar>
+BasicStructuredLu<Scalar>::BasicStructuredLu(BasicStructuredLu&&) noexcept = default;
+template <class Scalar>
+BasicStructuredLu<Scalar>& BasicStructuredLu<Scalar>::operator=(BasicStructuredLu&&) noexcept = default;
 
 template <class Scalar>
 void BasicStructuredLu<Scalar>::set_pattern(SparsePattern pattern, std::vector<char> simple) {
@@ -47,8 +73,9 @@ void BasicStructuredLu<Scalar>::set_pattern(SparsePattern pattern, std::vector<c
     throw UsageError("StructuredLu: one mark per row is needed");
   pattern_ = std::move(pattern);
   simple_ = std::move(simple);
-  analysed_ = false;
-  failures_ = 0;
+  analysed_ = iterating_ = false;
+  failures_ = iteration_failures_ = 0;
+  systems_ = iterations_ = 0;
   for (auto* list : {&pivot_row_, &pivot_column_, &pivot_value_}) list->clear();
   kind_ = MatrixKind::dense;
 }
@@ -58,6 +85,17 @@ std::string BasicStructuredLu<Scalar>::description() const {
   std::string text(to_string(kind_));
   if (kind_ == MatrixKind::banded)
     text += " (" + std::to_string(banded_.lower()) + " + " + std::to_string(banded_.upper()) + ")";
+  const std::string fill = std::to_string(std::lround(fill_per_unknown_)) + " entries per unknown";
+  if (kind_ == MatrixKind::sparse || kind_ == MatrixKind::supernodal) {
+    text += " (" + fill;
+    if (iteration_failures_ > 0) text += "; GMRES failed " + std::to_string(iteration_failures_) + " times";
+    text += ")";
+  }
+  if (kind_ == MatrixKind::iterative) {
+    text += " (GMRES, ";
+    if (systems_ > 0) text += std::to_string(iterations_ / systems_) + " iterations; ";
+    text += "factors would have " + fill + ")";
+  }
   if (eliminated() > 0)
     text += ", " + std::to_string(eliminated()) + " of " + std::to_string(pattern_.columns) + " eliminated";
   return text;
@@ -219,7 +257,8 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
     for (int& j : col_place)
       if (j >= 0) j = order.column[j];
   }
-  if (kind_ == MatrixKind::sparse)
+  const bool compressed = kind_ != MatrixKind::banded && kind_ != MatrixKind::dense;
+  if (compressed)
     rest_values_.assign(rest.row.size(), Scalar(0));
   else if (kind_ == MatrixKind::dense)
     rest_values_.assign(static_cast<std::size_t>(rest_) * static_cast<std::size_t>(rest_), Scalar(0));
@@ -227,7 +266,7 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
     rest_values_ = {};
   const auto place = [&](std::size_t k) {
     const auto [i, j] = places[k];
-    if (kind_ == MatrixKind::sparse) return position[k];
+    if (compressed) return position[k];
     if (kind_ == MatrixKind::dense) return j * rest_ + i;
     return static_cast<int>(banded_.place(i, j));
   };
@@ -272,6 +311,9 @@ template <class Scalar>
 BandOrder BasicStructuredLu<Scalar>::choose_kind(const SparsePattern& rest) {
   const double n = rest_;
   kind_ = MatrixKind::dense;
+  iterating_ = false;
+  supernodal_.reset();
+  gmres_.reset();
   double best = dense_cost(n);
   if (rest_ < smallest_structured) return {};
   BandOrder order = band_order(rest);
@@ -284,12 +326,41 @@ BandOrder BasicStructuredLu<Scalar>::choose_kind(const SparsePattern& rest) {
     banded_.set_shape(rest_, order.lower, order.upper);
     return order;
   }
-  if (sparse_.analyse(rest) && sparse_cost(n, sparse_.expected_entries(), sparse_.expected_operations()) < best)
-    kind_ = MatrixKind::sparse;
-  if (kind_ != MatrixKind::sparse) sparse_ = {};
+  const bool possible = sparse_.analyse(rest);
+  if (possible && (sparse_cost(n, sparse_.expected_entries(), sparse_.expected_operations()) < best || worth_iterating(rest, best)))
+    choose_sparse(rest);
+  else
+    sparse_ = {};
   if (kind_ != MatrixKind::banded) return {};
   banded_.set_shape(rest_, order.lower, order.upper);
   return order;
+}
+
+/// Whether GMRES is cheaper than factors that cost so much, with four solutions.
+template <class Scalar>
+bool BasicStructuredLu<Scalar>::worth_iterating(const SparsePattern& rest, double cost) {
+  if (solutions_ == 0 || iteration_failures_ >= most_iteration_failures) return false;
+  const double solution = sparse_solve_cost(sparse_.expected_entries());
+  const double directly = cost + (solutions_ - 4) * solution, iteration = iteration_cost(rest_, rest.nonzeros());
+  // with more iterations factors would have been cheaper
+  most_iterations_ = static_cast<int>(std::clamp(2.0 * directly / solutions_ / iteration, 30.0, 300.0));
+  return directly >= expensive && directly >= 1.25 * solutions_ * usual_iterations * iteration;
+}
+
+/// KLU, SuperLU or GMRES, by what KLU's ordering predicts.
+template <class Scalar>
+void BasicStructuredLu<Scalar>::choose_sparse(const SparsePattern& rest) {
+  const double n = rest_, entries = sparse_.expected_entries(), operations = sparse_.expected_operations();
+  fill_per_unknown_ = entries / n;
+  kind_ = MatrixKind::sparse;
+  if (operations >= many_operations && BasicSupernodalLu<Scalar>::available()) {
+    kind_ = MatrixKind::supernodal;
+    supernodal_ = std::make_unique<BasicSupernodalLu<Scalar>>();
+    supernodal_->set_pattern(rest);
+  }
+  if (!worth_iterating(rest, sparse_cost(n, entries, operations))) return;
+  gmres_ = std::make_unique<BasicGmres<Scalar>>();
+  rest_pattern_ = rest;
 }
 
 /// Fills the remaining matrix; false if a pivot has become too small.
@@ -328,16 +399,66 @@ bool BasicStructuredLu<Scalar>::factorise(std::span<const Scalar> values) {
     analyse(values);
     if (!eliminate(values)) return false;
   }
-  if (kind_ == MatrixKind::banded) return banded_.factorise();
-  return kind_ == MatrixKind::dense ? dense_.factorise(rest_, rest_values_) : sparse_.factorise(rest_values_);
+  return factorise_rest();
 }
 
 template <class Scalar>
-void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b, std::span<Scalar> workspace) const {
-  const auto solve_rest = [this](std::span<Scalar> v) {
-    if (kind_ == MatrixKind::banded) return banded_.solve(v);
-    kind_ == MatrixKind::dense ? dense_.solve(v) : sparse_.solve(v);
-  };
+bool BasicStructuredLu<Scalar>::factorise_rest() {
+  if (kind_ == MatrixKind::banded) return banded_.factorise();
+  if (kind_ == MatrixKind::dense) return dense_.factorise(rest_, rest_values_);
+  iterating_ = false;
+  if (gmres_) {
+    const bool ordered = rest_pattern_.columns == 0 || gmres_->set_pattern(rest_pattern_, rest_values_);
+    rest_pattern_ = {};
+    iterating_ = ordered && gmres_->factorise(rest_values_);
+    if (iterating_) {
+      kind_ = MatrixKind::iterative;
+      return true;
+    }
+    give_up_iteration();
+  }
+  return factorise_sparse();
+}
+
+/// One more failure of GMRES: this matrix is factorised.
+template <class Scalar>
+void BasicStructuredLu<Scalar>::give_up_iteration() {
+  iterating_ = false;
+  if (++iteration_failures_ >= most_iteration_failures) gmres_.reset();
+}
+
+template <class Scalar>
+bool BasicStructuredLu<Scalar>::factorise_sparse() {
+  kind_ = supernodal_ ? MatrixKind::supernodal : MatrixKind::sparse;
+  return supernodal_ ? supernodal_->factorise(rest_values_) : sparse_.factorise(rest_values_);
+}
+
+template <class Scalar>
+void BasicStructuredLu<Scalar>::set_accuracy(std::span<const double> weights, double tolerance) {
+  tolerance_ = tolerance;
+  rest_weights_.resize(static_cast<std::size_t>(rest_));
+  for (std::size_t j = 0; j < rest_weights_.size(); ++j)
+    rest_weights_[j] = weights[direct_ ? j : static_cast<std::size_t>(rest_col_[j])];
+}
+
+template <class Scalar>
+void BasicStructuredLu<Scalar>::solve_rest(std::span<Scalar> b) {
+  if (kind_ == MatrixKind::banded) return banded_.solve(b);
+  if (kind_ == MatrixKind::dense) return dense_.solve(b);
+  if (iterating_) {
+    assert(static_cast<int>(rest_weights_.size()) == rest_);
+    const bool converged = gmres_->solve(b, rest_weights_, tolerance_, most_iterations_);
+    ++systems_;
+    iterations_ += gmres_->iterations();
+    if (converged) return;
+    give_up_iteration();
+    if (!factorise_sparse()) return std::fill(b.begin(), b.end(), Scalar(std::numeric_limits<double>::quiet_NaN()));
+  }
+  supernodal_ ? supernodal_->solve(b) : sparse_.solve(b);
+}
+
+template <class Scalar>
+void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b, std::span<Scalar> workspace) {
   if (direct_) return solve_rest(b);
   if (workspace.size() < b.size()) {
     workspace_.resize(b.size());

@@ -123,7 +123,7 @@ void LaneLu::solve_lanes(double* b) const {
   }
 }
 
-void LaneLu::solve(double* b, int width) const {
+void LaneLu::solve(double* b, int width) {
   if (!diagonal_) {
     const auto lanes = static_cast<std::size_t>(width);
     for (std::size_t l = 0; l < lanes; ++l) {

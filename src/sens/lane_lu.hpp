@@ -17,7 +17,7 @@ class LaneLu {
   /// False: singular, or not finite.
   bool factorise(std::span<const double> values);
   /// b := A^{-1} b for `width` (1 or 4) right-hand sides: value i of lane l at i*width + l.
-  void solve(double* b, int width) const;
+  void solve(double* b, int width);
 
  private:
   struct Column {

@@ -56,8 +56,14 @@ void Radau::start(System& system, const StartPoint& point) {
   choice_.restart(asked_.typical(), structure.moving);
   set_stages(choice_.stages());
 
-  real_.set_structure(structure);
-  for (auto& matrix : complex_) matrix.set_structure(structure);
+  // three iterations of Newton's method; matrices of linear systems serve several steps
+  const int solutions = structure.constant_jacobian ? 12 : 3;
+  const auto prepare = [&](auto& matrix) {
+    matrix.allow_iteration(solutions);
+    matrix.set_structure(structure);
+  };
+  prepare(real_);
+  for (auto& matrix : complex_) prepare(matrix);
   system_ = &system;
   at_middle_ = structure.moving;
   const auto n = static_cast<std::size_t>(structure.variables);

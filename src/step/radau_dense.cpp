@@ -87,7 +87,7 @@ bool Radau::solve_inside() {
   if (!inside_factorised_ && inside.lambda.size() > method_->lambda.size()) {
     ++statistics_.factorisations;
     for (std::size_t k = method_->lambda.size(); k < inside.lambda.size(); ++k)
-      if (!complex_[k].factorise(inside.lambda[k] / h_done_, Fx_, Fxp_)) return false;
+      if (!factorise(complex_[k], inside.lambda[k] / h_done_)) return false;
   }
   inside_factorised_ = true;
   std::fill_n(W_.begin(), x_.size() * static_cast<std::size_t>(inside.stages), 0.0);

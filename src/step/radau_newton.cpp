@@ -73,14 +73,27 @@ bool Radau::update_jacobian(double h) {
   return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0;
 }
 
+// Newton's method corrects what is left of errors of iterative solutions, as long as they are smaller than what ends it.
+template <class Scalar>
+bool Radau::factorise(ShiftedMatrix<Scalar>& matrix, Scalar c) {
+  if (!matrix.factorise(c, Fx_, Fxp_)) return false;
+  if (matrix.iterates()) {
+    for (std::size_t j = 0; j < work_.size(); ++j)
+      work_[j] = tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
+    matrix.set_accuracy(work_, 0.1 * newton_tolerance_);
+  }
+  return true;
+}
+template bool Radau::factorise(ShiftedMatrix<Complex>&, Complex);  // the dense output asks, too
+
 bool Radau::factorise(double h) {
   if (factorised_for_ == h) return true;
   ++statistics_.factorisations;
   factorised_for_ = 0.0;
   inside_factorised_ = false;
-  if (!real_.factorise(method_->gamma / h, Fx_, Fxp_)) return false;
+  if (!factorise(real_, method_->gamma / h)) return false;
   for (std::size_t k = 0; k < method_->lambda.size(); ++k)
-    if (!complex_[k].factorise(method_->lambda[k] / h, Fx_, Fxp_)) return false;
+    if (!factorise(complex_[k], method_->lambda[k] / h)) return false;
   // matrices that another order or the dense output will need are analysed now: later steps shall not allocate
   for (std::size_t k = method_->lambda.size(); k < complex_.size(); ++k)
     if (!complex_[k].analysed()) complex_[k].factorise(method_->lambda.back() / h, Fx_, Fxp_);

@@ -41,6 +41,8 @@ class Radau final : public Stepper {
   Attempt attempt(const StepEnd& end, bool retry);
   bool update_jacobian(double h);
   bool factorise(double h);
+  template <class Scalar>
+  bool factorise(ShiftedMatrix<Scalar>& matrix, Scalar c);
   /// A polynomial that says where a step leads.
   struct Guide {
     const double* coefficients = nullptr;  // of theta, theta^2, ...; null: there is none

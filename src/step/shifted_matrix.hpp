@@ -23,7 +23,13 @@ class ShiftedMatrix {
   bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp, std::span<Scalar> workspace = {});
   std::size_t entries() const { return lu_.pattern().row.size(); }
   /// b := (c F_x' + F_x)^{-1} b. A workspace of n numbers, if given, saves memory, too.
-  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) const { lu_.solve(b, workspace); }
+  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) { lu_.solve(b, workspace); }
+  /// Large matrices may be solved iteratively (BasicStructuredLu::allow_iteration), each about so many times. Before
+  /// set_structure.
+  void allow_iteration(int solutions) { lu_.allow_iteration(solutions); }
+  bool iterates() const { return lu_.iterates(); }
+  /// Where it iterates, after factorise: the errors that solutions may have.
+  void set_accuracy(std::span<const double> weights, double tolerance) { lu_.set_accuracy(weights, tolerance); }
   bool analysed() const { return lu_.analysed(); }
   /// What was chosen with the first values: "banded (1 + 1)".
   std::string description() const { return lu_.description(); }

@@ -3,38 +3,62 @@
 
 #include <saltus/linalg/lu.hpp>
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace saltus {
 
 struct BandOrder;
+template <class Scalar>
+class BasicGmres;
+template <class Scalar>
+class BasicSupernodalLu;
 
-enum class MatrixKind { dense, banded, sparse };
+/// sparse: KLU; supernodal: SuperLU, where the build has it; iterative: GMRES, where it is allowed.
+enum class MatrixKind { dense, banded, sparse, supernodal, iterative };
 std::string_view to_string(MatrixKind kind);
 
 /// First, variables with a simple equation of their own are eliminated: pivots in the marked rows that dominate their
 /// row and bring no more entries than they take away, chosen so that none depends on another. What remains is
-/// factorised dense, banded (after reordering) or by KLU, whichever the measured costs predict to be fastest. All this
-/// is decided with the first values of a pattern, and once more if later values make an eliminated pivot too small.
+/// factorised dense, banded (after reordering) or sparse, whichever the measured costs predict to be fastest; of the
+/// sparse ways KLU is for little work, SuperLU for much. All this is decided with the first values of a pattern, and
+/// once more if later values make an eliminated pivot too small.
 ///
-/// Scalar is double or std::complex<double>. Nothing allocates once two matrices of a pattern have been factorised.
+/// Where it is allowed, large systems whose factors would be dearer are solved by GMRES, to an accuracy that is asked
+/// for. If it does not converge, the matrix is factorised after all; after two such failures all later ones are.
+///
+/// Scalar is double or std::complex<double>. Nothing allocates once two matrices of a pattern have been factorised,
+/// except by SuperLU.
 template <class Scalar>
 class BasicStructuredLu {
  public:
+  BasicStructuredLu();
+  ~BasicStructuredLu();
+  BasicStructuredLu(BasicStructuredLu&&) noexcept;
+  BasicStructuredLu& operator=(BasicStructuredLu&&) noexcept;
+
   /// A square pattern; `simple[i]` marks the rows whose pivots may be eliminated (empty: none).
   void set_pattern(SparsePattern pattern, std::vector<char> simple = {});
   const SparsePattern& pattern() const { return pattern_; }
   /// Factorises the matrix with these values at the places of the pattern; false if it is singular or not finite.
   bool factorise(std::span<const Scalar> values);
   /// b := A^{-1} b. A workspace of the size of b, if given, saves as much memory.
-  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) const;
+  void solve(std::span<Scalar> b, std::span<Scalar> workspace = {});
+
+  /// Before the first values of a pattern: GMRES may be used; about so many systems are solved with each matrix. 0: no.
+  void allow_iteration(int solutions) { solutions_ = solutions; }
+  /// Whether the matrix factorised last is solved with iteratively. Then set_accuracy must be called before solve.
+  bool iterates() const { return iterating_; }
+  /// Solutions by iteration may have errors of about `tolerance` times these weights, one for each variable.
+  void set_accuracy(std::span<const double> weights, double tolerance);
 
   bool analysed() const { return analysed_; }
   // --- what was decided; before the first factorisation: dense, nothing eliminated
   MatrixKind kind() const { return kind_; }
   int eliminated() const { return static_cast<int>(pivot_row_.size()); }
-  /// For reports: "banded (1 + 1), 50000 of 100000 eliminated".
+  /// For reports: "banded (1 + 1), 50000 of 100000 eliminated", "sparse (41 entries per unknown)".
   std::string description() const;
 
  private:
@@ -69,7 +93,13 @@ class BasicStructuredLu {
   std::vector<Pivot> choose_pivots(std::span<const Scalar> values) const;
   void collect_parts(const std::vector<Pivot>& pivots);
   BandOrder choose_kind(const SparsePattern& rest);
+  bool worth_iterating(const SparsePattern& rest, double cost);
+  void choose_sparse(const SparsePattern& rest);
   bool eliminate(std::span<const Scalar> values);
+  bool factorise_rest();
+  bool factorise_sparse();
+  void give_up_iteration();
+  void solve_rest(std::span<Scalar> b);
 
   SparsePattern pattern_;
   std::vector<char> simple_;
@@ -94,7 +124,15 @@ class BasicStructuredLu {
   BasicDenseLu<Scalar> dense_;
   BasicBandedLu<Scalar> banded_;
   BasicSparseLu<Scalar> sparse_;
-  mutable std::vector<Scalar> workspace_;  // where none is given
+  std::unique_ptr<BasicSupernodalLu<Scalar>> supernodal_;  // null: KLU is better
+  std::unique_ptr<BasicGmres<Scalar>> gmres_;              // null: not used, or given up
+  SparsePattern rest_pattern_;                             // while gmres_ or supernodal_ is to be made
+  int solutions_ = 0, most_iterations_ = 0, iteration_failures_ = 0;
+  bool iterating_ = false;
+  double tolerance_ = 0.0, fill_per_unknown_ = 0.0;
+  std::int64_t systems_ = 0, iterations_ = 0;  // solved by GMRES
+  std::vector<double> rest_weights_;
+  std::vector<Scalar> workspace_;  // where none is given
 };
 
 using StructuredLu = BasicStructuredLu<double>;

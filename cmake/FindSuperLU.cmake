@@ -1,0 +1,11 @@
+# Finds SuperLU (no CMake package of its own in Debian 12). Defines SuperLU::SuperLU.
+find_path(SUPERLU_INCLUDE_DIR slu_ddefs.h PATH_SUFFIXES superlu)
+find_library(SUPERLU_LIBRARY superlu)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(SuperLU REQUIRED_VARS SUPERLU_LIBRARY SUPERLU_INCLUDE_DIR)
+if(SuperLU_FOUND AND NOT TARGET SuperLU::SuperLU)
+  add_library(SuperLU::SuperLU INTERFACE IMPORTED)
+  target_include_directories(SuperLU::SuperLU SYSTEM INTERFACE ${SUPERLU_INCLUDE_DIR})
+  target_link_libraries(SuperLU::SuperLU INTERFACE ${SUPERLU_LIBRARY})
+endif()
+mark_as_advanced(SUPERLU_INCLUDE_DIR SUPERLU_LIBRARY)

@@ -32,7 +32,7 @@ class Maker {
   std::optional<AllSlides> make();
 
  private:
-  void leave_out_those_that_decide_twice();
+  void leave_out_those_that_decide_together();
   bool leave_out_unsolvable();
   void make_field();
   std::optional<std::vector<Expr>> solve() const;
@@ -44,15 +44,15 @@ class Maker {
   WeightedField field_;
 };
 
-void Maker::leave_out_those_that_decide_twice() {
+void Maker::leave_out_those_that_decide_together() {
   std::vector<Expr> locks, read = base_.rhs;
   read.insert(read.end(), base_.equations.guards.begin(), base_.equations.guards.end());
   for (const SlidingSurface& s : candidates_) locks.insert(locks.end(), s.locks.begin(), s.locks.end());
-  std::unordered_set<NodeId> twice;
-  for (const Expr& lock : decide_twice(read, locks)) twice.insert(lock.id());
+  std::unordered_set<NodeId> together;
+  for (const Expr& lock : decide_together(read, locks)) together.insert(lock.id());
   for (std::size_t k = 0; k < candidates_.size(); ++k)
     if (std::none_of(candidates_[k].locks.begin(), candidates_[k].locks.end(),
-                     [&](const Expr& lock) { return twice.contains(lock.id()); }))
+                     [&](const Expr& lock) { return together.contains(lock.id()); }))
       made_.surfaces.push_back(static_cast<int>(k));
 }
 
@@ -160,7 +160,7 @@ std::optional<std::vector<Expr>> Maker::solve() const {
 }
 
 std::optional<AllSlides> Maker::make() {
-  leave_out_those_that_decide_twice();
+  leave_out_those_that_decide_together();
   do {
     if (made_.surfaces.size() < 2) return std::nullopt;
     make_field();

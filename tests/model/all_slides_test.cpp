@@ -147,22 +147,57 @@ TEST(AllSlides, LeaveOutSurfacesThatTheirOwnFieldDoesNotMove) {
   EXPECT_EQ(all->surfaces, (std::vector<int>{1, 2}));
 }
 
-TEST(AllSlides, LeaveOutWhatDecidesTwice) {
+/// Adds x_k < 0 to the surface of x_k > 0: at rest neither holds.
+BoolExpr add_below(Field& field, std::size_t k) {
+  const BoolExpr below = field.base.equations.variables[k] < 0.0;
+  field.locks.push_back(field.graph->node(below.expr().id()).op == Op::logical_not
+                            ? Expr(field.graph, field.graph->node(below.expr().id()).a)
+                            : below.expr());
+  field.surfaces[k].locks.push_back(field.locks.back());
+  field.surfaces[k].signs.push_back(+1);
+  return below;
+}
+
+TEST(AllSlides, MixTheTwoSidesWhereRelationsDecideTwice) {
   Field field(3);
   const auto& x = field.base.equations.variables;
   std::vector<BoolExpr> above;
   for (int k = 0; k < 3; ++k) above.push_back(field.add_surface(x[static_cast<std::size_t>(k)], true));
-  const BoolExpr below = x[0] < 0.0;  // beside x0 > 0: at rest neither holds
-  field.locks.push_back(x[0].graph()->node(below.expr().id()).op == Op::logical_not
-                            ? Expr(field.graph, field.graph->node(below.expr().id()).a)
-                            : below.expr());
-  field.surfaces[0].locks.push_back(field.locks.back());
-  field.surfaces[0].signs.push_back(+1);
-  field.finish(
-      {if_else(above[0], -1.0, if_else(below, 1.0, 0.0)), if_else(above[1], -1.0, 1.0), if_else(above[2], -1.0, 1.0)});
+  const BoolExpr below = add_below(field, 0);
+  const Expr sign_of = if_else(above[0], 1.0, if_else(below, -1.0, 0.0));
+  field.finish({0.5 - sign_of * (2.0 + if_else(above[0], x[0], -x[0])), if_else(above[1], -1.0, 1.0),
+                if_else(above[2], -1.0, 1.0)});
   const auto all = all_slides(field.base, field.surfaces);
   ASSERT_TRUE(all);
-  EXPECT_EQ(all->surfaces, (std::vector<int>{1, 2}));
+  EXPECT_EQ(all->surfaces, (std::vector<int>{0, 1, 2}));
+  RecordedSystem system(all->equations, {1.0, 0.0, 0.0}, {1.0, 1.0, 1.0, 1.0});
+  std::vector<double> xp(3), g(static_cast<std::size_t>(system.structure().guards));
+  system.rhs(0.0, std::vector<double>{0.0, 0.5, 0.5}, xp);
+  EXPECT_EQ(xp, (std::vector<double>{0.0, -1.0, -1.0}));
+  // w (0.5 - 2) + (1 - w) (0.5 + 2) = 0
+  system.guards(0.0, std::vector<double>{0.0, 0.5, 0.5}, xp, g);
+  EXPECT_DOUBLE_EQ(g[g.size() - 6], 0.625);
+  // beside the surface, and at rest on it, relations count as they are
+  RecordedSystem beside(all->equations, {0.0, 0.0, 0.0}, {1.0, 1.0, 1.0, 1.0});
+  beside.rhs(0.0, std::vector<double>{0.25, 0.5, 0.5}, xp);
+  EXPECT_DOUBLE_EQ(xp[0], 0.5 - 2.25);
+  RecordedSystem at_rest(all->equations, {0.0, 0.0, 0.0}, {0.0, 1.0, 1.0, 1.0});
+  at_rest.rhs(0.0, std::vector<double>{0.0, 0.5, 0.5}, xp);
+  EXPECT_DOUBLE_EQ(xp[0], 0.5);
+}
+
+TEST(AllSlides, LeaveOutWhatDecidesTwiceWithinOthersThatDo) {
+  Field field(4);
+  const auto& x = field.base.equations.variables;
+  std::vector<BoolExpr> above;
+  for (int k = 0; k < 4; ++k) above.push_back(field.add_surface(x[static_cast<std::size_t>(k)], true));
+  const BoolExpr below0 = add_below(field, 0), below1 = add_below(field, 1);
+  const Expr sign1 = if_else(above[1], 1.0, if_else(below1, -1.0, 0.0));
+  field.finish({if_else(above[0], -sign1, if_else(below0, 1.0, 0.0)), -sign1, if_else(above[2], -1.0, 1.0),
+                if_else(above[3], -1.0, 1.0)});
+  const auto all = all_slides(field.base, field.surfaces);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->surfaces, (std::vector<int>{2, 3}));
 }
 
 TEST(AllSlides, NeedNoValuesOfBranchesThatAreNotTaken) {

@@ -59,11 +59,12 @@ struct OptionalWeight {
   Expr lock, weight, active;
 };
 /// The same where weights come and go with numbers: choices whose weights are not active stay choices, so that branches
-/// that are not taken need no value. None of the weights may be in decide_twice(). Other locks stand for themselves.
+/// that are not taken need no value. None of the weights may be in decide_together(). Other locks stand for themselves.
 std::vector<Expr> relax(std::span<const Expr> f, std::span<const OptionalWeight> weights);
 
-/// Those of the locks that decide about something within which they, or others on the same function, decide again.
-std::vector<Expr> decide_twice(std::span<const Expr> f, std::span<const Expr> locks);
+/// Those of the locks that decide about something within which they, or others on the same function, decide again, and
+/// other such locks decide, too.
+std::vector<Expr> decide_together(std::span<const Expr> f, std::span<const Expr> locks);
 
 /// Symbols of the given kind that the expressions contain, in order of creation.
 std::vector<Expr> symbols_of(std::span<const Expr> f, SymbolKind kind);

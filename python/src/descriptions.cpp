@@ -72,6 +72,8 @@ py::dict describe(const RunStatistics& s) {
   d["restarts"] = s.restarts;
   d["sliding_steps"] = s.sliding_steps;
   d["flown"] = s.flown;
+  d["local_events"] = s.local_events;
+  d["part_runs"] = s.part_runs;
   d["unproved"] = s.unproved;
   d["seconds"] = s.seconds;
   d["method"] = s.method;

@@ -58,6 +58,7 @@ const std::map<std::string, Reader>& readers() {
       {"max_order", read<&O::max_order>},
       {"max_steps", read<&O::max_steps>},
       {"flights_after", read<&O::flights_after>},
+      {"local_events_from", read<&O::local_events_from>},
       {"max_mode_changes", read<&O::max_mode_changes>},
       {"mode_methods", read_mode_methods},
       {"keep_event_values", read<&O::keep_event_values>},

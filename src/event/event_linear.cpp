@@ -132,6 +132,28 @@ bool falls_once(const double* c, int degree, double level, double negligible, Ze
   return watched == 0;
 }
 
+void EventLocator::Impl::find_uncertain(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
+                                        std::span<const LinearGuard> linear, std::vector<int>& uncertain) {
+  begin(system, step, given);
+  for (std::size_t k = 0; k < guards; ++k) {
+    sides[k] = watch[k].side;
+    if (watch[k].side == 0 || watch[k].known_root == 0) continue;
+    uncertain.push_back(static_cast<int>(k));
+    sides[k] = 0.0;
+  }
+  for (const LinearGuard& guard : step.degree > Bernstein::max_degree ? std::span<const LinearGuard>() : linear) {
+    double& side = sides[static_cast<std::size_t>(guard.guard)];
+    if (side == 0.0) continue;
+    const Line line = line_of(guard, side, step);
+    side = 0.0;
+    if (!(line.c[0] * (1.0 - 1e-12) > line.moved)) uncertain.push_back(guard.guard);
+  }
+  open.clear();
+  if (std::any_of(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(guards), [](double s) { return s != 0.0; }))
+    clear_guards();
+  uncertain.insert(uncertain.end(), open.begin(), open.end());
+}
+
 // `sampling` says whether any other guards are watched. False: a linear guard has no values.
 [[gnu::hot]] bool EventLocator::Impl::search_linear(std::span<const LinearGuard> linear, bool& sampling) {
   const DensePolynomial& step = composite.step();

@@ -30,7 +30,7 @@ void EventLocator::Impl::make_room(std::size_t count) {
   for (std::vector<int>* list : {&open, &remaining, &monotone}) list->reserve(count);
 }
 
-inline void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
+void EventLocator::Impl::begin(System& system, const DensePolynomial& step, std::span<const GuardWatch> given) {
   composite.start(system, step);
   watch = given;
   guards = given.size();
@@ -200,6 +200,11 @@ EventLocator& EventLocator::operator=(EventLocator&&) noexcept = default;
 bool EventLocator::earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch,
                             LocatedEvent& event, std::span<const LinearGuard> linear) {
   return impl_->earliest(system, step, watch, linear, event);
+}
+
+void EventLocator::find_uncertain(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch,
+                                  std::span<const LinearGuard> linear, std::vector<int>& uncertain) {
+  impl_->find_uncertain(system, step, watch, linear, uncertain);
 }
 
 std::span<const GuardTouch> EventLocator::touches() const {

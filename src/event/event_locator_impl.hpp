@@ -107,6 +107,8 @@ struct EventLocator::Impl {
   void sample(int N);
   void first_test();
   static bool far_from_zero(const DensePolynomial& step, std::span<const GuardWatch> given, std::span<const LinearGuard> linear);
+  void find_uncertain(System& system, const DensePolynomial& step, std::span<const GuardWatch> given,
+                      std::span<const LinearGuard> linear, std::vector<int>& uncertain);
   bool search_linear(std::span<const LinearGuard> linear, bool& sampling);
   bool crossing_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);
   void roots_of_line(int k, std::span<const double> c, double guard_noise, double magnitude);

@@ -79,11 +79,12 @@ std::int32_t EventLog::store(const Parts& parts) {
 }
 
 EventTag EventLog::add(const EventShape& shape, const EventNumbers& numbers) {
-  Parts parts;
-  parts.mode_before = modes_.keep(*shape.mode_before);
-  parts.mode_after = modes_.keep(*shape.mode_after);
-  parts.shape = store_shape(shape, numbers);
-  const EventTag tag{store(parts)};
+  const int before = modes_.keep(*shape.mode_before), after = modes_.keep(*shape.mode_after);
+  return add(before, after, shape, numbers);
+}
+
+EventTag EventLog::add(int mode_before, int mode_after, const EventShape& shape, const EventNumbers& numbers) {
+  const EventTag tag{store({store_shape(shape, numbers), mode_before, mode_after})};
   add(tag, numbers);
   return tag;
 }

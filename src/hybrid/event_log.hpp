@@ -52,6 +52,8 @@ class EventLog {
 
   /// Notes an event.
   EventTag add(const EventShape& shape, const EventNumbers& numbers);
+  /// The same for modes that have been kept; those of the shape do not count.
+  EventTag add(int mode_before, int mode_after, const EventShape& shape, const EventNumbers& numbers);
   /// The same for one that has the shape of another.
   void add(EventTag tag, const EventNumbers& numbers);
   /// The same for one that has the shape of another, but leads to a mode with new numbers. `mode_before`: its number in

@@ -52,7 +52,7 @@ namespace saltus {
   if (!run.pending_touches.empty())
     std::erase_if(run.pending_touches, [&](const PendingTouch& touch) { return contains(fired, touch.guard); });
   EventNumbers numbers = settled_numbers();
-  EventTag* const on_edge = run.edges.tag();
+  EventTag* const on_edge = run.event_sink ? nullptr : run.edges.tag();
   if (on_edge && on_edge->known()) {
     ++run.result.statistics_.events;
     return run.result.events_->add(*on_edge, numbers);
@@ -157,6 +157,10 @@ void Simulator::Impl::EventRecord::find_weights() {
 
 EventTag Simulator::Impl::EventRecord::record(const EventShape& shape, const EventNumbers& numbers) {
   ++run.result.statistics_.events;
+  if (run.event_sink) {
+    run.event_sink(shape, numbers);
+    return {};
+  }
   if (run.options.keep_event_values) return run.result.events_->add(shape, numbers);
   EventNumbers without_values = numbers;
   without_values.before = without_values.after = {};

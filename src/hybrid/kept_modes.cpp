@@ -131,33 +131,77 @@ int KeptModes::keep_new(const Mode& mode) {
   return number;
 }
 
+int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> places) {
+  constexpr int longest = 500;  // what reading a mode goes through
+  if (last_number_ < 0 || !same_shape(mode, last_) || chain_ >= longest) {
+    chain_ = 0;
+    return keep(mode);
+  }
+  const std::size_t discretes = mode.discrete.size();
+  found_.clear();
+  toggled_.clear();
+  std::uint64_t hash = last_hash_;
+  for (const std::size_t place : places) {
+    const double now = place < discretes ? mode.discrete[place] : mode.locks[place - discretes];
+    double& before = place < discretes ? last_.discrete[place] : last_.locks[place - discretes];
+    if (now == before) continue;
+    hash += share(place, now) - share(place, before);
+    before = now;
+    found_.push_back({place, now});
+  }
+  const bool surfaces = !same(mode.sliding, last_.sliding) || !same(mode.contacts, last_.contacts) ||
+                        !same(mode.contact_sides, last_.contact_sides);
+  if (surfaces) {
+    hash += share_of_surfaces(mode) - share_of_surfaces(last_);
+    std::ranges::set_symmetric_difference(last_.sliding, mode.sliding, std::back_inserter(toggled_));
+    last_.sliding = mode.sliding;
+    last_.contacts = mode.contacts;
+    last_.contact_sides = mode.contact_sides;
+  }
+  if (found_.empty() && !surfaces) return last_number_;
+  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
+  const int number = static_cast<int>(kept_.size());
+  kept_.push_back({hash, mode.automaton, last_number_, changes_.size(), integers_.size(), 0, 0, size(found_),
+                   size(toggled_), size(mode.contacts)});
+  changes_.append(found_);
+  integers_.append(toggled_, mode.contacts, mode.contact_sides);
+  last_number_ = number;
+  last_hash_ = hash;
+  ++chain_;
+  return number;
+}
+
 Mode KeptModes::mode(int number) const {
-  const Kept& own = kept_[static_cast<std::size_t>(number)];
-  const Kept& full = kept_[static_cast<std::size_t>(own.base)];
+  std::vector<int> chain;  // from the mode itself to the one that is kept in full
+  while (chain.push_back(number), kept_[static_cast<std::size_t>(number)].base != number)
+    number = kept_[static_cast<std::size_t>(number)].base;
+  const Kept& full = kept_[static_cast<std::size_t>(number)];
   const auto place = [](const auto& list, std::size_t begin) { return list.data() + begin; };
   Mode mode;
-  mode.automaton = own.automaton;
   const auto locks = place(numbers_, full.begin + full.discrete);
   mode.discrete.assign(place(numbers_, full.begin), locks);
   mode.locks.assign(locks, locks + full.locks);
   const auto surfaces = place(integers_, full.integers);
   mode.sliding.assign(surfaces, surfaces + full.toggled);
-  auto integer = place(integers_, own.integers);
-  if (&own != &full) {
+  std::vector<int> sliding;
+  for (std::size_t link = chain.size() - 1; link-- > 0;) {
+    const Kept& own = kept_[static_cast<std::size_t>(chain[link])];
     for (std::size_t k = 0; k < own.changes; ++k) {
       const Change& change = changes_[own.begin + k];
       (change.place < full.discrete ? mode.discrete[change.place] : mode.locks[change.place - full.discrete]) =
           change.value;
     }
-    std::vector<int> sliding;
-    std::set_symmetric_difference(mode.sliding.begin(), mode.sliding.end(), integer, integer + own.toggled,
+    const auto toggled = place(integers_, own.integers);
+    sliding.clear();
+    std::set_symmetric_difference(mode.sliding.begin(), mode.sliding.end(), toggled, toggled + own.toggled,
                                   std::back_inserter(sliding));
-    mode.sliding = std::move(sliding);
+    mode.sliding.swap(sliding);
   }
-  integer += own.toggled;
-  mode.contacts.assign(integer, integer + own.contacts);
-  integer += own.contacts;
-  mode.contact_sides.assign(integer, integer + own.contacts);
+  const Kept& own = kept_[static_cast<std::size_t>(chain.front())];
+  mode.automaton = own.automaton;
+  const auto contacts = place(integers_, own.integers + own.toggled);
+  mode.contacts.assign(contacts, contacts + own.contacts);
+  mode.contact_sides.assign(contacts + own.contacts, contacts + 2 * own.contacts);
   mode.conditions.resize(conditions_, 0.0);
   mode.sees.resize(sees_, 0);
   return mode;

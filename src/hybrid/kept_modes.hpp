@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hybrid/growing_array.hpp"
@@ -20,6 +21,9 @@ class KeptModes {
   int keep(const Mode& mode);
   /// The same for a mode of which is known that its numbers are new.
   int keep_new(const Mode& mode);
+  /// The same for a mode that differs from the one that was kept last in these places alone: discrete variables first,
+  /// then locks. Costs what has changed, however large the mode is.
+  int keep_changed(const Mode& mode, std::span<const std::size_t> places);
   /// A mode that has been kept. Conditions are false in it, and see all guards at zero.
   Mode mode(int number) const;
   /// How many there are: their numbers are 0 … size() - 1.
@@ -34,9 +38,9 @@ class KeptModes {
   struct Kept {
     std::uint64_t hash;
     std::int32_t automaton;
-    std::int32_t base;              // the number of a mode that is kept in full; the own one: this is such a mode
-    std::size_t begin, integers;    // where it begins in numbers_ or changes_, and in integers_
-    std::uint32_t discrete, locks;  // of a mode that is kept in full
+    std::int32_t base;  // the number of the mode from which changes are counted; the own one: this is kept in full
+    std::size_t begin, integers;               // where it begins in numbers_ or changes_, and in integers_
+    std::uint32_t discrete, locks;             // of a mode that is kept in full
     std::uint32_t changes, toggled, contacts;  // toggled: surfaces that are slid on in one of the two modes
   };
 
@@ -52,6 +56,7 @@ class KeptModes {
   std::size_t conditions_ = 0, sees_ = 0;  // how many there are
   Mode last_, full_;                       // the mode that came last, and the one that was kept in full last
   int last_number_ = -1, full_number_ = -1;
+  int chain_ = 0;  // so many modes before the last one are counted from each other
   std::uint64_t last_hash_ = 0;
   std::array<int, 8> recent_ = {-1, -1, -1, -1, -1, -1, -1, -1};  // modes that are likely to come again
   std::size_t oldest_ = 0;

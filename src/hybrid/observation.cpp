@@ -59,8 +59,19 @@ bool Simulator::Impl::Observation::derived_are_finite(double when) {
   run.x_then.resize(run.x.size());
   run.xp_then.resize(run.x.size());
   run.approach.state_at(when, run.x_then, run.xp_then);
+  return finite_at(when, run.x_then, run.xp_then);
+}
+
+bool Simulator::Impl::Observation::derived_are_finite_now() {
+  if (finite_at(run.t, run.x, run.xp)) return true;
+  run.ending.end_where_derived_are_finite(run.t);
+  return false;
+}
+
+bool Simulator::Impl::Observation::finite_at(double when, std::span<const double> state,
+                                             std::span<const double> slope) {
   run.values_after.resize(run.hybrid->observed().size());
-  run.hybrid->observe(run.mode, when, run.x_then, run.xp_then, run.values_after);
+  run.hybrid->observe(run.mode, when, state, slope, run.values_after);
   for (std::size_t k = 0; k < run.values_after.size(); ++k)
     if (!std::isfinite(run.values_after[k])) {
       run.not_finite_at = static_cast<int>(k);

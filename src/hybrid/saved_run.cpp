@@ -132,6 +132,7 @@ bool Simulator::Impl::SavedRun::persist_memory(StateArchive& archive) {
   }
   if (!run.methods.persist_steppers(*run.system, run.stepper, archive)) return false;
   run.flights.persist(archive);
+  run.locals.persist(archive);
   return true;
 }
 

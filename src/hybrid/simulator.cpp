@@ -111,6 +111,68 @@ bool Simulator::Impl::enter_mode() {
   return true;
 }
 
+bool Simulator::Impl::go_to(double time, const Mode& at, std::span<const double> state, double step) {
+  over = false;
+  t = asked = time;
+  pause = options.stop;
+  copy(at, mode);
+  x.assign(state.begin(), state.end());
+  xp.assign(x.size(), 0.0);
+  result.segments_.clear();
+  result.events_->forget();
+  result.status_ = {};
+  result.t_end_ = time;
+  edges.forget();
+  zeno = {};
+  switchings = {};
+  chatter = ChatterWatch(std::abs(options.stop - options.start));
+  near_events = close_events = 0;
+  last_event = -std::numeric_limits<double>::infinity();
+  last_interval = shortened = 0.0;
+  pending_touches.clear();
+  steps_made = 0;
+  instant.doubt().time_scale = step;
+  return go_on_in_mode(step);
+}
+
+bool Simulator::Impl::go_on_in_mode(double step) {
+  keep_state();
+  instant.begin(mode_before);
+  if (!instant.find_values(t)) {
+    ending.end(instant.failure());
+    return false;
+  }
+  if (!enter_mode()) return false;
+  instant.end();
+  restart(step);
+  return !over;
+}
+
+bool Simulator::Impl::settle_outside_change(double step) {
+  keep_state();
+  instant.begin(mode_before);
+  instant.doubt().time_scale = step;
+  system = &hybrid->system(mode);
+  observation.observe(values_before);
+  instant.place_dormant(t);
+  if (!instant.settle({.t = t, .mode = &mode_before, .x = state_before, .xp = slope_before})) {
+    ending.end(instant.failure());
+    return false;
+  }
+  if (instant.transition.terminate) {
+    ending.end({StatusCode::terminated, ending.ended_by_model(), {}});
+    return false;
+  }
+  if (!enter_mode()) return false;
+  if (!instant.transition.fired.empty() || !same_but_conditions(mode, mode_before)) {
+    approach.find_slopes();
+    recorder.record_settled(false);
+  }
+  instant.end();
+  restart(step);
+  return !over;
+}
+
 void Simulator::Impl::keep_state() {
   copy(mode, mode_before);
   mode_left = &mode_before;
@@ -140,12 +202,15 @@ void Simulator::Impl::keep_state() {
 void Simulator::Impl::begin_segment() {
   auto& segments = result.segments_;
   if (!segments.empty() && segments.back().steps.empty()) segments.pop_back();  // a mode that lasted for no time
-  segments.push_back({result.events_->modes().keep(mode), !mode.sliding.empty(), !mode.contacts.empty(), {}});
-  if (!options.keep_event_values) observation.observe(result.final_values_);  // no event tells what holds from here on
+  const int number = event_sink ? 0 : result.events_->modes().keep(mode);
+  segments.push_back({number, !mode.sliding.empty(), !mode.contacts.empty(), {}});
+  if (!options.keep_event_values && !event_sink)
+    observation.observe(result.final_values_);  // no event tells what holds from here on
 }
 
 [[gnu::hot]] bool Simulator::Impl::advance() {
-  double limit = next_stop();
+  stepped_beyond_events = locals.active();
+  double limit = stepped_beyond_events ? (reached(options.stop, pause) ? pause : options.stop) : next_stop();
   if (reached(limit, t + direction * known->guards)) limit = t + direction * known->guards;
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
@@ -181,6 +246,7 @@ void Simulator::Impl::forget_systems() {
     steppers.start_stepper(stepper->next_step());
   }
   if (!in_rest && !advance()) return;
+  if (!in_rest && stepped_beyond_events) return locals.take_step();
   bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
   if (!found && watching && locator.not_finite()) return shorten();
   proved = !watching || locator.proved();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -114,6 +115,7 @@ struct Simulator::Impl {
   std::int64_t rejected_before = 0;  // it
   DensePolynomial rest;              // of a step that an event without consequences has interrupted
   bool in_rest = false;
+  bool stepped_beyond_events = false;  // the last step; see LocalEvents
   int steps_until_forgetting = 0;
   std::int64_t steps_made = 0;  // all that were accepted, also on the way to events
   double shortened = 0.0;       // > 0: a step had to be cut because guards could not be evaluated
@@ -134,6 +136,9 @@ struct Simulator::Impl {
   std::span<const double> absolute_tolerances() const {
     return options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each);
   }
+
+  /// Called with each event instead of recording it; null: the result records them.
+  std::function<void(const EventShape&, const EventNumbers&)> event_sink;
 
   std::string remark;  // about start values and the like, for the status of a run that succeeds
   void add_remark(const std::string& text) { remark += (remark.empty() || text.empty() ? "" : "; ") + text; }
@@ -156,6 +161,13 @@ struct Simulator::Impl {
   bool dense_is_accurate() const { return known->dense_is_accurate; }
   void restart(double step);
   void begin_segment();
+
+  /// Goes on from a point that was settled before, in this mode; nothing of the past counts. False: the run has ended.
+  bool go_to(double time, const Mode& at, std::span<const double> state, double step);
+  /// Variables of other parts jump at the present instant: settles what that means, and goes on.
+  bool settle_outside_change(double step);
+  /// Discrete variables that no event reads have changed in `mode`: goes on with its new system.
+  bool go_on_in_mode(double step);
 
   // --- steps
   bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
@@ -191,7 +203,8 @@ struct Simulator::Impl {
   /// Counters of all steps, those in flight included.
   StepStatistics all_steps() const {
     StepStatistics all = methods.statistics();
-    return all += flights.statistics();
+    all += flights.statistics();
+    return all += locals.statistics();
   }
   bool report_progress();
   /// Sets a hybrid system that is shared to the present mode once more: since the last step others may have asked it
@@ -508,6 +521,33 @@ struct Simulator::Impl {
     std::vector<std::string_view> actions_;  // workspace
   };
 
+  /// Events of large models, each settled in the part in which it happens, see local_events.cpp.
+  class LocalEvents {
+   public:
+    explicit LocalEvents(Impl& of);
+    ~LocalEvents();
+
+    /// Whether the next step may go beyond events. Asked before each step.
+    bool active();
+    /// The stepper has made a step: settles all events in it, and goes on from its end. Where it cannot, the step is
+    /// made again, with events one by one.
+    void take_step();
+    StepStatistics statistics() const;
+    void persist(StateArchive& archive) { archive(pause_, next_pause_); }
+
+   private:
+    struct Work;
+
+    bool possible() const;
+    void accept(double end);
+
+    Impl& run;
+    std::unique_ptr<Work> work_;
+    bool looked_ = false;  // for parts
+    int pause_ = 0;        // so many steps are made with events one by one
+    int next_pause_ = 1;   // after the next failure
+  };
+
   /// A run as a value, see saved_run.cpp.
   class SavedRun {
    public:
@@ -542,8 +582,12 @@ struct Simulator::Impl {
     /// Whether the variables that follow from others (they are not integrated) have values at a time within the last
     /// step.
     bool derived_are_finite(double when);
+    /// The same at the present point. False: the run has ended.
+    bool derived_are_finite_now();
 
    private:
+    bool finite_at(double when, std::span<const double> state, std::span<const double> slope);
+
     Impl& run;
   };
 
@@ -556,6 +600,7 @@ struct Simulator::Impl {
   GuardWatching guarding{*this};
   StepperUse steppers{*this};
   FlightUse flights{*this};
+  LocalEvents locals{*this};
   SavedRun saved{*this};
   Observation observation{*this};
 };

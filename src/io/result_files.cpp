@@ -197,6 +197,8 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
                      {"restarts", s.restarts},
                      {"sliding_steps", s.sliding_steps},
                      {"flown", s.flown},
+                     {"local_events", s.local_events},
+                     {"part_runs", s.part_runs},
                      {"guard_evaluations", s.guard_evaluations},
                      {"guard_enclosures", s.guard_enclosures},
                      {"unproved", s.unproved},

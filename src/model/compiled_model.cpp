@@ -22,6 +22,7 @@
 #include "model/model_equations.hpp"
 #include "model/mode_systems.hpp"
 #include "model/model_guards.hpp"
+#include "model/model_parts.hpp"
 #include "model/derivative_variables.hpp"
 #include "model/homotopy_share.hpp"
 #include "model/model_values.hpp"
@@ -76,6 +77,7 @@ struct CompiledModel::Code {
   std::size_t divisor_count = 0;
   std::unique_ptr<const ModelData> source;     // as it was written; null: nothing ever needs other code
   bool eases = false;                          // it has homotopies
+  bool stabilised = false;                     // see Model::stabilise_sliding
   bool acts_by_mode = false;
   struct PairedSide {
     int guard, side, other;  // on this side of the guard the other explicit mode has the field
@@ -103,6 +105,7 @@ struct CompiledModel::Code {
   Code(const ModelData& m, ProgramOptions opts) : options(opts) {
     name = m.name;
     start_time = m.start_time;
+    stabilised = m.stabilisation != 0.0;
     graph = m.graph;
     time = m.time;
     const Elimination elimination = m.unbalanced ? Elimination::none(m) : eliminate_explicit(m);
@@ -331,6 +334,14 @@ struct CompiledModel::Code {
       give_back(std::move(logic));
     });
     return identity_places;
+  }
+
+  /// Whether the model may fall into parts: one explicit mode with explicit equations, and nothing that concerns all.
+  bool may_have_parts() const {
+    const auto special = [](const GuardInfo& g) { return g.record_touch || g.rule != SurfaceRule::filippov; };
+    return systems.size() == 1 && logic_setup.transitions.empty() && inputs.empty() && !stands_still &&
+           !stabilised && systems.front()->right_hand_sides().size() == variables.size() &&
+           std::ranges::none_of(guards.info(), special);
   }
 
   /// A surface on which a mode slides, as an equation.
@@ -812,6 +823,7 @@ std::shared_ptr<const CompiledModel::Code> CompiledModel::compile(const ModelDat
   throw ModelError(error.where(), std::string(error.what()).substr(to_string(error.where()).size() + 2) + "\n" + quoted);
 }
 
+CompiledModel::CompiledModel() : impl_(std::make_unique<Impl>()) {}
 CompiledModel::CompiledModel(const Model& model, ProgramOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->code = compile(model.data(), options);
   impl_->values = impl_->code->values_then;
@@ -1067,6 +1079,27 @@ std::uint64_t CompiledModel::values_key() const {
   return key;
 }
 
+std::string_view CompiledModel::clause_name(int condition) const {
+  return impl_->code->logic_setup.clauses[static_cast<std::size_t>(condition)].name;
+}
+
+std::shared_ptr<const FamilyParts> CompiledModel::parts(int degree) const {
+  const std::shared_ptr<const Code>& code = impl_->code;
+  if (!code->may_have_parts()) return nullptr;
+  constexpr double key_of_parts = -3.0;
+  const auto make = [&]() -> Attachments::Thing {
+    const RecordedSystem& system = *code->systems.front();
+    return std::make_shared<ModelParts::Shared>(
+        PartSource{code->graph, code->time, code->variables, code->derivatives, system.right_hand_sides(),
+                   code->parameters, *code->values_then->kept, code->discrete_data, code->solutions, code->logic_setup,
+                   code->guards, degree, code->options});
+  };
+  auto shared = std::static_pointer_cast<const ModelParts::Shared>(
+      code->attachments.get({key_of_parts, static_cast<double>(degree)}, make));
+  if (!shared->structure.found()) return nullptr;
+  return std::make_shared<ModelParts>(code, std::move(shared), impl_->values->parameters);
+}
+
 WrittenEquations* CompiledModel::written_equations(const Mode& mode) {
   return impl_->use().written_equations(mode);
 }
@@ -1092,6 +1125,13 @@ std::vector<VariableInfo> CompiledModel::parameter_info() const {
 
 bool ModelAccess::same_code(const CompiledModel& a, const CompiledModel& b) { return a.impl_->code == b.impl_->code; }
 const EventLogic::Setup& ModelAccess::logic(const CompiledModel& model) { return model.impl_->code->logic_setup; }
+const ModelGuards& ModelAccess::guards(const CompiledModel& model) { return model.impl_->code->guards; }
+std::shared_ptr<CompiledModel> ModelAccess::compiled(const ModelData& model, const ProgramOptions& options) {
+  std::shared_ptr<CompiledModel> result(new CompiledModel());
+  result->impl_->code = CompiledModel::compile(model, options);
+  result->impl_->values = result->impl_->code->values_then;
+  return result;
+}
 const ModelValues& ModelAccess::values(const CompiledModel& model) { return *model.impl_->values; }
 const StartValues& ModelAccess::start_values(const CompiledModel& model) {
   return model.impl_->code->names.start_values();

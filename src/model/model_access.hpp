@@ -10,6 +10,7 @@
 
 #include "model/acts.hpp"
 #include "model/event_logic.hpp"
+#include "model/model_guards.hpp"
 #include "model/model_values.hpp"
 
 namespace saltus {
@@ -19,6 +20,9 @@ struct ModelAccess {
   static bool same_code(const CompiledModel& a, const CompiledModel& b);
   /// Symbols and actions, with eliminated variables replaced.
   static const EventLogic::Setup& logic(const CompiledModel& model);
+  static const ModelGuards& guards(const CompiledModel& model);
+  /// A model that was written without the class Model.
+  static std::shared_ptr<CompiledModel> compiled(const ModelData& model, const ProgramOptions& options);
   /// Numbers of parameters and start values.
   static const ModelValues& values(const CompiledModel& model);
   /// Start values that are expressions of parameters.

@@ -61,6 +61,33 @@ TEST(KeptModes, GiveBackWhatTheyWereGiven) {
     }
 }
 
+TEST(KeptModes, GiveBackModesOfWhichOnlyChangesAreTold) {
+  constexpr std::size_t discretes = 200, locks = 600;
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  KeptModes kept;
+  Mode mode{.automaton = 0,
+            .discrete = std::vector<double>(discretes, 0.0),
+            .locks = std::vector<double>(locks, 1.0),
+            .conditions = {}};
+  std::vector<Mode> modes{mode};
+  std::vector<int> numbers{kept.keep(mode)};
+  for (int k = 0; k < 1500; ++k) {
+    std::vector<std::size_t> places;
+    for (int changes = 0; changes < 3; ++changes) {
+      const std::size_t place = below(discretes + locks);
+      places.push_back(place);
+      (place < discretes ? mode.discrete[place] : mode.locks[place - discretes]) = static_cast<double>(below(4));
+    }
+    if (k % 5 == 0) mode.sliding = {static_cast<int>(below(40)), 50 + static_cast<int>(below(40))};
+    if (k % 11 == 0) mode.contacts = {static_cast<int>(below(9))}, mode.contact_sides = {-1};
+    modes.push_back(mode);
+    numbers.push_back(k % 100 == 99 ? kept.keep(mode) : kept.keep_changed(mode, places));
+  }
+  EXPECT_EQ(kept.keep_changed(mode, {}), numbers.back());
+  for (std::size_t k = 0; k < modes.size(); ++k) ASSERT_EQ(kept.mode(numbers[k]), modes[k]) << k;
+}
+
 TEST(KeptModes, NumberEqualModesAlike) {
   KeptModes kept;
   Mode a{.automaton = 0, .discrete = std::vector<double>(100, 0.0), .locks = {1.0}, .conditions = {1.0}};

@@ -92,8 +92,7 @@ TEST(ManySlides, AThousandBlocksStartAndSlide) {
   const Trajectory run = simulate(model, {.stop = 0.02, .rtol = 1e-6, .atol = 1e-6});
   ASSERT_TRUE(run.status().ok()) << run.status().message;
   EXPECT_GT(run.events().size(), 10u);
-  std::vector<std::string> slides = run.events().back().surfaces;
-  EXPECT_FALSE(slides.empty());
+  EXPECT_TRUE(run.segments().back().slides);
 }
 
 }  // namespace

@@ -102,6 +102,35 @@ TEST(ExplicitRungeKutta, StartsFromRestByItself) {
   }
 }
 
+TEST(DensePolynomial, PartsTakeThePlaceOfSomeVariables) {
+  const auto all = std::make_shared<const DensePolynomial>(
+      DensePolynomial{.t0 = 0.0, .h = 2.0, .degree = 1, .variables = 3, .c = {1.0, 2.0, 3.0, 10.0, 20.0, 30.0}});
+  const auto part = [&](std::shared_ptr<const PolynomialOfPart> before, int variable, double value) {
+    auto made = std::make_shared<PolynomialOfPart>();
+    made->all = all;
+    made->before = std::move(before);
+    made->variables = {variable};
+    made->polynomial = {.t0 = 1.0, .h = 1.0, .degree = 1, .variables = 1, .c = {value, 1.0}};
+    return made;
+  };
+  DensePolynomial step{.t0 = 1.0, .h = 1.0, .degree = 1, .variables = 3, .c = {}};
+  step.parts = part(part(part(nullptr, 2, 100.0), 0, 200.0), 2, 300.0);
+  std::vector<double> x(3), slope(3);
+  step.evaluate(1.5, x);
+  EXPECT_EQ(x, (std::vector<double>{200.5, 17.0, 300.5}));  // the last one of a variable counts
+  step.derivative(1.5, slope);
+  EXPECT_EQ(slope, (std::vector<double>{1.0, 10.0, 1.0}));
+  EXPECT_EQ(step.evaluate(1.5, 1), 17.0);
+  EXPECT_EQ(step.evaluate(1.5, 2), 300.5);
+  DensePolynomial tail;
+  step.tail(1.25, tail);
+  tail.evaluate(1.5, slope);
+  EXPECT_EQ(slope, x);
+  EXPECT_EQ(tail.t1(), 2.0);
+  for (int k = 0; k < 300000; ++k) step.parts = part(step.parts, 0, 1.0);  // a long chain ends without deep recursion
+  step.parts = nullptr;
+}
+
 TEST(DensePolynomial, TheTailIsTheSameFunction) {
   const DensePolynomial p{2.0, -0.5, 4, 2, {1, 2, -3, 0.5, 0.25, -1, 2, 3, -0.75, 1}};
   DensePolynomial tail;

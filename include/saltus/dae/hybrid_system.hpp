@@ -19,6 +19,8 @@
 
 namespace saltus {
 
+class FamilyParts;
+
 /// The discrete state: everything that is constant between two events.
 struct Mode {
   int automaton = 0;               ///< which of the explicit modes is active
@@ -287,6 +289,11 @@ class HybridSystem {
   virtual void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp, std::span<double> values);
   /// Identifies the values of the parameters, for saved states: other values, another number. Default: there are none.
   virtual std::uint64_t values_key() const { return 0; }
+  /// The parts into which a large family falls (parts.hpp), for runs whose steps are polynomials of this degree. Null,
+  /// the default: it is one piece.
+  virtual std::shared_ptr<const FamilyParts> parts(int /*degree*/) const { return nullptr; }
+  /// The name of the clause with this place in Mode::conditions, as events name it. Lives as long as the system.
+  virtual std::string_view clause_name(int /*condition*/) const { return {}; }
   /// The equations of a mode as they were written: runs compare their results with them. They live as long as this
   /// object, and modes may share them. Default: null, there is nothing to compare with.
   virtual WrittenEquations* written_equations(const Mode& /*mode*/) { return nullptr; }

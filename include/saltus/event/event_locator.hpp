@@ -92,6 +92,11 @@ class EventLocator {
   bool earliest(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch, LocatedEvent& event,
                 std::span<const LinearGuard> linear = {});
 
+  /// Appends the watched guards that are not certain to stay on their sides during the step, without looking for their
+  /// zeros. Systems without enclosures: all that are not linear.
+  void find_uncertain(System& system, const DensePolynomial& step, std::span<const GuardWatch> watch,
+                      std::span<const LinearGuard> linear, std::vector<int>& uncertain);
+
   // --- about the last call
   /// Zeros that are no events, before the event or in the whole step, guard by guard.
   std::span<const GuardTouch> touches() const;

@@ -44,6 +44,10 @@ struct SimulateOptions {
   /// After so many steps, events that are like earlier ones are made by code for them, where modes are explicit and
   /// guards linear. It is faster, and differs from what was before in rounding errors only. Negative: never.
   std::int64_t flights_after = 1000;
+  /// From so many variables on, a model whose parts see only values of each other's variables settles an event in the
+  /// part in which it happens, if modes are explicit and the method is an explicit Runge-Kutta method. Such events keep
+  /// no values of variables: Trajectory::before and at() give them. Negative: never.
+  std::int64_t local_events_from = 200;
   bool stop_if_non_unique = false;  ///< where several continuations are possible; otherwise one is chosen and the event says so
   bool stop_if_chattering = false;  ///< where guards switch to and fro in short intervals; otherwise the result names them
   bool keep_steps = true;      ///< keep dense output; without it the trajectory has its events and its two ends only

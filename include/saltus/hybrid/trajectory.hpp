@@ -77,6 +77,8 @@ struct RunStatistics : StepStatistics {
   std::int64_t restarts = 0;
   std::int64_t sliding_steps = 0;      ///< accepted steps, or parts of steps up to an event, on surfaces that are slid along
   std::int64_t flown = 0;              ///< steps that code made for known events, see SimulateOptions::flights_after
+  std::int64_t local_events = 0;       ///< events that were settled in one part of the model, see SimulateOptions::local_events_from
+  std::int64_t part_runs = 0;          ///< runs of parts, within one step each, for these events
   std::int64_t guard_evaluations = 0;  ///< of all guards at one point, in the search for events; linear guards: at events only
   std::int64_t guard_enclosures = 0;   ///< of guards over a part of a step, in interval arithmetic, for the proof of the search
   std::int64_t unproved = 0;  ///< steps in which a missed crossing is unlikely but not excluded

@@ -65,6 +65,8 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                std::span<double> values) override;
   std::uint64_t values_key() const override;
+  std::shared_ptr<const FamilyParts> parts(int degree) const override;
+  std::string_view clause_name(int condition) const override;
   WrittenEquations* written_equations(const Mode& mode) override;
   std::shared_ptr<HybridSystem> eased(double share, std::span<const double> values) const override;
 
@@ -87,6 +89,7 @@ class CompiledModel final : public HybridSystem, public EasierStart {
 
  private:
   friend struct ModelAccess;  // what sensitivities read
+  CompiledModel();
   struct Code;
   struct State;
   struct Impl;

@@ -55,7 +55,7 @@ bool DiscreteAdjoint::find_stages(double t, double h, std::span<const double> x)
     const double at = t + tableau_.c[i] * h;
     const std::span<double> k(k_.data() + i * n_, n_);
     system_.rhs(at, y, k);
-    const double* const in[] = {&at, y.data(), k.data(), data_.data(), locks_.data()};
+    const double* const in[] = {&at, y.data(), data_.data(), locks_.data()};
     double* const out[] = {by_x_[i].data(), by_data_[i].data()};
     jacobian_.program(in, out, work_);
   }

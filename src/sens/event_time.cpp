@@ -41,6 +41,7 @@ GuardRate ForwardRun::rate(Gradient& gradient, double t) const {
 }
 
 Gradient& ForwardRun::guard(int number) {
+  if (now_.constrained) return now_.constrained->observer().guard(number);
   return now_.work ? now_.work->guard(number) : now_.code->guard(number);
 }
 
@@ -192,13 +193,13 @@ bool ForwardRun::take_tail(const Trajectory::Step& tail, const RunInstant& conta
 }
 
 SensitivityRun simulate_with_sensitivities(const CompiledModel& model, const std::vector<std::string>& parameters,
-                                           const SimulateOptions& options) {
-  return ForwardRun(model, parameters, options).run();
+                                           const SimulateOptions& options, const SensitivityOptions& sensitivity) {
+  return ForwardRun(model, parameters, options, sensitivity).run();
 }
 
 SensitivityRun simulate_with_sensitivities(const Model& model, const std::vector<std::string>& parameters,
-                                           const SimulateOptions& options) {
-  return simulate_with_sensitivities(CompiledModel(model), parameters, options);
+                                           const SimulateOptions& options, const SensitivityOptions& sensitivity) {
+  return simulate_with_sensitivities(CompiledModel(model), parameters, options, sensitivity);
 }
 
 }  // namespace saltus

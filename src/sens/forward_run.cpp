@@ -15,9 +15,10 @@
 namespace saltus {
 
 ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters,
-                       const SimulateOptions& options)
+                       const SimulateOptions& options, const SensitivityOptions& sensitivity)
     : model_(model),
       options_(options),
+      sensitivity_(sensitivity),
       directions_(find_directions(model, parameters)),
       tools_(model),
       linear_modes_(model_, tools_->linear),
@@ -99,6 +100,12 @@ void ForwardRun::finish(bool moving_end) {
     now_.work->slopes(now_.t, x, *now_.values, s, f, sp);
     slopes = now_.work->observe_time(now_.t, x, xp, std::span(now_.yp).subspan(n, n), *now_.values);
     along = now_.work->observe(now_.t, x, xp, *now_.values, s, sp);
+  } else if (now_.constrained) {
+    const ConstrainedTangents& mode = *now_.constrained;
+    const std::span<const double> x = std::span(now_.y).first(n), xp = std::span(now_.y).subspan(n, n);
+    slopes = mode.observer().observe_time(now_.t, x, xp, std::span(now_.yp).subspan(n, n), *now_.values);
+    along =
+        mode.observer().observe(now_.t, x, xp, *now_.values, mode.part(now_.unknowns, 0), mode.part(now_.unknowns, 1));
   } else {
     const std::size_t count = now_.code->observed();
     std::vector<double> all(count * (directions_.size() + 1));
@@ -147,13 +154,14 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
   std::vector<char> held(n, 1);
   const bool is_explicit = system.structure().explicit_ode;
   const bool from_equations = start && !ModelAccess::initial_residuals(model_).empty();
-  if (!is_explicit || from_equations) now_.code = code_with_derivatives();
-  if (is_explicit)
+  if (is_explicit) {
     system.rhs(t, x, xp);
-  else if (!open_implicit(t, x, xp, held, start) ||
-           (!start && reset_.empty() && linear_modes_.at(mode).mode().hidden_constraints() &&
-            !jump_along_impulses(std::span(y_before).first(shared), x)))
-    return false;
+  } else {
+    if (!open_implicit(t, x, xp, held, start)) return false;
+    if (!start && reset_.empty() && linear_modes_.at(mode).mode().hidden_constraints() &&
+        !is_consistent(t, x, xp, held) && !jump_along_impulses(std::span(y_before).first(shared), x))
+      return false;
+  }
   now_.y = x;
   now_.y.insert(now_.y.end(), xp.begin(), xp.end());
   for (std::size_t k = 0; k < m; ++k)
@@ -162,12 +170,56 @@ bool ForwardRun::open(const Mode& mode, double t, std::vector<double> x, bool st
   now_.yp.assign(now_.y.size(), 0.0);
   std::vector<char> all_held;
   for (std::size_t k = 0; k < m + 2; ++k) all_held.insert(all_held.end(), held.begin(), held.end());
-  if (now_.code) make_segment(all_held);
-  if (from_equations && !solve_start(held)) return false;
-  if (is_explicit ? !open_explicit(start) : !make_consistent(all_held, start)) return false;
-  if (!is_explicit) make_segment(all_held);
+  if (from_equations) {
+    make_segment(all_held);
+    if (!solve_start(held)) return false;
+  }
+  if (is_explicit) {
+    if (!open_explicit(start)) return false;
+  } else if (open_constrained(held)) {
+    // at a start variables that are not held are guesses, unless the start is on a surface
+    // behind a reset they follow (follows_reset)
+    std::vector<double> given = now_.y;
+    take_constrained();
+    given.swap(now_.y);
+    if ((start ? mode.on_surfaces() : reset_.empty()) && !stays(given, start)) return false;
+    now_.y = std::move(given);
+  } else {
+    make_segment(all_held);
+    if (!make_consistent(all_held, start)) return false;
+    make_segment(all_held);
+  }
   if (std::ranges::all_of(now_.y, [](double v) { return std::isfinite(v); })) return true;
   return fail(t, "the equations cannot be differentiated here: a derivative is not a finite number");
+}
+
+/// Whether the changes at the instant are those of a solution of the mode that begins: then nothing jumps.
+bool ForwardRun::is_consistent(double t, std::span<const double> x, std::span<const double> xp,
+                               std::span<const char> held) {
+  LinearPoint point = linear_modes_.at(now_.mode);
+  if (!point.mode().why().empty()) return false;
+  std::vector<int> variables;
+  for (std::size_t j = 0; j < held.size(); ++j)
+    if (held[j]) variables.push_back(static_cast<int>(j));
+  point.set_held(variables);
+  if (variables.size() + point.mode().equations() != point.mode().unknowns() || !point.move(t, x, xp)) return false;
+  const std::size_t shared = model_.variables().size();
+  for (std::size_t k = 0; k < directions_.size(); ++k) {
+    const auto change = [&](std::size_t j) {
+      return j < shared ? changes_[k].state[j] - xp[j] * changes_[k].time : 0.0;
+    };
+    std::vector<double> moved;
+    for (const int j : variables) moved.push_back(change(static_cast<std::size_t>(j)));
+    const std::vector<double> all = point.push(moved, data_change(k, now_.system->data().size()), 0.0);
+    double size = 1.0 / directions_[k].info.scale;
+    for (std::size_t j = 0; j < shared; ++j) size = std::max(size, std::abs(changes_[k].state[j]));
+    for (std::size_t j = 0; j < std::min(shared, now_.n()); ++j)
+      if (now_.system->structure().differentiated(static_cast<int>(j)) &&
+          !(std::abs(all[static_cast<std::size_t>(point.mode().place(j, 0))] - change(j)) <=
+            (1e-9 + 10.0 * options_.rtol) * size))
+        return false;
+  }
+  return true;
 }
 
 /// The code of the equations of the present mode with their derivatives.
@@ -182,16 +234,66 @@ std::shared_ptr<ModeTangents> ForwardRun::code_with_derivatives() {
 
 /// The equations of the mode together with their derivatives, from the present point on.
 void ForwardRun::make_segment(std::span<const char> held) {
+  now_.code = code_with_derivatives();
   now_.tangents = std::make_shared<SegmentSystem>(
       now_.code, now_.code->with_values(now_.system->data(), now_.system->locks(), data_changes()), now_.y,
       std::vector<char>(held.begin(), held.end()));
 }
 
-bool ForwardRun::open_explicit(bool start) {
+std::shared_ptr<TangentWork> ForwardRun::work_of_mode() {
   std::shared_ptr<TangentWork>& work = works_[now_.system->structure().id.number()];
   if (!work)
     work = std::make_shared<TangentWork>(tools_.code().tangents(model_, now_.mode, *now_.system), directions_.size());
-  now_.work = work;
+  return work;
+}
+
+/// A mode that is not explicit, at its beginning. False: it has no regular linearisation, or other held variables.
+bool ForwardRun::open_constrained(std::span<const char> held) {
+  const std::uint64_t number = now_.system->structure().id.number();
+  if (!constrained_.contains(number)) {
+    const std::shared_ptr<const LinearMode> mode = linear_modes_.code(now_.mode);
+    constrained_[number] = mode->why().empty() ? std::make_shared<ConstrainedTangents>(mode, work_of_mode()) : nullptr;
+  }
+  const std::shared_ptr<ConstrainedTangents> mode = constrained_[number];
+  if (!mode) return false;
+  const std::size_t n = now_.n();
+  std::vector<int> variables;
+  for (std::size_t j = 0; j < n; ++j)
+    if (held[j]) variables.push_back(static_cast<int>(j));
+  now_.values = std::make_shared<const TangentValues>(mode->observer().lanes(), now_.system->data(),
+                                                      now_.system->locks(), data_changes());
+  const std::span<const double> x = std::span(now_.y).first(n), xp = std::span(now_.y).subspan(n, n);
+  if (!mode->open(*now_.values, now_.t, x, xp, variables)) return false;
+  const Lanes& lanes = mode->flowing();
+  now_.unknowns.assign(lanes.size(), 0.0);
+  for (std::size_t k = 0; k < directions_.size(); ++k)
+    for (const int j : variables)
+      now_.unknowns[lanes.place(k, static_cast<std::size_t>(mode->mode().place(static_cast<std::size_t>(j), 0)))] =
+          now_.s(k, static_cast<std::size_t>(j));
+  if (!mode->follow(*now_.values, now_.unknowns)) return false;
+  now_.constrained = mode;
+  return true;
+}
+
+/// What the point of a constrained mode and its derivatives are.
+void ForwardRun::take_constrained() {
+  const ConstrainedTangents::Point at = now_.constrained->point();
+  const std::size_t n = now_.n();
+  now_.y.assign(at.x.begin(), at.x.end());
+  now_.y.insert(now_.y.end(), at.xp.begin(), at.xp.end());
+  now_.yp.assign(at.xp.begin(), at.xp.end());
+  now_.yp.insert(now_.yp.end(), at.xpp.begin(), at.xpp.end());
+  const std::vector<double> s = now_.constrained->part(now_.unknowns, 0), sp = now_.constrained->part(now_.unknowns, 1);
+  const Lanes& lanes = now_.constrained->observer().lanes();
+  for (std::size_t k = 0; k < directions_.size(); ++k)
+    for (std::size_t j = 0; j < n; ++j) {
+      now_.y.push_back(s[lanes.place(k, j)]);
+      now_.yp.push_back(sp[lanes.place(k, j)]);
+    }
+}
+
+bool ForwardRun::open_explicit(bool start) {
+  const std::shared_ptr<TangentWork> work = now_.work = work_of_mode();
   now_.values =
       std::make_shared<const TangentValues>(work->lanes(), now_.system->data(), now_.system->locks(), data_changes());
   std::vector<double> s = in_lanes();
@@ -290,7 +392,7 @@ bool ForwardRun::jump_along_impulses(std::span<const double> x_before, std::span
   std::vector<JumpChange> changes;
   for (std::size_t k = 0; k < directions_.size(); ++k)
     changes.push_back({changes_[k].state, data_change(k, now_.system->data().size()), changes_[k].time});
-  std::string why = jump_tangents(*now_.system, *now_.code, now_.t, x_before, x, options_.rtol, changes);
+  std::string why = jump_tangents(*now_.system, *code_with_derivatives(), now_.t, x_before, x, options_.rtol, changes);
   if (!why.empty()) return fail(now_.t, std::move(why));
   for (std::size_t k = 0; k < directions_.size(); ++k) changes_[k].state = std::move(changes[k].state);
   return true;
@@ -318,7 +420,7 @@ bool ForwardRun::stays(std::span<const double> consistent, bool start) {
   return true;
 }
 
-/// Algebraic parts of the tangents, and their slopes.
+/// Algebraic parts of the tangents, and their slopes, where the mode has no regular linearisation.
 bool ForwardRun::make_consistent(std::span<const char> held, bool start) {
   RecordedSystem& tangents = now_.tangents->equations();
   InitialisationOptions options;
@@ -336,27 +438,45 @@ bool ForwardRun::make_consistent(std::span<const char> held, bool start) {
 }
 
 bool ForwardRun::integrate(const RunLeg& leg) {
-  return now_.work ? follow_steps(leg) : solve_with_derivatives(leg.to);
+  return now_.work || now_.constrained ? follow_steps(leg) : solve_with_derivatives(leg.to);
 }
 
-/// Derivatives in an explicit mode, along the steps of the run.
+/// Derivatives along the steps of the run.
 bool ForwardRun::follow_steps(const RunLeg& leg) {
-  TangentTolerance tolerance{.rtol = options_.rtol_each.empty() ? options_.rtol
-                                                                : *std::ranges::min_element(options_.rtol_each)};
+  TangentTolerance tolerance{
+      .rtol = options_.rtol_each.empty() ? options_.rtol : *std::ranges::min_element(options_.rtol_each),
+      .control = sensitivity_.control};
   const double atol = options_.atol_each.empty() ? options_.atol : *std::ranges::min_element(options_.atol_each);
   for (const Direction& d : directions_) tolerance.least.push_back(atol / tolerance.rtol / d.info.scale);
   const double from = now_.t;
-  auto flow = std::make_unique<TangentFlow>(now_.work, now_.values, *leg.steps, from, in_lanes());
-  const std::string why =
-      flow->advance(leg.to, tableau_of(options_.method, leg.steps->front()), tolerance, options_.max_steps);
+  std::shared_ptr<TangentMode> mode = now_.work;
+  if (now_.constrained) mode = now_.constrained;
+  auto flow =
+      std::make_unique<TangentFlow>(mode, now_.values, *leg.steps, from, now_.constrained ? now_.unknowns : in_lanes());
+  const Tableau* tableau = now_.constrained ? series_tableau_of(options_.method, leg.steps->front())
+                                            : tableau_of(options_.method, leg.steps->front());
+  // a run with matrices may have gone over to an implicit method on the way
+  if (tableau && now_.work && result_->trajectory.statistics().factorisations > 0 &&
+      too_long_for(*tableau, *now_.system, *leg.steps, tolerance.rtol))
+    tableau = nullptr;
+  const std::string why = flow->advance(leg.to, tableau, tolerance, options_.max_steps);
   if (!why.empty()) return fail(flow->t(), "the derivatives cannot be integrated: " + why);
   now_.t = leg.to;
-  const std::vector<double> x = value_at(leg.contact ? *(leg.steps->end() - 2) : leg.steps->back(), leg.to);
+  const Trajectory::Step& last = leg.contact ? *(leg.steps->end() - 2) : leg.steps->back();
   std::vector<double> s(flow->s().begin(), flow->s().end());
-  std::ranges::copy(x, now_.y.begin());
-  now_.work->project(now_.t, x, *now_.values, s);
-  take_lanes(s);
-  find_slopes(s);
+  if (now_.constrained) {
+    SolutionPath path(*leg.steps);
+    now_.unknowns = std::move(s);
+    if (!now_.constrained->move(now_.t, path, *now_.values) || !now_.constrained->follow(*now_.values, now_.unknowns))
+      return fail(now_.t, "the equations of the mode cannot be linearised");
+    take_constrained();
+  } else {
+    const std::vector<double> x = value_at(last, leg.to);
+    std::ranges::copy(x, now_.y.begin());
+    now_.work->project(now_.t, x, *now_.values, s);
+    take_lanes(s);
+    find_slopes(s);
+  }
   result_->pieces.push_back({from, leg.to, std::move(flow), nullptr});
   return true;
 }

@@ -1,5 +1,4 @@
-// Takes derivatives through a run: between events they follow its steps (explicit modes, tangent_flow.hpp) or are
-// integrated together with the equations (other modes), at an event the formula
+// Takes derivatives through a run: between events they follow its steps (tangent_flow.hpp), at an event the formula
 //
 //   tau = -(g_x s + g_p) / (g_t + g_x x')          how the time of the event moves, in the mode before it
 //   dx  = s + x' tau                               to the event
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "sens/act_tangents.hpp"
+#include "sens/constrained_tangents.hpp"
 #include "sens/directions.hpp"
 #include "sens/event_cause.hpp"
 #include "sens/guard_orders.hpp"
@@ -31,17 +31,21 @@ namespace saltus {
 
 class ForwardRun {
  public:
-  ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters, const SimulateOptions& options);
+  ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters, const SimulateOptions& options,
+             const SensitivityOptions& sensitivity);
   SensitivityRun run();
 
  private:
   /// A point of a mode with its tangents.
   struct Point {
     Mode mode;
-    RecordedSystem* system = nullptr;             ///< of the mode
-    std::shared_ptr<TangentWork> work;            ///< in explicit modes
-    std::shared_ptr<const TangentValues> values;  ///< likewise
-    std::shared_ptr<ModeTangents> code;           ///< in others: the equations with their derivatives
+    RecordedSystem* system = nullptr;  ///< of the mode
+    // an explicit mode has `work`, one with a regular linearisation `constrained`, any other one `code` and `tangents`
+    std::shared_ptr<TangentWork> work;
+    std::shared_ptr<ConstrainedTangents> constrained;
+    std::shared_ptr<const TangentValues> values;  ///< of the two
+    std::vector<double> unknowns;                 ///< what flows in constrained modes
+    std::shared_ptr<ModeTangents> code;           ///< the equations with their derivatives
     std::shared_ptr<SegmentSystem> tangents;      ///< likewise, with values
     double t = 0.0;
     std::vector<double> y, yp;  ///< x, x', s of each direction; and their derivatives
@@ -69,6 +73,8 @@ class ForwardRun {
   bool begin();
   bool open(const Mode& mode, double t, std::vector<double> x, bool start);
   bool open_implicit(double t, std::vector<double>& x, std::vector<double>& xp, std::vector<char>& held, bool start);
+  bool open_constrained(std::span<const char> held);
+  bool is_consistent(double t, std::span<const double> x, std::span<const double> xp, std::span<const char> held);
   bool make_consistent(std::span<const char> held, bool start);
   bool stays(std::span<const double> consistent, bool start);
   bool solve_start(std::span<const char> held);
@@ -76,6 +82,8 @@ class ForwardRun {
   bool integrate(const RunLeg& leg);
   bool solve_with_derivatives(double to);
   bool follow_steps(const RunLeg& leg);
+  void take_constrained();
+  std::shared_ptr<TangentWork> work_of_mode();
   std::vector<double> in_lanes() const;
   void take_lanes(std::span<const double> s);
   void find_slopes(std::span<const double> s);
@@ -101,12 +109,14 @@ class ForwardRun {
 
   CompiledModel model_;
   SimulateOptions options_;
+  SensitivityOptions sensitivity_;
   std::vector<Direction> directions_;
   BorrowedTools tools_;
   LinearModes linear_modes_;
   ActTangents& act_tangents_;
   std::map<const RecordedEquations*, std::shared_ptr<ModeTangents>> codes_;
-  std::map<std::uint64_t, std::shared_ptr<TangentWork>> works_;  // by the number of the structure
+  std::map<std::uint64_t, std::shared_ptr<TangentWork>> works_;                // by the number of the structure
+  std::map<std::uint64_t, std::shared_ptr<ConstrainedTangents>> constrained_;  // likewise; null: there are none
   RunRecord record_;
   std::unique_ptr<SensitivityRun::Impl> result_;
 

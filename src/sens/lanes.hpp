@@ -15,7 +15,8 @@ struct Lanes {
   int width = 1;               ///< of a block
 
   Lanes() = default;
-  Lanes(std::size_t variables, std::size_t count) : n(variables), directions(count), width(count == 1 ? 1 : 4) {}
+  Lanes(std::size_t variables, std::size_t count) : Lanes(variables, count, count == 1 ? 1 : 4) {}
+  Lanes(std::size_t variables, std::size_t count, int lanes) : n(variables), directions(count), width(lanes) {}
 
   std::size_t lanes() const { return static_cast<std::size_t>(width); }
   std::size_t blocks() const { return (directions + lanes() - 1) / lanes(); }

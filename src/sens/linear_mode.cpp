@@ -146,14 +146,16 @@ void LinearPoint::evaluate(const Program& program, std::span<double> values, Wor
   program(in, out, work);
 }
 
+bool LinearPoint::evaluate_residual() {
+  evaluate(mode_->residuals_, residual_, residual_work_);
+  return std::ranges::all_of(residual_, [](double v) { return std::isfinite(v); });
+}
+
 bool LinearPoint::evaluate_equations() {
   evaluate(mode_->by_unknowns_, e_, e_work_);
   data_current_ = false;
-  const auto finite = [](double v) { return std::isfinite(v); };
   slopes_current_ = !mode_->explicit_;
-  if (mode_->explicit_) return std::ranges::all_of(e_, finite);
-  evaluate(mode_->residuals_, residual_, residual_work_);
-  return std::ranges::all_of(e_, finite) && std::ranges::all_of(residual_, finite);
+  return std::ranges::all_of(e_, [](double v) { return std::isfinite(v); });
 }
 
 /// In explicit modes the derivatives are evaluated when they are first asked for: the residual is x' - f.
@@ -179,6 +181,7 @@ void LinearPoint::evaluate(Gradient& gradient) const {
 /// What follows from the choice of the held variables.
 void LinearPoint::set_free() {
   const std::size_t unknowns = mode_->unknowns();
+  factors_ = false;
   held_place_.assign(unknowns, -1);
   free_place_.assign(unknowns, -1);
   free_.clear();
@@ -223,17 +226,18 @@ void LinearPoint::set_free() {
 
 bool LinearPoint::factorise() {
   if (mode_->explicit_) return true;
+  factors_ = false;
   if (free_.size() != mode_->rows_) return false;
   const std::span<const double> entries = E();
   if (sparse_) {
     matrix_.resize(sources_.size());
     for (std::size_t k = 0; k < sources_.size(); ++k) matrix_[k] = entries[static_cast<std::size_t>(sources_[k])];
-    return klu_.factorise(matrix_);
+    return factors_ = klu_.factorise(matrix_);
   }
   matrix_.assign(mode_->rows_ * mode_->rows_, 0.0);
   for (std::size_t k = 0; k < sources_.size(); ++k)
     matrix_[static_cast<std::size_t>(pattern_.row[k])] = entries[static_cast<std::size_t>(sources_[k])];
-  return dense_.factorise(static_cast<int>(mode_->rows_), matrix_);
+  return factors_ = dense_.factorise(static_cast<int>(mode_->rows_), matrix_);
 }
 
 void LinearPoint::solve(std::span<double> b) const {
@@ -256,32 +260,67 @@ double LinearPoint::condition() const {
   return mode_->hidden_ && !sparse_ ? dense_.reciprocal_condition() : 1.0;
 }
 
-bool LinearPoint::move(double t, std::span<const double> x, std::span<const double> xp) {
+void LinearPoint::set_values(std::vector<double> data, std::vector<double> locks) {
+  data_ = std::move(data);
+  locks_ = std::move(locks);
+  data_current_ = factors_ = false;
+}
+
+void LinearPoint::guess(double t, std::span<const double> x, std::span<const double> xp) {
   t_ = t;
   for (std::size_t j = 0; j < mode_->variables(); ++j) {
     if (j < x.size()) z_[static_cast<std::size_t>(mode_->first_[j])] = x[j];
     if (j < xp.size() && mode_->highest_[j] > 0) z_[static_cast<std::size_t>(mode_->first_[j]) + 1] = xp[j];
   }
-  if (mode_->explicit_) return evaluate_equations();
-  if (held_.empty() && mode_->hidden_ && !(evaluate_equations() && choose_held())) return false;
+}
+
+/// Newton's method with factors of a point nearby, as long as they serve: each step makes the next one ten times
+/// smaller at least.
+bool LinearPoint::solve_for_free() {
   constexpr int most = 20;
-  constexpr double precision = 1e-13;
+  constexpr double precision = 1e-13, slow = 0.1;
   double last = std::numeric_limits<double>::infinity();
+  bool fresh = false;
   for (int iteration = 0; iteration < most; ++iteration) {
-    if (!evaluate_equations() || !factorise()) return false;
+    if (!factors_) {
+      if (!evaluate_equations() || !factorise()) return false;
+      fresh = true;
+    }
+    if (!evaluate_residual()) return false;
     std::vector<double> step = residual_;
     solve(step);
     double size = 0.0;
     for (std::size_t k = 0; k < free_.size(); ++k) {
       const auto c = static_cast<std::size_t>(free_[k]);
-      z_[c] -= step[k];
       size = std::max(size, std::abs(step[k]) / (std::abs(z_[c]) + mode_->nominal_[c]));
     }
     if (!std::isfinite(size)) return false;
-    if (size <= precision || (size <= 1e-9 && size >= 0.5 * last)) return evaluate_equations() && factorise();
+    // (old factors that do not serve take no step)
+    if (!fresh && size > 1e-9 && (size > slow * last || (iteration == 0 && size > 1e-2))) {
+      factors_ = false;
+      continue;
+    }
+    for (std::size_t k = 0; k < free_.size(); ++k) z_[static_cast<std::size_t>(free_[k])] -= step[k];
+    if (size <= precision || (size <= 1e-9 && size >= 0.5 * last)) return true;
+    // the error behind this step is about size^2/last
+    if (std::isfinite(last) && size < slow * last && size * (size / last) <= precision) return true;
+    if (fresh && size > 1e-3) factors_ = false;
+    fresh = false;
     last = size;
   }
   return false;
+}
+
+bool LinearPoint::pass(double t, std::span<const double> x, std::span<const double> xp) {
+  guess(t, x, xp);
+  return solve_for_free() && evaluate_equations();
+}
+
+bool LinearPoint::move(double t, std::span<const double> x, std::span<const double> xp) {
+  guess(t, x, xp);
+  if (mode_->explicit_) return evaluate_equations();
+  if (held_.empty() && mode_->hidden_ && !(evaluate_equations() && choose_held())) return false;
+  return solve_for_free() && evaluate_equations() && factorise();
 }
 
 /// Gaussian elimination with complete pivoting: derivatives and algebraic variables first, which always follow, then as
@@ -330,10 +369,15 @@ bool LinearPoint::choose_held() {
   return hold(held);
 }
 
-bool LinearPoint::hold(const std::vector<int>& variables) {
-  held_ = variables;
-  std::ranges::sort(held_);
+void LinearPoint::set_held(std::vector<int> variables) {
+  std::ranges::sort(variables);
+  if (variables == held_ && !free_.empty()) return;
+  held_ = std::move(variables);
   set_free();
+}
+
+bool LinearPoint::hold(const std::vector<int>& variables) {
+  set_held(variables);
   return factorise();
 }
 

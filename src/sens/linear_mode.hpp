@@ -46,6 +46,12 @@ class LinearMode {
   std::size_t equations() const { return rows_; }
   /// Where the derivative of some order of a variable stands among the unknowns; -1: it is none of them.
   int place(std::size_t variable, int order) const;
+  /// Entries of E and D, in the order of their values.
+  struct Entry {
+    int row, column;
+  };
+  const std::vector<Entry>& equation_entries() const { return E_; }
+  const std::vector<Entry>& data_entries() const { return D_; }
   /// The variable of which an unknown is a derivative.
   std::size_t variable_of(std::size_t unknown) const;
   /// A typical size of a variable.
@@ -66,9 +72,6 @@ class LinearMode {
 
  private:
   friend class LinearPoint;
-  struct Entry {
-    int row, column;
-  };
   void find_unknowns(const RecordedSystem& system, const std::vector<int>& highest);
 
   std::string why_;
@@ -92,6 +95,7 @@ class LinearPoint {
   LinearPoint() = default;
   LinearPoint(std::shared_ptr<const LinearMode> mode, std::vector<double> data, std::vector<double> locks);
 
+  bool empty() const { return !mode_; }
   const LinearMode& mode() const { return *mode_; }
   std::span<const double> data() const { return data_; }
   std::span<const double> locks() const { return locks_; }
@@ -99,9 +103,15 @@ class LinearPoint {
   /// Goes to a time and values x of the variables there; x' is a guess where the mode has constraints. Held variables
   /// keep their values, all others are solved for. False: there is no solution nearby, or the mode is singular there.
   bool move(double t, std::span<const double> x, std::span<const double> xp);
+  /// The same without what solutions with G need: push, pull, condition and rates must not be asked for behind it.
+  bool pass(double t, std::span<const double> x, std::span<const double> xp);
+  /// The same mode with other values.
+  void set_values(std::vector<double> data, std::vector<double> locks);
   /// Chooses the held variables anew, where hidden constraints leave a choice, at the present point.
   bool choose_held();
-  /// Holds these variables.
+  /// Chooses these; what follows from that is found when the point moves.
+  void set_held(std::vector<int> variables);
+  /// Holds these variables, here. False: the others do not follow from them.
   bool hold(const std::vector<int>& variables);
   /// Places of the held variables among the variables.
   const std::vector<int>& held() const { return held_; }
@@ -134,18 +144,21 @@ class LinearPoint {
   void evaluate(Gradient& gradient) const;
   /// The derivative of f by x in an explicit mode, at the places (row, column) that follow.
   std::span<const double> E() const { return e_; }
+  std::span<const double> D() const { return data_values().first(mode_->D_.size()); }
   std::span<const std::pair<int, int>> explicit_entries() const { return explicit_entries_; }
   std::span<const int> explicit_values() const { return explicit_values_; }
 
  private:
   void evaluate(const Program& program, std::span<double> values, Workspace& work) const;
   bool evaluate_equations();
+  bool evaluate_residual();
+  void guess(double t, std::span<const double> x, std::span<const double> xp);
+  bool solve_for_free();
   const std::vector<double>& z() const;
   bool factorise();
   void set_free();
   /// D, then T; evaluated when first asked for at a point.
   std::span<const double> data_values() const;
-  std::span<const double> D() const { return data_values().first(mode_->D_.size()); }
   std::span<const double> T() const { return data_values().last(mode_->T_.size()); }
   void solve(std::span<double> b) const;
   void solve_transposed(std::span<double> b) const;
@@ -169,6 +182,7 @@ class LinearPoint {
   std::vector<int> explicit_values_;
   SparsePattern pattern_;
   bool sparse_ = false;
+  bool factors_ = false;  // there are some, of this point or one nearby
   mutable std::vector<double> matrix_;
   DenseLu dense_;
   SparseLu klu_;

@@ -21,10 +21,15 @@ class LinearModes {
   /// The linearisation of a mode, at no point yet; why() of its mode says if there is none.
   LinearPoint at(const Mode& mode) {
     auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
+    const std::span<const double> locks = system.locks();
+    return {code(mode), system.data(), {locks.begin(), locks.end()}};
+  }
+  /// What all points of a mode share.
+  std::shared_ptr<const LinearMode> code(const Mode& mode) {
+    auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode));
     std::shared_ptr<LinearMode>& code = known_[system.structure().id.number()];
     if (!code) code = std::make_shared<LinearMode>(system);
-    const std::span<const double> locks = system.locks();
-    return {code, system.data(), {locks.begin(), locks.end()}};
+    return code;
   }
 
   bool is_explicit(const Mode& mode) { return model_.system(mode).structure().explicit_ode; }

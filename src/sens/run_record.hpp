@@ -2,9 +2,11 @@
 #pragma once
 
 #include <saltus/hybrid/simulator.hpp>
+#include <saltus/model/recorded_system.hpp>
 #include <saltus/step/tableau.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,14 @@ struct RunRecord {
 
 /// The explicit method whose steps a run has in an explicit mode; null: it has an implicit one.
 const Tableau* tableau_of(Method method, const Trajectory::Step& step);
+
+/// Whether steps of an explicit mode are too long for an explicit method: where it would make the longest of them, it
+/// comes to another end.
+bool too_long_for(const Tableau& tableau, RecordedSystem& system, std::span<const Trajectory::Step> steps, double rtol);
+
+/// The explicit method that follows the steps of a run in a mode that is not explicit: where these are series, and
+/// long. Null: implicit methods have made them.
+const Tableau* series_tableau_of(Method method, const Trajectory::Step& step);
 
 /// The variables of a mode at a time within a step.
 std::vector<double> value_at(const Trajectory::Step& step, double t);

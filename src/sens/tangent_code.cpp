@@ -29,7 +29,7 @@ TangentCode::TangentCode(const RecordedSystem& system, std::span<const Expr> obs
   RecordedEquations eq = system.equations();
   rehome(eq, graph_);
   rehome(observed_, graph_);
-  f_ = system.right_hand_sides();
+  if (system.structure().explicit_ode) f_ = system.right_hand_sides();
   rehome(f_, graph_);
   time_ = eq.time.is_symbol() ? eq.time : Expr(graph_, graph_->symbol("time", SymbolKind::time));
   x_ = eq.variables;
@@ -116,14 +116,7 @@ const TangentCode::Jacobian& TangentCode::jacobian() const {
       of_data.push_back(entry.value);
     }
   jacobian_->by_x = make_pattern(n, n, places);
-  const ExprLists inputs{{time_}, x_, xp_, data_, locks_};
-  jacobian_->program = Program(inputs, ExprLists{values, of_data});
-  std::vector<Expr> moving{time_}, speed{Expr(1.0)};
-  moving.insert(moving.end(), x_.begin(), x_.end());
-  speed.insert(speed.end(), xp_.begin(), xp_.end());
-  values = directional_derivative(values, moving, speed);
-  if (!of_data.empty()) of_data = directional_derivative(of_data, moving, speed);
-  jacobian_->slopes = Program(inputs, ExprLists{values, of_data});
+  jacobian_->program = Program(ExprLists{{time_}, x_, data_, locks_}, ExprLists{values, of_data});
   return *jacobian_;
 }
 

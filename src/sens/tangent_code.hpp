@@ -50,11 +50,10 @@ class TangentCode {
   /// The derivatives of the invariants, and their Jacobian by x, row by row.
   const Program& invariant_tangents() const;
 
-  /// The derivatives of f by x and by the data. Inputs: t, x, x', data, locks; outputs: by x at the places of `by_x`,
-  /// and by the data at `by_data`.
+  /// The derivatives of f by x and by the data. Inputs: t, x, data, locks; outputs: by x at the places of `by_x`, and
+  /// by the data at `by_data`, which is sorted by columns.
   struct Jacobian {
     Program program;
-    Program slopes;      ///< the time derivatives of all these where x moves with x'
     SparsePattern by_x;  ///< with all of the diagonal
     struct Entry {
       int row, column;

@@ -13,10 +13,10 @@ namespace {
 /// Steps of the run are divided where the error of a derivative is this many tolerances: the run has an error of a
 /// tolerance in each step, too.
 constexpr double error_allowed = 10.0;
+/// Below this share of what is allowed, an error does not keep steps from growing.
+constexpr double worth_filtering = 0.1;
 /// Dividing a step of an explicit method into more parts than this, again and again, means that the mode is stiff.
 constexpr int many_parts = 12;
-/// So many steps of a multistep method become one at most.
-constexpr int most_together = 6;
 
 }  // namespace
 
@@ -28,6 +28,7 @@ TangentWork::TangentWork(std::shared_ptr<const TangentCode> code, std::size_t di
   x_.resize(n * width);
   xp_.resize(n * width);
   zeros_.assign(std::max(n, code_->data()) * width, 0.0);
+  for (std::size_t j = 0; j < n; ++j) weights_.push_back(1.0 / code_->nominal(j));
 }
 
 TangentStepper* TangentWork::explicit_stepper(const Tableau& tableau) {
@@ -39,7 +40,8 @@ TangentStepper* TangentWork::explicit_stepper(const Tableau& tableau) {
 }
 
 TangentStepper& TangentWork::implicit_stepper() {
-  if (!implicit_) implicit_ = make_implicit_tangents(*code_, rodas_5p(), lanes_);
+  if (!equations_) equations_ = std::make_unique<ExplicitEquations>(*code_);
+  if (!implicit_) implicit_ = std::make_unique<LinearRosenbrock>(*equations_, rodas_5p(), lanes_);
   return *implicit_;
 }
 
@@ -160,22 +162,30 @@ bool TangentWork::project(double t, std::span<const double> x, const TangentValu
   return changed;
 }
 
-TangentFlow::TangentFlow(std::shared_ptr<TangentWork> work, std::shared_ptr<const TangentValues> values,
+std::vector<double> TangentWork::observed(double t, SolutionPath& path, const TangentValues& values,
+                                          std::span<const double> s, std::size_t block) {
+  std::vector<double> x(lanes_.n), f(lanes_.n), sp(s.size());
+  path.step(t).polynomial.evaluate(t, x);
+  slopes(t, x, values, s, f, sp);
+  if (block == 0) return observe_time(t, x, f, bend(t, x, f, values), values);
+  return observe(t, x, f, values, s, sp)[block - 1];
+}
+
+TangentFlow::TangentFlow(std::shared_ptr<TangentMode> mode, std::shared_ptr<const TangentValues> values,
                          const std::vector<Trajectory::Step>& steps, double from, std::vector<double> s)
-    : work_(std::move(work)),
+    : mode_(std::move(mode)),
       values_(std::move(values)),
       path_(steps),
       t_(from),
       s_(std::move(s)),
       s1_(s_.size()),
-      error_(s_.size()) {
-  for (std::size_t j = 0; j < work_->lanes().n; ++j) inverse_nominal_.push_back(1.0 / work_->code().nominal(j));
-}
+      error_(s_.size()) {}
 
 /// The largest error of the step from s_ to s1_, in units of what is allowed. The largest value of a direction counts,
 /// in units of the nominal values: single values may pass zero, or be much smaller than the others.
 double TangentFlow::error_ratio(const TangentTolerance& tolerance) {
-  const Lanes& lanes = work_->lanes();
+  const Lanes& lanes = mode_->flowing();
+  const std::span<const double> weights = mode_->weights();
   const std::size_t width = lanes.lanes();
   double worst = 0.0;
   for (std::size_t b = 0; b < lanes.blocks(); ++b)
@@ -183,69 +193,109 @@ double TangentFlow::error_ratio(const TangentTolerance& tolerance) {
       double size = tolerance.least[b * width + l], error = 0.0;
       for (std::size_t j = 0; j < lanes.n; ++j) {
         const std::size_t i = b * lanes.block() + j * width + l;
-        size = std::max(size, std::abs(s1_[i]) * inverse_nominal_[j]);
-        error = std::max(error, std::abs(error_[i]) * inverse_nominal_[j]);
+        size = std::max(size, std::abs(s1_[i]) * weights[j]);
+        error = std::max(error, std::abs(error_[i]) * weights[j]);
       }
       worst = std::max(worst, error / size);
     }
   return worst / (error_allowed * tolerance.rtol);
 }
 
-/// Where a step from t_ is to end: with a step of the run. Short ones are taken together where an implicit method made
-/// them, if that is not too long.
-double TangentFlow::step_end(double to, double suggested) {
-  const double sign = to >= t_ ? 1.0 : -1.0;
-  const Trajectory::Step* step = &path_.step_from(t_);
-  double end = t_;
-  for (int count = 0; count < most_together; ++count) {
-    const double next = (to - step->t_end) * sign > 0.0 && step->t_end != t_ ? step->t_end : to;
-    if (count > 0 && std::abs(next - t_) > suggested) break;
-    end = next;
-    if (end == to || suggested == std::numeric_limits<double>::infinity()) break;
-    step = &path_.step_from(end);
-  }
-  return end;
+/// The end of the step of the run that begins at t_, or covers it.
+double TangentFlow::end_of_step(double to) {
+  const double sign = to >= t_ ? 1.0 : -1.0, end = path_.step_from(t_).t_end;
+  return (to - end) * sign > 0.0 && end != t_ ? end : to;
+}
+
+/// Keeps where a step begins, and goes to its end. Returns "", or why it cannot go on from there.
+std::string TangentFlow::accept(double end, bool implicit, std::int64_t most_steps) {
+  nodes_.push_back({t_, implicit, choice_});
+  kept_.push_back(s_);
+  if (steps() > most_steps) return fmt::format("they need more than {} steps", most_steps);
+  t_ = end;
+  s_.swap(s1_);
+  bool good = true;
+  choice_ = mode_->passed(t_, path_, *values_, s_, good);
+  return good ? "" : "the equations of the mode cannot be linearised";
 }
 
 std::string TangentFlow::advance(double to, const Tableau* tableau, const TangentTolerance& tolerance,
                                  std::int64_t most_steps) {
   tableau_ = tableau;
-  TangentStepper* follower = tableau && !work_->stiff ? work_->explicit_stepper(*tableau) : nullptr;
+  if (TangentStepper* const follower = tableau && !mode_->stiff ? mode_->explicit_stepper(*tableau) : nullptr)
+    if (std::string why = follow(to, *follower, tolerance, most_steps); !why.empty()) return why;
+  return t_ == to ? "" : step_freely(to, tolerance, most_steps);
+}
+
+/// With an explicit method in the steps of the run, or in parts of them. It stops where the mode turns out to be stiff.
+std::string TangentFlow::follow(double to, TangentStepper& stepper, const TangentTolerance& tolerance,
+                                std::int64_t most_steps) {
   const double sign = to >= t_ ? 1.0 : -1.0, infinite = std::numeric_limits<double>::infinity();
   double suggested = infinite, end = t_;
   int parts = 0, failures = 0, long_steps = 0;
   while (t_ != to) {
-    if (t_ == end) end = step_end(to, suggested);
+    if (t_ == end) end = end_of_step(to);
     const double left = std::abs(end - t_);
     const bool whole = parts == 0 || suggested >= left;
     const double h = sign * (whole ? left : suggested < 0.5 * left ? suggested : 0.5 * left);
-    TangentStepper& stepper = follower ? *follower : work_->implicit_stepper();
     const bool finite = stepper.step(t_, h, path_, *values_, s_, s1_, error_);
-    const double ratio = finite ? error_ratio(tolerance) : infinite;
+    const double ratio = !finite ? infinite : tolerance.control ? error_ratio(tolerance) : 0.0;
     const auto factor = [&] { return 0.9 * std::pow(std::clamp(ratio, 1e-8, 1e8), -1.0 / stepper.error_exponent()); };
     if (ratio <= 1.0) {
-      nodes_.push_back({t_, follower == nullptr});
-      kept_.insert(kept_.end(), s_.begin(), s_.end());
-      if (steps() > most_steps) return fmt::format("they need more than {} steps", most_steps);
-      t_ = whole ? end : t_ + h;
-      s_.swap(s1_);
+      if (std::string why = accept(whole ? end : t_ + h, false, most_steps); !why.empty()) return why;
       failures = 0;
       ++parts;
-      if (t_ != end || !follower) suggested = std::abs(h) * std::min(factor(), 8.0);
-      if (t_ != end) continue;
+      if (t_ != end) {
+        suggested = std::abs(h) * std::min(factor(), 8.0);
+        continue;
+      }
       long_steps = parts > many_parts ? long_steps + 1 : 0;
       parts = 0;
-      if (follower) suggested = infinite;
+      suggested = infinite;
     } else {
       suggested = std::abs(h) * std::max(factor(), finite ? 0.1 : 0.25);
       parts = std::max(parts, 1);
       if (++failures > 60 || t_ + sign * suggested == t_)
         return "a step is too small, or a derivative is not a finite number";
     }
-    if (follower && (long_steps >= 2 || parts > 4 * many_parts || failures >= 4)) {
-      follower = nullptr;
-      work_->stiff = true;
+    if (long_steps >= 2 || parts > 4 * many_parts || failures >= 4) {
+      mode_->stiff = true;
+      return "";
+    }
+  }
+  return "";
+}
+
+/// With an implicit method, in steps that the errors of the derivatives ask for: the solution between them is that of
+/// the run. Errors that are not tested: in the steps of the run.
+std::string TangentFlow::step_freely(double to, const TangentTolerance& tolerance, std::int64_t most_steps) {
+  TangentStepper& stepper = mode_->implicit_stepper();
+  const double sign = to >= t_ ? 1.0 : -1.0;
+  double suggested = std::abs(end_of_step(to) - t_);
+  for (int failures = 0; t_ != to;) {
+    double end = tolerance.control ? t_ + sign * suggested : end_of_step(to);
+    if (failures > 0) end = t_ + sign * suggested;
+    const double left = std::abs(to - t_), planned = std::abs(end - t_);
+    if (planned > 0.99 * left)
+      end = to;
+    else if (planned > 0.5 * left && tolerance.control)
+      end = t_ + 0.5 * (to - t_);
+    const double h = end - t_;
+    const bool finite = stepper.step(t_, h, path_, *values_, s_, s1_, error_);
+    double ratio = !finite ? std::numeric_limits<double>::infinity() : tolerance.control ? error_ratio(tolerance) : 0.0;
+    if (finite && ratio > worth_filtering) {
+      stepper.filter(error_);
+      ratio = error_ratio(tolerance);
+    }
+    const double factor = 0.9 * std::pow(std::clamp(ratio, 1e-8, 1e8), -1.0 / stepper.error_exponent());
+    if (ratio <= 1.0) {
+      if (std::string why = accept(end, true, most_steps); !why.empty()) return why;
+      suggested = std::abs(h) * std::clamp(factor, 0.2, failures > 0 ? 1.0 : 5.0);
       failures = 0;
+    } else {
+      suggested = std::abs(h) * (finite ? std::clamp(factor, 0.1, 0.9) : 0.25);
+      if (++failures > 60 || t_ + sign * suggested == t_)
+        return "a step is too small, or a derivative is not a finite number";
     }
   }
   return "";
@@ -257,25 +307,17 @@ std::vector<double> TangentFlow::at(double t) const {
   auto node = std::upper_bound(nodes_.begin(), nodes_.end(), t,
                                [&](double value, const Node& n) { return (n.t - value) * sign > 0.0; });
   if (node != nodes_.begin()) --node;
-  const std::size_t size = s_.size();
-  const auto first = kept_.begin() + (node - nodes_.begin()) * static_cast<std::ptrdiff_t>(size);
-  const std::vector<double> start(first, first + static_cast<std::ptrdiff_t>(size));
+  const std::vector<double>& start = kept_[static_cast<std::size_t>(node - nodes_.begin())];
   if (node->t == t) return start;
-  std::vector<double> result(size), error(size);
-  TangentStepper& stepper = node->implicit ? work_->implicit_stepper() : *work_->explicit_stepper(*tableau_);
+  std::vector<double> result(start.size()), error(start.size());
+  TangentStepper& stepper = node->implicit ? mode_->implicit_stepper() : *mode_->explicit_stepper(*tableau_);
+  mode_->choose(node->choice);
   stepper.step(node->t, t - node->t, path_, *values_, start, result, error);
   return result;
 }
 
 std::vector<double> TangentFlow::observed(double t, std::size_t block) const {
-  const std::size_t n = work_->lanes().n;
-  std::vector<double> x(n), f(n);
-  path_.step(t).polynomial.evaluate(t, x);
-  const std::vector<double> s_here = at(t);
-  std::vector<double> sp(s_here.size());
-  work_->slopes(t, x, *values_, s_here, f, sp);
-  if (block == 0) return work_->observe_time(t, x, f, work_->bend(t, x, f, *values_), *values_);
-  return work_->observe(t, x, f, *values_, s_here, sp)[block - 1];
+  return mode_->observed(t, path_, *values_, at(t), block);
 }
 
 }  // namespace saltus

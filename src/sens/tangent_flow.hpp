@@ -1,8 +1,8 @@
-// Derivatives in an explicit mode along the recorded steps of a run, and what can be read of them.
+// Derivatives in a mode along the recorded steps of a run, and what can be read of them.
 //
-// They take the steps of the run where an explicit method made these, and steps of their own with an implicit method.
-// Their errors are estimated: where the steps of the run are too long for them (they grow while the solution stands
-// still), they take shorter ones.
+// Explicit methods take the steps of the run. Their errors are estimated: where these steps are too long for
+// derivatives (they grow while the solution stands still), they take shorter ones. Implicit methods take steps of their
+// own.
 #pragma once
 
 #include <map>
@@ -11,20 +11,50 @@
 #include <string>
 #include <vector>
 
+#include "sens/linear_rosenbrock.hpp"
 #include "sens/tangent_stepper.hpp"
 
 namespace saltus {
 
-/// What runs through a mode share: programs with their memory, and steppers. One for each thread.
-class TangentWork {
+/// What a flow of derivatives needs of its mode. One for each thread.
+class TangentMode {
+ public:
+  virtual ~TangentMode() = default;
+  /// Of what flows: derivatives of the variables, or of more than these.
+  virtual const Lanes& flowing() const = 0;
+  /// By number that flows: one over its typical size; 0: its error is not tested.
+  virtual std::span<const double> weights() const = 0;
+  /// The stepper of an explicit method; null: an implicit one is needed.
+  virtual TangentStepper* explicit_stepper(const Tableau& tableau) = 0;
+  virtual TangentStepper& implicit_stepper() = 0;
+  /// Behind a step. Returns the number of the choice with which the next one begins (see choose). False in `good`: the
+  /// equations cannot be linearised there.
+  virtual int passed(double, SolutionPath&, const TangentValues&, std::span<double>, bool& good) {
+    good = true;
+    return 0;
+  }
+  /// Makes a choice of passed() the present one.
+  virtual void choose(int) {}
+  /// Derivatives of what is observed: block 0 along time, block k + 1 along direction k.
+  virtual std::vector<double> observed(double t, SolutionPath& path, const TangentValues& values,
+                                       std::span<const double> s, std::size_t block) = 0;
+
+  bool stiff = false;  ///< the equations turned out to be stiff
+};
+
+/// An explicit mode: programs with their memory, and steppers.
+class TangentWork final : public TangentMode {
  public:
   TangentWork(std::shared_ptr<const TangentCode> code, std::size_t directions);
 
   const TangentCode& code() const { return *code_; }
   const Lanes& lanes() const { return lanes_; }
-  /// The stepper of the method that made a step, as far as its dense output tells; null: an implicit one is needed.
-  TangentStepper* explicit_stepper(const Tableau& tableau);
-  TangentStepper& implicit_stepper();
+  const Lanes& flowing() const override { return lanes_; }
+  std::span<const double> weights() const override { return weights_; }
+  TangentStepper* explicit_stepper(const Tableau& tableau) override;
+  TangentStepper& implicit_stepper() override;
+  std::vector<double> observed(double t, SolutionPath& path, const TangentValues& values, std::span<const double> s,
+                               std::size_t block) override;
 
   /// f, and s' of all directions; s and s' in lanes.
   void slopes(double t, std::span<const double> x, const TangentValues& values, std::span<const double> s,
@@ -46,8 +76,6 @@ class TangentWork {
   Gradient& guard(int number);
   Gradient& guard_speed(int number);
 
-  bool stiff = false;  ///< the equations turned out to be stiff
-
  private:
   struct Runner {
     Workspace work;
@@ -60,9 +88,11 @@ class TangentWork {
   std::shared_ptr<const TangentCode> code_;
   Lanes lanes_;
   Runner slopes_, slopes_of_one_, observe_, observe_one_, invariants_;
-  std::vector<double> t_, x_, xp_, zeros_, dt_, out_;
+  std::vector<double> t_, x_, xp_, zeros_, dt_, out_, weights_;
   const Tableau* tableau_ = nullptr;
-  std::unique_ptr<TangentStepper> explicit_, implicit_;
+  std::unique_ptr<TangentStepper> explicit_;
+  std::unique_ptr<ExplicitEquations> equations_;
+  std::unique_ptr<LinearRosenbrock> implicit_;
   std::map<int, Gradient> guards_, guard_speeds_;
 };
 
@@ -70,13 +100,14 @@ class TangentWork {
 struct TangentTolerance {
   double rtol = 1e-6;
   std::vector<double> least;  ///< by direction: values below do not count, in units of the nominal values
+  bool control = true;        ///< false: errors are not tested, and the steps are those of the run
 };
 
 /// Tangents from the beginning of a mode on.
 class TangentFlow {
  public:
   /// `s`: in lanes, at `from`. Keeps a reference to the steps.
-  TangentFlow(std::shared_ptr<TangentWork> work, std::shared_ptr<const TangentValues> values,
+  TangentFlow(std::shared_ptr<TangentMode> mode, std::shared_ptr<const TangentValues> values,
               const std::vector<Trajectory::Step>& steps, double from, std::vector<double> s);
 
   /// Takes all steps up to a time. Returns "", or why that was not possible; then t() says how far it went. `tableau`:
@@ -86,8 +117,6 @@ class TangentFlow {
   std::span<const double> s() const { return s_; }
   std::int64_t steps() const { return static_cast<std::int64_t>(nodes_.size()); }
 
-  const TangentValues& values() const { return *values_; }
-  TangentWork& work() const { return *work_; }
   /// Tangents at a time up to t(), in lanes.
   std::vector<double> at(double t) const;
   /// Derivatives of what is observed there: block 0 along time, block k + 1 along direction k.
@@ -97,18 +126,23 @@ class TangentFlow {
   struct Node {
     double t;
     bool implicit;
+    int choice;
   };
   double error_ratio(const TangentTolerance& tolerance);
-  double step_end(double to, double suggested);
+  double end_of_step(double to);
+  std::string accept(double end, bool implicit, std::int64_t most_steps);
+  std::string follow(double to, TangentStepper& stepper, const TangentTolerance& tolerance, std::int64_t most_steps);
+  std::string step_freely(double to, const TangentTolerance& tolerance, std::int64_t most_steps);
 
-  std::shared_ptr<TangentWork> work_;
+  std::shared_ptr<TangentMode> mode_;
   std::shared_ptr<const TangentValues> values_;
   mutable SolutionPath path_;
   const Tableau* tableau_ = nullptr;
   double t_;
-  std::vector<double> s_, s1_, error_, inverse_nominal_;
-  std::vector<Node> nodes_;   // where steps begin
-  std::vector<double> kept_;  // s there
+  std::vector<double> s_, s1_, error_;
+  int choice_ = 0;                         // of the mode, at t_
+  std::vector<Node> nodes_;                // where steps begin
+  std::vector<std::vector<double>> kept_;  // s there
 };
 
 }  // namespace saltus

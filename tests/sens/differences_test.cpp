@@ -80,9 +80,20 @@ TEST(Differences, AgreeWithSensitivitiesOfRandomModels) {
     bool all = true;
     for (std::size_t k = 0; k < 2; ++k) {
       const std::string name = run.parameters()[k];
-      const double value = model.parameters()[k].second, step = 2e-4;
-      const Found a = tight(model, name, value + step), b = tight(model, name, value - step),
-                  c = tight(model, name, value + 2.0 * step), d = tight(model, name, value - 2.0 * step);
+      const double value = model.parameters()[k].second;
+      // an event close to the stop time, or one that nearly does not happen, spoils long differences
+      double step = 2e-4;
+      Found a, b, c, d;
+      for (int tries = 0; tries < 2; ++tries, step /= 20.0) {
+        a = tight(model, name, value + step);
+        b = tight(model, name, value - step);
+        c = tight(model, name, value + 2.0 * step);
+        d = tight(model, name, value - 2.0 * step);
+        const auto apart = [&](std::size_t j) {
+          return std::abs((a.values[j] - b.values[j]) - 0.5 * (c.values[j] - d.values[j])) / (2.0 * step);
+        };
+        if (tries > 0 || (apart(0) < 1e-2 && apart(1) < 1e-2 && apart(2) < 1e-2)) break;
+      }
       const bool comparable = a.good && b.good && c.good && d.good && a.sequence == b.sequence &&
                               c.sequence == d.sequence && a.sequence == c.sequence &&
                               a.sequence.size() == run.trajectory().events().size();

@@ -47,6 +47,25 @@ TEST(Tangents, GrowWhileTheSolutionStandsStill) {
   }
 }
 
+// Without a test of their errors derivatives take the steps of the run, which are much too long for them here.
+TEST(Tangents, WithoutControlTakeTheStepsOfTheRun) {
+  Model m("still");
+  const Expr x = m.variable("x", 0.0), y = m.variable("y", 0.0);
+  m.equation(der(x) == 1.5 * x + y);
+  m.equation(der(y) == -x * x - 0.5 * y);
+  const double rtol = 1e-7, T = 4.0, exact = std::exp(1.5 * T);
+  for (const Method method : {Method::dopri5, Method::rodas5p}) {
+    SCOPED_TRACE(std::string(to_string(method)));
+    const SimulateOptions options = with(method, T, rtol);
+    const SensitivityRun run = simulate_with_sensitivities(m, {"x.start"}, options),
+                         rough = simulate_with_sensitivities(m, {"x.start"}, options, {.control = false});
+    EXPECT_EQ(run.trajectory().final(), rough.trajectory().final());
+    EXPECT_EQ(run.trajectory().statistics().steps, rough.trajectory().statistics().steps);
+    EXPECT_NEAR(run.final("x", "x.start"), exact, 300.0 * rtol * exact);
+    EXPECT_GT(std::abs(rough.final("x", "x.start") - exact), 1e-4 * exact);
+  }
+}
+
 // The parameter is zero, and nothing moves: only the derivative oscillates.
 TEST(Tangents, SeeWhatAParameterAtZeroWouldDo) {
   Model m("zero");
@@ -189,7 +208,7 @@ TEST(LaneLu, SolvesWithPivotsOfTheDiagonalAndWithOthers) {
   const int n = 30;
   std::mt19937 random(3);
   for (const bool large_diagonal : {true, false})
-    for (const int width : {1, 4}) {
+    for (const int width : {1, 4, 8, 16}) {
       const TestMatrix matrix(n, large_diagonal, static_cast<unsigned>(width));
       LaneLu lu;
       lu.set_pattern(matrix.pattern);
@@ -204,6 +223,61 @@ TEST(LaneLu, SolvesWithPivotsOfTheDiagonalAndWithOthers) {
       lu.solve(b.data(), width);
       for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(b[k], x[k], 1e-12);
     }
+}
+
+TEST(LaneLu, SolvesWithTheTransposedMatrix) {
+  const int n = 30;
+  std::mt19937 random(5);
+  for (const bool large_diagonal : {true, false}) {
+    const TestMatrix matrix(n, large_diagonal, 7);
+    LaneLu lu;
+    lu.set_pattern(matrix.pattern);
+    ASSERT_TRUE(lu.factorise(matrix.values));
+    std::vector<double> x(static_cast<std::size_t>(n)), b(x.size(), 0.0);
+    for (double& v : x) v = std::uniform_real_distribution<double>(-1.0, 1.0)(random);
+    for (int j = 0; j < n; ++j)
+      for (int e = matrix.pattern.start[j]; e < matrix.pattern.start[j + 1]; ++e)
+        b[static_cast<std::size_t>(j)] +=
+            matrix.values[static_cast<std::size_t>(e)] * x[static_cast<std::size_t>(matrix.pattern.row[e])];
+    lu.solve_transposed(b);
+    for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(b[k], x[k], 1e-12);
+  }
+}
+
+// Kernels for all processors, and those for some of them.
+TEST(LaneKernels, HaveTheSameBitsForAllProcessors) {
+  std::mt19937 random(11);
+  const auto number = [&] { return std::uniform_real_distribution<double>(-1.0, 1.0)(random); };
+  for (const int width : {1, 4, 8, 16}) {
+    const std::size_t n = 23, size = n * static_cast<std::size_t>(width);
+    LaneRows rows;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; j += 1 + i % 3) {
+        rows.column.push_back(static_cast<int>(j));
+        values.push_back(number());
+      }
+      rows.start.push_back(static_cast<int>(rows.column.size()));
+    }
+    std::vector<double> x(size), stages(3 * size), plain(size, 0.5), fast(size, 0.5), argument(size), sum(size);
+    for (double& v : x) v = number();
+    for (double& v : stages) v = number();
+    plain_lane_kernels(width).multiply(rows, values.data(), x.data(), plain.data());
+    lane_kernels(width).multiply(rows, values.data(), x.data(), fast.data());
+    EXPECT_EQ(plain, fast) << width << " lanes";
+    const double a[] = {0.3, -1.7, 0.9}, c[] = {2.1, 0.4, -0.6};
+    std::vector<double> other_argument(size), other_sum(size);
+    StageSums sums{x.data(), stages.data(), size, 3, 0, a, c, argument.data(), sum.data(), size};
+    plain_lane_kernels(width).sums(sums);
+    sums.argument = other_argument.data();
+    sums.sum = other_sum.data();
+    lane_kernels(width).sums(sums);
+    EXPECT_EQ(argument, other_argument) << width << " lanes";
+    EXPECT_EQ(sum, other_sum) << width << " lanes";
+    for (std::size_t k = 0; k < size; ++k) {
+      EXPECT_DOUBLE_EQ(argument[k], x[k] + a[0] * stages[k] + a[1] * stages[size + k] + a[2] * stages[2 * size + k]);
+    }
+  }
 }
 
 TEST(LaneLu, RefusesASingularMatrix) {

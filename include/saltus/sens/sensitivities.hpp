@@ -75,14 +75,23 @@ class SensitivityRun {
   std::unique_ptr<Impl> impl_;
 };
 
+/// How derivatives are computed.
+struct SensitivityOptions {
+  /// Whether their errors are tested: where the steps of the run are too long for them, they take shorter ones. False:
+  /// they take the steps of the run, whatever their errors are. The run itself has the same bits either way.
+  bool control = true;
+};
+
 /// Runs a model and differentiates the run by parameters ("mu") and by start values ("x.start").
 ///
 /// Throws UsageError for names by which a run cannot be differentiated, with the reason: what is no number (a size, a
 /// truth value), a start value that is only a guess. Everything else is told by the trajectory's status and by why().
 SensitivityRun simulate_with_sensitivities(const CompiledModel& model, const std::vector<std::string>& parameters,
-                                           const SimulateOptions& options = {});
+                                           const SimulateOptions& options = {},
+                                           const SensitivityOptions& sensitivity = {});
 /// Compiles the model first.
 SensitivityRun simulate_with_sensitivities(const Model& model, const std::vector<std::string>& parameters,
-                                           const SimulateOptions& options = {});
+                                           const SimulateOptions& options = {},
+                                           const SensitivityOptions& sensitivity = {});
 
 }  // namespace saltus

@@ -53,6 +53,12 @@ class AdjointRun {
                          InstantFunction& function, InstantFunction& directly, std::vector<double>& of_unknowns);
   bool integrate_back(const RunLeg& leg, RecordedPath& path);
   bool follow_back(const RunLeg& leg, RecordedPath& path);
+  bool integrate_smoothly(const RunLeg& leg, RecordedPath& path, Gradient* integrand);
+  bool step_back(const RunLeg& leg, RecordedPath& path, Gradient* integrand);
+  double error_ratio(const LinearPoint& point, std::span<const double> sizes, const Covector& error,
+                     const Covector& function) const;
+  struct StepsBack;
+  std::shared_ptr<StepsBack> steps_back(const Mode& mode, Gradient* integrand);
   bool integrate_stretch(double late, double early, RecordedPath& path, Gradient* integrand);
   bool solve_initial_equations(InstantFunction& function);
   bool follows_start(const InstantChange& change) const;
@@ -77,6 +83,7 @@ class AdjointRun {
   bool integrates_ = false;
   std::map<const LinearMode*, ModeTerms> mode_terms_;
   std::map<std::uint64_t, std::shared_ptr<ModeTangents>> jump_codes_;  // by the number of the structure
+  std::map<std::uint64_t, std::shared_ptr<StepsBack>> steps_back_;     // likewise
   FunctionalGradient result_;
 
   // behind the instant that comes next on the way back

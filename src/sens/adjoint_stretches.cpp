@@ -39,7 +39,26 @@ bool AdjointRun::integrate_back(const RunLeg& leg, RecordedPath& path) {
     if (!add_integral(leg, path, *integrand)) return false;
     if (!path.at(leg.to)) return fail(leg.to, "the equations of the mode cannot be linearised");
   }
-  if (!integrand && path.point().mode().is_explicit() && follow_back(leg, path)) return true;
+  const bool is_explicit = path.point().mode().is_explicit();
+  if (!integrand && is_explicit && follow_back(leg, path)) return true;
+  // series are long steps of equations that are not stiff: methods of high order follow them better
+  const bool series = is_explicit ? options_.method == Method::taylor
+                                  : series_tableau_of(options_.method, leg.steps->front()) != nullptr;
+  if (!series && !(is_explicit && integrand)) return step_back(leg, path, integrand);
+  const Covector function = function_;
+  const std::vector<int> held = path.point().held();
+  if (integrate_smoothly(leg, path, integrand)) return true;
+  if (is_explicit) return false;
+  // the choice of the held variables may have become singular inside a long step
+  result_.why.clear();
+  function_ = function;
+  path.point().set_held(held);
+  return (path.at(leg.to) || fail(leg.to, "the equations of the mode cannot be linearised")) &&
+         step_back(leg, path, integrand);
+}
+
+/// By the adjoint equations, which are integrated like others.
+bool AdjointRun::integrate_smoothly(const RunLeg& leg, RecordedPath& path, Gradient* integrand) {
   if (!path.point().mode().hidden_constraints()) return integrate_stretch(leg.to, leg.from, path, integrand);
   // the held variables are those of the end, as long as the others follow well from them
   constexpr double worse = 0.1;

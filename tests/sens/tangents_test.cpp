@@ -10,7 +10,9 @@
 #include <random>
 #include <vector>
 
+#include "sens/constrained_equations.hpp"
 #include "sens/lane_lu.hpp"
+#include "sens/linear_adjoint.hpp"
 
 namespace saltus {
 namespace {
@@ -276,6 +278,65 @@ TEST(LaneKernels, HaveTheSameBitsForAllProcessors) {
     EXPECT_EQ(sum, other_sum) << width << " lanes";
     for (std::size_t k = 0; k < size; ++k) {
       EXPECT_DOUBLE_EQ(argument[k], x[k] + a[0] * stages[k] + a[1] * stages[size + k] + a[2] * stages[2 * size + k]);
+    }
+  }
+}
+
+// lambda s_1 = (pull of lambda) (s, dd) for any lambda and s: to roundings, for explicit equations and for an index of
+// one.
+TEST(LinearAdjoint, IsTheTransposedOfAStep) {
+  for (const bool is_explicit : {true, false}) {
+    Model m("transposed");
+    const Expr a = m.parameter("a", 3.0), b = m.parameter("b", 0.5);
+    const Expr x = m.variable("x", 1.0), y = m.variable("y", 0.3), z = m.variable("z", 0.4);
+    m.equation(der(x) == -20.0 * a * (x - cos(m.time())) + y * z);
+    m.equation(der(y) == b * x * x - y * z);
+    if (is_explicit)
+      m.equation(der(z) == a * b * y - z * sin(m.time()));
+    else
+      m.equation(z + b * z * z * z == a * x - y);
+    CompiledModel model(m);
+    const Trajectory run = simulate(model, with(Method::rodas5p, 1.0, 1e-6));
+    const Mode mode = run.mode(run.segments().front());
+    auto& system = dynamic_cast<RecordedSystem&>(model.system(mode));
+    const std::vector<Trajectory::Step>& steps = run.segments().front().steps;
+    SolutionPath path(steps);
+    std::unique_ptr<LinearEquations> equations;
+    const std::vector<std::vector<double>> changes = {{1.0, 0.0}, {-0.3, 2.0}};
+    const TangentValues values(Lanes(3, 2), system.data(), system.locks(), changes);
+    const double t = steps[1].polynomial.t0, h = 3.0 * steps[1].polynomial.h;
+    std::shared_ptr<const TangentCode> code;
+    if (is_explicit) {
+      code = std::make_shared<TangentCode>(system, std::span<const Expr>{});
+      equations = std::make_unique<ExplicitEquations>(*code);
+    } else {
+      auto constrained = std::make_unique<ConstrainedEquations>(std::make_shared<LinearMode>(system));
+      std::vector<double> at(3), slope(3);
+      steps[1].polynomial.evaluate(t, at);
+      steps[1].polynomial.derivative(t, slope);
+      ASSERT_TRUE(constrained->open(values, t, at, slope, {0, 1}));
+      equations = std::move(constrained);
+    }
+    const Lanes lanes(equations->size(), 2);
+    std::mt19937 random(2);
+    const auto number = [&] { return std::uniform_real_distribution<double>(-1.0, 1.0)(random); };
+    std::vector<double> s(lanes.size()), s1(s.size()), error(s.size()), lambda(lanes.n);
+    for (double& v : s) v = number();
+    for (double& v : lambda) v = number();
+    LinearRosenbrock forward(*equations, rodas_5p(), lanes);
+    ASSERT_TRUE(forward.step(t, h, path, values, s, s1, error));
+    LinearAdjoint backward(*equations, rodas_5p());
+    LinearAdjoint::Function before, of_error;
+    ASSERT_TRUE(backward.pull(t, h, path, values, lambda, before, of_error));
+    for (std::size_t k = 0; k < 2; ++k) {
+      double behind = 0.0, pulled = 0.0, size = 0.0;
+      for (std::size_t i = 0; i < lanes.n; ++i) {
+        behind += lambda[i] * s1[lanes.place(k, i)];
+        pulled += before.y[i] * s[lanes.place(k, i)];
+        size += std::abs(before.y[i]);
+      }
+      for (std::size_t p = 0; p < 2; ++p) pulled += before.data[p] * changes[k][p];
+      EXPECT_NEAR(pulled, behind, 1e-12 * (1.0 + size)) << (is_explicit ? "explicit" : "index 1");
     }
   }
 }

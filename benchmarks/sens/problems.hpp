@@ -102,6 +102,60 @@ struct Heat {
   }
 };
 
+/// A square plate of m x m cells with cold edges, in strips of their own conductivity, whose capacity grows with the
+/// temperature: matrices of a five-point grid.
+inline Model plate(int m, int parameters) {
+  Model model("plate");
+  std::vector<Expr> k, T;
+  for (int i = 0; i < parameters; ++i) k.push_back(model.parameter("k" + std::to_string(i), 1.0 + 0.01 * i));
+  const auto place = [&](int i, int j) { return static_cast<std::size_t>(i * m + j); };
+  const auto wave = [&](int i) { return std::sin(std::numbers::pi * (i + 1) / (m + 1)); };
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < m; ++j)
+      T.push_back(model.variable("T" + std::to_string(i) + "_" + std::to_string(j), wave(i) * wave(j)));
+  const auto at = [&](int i, int j) { return i < 0 || i >= m || j < 0 || j >= m ? Expr(0.0) : T[place(i, j)]; };
+  const double scale = static_cast<double>(m + 1) * (m + 1);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < m; ++j) {
+      const Expr& here = T[place(i, j)];
+      const Expr sum = at(i + 1, j) + at(i - 1, j) + at(i, j + 1) + at(i, j - 1) - 4.0 * here;
+      model.equation(der(here) ==
+                     k[static_cast<std::size_t>(j * parameters / m)] * sum * scale / (1.0 + Heat::beta * here));
+    }
+  return model;
+}
+
+/// A pendulum in Cartesian coordinates, with a rope that is not quite stiff in its force: an index of three.
+inline Model cartesian_pendulum() {
+  Model m("pendulum");
+  const Expr g = m.parameter("g", 9.81), L = m.parameter("L", 1.0), d = m.parameter("d", 0.05),
+             k = m.parameter("k", 0.1);
+  const Expr x = m.variable("x", 0.6), y = m.variable("y", -0.8), u = m.variable("u", 0.0), v = m.variable("v", 0.0),
+             f = m.variable("f", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -f * x - d * u - k * x);
+  m.equation(der(v) == -f * y - d * v - g);
+  m.equation(x * x + y * y == L * L);
+  return m;
+}
+
+/// A chain of cells that each have an equation without derivatives: an index of one.
+inline Model algebraic_chain(int n) {
+  Model m("chain");
+  const Expr a = m.parameter("a", 1.0), b = m.parameter("b", 0.3), c = m.parameter("c", 20.0),
+             w = m.parameter("w", 2.0);
+  std::vector<Expr> x, z;
+  for (int i = 0; i < n; ++i) x.push_back(m.variable("x" + std::to_string(i), std::sin(1.0 + i)));
+  for (int i = 0; i < n; ++i) z.push_back(m.variable("z" + std::to_string(i), 0.0));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Expr left = i == 0 ? sin(w * m.time()) : x[i - 1];
+    m.equation(der(x[i]) == -a * x[i] + z[i]);
+    m.equation(z[i] + b * z[i] * z[i] * z[i] == c * (left - x[i]));
+  }
+  return m;
+}
+
 /// A ring of oscillators with five parameters each.
 inline Model ring(int n) {
   Model m("ring");

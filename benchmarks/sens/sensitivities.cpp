@@ -1,7 +1,7 @@
 // What does a derivative of a run cost? The plain run, derivatives forward and backward, difference quotients and
 // CVODES, by turns in one process, with the errors of the derivatives.
 //
-//   saltus_bench_sens [ROUNDS]        least times of so many rounds (5)
+//   saltus_bench_sens [ROUNDS] [PROBLEM]        least times of so many rounds (5), of problems with this in their name
 #include <saltus/saltus.hpp>
 #include <saltus/sens/adjoint.hpp>
 #include <saltus/sens/sensitivities.hpp>
@@ -55,7 +55,7 @@ class Comparison {
     const double plain = rows_.front().seconds;
     for (const Row& row : rows_) {
       const double extra = row.seconds - plain;
-      fmt::print("{:<16} {:<32} {:>10.3f} {:>8.2f} {:>14} {:>9}\n", problem_, row.solver, 1e3 * row.seconds,
+      fmt::print("{:<18} {:<32} {:>10.3f} {:>8.2f} {:>14} {:>9}\n", problem_, row.solver, 1e3 * row.seconds,
                  row.seconds / plain,
                  row.directions > 0 ? fmt::format("{:.2f}", extra / plain / static_cast<double>(row.directions)) : "",
                  std::isnan(row.error) ? "" : fmt::format("{:.1e}", row.error));
@@ -149,8 +149,9 @@ SimulateOptions options(double stop, double rtol, double atol) {
 int main(int argc, char** argv) {
   using namespace saltus;
   using namespace saltus::bench;
-  const int rounds = static_cast<int>(argument(argc, argv, 1, 5, "[ROUNDS]"));
-  fmt::print("{:<16} {:<32} {:>10} {:>8} {:>14} {:>9}\n", "problem", "solver", "time [ms]", "runs", "runs/direction",
+  const int rounds = static_cast<int>(argument(argc, argv, 1, 5, "[ROUNDS] [PROBLEM]"));
+  const std::string wanted = argc > 2 ? argv[2] : "";
+  fmt::print("{:<18} {:<32} {:>10} {:>8} {:>14} {:>9}\n", "problem", "solver", "time [ms]", "runs", "runs/direction",
              "error");
   std::vector<Case> cases;
   cases.push_back({"van der Pol", van_der_pol(), options(100.0, 1e-6, 1e-8)});
@@ -162,7 +163,12 @@ int main(int argc, char** argv) {
   cases.push_back({"Robertson", Robertson::model(), options(4e4, 1e-6, 1e-10), 1e-10});
   cases.push_back({"heat 400", Heat{400, 50}.model(), options(0.2, 1e-6, 1e-8), 1e-10});
   cases.push_back({"heat 10000", Heat{10000, 8}.model(), options(0.2, 1e-6, 1e-8), 1e-8});
+  cases.push_back({"plate 20 x 20", plate(20, 20), options(0.1, 1e-6, 1e-8), 1e-10});
+  cases.push_back({"plate 100 x 100", plate(100, 8), options(0.1, 1e-6, 1e-8), 1e-8});
+  cases.push_back({"pendulum, index 3", cartesian_pendulum(), options(10.0, 1e-6, 1e-8)});
+  cases.push_back({"chain, index 1", algebraic_chain(20), options(10.0, 1e-6, 1e-8), 1e-10});
   for (const Case& c : cases) {
+    if (c.name.find(wanted) == std::string::npos) continue;
     const CompiledModel model(c.model);
     const std::vector<std::string> names = parameter_names(model);
     Derivatives exact;

@@ -1,5 +1,7 @@
 #include "sens/act_tangents.hpp"
 
+#include <fmt/format.h>
+
 #include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
@@ -220,6 +222,21 @@ std::string ActTangents::add_row(const Given& given, const Act& act, bool first,
   // of two that give one value the last counts
   std::erase_if(map.rows, [&](const Row& r) { return r.reset == row.reset && r.target == row.target; });
   map.rows.push_back(std::move(row));
+  return "";
+}
+
+std::string moved_between(const Act& last, const Act& act, const Mode* left, CompiledModel& model, double rtol) {
+  if (!left) return "";
+  const System& system = model.system(*left);
+  const std::size_t count = std::min(last.x_after.size(), act.x_before.size());
+  for (std::size_t j = 0; j < count; ++j) {
+    const int variable = static_cast<int>(j);
+    const double size = std::abs(last.x_after[j]) + system.nominal(variable);
+    if (system.structure().differentiated(variable) &&
+        !(std::abs(act.x_before[j] - last.x_after[j]) <= (1e-9 + 10.0 * rtol) * size))
+      return fmt::format("between two rounds of the instant '{}' follows from constraints",
+                         system.variable_name(variable));
+  }
   return "";
 }
 

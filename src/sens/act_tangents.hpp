@@ -1,6 +1,8 @@
 // The derivative of what clauses and transitions do in a round.
 #pragma once
 
+#include <saltus/model/compiled_model.hpp>
+
 #include <map>
 #include <string>
 #include <utility>
@@ -55,6 +57,11 @@ struct InstantFunction {
   /// From changes behind the round to those before it.
   void pull(const RoundMap& round);
 };
+
+/// Whether values have been made consistent between two rounds of an instant in a way that rounds do not differentiate:
+/// on a surface, or with hidden constraints, a reset moves other differentiated variables too. Returns "", or what
+/// cannot be differentiated. `left`: the mode before the instant.
+std::string moved_between(const Act& last, const Act& act, const Mode* left, CompiledModel& model, double rtol);
 
 class ActTangents {
  public:

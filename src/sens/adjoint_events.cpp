@@ -23,7 +23,9 @@ bool AdjointRun::find_rounds(const RunInstant& instant, std::vector<RoundMap>& r
   for (std::size_t a = instant.first_act; a < instant.last_act; ++a) {
     rounds.emplace_back();
     const Act& act = record_.acts[a];
-    const std::string why = act_tangents_.find(act, a == instant.first_act, left, linear_modes_, rounds.back());
+    std::string why =
+        a == instant.first_act ? "" : moved_between(record_.acts[a - 1], act, left, model_, options_.rtol);
+    if (why.empty()) why = act_tangents_.find(act, a == instant.first_act, left, linear_modes_, rounds.back());
     if (!why.empty()) return fail(instant.t, "something happens that is not differentiated yet: " + why);
   }
   return true;

@@ -518,6 +518,9 @@ bool ForwardRun::take_acts(const RunInstant& instant) {
   const Mode* const left = now_.system ? &now_.mode : nullptr;
   for (std::size_t a = instant.first_act; a < instant.last_act; ++a) {
     const Act& act = record_.acts[a];
+    if (a > instant.first_act)
+      if (const std::string why = moved_between(record_.acts[a - 1], act, left, model_, options_.rtol); !why.empty())
+        return fail(t, "what happens here is not differentiated yet: " + why);
     RoundMap map;
     if (const std::string why = act_tangents_.find(act, a == instant.first_act, left, linear_modes_, map); !why.empty())
       return fail(t, "what happens here is not differentiated yet: " + why);

@@ -271,7 +271,6 @@ std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr,
   std::vector<Expr> result(f.begin(), f.end());
   const auto graph = common_graph(f);
   if (!graph) return result;
-  const std::vector<char> mixed = mix_whole(*graph, weights, result);
   decide_once(*graph, weights, result);
   std::unordered_map<NodeId, char> fractional;  // nodes whose truth value may lie between 0 and 1
   Rewrite rewrite(*graph);
@@ -291,8 +290,23 @@ std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr,
     if (n.op == Op::select && a) id = g.make(Op::add, n.c, g.make(Op::mul, n.a, g.make(Op::sub, n.b, n.c)));
     return id;
   };
+  for (Expr& e : result)
+    if (e.graph()) e = Expr(graph, rewrite(e.id()));
+  return result;
+}
+
+std::vector<Expr> relax_field(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights) {
+  std::vector<Expr> result(f.begin(), f.end());
+  const auto graph = common_graph(f);
+  if (!graph) return result;
+  const std::vector<char> mixed = mix_whole(*graph, weights, result);
+  std::vector<Expr> rest;
   for (std::size_t k = 0; k < result.size(); ++k)
-    if (result[k].graph() && !mixed[k]) result[k] = Expr(graph, rewrite(result[k].id()));
+    if (!mixed[k]) rest.push_back(result[k]);
+  rest = relax(rest, weights);
+  auto next = rest.begin();
+  for (std::size_t k = 0; k < result.size(); ++k)
+    if (!mixed[k]) result[k] = *next++;
   return result;
 }
 

@@ -95,7 +95,7 @@ SlidingField sliding_field(const Expr& time, std::span<const Expr> variables, st
   for (const Expr& lock : all_locks)  // other locks stay inputs as they are: not to be entered
     if (!is_relaxed(lock)) weights.emplace_back(lock, lock), kept.push_back(lock);
   for (const SlidingSurface& s : surfaces) functions.push_back(s.function);
-  std::vector<Expr> relaxed = relax(rhs, weights);
+  std::vector<Expr> relaxed = relax_field(rhs, weights);
   const bool has_roots = has_roots_on(functions, relaxed, kept);
   if (has_roots) relaxed = field_on(functions, relaxed, kept);
 

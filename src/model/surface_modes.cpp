@@ -220,7 +220,7 @@ void SurfaceModes::Maker::make(const Mode& mode, Made& made) {
   if (!found) return;
   for (std::size_t k = 0; k < setup_.surfaces.size(); ++k)  // the interval of a rounding is not between two integers
     if (setup_.surfaces[k].step != 0) found->equations.guards[k] = guards[k];
-  std::vector<Expr> observed = relax(in_clone(setup_.observed), found->lock_weights);
+  std::vector<Expr> observed = relax_field(in_clone(setup_.observed), found->lock_weights);
   compile(std::move(found->equations), std::move(observed), {}, made);
 }
 

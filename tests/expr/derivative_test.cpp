@@ -82,7 +82,10 @@ TEST_F(DerivativeTest, RelationsOnOneFunctionAreRelaxedTogether) {
   EXPECT_TRUE(r[1].same(Expr(1.0))) << to_string(r[1]);
   EXPECT_TRUE(derivative(derivative(r[2], u), u).same(Expr(0.0))) << to_string(r[2]);
   EXPECT_TRUE(derivative(derivative(r[2], u), w).same(Expr(5.0))) << to_string(r[2]);
-  EXPECT_TRUE(r[3].same(u * 5.0)) << to_string(r[3]);  // a product is 5 on one side and 0 on the other
+  EXPECT_TRUE(r[3].same((2.0 + u * 3.0) * u)) << to_string(r[3]);  // a product of choices stays one
+  const auto field = relax_field(std::vector{three * weak, if_else(b, y, three)}, weights);
+  EXPECT_TRUE(field[0].same(u * 5.0)) << to_string(field[0]);  // in a field it is 5 on one side and 0 on the other
+  EXPECT_TRUE(derivative(derivative(field[1], u), w).same(Expr(-3.0))) << to_string(field[1]);
   EXPECT_TRUE(relax(std::vector{sign(x)}, weights)[0].same(u * 2.0 - 1.0));
 }
 

@@ -54,11 +54,15 @@ Expr switching_function(const Expr& lock);
 /// is one choice. A lock that stands for itself is left alone, and what is inside it is not entered.
 std::vector<Expr> relax(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights);
 
+/// The same for right-hand sides: one that a single surface decides in several places is the mean of what it is on the two
+/// sides of the surface, as Filippov defines it. (The mean of both sides of an implicit equation would mean nothing.)
+std::vector<Expr> relax_field(std::span<const Expr> f, std::span<const std::pair<Expr, Expr>> weights);
+
 /// A lock for which a weight stands while a number, `active`, is not zero; otherwise it stands for itself.
 struct OptionalWeight {
   Expr lock, weight, active;
 };
-/// The same where weights come and go with numbers: choices whose weights are not active stay choices, so that branches
+/// relax_field() where weights come and go with numbers: choices whose weights are not active stay choices, so that branches
 /// that are not taken need no value. None of the weights may be in decide_together(). Other locks stand for themselves.
 std::vector<Expr> relax(std::span<const Expr> f, std::span<const OptionalWeight> weights);
 

@@ -93,7 +93,7 @@ class ExchangeFmu2 final : public SharedFunctions {
   }
   bool completed_step(bool& terminate) override {
     Boolean event = 0, end = 0;
-    call(completed_, 1, &event, &end);
+    call(completed_, 0, &event, &end);
     terminate = end != 0;
     return event != 0;
   }

@@ -83,7 +83,7 @@ class ExchangeFmu3 final : public SharedFunctions {
   }
   bool completed_step(bool& terminate) override {
     Boolean event = false;
-    call(completed_, true, &event, &terminate);
+    call(completed_, false, &event, &terminate);
     return event;
   }
   bool column(std::size_t state, std::span<double> derivative) override {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "fmi/import_problem.hpp"
 #include "fmi/imported_fmu_impl.hpp"
@@ -50,7 +51,8 @@ ImportedFmu::Impl::Impl(const std::string& path, const ImportOptions& given)
 ImportedFmu::Impl::~Impl() {
   if (!fmu) return;
   for (const SavedFmuState& s : saved)
-    if (s.state) fmu->release(s.state);
+    for (void* state : {s.state, s.latest})
+      if (state) fmu->release(state);
 }
 
 void ImportedFmu::Impl::apply_given(const std::vector<std::pair<std::string, double>>& values) {
@@ -180,7 +182,7 @@ EventOutcome ImportedFmu::Impl::settle() {
     all.terminate = outcome.terminate;
     if (!outcome.again || outcome.terminate) break;
   }
-  if (!all.terminate) fmu->enter_continuous_mode();
+  fmu->enter_continuous_mode();  // also at the end of the run: values behind the event are read there
   return all;
 }
 
@@ -193,8 +195,23 @@ double ImportedFmu::Impl::input_value(std::size_t k, std::span<const double> num
 
 void ImportedFmu::Impl::activate(std::size_t number) {
   if (number == current || !about.saves_states) return;
-  fmu->restore(saved.at(number).state);
+  const SavedFmuState& s = saved.at(number);
+  fmu->restore(s.latest ? s.latest : s.state);
   current = number;
+}
+
+void ImportedFmu::Impl::keep_latest(std::size_t number) {
+  if (!about.saves_states) return;
+  void*& latest = saved.at(number).latest;
+  if (latest) fmu->release(std::exchange(latest, nullptr));
+  latest = fmu->save();
+}
+
+void ImportedFmu::Impl::forget_latest() {
+  for (SavedFmuState& s : saved)
+    if (s.latest) fmu->release(std::exchange(s.latest, nullptr));
+  if (!about.needs_completed_step || !about.saves_states) return;
+  fmu->restore(saved.at(current).state);
 }
 
 void ImportedFmu::Impl::set_inputs(double t, std::span<const double> numbers, bool all) {
@@ -252,102 +269,6 @@ std::optional<std::pair<std::size_t, std::size_t>> ImportedFmu::Impl::both_sides
   if (other == saved.at(number).other_side.end()) return {};
   const bool above = mode.discrete[known_side(static_cast<std::size_t>(guard))] > 0.0;
   return above ? std::pair(number, other->second) : std::pair(other->second, number);
-}
-
-std::vector<double> ImportedFmu::Impl::cross(const EventInput& input, const Mode& mode, double& t,
-                                             std::vector<double>& x) {
-  std::vector<double> depth(indicators, 0.0);
-  std::vector<std::size_t> crossed;
-  for (std::size_t k = 0; k < indicators; ++k)
-    if (mode.locks[k] != mode.discrete[known_side(k)] &&
-        std::ranges::find(mode.sliding, static_cast<int>(k)) == mode.sliding.end())
-      crossed.push_back(k);
-  if (crossed.empty()) return depth;
-  constexpr int most_doublings = 24;  // from a rounding error to some 1e-8 of the time
-  const std::vector<double> x0 = x;
-  const double t0 = t;
-  std::vector<double> z(indicators);
-  double shift = 0.0;
-  for (int k = 0; k < most_doublings; ++k) {
-    if (!indicator_values(id(mode), t, x, mode.discrete, z)) break;
-    const bool seen =
-        std::ranges::all_of(crossed, [&](std::size_t c) { return mode.locks[c] > 0.0 ? z[c] > 0.0 : z[c] < 0.0; });
-    if (seen) {
-      for (const std::size_t c : crossed) depth[c] = std::abs(z[c]);
-      return depth;
-    }
-    shift = shift == 0.0 ? 2.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0), 1e-3) : 2.0 * shift;
-    t = t0 + shift;
-    for (std::size_t j = 0; j < states; ++j) x[j] = x0[j] + shift * input.xp_before[j];
-  }
-  t = t0;
-  x = x0;
-  return depth;
-}
-
-bool ImportedFmu::Impl::same_indicator(std::size_t a, std::size_t b, int guard, double t, std::span<const double> x,
-                                       std::span<const double> numbers) {
-  constexpr double shift = 1e-4, rounding = 1e-9;
-  const auto k = static_cast<std::size_t>(guard);
-  std::vector<double> beside(x.begin(), x.end()), za(indicators), zb(indicators);
-  for (std::size_t j = 0; j < states; ++j) beside[j] += shift * variables[j].nominal;
-  return indicator_values(a, t, beside, numbers, za) && indicator_values(b, t, beside, numbers, zb) &&
-         std::abs(za[k] - zb[k]) <= rounding * std::max(std::abs(za[k]), std::abs(zb[k]));
-}
-
-bool ImportedFmu::Impl::rebounds(std::size_t number, int guard, double t, std::span<const double> x, const Mode& mode) {
-  constexpr double margin = 10.0;
-  std::vector<double> z(indicators), later(indicators);
-  if (!look_ahead(number, t, x, mode.discrete, z, later)) return false;
-  const auto k = static_cast<std::size_t>(guard);
-  const double beyond = mode.locks[k] > 0.0 ? -later[k] : later[k];
-  return beyond > margin * std::abs(z[k]);
-}
-
-bool ImportedFmu::Impl::look_ahead(std::size_t number, double t, std::span<const double> x,
-                                   std::span<const double> numbers, std::span<double> z, std::span<double> later) {
-  constexpr double small = 1e-9;
-  std::vector<double> f(x.size()), ahead(x.begin(), x.end());
-  if (!evaluate(number, t, x, numbers, f)) return false;
-  const double h = small * std::max(std::abs(t), 1.0);
-  for (std::size_t j = 0; j < states; ++j) ahead[j] += h * f[j];
-  return indicator_values(number, t, x, numbers, z) && indicator_values(number, t + h, ahead, numbers, later);
-}
-
-bool ImportedFmu::Impl::switches_back(std::size_t before, std::size_t after, const EventInput& input,
-                                      std::span<const double> x, const Mode& mode) {
-  constexpr double shift = 1e-7, rounding = 1e-9;
-  const double h = shift * std::max(std::abs(input.t), 1.0);
-  std::vector<double> back(x.begin(), x.end()), old_field(x.size()), new_field(x.size());
-  for (std::size_t j = 0; j < states; ++j) back[j] -= h * input.xp_before[j];
-  if (!evaluate(before, input.t, back, mode.discrete, old_field)) return false;
-  activate(after);
-  set_point(input.t, back, mode.discrete);
-  bool same = false;
-  try {
-    fmu->enter_event_mode();
-    const EventOutcome outcome = settle();
-    same = !outcome.terminate && !outcome.states_changed && fmu->derivatives(new_field);
-  } catch (const Error&) {
-    same = false;
-  }
-  fmu->restore(saved.at(after).state);
-  current = after;
-  for (std::size_t j = 0; same && j < states; ++j)
-    same = std::abs(new_field[j] - old_field[j]) <= rounding * (std::abs(new_field[j]) + std::abs(old_field[j]));
-  return same;
-}
-
-void ImportedFmu::Impl::place_indicators(std::size_t number, double t, std::span<const double> x,
-                                         std::span<const double> depth, std::span<const char> stays, Mode& mode) {
-  constexpr double same_depth = 4.0;
-  std::vector<double> z(indicators), later(indicators);
-  if (indicators == 0 || !look_ahead(number, t, x, mode.discrete, z, later)) return;
-  for (std::size_t k = 0; k < indicators; ++k) {
-    const bool at_zero = z[k] == 0.0 || std::abs(z[k]) <= same_depth * depth[k];
-    const double value = at_zero ? later[k] - z[k] : z[k];
-    if (value != 0.0 && !stays[k]) mode.locks[k] = value > 0.0 ? 1.0 : 0.0;
-  }
 }
 
 void ImportedFmu::Impl::time_guards(std::size_t number, double t, std::span<const double> numbers,
@@ -416,10 +337,12 @@ std::optional<double> ImportedFmu::start_time() const {
 Mode ImportedFmu::initial_mode() const {
   Impl& i = *impl_;
   const std::lock_guard turn(i.turn);
-  if (i.saved.size() > 1 && !i.about.saves_states) {  // a run has changed it: begin again
+  if ((i.saved.size() > 1 || i.knows_steps) && !i.about.saves_states) {  // a run has changed it: begin again
     i.fmu->reset();
     i.initialise();
+    i.knows_steps = false;
   }
+  i.forget_latest();
   Mode mode;
   const std::size_t numbers =
       i.inputs.empty() ? i.first_input_number() : static_cast<std::size_t>(i.inputs.back().following) + 1;
@@ -488,6 +411,21 @@ double ImportedFmu::next_time_event(const Mode& mode, double t, int direction, s
   return next;
 }
 
+bool ImportedFmu::complete_step(const Mode& mode, double t, std::span<const double> x) {
+  Impl& i = *impl_;
+  if (!i.about.needs_completed_step) return false;
+  const std::lock_guard turn(i.turn);
+  const std::size_t number = i.id(mode);
+  SavedFmuState& now = i.saved.at(number);
+  i.activate(number);
+  i.set_point(t, x, mode.discrete);
+  i.knows_steps = true;
+  const bool event = i.fmu->completed_step(now.ends_run) || now.ends_run;
+  i.keep_latest(number);  // what the FMU remembers of its steps is a part of its state
+  if (event) now.next_time = t;
+  return event;
+}
+
 bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   static constexpr std::string_view event_mode = "event mode of the FMU";
   Impl& i = *impl_;
@@ -534,8 +472,8 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   const std::vector<double> depth = i.cross(input, mode, t, x);
   i.activate(before);
   i.set_point(t, x, mode.discrete);
-  bool terminate = false;
-  if (i.about.needs_completed_step) i.fmu->completed_step(terminate);
+  bool terminate = i.saved[before].ends_run;
+  if (i.about.needs_completed_step && !terminate) i.fmu->completed_step(terminate);
   i.fmu->enter_event_mode();
   i.set_inputs(t, mode.discrete, true);
   const EventOutcome outcome = i.settle();
@@ -544,7 +482,6 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   if (outcome.terminate || terminate) {
     transition.terminate = true;
     transition.message = "the FMU has ended the run";
-    return true;
   }
   if (outcome.states_changed && i.states > 0) {
     i.fmu->states(x);

@@ -20,8 +20,10 @@ namespace saltus {
 /// What the FMU was after an event: a mode names it by its number.
 struct SavedFmuState {
   void* state = nullptr;                  ///< null where the FMU cannot save states
+  void* latest = nullptr;                 ///< the same behind the last completed step, if the FMU asks to be told
   double t = 0.0;                         ///< of the event
   std::optional<double> next_time = {};   ///< of the next time event
+  bool ends_run = false;                  ///< the FMU has asked for the end of the run behind a step
   std::map<int, double> rebounds;         ///< by indicator: the side to which it went before a reset sent it back
   std::map<int, std::size_t> other_side;  ///< by indicator: the state on its other side, if known
 };
@@ -51,7 +53,8 @@ struct ImportedFmu::Impl {
   /// A run and those who read its results take turns, each with one question.
   std::recursive_mutex turn;
   std::vector<SavedFmuState> saved;
-  std::size_t current = 0;  ///< the saved state that the FMU has now
+  std::size_t current = 0;   ///< the saved state that the FMU has now
+  bool knows_steps = false;  ///< it has been told about completed steps
   std::vector<double> start_x;
   std::vector<double> last_field;  ///< the last derivatives that had values
   std::map<std::vector<double>, std::unique_ptr<System>> systems;
@@ -81,6 +84,10 @@ struct ImportedFmu::Impl {
 
   /// Gives the FMU a saved state.
   void activate(std::size_t number);
+  /// What the FMU, in this saved state, has made of completed steps.
+  void keep_latest(std::size_t number);
+  /// A new run begins: saved states are those of the events.
+  void forget_latest();
   /// Time, inputs and states; the FMU is in continuous-time mode.
   void set_point(double t, std::span<const double> x, std::span<const double> numbers);
   void set_inputs(double t, std::span<const double> numbers, bool all);

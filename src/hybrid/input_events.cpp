@@ -11,24 +11,7 @@ void Simulator::Impl::InputEvents::set(std::span<const InputChange> changes) {
   run.inputs.set(run.mode, run.t, changes, run.options);
   run.system = &run.hybrid->system(run.mode);
   run.in_rest = false;
-  if (!run.times_due()) return;
-  run.next_time = run.t;
-  if (!run.system->structure().explicit_ode) {
-    copy(run.x, run.x_then);
-    copy(run.xp, run.xp_then);
-    if (!run.instant.consistency().polish(*run.system, run.t, run.x, run.xp)) {
-      copy(run.x_then, run.x);
-      copy(run.xp_then, run.xp);
-    }
-  }
-  run.approach.find_slopes();
-  const double width = run.t - run.approach.at_least_some_units_before(run.t, run.t);
-  std::vector<double>& noise = run.instant.doubt().noise;
-  resize(noise, run.guard_slopes.size());
-  for (std::size_t k = 0; k < noise.size(); ++k)
-    noise[k] = std::isfinite(run.guard_slopes[k]) ? 4.0 * std::abs(run.guard_slopes[k] * width) : 0.0;
-  run.approach.project_event_state();
-  run.handle_event(false, true, run.stepper->next_step());
+  if (run.times_due()) run.handle_due_times();
 }
 
 bool Simulator::Impl::InputEvents::alone() const {

@@ -293,6 +293,7 @@ void Simulator::Impl::accept_step(double end) {
   }
   guarding.arm_guards(begin);
   if (bounds.watches()) ending.check_bounds();
+  if (hybrid->complete_step(mode, t, x) && times_due()) return handle_due_times();
   if (t == options.stop) {
     ending.finish();
   } else if (watching && std::abs(end - begin) < short_step * std::abs(t) && at_the_last_digit() &&

@@ -160,6 +160,26 @@ bool Simulator::Impl::times_due() {
   return std::abs(due - t) <= rounding * std::abs(t);
 }
 
+void Simulator::Impl::handle_due_times() {
+  next_time = t;
+  if (!system->structure().explicit_ode) {
+    copy(x, x_then);
+    copy(xp, xp_then);
+    if (!instant.consistency().polish(*system, t, x, xp)) {
+      copy(x_then, x);
+      copy(xp_then, xp);
+    }
+  }
+  approach.find_slopes();
+  const double width = t - approach.at_least_some_units_before(t, t);
+  std::vector<double>& noise = instant.doubt().noise;
+  resize(noise, guard_slopes.size());
+  for (std::size_t k = 0; k < noise.size(); ++k)
+    noise[k] = std::isfinite(guard_slopes[k]) ? 4.0 * std::abs(guard_slopes[k] * width) : 0.0;
+  approach.project_event_state();
+  handle_event(false, true, stepper->next_step());
+}
+
 bool Simulator::Impl::dismiss_chattering(std::span<const int> fired) {
   constexpr double many_tolerances = 100.0;
   const std::vector<double> tolerance =

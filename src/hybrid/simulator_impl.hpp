@@ -226,6 +226,8 @@ struct Simulator::Impl {
   void leave_event(bool by_time, double step_size);
   /// Whether guards of time fire now: those in `time_guards`. They have been planned for this very instant.
   bool times_due();
+  /// An event at t by the time guards that are due, between two steps.
+  void handle_due_times();
   /// Whether the event leaves equations and values as they were: the stepper goes on as if nothing had happened.
   bool without_consequences() const;
   /// Goes on from an event without consequences.

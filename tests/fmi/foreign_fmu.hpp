@@ -20,6 +20,7 @@ struct Foreign {
   std::vector<double> values = {1.0, 0.0};  ///< of the parameters
   bool inputs = false, output = false, counter = false;
   bool saves_states = true;
+  bool needs_steps = false;   ///< asks to be told about completed steps
   std::string resource = {};  ///< the content of resources/y.txt; empty: there is none
   std::string experiment = R"(<DefaultExperiment startTime="0" stopTime="1" tolerance="1e-8"/>)";
 };
@@ -37,6 +38,8 @@ inline const Foreign resource{.name = "Resource", .counter = true, .resource = "
 inline const Foreign state_space{
     .name = "StateSpace", .states = 2, .parameters = 2, .values = {4.0, 0.4}, .inputs = true, .output = true};
 inline const Foreign feedthrough{.name = "Feedthrough", .states = 1, .inputs = true, .output = true, .counter = true};
+inline const Foreign circle{.name = "Circle", .states = 1, .output = true, .counter = true, .needs_steps = true};
+inline const Foreign steps{.name = "Steps", .states = 1, .parameters = 1, .needs_steps = true};
 inline const Foreign broken{.name = "Broken", .states = 1, .parameters = 2};
 
 /// modelDescription.xml. In FMI 2.0 the indices of variables count from 1 in this order: time, states, derivatives, ….
@@ -53,9 +56,9 @@ inline std::string describe(const Foreign& f, FmiVersion version) {
   variable("time", 0, R"(causality="independent" variability="continuous")", "Float64", "");
   for (int k = 1; k <= f.states; ++k)
     variable(fmt::format("x{}", k), k, R"(causality="output" variability="continuous" initial="exact")", "Float64",
-             fmt::format("start=\"{}\" unit=\"m\"", f.name == "VanDerPol" ? (k == 1 ? 2 : 0)
-                                                    : k == 1 && !f.inputs ? 1
-                                                                          : 0));
+             fmt::format("start=\"{}\" unit=\"m\"", f.name == "VanDerPol"                   ? (k == 1 ? 2 : 0)
+                                                    : k == 1 && !f.inputs && !f.needs_steps ? 1
+                                                                                            : 0));
   for (int k = 1; k <= f.states; ++k) {
     variable(fmt::format("der(x{})", k), 10 + k, R"(causality="local" variability="continuous" initial="calculated")",
              "Float64", fmt::format("derivative=\"{}\"", fmi2 ? 1 + k : k));
@@ -77,13 +80,15 @@ inline std::string describe(const Foreign& f, FmiVersion version) {
     structure += fmt::format("<EventIndicator valueReference=\"{}\"/>", 61 + k);
   }
   const char* saves = f.saves_states ? "true" : "false";
+  const std::string told = fmi2 ? fmt::format("completedIntegratorStepNotNeeded=\"{}\"", !f.needs_steps)
+                                : fmt::format("needsCompletedIntegratorStep=\"{}\"", f.needs_steps);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription fmiVersion=\"{}\" modelName=\"{}\" "
       "{}=\"{{foreign}}\" "
-      "generationTool=\"another tool\"{}>\n<ModelExchange modelIdentifier=\"{}\" {}=\"{}\"/>\n{}\n"
+      "generationTool=\"another tool\"{}>\n<ModelExchange modelIdentifier=\"{}\" {} {}=\"{}\"/>\n{}\n"
       "<ModelVariables>\n{}</ModelVariables>\n<ModelStructure>{}</ModelStructure>\n</fmiModelDescription>\n",
       fmi2 ? "2.0" : "3.0", f.name, fmi2 ? "guid" : "instantiationToken",
-      fmi2 ? fmt::format(" numberOfEventIndicators=\"{}\"", f.indicators) : "", f.name,
+      fmi2 ? fmt::format(" numberOfEventIndicators=\"{}\"", f.indicators) : "", f.name, told,
       fmi2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState", saves, f.experiment, variables,
       fmi2 ? "<Derivatives>" + structure + "</Derivatives>" : structure);
 }

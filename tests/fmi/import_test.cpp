@@ -127,6 +127,42 @@ TEST_P(Import, state_space_answers_a_step_as_an_oscillator) {
   }
 }
 
+TEST_P(Import, an_fmu_that_exchanges_its_states_behind_steps_goes_round_the_circle) {
+  for (const bool saves_states : {true, false}) {
+    Foreign f = circle;
+    f.saves_states = saves_states;
+    const ForeignFile file(f, GetParam());
+    const auto fmu = std::make_shared<ImportedFmu>(file.path());
+    for (const Method method : {Method::automatic, Method::dop853, Method::rodas5p}) {
+      const Trajectory result = simulate(fmu, {.stop = 20.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
+      ASSERT_TRUE(result.status().ok()) << result.status().message;
+      EXPECT_EQ(result.events().size(), 13u);  // behind each odd multiple of a quarter of pi
+      for (const Event& event : result.events()) {
+        EXPECT_GT(std::abs(event.before[result.index("x1")]), 0.8);
+        EXPECT_LT(std::abs(event.after[result.index("x1")]), 0.61);
+      }
+      const double x = result.final()[result.index("x1")];
+      EXPECT_NEAR(std::min(std::abs(x - std::cos(20.0)), std::abs(x - std::sin(20.0))), 0.0, 1e-6) << to_string(method);
+      if (!saves_states) continue;
+      for (const double t : {0.5, 3.0, 7.7, 13.0, 20.0}) EXPECT_NEAR(result.at(t, "y"), std::cos(t), 1e-6) << t;
+      // the FMU was told about each step once, and once more at each event and behind the last step
+      const double told = result.final()[result.index("n")];
+      EXPECT_GE(told, static_cast<double>(result.statistics().steps));
+      EXPECT_LE(told, static_cast<double>(result.statistics().steps + 14));
+    }
+  }
+}
+
+TEST_P(Import, an_fmu_ends_the_run_behind_a_step) {
+  const ForeignFile file(steps, GetParam());
+  const auto fmu = std::make_shared<ImportedFmu>(file.path(), ImportOptions{.values = {{"p0", 2.5}}});
+  const Trajectory result = simulate(fmu, {.stop = 20.0, .max_step = 0.5});
+  EXPECT_EQ(result.status().code, StatusCode::terminated) << result.status().message;
+  EXPECT_GT(result.t_end(), 2.5);
+  EXPECT_LE(result.t_end(), 3.0 + 1e-9);
+  EXPECT_NEAR(result.final()[result.index("x1")], result.t_end(), 1e-9);
+}
+
 TEST_P(Import, resets_that_accumulate_end_the_run_with_the_reason) {
   const ForeignFile file(endless_ball, GetParam());
   const Trajectory result = run(file.path(), 3.0);

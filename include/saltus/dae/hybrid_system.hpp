@@ -257,6 +257,10 @@ class HybridSystem {
     return direction * std::numeric_limits<double>::infinity();
   }
 
+  /// The run has gone on to this point and will not come back behind it, except to read its results. True: a time-only
+  /// guard leaves its side now, though that was not planned; next_time_event says which. Default: no.
+  virtual bool complete_step(const Mode& /*mode*/, double /*t*/, std::span<const double> /*x*/) { return false; }
+
   /// Runs one round of the discrete part from a committed state: `when` clauses on the edges of their conditions, transitions between
   /// explicit modes, discrete equations. All of them hold together; resets take effect at the end. Conditions see `mode.sees`. Returns
   /// whether anything changed or acted: then another round follows.

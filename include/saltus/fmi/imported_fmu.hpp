@@ -58,6 +58,7 @@ class ImportedFmu final : public HybridSystem {
   void set_side(Mode& mode, int guard, int side) const override;
   bool can_stay_on_surfaces(const Mode& mode) override;
   double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
+  bool complete_step(const Mode& mode, double t, std::span<const double> x) override;
   bool transition(const EventInput& input, Transition& transition) override;
   bool same_decisions(const Mode& a, const Mode& b) const override;
   void identify(const Mode& mode, std::vector<double>& key) const override;

@@ -146,7 +146,10 @@ int fmi2EnterContinuousTimeMode(void* c) {
   return ((Model*)c)->mode = 3, ok;
 }
 int fmi2CompletedIntegratorStep(void* c, int no_set, int* event, int* terminate) {
-  return (void)c, (void)no_set, *event = *terminate = 0, ok;
+  (void)no_set;
+  *event = step_completed(c);
+  *terminate = ((Model*)c)->terminate;
+  return ok;
 }
 int fmi2SetTime(void* c, double t) {
   return ((Model*)c)->t = t, ok;

@@ -132,7 +132,10 @@ int fmi3EnterContinuousTimeMode(void* c) {
   return ((Model*)c)->mode = 3, ok;
 }
 int fmi3CompletedIntegratorStep(void* c, bool no_set, bool* event, bool* terminate) {
-  return (void)c, (void)no_set, *event = *terminate = false, ok;
+  (void)no_set;
+  *event = step_completed(c) != 0;
+  *terminate = ((Model*)c)->terminate != 0;
+  return ok;
 }
 int fmi3SetTime(void* c, double t) {
   return ((Model*)c)->t = t, ok;

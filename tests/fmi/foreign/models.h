@@ -9,11 +9,15 @@
      8 Resource        n is the first character of the file y.txt in its resources
      9 StateSpace      x1' = x2, x2' = -p0 x1 - p1 x2 + u, y = x1 + u/2
     10 EndlessBall     a ball that bounces without a threshold
+    11 Circle          x1 is cos(t) or sin(t), whichever is not near to 1; a step that ends near to 1 asks for an event
+                       that exchanges them. y = cos(t), n is the number of steps
+    12 Steps           x1' = 1; the run ends behind the first step with x1 > p0
    Value references: 0 time, 1… states, 11… derivatives, 21… parameters, 31 and 32 inputs, 41 real output, 51 integer.
  */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -29,7 +33,7 @@ typedef struct {
 enum { states = 2, indicators = 1 };
 #elif MODEL == 2 || MODEL == 9
 enum { states = 2, indicators = 0 };
-#elif MODEL == 3 || MODEL == 7
+#elif MODEL == 3 || MODEL == 7 || MODEL == 11 || MODEL == 12
 enum { states = 1, indicators = 0 };
 #elif MODEL == 4 || MODEL == 8
 enum { states = 0, indicators = 0 };
@@ -54,6 +58,8 @@ static void begin(Model* m) {
   m->x[0] = 1.0, m->p[0] = 0.25, m->relay = 1;
 #elif MODEL == 9
   m->p[0] = 4.0, m->p[1] = 0.4;
+#elif MODEL == 11
+  m->relay = 1; /* x1 is the sine, and the cosine is positive */
 #endif
 }
 
@@ -86,6 +92,10 @@ static void derivatives(const Model* m, double* dx) {
   dx[0] = m->u;
 #elif MODEL == 9
   dx[0] = m->x[1], dx[1] = -m->p[0] * m->x[0] - m->p[1] * m->x[1] + m->u;
+#elif MODEL == 11 /* relay: sign of the other coordinate; 2 or -2 if x1 is the cosine */
+  dx[0] = (abs(m->relay) == 1 ? 1.0 : -1.0) * (m->relay > 0 ? 1.0 : -1.0) * sqrt(1.0 - m->x[0] * m->x[0]);
+#elif MODEL == 12
+  dx[0] = 1.0;
 #elif MODEL == 7
   dx[0] = m->p[1] == 1.0 && m->t > 0.5 ? NAN : -m->p[0] * m->x[0];
 #endif
@@ -108,8 +118,22 @@ static void outputs(Model* m) {
   m->y = 2.0 * m->u, m->n = m->m + 1;
 #elif MODEL == 9
   m->y = m->x[0] + 0.5 * m->u;
+#elif MODEL == 11
+  m->y = abs(m->relay) == 2 ? m->x[0] : (m->relay > 0 ? 1.0 : -1.0) * sqrt(1.0 - m->x[0] * m->x[0]);
 #endif
   (void)m;
+}
+
+/* A step of the integrator is over. Whether an event is needed. */
+static int step_completed(Model* m) {
+#if MODEL == 11
+  m->n += 1;
+  return fabs(m->x[0]) > 0.8;
+#elif MODEL == 12
+  m->terminate = m->x[0] > m->p[0];
+#endif
+  (void)m;
+  return 0;
 }
 
 /* One round of event mode. */
@@ -127,6 +151,12 @@ static void handle_event(Model* m) {
     m->n += 1;
     m->next += 1.0;
     if (m->n >= 10) m->terminate = 1;
+  }
+#elif MODEL == 11
+  if (fabs(m->x[0]) > 0.8) {
+    const double other = (m->relay > 0 ? 1.0 : -1.0) * sqrt(1.0 - m->x[0] * m->x[0]);
+    m->relay = (abs(m->relay) == 1 ? 2 : 1) * (m->x[0] > 0.0 ? 1 : -1);
+    m->x[0] = other, m->changed = 1;
   }
 #elif MODEL == 5
   if (m->relay > 0 ? m->x[0] < 0.0 : m->x[0] > 0.0) m->relay = -m->relay;

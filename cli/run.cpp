@@ -22,7 +22,9 @@
 #include <thread>
 #include <tuple>
 
+#include "cli/bounded_run.hpp"
 #include "cli/files.hpp"
+#include "cli/given_tolerances.hpp"
 #include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
 #include "cli/open_file.hpp"
@@ -48,7 +50,7 @@ struct RunOptions {
   std::string csv, json, html, mat, npz, plot, phase;
   std::string start_from, save_state;
   std::string times, plot_size;
-  std::optional<double> plot_font;
+  std::optional<double> plot_font, keep;
   std::optional<std::size_t> samples;
   std::vector<std::string> vars, sensitivities;
   std::size_t events = 40;
@@ -215,21 +217,33 @@ void write_html(const RunOptions& o, const Trajectory& run, const RunSubject& su
   write_html_report(file, run, h);
 }
 
+/// Whether a file other than CSV needs the variables over time.
+bool needs_table(const RunOptions& o) {
+  return !o.mat.empty() || !o.npz.empty() || o.trajectories;
+}
+
+TableOptions table_options(const RunOptions& o, double start, double stop) {
+  TableOptions t;
+  t.variables = o.vars;
+  t.intervals = o.intervals;
+  if (!o.times.empty()) t.times = parse_times(o.times);
+  if (o.samples) t.times = equal_times(start, stop, *o.samples);
+  return t;
+}
+
+/// `bounded`: null, or how the run was made, if its steps were not kept.
 void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRun* derivatives,
-                 const RunSubject& subject, std::ostream& out, std::ostream& standard) {
+                 const BoundedRun* bounded, const RunSubject& subject, std::ostream& out, std::ostream& standard) {
   const std::vector<VariableInfo>& parameters = subject.parameters;
   const std::string& name = subject.system->name();
   ResultTable table;
-  if (!o.csv.empty() || !o.mat.empty() || !o.npz.empty() || o.trajectories) {
-    TableOptions t;
-    t.variables = o.vars;
-    t.intervals = o.intervals;
-    if (!o.times.empty()) t.times = parse_times(o.times);
-    if (o.samples) t.times = equal_times(run.t_start(), run.t_end(), *o.samples);
-    table = result_table(run, t);
+  if (bounded) {
+    table = bounded->table();
+  } else if (!o.csv.empty() || needs_table(o)) {
+    table = result_table(run, table_options(o, run.t_start(), run.t_end()));
     if (derivatives) add_sensitivities(table, *derivatives);
   }
-  if (!o.csv.empty())
+  if (!o.csv.empty() && !bounded)
     write_file(o.csv, standard, [&](std::ostream& file) {
       write_csv(file, table, o.csv_units ? CsvHeader::described : CsvHeader::names);
     });
@@ -248,6 +262,10 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
   }
   if (o.open && !o.html.empty()) open_file(o.html);
   if (o.no_plot) return;
+  if (bounded) {
+    if (!o.quiet) out << "no plot: the steps of the run were not kept\n";
+    return;
+  }
   if (std::ranges::all_of(run.segments(), [](const auto& segment) { return segment.steps.empty(); })) {
     if (!o.quiet) out << "no plot: the run has only its first instant\n";
     std::error_code ignored;  // the check before the run has made an empty file where there was none
@@ -277,54 +295,6 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
   }
 }
 
-/// Reads --rtol or --atol: a text that is a number is for all variables, NAME=NUMBER for one.
-class GivenTolerances {
- public:
-  GivenTolerances(const char* option, const std::vector<std::string>& given) : option_(option) {
-    for (const std::string& text : given)
-      if (const std::size_t equals = text.rfind('='); equals == std::string::npos)
-        for_all_ = number(text);
-      else
-        named_.emplace_back(text.substr(0, equals), number(text.substr(equals + 1)));
-  }
-
-  const std::optional<double>& for_all() const { return for_all_; }
-  /// One number for each of the variables, `usual` for those without a name; empty if none is named.
-  std::vector<double> each(const std::vector<VariableInfo>& variables,
-                           const std::function<double(const VariableInfo&)>& usual) const {
-    std::vector<double> result;
-    if (named_.empty()) return result;
-    for (const VariableInfo& v : variables) result.push_back(usual(v));
-    for (const auto& [name, value] : named_) {
-      const auto found = std::ranges::find(variables, name, &VariableInfo::name);
-      if (found == variables.end()) refuse(name, variables);
-      result[static_cast<std::size_t>(found - variables.begin())] = value;
-    }
-    return result;
-  }
-
- private:
-  double number(const std::string& text) const {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(value >= 0.0) || !std::isfinite(value))
-      throw UsageError(
-          fmt::format("{} wants a number that is not negative, or NAME=NUMBER; got '{}'", option_, text));
-    return value;
-  }
-  [[noreturn]] void refuse(const std::string& name, const std::vector<VariableInfo>& variables) const {
-    std::vector<std::string> names;
-    for (const VariableInfo& v : variables) names.push_back(v.name);
-    const std::string near = nearest_name(name, names);
-    throw UsageError(fmt::format("{}: '{}' is not integrated: there is no such variable, or it follows from others{}",
-                                 option_, name, near.empty() ? "" : "; did you mean '" + near + "'?"));
-  }
-
-  const char* option_;
-  std::optional<double> for_all_;
-  std::vector<std::pair<std::string, double>> named_;
-};
-
 /// Throws UsageError for options that only models take which were read as text.
 void check_fmu_options(const RunOptions& o) {
   if (!is_fmu(o.source.file)) return;
@@ -332,6 +302,14 @@ void check_fmu_options(const RunOptions& o) {
        {std::pair(!o.start_from.empty(), "--start-from"), std::pair(!o.save_state.empty(), "--save-state"),
         std::pair(!o.sensitivities.empty(), "--sensitivities")})
     if (given) throw UsageError(fmt::format("{} is for Modelica models; FMUs do not have it", option));
+}
+
+constexpr double usually_kept = 1.0;  // GB
+
+/// Whether the memory for steps is watched without being asked: a report or plot that is asked for needs them all.
+bool is_large(const RunOptions& o, const HybridSystem& system) {
+  constexpr std::size_t many = 1000;
+  return system.variables().size() >= many && o.html.empty() && o.plot.empty() && o.phase.empty() && !o.open;
 }
 
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
@@ -366,28 +344,43 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.rtol_each = rtol.each(system->variables(), [&](const VariableInfo&) { return s.rtol; });
   s.atol_each = atol.each(system->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
   s.inputs = o.inputs.read(*system);
+  s.keep_event_values = !is_large(o, *system);
   check_outputs(o, s, *system);
   std::optional<SimulatorState> state;
   std::optional<SensitivityRun> derivatives;
+  std::optional<BoundedRun> bounded;
   const auto simulate = [&] {
     Simulator simulator = from ? Simulator(system, s, *from) : Simulator(system, s);
-    if (o.log.empty())
-      simulator.run();
-    else
+    if (!o.log.empty()) {
       run_with_log(simulator, *system, streams.err);
+    } else if (o.keep || is_large(o, *system)) {
+      const BoundedRun::Files files{table_options(o, s.start, s.stop), o.csv,
+                                    o.csv_units ? CsvHeader::described : CsvHeader::names, needs_table(o)};
+      bounded.emplace(system, files, s.start, s.stop, streams.out);
+      bounded->go(simulator, 1e9 * o.keep.value_or(usually_kept));
+    } else {
+      simulator.run();
+    }
     if (!o.save_state.empty()) state = simulator.state();
     return simulator.take();
   };
   if (!o.sensitivities.empty()) derivatives = simulate_with_sensitivities(*subject.compiled, o.sensitivities, s);
   const Trajectory run = derivatives ? derivatives->trajectory() : simulate();
+  if (bounded && bounded->steps_were_kept()) bounded.reset();
   bar.clear();
   std::ostream& words = writes_to_output(o) ? streams.err : streams.out;
   if (!o.quiet) {
     print_events(words, run, o.events);
     print_summary(words, run);
     if (derivatives) print_sensitivities(words, *derivatives, o.events);
+    if (bounded)
+      words << fmt::format(
+          "kept: events and {}, because the steps take more than {} GB; --keep allows more, --vars and --samples make files "
+          "smaller\n",
+          o.csv.empty() && !needs_table(o) ? "both ends" : "what the files have", o.keep.value_or(usually_kept));
   }
-  write_files(o, run, derivatives ? &*derivatives : nullptr, subject, words, streams.out);
+  write_files(o, run, derivatives ? &*derivatives : nullptr, bounded ? &*bounded : nullptr, subject, words,
+              streams.out);
   if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
@@ -517,6 +510,12 @@ void add_file_options(CLI::App& app, RunOptions& o) {
       ->excludes(intervals)
       ->excludes(samples)
       ->group(group);
+  app.add_option("--keep", o.keep,
+                 "Most memory for the steps, in GB (1, for 1000 variables or more); beyond it files are written as the run goes")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes("--html")
+      ->type_name("GB")
+      ->group(group);
   app.add_option("--html-nodes", o.html_nodes, "Most nodes of a curve in the report (20000)")
       ->check(CLI::Range(10, 10000000))
       ->type_name("N")
@@ -547,6 +546,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->group(plots);
   app.add_flag("--no-plot", o.no_plot, "Draw nothing")->group(plots);
   app.add_option("--phase", o.phase, "Draw Y over X instead of values over time")->type_name("X,Y")->group(plots);
+  for (const char* other : {"--plot", "--phase"}) app.get_option("--keep")->excludes(other);
   app.add_flag("--open", o.open, "Show the report, or else the plot, when the run is over")->group(plots);
   const char* terminal = "Terminal";
   app.add_option("--events", o.events, "Longest event table to print (40)")
@@ -570,6 +570,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->type_name("WHAT")
       ->group(terminal);
   app.get_option("--log")->excludes("--sensitivities");
+  for (const char* other : {"--open", "--log", "--sensitivities"}) app.get_option("--keep")->excludes(other);
   app.add_flag("--quiet,-q", o.quiet, "Print nothing but errors")->group(terminal);
 }
 

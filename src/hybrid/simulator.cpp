@@ -444,12 +444,17 @@ void Simulator::run() {
 }
 
 void Simulator::forget_past() {
+  impl_->result.events_->forget();
+  forget_steps();
+  impl_->result.t_start_ = impl_->t;
+}
+
+void Simulator::forget_steps() {
   Trajectory& past = impl_->result;
   if (past.segments_.size() > 1) past.segments_.erase(past.segments_.begin(), std::prev(past.segments_.end()));
   if (!past.segments_.empty()) past.segments_.back().steps.clear();
-  past.events_->forget();
   past.initial_values_ = values();
-  past.t_start_ = impl_->t;
+  past.values_from_ = impl_->t;
 }
 
 void Simulator::set_input(const std::string& name, double value, double slope) {

@@ -56,6 +56,7 @@ Trajectory::Trajectory(std::shared_ptr<HybridSystem> system, double t_start)
     : readers_(std::make_shared<ResultReaders>(std::move(system))),
       t_start_(t_start),
       t_end_(t_start),
+      values_from_(t_start),
       events_(std::make_unique<EventLog>()) {}
 Trajectory::~Trajectory() = default;
 Trajectory::Trajectory(Trajectory&&) noexcept = default;
@@ -65,6 +66,7 @@ Trajectory::Trajectory(const Trajectory& other)
     : readers_(other.readers_),
       t_start_(other.t_start_),
       t_end_(other.t_end_),
+      values_from_(other.values_from_),
       initial_values_(other.initial_values_),
       final_values_(other.final_values_),
       segments_(other.segments_),
@@ -149,6 +151,8 @@ Trajectory::Place Trajectory::find(double t, bool right) const {
   const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
   if (!((t - t_start_) * direction >= 0.0 && (t_end_ - t) * direction >= 0.0))
     throw UsageError(fmt::format("the result covers times from {} to {}; there is nothing at {}", t_start_, t_end_, t));
+  if ((t - values_from_) * direction < 0.0)
+    throw UsageError(fmt::format("the steps before {} were given back; there is nothing at {}", values_from_, t));
   const bool end_known = final_values_.size() == variables().size();  // the run has ended, or has kept only this of the event here
   if (right && t == t_end_ && end_known) return {.values = &final_values_};
   auto end = segments_.end();
@@ -157,7 +161,7 @@ Trajectory::Place Trajectory::find(double t, bool right) const {
   if (end == segments_.begin() || (ends_with_event && right && t == t_end_)) {  // no steps were made or kept, or none yet
     const std::vector<double>* values = at_event(t, right);
     if (values && !values->empty()) return {.values = values};
-    if (t == t_start_) return {.values = &initial_values_};
+    if (t == values_from_) return {.values = &initial_values_};
     if (!values && t == t_end_ && end_known) return {.values = &final_values_};
   }
   if (end == segments_.begin())

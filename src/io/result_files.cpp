@@ -131,10 +131,10 @@ std::vector<std::size_t> select_variables(const Trajectory& run, const std::vect
   return columns;
 }
 
-void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header) {
+CsvWriter::CsvWriter(std::ostream& out, const std::vector<ResultTable::Column>& columns, CsvHeader header) : out_(out) {
   const auto write_texts = [&](const char* first, auto text_of) {
     out << first;
-    for (const auto& column : table.columns) out << ',' << csv_text(text_of(column));
+    for (const auto& column : columns) out << ',' << csv_text(text_of(column));
     out << '\n';
   };
   using Column = ResultTable::Column;
@@ -144,16 +144,25 @@ void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header) {
     write_texts("# type", [](const Column& c) { return type_text(*c.details); });
   }
   write_texts("time", [](const Column& c) { return c.name; });
-  std::string line;
+}
+
+void CsvWriter::add(double t, std::span<const double> values) {
+  line_ = fmt::format("{}", t);
+  for (const double value : values)
+    if (std::isnan(value))
+      line_ += ',';
+    else
+      fmt::format_to(std::back_inserter(line_), ",{}", value);
+  line_ += '\n';
+  out_ << line_;
+}
+
+void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header) {
+  CsvWriter writer(out, table.columns, header);
+  std::vector<double> values(table.columns.size());
   for (std::size_t k = 0; k < table.time.size(); ++k) {
-    line = fmt::format("{}", table.time[k]);
-    for (const auto& column : table.columns)
-      if (std::isnan(column.values[k]))
-        line += ',';
-      else
-        fmt::format_to(std::back_inserter(line), ",{}", column.values[k]);
-    line += '\n';
-    out << line;
+    for (std::size_t c = 0; c < values.size(); ++c) values[c] = table.columns[c].values[k];
+    writer.add(table.time[k], values);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 namespace saltus {
 
@@ -13,9 +14,16 @@ namespace {
 
 constexpr double most_times = 1e8;
 
-void append(ResultTable& table, const std::vector<std::size_t>& chosen, double t, const std::vector<double>& values) {
-  table.time.push_back(t);
-  for (std::size_t k = 0; k < chosen.size(); ++k) table.columns[k].values.push_back(values[chosen[k]]);
+constexpr std::size_t most_numbers = 1 << 20;  // that are read at a time
+
+std::size_t find_variable(const std::vector<VariableInfo>& variables, const std::string& name) {
+  const auto found = std::ranges::find(variables, name, &VariableInfo::name);
+  if (found != variables.end()) return static_cast<std::size_t>(found - variables.begin());
+  std::vector<std::string> names;
+  for (const VariableInfo& v : variables) names.push_back(v.name);
+  const std::string near = nearest_name(name, names);
+  throw UsageError(
+      fmt::format("there is no variable '{}'{}", name, near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
 }  // namespace
@@ -26,24 +34,91 @@ std::string type_text(const VariableDetails& variable) {
   return variable.literals.empty() ? text : text + ")";
 }
 
+TableRows::TableRows(const std::vector<VariableInfo>& variables, const TableOptions& options, double start, double stop)
+    : with_events_(options.times.empty()),
+      start_(start),
+      direction_(stop >= start ? 1.0 : -1.0),
+      rounding_(1e-12 * std::max({std::abs(start), std::abs(stop), std::abs(stop - start)})) {
+  for (const std::string& name : options.variables) chosen_.push_back(static_cast<int>(find_variable(variables, name)));
+  if (options.variables.empty())
+    for (std::size_t k = 0; k < variables.size(); ++k) chosen_.push_back(static_cast<int>(k));
+  if (!with_events_) {
+    const double low = std::min(start, stop), high = std::max(start, stop);
+    for (const double t : options.times)
+      if (t >= low - rounding_ && t <= high + rounding_) grid_.push_back(t);
+    return;
+  }
+  if (options.intervals < 1) throw UsageError("a table needs at least one interval");
+  const int intervals = start == stop ? 0 : options.intervals;  // one time is all there is
+  for (int k = 0; k <= intervals; ++k)
+    grid_.push_back(k == intervals ? stop : start + (stop - start) * k / options.intervals);
+}
+
+std::vector<TableRows::Row> TableRows::next_rows(const Trajectory& run) {
+  std::vector<Row> rows;
+  const auto reached = [&](double t, double end) { return (t - end) * direction_ <= 0.0; };
+  const auto kept = [](const std::vector<double>& values) { return values.empty() ? nullptr : &values; };
+  static const std::vector<Event> no_events;
+  const std::vector<Event>& events = with_events_ ? run.events() : no_events;
+  const auto add_events_before = [&](double t) {
+    for (; next_event_ < events.size() && !reached(t, events[next_event_].t); ++next_event_) {
+      const Event& e = events[next_event_];
+      if (e.t == start_) continue;
+      rows.push_back({e.t, true, kept(e.before)});
+      rows.push_back({e.t, false, kept(e.after)});
+    }
+  };
+  const double slack = with_events_ ? 0.0 : rounding_ * direction_;
+  for (; next_time_ < grid_.size() && reached(grid_[next_time_], run.t_end() + slack); ++next_time_) {
+    const double t = grid_[next_time_];
+    add_events_before(t);
+    for (; next_event_ < events.size() && events[next_event_].t == t && t != start_; ++next_event_)  // both sides, once
+      rows.push_back({t, true, kept(events[next_event_].before)});
+    rows.push_back({t, false, nullptr});
+  }
+  add_events_before(std::nextafter(run.t_end(), direction_ * std::numeric_limits<double>::infinity()));
+  return rows;
+}
+
+void TableRows::read(const Trajectory& run, const Visit& visit) {
+  const std::vector<Row> rows = next_rows(run);
+  const std::size_t width = chosen_.size(),
+                    piece = std::max<std::size_t>(1, most_numbers / std::max<std::size_t>(1, width));
+  const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
+  std::vector<double> times, numbers, line(width);
+  std::vector<unsigned char> before;
+  for (std::size_t first = 0; first < rows.size(); first += piece) {
+    const std::size_t last = std::min(first + piece, rows.size());
+    times.clear();
+    before.clear();
+    for (std::size_t i = first; i < last; ++i)
+      if (!rows[i].values) {
+        times.push_back(std::clamp(rows[i].t, low, high));
+        before.push_back(rows[i].before ? 1 : 0);
+      }
+    numbers.resize(times.size() * width);
+    run.sample(times, chosen_, numbers, before);
+    for (std::size_t i = first, read = 0; i < last; ++i) {
+      for (std::size_t k = 0; k < width; ++k)
+        line[k] =
+            rows[i].values ? (*rows[i].values)[static_cast<std::size_t>(chosen_[k])] : numbers[k * times.size() + read];
+      if (!rows[i].values) ++read;
+      visit(rows[i].t, line);
+    }
+  }
+}
+
 ResultTable result_table(const Trajectory& run, const TableOptions& options) {
-  const std::vector<std::size_t> chosen = select_variables(run, options.variables);
+  TableRows rows(run.variables(), options, run.t_start(), run.t_end());
   ResultTable table;
-  for (const std::size_t k : chosen) {
-    const VariableInfo& v = run.variables()[k];
+  for (const int k : rows.chosen()) {
+    const VariableInfo& v = run.variables()[static_cast<std::size_t>(k)];
     table.columns.push_back({v.name, v.details, {}});
   }
-  if (options.times.empty()) {
-    const auto samples = run.sample(options.intervals);
-    for (std::size_t n = 0; n < samples.t.size(); ++n) append(table, chosen, samples.t[n], samples.values[n]);
-    return table;
-  }
-  const double low = std::min(run.t_start(), run.t_end()), high = std::max(run.t_start(), run.t_end());
-  const double rounding = 1e-12 * std::max({std::abs(low), std::abs(high), high - low});
-  for (const double t : options.times) {
-    if (t < low - rounding || t > high + rounding) continue;
-    append(table, chosen, t, run.at(std::clamp(t, low, high)));
-  }
+  rows.read(run, [&](double t, std::span<const double> values) {
+    table.time.push_back(t);
+    for (std::size_t k = 0; k < values.size(); ++k) table.columns[k].values.push_back(values[k]);
+  });
   return table;
 }
 

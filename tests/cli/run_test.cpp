@@ -391,6 +391,55 @@ TEST_F(RunTest, AFullDiskIsNoticedOnStandardOutput) {
   EXPECT_NE(e.str().find("standard output"), std::string::npos) << e.str();
 }
 
+std::string text_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+TEST_F(RunTest, FilesAreTheSameWhereStepsAreNotKept) {
+  const std::string ball_file = file("Ball.mo", ball);
+  const std::string relay = file("Relay.mo", R"(model Relay
+  Real x(start = 1, fixed = true), y(start = 0, fixed = true), z = 2*x;
+equation
+  der(x) = -sign(x) + 0.5*cos(3*time);
+  der(y) = if y > 0.3 then -1 else x;
+  annotation(experiment(StopTime = 4));
+end Relay;
+)");
+  const std::vector<std::vector<std::string>> rows = {
+      {}, {"--samples", "37"}, {"--times", "0.5:0.25:3"}, {"--intervals", "7"}, {"--csv-units"}};
+  for (const std::string& model : {ball_file, relay})
+    for (const std::vector<std::string>& more : rows) {
+      const std::string one = file("one.csv"), two = file("two.csv"), one_mat = file("one.mat"), two_mat = file("two.mat");
+      std::vector<std::string> arguments = {model, "--no-plot", "--csv", one, "--mat", one_mat};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      ASSERT_EQ(run(arguments), ExitCode::success) << err;
+      arguments[3] = two;
+      arguments[5] = two_mat;
+      for (const char* keep : {"0", "1e-6", "10"}) {  // nothing, some steps, all
+        std::vector<std::string> bounded = arguments;
+        bounded.insert(bounded.end(), {"--keep", keep});
+        ASSERT_EQ(run(bounded), ExitCode::success) << err;
+        EXPECT_EQ(out.find("kept: events and what the files have") != std::string::npos, keep != std::string("10")) << out;
+        EXPECT_EQ(text_of_file(one), text_of_file(two)) << model << " " << keep;
+        EXPECT_EQ(text_of_file(one_mat), text_of_file(two_mat)) << model << " " << keep;
+      }
+    }
+}
+
+TEST_F(RunTest, ARunWhoseStepsAreNotKeptHasItsEventsAndNoPlot) {
+  const std::string model = file("Ball.mo", ball), json = file("ball.json"), other = file("other.json");
+  ASSERT_EQ(run({model, "--keep", "0", "--json", json}), ExitCode::success) << err;
+  EXPECT_NE(out.find("kept: events and both ends"), std::string::npos) << out;
+  EXPECT_NE(out.find("no plot: the steps of the run were not kept"), std::string::npos) << out;
+  ASSERT_EQ(run({model, "--no-plot", "--json", other}), ExitCode::success) << err;
+  auto a = nlohmann::json::parse(text_of_file(json)), b = nlohmann::json::parse(text_of_file(other));
+  for (auto* document : {&a, &b}) (*document)["statistics"].erase("seconds");
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(run({model, "--keep", "0", "--html", file("r.html")}), ExitCode::usage);
+  EXPECT_EQ(run({model, "--keep", "-1"}), ExitCode::usage);
+}
+
 TEST_F(RunTest, NamesWithCommasCanBeChosen) {
   const std::string model = file("Names.mo", R"(model Names
   Real A[2, 2] = {{time, 2}, {3*time, 4}};

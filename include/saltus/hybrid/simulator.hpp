@@ -84,6 +84,9 @@ class Simulator {
   /// Gives back the steps and events that the trajectory has so far: it then begins at the present time. The run goes on
   /// as before. For long runs that are looked at step by step.
   void forget_past();
+  /// Gives back the steps only: the trajectory has its events, and values from the present time on. For large models,
+  /// whose steps take more memory than there is; TableRows reads them before.
+  void forget_steps();
 
   /// From now on an input has this value, and moves along a line of this slope. It follows no signal of the options any
   /// more. What the change means is settled at once, as at a time event at the present time. Throws UsageError for

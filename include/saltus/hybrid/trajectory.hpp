@@ -133,7 +133,8 @@ class Trajectory {
   double t_start() const { return t_start_; }
   /// The last time that the result covers; status().t is the same.
   double t_end() const { return t_end_; }
-  /// All variables at a time between t_start and t_end. Throws UsageError outside.
+  /// All variables at a time between t_start and t_end. Throws UsageError outside, and before the present time of
+  /// Simulator::forget_steps.
   std::vector<double> at(double t) const;
   double at(double t, const std::string& name) const;
   /// Just before t: at the time of an event, what held before it.
@@ -174,6 +175,7 @@ class Trajectory {
 
   std::shared_ptr<ResultReaders> readers_;
   double t_start_, t_end_;
+  double values_from_;  ///< t_start, or later if steps were given back: from here on values are known
   std::vector<double> initial_values_, final_values_;
   std::vector<Segment> segments_;
   std::unique_ptr<EventLog> events_;

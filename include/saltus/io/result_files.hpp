@@ -5,6 +5,7 @@
 #include <saltus/io/result_table.hpp>
 
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,17 @@ std::vector<std::size_t> select_variables(const Trajectory& run, const std::vect
 enum class CsvHeader {
   names,     ///< a line "time,a,b"
   described  ///< before it two lines that begin with "#", with the units and the descriptions of the columns
+};
+/// The lines of a CSV file one by one, for tables that are not held in memory.
+class CsvWriter {
+ public:
+  /// Writes what stands above the values; those of the columns do not count.
+  CsvWriter(std::ostream& out, const std::vector<ResultTable::Column>& columns, CsvHeader header = CsvHeader::names);
+  void add(double t, std::span<const double> values);
+
+ private:
+  std::ostream& out_;
+  std::string line_;
 };
 /// One line per time; at an event two, before and after. Numbers read back exactly; a value that is no number is empty.
 void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header = CsvHeader::names);

@@ -3,6 +3,8 @@
 
 #include <saltus/hybrid/trajectory.hpp>
 
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,34 @@ struct ResultTable {
   };
   std::vector<double> time;
   std::vector<Column> columns;
+};
+
+/// The rows of a table, piece by piece while a run goes on. Behind each piece the run may forget its steps.
+class TableRows {
+ public:
+  /// Values of the chosen variables at a time.
+  using Visit = std::function<void(double t, std::span<const double> values)>;
+
+  /// For a run from `start` to `stop`. Throws UsageError for unknown variables.
+  TableRows(const std::vector<VariableInfo>& variables, const TableOptions& options, double start, double stop);
+  /// The chosen variables, by their positions.
+  const std::vector<int>& chosen() const { return chosen_; }
+  /// Visits the rows behind those of the last call, up to the present end of the run.
+  void read(const Trajectory& run, const Visit& visit);
+
+ private:
+  struct Row {
+    double t;
+    bool before;
+    const std::vector<double>* values;  ///< of all variables, where an event has kept them; null: to be read
+  };
+  std::vector<Row> next_rows(const Trajectory& run);
+
+  std::vector<int> chosen_;
+  std::vector<double> grid_;
+  bool with_events_;
+  double start_, direction_, rounding_;
+  std::size_t next_time_ = 0, next_event_ = 0;
 };
 
 /// The type of a variable as files have it: "Integer", "enumeration(off, on)".

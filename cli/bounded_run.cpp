@@ -1,0 +1,79 @@
+#include "cli/bounded_run.hpp"
+
+#include <saltus/base/error.hpp>
+
+#include <utility>
+
+namespace saltus::cli {
+
+BoundedRun::BoundedRun(std::shared_ptr<const HybridSystem> system, Files files, double start, double stop,
+                       std::ostream& standard)
+    : system_(std::move(system)), files_(std::move(files)), start_(start), stop_(stop), standard_(standard) {}
+
+void BoundedRun::go(Simulator& simulator, double most_bytes) {
+  double kept = 0.0;
+  while (simulator.step()) {
+    kept += static_cast<double>(bytes_of_new_steps(simulator.trajectory()));
+    if (kept <= most_bytes) continue;
+    give_back(simulator);
+    kept = 0.0;
+  }
+  if (!rows_) return;
+  give_back(simulator);
+  end_files();
+}
+
+std::size_t BoundedRun::bytes_of_new_steps(const Trajectory& run) {
+  std::size_t bytes = 0;
+  const auto& segments = run.segments();
+  for (; segment_ < segments.size(); ++segment_, step_ = 0) {
+    const auto& steps = segments[segment_].steps;
+    for (; step_ < steps.size(); ++step_) {
+      const DensePolynomial& polynomial = steps[step_].polynomial;
+      bytes += sizeof(Trajectory::Step) + polynomial.c.size() * sizeof(double);
+      if (!polynomial.parts) continue;
+      bytes += polynomial.parts->polynomial.c.size() * sizeof(double);
+      if (polynomial.parts->all.get() == counted_) continue;
+      counted_ = polynomial.parts->all.get();
+      bytes += counted_->c.size() * sizeof(double);
+    }
+    if (segment_ + 1 == segments.size()) break;
+  }
+  return bytes;
+}
+
+void BoundedRun::give_back(Simulator& simulator) {
+  if (!rows_) begin_files();
+  const auto add = [&](double t, std::span<const double> values) {
+    if (csv_) csv_->add(t, values);
+    if (!files_.table) return;
+    table_.time.push_back(t);
+    for (std::size_t k = 0; k < values.size(); ++k) table_.columns[k].values.push_back(values[k]);
+  };
+  if (csv_ || files_.table) rows_->read(simulator.trajectory(), add);
+  simulator.forget_steps();
+  segment_ = step_ = 0;
+  counted_ = nullptr;
+}
+
+void BoundedRun::begin_files() {
+  rows_.emplace(system_->observed(), files_.rows, start_, stop_);
+  for (const int k : rows_->chosen()) {
+    const VariableInfo& v = system_->observed()[static_cast<std::size_t>(k)];
+    table_.columns.push_back({v.name, v.details, {}});
+  }
+  if (files_.csv.empty()) return;
+  if (files_.csv != "-") {
+    file_.open(files_.csv, std::ios::binary);
+    if (!file_) throw UsageError("cannot write to '" + files_.csv + "'");
+  }
+  csv_.emplace(files_.csv == "-" ? standard_ : file_, table_.columns, files_.header);
+}
+
+void BoundedRun::end_files() {
+  if (!file_.is_open()) return;
+  file_.close();
+  if (!file_) throw UsageError("cannot write to '" + files_.csv + "'; is the disk full?");
+}
+
+}  // namespace saltus::cli

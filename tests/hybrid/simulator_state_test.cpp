@@ -192,6 +192,25 @@ TEST(SimulatorState, OfAnotherModelIsRefused) {
   EXPECT_NE(refusal(testing::stick_slip(), damaged).find("incomplete"), std::string::npos);
 }
 
+// Steps are given back, events stay.
+TEST(SimulatorForgetsItsSteps, AndKeepsItsEvents) {
+  for (const testing::Case& c : testing::cases()) {
+    const auto compiled = compile(c.model());
+    Simulator whole(compiled, c.options), forgetful(compiled, c.options);
+    whole.run();
+    while (forgetful.step()) forgetful.forget_steps();
+    const Trajectory &expected = whole.trajectory(), &found = forgetful.trajectory();
+    EXPECT_EQ(found.t_start(), expected.t_start());
+    EXPECT_EQ(found.final(), expected.final());
+    ASSERT_EQ(found.events().size(), expected.events().size()) << compiled->name();
+    for (std::size_t k = 0; k < found.events().size(); ++k)
+      EXPECT_EQ(found.events()[k].after, expected.events()[k].after);
+    if (found.t_end() != found.t_start()) {
+      EXPECT_THROW(found.at(found.t_start()), UsageError) << compiled->name();
+    }
+  }
+}
+
 // All cases of the threads, step by step, forgetting after each step: the same events, times and values.
 TEST(SimulatorForgetsItsPast, AndGoesOnAsBefore) {
   for (const testing::Case& c : testing::cases()) {

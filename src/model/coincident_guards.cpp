@@ -62,7 +62,8 @@ struct SampledFunctions {
     const std::vector<std::size_t> used = inputs.occurring(functions, moving, true);
     size = used.size();
     parameters = all_parameters.occurring(functions, constant, false);
-    program = Program(Groups{inputs.at(used), all_parameters.at(parameters)}, Groups{std::move(functions)}, {});
+    program = Program(Groups{inputs.at(used), all_parameters.at(parameters)}, Groups{std::move(functions)},
+                      {.backend = Backend::interpreter});  // native code would take longer to make than it runs
   }
 
   std::size_t count, size = 0;          // of functions, and of inputs

@@ -11,7 +11,7 @@ LockedJacobians::Entries::Entries(SparseExprMatrix m) {
   values = m.values();
 }
 
-LockedJacobians::LockedJacobians(const RecordedEquations& eq, const std::vector<Expr>& derivatives)
+LockedJacobians::LockedJacobians(const RecordedEquations& eq, const std::vector<Expr>& derivatives, bool explicit_system)
     : jx_(jacobian(eq.equations, eq.variables)), jxp_(jacobian(eq.equations, derivatives)), locks_(eq.locks.size()) {
   std::vector<Expr> switches = eq.locks;
   for (std::size_t k = 0; k < eq.data.size(); ++k)
@@ -23,6 +23,12 @@ LockedJacobians::LockedJacobians(const RecordedEquations& eq, const std::vector<
   zeros_xp_ = LockStructure(jxp_.values, switches);
   std::set_union(zeros_x_.structural_locks().begin(), zeros_x_.structural_locks().end(), zeros_xp_.structural_locks().begin(),
                  zeros_xp_.structural_locks().end(), std::back_inserter(structural_switches_));
+  constexpr std::size_t many = 32;  // their patterns cannot all be kept
+  if (explicit_system && structural_switches_.size() > many) {
+    zeros_x_ = LockStructure(jx_.values, {});
+    zeros_xp_ = LockStructure(jxp_.values, {});
+    structural_switches_.clear();
+  }
   for (const int k : structural_switches_)
     if (k < static_cast<int>(locks_)) structural_locks_.push_back(k);
 }

@@ -23,7 +23,9 @@ class LockedJacobians {
   };
 
   LockedJacobians() = default;
-  LockedJacobians(const RecordedEquations& eq, const std::vector<Expr>& derivatives);
+  /// In an explicit system with very many switches nothing vanishes: its modes share one pattern, where each has some
+  /// zeros. It is solved for its derivatives, so that no decision hangs on the pattern.
+  LockedJacobians(const RecordedEquations& eq, const std::vector<Expr>& derivatives, bool explicit_system);
 
   /// All entries that can be non-zero for some locks, by columns.
   const std::vector<Expr>& Fx() const { return jx_.values; }

@@ -28,7 +28,7 @@ RecordedCode::RecordedCode(RecordedEquations equations, std::span<const double> 
   if (!eq_.time.is_symbol()) eq_.time = Expr(graph, graph->symbol("time", SymbolKind::time));
   for (const Expr& x : eq_.variables) xp_.push_back(der(x));
   explicit_form_ = ExplicitForm(eq_, xp_, data);
-  jacobians_ = LockedJacobians(eq_, xp_);
+  jacobians_ = LockedJacobians(eq_, xp_, explicit_form_.found());
   common_.variables = static_cast<int>(eq_.variables.size());
   common_.equations = static_cast<int>(eq_.equations.size());
   common_.guards = static_cast<int>(eq_.guards.size());

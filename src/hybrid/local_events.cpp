@@ -77,21 +77,25 @@ void Simulator::Impl::LocalEvents::accept(double end) {
 
 void Simulator::Impl::LocalEvents::take_step() {
   constexpr int longest_pause = 1024;
+  constexpr double shortest_step = 1e-9;  // of the run: parts that need more pieces even there do not come to an end
   Work& work = *work_;
   work.begin_step();
   work.find_touched();
   if (work.queue.empty()) return accept(work.t1);
-  if (!work.settle_parts()) {  // the loop makes the step again
-    pause_ = next_pause_;
+  if (!work.settle_parts()) {
+    const double length = work.t1 - work.t0;
+    if (work.made_too_many_pieces() && length > shortest_step * (run.options.stop - run.options.start))
+      return run.steppers.start_stepper(Work::shortening * length);
+    pause_ = next_pause_;  // the loop makes the step again
     next_pause_ = std::min(2 * next_pause_, longest_pause);
-    return run.steppers.start_stepper(std::abs(work.t1 - work.t0));
+    return run.steppers.start_stepper(length);
   }
   next_pause_ = 1;
   if (work.tracks.empty()) {
     run.result.statistics_.part_runs += work.runs;
     return accept(work.t1);
   }
-  const double step = run.stepper->next_step();
+  const double step = std::min(run.stepper->next_step(), work.longest_next_step());
   run.proved = true;
   work.record();
   work.commit();

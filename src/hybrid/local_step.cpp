@@ -133,7 +133,8 @@ double Simulator::Impl::LocalEvents::Work::before_events_at(const PartTrack& tra
 bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
   const FamilyPart part = parts->part(static_cast<std::size_t>(number));
   const PartShape* const shape = parts->shape(part.shape);
-  if (!shape || ++runs > runs_allowed) return false;
+  if (!shape || pieces_made > pieces_allowed) return false;
+  ++runs;
   Impl& runner = *runner_of(part.shape, *shape);
   PartTrack fresh, before;
   int& track = track_of[static_cast<std::size_t>(number)];
@@ -205,6 +206,7 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
 bool Simulator::Impl::LocalEvents::Work::keep(int number, const FamilyPart& part, PartTrack fresh, double changed_from,
                                               const PartTrack* before) {
   int& track = track_of[static_cast<std::size_t>(number)];
+  pieces_made += static_cast<std::int64_t>(fresh.pieces.size());
   fresh.changed_from = changed_from;
   if (track < 0) {
     track = static_cast<int>(tracks.size());
@@ -427,7 +429,7 @@ void Simulator::Impl::LocalEvents::Work::begin_step() {
   track_part.clear();
   while (!queue.empty()) queue.pop();
   std::ranges::fill(pending, never);
-  runs = 0;
+  runs = pieces_made = 0;
 }
 
 void Simulator::Impl::LocalEvents::Work::find_touched() {
@@ -465,9 +467,8 @@ void Simulator::Impl::LocalEvents::Work::find_touched() {
 }
 
 bool Simulator::Impl::LocalEvents::Work::settle_parts() {
-  constexpr std::int64_t most_runs = 64;  // for each part that is touched, or event
-  const auto touched = static_cast<std::int64_t>(queue.size());
-  runs_allowed = 1000 + most_runs * touched;
+  constexpr double at_most = 4.0;
+  pieces_allowed = static_cast<std::int64_t>(at_most * worthwhile_pieces(queue.size()));
   while (!queue.empty()) {
     const auto [from, part] = queue.top();
     queue.pop();
@@ -477,6 +478,20 @@ bool Simulator::Impl::LocalEvents::Work::settle_parts() {
     if (!run_part(part, from)) return false;
   }
   return true;
+}
+
+double Simulator::Impl::LocalEvents::Work::worthwhile_pieces(std::size_t events) const {
+  constexpr double variables_per_piece = 16.0;  // a step of so many variables takes as long as one piece of a part
+  constexpr double usual_pieces = 4.0;          // of an event, with those of its neighbours
+  return std::max(static_cast<double>(part_of_variable.size()) / variables_per_piece,
+                  usual_pieces * static_cast<double>(events));
+}
+
+double Simulator::Impl::LocalEvents::Work::longest_next_step() const {
+  std::size_t events = 0;
+  for (const PartTrack& track : tracks) events += track.events.size();
+  const auto pieces = static_cast<double>(std::max<std::int64_t>(pieces_made, 1));
+  return (t1 - t0) * std::clamp(std::sqrt(worthwhile_pieces(events) / pieces), shortening, 2.0);
 }
 
 void Simulator::Impl::LocalEvents::Work::commit() {

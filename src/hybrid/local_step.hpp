@@ -49,7 +49,7 @@ struct Simulator::Impl::LocalEvents::Work {
   using Due = std::pair<double, int>;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> queue;
   std::vector<int> uncertain;
-  std::int64_t runs = 0, runs_allowed = 0;
+  std::int64_t runs = 0, pieces_made = 0, pieces_allowed = 0;
   // workspace
   Mode smooth_mode;
   std::vector<double> smooth_x, scale;
@@ -121,8 +121,16 @@ struct Simulator::Impl::LocalEvents::Work {
   /// The parts in which something may happen.
   void find_touched();
 
-  /// Runs all parts that need it. False: one of them cannot be run, or too many runs are needed.
+  /// Runs all parts that need it. False: one of them cannot be run, or too many pieces are made.
   bool settle_parts();
+
+  /// The longer a step, the farther changes spread in it, the more parts are run again, and the more pieces their
+  /// solutions have. So many pieces are worth a step of this length; with more of them shorter steps cost less. All of
+  /// it depends on counts alone.
+  double worthwhile_pieces(std::size_t events) const;
+  double longest_next_step() const;
+  bool made_too_many_pieces() const { return pieces_made > pieces_allowed; }
+  static constexpr double shortening = 0.3;
 
   // --- the record of a step, see local_record.cpp
   /// Writes events and pieces into the result, in the order of time.

@@ -281,6 +281,36 @@ TEST(LocalEvents, CostDoesNotGrowWithTheModel) {
   EXPECT_LT(large, 60.0);
 }
 
+/// Steps grow while nothing happens; then all cells switch at nearly one time, and each acts on its neighbours.
+TEST(LocalEvents, AWaveOfEventsBehindAQuietTimeTakesShortSteps) {
+  constexpr int n = 16;
+  Model m("wave");
+  std::vector<Expr> T, on;
+  for (int i = 0; i < n * n; ++i) {
+    T.push_back(
+        m.variable(name("T", i), 20.9 + 0.02 * std::abs(std::sin(12.9898 * (i / n + 1) + 78.233 * (i % n + 1)))));
+    on.push_back(m.discrete(name("on", i), 0.0));
+  }
+  for (int r = 0; r < n; ++r)
+    for (int c = 0; c < n; ++c) {
+      const auto at = [&](int a, int b) -> const Expr& {
+        return T[static_cast<std::size_t>(std::clamp(a, 0, n - 1) * n + std::clamp(b, 0, n - 1))];
+      };
+      const auto i = static_cast<std::size_t>(r * n + c);
+      m.equation(der(T[i]) == at(r - 1, c) + at(r + 1, c) + at(r, c - 1) + at(r, c + 1) - 4.0 * T[i] + 3.0 * on[i] -
+                                  0.1 * (T[i] - 10.0));
+      m.when(T[i] > 21.0).assign(on[i], 0.0);
+      m.when(T[i] < 19.0).assign(on[i], 1.0);
+    }
+  const Both both = run_both(m, {.stop = 3.0, .rtol = 1e-6, .atol = 1e-6, .method = Method::dopri5});
+  const auto events = static_cast<std::size_t>(both.local.statistics().local_events);
+  ASSERT_GT(events, 200u);
+  EXPECT_EQ(events, both.global.events().size());
+  EXPECT_LT(both.local.statistics().part_runs, static_cast<std::int64_t>(16 * events));
+  const std::vector<double>&x = both.local.final(), &y = both.global.final();
+  for (std::size_t j = 0; j < x.size(); ++j) EXPECT_NEAR(x[j], y[j], 1e-4) << both.local.variables()[j].name;
+}
+
 TEST(LocalEvents, AModelOfOnePieceIsRunAsBefore) {
   Model m("bus");
   const Expr bus = m.discrete("bus", 0.0);

@@ -208,6 +208,9 @@ bool GuardSides::use_slopes(System& system, double t, std::span<const double> x,
 
 void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, const Doubt& doubt) {
   const std::size_t n = x.size(), count = g_.size();
+  std::vector<const LinearGuard*> open;  // of which nothing is known yet
+  for (const LinearGuard& guard : linear)
+    if (seen_[static_cast<std::size_t>(guard.guard)].side == 0) open.push_back(&guard);
   for (const int order : {low_order, taylor_order}) {  // mostly the second derivative decides
     const auto find_guards = [&](double when, std::vector<double>& series) {
       series.resize(count * static_cast<std::size_t>(order + 1));
@@ -215,9 +218,9 @@ void GuardSides::use_taylor(System& system, Linear linear, double t, std::span<c
         system.guards_taylor(when, order, solution_, series);
       else
         for (std::size_t i = 1; i <= static_cast<std::size_t>(order); ++i)
-          for (const LinearGuard& guard : linear)
-            series[i * count + static_cast<std::size_t>(guard.guard)] =
-                slope_of(guard, std::span(solution_).subspan(i * n, n)) - (i > 1 ? guard.time : 0.0);
+          for (const LinearGuard* guard : open)
+            series[i * count + static_cast<std::size_t>(guard->guard)] =
+                slope_of(*guard, std::span(solution_).subspan(i * n, n)) - (i > 1 ? guard->time : 0.0);
     };
     const auto expand = [&](double when, std::span<const double> point, std::vector<double>& series) {
       solution_.assign(n * static_cast<std::size_t>(order + 2), 0.0);

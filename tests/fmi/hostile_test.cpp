@@ -202,6 +202,37 @@ TEST_F(HostileFmu, mutated_descriptions_are_read_or_refused) {
   EXPECT_LT(read, count);
 }
 
+// The library is intact: it answers what it knows, and fails where it is asked for something else.
+TEST_F(HostileFmu, fmus_with_mutated_descriptions_run_or_are_refused) {
+  std::mt19937 random(3);
+  const std::size_t before = folders();
+  int ran = 0;
+  const int count = cases(500);
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.fmu";
+  for (int k = 0; k < count; ++k) {
+    const Foreign& model =
+        *std::array{&bouncing_ball, &feedthrough, &relay, &stair, &circle}[static_cast<std::size_t>(k % 5)];
+    const FmiVersion version = both_versions[k % 2];
+    std::ofstream(path, std::ios::binary | std::ios::trunc)
+        << pack(model, version, mutated(describe(model, version), random));
+    try {
+      const auto fmu = std::make_shared<ImportedFmu>(path);
+      const double start = fmu->start_time().value();
+      const Trajectory run =
+          simulate(fmu, {.start = start, .stop = start + 0.1 * std::max(1.0, std::abs(start)), .max_steps = 1000});
+      EXPECT_TRUE(run.status().ok() || !run.status().message.empty());
+      for (const double value : run.final()) EXPECT_FALSE(run.status().ok() && std::isnan(value));
+      ++ran;
+    } catch (const Error& problem) {
+      EXPECT_GT(std::string(problem.what()).size(), 10u);
+    }
+  }
+  EXPECT_EQ(folders(), before + 1);  // that of this test
+  EXPECT_GT(ran, count / 100);
+  EXPECT_LT(ran, count);
+}
+
 TEST_F(HostileFmu, mutated_archives_are_read_or_refused_and_leave_nothing_behind) {
   std::mt19937 random(2);
   ZipWriter zip;  // small, so that most changes hit what matters

@@ -5,7 +5,7 @@
 namespace saltus {
 
 /// The highest degree that first_crossing takes.
-inline constexpr int highest_crossing_degree = 8;
+inline constexpr int highest_crossing_degree = 21;
 /// What first_crossing returns if there is none.
 inline constexpr double no_crossing = 2.0;
 
@@ -14,8 +14,10 @@ struct BernsteinValue {
   double value, slope, curvature;
 };
 inline BernsteinValue evaluate_bernstein(const double* b, int degree, double u) {
-  double c[highest_crossing_degree + 1] = {};
-  for (int i = 0; i <= degree; ++i) c[i] = b[i];
+  double c[highest_crossing_degree + 1];
+  c[0] = b[0];
+  c[1] = degree > 0 ? b[1] : 0.0;
+  for (int i = 2; i <= degree; ++i) c[i] = b[i];
   for (int r = degree; r > 2; --r)
     for (int i = 0; i < r; ++i) c[i] = c[i] + u * (c[i + 1] - c[i]);
   double first = c[1] - c[0], second = 0.0;
@@ -47,7 +49,9 @@ double only_zero(const double* b, int any_degree) {
     if (outside) next = 0.5 * (low + high);
     const double moved = next > u ? next - u : u - next;
     u = next;
-    if (moved <= (outside ? 4e-16 : 1e-7)) break;  // an error whose third power is left by each step
+    // an error whose third power is left by each step; of u itself, as steps may be much longer than the way to the
+    // zero
+    if (moved <= (outside ? 4e-16 : 1e-7 * u)) break;
   }
   return u;
 }

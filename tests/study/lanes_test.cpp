@@ -310,6 +310,17 @@ TEST(FirstCrossing, IsTheFirstRootFromPlusToMinus) {
   EXPECT_GT(found, 1000);
 }
 
+// a u - b u^2 in Bernstein form: a ball in a step that is much longer than its flight.
+TEST(FirstCrossing, IsExactInLongSteps) {
+  for (const int degree : {2, 4, 9, 14})
+    for (const double u : {0.3, 1e-3, 1e-6, 1e-9}) {
+      std::vector<double> b;
+      for (int i = 0; i <= degree; ++i)
+        b.push_back(u * i / degree - static_cast<double>(i * (i - 1)) / (degree * (degree - 1)));
+      EXPECT_NEAR(first_crossing(b.data(), degree, 1e-300), u, 1e-14 * u) << degree << " " << u;
+    }
+}
+
 TEST(FirstCrossing, OfATouchIsNone) {
   const auto lifted = [](double by) {  // (u - 1/2)^2 + by: its second coefficient is negative although it may not be
     return std::vector<double>{0.25 + by, by, by - 1.0 / 12.0, by, 0.25 + by};

@@ -113,6 +113,17 @@ void Pilot::compile(const Tableau& tableau) {
   for (auto* list : {&event_.before, &event_.after}) list->resize(places_.size());
   observed_.resize(eliminated_.size());
 }
+  std::size_t set = 0, clocks = 0, most_changes = 0;
+  for (const FlightTape& tape : code_->tapes) clocks = std::max(clocks, tape.clocks.size());
+  for (const FlightMode& made : code_->modes)
+    for (const FlightEdge& edge : made.edges) {
+      const std::size_t given = edge.variables.size() + edge.discretes.size();
+      set = std::max(set, given);
+      most_changes = std::max(most_changes, given + made.mode.discrete.size() + 2 * made.mode.locks.size());
+    }
+  set_.resize(set);
+  clock_slopes_.resize(clocks);
+  changes_.resize(most_changes);
 
 void Pilot::make_ready(const FlightMode& mode) {
   const FlightTape& of = code_->tapes[mode.tape];
@@ -139,6 +150,7 @@ Pilot::ReadyEdge Pilot::make_ready(const FlightMode& from, const FlightEdge& edg
       described && apart && can_be_flown(to) && as_in_example(*code_, edge, atlas_.modes()[number].edges[place]);
   made.work = edge.act.workspace();
   if (!made.usable) return made;
+  made.leaves_surface = to.mode.sliding.size() < from.mode.sliding.size();
   for (const int k : code_->deciding_discretes) {
     const auto given = static_cast<std::size_t>(std::ranges::find(edge.discretes, k) - edge.discretes.begin());
     const double before = from.mode.discrete[static_cast<std::size_t>(k)],
@@ -245,9 +257,8 @@ void Pilot::enter(const FlightMode& mode, const double* x) {
   motion_.next_clock = entry_->next_clock();
   system_ = nullptr;
   due_.clear();
-  clock_slopes_.clear();
   for (std::size_t k = 0; k < of.clocks.size(); ++k) {
-    clock_slopes_.push_back(entry_->clock_slopes()[k]);
+    clock_slopes_[k] = entry_->clock_slopes()[k];
     if (entry_->due()[k]) due_.push_back(departure(of.clocks[k], mode.clock_sides[k]));
   }
   if (due_.size() > 1) std::ranges::sort(due_);

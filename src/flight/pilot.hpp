@@ -117,6 +117,7 @@ class Pilot {
   /// What an event on an edge looks up.
   struct ReadyEdge {
     bool usable = false;
+    bool leaves_surface = false;                           // the target slides on fewer surfaces
     std::vector<std::pair<int, double>> discretes, locks;  // that decide, and what they become, where they change
     std::vector<std::pair<std::size_t, double>> wanted;    // of what actions give: the values that lead to the target
     std::vector<NamedGuard> named;
@@ -172,7 +173,10 @@ class Pilot {
   bool follow(double t, std::span<const int> departures, double slope);
   bool try_edge(double t, const FlightEdge& edge, ReadyEdge& ready, double slope);
   bool act(double t, const FlightEdge& edge, ReadyEdge& ready);
-  void set(double& number, double value);
+  void set(double& number, double value) {
+    changes_[change_count_++] = {&number, number};
+    number = value;
+  }
   void undo();
   void find_slopes_before(double t, const ReadyEdge& edge, double slope);
   void find_slopes_after(const ReadyEdge& edge);
@@ -224,9 +228,9 @@ class Pilot {
   StepStatistics statistics_;
   FlownEvent event_;
   // workspace
-  std::vector<Change> changes_;  // of numbers_, by the last event
+  std::vector<Change> changes_;  // of numbers_, by the last event: the first change_count_
+  std::size_t change_count_ = 0;
   std::vector<double> x_event_, x_next_, set_, observed_, guards_;
-  std::vector<int> fires_;
   Mode mode_now_;
   LastStep step_before_;
 };

@@ -7,13 +7,29 @@
 
 namespace saltus {
 
+namespace {
+
+/// As std::ranges::equal, without a call for lists that have one entry most often.
+bool equal(std::span<const int> a, std::span<const int> b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (a[k] != b[k]) return false;
+  return true;
+}
+
+/// Lists that an event fills have the right size nearly always.
+void resize(std::vector<double>& list, std::size_t size) {
+  if (list.size() != size) list.resize(size);
+}
+
+}  // namespace
+
 /// The event in the step that was made: a crossing, or a time event at its end. False: it is not known.
 bool Pilot::make_event(const flight::Crossing& crossing) {
   const Seat& s = seat();
   if (crossing.guard < 0) {
     for (std::size_t j = 0; j < x_event_.size(); ++j) x_event_[j] = s.x_end[j];
-    fires_ = due_;
-    return follow(end_.t, fires_, 0.0);
+    return follow(end_.t, due_, 0.0);
   }
   const FlightTape& of = tape();
   const auto guard = static_cast<std::size_t>(crossing.guard);
@@ -32,20 +48,25 @@ bool Pilot::make_event(const flight::Crossing& crossing) {
 /// An event at x_event_. `slope`: of the guard that crosses. False: no edge holds, the run is where it was and lands.
 bool Pilot::follow(double t, std::span<const int> departures, double slope) {
   if (t >= rules_.stop) return false;
-  const auto before = std::tuple(t_, mode_, base_, motion_);
   const std::vector<FlightEdge>& edges = mode().edges;
   std::vector<ReadyEdge>& ready = ready_[static_cast<std::size_t>(mode_)].edges;
-  bool holds = false;
-  for (std::size_t k = 0; k < edges.size() && !holds; ++k)
-    holds = ready[k].usable && std::ranges::equal(edges[k].departures, departures) &&
-            try_edge(t, edges[k], ready[k], slope);
-  if (!holds) return false;
-  // At the end of a slide a guard and its slope are zero. The loop could not begin there, so the step behind it has to
-  // be one that can be flown.
-  leaves_surface_ = base_->sliding.size() < std::get<const Mode*>(before)->sliding.size();
-  if (!leaves_surface_ || leads_away()) return true;
-  std::tie(t_, mode_, base_, motion_) = before;
-  undo();
+  for (std::size_t k = 0; k < edges.size(); ++k) {
+    if (!ready[k].usable || !equal(edges[k].departures, departures)) continue;
+    if (!ready[k].leaves_surface) {
+      if (!try_edge(t, edges[k], ready[k], slope)) continue;
+      leaves_surface_ = false;
+      return true;
+    }
+    // At the end of a slide a guard and its slope are zero. The loop could not begin there, so the step behind it has
+    // to be one that can be flown.
+    const auto before = std::tuple(t_, mode_, base_, motion_);
+    if (!try_edge(t, edges[k], ready[k], slope)) continue;
+    leaves_surface_ = true;
+    if (leads_away()) return true;
+    std::tie(t_, mode_, base_, motion_) = before;
+    undo();
+    return false;
+  }
   return false;
 }
 
@@ -96,10 +117,9 @@ bool Pilot::try_edge(double t, const FlightEdge& edge, ReadyEdge& ready, double 
 
 /// Values behind the actions of an edge, in x_next_ and numbers_. False: they are not those of its target.
 bool Pilot::act(double t, const FlightEdge& edge, ReadyEdge& ready) {
-  changes_.clear();
+  change_count_ = 0;
   for (std::size_t j = 0; j < x_next_.size(); ++j) x_next_[j] = x_event_[j];
-  set_.resize(edge.variables.size() + edge.discretes.size());
-  if (!set_.empty()) {
+  if (!edge.variables.empty() || !edge.discretes.empty()) {
     const double* const in[] = {&t, x_event_.data(), numbers_.parameters.data(), numbers_.discretes.data()};
     double* const out[] = {set_.data()};
     edge.act(in, out, ready.work);
@@ -119,21 +139,16 @@ bool Pilot::act(double t, const FlightEdge& edge, ReadyEdge& ready) {
   return true;
 }
 
-void Pilot::set(double& number, double value) {
-  changes_.push_back({&number, number});
-  number = value;
-}
-
 /// Takes the changes of the last event back.
 void Pilot::undo() {
-  for (std::size_t k = changes_.size(); k-- > 0;) *changes_[k].number = changes_[k].before;
-  changes_.clear();
+  for (std::size_t k = change_count_; k-- > 0;) *changes_[k].number = changes_[k].before;
+  change_count_ = 0;
 }
 
 /// `slope`: of the guard that crosses.
 void Pilot::find_slopes_before(double t, const ReadyEdge& edge, double slope) {
   using Source = NamedGuard::Source;
-  event_.slopes_before.resize(edge.named.size());
+  resize(event_.slopes_before, edge.named.size());
   bool evaluated = false;
   for (std::size_t i = 0; i < edge.named.size(); ++i) {
     const NamedGuard& guard = edge.named[i];
@@ -154,7 +169,7 @@ void Pilot::find_slopes_before(double t, const ReadyEdge& edge, double slope) {
 
 void Pilot::find_slopes_after(const ReadyEdge& edge) {
   using Source = NamedGuard::Source;
-  event_.slopes_after.resize(edge.named.size());
+  resize(event_.slopes_after, edge.named.size());
   for (std::size_t i = 0; i < edge.named.size(); ++i) {
     const NamedGuard& guard = edge.named[i];
     event_.slopes_after[i] = guard.after == Source::clock   ? entry_->clock_slopes()[guard.place_after]

@@ -91,7 +91,8 @@ EventTag EventLog::add(int mode_before, int mode_after, const EventShape& shape,
 
 EventTag EventLog::add(EventTag like, int mode_before, const Mode& mode_after, const EventNumbers& numbers) {
   const EventTag tag{static_cast<std::int32_t>(parts_.size())};
-  parts_.push_back({parts_[static_cast<std::size_t>(like.place)].shape, mode_before, modes_.keep_new(mode_after)});
+  const Parts known = parts_[static_cast<std::size_t>(like.place)];
+  parts_.push_back({known.shape, mode_before, modes_.keep_new(mode_after, known.mode_after)});
   add(tag, numbers);
   return tag;
 }

@@ -79,9 +79,19 @@ bool KeptModes::find_changes(const Mode& mode) {
   return found_.size() + toggled_.size() <= most;
 }
 
+int KeptModes::add(std::int32_t head, std::size_t begin) {
+  kept_.push_back({head, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin >> 32)});
+  return static_cast<int>(kept_.size()) - 1;
+}
+
+int KeptModes::add(const Head& head, std::size_t begin) {
+  heads_.push_back(head);
+  return add(static_cast<std::int32_t>(heads_.size()) - 1, begin);
+}
+
 void KeptModes::remember(const Mode& mode, int number) {
   last_number_ = number;
-  last_hash_ = kept_[static_cast<std::size_t>(number)].hash;
+  last_hash_ = head(number).hash;
   copy(mode, last_);
 }
 
@@ -91,21 +101,21 @@ int KeptModes::keep(const Mode& mode) {
   if (is_last(mode)) return last_number_;
   const std::uint64_t hash = hash_of(mode);
   for (const int number : recent_) {
-    if (number < 0 || kept_[static_cast<std::size_t>(number)].hash != hash ||
-        !same_but_conditions(this->mode(number), mode))
-      continue;
+    if (number < 0 || head(number).hash != hash || !same_but_conditions(this->mode(number), mode)) continue;
     remember(mode, number);
     return number;
   }
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  const int number = static_cast<int>(kept_.size());
+  int number;
   if (find_changes(mode)) {
-    kept_.push_back({hash, mode.automaton, full_number_, changes_.size(), integers_.size(), 0, 0, size(found_),
-                     size(toggled_), size(mode.contacts)});
+    number = add(
+        {hash, mode.automaton, full_number_, integers_.size(), 0, 0, size(found_), size(toggled_), size(mode.contacts)},
+        changes_.size());
     changes_.append(found_);
   } else {
-    kept_.push_back({hash, mode.automaton, number, numbers_.size(), integers_.size(), size(mode.discrete),
-                     size(mode.locks), 0, size(mode.sliding), size(mode.contacts)});
+    number = add({hash, mode.automaton, in_full, integers_.size(), size(mode.discrete), size(mode.locks), 0,
+                  size(mode.sliding), size(mode.contacts)},
+                 numbers_.size());
     numbers_.append(mode.discrete, mode.locks);
     toggled_ = mode.sliding;
     full_number_ = number;
@@ -117,18 +127,18 @@ int KeptModes::keep(const Mode& mode) {
   return number;
 }
 
-int KeptModes::keep_new(const Mode& mode) {
+int KeptModes::keep_new(const Mode& mode, int like) {
   constexpr std::size_t few = 16;  // numbers: to find what has changed would take longer than to keep them
   if (mode.discrete.size() + mode.locks.size() > few) return keep(mode);
-  conditions_ = std::max(conditions_, mode.conditions.size());
-  sees_ = std::max(sees_, mode.sees.size());
-  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  const int number = static_cast<int>(kept_.size());
-  kept_.push_back({0, mode.automaton, number, numbers_.size(), integers_.size(), size(mode.discrete), size(mode.locks),
-                   0, size(mode.sliding), size(mode.contacts)});
+  const std::size_t begin = numbers_.size();
   numbers_.append(mode.discrete, mode.locks);
+  if (head(like).base == in_full) return add(kept(like).head, begin);
+  const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
+  const std::size_t integers = integers_.size();
   integers_.append(mode.sliding, mode.contacts, mode.contact_sides);
-  return number;
+  return add({0, mode.automaton, in_full, integers, size(mode.discrete), size(mode.locks), 0, size(mode.sliding),
+              size(mode.contacts)},
+             begin);
 }
 
 int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> places) {
@@ -160,9 +170,9 @@ int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> place
   }
   if (found_.empty() && !surfaces) return last_number_;
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  const int number = static_cast<int>(kept_.size());
-  kept_.push_back({hash, mode.automaton, last_number_, changes_.size(), integers_.size(), 0, 0, size(found_),
-                   size(toggled_), size(mode.contacts)});
+  const int number = add(
+      {hash, mode.automaton, last_number_, integers_.size(), 0, 0, size(found_), size(toggled_), size(mode.contacts)},
+      changes_.size());
   changes_.append(found_);
   integers_.append(toggled_, mode.contacts, mode.contact_sides);
   last_number_ = number;
@@ -173,21 +183,21 @@ int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> place
 
 Mode KeptModes::mode(int number) const {
   std::vector<int> chain;  // from the mode itself to the one that is kept in full
-  while (chain.push_back(number), kept_[static_cast<std::size_t>(number)].base != number)
-    number = kept_[static_cast<std::size_t>(number)].base;
-  const Kept& full = kept_[static_cast<std::size_t>(number)];
+  while (chain.push_back(number), head(number).base != in_full) number = head(number).base;
+  const Head& full = head(number);
+  const std::size_t first = kept(number).begin();
   const auto place = [](const auto& list, std::size_t begin) { return list.data() + begin; };
   Mode mode;
-  const auto locks = place(numbers_, full.begin + full.discrete);
-  mode.discrete.assign(place(numbers_, full.begin), locks);
+  const auto locks = place(numbers_, first + full.discrete);
+  mode.discrete.assign(place(numbers_, first), locks);
   mode.locks.assign(locks, locks + full.locks);
   const auto surfaces = place(integers_, full.integers);
   mode.sliding.assign(surfaces, surfaces + full.toggled);
   std::vector<int> sliding;
   for (std::size_t link = chain.size() - 1; link-- > 0;) {
-    const Kept& own = kept_[static_cast<std::size_t>(chain[link])];
+    const Head& own = head(chain[link]);
     for (std::size_t k = 0; k < own.changes; ++k) {
-      const Change& change = changes_[own.begin + k];
+      const Change& change = changes_[kept(chain[link]).begin() + k];
       (change.place < full.discrete ? mode.discrete[change.place] : mode.locks[change.place - full.discrete]) =
           change.value;
     }
@@ -197,7 +207,7 @@ Mode KeptModes::mode(int number) const {
                                   std::back_inserter(sliding));
     mode.sliding.swap(sliding);
   }
-  const Kept& own = kept_[static_cast<std::size_t>(chain.front())];
+  const Head& own = head(chain.front());
   mode.automaton = own.automaton;
   const auto contacts = place(integers_, own.integers + own.toggled);
   mode.contacts.assign(contacts, contacts + own.contacts);

@@ -19,8 +19,9 @@ class KeptModes {
   /// Keeps a mode, without what only the next event reads (the truth of conditions and what they see), and returns its
   /// number. A mode that equals one of the last ones gets the number of that one.
   int keep(const Mode& mode);
-  /// The same for a mode of which is known that its numbers are new.
-  int keep_new(const Mode& mode);
+  /// The same for a mode of which is known that its numbers are new. `like`: the number of a mode that differs from it
+  /// in numbers alone.
+  int keep_new(const Mode& mode, int like);
   /// The same for a mode that differs from the one that was kept last in these places alone: discrete variables first,
   /// then locks. Costs what has changed, however large the mode is.
   int keep_changed(const Mode& mode, std::span<const std::size_t> places);
@@ -30,26 +31,41 @@ class KeptModes {
   std::size_t size() const { return kept_.size(); }
 
  private:
+  static constexpr std::int32_t in_full = -1;
+
   /// A number that is another one than in the base.
   struct Change {
     std::size_t place;  // discrete variables first, then locks
     double value;
   };
-  struct Kept {
-    std::uint64_t hash;
+  /// What modes may have in common: all but the numbers.
+  struct Head {
+    std::uint64_t hash;  // of the first one
     std::int32_t automaton;
-    std::int32_t base;  // the number of the mode from which changes are counted; the own one: this is kept in full
-    std::size_t begin, integers;               // where it begins in numbers_ or changes_, and in integers_
+    std::int32_t base;                         // the number of the mode from which changes are counted, or in_full
+    std::size_t integers;                      // where it begins in integers_
     std::uint32_t discrete, locks;             // of a mode that is kept in full
     std::uint32_t changes, toggled, contacts;  // toggled: surfaces that are slid on in one of the two modes
+  };
+  /// (12 bytes, two of them a place in numbers_ or changes_: runs with samples keep one for each)
+  struct Kept {
+    std::int32_t head;
+    std::uint32_t begin_low, begin_high;
+
+    std::size_t begin() const { return static_cast<std::size_t>(begin_high) << 32 | begin_low; }
   };
 
   bool is_last(const Mode& mode) const;
   std::uint64_t hash_of(const Mode& mode) const;
   bool find_changes(const Mode& mode);
   void remember(const Mode& mode, int number);
+  int add(const Head& head, std::size_t begin);
+  int add(std::int32_t head, std::size_t begin);
+  const Kept& kept(int number) const { return kept_[static_cast<std::size_t>(number)]; }
+  const Head& head(int number) const { return heads_[static_cast<std::size_t>(kept(number).head)]; }
 
-  GrowingArray<Kept> kept_;
+  GrowingArray<Kept> kept_;  // by number
+  GrowingArray<Head> heads_;
   GrowingArray<double> numbers_;  // of modes that are kept in full
   GrowingArray<Change> changes_;
   GrowingArray<int> integers_;             // surfaces that are toggled, contacts, and their sides

@@ -84,13 +84,9 @@ bool Pilot::try_edge(double t, const FlightEdge& edge, ReadyEdge& ready, double 
   }
   event_.reset = !edge.variables.empty();
   find_slopes_after(ready);
-  // Where equations and values are those before it, the step would go on as if nothing had happened, which flights do
-  // not do.
-  const bool goes_on =
-      !event_.reset && to.tape == from.tape && std::ranges::equal(entry_->data(), seat().inputs[StepInput::data]);
   const bool nearly_stops = event_.reset && !event_.slopes_before.empty() &&
                             std::abs(event_.slopes_after.front()) <= most_lost * std::abs(event_.slopes_before.front());
-  if (goes_on || nearly_stops) {
+  if (nearly_stops) {
     undo();
     return false;
   }

@@ -79,7 +79,6 @@ void Simulator::Impl::FlightUse::end_event(bool by_time) {
   if (!pilot_ || !pilot_->learning() || departures_.empty()) return;
   const Transition& transition = run.instant.transition;
   if (transition.terminate || transition.recorded || !transition.message.empty() || !transition.notes.empty()) return;
-  if (!run.instant.reset() && run.hybrid->same_equations(*run.mode_left, run.mode)) return;  // steps go on through it
   const EventKind kind = run.recorder.kind_of_settled(by_time);
   if (kind == EventKind::contact || kind == EventKind::release || run.instant.fired().empty()) return;
   const AtlasPlace edge =

@@ -183,6 +183,19 @@ TEST(Flights, LeaveSurfaces) {
   EXPECT_GT(run.statistics().flown, run.statistics().steps * 9 / 10);
   EXPECT_GT(std::ranges::count(run.events(), EventKind::slide_exit, &Event::kind), 300);
 }
+// A clause that only counts changes neither equations nor states.
+TEST(Flights, PassEventsWithoutConsequences) {
+  Model m("counting");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0), count = m.discrete("count", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == cos(1.3 * m.time()) - x - 0.2 * v);
+  m.when(x > 0.3).assign(count, m.pre(count) + 1.0);
+  expect_agreement(m, 2000.0, 1e-6);
+  const Trajectory run = simulate(CompiledModel(m), options(4000.0, 0));
+  EXPECT_GT(run.statistics().flown, run.statistics().steps * 9 / 10);
+  EXPECT_GT(run.at(4000.0, "count"), 800.0);
+}
+
 
 // Where a slide ends and something else happens before the step behind it is over, the loop settles both.
 TEST(Flights, LandBeforeSlidesThatEndNearOtherEvents) {

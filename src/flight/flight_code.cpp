@@ -2,6 +2,7 @@
 
 #include <saltus/expr/derivative.hpp>
 #include <saltus/model/recorded_system.hpp>
+#include <saltus/program/taylor.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,8 @@ namespace {
 using ExprLists = std::vector<std::vector<Expr>>;
 
 constexpr std::size_t most_variables = 32;
+constexpr double shrink_of_series = 0.2, growth_of_series = 5.0;  // from one step to the next
+constexpr std::size_t most_operations = 5000;  // of a series: to compile more takes longer than it gains
 
 /// Compiles the modes of an atlas one by one.
 class FlightCompiler {
@@ -26,13 +29,19 @@ class FlightCompiler {
   FlightCompiler(const Atlas& atlas, const CompiledModel& model, const FlightOrder& order,
                  std::vector<std::string>& missing)
       : atlas_(atlas), model_(model), order_(order), missing_(missing) {
-    const Tableau& tableau = order.tableau;
-    code_.tableau = &tableau;
-    const double power = -1.0 / tableau.error_exponent;
-    code_.control = {power + 0.75 * tableau.beta, power, tableau.beta, tableau.shrink_limit, tableau.growth_limit};
-    const auto row = static_cast<std::size_t>(std::max(0, tableau.stiffness_stage));
-    code_.stiffness = {tableau.a.data() + row * static_cast<std::size_t>(tableau.all_stages()), tableau.stiffness_stage,
-                       tableau.stages - 1, tableau.stiffness_limit};
+    code_.method = order.method;
+    if (const Tableau* const tableau = order.method.tableau) {
+      const double power = -1.0 / tableau->error_exponent;
+      code_.control = {power + 0.75 * tableau->beta, power, tableau->beta, tableau->shrink_limit,
+                       tableau->growth_limit};
+      const auto row = static_cast<std::size_t>(std::max(0, tableau->stiffness_stage));
+      code_.stiffness = {tableau->a.data() + row * static_cast<std::size_t>(tableau->all_stages()),
+                         tableau->stiffness_stage, tableau->stages - 1, tableau->stiffness_limit};
+    } else {
+      const double power = -1.0 / (order.method.series + 1);
+      code_.control = {power, power, 0.0, shrink_of_series, growth_of_series};
+      code_.stiffness = {nullptr, -1, 0, 0.0};
+    }
     code_.deciding_discretes = atlas.deciding_discretes();
     code_.deciding_locks = atlas.deciding_locks();
   }
@@ -141,9 +150,11 @@ class FlightCompiler {
         miss("there are guards of time that are not linear in it");
         return none;
       }
-    const Tableau& t = *code_.tableau;
-    const StepMethod method{t.stages, t.extra_stages, t.a, t.c, t.error, t.second_error, t.dense_degree, t.dense};
-    StepTape step = make_step_tape(method, {time, eq.variables, data, f, guards, all_eliminated});
+    if (!code_.method.tableau && operations_of_series(time, eq.variables, data, f) > most_operations) {
+      miss("Taylor series of the solution take too many operations");
+      return none;
+    }
+    StepTape step = make_step_tape(step_method(), {time, eq.variables, data, f, guards, all_eliminated});
     if (!step.tape.calls.empty()) {
       miss("there is external code");
       return none;
@@ -162,6 +173,18 @@ class FlightCompiler {
     it->second = code_.tapes.size();
     code_.tapes.push_back(std::move(tape));
     return it->second;
+  }
+
+  StepMethod step_method() const {
+    if (!code_.method.tableau) return {.series = code_.method.series};
+    const Tableau& t = *code_.method.tableau;
+    return {t.stages, t.extra_stages, t.a, t.c, t.error, t.second_error, t.dense_degree, t.dense};
+  }
+
+  std::size_t operations_of_series(const Expr& time, const std::vector<Expr>& variables, const std::vector<Expr>& data,
+                                   const std::vector<Expr>& f) const {
+    return TaylorProgram(ExprLists{{time}, variables, data}, {true, true, false}, ExprLists{f})
+        .operations(code_.method.series);
   }
 
   static bool depends_on(const Expr& e, const std::vector<Expr>& symbols) {
@@ -299,6 +322,13 @@ class FlightCompiler {
 };
 
 }  // namespace
+
+void FlightMethod::identify(std::vector<double>& key) const {
+  key.push_back(series);
+  if (!tableau) return;
+  key.push_back(tableau->stages);
+  key.insert(key.end(), tableau->a.begin(), tableau->a.end());
+}
 
 void FlightCode::gather(const FlightMode& mode, const FlightNumbers& numbers, double* data, std::size_t stride) const {
   const double* const from[] = {numbers.parameters.data(), numbers.discretes.data(), numbers.locks.data(),

@@ -22,6 +22,22 @@
 
 namespace saltus {
 
+/// How steps are made: by the table of a Runge-Kutta method, or by the Taylor series of the solution.
+struct FlightMethod {
+  const Tableau* tableau = nullptr;
+  int series = 0;  ///< the order, where there is no table
+
+  bool possible() const { return tableau || (series > 0 && series <= highest_crossing_degree); }
+  int stages() const { return tableau ? tableau->stages : 2; }
+  int all_stages() const { return tableau ? tableau->all_stages() : 2; }
+  int dense_degree() const { return tableau ? tableau->dense_degree : series; }
+  /// Of right-hand sides and series, in a step.
+  int evaluations() const { return tableau && tableau->extra_stages == 0 ? tableau->stages - 1 : all_stages(); }
+  bool operator==(const FlightMethod&) const = default;
+  /// Appends numbers that no other method has.
+  void identify(std::vector<double>& key) const;
+};
+
 /// The numbers of a run that its equations and actions read.
 struct FlightNumbers {
   std::vector<double> parameters, discretes, locks;
@@ -75,7 +91,7 @@ struct FlightCode {
   std::vector<FlightTape> tapes;
   std::vector<FlightMode> modes;
   std::vector<int> deciding_discretes, deciding_locks;
-  const Tableau* tableau = nullptr;
+  FlightMethod method;
   flight::Control control{};      ///< of step sizes
   flight::Stiffness stiffness{};  ///< its weights are those of the tableau
 
@@ -85,7 +101,7 @@ struct FlightCode {
 
 /// What is to be compiled beside the atlas.
 struct FlightOrder {
-  const Tableau& tableau;
+  FlightMethod method;
   int lanes = 1;                ///< of steps: 1, 4 or 8
   std::vector<int> eliminated;  ///< eliminated variables that are wanted, by their order
 };

@@ -9,7 +9,7 @@
 
 namespace saltus {
 
-Pilot::Seat::Seat(const FlightTape& tape, const Tableau& tableau, const PilotRules& rules)
+Pilot::Seat::Seat(const FlightTape& tape, FlightMethod method, const PilotRules& rules)
     : memory(tape.step.memory()), observe(tape.observe.workspace()), guard(tape.guard.workspace()) {
   if (!tape.bounds.empty()) bounds = tape.bounds.program.workspace();
   const Tape& code = tape.step.tape();
@@ -27,7 +27,7 @@ Pilot::Seat::Seat(const FlightTape& tape, const Tableau& tableau, const PilotRul
   data = inputs[StepInput::data].data();
   x_end = out[StepOutput::x];
   slopes = out[StepOutput::slopes];
-  last_slope = slopes + static_cast<std::size_t>(tableau.stages - 2) * tape.n;
+  last_slope = slopes + static_cast<std::size_t>(method.stages() - 2) * tape.n;
   error = out[StepOutput::error];
   finite = out[StepOutput::finite];
   dense = out[StepOutput::dense];
@@ -88,19 +88,20 @@ void Pilot::describe(AtlasPlace edge, const std::vector<int>& fired) {
   fired_[mode][place] = fired;
 }
 
-void Pilot::compile(const Tableau& tableau) {
+void Pilot::compile(FlightMethod method) {
   constexpr int most = 8;
   compiled_ = described_;
   if (++compilations_ == most) learning_ = false;
-  std::vector<double> key{static_cast<double>(tableau.order), static_cast<double>(tableau.stages)};
+  std::vector<double> key;
+  method.identify(key);
   atlas_.identify(key);
   const auto make = [&]() -> ModelAccess::Attached {
     std::vector<std::string> missing;
-    return std::make_shared<FlightCode>(compile_flight(atlas_, model_, {tableau, 1, eliminated_}, missing));
+    return std::make_shared<FlightCode>(compile_flight(atlas_, model_, {method, 1, eliminated_}, missing));
   };
   code_ = std::static_pointer_cast<const FlightCode>(ModelAccess::attached(model_, key, make));
   seats_.clear();
-  for (const FlightTape& tape : code_->tapes) seats_.push_back(std::make_unique<Seat>(tape, tableau, rules_));
+  for (const FlightTape& tape : code_->tapes) seats_.push_back(std::make_unique<Seat>(tape, method, rules_));
   ready_.clear();
   limits_.resize(atlas_.modes().size());
   code_place_.assign(atlas_.modes().size(), -1);
@@ -112,7 +113,6 @@ void Pilot::compile(const Tableau& tableau) {
   for (auto* list : {&x_event_, &x_next_, &last_step_.x}) list->resize(model_.variables().size());
   for (auto* list : {&event_.before, &event_.after}) list->resize(places_.size());
   observed_.resize(eliminated_.size());
-}
   std::size_t set = 0, clocks = 0, most_changes = 0;
   for (const FlightTape& tape : code_->tapes) clocks = std::max(clocks, tape.clocks.size());
   for (const FlightMode& made : code_->modes)
@@ -124,6 +124,7 @@ void Pilot::compile(const Tableau& tableau) {
   set_.resize(set);
   clock_slopes_.resize(clocks);
   changes_.resize(most_changes);
+}
 
 void Pilot::make_ready(const FlightMode& mode) {
   const FlightTape& of = code_->tapes[mode.tape];
@@ -149,8 +150,8 @@ Pilot::ReadyEdge Pilot::make_ready(const FlightMode& from, const FlightEdge& edg
   made.usable =
       described && apart && can_be_flown(to) && as_in_example(*code_, edge, atlas_.modes()[number].edges[place]);
   made.work = edge.act.workspace();
-  if (!made.usable) return made;
   made.leaves_surface = to.mode.sliding.size() < from.mode.sliding.size();
+  if (!made.usable) return made;
   for (const int k : code_->deciding_discretes) {
     const auto given = static_cast<std::size_t>(std::ranges::find(edge.discretes, k) - edge.discretes.begin());
     const double before = from.mode.discrete[static_cast<std::size_t>(k)],
@@ -195,9 +196,9 @@ bool Pilot::can_be_flown(const FlightMode& mode) const {
   return mode.mode.contacts.empty();
 }
 
-bool Pilot::take_off(const Tableau& tableau, double t, const Mode& mode, std::span<const double> x, double step) {
+bool Pilot::take_off(FlightMethod method, double t, const Mode& mode, std::span<const double> x, double step) {
   if (described_ == 0) return false;
-  if (!code_ || code_->tableau != &tableau || compiled_ != described_) compile(tableau);
+  if (!code_ || code_->method != method || compiled_ != described_) compile(method);
   const int place = atlas_.find(mode);
   if (place < 0 || static_cast<std::size_t>(place) >= code_place_.size() || !(step > 0.0)) return false;
   const int number = code_place_[static_cast<std::size_t>(place)];
@@ -237,7 +238,7 @@ void Pilot::write_dense(DensePolynomial& dense) const {
   const std::vector<double>& x = last_step_.x;
   dense.t0 = last_step_.t;
   dense.h = last_step_.h;
-  dense.degree = code_->tableau->dense_degree;
+  dense.degree = code_->method.dense_degree();
   dense.variables = static_cast<int>(x.size());
   dense.c.resize(x.size() + c.size());
   std::ranges::copy(x, dense.c.begin());
@@ -295,7 +296,7 @@ bool Pilot::make_step(double limit, flight::Crossing& crossing) {
   Seat& s = *now.seat;
   const TapeRunner& attempt = tape().step;
   const flight::Control& control = code_->control;
-  const int evaluations = code_->tableau->all_stages() - (code_->tableau->extra_stages > 0 ? 0 : 1);
+  const int evaluations = code_->method.evaluations();
   bool rejected = motion_.rejections > 0;
   const StepLimits& limits = limits_[static_cast<std::size_t>(mode().number)];
   const double longest =
@@ -406,11 +407,11 @@ double Pilot::polish(int guard, double u) {
 /// x(t + u h) from the dense output.
 void Pilot::dense_at(double u, std::vector<double>& x) const {
   const Seat& s = seat();
-  const int n = static_cast<int>(x.size()), degree = code_->tableau->dense_degree;
+  const int n = static_cast<int>(x.size()), degree = code_->method.dense_degree();
   for (int j = 0; j < n; ++j) x[static_cast<std::size_t>(j)] = flight::dense_value(s.dense, n, degree, 1, j, s.x[j], u);
 }
 
-void Pilot::persist(StateArchive& archive, bool& flying, const Tableau& tableau, double t, const Mode& mode,
+void Pilot::persist(StateArchive& archive, bool& flying, FlightMethod method, double t, const Mode& mode,
                     std::span<const double> x) {
   archive(learning_, flying, statistics_, compiled_, compilations_, fired_, limits_);
   atlas_.persist(archive);
@@ -425,8 +426,7 @@ void Pilot::persist(StateArchive& archive, bool& flying, const Tableau& tableau,
   archive(step);
   if (!archive.writes()) {
     const auto saved = std::pair(learning_, compilations_);
-    if (!take_off(tableau, t, mode, x, step))
-      throw UsageError("the saved state is damaged: it was not saved in flight");
+    if (!take_off(method, t, mode, x, step)) throw UsageError("the saved state is damaged: it was not saved in flight");
     std::tie(learning_, compilations_) = saved;
   }
   std::vector<double>& slope = seat().inputs[StepInput::slope];

@@ -59,7 +59,7 @@ class Pilot {
   void describe(AtlasPlace edge, const std::vector<int>& fired);
   /// Begins a flight in steps of this method. Code is made of what has been learned, some times at most; then nothing
   /// more is learned. False: the mode or the point is not one that can be flown from.
-  bool take_off(const Tableau& tableau, double t, const Mode& mode, std::span<const double> x, double step);
+  bool take_off(FlightMethod method, double t, const Mode& mode, std::span<const double> x, double step);
 
   // --- in flight
   enum class Outcome {
@@ -91,13 +91,13 @@ class Pilot {
   const System* system() const { return system_; }
 
   /// Writes or reads what later steps depend on. `flying`: the run is in the air.
-  void persist(StateArchive& archive, bool& flying, const Tableau& tableau, double t, const Mode& mode,
+  void persist(StateArchive& archive, bool& flying, FlightMethod method, double t, const Mode& mode,
                std::span<const double> x);
 
  private:
   /// What a tape works on.
   struct Seat {
-    Seat(const FlightTape& tape, const Tableau& tableau, const PilotRules& rules);
+    Seat(const FlightTape& tape, FlightMethod method, const PilotRules& rules);
 
     std::vector<std::vector<double>> inputs, outputs;
     std::vector<const double*> in;
@@ -153,7 +153,7 @@ class Pilot {
   const FlightTape& tape() const { return code_->tapes[mode().tape]; }
   const ReadyMode& ready() const { return ready_[static_cast<std::size_t>(mode_)]; }
   Seat& seat() const { return *ready().seat; }
-  void compile(const Tableau& tableau);
+  void compile(FlightMethod method);
   void make_ready(const FlightMode& mode);
   ReadyEdge make_ready(const FlightMode& from, const FlightEdge& edge) const;
   NamedGuard name(const FlightMode& from, const FlightEdge& edge, int guard) const;

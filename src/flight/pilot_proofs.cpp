@@ -68,8 +68,7 @@ void Pilot::find_bounds(double low, double high) {
   const FlightTape& of = tape();
   Seat& s = seat();
   const std::size_t n = of.n, guards = of.bounds.program.tape().outputs.front().size();
-  const int degree = code_->tableau->dense_degree;
-  constexpr int most = 16;  // degrees
+  const int degree = code_->method.dense_degree();
   constexpr double unit = 32.0 * eps;
   const double h = end_.h, middle = 0.5 * (low + high),
                radius = (1.0 + 4.0 * eps) * std::max(high - middle, middle - low);
@@ -79,7 +78,7 @@ void Pilot::find_bounds(double low, double high) {
   in[0] = t_ + middle * h;
   in[1] = radius * h + unit * (std::abs(t_) + h);
   for (std::size_t j = 0; j < n; ++j) {
-    double p[most + 1], size = std::abs(s.x[j]), slope_size = 0.0;
+    double p[highest_crossing_degree + 1], size = std::abs(s.x[j]), slope_size = 0.0;
     p[0] = s.x[j];
     for (int k = 1; k <= degree; ++k) {
       p[k] = s.dense[static_cast<std::size_t>(k - 1) * n + j];

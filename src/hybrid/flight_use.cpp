@@ -2,6 +2,8 @@
 // not known is left to the loop of the simulator, from which it is learned.
 //
 // What is done depends on the run alone, not on what others have compiled, so that a run always has the same bits.
+#include <saltus/step/taylor.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -37,11 +39,11 @@ void Simulator::Impl::FlightUse::consider() {
     next_try_ = run.options.flights_after;
     if (run.steps_made < next_try_) return;
   }
-  const Tableau* const method = run.stepper->tableau();
-  if (!method || !run.system->structure().explicit_ode || run.in_rest || run.helped || !run.bands.empty() ||
+  const FlightMethod method{run.stepper->tableau(), order_of_series(*run.stepper)};
+  if (!method.possible() || !run.system->structure().explicit_ode || run.in_rest || run.helped || !run.bands.empty() ||
       !run.pending_touches.empty())
     return;
-  if (!pilot_->take_off(*method, run.t, run.mode, run.x, run.stepper->next_step())) return stay();
+  if (!pilot_->take_off(method, run.t, run.mode, run.x, run.stepper->next_step())) return stay();
   flying_ = true;
   took_off_ = run.steps_made;
   ++version_;
@@ -282,9 +284,9 @@ void Simulator::Impl::FlightUse::persist(StateArchive& archive) {
   archive(exists, given_up_, flying, lands_, next_try_, pause_, took_off_, shapes_);
   if (!exists) return;
   if (!archive.writes()) make_pilot();
-  const Tableau* const method = run.stepper->tableau();
-  if (!pilot_ || !method) throw UsageError("the saved state is damaged: it was not saved in flight");
-  pilot_->persist(archive, flying, *method, run.t, run.mode, run.x);
+  const FlightMethod method{run.stepper->tableau(), order_of_series(*run.stepper)};
+  if (!pilot_ || !method.possible()) throw UsageError("the saved state is damaged: it was not saved in flight");
+  pilot_->persist(archive, flying, method, run.t, run.mode, run.x);
   if (archive.writes() || !flying) return;
   flying_ = shown_ = true;
   ++version_;

@@ -1,6 +1,7 @@
 #include "program/step_tape.hpp"
 
 #include <saltus/expr/derivative.hpp>
+#include <saltus/program/taylor.hpp>
 
 #include <array>
 #include <cmath>
@@ -109,7 +110,10 @@ struct Interpolation {
 class StepWriter {
  public:
   StepWriter(const StepMethod& method, const StepEquations& equations)
-      : method_(method), equations_(equations), n_(equations.variables.size()) {}
+      : method_(method),
+        equations_(equations),
+        n_(equations.variables.size()),
+        degree_(static_cast<std::size_t>(method.series > 0 ? method.series : method.dense_degree)) {}
 
   StepTape run() {
     t_ = chain_.input(1);
@@ -120,18 +124,7 @@ class StepWriter {
     data_ = chain_.input(equations_.data.size());
     rtol_ = chain_.input(1);
     atol_ = chain_.input(n_);
-    const Tape rhs = tape_of(equations_.f);
-    for (int i = 1; i < method_.stages; ++i) stage(i, rhs);
-    x_end_ = argument_;
-    chain_.output(x_end_);
-    chain_.output(std::span(slopes_).subspan(n_));
-    Places error = error_at_end();
-    for (int i = method_.stages; i < method_.stages + method_.extra_stages; ++i) stage(i, rhs);
-    const Places coefficients = dense();
-    if (method_.extra_stages > 0) error = larger_error(error, coefficients, rhs);
-    chain_.output(error);
-    chain_.output(coefficients);
-    guards(coefficients);
+    guards(method_.series > 0 ? series() : stages());
     chain_.output(finite());
     result_.tape = chain_.finish();
     return std::move(result_);
@@ -141,6 +134,73 @@ class StepWriter {
   /// Of time, variables and data.
   Tape tape_of(const std::vector<Expr>& values) const {
     return lower(Groups{{equations_.time}, equations_.variables, equations_.data}, Groups{values});
+  }
+
+  /// Appends all stages. Returns the coefficients of the dense output.
+  Places stages() {
+    const Tape rhs = tape_of(equations_.f);
+    for (int i = 1; i < method_.stages; ++i) stage(i, rhs);
+    x_end_ = argument_;
+    chain_.output(x_end_);
+    chain_.output(std::span(slopes_).subspan(n_));
+    Places error = error_at_end();
+    for (int i = method_.stages; i < method_.stages + method_.extra_stages; ++i) stage(i, rhs);
+    Places coefficients = dense();
+    if (method_.extra_stages > 0) error = larger_error(error, coefficients, rhs);
+    chain_.output(error);
+    chain_.output(coefficients);
+    return coefficients;
+  }
+
+  /// Appends the Taylor series P of the solution. Its error is h (P'(h) - f) / (order + 1) at the end of the step.
+  /// Returns the coefficients of the dense output.
+  Places series() {
+    const auto expressions =
+        solution_taylor_expressions(equations_.time, equations_.variables, equations_.f, method_.series);
+    std::vector<Expr> by_order;
+    for (std::size_t k = 1; k <= degree_; ++k)
+      for (const auto& row : expressions) by_order.push_back(row[k]);
+    const Places terms = chain_.append(tape_of(by_order), joined({t_, x_, data_}));
+    Formula at_end;
+    {
+      const Expr h = at_end.input(1)[0];
+      const std::vector<Expr> x = at_end.input(n_), c = at_end.input(terms.size());
+      std::vector<Expr> values, slopes, dense;
+      for (std::size_t j = 0; j < n_; ++j) {
+        Expr value = c[(degree_ - 1) * n_ + j], slope = static_cast<double>(degree_) * c[(degree_ - 1) * n_ + j];
+        for (std::size_t k = degree_ - 1; k > 0; --k) {
+          value = value * h + c[(k - 1) * n_ + j];
+          slope = slope * h + static_cast<double>(k) * c[(k - 1) * n_ + j];
+        }
+        values.push_back(value * h + x[j]);
+        slopes.push_back(slope);
+      }
+      Expr power = h;
+      for (std::size_t k = 1; k <= degree_; ++k, power = power * h)
+        for (std::size_t j = 0; j < n_; ++j) dense.push_back(power * c[(k - 1) * n_ + j]);
+      for (const auto* list : {&slopes, &dense}) values.insert(values.end(), list->begin(), list->end());
+      argument_ = chain_.append(at_end.tape(values), joined({h_, x_, terms}));
+    }
+    const auto all = std::span(argument_);
+    x_end_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_));
+    const Places last = chain_.append(tape_of(equations_.f), joined({end_, x_end_, data_}));
+    slopes_.insert(slopes_.end(), last.begin(), last.end());
+    Formula norm;
+    const Expr h = norm.input(1)[0], rtol = norm.input(1)[0];
+    const std::vector<Expr> x0 = norm.input(n_), x1 = norm.input(n_), slope = norm.input(n_), f = norm.input(n_),
+                            atol = norm.input(n_);
+    Expr largest = 0.0;
+    for (std::size_t j = 0; j < n_; ++j) {
+      const Expr error = h * (slope[j] - f[j]) / static_cast<double>(method_.series + 1);
+      largest = larger(largest, abs(error) / (atol[j] + rtol * larger(abs(x0[j]), abs(x1[j]))));
+    }
+    chain_.output(x_end_);
+    chain_.output(last);
+    chain_.output(
+        chain_.append(norm.tape({largest}), joined({h_, rtol_, x_, x_end_, all.subspan(n_, n_), last, atol_})));
+    Places coefficients(all.begin() + static_cast<std::ptrdiff_t>(2 * n_), all.end());
+    chain_.output(coefficients);
+    return coefficients;
   }
 
   /// Appends the slope at the argument of stage i; the argument stays in argument_.
@@ -287,7 +347,7 @@ class StepWriter {
     const Expr h = f.input(1)[0], t = f.input(1)[0];
     const std::vector<Expr> x = f.input(n_), at_start = f.input(value_and_gradient.size()),
                             c = f.input(coefficients.size());
-    const auto degree = static_cast<std::size_t>(method_.dense_degree);
+    const std::size_t degree = degree_;
     std::vector<Expr> powers{at_start[0]};
     for (std::size_t k = 0; k < degree; ++k) {
       Expr sum = k == 0 ? at_start[1] * h : Expr(0.0);
@@ -315,7 +375,7 @@ class StepWriter {
     std::vector<Places> values;
     if (guards.empty()) return values;
     const Tape tape = tape_of(guards);
-    const auto degree = static_cast<std::size_t>(method_.dense_degree);
+    const std::size_t degree = degree_;
     for (std::size_t i = 0; i < Interpolation::count; ++i) {
       const double theta = interpolation_.nodes[i];
       if (i == 0 || i + 1 == Interpolation::count) {
@@ -393,7 +453,7 @@ class StepWriter {
 
   const StepMethod& method_;
   const StepEquations& equations_;
-  const std::size_t n_;
+  const std::size_t n_, degree_;  // of the dense output
   TapeChain chain_;
   StepTape result_;
   const Interpolation interpolation_;

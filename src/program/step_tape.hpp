@@ -1,9 +1,10 @@
-// One step of an explicit Runge-Kutta method as one tape: stages, error norm, dense output and bounds of guards. A tape
-// runs one member or several in lanes, with the same bits.
+// One step of an explicit Runge-Kutta method, or of the Taylor series of the solution, as one tape: stages or
+// coefficients, error norm, dense output and bounds of guards. A tape runs one member or several in lanes, with the
+// same bits.
 //
-// The operations are those of the stepper (src/step/explicit_runge_kutta_stepper.hpp) in its order: right-hand sides
-// fused as a program of their own would be, sums not fused. So a step has the stepper's bits. The choice of the next
-// step size and all decisions are the caller's.
+// The operations are those of the stepper (src/step/explicit_runge_kutta_stepper.hpp, src/step/taylor.cpp) in its
+// order: right-hand sides and series fused as a program of their own would be, sums not fused. So a step has the
+// stepper's bits. The choice of the next step size and all decisions are the caller's.
 #pragma once
 
 #include <saltus/program/tape.hpp>
@@ -19,6 +20,7 @@ struct StepMethod {
   std::span<const double> a, c, error, second_error;
   int dense_degree = 0;
   std::span<const double> dense;
+  int series = 0;  ///< the order of a Taylor series; then nothing else counts
 };
 
 /// x' = f(t, x, data), and guards g(t, x, data). Data are symbols and locks that are constant during a step.
@@ -45,7 +47,8 @@ struct StepInput {
 struct StepOutput {
   enum : int {
     x,       ///< at the end of the step
-    slopes,  ///< of all stages but the first, which is an input; the last one is f at the end
+    slopes,  ///< of all stages but the first, which is an input; the last one, of a series the only one, is f at the
+             ///< end
     error,   ///< in units of the tolerance: the step is accurate up to 1; also inside (base/dense_defect.hpp)
     dense,  ///< coefficient k of variable j at (k-1)*n + j, for k = 1 … dense_degree; coefficient 0 is x at the start
     guards,     ///< values at the end

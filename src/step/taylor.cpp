@@ -47,6 +47,7 @@ class Taylor final : public Stepper {
 
   std::string_view name() const override { return "Taylor"; }
   int order() const override { return order_; }
+  int series_order() const { return staged_ ? 0 : order_; }
   void start(System& system, const StartPoint& point) override;
   StepOutcome advance(double limit) override;
   double t() const override { return t_; }
@@ -58,10 +59,13 @@ class Taylor final : public Stepper {
   bool stiff() const override { return slow_steps_ >= slow_steps_of_stiffness; }
   bool takes_hidden_constraints() const override { return true; }
   bool keeps_constraints() const override { return true; }
+  bool persist(System* system, StateArchive& archive) override;
   std::string linear_algebra() const override { return staged_ ? staged_->linear_algebra() : ""; }
 
  private:
   void choose_order(int more);
+  void find_allowed();
+  void prepare(System& system);
   enum class Attempt { good, inaccurate, not_finite, singular, not_converged };
   void start_dae(const Structure& structure, const StartPoint& point);
   Attempt attempt(const StepEnd& end);
@@ -80,6 +84,8 @@ class Taylor final : public Stepper {
   int degree_ = 0;      // of the polynomial in use: the order, or less
   int finite_ = 0;      // the coefficients up to this order are finite
   double usual_ = 0.0;  // the size of the steps before
+  std::vector<double> allowed_;  // by order, for the relative tolerance allowed_at_
+  double allowed_at_ = 0.0;
   Tolerances tolerances_;
   WatchedVariables watched_;
   System* system_ = nullptr;
@@ -122,11 +128,19 @@ void Taylor::choose_order(int more) {
   watched_part_ = std::exp(-1.0) / (order_ + 2);
 }
 
-void Taylor::start(System& system, const StartPoint& point) {
+/// What the last terms may be over scale/tol, see series_step.
+void Taylor::find_allowed() {
+  const double rtol = tolerances_.rtol();
+  if (allowed_.size() == static_cast<std::size_t>(order_ + 1) && allowed_at_ == rtol) return;
+  allowed_at_ = rtol;
+  allowed_.assign(static_cast<std::size_t>(order_ + 1), 0.0);
+  for (int i = 1; i <= order_ && rtol > 0.0; ++i)
+    allowed_[static_cast<std::size_t>(i)] = std::pow(3.0 * rtol, static_cast<double>(i) / order_) / rtol;
+}
+
+/// All that depends on the system alone.
+void Taylor::prepare(System& system) {
   const Structure& structure = system.structure();
-  if (!structure.taylor)
-    throw UsageError("Taylor: the system has no Taylor coefficients; choose another method for this mode");
-  check_start(name(), structure, point);
   tolerances_.set(options_, structure.variables);
   if (!structure.explicit_ode) tolerances_.rescale(tolerance_of_daes, 1.0);
   watched_.set(system, options_);
@@ -135,6 +149,21 @@ void Taylor::start(System& system, const StartPoint& point) {
   for (auto* v : {&x_, &xp_, &x_new_, &xp_new_, &size_}) v->resize(n);
   tested_.resize(n);
   for (std::size_t j = 0; j < n; ++j) tested_[j] = structure.differentiated(static_cast<int>(j));
+  staged_ = nullptr;
+  choose_order(structure.explicit_ode ? 0 : more_for_dae);
+  find_allowed();
+  dense_.degree = structure.explicit_ode ? order_ : order_ + 1;
+  dense_.variables = structure.variables;
+  dense_.c.assign(n * static_cast<std::size_t>(dense_.degree + 1), 0.0);
+  if (structure.explicit_ode) X_.resize(n * static_cast<std::size_t>(order_ + 1));
+}
+
+void Taylor::start(System& system, const StartPoint& point) {
+  const Structure& structure = system.structure();
+  if (!structure.taylor)
+    throw UsageError("Taylor: the system has no Taylor coefficients; choose another method for this mode");
+  check_start(name(), structure, point);
+  prepare(system);
   direction_ = point.direction;
   t_ = t_old_ = point.t;
   h_done_ = 0.0;
@@ -144,10 +173,7 @@ void Taylor::start(System& system, const StartPoint& point) {
   start_ = Attempt::good;
   bad_ = first_not_finite(x_);
   if (bad_ >= 0) start_ = Attempt::not_finite;
-  staged_ = nullptr;
-  choose_order(structure.explicit_ode ? 0 : more_for_dae);
   if (structure.explicit_ode) {
-    X_.resize(n * static_cast<std::size_t>(order_ + 1));
     if (bad_ < 0) {
       system.rhs(t_, x_, xp_);
       ++statistics_.evaluations;
@@ -157,11 +183,8 @@ void Taylor::start(System& system, const StartPoint& point) {
   } else {
     start_dae(structure, point);
   }
-  dense_.degree = staged_ ? order_ + 1 : order_;
-  dense_.variables = structure.variables;
   dense_.t0 = t_;
   dense_.h = 0.0;
-  dense_.c.assign(n * static_cast<std::size_t>(dense_.degree + 1), 0.0);
   std::copy(x_.begin(), x_.end(), dense_.c.begin());
   dense_ready_ = true;
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
@@ -242,7 +265,7 @@ double Taylor::series_step(int first, int last, int p) const {
   for (int i = first; i <= last; ++i) {
     const double power = p > 0 ? static_cast<double>(i) / p : 1.0, reserve = p > 0 ? 3.0 : 1.0;
     const auto over_tolerance = [&](double tolerance) { return std::pow(reserve * tolerance, power) / tolerance; };
-    const double common = rtol > 0.0 ? over_tolerance(rtol) : 0.0;
+    const double common = p > 0 ? allowed_[static_cast<std::size_t>(i)] : 1.0;
     double largest = 0.0;
     for (std::size_t j = 0; j < n; ++j) {
       if (!tested_[j]) continue;
@@ -414,6 +437,23 @@ StepOutcome Taylor::advance(double limit) {
   }
 }
 
+/// Explicit systems only. A stepper that is not in use begins anew when it is started.
+bool Taylor::persist(System* system, StateArchive& archive) {
+  if (system && !system->structure().explicit_ode) return false;
+  if (system && archive.writes() && (staged_ || x_.size() != static_cast<std::size_t>(system->structure().variables)))
+    return false;
+  archive(statistics_);
+  if (!system) return true;
+  if (!archive.writes()) prepare(*system);
+  const std::vector<std::size_t> sizes{x_.size(), xp_.size(), X_.size(), dense_.c.size()};
+  archive(direction_, t_, t_old_, h_done_, h_next_, usual_, error_, first_, degree_, finite_, start_, bad_, x_, xp_, X_,
+          dense_ready_, dense_.t0, dense_.h, dense_.c);
+  if (sizes != std::vector<std::size_t>{x_.size(), xp_.size(), X_.size(), dense_.c.size()} || degree_ < 1 ||
+      degree_ > order_)
+    throw UsageError("the saved state is damaged: its numbers do not fit the model");
+  return true;
+}
+
 const DensePolynomial& Taylor::dense() {
   if (dense_ready_) return dense_;
   dense_ready_ = true;
@@ -434,6 +474,11 @@ const DensePolynomial& Taylor::dense() {
 
 std::unique_ptr<Stepper> make_taylor(StepOptions options, TaylorOptions taylor) {
   return std::make_unique<Taylor>(std::move(options), taylor);
+}
+
+int order_of_series(const Stepper& stepper) {
+  const auto* const taylor = dynamic_cast<const Taylor*>(&stepper);
+  return taylor ? taylor->series_order() : 0;
 }
 
 }  // namespace saltus

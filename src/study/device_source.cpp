@@ -180,10 +180,11 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     table("signed char", "clock_sides", clock_sides);
     table("unsigned char", "affine", affine);
     table("int", "counter", task_.counters);
-    const Tableau& t = *code_.tableau;
-    table("double", "weights", std::vector<double>(code_.stiffness.weights, code_.stiffness.weights + t.all_stages()));
+    const FlightMethod& method = code_.method;
+    table("double", "weights",
+          std::vector<double>(code_.stiffness.weights, code_.stiffness.weights + method.all_stages()));
     table("double", "atol", task_.atol);
-    const flight::WindowRule rule = window_rule(t.dense_degree);
+    const flight::WindowRule rule = window_rule(method.dense_degree());
     table("double", "window_node", std::vector<double>(rule.nodes, rule.nodes + rule.count));
     table("double", "window_weight", std::vector<double>(rule.weights, rule.weights + rule.count));
   }
@@ -247,7 +248,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
   }
 
   std::string members() {
-    const Tableau& t = *code_.tableau;
+    const FlightMethod& method = code_.method;
     const std::size_t n = code_.tapes.front().n;
     std::string text;
     auto out = std::back_inserter(text);
@@ -264,10 +265,10 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     whole("counters", task_.counters.size());
     whole("kept", task_.kept.size());
     whole("dense", task_.dense.size());
-    whole("window_nodes", window_rule(t.dense_degree).count);
+    whole("window_nodes", window_rule(method.dense_degree()).count);
     whole("section", task_.section);
-    whole("stages", t.stages);
-    whole("degree", t.dense_degree);
+    whole("stages", method.stages());
+    whole("degree", method.dense_degree());
     whole("most_guards", std::max<std::size_t>(1, most_guards_));
     whole("most_clocks", std::max<std::size_t>(1, most_clocks_));
     whole("most_data", std::max<std::size_t>(1, most_data_));
@@ -301,7 +302,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         out,
         "  struct Step {{\n    double x[{0}], slopes[{1}], error, dense[{2}], guards[{3}], lower[{3}], upper[{3}], "
         "bernstein[{4}],\n        scale[{3}], rough[{3}], finite;\n  }};\n",
-        n, static_cast<std::size_t>(t.all_stages() - 1) * n, static_cast<std::size_t>(t.dense_degree) * n,
+        n, static_cast<std::size_t>(method.all_stages() - 1) * n, static_cast<std::size_t>(method.dense_degree()) * n,
         std::max<std::size_t>(1, most_guards_), std::max<std::size_t>(1, most_bernstein_));
     const std::string rtol = number_text_of(task_.rtol);
     text +=

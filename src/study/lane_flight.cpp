@@ -213,7 +213,7 @@ void LaneFlight::digest(Group& group, std::size_t l) {
     const double noise = flight::rounding_of_guards * group.output(StepOutput::scale, l)[k * width];
     if (code_.modes[m.mode].sides[k] * group.output(StepOutput::guards, l)[k * width] > noise) motion.left = -1;
   }
-  const std::size_t n = group.tape.n, last = static_cast<std::size_t>(code_.tableau->stages - 2) * n;
+  const std::size_t n = group.tape.n, last = static_cast<std::size_t>(code_.method.stages() - 2) * n;
   const double* const x = group.output(StepOutput::x, l);
   const double* const slope = group.output(StepOutput::slopes, l) + last * width;
   for (std::size_t j = 0; j < n * width; j += width) {
@@ -275,7 +275,7 @@ double LaneFlight::polish(Group& group, std::size_t l, int guard, double u) {
 void LaneFlight::dense_at(const Group& group, std::size_t l, double u, double* x) const {
   const int n = static_cast<int>(group.tape.n);
   for (int j = 0; j < n; ++j)
-    x[j] = flight::dense_value(group.output(StepOutput::dense, l), n, code_.tableau->dense_degree, flight_lanes, j,
+    x[j] = flight::dense_value(group.output(StepOutput::dense, l), n, code_.method.dense_degree(), flight_lanes, j,
                                group.inputs[StepInput::x][static_cast<std::size_t>(j) * width + l], u);
 }
 
@@ -300,7 +300,7 @@ void LaneFlight::see_piece(Group& group, std::size_t l, double t_end) {
   const double t = group.t(l), begin = std::max(t, m.window), h = group.lanes[l].end.h;
   if (task_.dense.empty() || !(t_end > begin)) return;
   piece_.resize(group.tape.n);
-  m.windows.see(begin, t_end, code_.tableau->dense_degree, [&](double when, bool, std::span<double> values) {
+  m.windows.see(begin, t_end, code_.method.dense_degree(), [&](double when, bool, std::span<double> values) {
     dense_at(group, l, (when - t) / h, piece_.data());
     evaluate(m, task_.dense, when, piece_.data(), values.data());
   });

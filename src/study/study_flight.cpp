@@ -94,7 +94,7 @@ bool StudyFlight::scout() {
       continue;  // a member whose values the model does not take
     }
   }
-  code_ = compile_flight(*atlas_, study_.model(), {dormand_prince_5(), flight_lanes, eliminated_}, why_);
+  code_ = compile_flight(*atlas_, study_.model(), {{&dormand_prince_5()}, flight_lanes, eliminated_}, why_);
   drop_wrong_edges(*atlas_, code_, why_);
   for (const AtlasMode& mode : atlas_->modes()) {
     const auto found = std::ranges::find_if(code_.modes, [&](const FlightMode& m) { return m.mode == mode.mode; });

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <saltus/program/program.hpp>
+#include <saltus/program/taylor.hpp>
 #include <saltus/step/explicit_runge_kutta.hpp>
+#include <saltus/step/taylor.hpp>
 
 #include <bit>
 #include <cmath>
@@ -84,12 +86,19 @@ const std::vector<double> data_values{1.7, 0.6, 1.0};
 /// The same equations for the stepper.
 class MotionSystem final : public System {
  public:
-  explicit MotionSystem(const Motion& motion)
+  explicit MotionSystem(const Motion& motion, int order = 1)
       : program_(std::vector<std::vector<Expr>>{{motion.e.time}, motion.e.variables, motion.e.data},
                  std::vector<std::vector<Expr>>{motion.e.f}),
         work_(program_.workspace()) {
     structure_.variables = structure_.equations = static_cast<int>(motion.e.f.size());
-    structure_.explicit_ode = true;
+    structure_.explicit_ode = structure_.taylor = true;
+    const auto series = solution_taylor_expressions(motion.e.time, motion.e.variables, motion.e.f, order);
+    std::vector<Expr> by_order;
+    for (std::size_t k = 1; k <= static_cast<std::size_t>(order); ++k)
+      for (const auto& row : series) by_order.push_back(row[k]);
+    series_ = Program(std::vector<std::vector<Expr>>{{motion.e.time}, motion.e.variables, motion.e.data},
+                      std::vector<std::vector<Expr>>{by_order});
+    series_work_ = series_.workspace();
   }
   const Structure& structure() const override { return structure_; }
   void rhs(double t, std::span<const double> x, std::span<double> xp) override {
@@ -97,14 +106,19 @@ class MotionSystem final : public System {
     double* const out[] = {xp.data()};
     program_(in, out, work_);
   }
+  void solution_taylor(double t, int, std::span<double> X) override {
+    const double* in[] = {&t, X.data(), data_values.data()};
+    double* const out[] = {X.data() + structure_.variables};
+    series_(in, out, series_work_);
+  }
   void residual(double, std::span<const double>, std::span<const double>, std::span<double>) override {}
   void jacobian(double, std::span<const double>, std::span<const double>, std::span<double>,
                 std::span<double>) override {}
 
  private:
   Structure structure_;
-  Program program_;
-  Workspace work_;
+  Program program_, series_;
+  Workspace work_, series_work_;
 };
 
 constexpr double rtol = 1e-6, atol = 1e-8;
@@ -159,6 +173,41 @@ TEST(StepTape, HasTheBitsOfTheStepperInEveryStepOfARun) {
         slope.assign(stepper->xp().begin(), stepper->xp().end());
       }
       EXPECT_GT(steps, 5);
+    }
+}
+
+TEST(StepTape, HasTheBitsOfTheTaylorStepper) {
+  for (const int order : {6, 9, 14})
+    for (const int n : {1, 2, 3, 6}) {
+      const Motion motion(n);
+      MotionSystem system(motion, order);
+      const Tape tape = make_step_tape({.series = order}, motion.e).tape;
+      const auto native = make_native_code(tape, 1);
+      const auto stepper = make_taylor({.rtol = rtol, .atol = {atol}}, {.order = order});
+      std::vector<double> x(static_cast<std::size_t>(n), 0.3), slope(x.size());
+      system.rhs(0.0, x, slope);
+      stepper->start(system, {.x = x});
+      EXPECT_EQ(order_of_series(*stepper), order);
+      int steps = 0;
+      for (double t = 0.0; t < 10.0; t = stepper->t(), ++steps) {
+        ASSERT_TRUE(stepper->advance(10.0).ok());
+        const DensePolynomial& dense = stepper->dense();
+        const Groups in = step_inputs(t, dense.h, stepper->t(), x, slope);
+        for (const NativeCode* code : {static_cast<const NativeCode*>(nullptr), native.get()}) {
+          const Groups out = run(tape, in, 1, code);
+          const std::string where =
+              "order " + std::to_string(order) + ", " + std::to_string(n) + " variables, step " + std::to_string(steps);
+          expect_equal(out[StepOutput::x], stepper->x(), where + ": value");
+          expect_equal(out[StepOutput::slopes], stepper->xp(), where + ": slope");
+          const double error = stepper->error();
+          expect_equal(out[StepOutput::error], {&error, 1}, where + ": error");
+          expect_equal(out[StepOutput::dense], std::span(dense.c).subspan(x.size()), where + ": dense output");
+          if (HasFatalFailure()) return;
+        }
+        x.assign(stepper->x().begin(), stepper->x().end());
+        slope.assign(stepper->xp().begin(), stepper->xp().end());
+      }
+      EXPECT_GT(steps, 3);
     }
 }
 

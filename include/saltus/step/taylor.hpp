@@ -19,5 +19,8 @@ struct TaylorOptions {
 /// every step is verified: the slope of the series at its end against that of the equations there. An evaluation of the
 /// whole series counts as one evaluation.
 std::unique_ptr<Stepper> make_taylor(StepOptions options, TaylorOptions taylor = {});
+/// The order of the series that a step of this stepper is, if the system with which it was started is explicit;
+/// otherwise, and for all other methods, 0.
+int order_of_series(const Stepper& stepper);
 
 }  // namespace saltus

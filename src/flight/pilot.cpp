@@ -368,15 +368,18 @@ bool Pilot::left_behind() const {
 }
 
 /// Whether the next step leads away from the point, without an event. The question changes nothing but the length of
-/// that step, which becomes one that is known to be good.
+/// that step, which becomes one that is known to be good: a longer one might reach an event, or the end of the run.
 bool Pilot::leads_away() {
   const flight::Motion motion = motion_;
+  const StepLimits limits = limits_[static_cast<std::size_t>(mode().number)];
   const bool stiff = stiff_;
   step_before_ = last_step_;
   flight::Crossing crossing;
   const bool away = make_step(rules_.stop, crossing) && crossing.guard < 0 && end_.t < motion_.next_clock &&
                     (motion_.left < 0 || left_behind());
   motion_ = motion;
+  motion_.h = std::min(motion_.h, end_.h);
+  limits_[static_cast<std::size_t>(mode().number)] = limits;
   std::swap(last_step_, step_before_);
   stiff_ = stiff;
   behind_event_ = true;

@@ -183,6 +183,24 @@ TEST(Flights, LeaveSurfaces) {
   EXPECT_GT(std::ranges::count(run.events(), EventKind::slide_exit, &Event::kind), 300);
 }
 
+// The step behind the end of a slide is tried first; the run must not end within a longer one.
+TEST(Flights, EndShortlyBehindSlides) {
+  const CompiledModel model(friction(slow));
+  std::vector<double> exits;
+  for (const Event& e : simulate(model, options(150.0, -1)).events())
+    if (e.kind == EventKind::slide_exit && e.t > 100.0) exits.push_back(e.t);
+  ASSERT_GT(exits.size(), 3u);
+  for (const Method method : {Method::dopri5, Method::dop853, Method::taylor})
+    for (const double t : exits)
+      for (double further = 0.02; further < 2.0; further *= 1.1) {
+        SimulateOptions o = options(t + further, 0);
+        o.method = method;
+        o.keep_steps = false;
+        const Trajectory run = simulate(model, o);
+        ASSERT_TRUE(run.status().ok()) << to_string(method) << ", " << o.stop << ": " << run.status().message;
+      }
+}
+
 // A clause that only counts changes neither equations nor states.
 TEST(Flights, PassEventsWithoutConsequences) {
   Model m("counting");

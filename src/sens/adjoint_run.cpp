@@ -210,7 +210,7 @@ bool AdjointRun::finish() {
   } else {
     if (!system.structure().explicit_ode) {
       const StartChoice choice =
-          choose_start(model_, system, t, value_at(first.steps->front(), t), directions_, record_.acts.empty());
+          choose_start(model_, record_, system, value_at(first.steps->front(), t), directions_, rounds);
       if (!choice.why.empty()) return fail(t, choice.why);
       change_held(point_, choice.held);
     }

@@ -346,7 +346,7 @@ bool ForwardRun::open_implicit(double t, std::vector<double>& x, std::vector<dou
                                bool start) {
   held.assign(x.size(), 0);
   if (start && ModelAccess::initial_residuals(model_).empty()) {
-    StartChoice choice = choose_start(model_, *now_.system, t, x, directions_, record_.acts.empty());
+    StartChoice choice = choose_start(model_, record_, *now_.system, x, directions_, rounds_);
     if (!choice.why.empty()) return fail(t, std::move(choice.why));
     x = std::move(choice.x);
     xp = std::move(choice.xp);
@@ -515,13 +515,14 @@ bool ForwardRun::take_acts(const RunInstant& instant) {
   const double t = instant.t;
   reset_.clear();
   assigned_.clear();
+  rounds_.clear();
   const Mode* const left = now_.system ? &now_.mode : nullptr;
   for (std::size_t a = instant.first_act; a < instant.last_act; ++a) {
     const Act& act = record_.acts[a];
     if (a > instant.first_act)
       if (const std::string why = moved_between(record_.acts[a - 1], act, left, model_, options_.rtol); !why.empty())
         return fail(t, "what happens here is not differentiated yet: " + why);
-    RoundMap map;
+    RoundMap& map = rounds_.emplace_back();
     if (const std::string why = act_tangents_.find(act, a == instant.first_act, left, linear_modes_, map); !why.empty())
       return fail(t, "what happens here is not differentiated yet: " + why);
     if (!left && map.reads_state() && !ModelAccess::initial_residuals(model_).empty())

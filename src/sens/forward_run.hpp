@@ -123,6 +123,7 @@ class ForwardRun {
   Point now_;
   Cause cause_;
   std::vector<InstantChange> changes_;      // in an instant, by direction; `discrete` counts between instants, too
+  std::vector<RoundMap> rounds_;            // of the instant
   std::vector<int> reset_;                  // variables that the model has set in the instant
   std::vector<double> x_reset_;             // what it has made of the variables
   std::map<std::size_t, double> assigned_;  // discrete variables that it has set, and their values

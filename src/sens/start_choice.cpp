@@ -8,30 +8,89 @@
 
 namespace saltus {
 
-StartChoice choose_start(const CompiledModel& model, RecordedSystem& system, double t, std::span<const double> x,
-                         std::span<const Direction> directions, bool unchanged) {
+namespace {
+
+bool contains(const std::vector<int>& list, std::size_t j) {
+  return std::ranges::find(list, static_cast<int>(j)) != list.end();
+}
+
+bool is_start_value(const VariableInfo& variable, double x) {
+  return std::abs(x - variable.start) <= 1e-6 * std::max(std::abs(variable.start), variable.nominal);
+}
+
+/// Makes the start values consistent as the run does, and holds what it holds there. `held` is empty where the run has
+/// begun elsewhere: it has searched for a start.
+Initialisation repeat_start(const std::vector<VariableInfo>& variables, RecordedSystem& system, double t,
+                            std::span<const double> x) {
   InitialisationOptions options;
-  const std::vector<VariableInfo>& variables = model.variables();
-  for (std::size_t j = 0; j < variables.size(); ++j)
+  std::vector<double> start(x.begin(), x.end());
+  for (std::size_t j = 0; j < variables.size(); ++j) {
+    start[j] = variables[j].start;
     if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
-  const Initialisation found = initialise(system, t, x, options);
+  }
+  Initialisation found = initialise(system, t, start, options);
+  bool same = found.ok();
+  for (std::size_t j = 0; j < variables.size() && same; ++j)
+    same = std::abs(found.x[j] - x[j]) <= 1e-6 * (std::abs(x[j]) + system.nominal(static_cast<int>(j)));
+  if (!same) found.held.clear();
+  return found;
+}
+
+/// What rounds at the start read must be start values. Returns "", or what is not.
+std::string reads_more_than_start_values(CompiledModel& model, const Act& first, std::span<const RoundMap> rounds) {
+  auto& system = dynamic_cast<RecordedSystem&>(model.system(first.mode_before));
+  if (system.structure().explicit_ode || std::ranges::none_of(rounds, &RoundMap::reads_state)) return "";
+  const std::vector<VariableInfo>& variables = model.variables();
+  std::vector<double> x = first.x_before;
+  x.resize(static_cast<std::size_t>(system.structure().variables), 0.0);
+  const std::vector<int> held = repeat_start(variables, system, first.t, x).held;
+  for (const RoundMap& round : rounds)
+    for (const RoundMap::Row& row : round.rows)
+      for (const RoundMap::Entry& e : row.entries)
+        if (e.from == RoundMap::From::state && !contains(held, e.place))
+          return fmt::format(
+              "a clause of the start reads '{}', which follows from the equations there: that is not "
+              "differentiated yet",
+              variables[e.place].name);
+  return "";
+}
+
+}  // namespace
+
+StartChoice choose_start(CompiledModel& model, const RunRecord& record, RecordedSystem& system,
+                         std::span<const double> x, std::span<const Direction> directions,
+                         std::span<const RoundMap> rounds) {
+  const double t = record.start.t;
+  const std::vector<VariableInfo>& variables = model.variables();
+  std::vector<int> reset;
+  for (const RoundMap& round : rounds)
+    for (const RoundMap::Row& row : round.rows)
+      if (row.reset) reset.push_back(static_cast<int>(row.target));
+  if (!rounds.empty())
+    if (std::string why = reads_more_than_start_values(model, record.acts[record.start.first_act], rounds);
+        !why.empty())
+      return {.why = std::move(why)};
+  Initialisation found;
+  if (rounds.empty()) found = repeat_start(variables, system, t, x);
+  const bool repeated = !found.held.empty();
+  if (!repeated) {
+    InitialisationOptions options{.preferred = reset};
+    for (std::size_t j = 0; j < variables.size() && reset.empty(); ++j)
+      if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
+    found = initialise(system, t, x, options);
+  }
   if (!found.ok()) return {.why = "the values of the mode cannot be made consistent again: " + found.message};
-  const auto held = [&](std::size_t j) {
-    return std::ranges::find(found.held, static_cast<int>(j)) != found.held.end();
-  };
   const std::size_t freedom = initialise(system, t, found.x).held.size();
   if (found.held.size() < freedom)
     return {.why = fmt::format("the start has {} degrees of freedom, and only {} start values are fixed", freedom,
                                found.held.size())};
-  for (std::size_t j = 0; j < variables.size(); ++j) {
-    const double size = std::max(std::abs(variables[j].start), variables[j].nominal);
-    if (held(j) && unchanged && !(std::abs(x[j] - variables[j].start) <= 1e-6 * size))
+  for (std::size_t j = 0; j < variables.size() && !repeated; ++j)
+    if (contains(found.held, j) && !contains(reset, j) && !is_start_value(variables[j], x[j]))
       return {.why = fmt::format("the start value of '{}' was changed to find a start: it is no longer known which "
                                  "start values it depends on; fix as many as there are degrees of freedom, {}",
                                  variables[j].name, freedom)};
-  }
   for (const Direction& d : directions)
-    if (d.variable >= 0 && !held(static_cast<std::size_t>(d.variable)))
+    if (d.variable >= 0 && !contains(found.held, static_cast<std::size_t>(d.variable)))
       throw UsageError(fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it",
                                    d.info.name, variables[static_cast<std::size_t>(d.variable)].name));
   return {.x = found.x, .xp = found.xp, .held = found.held};

@@ -41,6 +41,37 @@ Model random_model(unsigned seed) {
   return m;
 }
 
+/// A body on a curve or at the end of a rope, held by a force: an index of 3, of 2, or constraints that come and go.
+/// Dry friction in one direction (it sticks), a reset on a wall and a time event. Everything depends on two parameters.
+Model random_constrained_model(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto number = [&](double size) { return std::uniform_real_distribution<double>(-size, size)(random); };
+  Model m("random");
+  const Expr p = m.parameter("p", number(1.0)), q = m.parameter("q", 0.5 + std::abs(number(1.0)));
+  const Expr a = m.variable("a", number(0.5)), b = m.variable("b", 0.0), u = m.variable("u", number(1.0));
+  const Expr w = m.variable("w", 0.0), force = m.variable("force", 0.0);
+  const Expr held = m.discrete("held", number(1.0));
+  const Expr rise = number(1.0) + 0.3 * p, bend = number(0.5) + 0.2 * q, slope = rise + 2.0 * bend * a;
+  const double belt = number(0.5), friction = std::abs(number(1.0));
+  m.equation(der(a) == u);
+  m.equation(der(b) == w);
+  m.equation(der(u) == held - 2.0 * a - 0.3 * q * u + sin(3.0 * m.time() + p) - slope * force -
+                           friction * sign(u - belt - 0.2 * p));
+  m.equation(der(w) == -1.0 - number(0.5) * b * q + force);
+  const Expr drift = 0.2 * q * sin(m.time());
+  if (seed % 3 == 0)
+    m.equation(b == rise * a + bend * a * a + drift);  // an index of three
+  else if (seed % 3 == 1)
+    m.equation(w == slope * u + drift);  // of two
+  else  // of two while time has not come, and of zero behind it, or the other way round
+    m.equation(if_else(m.time() < 0.5 + 0.1 * q, seed % 2 ? w - slope * u - drift : force,
+                       seed % 2 ? force : w - slope * u - drift) == 0.0);
+  const double wall = number(0.5);
+  m.when(a > wall + 0.1 * p).reset(u, -0.6 * q * u).assign(held, held + a * q);
+  m.when(m.time() > 0.9 + 0.1 * p).assign(held, m.pre(held) * q - b);
+  return m;
+}
+
 /// What became of the models of a sample.
 struct Sample {
   int compared = 0;   ///< all of their derivatives by both parameters
@@ -108,6 +139,26 @@ TEST(Differences, AgreeWithSensitivitiesOfRandomModels) {
   }
 }
 
+TEST(Differences, AgreeWithSensitivitiesOfRandomConstrainedModels) {
+  constexpr int usual = 90;
+  const int cases = random_cases(usual), first = random_seed(1);
+  const std::vector<Method> methods = {Method::automatic, Method::radau, Method::rodas5p, Method::taylor, Method::bdf};
+  Sample sample;
+  for (int seed = first; seed < first + cases; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimulateOptions options{.stop = 1.5, .rtol = 1e-8, .atol = 1e-10};
+    options.method = methods[static_cast<std::size_t>(seed) % methods.size()];
+    compare(CompiledModel(random_constrained_model(static_cast<unsigned>(seed))), options,
+            "seed " + std::to_string(seed) + ", method " + std::string(to_string(options.method)), sample);
+  }
+  record(sample);
+  if (cases >= usual) {
+    EXPECT_GT(sample.compared, cases * 8 / 10);
+    EXPECT_LT(sample.without, cases / 8)
+        << sample.texts;  // guards that are only touched, starts that were searched for
+  }
+}
+
 // A reset lands beside a surface, on the other side of it for a parameter that is smaller by 3e-4. Long differences
 // compared a landing on one side with one on the other.
 TEST(Differences, AreThoseOfLandingsOnTheSameSide) {
@@ -126,6 +177,24 @@ TEST(Differences, RoundsBetweenWhichValuesFollowFromConstraintsEndThem) {
   EXPECT_LT(run.end(), 0.65);
 }
 
+/// Compares gradients of final values in both ways. False: the run has no derivatives.
+bool compare_with_adjoint(const CompiledModel& model, double stop, const std::vector<std::string>& parameters,
+                          const std::vector<std::string>& variables) {
+  const SimulateOptions options{.stop = stop, .rtol = 1e-8, .atol = 1e-10};
+  const SensitivityRun forward = simulate_with_sensitivities(model, parameters, options);
+  if (forward.trajectory().status().code != StatusCode::success || !forward.why().empty()) return false;
+  if (std::ranges::any_of(forward.events(), [](const auto& e) { return !e.text.empty(); })) return false;
+  for (const std::string& variable : variables) {
+    const FunctionalGradient g = gradient(model, final_value(variable), forward.parameters(), options);
+    EXPECT_EQ(g.why, "");
+    for (std::size_t k = 0; k < g.derivatives.size(); ++k) {
+      const double exact = forward.final(variable, g.parameters[k]);
+      EXPECT_NEAR(g.derivatives[k], exact, 3e-5 * (1.0 + std::abs(exact))) << variable << " by " << g.parameters[k];
+    }
+  }
+  return true;
+}
+
 TEST(Differences, ForwardAndAdjointGradientsOfRandomModelsAgree) {
   constexpr int usual = 100;
   const int cases = random_cases(usual), first = random_seed(1);
@@ -133,23 +202,26 @@ TEST(Differences, ForwardAndAdjointGradientsOfRandomModelsAgree) {
   for (int seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const CompiledModel model(random_model(static_cast<unsigned>(seed)));
-    const SimulateOptions options{.stop = 2.0, .rtol = 1e-8, .atol = 1e-10};
-    const SensitivityRun forward = simulate_with_sensitivities(model, {"p", "q", "x.start"}, options);
-    if (forward.trajectory().status().code != StatusCode::success || !forward.why().empty()) continue;
-    if (std::ranges::any_of(forward.events(), [](const auto& e) { return !e.text.empty(); })) continue;
-    for (const std::string variable : {"x", "z", "held"}) {
-      const FunctionalGradient g = gradient(model, final_value(variable), forward.parameters(), options);
-      ASSERT_EQ(g.why, "");
-      for (std::size_t k = 0; k < g.parameters.size(); ++k) {
-        const double exact = forward.final(variable, g.parameters[k]);
-        EXPECT_NEAR(g.derivatives[k], exact, 3e-5 * (1.0 + std::abs(exact))) << variable << " by " << g.parameters[k];
-      }
-    }
-    ++compared;
+    compared += compare_with_adjoint(model, 2.0, {"p", "q", "x.start"}, {"x", "z", "held"});
   }
   record_models(compared);
   if (cases >= usual) {
     EXPECT_GT(compared, cases * 8 / 10);
+  }
+}
+
+TEST(Differences, ForwardAndAdjointGradientsOfRandomConstrainedModelsAgree) {
+  constexpr int usual = 60;
+  const int cases = random_cases(usual), first = random_seed(1);
+  int compared = 0;
+  for (int seed = first; seed < first + cases; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const CompiledModel model(random_constrained_model(static_cast<unsigned>(seed)));
+    compared += compare_with_adjoint(model, 1.5, {"p", "q"}, {"a", "w", "force"});
+  }
+  record_models(compared);
+  if (cases >= usual) {
+    EXPECT_GT(compared, cases * 7 / 10);
   }
 }
 

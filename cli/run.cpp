@@ -56,7 +56,7 @@ struct RunOptions {
   std::size_t events = 40;
   std::vector<std::string> stop_on;
   bool quiet = false, no_plot = false, csv_units = false, trajectories = false;
-  bool watch = false, open = false;
+  bool watch = false, open = false, no_sensitivity_control = false;
   std::string log;
 };
 
@@ -364,7 +364,9 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     if (!o.save_state.empty()) state = simulator.state();
     return simulator.take();
   };
-  if (!o.sensitivities.empty()) derivatives = simulate_with_sensitivities(*subject.compiled, o.sensitivities, s);
+  if (!o.sensitivities.empty()) 
+    derivatives = simulate_with_sensitivities(*subject.compiled, o.sensitivities, s,
+                                              {.control = !o.no_sensitivity_control});
   const Trajectory run = derivatives ? derivatives->trajectory() : simulate();
   if (bounded && bounded->steps_were_kept()) bounded.reset();
   bar.clear();
@@ -563,6 +565,10 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->excludes("--start-from")
       ->excludes("--save-state")
       ->type_name("A,B")
+      ->group(terminal);
+  app.add_flag("--no-sensitivity-control", o.no_sensitivity_control,
+               "Derivatives take the steps of the run: their own errors are not tested")
+      ->needs("--sensitivities")
       ->group(terminal);
   app.add_flag("--watch", o.watch, "Run again whenever the file changes")->group(terminal);
   app.add_option("--log", o.log, "steps: a line for each step, on standard error")

@@ -84,6 +84,9 @@ double SensitivityRun::at(double t, const std::string& variable, const std::stri
 std::vector<double> SensitivityRun::before(double t, const std::string& parameter) const {
   return impl_->read(t, parameter, false);
 }
+double SensitivityRun::before(double t, const std::string& variable, const std::string& parameter) const {
+  return before(t, parameter)[impl_->trajectory.index(variable)];
+}
 std::vector<double> SensitivityRun::slopes(double t) const {
   return impl_->block(t, 0, true);
 }

@@ -86,6 +86,26 @@ TEST_F(CommandsTest, ARunIsDifferentiatedByParametersAndStartValues) {
   EXPECT_EQ(with({"--sensitivities", "k", "--log", "steps"}), ExitCode::usage);
 }
 
+// The solution stands still, and the run takes steps that are much too long for its derivative exp(1.5 t).
+TEST_F(CommandsTest, ErrorsOfDerivativesAreTestedUnlessToldNotTo) {
+  const std::string file = (folder / "Still.mo").string();
+  std::ofstream(file) << "model Still\n  Real x(start = 0, fixed = true), y(start = 0, fixed = true);\nequation\n"
+                         "  der(x) = 1.5*x + y;\n  der(y) = -x^2 - 0.5*y;\nend Still;\n";
+  const auto derivative = [&](std::vector<std::string> more) {
+    const std::vector<std::string> common = {"run",     file,       "--no-plot",       "--stop",  "4",      "--rtol",
+                                             "1e-7",    "--method", "dopri5",          "--csv",   "-",      "-q",
+                                             "--times", "0:4:4",    "--sensitivities", "x.start", "--vars", "x"};
+    more.insert(more.begin(), common.begin(), common.end());
+    EXPECT_EQ(call(more), ExitCode::success) << err;
+    return std::stod(out.substr(out.rfind(',') + 1));
+  };
+  const double exact = std::exp(6.0);
+  EXPECT_NEAR(derivative({}), exact, 1e-4 * exact);
+  EXPECT_GT(std::abs(derivative({"--no-sensitivity-control"}) - exact), 1e-4 * exact);
+  EXPECT_EQ(call({"run", file, "--no-sensitivity-control"}), ExitCode::usage);
+  EXPECT_NE(err.find("--sensitivities"), std::string::npos) << err;
+}
+
 TEST_F(CommandsTest, ColumnsOfDerivativesAreEmptyWhereThereAreNone) {
   const std::string file = (folder / "Order.mo").string(), csv = (folder / "Order.csv").string();
   std::ofstream(file)

@@ -58,6 +58,7 @@ class SensitivityRun {
   double at(double t, const std::string& variable, const std::string& parameter) const;
   /// Just before t: at the time of an event, what held before it.
   std::vector<double> before(double t, const std::string& parameter) const;
+  double before(double t, const std::string& variable, const std::string& parameter) const;
   /// Derivatives of all variables by time, at a time up to end(); at the end of the run those just before it.
   std::vector<double> slopes(double t) const;
   /// Derivatives of the final values. Where the model has ended the run, the end moves with the parameter, and the

@@ -22,9 +22,9 @@ using TermKind = Functional::Kind;
 bool AdjointRun::find_rounds(const RunInstant& instant, std::vector<RoundMap>& rounds, const Mode* left) {
   for (std::size_t a = instant.first_act; a < instant.last_act; ++a) {
     rounds.emplace_back();
-    const Act& act = record_.acts[a];
+    const Act& act = record_->acts[a];
     std::string why =
-        a == instant.first_act ? "" : moved_between(record_.acts[a - 1], act, left, model_, options_.rtol);
+        a == instant.first_act ? "" : moved_between(record_->acts[a - 1], act, left, model_, options_.rtol);
     if (why.empty()) why = act_tangents_.find(act, a == instant.first_act, left, linear_modes_, rounds.back());
     if (!why.empty()) return fail(instant.t, "something happens that is not differentiated yet: " + why);
   }
@@ -36,15 +36,15 @@ bool AdjointRun::to_before_values(const RunLeg& leg, const LinearPoint& before, 
   if (point_.mode().hidden_constraints() && reset) {
     std::vector<int> set;
     for (std::size_t a = leg.end.first_act; a < leg.end.last_act; ++a)
-      for (std::size_t j = 0; j < record_.acts[a].x_after.size(); ++j)
-        if (record_.acts[a].x_after[j] != record_.acts[a].x_before[j]) set.push_back(static_cast<int>(j));
+      for (std::size_t j = 0; j < record_->acts[a].x_after.size(); ++j)
+        if (record_->acts[a].x_after[j] != record_->acts[a].x_before[j]) set.push_back(static_cast<int>(j));
     std::vector<double> x;
     for (std::size_t j = 0; j < point_.mode().variables(); ++j) x.push_back(point_.value(j, 0));
     auto& system = dynamic_cast<RecordedSystem&>(model_.system(mode_));
     const Initialisation found = initialise(system, leg.end.t, x, {.preferred = set});
     if (!found.ok()) return fail(leg.end.t, "the values behind a reset cannot be made consistent again");
     std::string why =
-        follows_reset(system, leg.end.t, record_.acts[leg.end.last_act - 1].x_after, x, found.held, options_.rtol);
+        follows_reset(system, leg.end.t, record_->acts[leg.end.last_act - 1].x_after, x, found.held, options_.rtol);
     if (!why.empty()) return fail(leg.end.t, std::move(why));
     change_held(point_, found.held);
   }
@@ -102,7 +102,7 @@ bool AdjointRun::pull_through_jump(const LinearPoint& before, InstantFunction& f
 
 /// The transposed of what happens at the end of a leg.
 bool AdjointRun::pass_back(const RunLeg& leg, RecordedPath& path) {
-  const std::vector<Event>& events = record_.trajectory.events();
+  const std::vector<Event>& events = record_->trajectory.events();
   LinearPoint& before = path.point();
   const double t = leg.to;
   const std::vector<double> rates = before.rates();
@@ -152,7 +152,7 @@ bool AdjointRun::pass_back(const RunLeg& leg, RecordedPath& path) {
   // from behind the instant to before it
   const bool reset = std::ranges::any_of(rounds, &RoundMap::resets);
   InstantFunction function;
-  const bool moving_end = &leg == &record_.legs.back() && record_.trajectory.status().code == StatusCode::terminated;
+  const bool moving_end = &leg == &record_->legs.back() && record_->trajectory.status().code == StatusCode::terminated;
   if (!to_before_values(leg, before, reset, function)) return false;
   if (moving_end) function.time += end_rate_;
   if (integrates_) {

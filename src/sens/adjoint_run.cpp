@@ -20,7 +20,8 @@ using Kind = Functional::Kind;
 }  // namespace
 
 AdjointRun::AdjointRun(const CompiledModel& model, const Functional& functional,
-                       const std::vector<std::string>& parameters, const SimulateOptions& options)
+                       const std::vector<std::string>& parameters, const SimulateOptions& options,
+                       const GradientOptions& how)
     : model_(model),
       functional_(functional),
       options_(options),
@@ -28,16 +29,19 @@ AdjointRun::AdjointRun(const CompiledModel& model, const Functional& functional,
       tools_(model),
       linear_modes_(model_, tools_->linear),
       act_tangents_(tools_->acts),
-      record_(model, options),
+      events_before_(1, std::vector<int>(functional.terms().size(), 0)),
+      run_(model, options, how.memory / 2, [this](const Trajectory& piece) { count_events(piece); }),
+      record_(run_.take_last()),
       result_{.parameters = parameters,
+              .pieces = static_cast<int>(run_.pieces().size()),
               .trajectory = Trajectory(std::make_shared<CompiledModel>(model), options.start)} {
   integrates_ = std::ranges::any_of(functional.terms(), [](const auto& term) { return term.kind == Kind::integral; });
 }
 
 FunctionalGradient AdjointRun::run() {
-  find_events();
+  check_events();
   if (!walk()) result_.derivatives.clear();
-  result_.trajectory = std::move(record_.trajectory);
+  if (piece_ + 1 == run_.pieces().size()) result_.trajectory = std::move(record_->trajectory);
   return std::move(result_);
 }
 
@@ -46,22 +50,32 @@ bool AdjointRun::fail(double t, std::string why) {
   return false;
 }
 
-/// Which terms read which events.
-void AdjointRun::find_events() {
-  const std::vector<Event>& events = record_.trajectory.events();
-  terms_of_event_.resize(events.size());
+namespace {
+
+/// Whether a term of a functional is about an event.
+bool names(const Functional::Term& term, const Event& event) {
+  const auto in = [&](const std::vector<std::string>& list) {
+    return std::ranges::find(list, term.event) != list.end();
+  };
+  return (term.kind == Kind::event_time || term.kind == Kind::event_sum) && (in(event.guards) || in(event.actions));
+}
+
+}  // namespace
+
+void AdjointRun::count_events(const Trajectory& piece) {
+  std::vector<int> counts = events_before_.back();
+  piece.for_each_event([&](const Event& event) {
+    for (std::size_t k = 0; k < counts.size(); ++k) counts[k] += names(functional_.terms()[k], event);
+  });
+  events_before_.push_back(std::move(counts));
+}
+
+/// Throws UsageError for events that the run does not have.
+void AdjointRun::check_events() const {
   for (std::size_t k = 0; k < functional_.terms().size(); ++k) {
     const Functional::Term& term = functional_.terms()[k];
     if (term.kind != Kind::event_time && term.kind != Kind::event_sum) continue;
-    int count = 0;
-    for (std::size_t e = 0; e < events.size(); ++e) {
-      const auto named = [&](const std::vector<std::string>& list) {
-        return std::ranges::find(list, term.event) != list.end();
-      };
-      if (!named(events[e].guards) && !named(events[e].actions)) continue;
-      ++count;
-      if (term.kind == Kind::event_sum || count == term.number) terms_of_event_[e].push_back(k);
-    }
+    const int count = events_before_.back()[k];
     if (term.kind == Kind::event_time && (term.number < 1 || count < term.number))
       throw UsageError(fmt::format("the run has {} events of '{}', and the functional asks for the time of number {}",
                                    count, term.event, term.number));
@@ -70,6 +84,20 @@ void AdjointRun::find_events() {
     if (count == 0 && !is_guard)
       throw UsageError(fmt::format("the run has no event of '{}', and there is no guard of that name", term.event));
   }
+}
+
+/// Which terms read which events of a piece.
+void AdjointRun::find_events(std::size_t piece) {
+  const std::vector<Event>& events = record_->trajectory.events();
+  terms_of_event_.assign(events.size(), {});
+  std::vector<int> counts = events_before_[piece];
+  for (std::size_t e = 0; e < events.size(); ++e)
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      const Functional::Term& term = functional_.terms()[k];
+      if (!names(term, events[e])) continue;
+      ++counts[k];
+      if (term.kind == Kind::event_sum || counts[k] == term.number) terms_of_event_[e].push_back(k);
+    }
 }
 
 AdjointRun::ModeTerms& AdjointRun::terms_of(const Mode& mode, const LinearPoint& point) {
@@ -103,31 +131,47 @@ Gradient& AdjointRun::guard_gradient(int guard, const Mode& mode, const LinearPo
 }
 
 bool AdjointRun::walk() {
-  const Trajectory& run = record_.trajectory;
-  if (!record_.problem.empty()) return fail(record_.problem_time, record_.problem);
-  const RunLeg& last = record_.legs.back();
-  mode_ = last.end.empty() ? last.mode : record_.final_mode;
-  for (std::size_t i = record_.legs.size(); i-- > 0;) {
-    const RunLeg& leg = record_.legs[i];
+  const std::size_t count = run_.pieces().size();
+  for (piece_ = count - 1;; --piece_) {
+    find_events(piece_);
+    if (!record_->problem.empty()) return fail(record_->problem_time, record_->problem);
+    if (!walk_piece(piece_ + 1 == count)) return false;
+    if (piece_ == 0) return finish();
+    if (!record_->start.empty()) return fail(record_->start.t, "something happened between two pieces of the run");
+    if (piece_ + 1 == count) result_.trajectory = std::move(record_->trajectory);
+    record_.reset();  // before the next one is made
+    record_ = run_.make_again(piece_ - 1);
+  }
+}
+
+bool AdjointRun::walk_piece(bool last_piece) {
+  const Trajectory& run = record_->trajectory;
+  const RunLeg& last = record_->legs.back();
+  if (last_piece) mode_ = last.end.empty() ? last.mode : record_->final_mode;
+  for (std::size_t i = record_->legs.size(); i-- > 0;) {
+    const RunLeg& leg = record_->legs[i];
     LinearPoint point = linear_modes_.at(leg.mode);
     if (!point.mode().why().empty()) return fail(leg.to, point.mode().why());
+    const bool nothing = &leg == &last && leg.end.empty();
+    if (nothing && !last_piece) point.set_held(point_.held());  // the mode goes on behind it
     RecordedPath path(std::move(point), *leg.steps);
     if (!path.at(leg.to)) return fail(leg.to, "the equations of the mode cannot be linearised");
-    if (&leg == &last && leg.end.empty()) {
+    if (nothing && !last_piece && path.point().mode().hidden_constraints()) {
+      change_held(path.point(), {});  // at the latest here: a choice of long ago may be a bad one by now
+    } else if (last_piece && nothing) {
       begin_at_end(path.point());
-    } else if (&leg == &last) {
+    } else if (last_piece && &leg == &last) {
       point_ = linear_modes_.at(mode_);
-      if (!point_.mode().why().empty() || !point_.move(run.t_end(), record_.final_x, {}))
+      if (!point_.mode().why().empty() || !point_.move(run.t_end(), record_->final_x, {}))
         return fail(run.t_end(), "the equations of the last mode cannot be linearised");
       begin_at_end(point_);
     }
-    const bool nothing = &leg == &last && leg.end.empty();
     if (!nothing && !pass_back(leg, path)) return false;
     if (!integrate_back(leg, path)) return false;
     mode_ = leg.mode;
     point_ = std::move(path.point());
   }
-  return finish();
+  return true;
 }
 
 /// The function of changes at the end of the run that final values are.
@@ -194,13 +238,13 @@ bool AdjointRun::follows_start(const InstantChange& change) const {
 
 /// The transposed of the start, and of what clauses do there.
 bool AdjointRun::finish() {
-  const RunLeg& first = record_.legs.front();
+  const RunLeg& first = record_->legs.front();
   const double t = first.from;
   auto& system = dynamic_cast<RecordedSystem&>(model_.system(first.mode));
   const bool from_equations = !ModelAccess::initial_residuals(model_).empty();
   InstantFunction function;
   std::vector<RoundMap> rounds;
-  if (!find_rounds(record_.start, rounds, nullptr)) return false;
+  if (!find_rounds(record_->start, rounds, nullptr)) return false;
   const bool reads_state = std::ranges::any_of(rounds, &RoundMap::reads_state);
   if (from_equations && reads_state)
     return fail(
@@ -210,7 +254,7 @@ bool AdjointRun::finish() {
   } else {
     if (!system.structure().explicit_ode) {
       const StartChoice choice =
-          choose_start(model_, record_, system, value_at(first.steps->front(), t), directions_, rounds);
+          choose_start(model_, *record_, system, value_at(first.steps->front(), t), directions_, rounds);
       if (!choice.why.empty()) return fail(t, choice.why);
       change_held(point_, choice.held);
     }
@@ -309,13 +353,15 @@ double FunctionalGradient::by(const std::string& parameter) const {
 }
 
 FunctionalGradient gradient(const CompiledModel& model, const Functional& functional,
-                            const std::vector<std::string>& parameters, const SimulateOptions& options) {
-  return AdjointRun(model, functional, parameters, options).run();
+                            const std::vector<std::string>& parameters, const SimulateOptions& options,
+                            const GradientOptions& how) {
+  return AdjointRun(model, functional, parameters, options, how).run();
 }
 
 FunctionalGradient gradient(const Model& model, const Functional& functional,
-                            const std::vector<std::string>& parameters, const SimulateOptions& options) {
-  return gradient(CompiledModel(model), functional, parameters, options);
+                            const std::vector<std::string>& parameters, const SimulateOptions& options,
+                            const GradientOptions& how) {
+  return gradient(CompiledModel(model), functional, parameters, options, how);
 }
 
 }  // namespace saltus

@@ -23,7 +23,7 @@
 #include "sens/directions.hpp"
 #include "sens/event_cause.hpp"
 #include "sens/mode_tangents.hpp"
-#include "sens/run_record.hpp"
+#include "sens/run_pieces.hpp"
 #include "sens/sensitivity_code.hpp"
 
 namespace saltus {
@@ -31,7 +31,7 @@ namespace saltus {
 class AdjointRun {
  public:
   AdjointRun(const CompiledModel& model, const Functional& functional, const std::vector<std::string>& parameters,
-             const SimulateOptions& options);
+             const SimulateOptions& options, const GradientOptions& how);
   FunctionalGradient run();
 
  private:
@@ -42,8 +42,11 @@ class AdjointRun {
     std::map<int, Gradient> guards;          ///< of the mode's system
   };
 
-  void find_events();
+  void count_events(const Trajectory& piece);
+  void check_events() const;
+  void find_events(std::size_t piece);
   bool walk();
+  bool walk_piece(bool last_piece);
   void begin_at_end(LinearPoint& point);
   bool pass_back(const RunLeg& leg, RecordedPath& path);
   bool find_rounds(const RunInstant& instant, std::vector<RoundMap>& rounds, const Mode* left);
@@ -78,8 +81,11 @@ class AdjointRun {
   BorrowedTools tools_;
   LinearModes linear_modes_;
   ActTangents& act_tangents_;
-  RunRecord record_;
-  std::vector<std::vector<std::size_t>> terms_of_event_;  // by event: terms that read it
+  std::vector<std::vector<int>> events_before_;  // by piece and term: events that are named by it, in earlier pieces
+  RunInPieces run_;
+  std::unique_ptr<RunRecord> record_;                     // of the piece that is gone through
+  std::size_t piece_ = 0;                                 // its number
+  std::vector<std::vector<std::size_t>> terms_of_event_;  // by event of the piece: terms that read it
   bool integrates_ = false;
   std::map<const LinearMode*, ModeTerms> mode_terms_;
   std::map<std::uint64_t, std::shared_ptr<ModeTangents>> jump_codes_;  // by the number of the structure

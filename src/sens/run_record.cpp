@@ -5,36 +5,23 @@
 #include <memory>
 #include <utility>
 
+#include "sens/run_pieces.hpp"
+
 namespace saltus {
 
 namespace {
 
-struct Run {
-  Trajectory trajectory;
-  std::vector<Act> acts;
-  Mode mode;
-  std::vector<double> x;
-};
-
-Run simulate_watched(const CompiledModel& model, const SimulateOptions& options) {
-  auto acts = std::make_shared<std::vector<Act>>();
-  Simulator simulator(std::make_shared<WatchedModel>(model, acts), options);
-  simulator.run();
-  Mode mode = simulator.mode();
-  std::vector<double> x(simulator.x().begin(), simulator.x().end());
-  Trajectory trajectory = simulator.take();
-  return {std::move(trajectory), committed(std::move(*acts)), std::move(mode), std::move(x)};
-}
-
 /// Goes through the events and rounds of a run in their order.
 class Reader {
  public:
-  Reader(const std::vector<Event>& events, const std::vector<Act>& acts) : events_(events), acts_(acts) {}
+  /// `sign`: -1 where time runs backwards.
+  Reader(const std::vector<Event>& events, const std::vector<Act>& acts, double sign)
+      : events_(events), acts_(acts), sign_(sign) {}
 
   /// Those at a time. Touches before it are passed by.
   RunInstant at(double t, std::size_t& first_touch) {
     first_touch = event_;
-    while (event_ < events_.size() && events_[event_].kind == EventKind::touch && events_[event_].t != t) ++event_;
+    while (event_ < events_.size() && events_[event_].kind == EventKind::touch && missed(t)) ++event_;
     RunInstant result{.t = t, .first_event = event_, .last_event = event_, .first_act = act_, .last_act = act_};
     while (event_ < events_.size() && events_[event_].t == t) result.last_event = ++event_;
     while (act_ < acts_.size() && acts_[act_].t == t) result.last_act = ++act_;
@@ -47,11 +34,12 @@ class Reader {
     return it == events_.end() ? nullptr : &*it;
   }
   /// Whether an event before this time has been passed by.
-  bool missed(double t, double sign) const { return event_ < events_.size() && (t - events_[event_].t) * sign > 0.0; }
+  bool missed(double t) const { return event_ < events_.size() && (t - events_[event_].t) * sign_ > 0.0; }
 
  private:
   const std::vector<Event>& events_;
   const std::vector<Act>& acts_;
+  double sign_;
   std::size_t event_ = 0, act_ = 0;
 };
 
@@ -112,14 +100,33 @@ const Tableau* series_tableau_of(Method method, const Trajectory::Step& step) {
 }
 
 RunRecord::RunRecord(const CompiledModel& model, const SimulateOptions& options)
-    : trajectory(std::make_shared<CompiledModel>(model), options.start) {
-  if (!options.keep_steps) throw UsageError("derivatives follow the steps of the run: keep_steps = false leaves none");
-  Run run = simulate_watched(model, options);
-  trajectory = std::move(run.trajectory);
-  acts = std::move(run.acts);
-  final_mode = std::move(run.mode);
-  final_x = std::move(run.x);
-  Reader reader(trajectory.events(), acts);
+    : RunRecord(model, [&] {
+        WatchedRun run(model, options, {});
+        run.simulator().run();
+        return run;
+      }()) {}
+
+RunRecord::RunRecord(const CompiledModel& model, const SimulateOptions& options, const RunPiece& piece)
+    : RunRecord(model, [&] {
+        SimulateOptions again = options;
+        again.progress = {};
+        WatchedRun run(model, again, piece);
+        for (std::int64_t k = 0; k < piece.steps; ++k) run.simulator().step();
+        return run;
+      }()) {}
+
+RunRecord::RunRecord(const CompiledModel& model, WatchedRun&& run)
+    : trajectory(std::make_shared<CompiledModel>(model), 0.0) {
+  final_mode = run.simulator().mode();
+  final_x.assign(run.simulator().x().begin(), run.simulator().x().end());
+  trajectory = run.simulator().take();
+  acts = run.take_acts();
+  find_legs();
+}
+
+void RunRecord::find_legs() {
+  const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
+  Reader reader(trajectory.events(), acts, sign);
   std::size_t touches = 0;
   start = reader.at(trajectory.t_start(), touches);
   const std::vector<Trajectory::Segment>& segments = trajectory.segments();
@@ -128,7 +135,6 @@ RunRecord::RunRecord(const CompiledModel& model, const SimulateOptions& options)
     problem = trajectory.status().message.empty() ? "the run made no steps" : trajectory.status().message;
     return;
   }
-  const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
   for (std::size_t i = 0; i < segments.size() && !segments[i].steps.empty(); ++i) {
     const std::vector<Trajectory::Step>& steps = segments[i].steps;
     const bool last = i + 1 == segments.size() || segments[i + 1].steps.empty();
@@ -139,7 +145,7 @@ RunRecord::RunRecord(const CompiledModel& model, const SimulateOptions& options)
     const bool tail = steps.size() > 1 && next && next->t == before_tail && before_tail != to;
     RunLeg leg{.mode = trajectory.mode(segments[i]), .from = from, .to = tail ? before_tail : to, .steps = &steps};
     leg.end = reader.at(leg.to, leg.first_touch);
-    if (reader.missed(leg.to, sign)) {
+    if (reader.missed(leg.to)) {
       problem = "the record of the run has an event that no step leads to";
       problem_time = from;
       return;

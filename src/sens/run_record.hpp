@@ -34,8 +34,22 @@ struct RunLeg {
   std::optional<RunInstant> contact;
 };
 
+/// A part of a run that can be made again with the same bits.
+struct RunPiece {
+  std::optional<SimulatorState> from = {};  ///< where it begins; empty: at the start of the run
+  std::int64_t steps = 0;                   ///< calls of Simulator::step that it takes
+  std::int64_t made = 0;                    ///< before it
+};
+
+class WatchedRun;
+
 struct RunRecord {
+  /// Of a whole run.
   RunRecord(const CompiledModel& model, const SimulateOptions& options);
+  /// Of a piece of it, which is made again.
+  RunRecord(const CompiledModel& model, const SimulateOptions& options, const RunPiece& piece);
+  /// Of what a run has made so far; the run ends.
+  RunRecord(const CompiledModel& model, WatchedRun&& run);
 
   Trajectory trajectory;
   std::vector<Act> acts;
@@ -45,6 +59,9 @@ struct RunRecord {
   std::vector<RunLeg> legs;
   std::string problem;  ///< why the legs end before the run does; "" if they do not
   double problem_time = 0.0;
+
+ private:
+  void find_legs();
 };
 
 /// The explicit method whose steps a run has in an explicit mode; null: it has an implicit one.

@@ -166,10 +166,29 @@ bool AdjointRun::walk_piece(bool last_piece) {
         return fail(run.t_end(), "the equations of the last mode cannot be linearised");
       begin_at_end(point_);
     }
+    if (!check_touches(leg)) return false;
     if (!nothing && !pass_back(leg, path)) return false;
     if (!integrate_back(leg, path)) return false;
     mode_ = leg.mode;
     point_ = std::move(path.point());
+  }
+  return true;
+}
+
+/// Touches on the way must not matter.
+bool AdjointRun::check_touches(const RunLeg& leg) {
+  const std::vector<Event>& events = record_->trajectory.events();
+  for (std::size_t e = leg.first_touch; e < leg.end.last_event; ++e) {
+    if (events[e].kind != EventKind::touch) continue;
+    const TouchedGuard what = touched_guard(model_, leg.mode, events[e]);
+    if (what.acts)
+      return fail(events[e].t, fmt::format("'{}' is only touched (grazing), and something happens where it is crossed: "
+                                           "the derivative does not exist",
+                                           what.name));
+    if (!terms_of_event_[e].empty())
+      return fail(events[e].t, fmt::format("the functional reads a touch of '{}', which the adjoint does not follow; "
+                                           "simulate_with_sensitivities does",
+                                           what.name));
   }
   return true;
 }

@@ -47,6 +47,7 @@ class AdjointRun {
   void find_events(std::size_t piece);
   bool walk();
   bool walk_piece(bool last_piece);
+  bool check_touches(const RunLeg& leg);
   void begin_at_end(LinearPoint& point);
   bool pass_back(const RunLeg& leg, RecordedPath& path);
   bool find_rounds(const RunInstant& instant, std::vector<RoundMap>& rounds, const Mode* left);

@@ -1,11 +1,14 @@
 #include "sens/event_cause.hpp"
 
 #include <fmt/format.h>
+#include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+
+#include "model/model_access.hpp"
 
 namespace saltus {
 
@@ -43,11 +46,56 @@ std::vector<int> functions_of(const CompiledModel& model, const Mode& mode, cons
   return result.empty() ? others : result;
 }
 
+/// Whether expressions read one of the relations of a guard.
+bool reads(const std::vector<Expr>& expressions, const ModelGuards::Guard& guard, const std::vector<Expr>& locks) {
+  const std::vector<Expr> read = locks_of(expressions);
+  return std::ranges::any_of(guard.locks, [&](int k) {
+    return std::ranges::any_of(read, [&](const Expr& e) { return e.same(locks[static_cast<std::size_t>(k)]); });
+  });
+}
+
+/// Whether clauses, transitions or definitions do something by a guard that is more than a record.
+bool decides_actions(const EventLogic::Setup& logic, const ModelGuards::Guard& guard) {
+  using Kind = ModelData::Action::Kind;
+  std::vector<Expr> decisive;
+  const auto add_actions = [&](const std::vector<ModelData::Action>& actions) {
+    for (const ModelData::Action& a : actions) {
+      if (a.kind == Kind::record) continue;
+      if (a.value.graph()) decisive.push_back(a.value);
+      decisive.push_back(a.only_if.expr());
+    }
+  };
+  for (const ModelData::Clause& c : logic.clauses) {
+    add_actions(c.actions);
+    if (std::ranges::any_of(c.actions, [](const auto& a) { return a.kind != Kind::record; }))
+      decisive.push_back(c.condition.expr());
+  }
+  for (const ModelData::Transition& t : logic.transitions) {
+    add_actions(t.actions);
+    decisive.push_back(t.condition.expr());
+  }
+  for (const ModelData::Definition& d : logic.definitions) decisive.push_back(d.value);
+  return reads(decisive, guard, logic.locks);
+}
+
 }  // namespace
 
+TouchedGuard touched_guard(const CompiledModel& model, const Mode& mode, const Event& touch) {
+  TouchedGuard result{.name = touch.guards.empty() ? "" : touch.guards.front()};
+  for (std::size_t k = 0; k < model.guards().size() && result.guard < 0; ++k)
+    if (model.guards()[k].name == result.name && model.guards()[k].where == touch.where.front())
+      result.guard = static_cast<int>(k);
+  if (result.guard < 0) return result;
+  Mode other = mode;
+  model.set_side(other, result.guard, model.side(mode, result.guard) > 0 ? -1 : +1);
+  const auto place = static_cast<std::size_t>(result.guard);
+  result.acts = !model.same_equations(mode, other) ||
+                decides_actions(ModelAccess::logic(model), ModelAccess::guards(model).guards()[place]);
+  return result;
+}
+
 EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std::vector<Event>& events,
-                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double length,
-                        double rtol) {
+                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double rtol) {
   EventCauses result;
   std::vector<GuardCause> candidates;
   for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
@@ -66,7 +114,10 @@ EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std:
     }
   if (candidates.empty()) return result;
   std::ranges::sort(candidates, {}, [](const GuardCause& c) { return c.rate.distance(); });
-  const double near = std::max(10.0 * candidates.front().rate.distance(), 1e3 * rtol * length);
+  // errors of the run and of the time itself
+  constexpr double rounding = 64.0 * std::numeric_limits<double>::epsilon();
+  const double near = std::max(
+      {10.0 * candidates.front().rate.distance(), 1e3 * rtol * instant.time_scale, rounding * std::abs(instant.t)});
   // an error of the relative size rtol moves the time by its size / slope, and the slope itself by bend / slope of that
   const double steep = std::sqrt(std::max(rtol, std::numeric_limits<double>::epsilon()));
   for (GuardCause& one : candidates) {

@@ -38,10 +38,17 @@ struct EventCauses {
       guards;  ///< that fired by themselves, the nearest to zero first; none: the time does not move
 };
 
-/// `mode`: before the event; `rate`: of a guard of its system there; `length`: of time, for what counts as the same
-/// instant.
+/// `mode`: before the event; `rate`: of a guard of its system there.
 EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std::vector<Event>& events,
-                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double length,
-                        double rtol);
+                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double rtol);
+
+/// What a touch is about.
+struct TouchedGuard {
+  int guard = -1;     ///< of the model
+  std::string name;   ///< of it
+  bool acts = false;  ///< something would happen if it were crossed: then there is no derivative behind the touch
+};
+
+TouchedGuard touched_guard(const CompiledModel& model, const Mode& mode, const Event& touch);
 
 }  // namespace saltus

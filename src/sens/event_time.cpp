@@ -47,10 +47,10 @@ Gradient& ForwardRun::guard(int number) {
 
 bool ForwardRun::find_cause(const RunInstant& instant) {
   cause_ = {.time_change = std::vector<double>(directions_.size(), 0.0)};
-  const double length = std::max(std::abs(instant.t), std::abs(instant.t - result_->pieces.back().from));
+  const double length = instant.time_scale;
   const EventCauses found = find_causes(
       model_, now_.mode, result_->trajectory.events(), instant,
-      [&](int number) { return rate(guard(number), instant.t); }, length, options_.rtol);
+      [&](int number) { return rate(guard(number), instant.t); }, options_.rtol);
   if (!found.why.empty()) return fail(instant.t, found.why);
   cause_.remark = found.remark;
   for (const GuardCause& one : found.guards) {
@@ -70,6 +70,38 @@ bool ForwardRun::find_cause(const RunInstant& instant) {
     cause_.names.push_back(one.name);
     cause_.time_changes.push_back(std::move(change));
   }
+  return true;
+}
+
+/// A guard is touched: its time is that of an extremum, where the derivative of the guard by time vanishes.
+bool ForwardRun::pass_touch(const RunLeg& leg, const Event& touch) {
+  const TouchedGuard what = touched_guard(model_, leg.mode, touch);
+  if (what.acts)
+    return fail(touch.t, fmt::format("'{}' is only touched (grazing), and something happens where it is crossed: the "
+                                     "derivative does not exist",
+                                     what.name));
+  EventSensitivity noted{.t = touch.t, .text = "the time of a touch is differentiated in explicit modes only"};
+  if (now_.work && what.guard >= 0) {
+    const Point end = now_;
+    const std::vector<double> s = result_->pieces.back().flow->at(touch.t);
+    SolutionPath path(*leg.steps);
+    std::ranges::copy(value_at(path.step(touch.t), touch.t), now_.y.begin());
+    now_.t = touch.t;
+    take_lanes(s);
+    find_slopes(s);
+    const GuardRate speed = rate(now_.work->guard_speed(what.guard), touch.t);
+    now_ = end;
+    if (!(speed.steepness() > std::sqrt(options_.rtol))) {
+      noted.text = fmt::format(
+          "'{}' is touched, and its second derivative vanishes there, too: the derivative of the "
+          "time does not exist, or is not known",
+          what.name);
+    } else {
+      for (const double along : speed.along) noted.dt.push_back(-along / speed.slope);
+      noted.text = "a touch: the time is that of the extremum of its guard";
+    }
+  }
+  result_->events.push_back(std::move(noted));
   return true;
 }
 

@@ -63,8 +63,13 @@ bool ForwardRun::begin() {
 
 /// Notes the events of an instant, with the changes of its time.
 void ForwardRun::note_events(const RunInstant& instant) {
-  for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
-    result_->events.push_back({.t = result_->trajectory.events()[e].t, .dt = time_changes(), .text = cause_.remark});
+  for (std::size_t e = instant.first_event; e < instant.last_event; ++e) {
+    const Event& event = result_->trajectory.events()[e];
+    if (event.kind == EventKind::touch)
+      result_->events.push_back({.t = event.t, .text = "a touch where the mode ends: its time is not differentiated"});
+    else
+      result_->events.push_back({.t = event.t, .dt = time_changes(), .text = cause_.remark});
+  }
 }
 
 bool ForwardRun::walk() {
@@ -75,7 +80,7 @@ bool ForwardRun::walk() {
     if (!open(leg.mode, leg.from, value_at(leg.steps->front(), leg.from), &leg == &record_.legs.front())) return false;
     if (!integrate(leg)) return false;
     for (std::size_t e = leg.first_touch; e < leg.end.first_event; ++e)
-      result_->events.push_back({.t = events[e].t, .text = "the time of a touch is not differentiated"});
+      if (!pass_touch(leg, events[e])) return false;
     if (last && leg.end.empty()) {
       finish(false);
       return true;

@@ -99,6 +99,7 @@ class ForwardRun {
   bool take_tail(const Trajectory::Step& tail, const RunInstant& contact);
   bool find_cause(const RunInstant& instant);
   bool pass_in_both_orders(double t);
+  bool pass_touch(const RunLeg& leg, const Event& touch);
   void finish(bool moving_end);
   GuardRate rate(Gradient& gradient, double t) const;
   std::vector<double> data_change(std::size_t direction, std::size_t count) const;

@@ -145,6 +145,7 @@ void RunRecord::find_legs() {
     const bool tail = steps.size() > 1 && next && next->t == before_tail && before_tail != to;
     RunLeg leg{.mode = trajectory.mode(segments[i]), .from = from, .to = tail ? before_tail : to, .steps = &steps};
     leg.end = reader.at(leg.to, leg.first_touch);
+    leg.end.time_scale = std::max(std::abs(leg.to - from), legs.empty() ? 0.0 : legs.back().end.time_scale);
     if (reader.missed(leg.to)) {
       problem = "the record of the run has an event that no step leads to";
       problem_time = from;

@@ -19,6 +19,7 @@ struct RunInstant {
   double t = 0.0;
   std::size_t first_event = 0, last_event = 0;
   std::size_t first_act = 0, last_act = 0;
+  double time_scale = 0.0;  ///< the longest time that the run has spent in one mode so far
 
   bool empty() const { return first_event == last_event && first_act == last_act; }
 };

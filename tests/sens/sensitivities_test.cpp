@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <saltus/modelica/modelica.hpp>
 #include <saltus/saltus.hpp>
+#include <saltus/sens/adjoint.hpp>
 #include <saltus/sens/sensitivities.hpp>
 
 #include <cmath>
@@ -42,6 +43,7 @@ TEST(Sensitivities, HoldOnBothSidesOfAnEvent) {
   EXPECT_NEAR(run.events()[0].dt[2], 1.0 / g, 1e-8);
   // before: h = h0 - g t^2/2; after: h = e g t1 (t - t1) - g (t - t1)^2/2
   EXPECT_NEAR(run.before(at, "h0")[0], 1.0, 1e-8);
+  EXPECT_NEAR(run.before(at, "v", "v.start"), 1.0, 1e-8);
   EXPECT_NEAR(run.at(at, "h", "h0"), -e * g * t1 * dt1, 1e-7);
   EXPECT_NEAR(run.at(3.0, "v", "e"), g * t1, 1e-7);
   EXPECT_NEAR(run.at(1.0, "h", "v.start"), 1.0, 1e-9);
@@ -407,6 +409,19 @@ equation
 end Sized;)";
   EXPECT_NE(message(sized, "n"), "");
   EXPECT_NE(message(sized, "b"), "");
+  const std::string sampled = R"(model Sampled
+  parameter Real half = 0.05, h = 2*half, t0 = 0.1;
+  Real x(start = 1, fixed = true);
+  discrete Real q(start = 0, fixed = true);
+equation
+  der(x) = -x + q;
+  when sample(t0, h) then
+    q = -pre(x);
+  end when;
+end Sampled;)";
+  for (const char* name : {"h", "half"})
+    EXPECT_NE(message(sampled, name).find("interval of a sample"), std::string::npos) << message(sampled, name);
+  EXPECT_NE(message(sampled, "t0").find("start of a sample"), std::string::npos) << message(sampled, "t0");
   const SimulateOptions no_steps{.keep_steps = false};
   EXPECT_THROW(simulate_with_sensitivities(load_modelica(ball, "b.mo").model, {"e"}, no_steps), UsageError);
   const SensitivityRun run = differentiate(ball, {"e"}, 1.0);
@@ -466,6 +481,91 @@ end Back;)";
   const double k = 0.5, T = std::log(2.0) / k;  // x = 2 exp(2 k (3 - T)), T = ln 2 / k
   EXPECT_NEAR(run.events().back().dt[0], T / k, 1e-7);
   EXPECT_NEAR(run.final("x", "k"), 2.0 * std::exp(2.0 * k * (3.0 - T)) * 2.0 * 3.0, 1e-6);
+}
+
+// At an impact v jumps across 0.4: a second guard fires in that instant, but not by itself. How far it was from zero
+// must be measured by the times between events, not by the time on the clock.
+TEST(Sensitivities, ThatGuardsFireBecauseOfOthersIsSeenAtLateTimes) {
+  Model m("late");
+  const Expr e = m.parameter("e", 0.8), h = m.variable("h", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(h) == v);
+  m.equation(der(v) == -9.8 - 0.1 * sign(v - 0.4));
+  m.when(h < 0.0).reset(v, -e * v);
+  const SensitivityRun early = simulate_with_sensitivities(m, {"e"}, {.start = 0.0, .stop = 1.6});
+  ASSERT_EQ(early.why(), "");
+  ASSERT_GE(early.events().size(), 3u);
+  const SimulateOptions options{.start = 1e5, .stop = 1e5 + 1.6};
+  const SensitivityRun late = simulate_with_sensitivities(m, {"e"}, options);
+  ASSERT_EQ(late.why(), "");
+  EXPECT_NEAR(late.final("h", "e"), early.final("h", "e"), 1e-4);
+  const FunctionalGradient back = gradient(m, final_value("h"), {"e"}, options);
+  ASSERT_EQ(back.why, "");
+  EXPECT_NEAR(back.by("e"), early.final("h", "e"), 1e-4);
+}
+
+// (x - c)^2 is touched where x = k t passes c, at c/k.
+TEST(Sensitivities, TimesOfTouchesAreThoseOfExtrema) {
+  Model m("touch");
+  const Expr k = m.parameter("k", 1.25), c = m.parameter("c", 0.5), x = m.variable("x", 0.0), y = m.variable("y", 1.0);
+  m.equation(der(x) == k);
+  m.equation(der(y) == -k * y);
+  m.when((x - c) * (x - c) <= 0.0).record_touches();
+  const SimulateOptions options{.stop = 1.0, .rtol = 1e-9};
+  const SensitivityRun run = simulate_with_sensitivities(m, {"k", "c", "x.start"}, options);
+  ASSERT_EQ(run.why(), "");
+  ASSERT_EQ(run.events().size(), 1u);
+  ASSERT_EQ(run.trajectory().events()[0].kind, EventKind::touch);
+  const std::vector<double>& dt = run.events()[0].dt;
+  ASSERT_EQ(dt.size(), 3u) << run.events()[0].text;
+  EXPECT_NEAR(dt[0], -0.5 / (1.25 * 1.25), 1e-6);
+  EXPECT_NEAR(dt[1], 1.0 / 1.25, 1e-6);
+  EXPECT_NEAR(dt[2], -1.0 / 1.25, 1e-6);
+  EXPECT_NEAR(run.final("y", "k"), -std::exp(-1.25), 1e-8);
+  const std::string guard = run.trajectory().events()[0].guards[0];
+  const FunctionalGradient of_time = gradient(m, event_time(guard, 1), {"k"}, options);
+  EXPECT_NE(of_time.why.find("reads a touch of '" + guard + "'"), std::string::npos) << of_time.why;
+  EXPECT_NEAR(gradient(m, final_value("y"), {"k"}, options).by("k"), -std::exp(-1.25), 1e-8);
+}
+
+TEST(Sensitivities, EndAtTouchesOfGuardsThatAct) {
+  for (const bool by_clause : {true, false}) {
+    Model m("touch");
+    const Expr k = m.parameter("k", 1.25), x = m.variable("x", 0.0), y = m.variable("y", 1.0);
+    const BoolExpr touched = (x - 0.5) * (x - 0.5) <= 0.0;
+    m.equation(der(x) == k);
+    m.equation(der(y) == (by_clause ? Expr(-1.0) : if_else(touched, -1.0, -2.0)));
+    auto when = m.when(touched);
+    when.record_touches();
+    if (by_clause) when.reset(y, 2.0 * y);
+    const SensitivityRun run = simulate_with_sensitivities(m, {"k"}, {.stop = 1.0});
+    EXPECT_NE(run.why().find("is only touched (grazing), and something happens where it is crossed"), std::string::npos)
+        << run.why();
+    EXPECT_NEAR(run.end(), 0.4, 1e-6);
+    EXPECT_NE(gradient(m, final_value("y"), {"k"}, {.stop = 1.0}).why.find("(grazing)"), std::string::npos);
+  }
+}
+
+// Two guards at one instant which a parameter moves apart, while the solution slides, and in an implicit mode.
+TEST(Sensitivities, EndWhereGuardsOnSurfacesHappenTogether) {
+  for (const bool slides : {true, false}) {
+    Model m("together");
+    const Expr x = m.variable("x", 0.1), y = m.variable("y", 0.0), z = m.variable("z", 0.0);
+    const Expr v = m.variable("v", 1.0), w = m.variable("w", 0.0);
+    m.equation(slides ? der(x) == -sign(x) : x + x * x * x == y);
+    m.equation(der(y) == 1.0);
+    m.equation(der(z) == 1.0);
+    m.equation(der(v) == 0.0);
+    m.equation(der(w) == 0.0);
+    m.when(y > 1.0).reset(v, 2.0 * v);
+    m.when(z > 1.0).reset(w, v);
+    const SensitivityRun run = simulate_with_sensitivities(m, {"y.start"}, {.stop = 2.0});
+    EXPECT_EQ(run.trajectory().status().code, StatusCode::success);
+    EXPECT_NE(run.why().find("happen together, and 'y.start' moves them apart"), std::string::npos) << run.why();
+    EXPECT_NEAR(run.end(), 1.0, 1e-6);
+    ASSERT_FALSE(run.events().empty());
+    EXPECT_EQ(run.events().back().smoothness, Smoothness::undefined);
+    EXPECT_NE(gradient(m, final_value("w"), {"y.start"}, {.stop = 2.0}).why.find("happen together"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -50,6 +50,12 @@ class BranchFollower {
                    fmt::format("the cycle shrinks to an equilibrium between {0} = {1:.10g} and {0} = "
                                "{2:.10g}",
                                options_.parameter, now_.shown.parameter, next->shown.parameter));
+      if (passes_touch_of_section(*next))
+        return end(BranchStatus::ended,
+                   fmt::format("the cycle only touches its section between {0} = {1:.10g} and {0} = {2:.10g}: choose "
+                               "another value of '{3}', or another variable",
+                               options_.parameter, now_.shown.parameter, next->shown.parameter,
+                               map_.variables()[static_cast<std::size_t>(map_.section())]));
       look_between(now_, *next);
       accept(std::move(*next));
       report_progress();
@@ -198,6 +204,14 @@ class BranchFollower {
     return along < 0.0;
   }
 
+  /// True if the cycle leaves the section on the way: the other passage of the same cycle would be followed back, as if
+  /// the branch had a fold.
+  bool passes_touch_of_section(const BranchState& next) const {
+    if (map_.section() < 0) return false;
+    const auto k = static_cast<std::size_t>(map_.section());
+    return now_.map.slope[k] * next.map.slope[k] < 0.0;
+  }
+
   void accept(BranchState next) {
     now_ = std::move(next);
     branch_.points.push_back(now_.shown);
@@ -278,10 +292,22 @@ class BranchFollower {
     return place_of(kind, s, *best, accuracy() * (1.0 + std::abs(best->shown.parameter)));
   }
 
-  /// Where the sequence of events changes: halving first, then secants of the test function on the side that has it. At
-  /// the place itself there may be no cycle with a derivative, so that the last secant is extrapolated.
+  /// Where the sequence of events changes. A passage that disappears while the slides stay as many is grazed, or turns
+  /// into the beginning of a slide: the test function that vanishes at the change tells which.
   std::optional<Place> change_between(const BranchState& a, const BranchState& b) {
-    const SequenceChange change = classify_change(a, b);
+    SequenceChange change = classify_change(a, b);
+    if (auto place = change_between(a, b, change)) return place;
+    if (change.kind == BifurcationKind::grazing) {
+      change.kind = BifurcationKind::sliding_onset;
+      if (auto place = change_between(a, b, change)) return place;
+    }
+    change.kind = BifurcationKind::events_change;
+    return change_between(a, b, change);
+  }
+
+  /// Halving first, then secants of the test function on the side that has it. At the place itself there may be no
+  /// cycle with a derivative, so that the last secant is extrapolated. Nothing: it does not vanish at the change.
+  std::optional<Place> change_between(const BranchState& a, const BranchState& b, const SequenceChange& change) {
     double with = change.first_has_function ? 0.0 : 1.0, without = 1.0 - with;
     BranchState best = change.first_has_function ? a : b;
     const std::string events = best.shown.events;
@@ -308,6 +334,7 @@ class BranchFollower {
     Place place = place_of(change.kind, with, best, std::abs(without - with) * length + error);
     if (!has_function) return place;
     double zero = best.shown.parameter;
+    const double farthest = 2.0 * std::abs(without - with);
     for (int k = 0; k < 40; ++k) {
       const std::size_t known = ends.size();
       if (known < 2) {
@@ -320,6 +347,7 @@ class BranchFollower {
       const double estimate = y.parameter - share * (y.parameter - x.parameter), moved = std::abs(estimate - zero);
       zero = estimate;
       if ((s - with) * (without - with) < -1e-9 * std::abs(without - with)) break;  // away from the change
+      if (std::abs(s - with) > farthest) return {};                                 // beyond it
       place.first = std::clamp(s, 0.0, 1.0);
       place.second.point = best.shown;
       place.second.point.parameter = zero;

@@ -39,6 +39,8 @@ class PeriodMap {
   std::size_t states() const { return variables_.size(); }
   const std::vector<std::string>& variables() const { return variables_; }
   bool period_is_unknown() const { return unknown_period_; }
+  /// Number of the variable of the section in the state; -1: it has none of its own.
+  int section() const { return section_; }
   /// How many equations there are: the unknowns less the parameter.
   std::size_t equations() const { return states() + (unknown_period_ ? 1 : 0); }
 

@@ -4,6 +4,7 @@
 #include <saltus/saltus.hpp>
 #include <saltus/sens/continuation.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -45,6 +46,81 @@ TEST(Continuation, FindsTheOnsetOfSlidingToTenDigits) {
   EXPECT_NE(branch.points.back().events.find("slide_enter"), std::string::npos);
   EXPECT_EQ(branch.points.front().events.find("slide_enter"), std::string::npos);
   for (const BranchPoint& point : branch.points) EXPECT_TRUE(point.stable) << point.parameter;
+}
+
+/// The drill string of Piiroinen and Kuznetsov 2008, section 4.3, as examples/gallery has it.
+const std::string drill_string = R"(model DrillString
+  parameter Real u = 1, km = 3.5693, k = 0.078, Ju = 0.4765, Jl = 0.0326, Tsup = 0.3216, Tsun = 0.3026, bu = 1.9667;
+  parameter Real Tsl = 0.0940, T1 = 0.0826, T2 = -0.2910, beta1 = 6.3598, beta2 = 0.0786;
+  Real twist(start = 0, fixed = true), upper(start = 2, fixed = true), lower(start = 2, fixed = true);
+equation
+  der(twist) = upper - lower;
+  Ju*der(upper) = km*u - k*twist - (if upper > 0 then Tsup + bu*upper else -Tsun + bu*upper);
+  Jl*der(lower) = k*twist - (if lower > 0
+    then Tsl + T1*(1 - 2/(1 + exp(beta1*lower))) + T2*(1 - 2/(1 + exp(beta2*lower)))
+    else -Tsl - T1*(1 - 2/(1 + exp(-beta1*lower))) - T2*(1 - 2/(1 + exp(-beta2*lower))));
+end DrillString;)";
+
+/// What a run without derivatives, long enough to be on the limit cycle, says at a voltage: the last 30 seconds.
+struct Swing {
+  double lowest = 0.0;      // speed of the lower disc
+  double stop_twist = 0.0;  // twist where it last stopped from above
+};
+Swing swing_at(double u) {
+  const CompiledModel model = CompiledModel(load(drill_string)).with_values({{"u", u}});
+  const Trajectory run = simulate(model, {.stop = 150.0, .rtol = 1e-12, .atol = 1e-13});
+  Swing swing{.lowest = 1.0};
+  for (double t = 120.0; t < 150.0; t += 1e-3) swing.lowest = std::min(swing.lowest, run.at(t, "lower"));
+  for (const Event& e : run.events())
+    if (e.direction[0] < 0) swing.stop_twist = e.after[0];
+  return swing;
+}
+
+// The branch in the voltage: it begins to stick where the lowest speed is zero, turns back from where the string pulls
+// stronger than static friction when the disc stops, and no longer sticks from where it pulls stronger when it comes
+// back.
+TEST(Continuation, FollowsTheDrillStringOverTheVoltage) {
+  ContinuationOptions options{
+      .cycle = {.section = {"lower", 1.0}, .transient = 80.0}, .parameter = "u", .from = 1.0, .to = 6.0};
+  options.cycle.simulate.rtol = 1e-12;
+  options.cycle.simulate.atol = 1e-14;
+  const Branch branch = follow_cycle(load(drill_string), options);
+  ASSERT_EQ(branch.status, BranchStatus::finished) << branch.message;
+  for (const BranchPoint& point : branch.points) EXPECT_TRUE(point.stable) << point.parameter;
+  ASSERT_EQ(branch.bifurcations.size(), 3u);
+  const Bifurcation &sticks = branch.bifurcations[0], &turns = branch.bifurcations[1], &slips = branch.bifurcations[2];
+  EXPECT_EQ(sticks.kind, BifurcationKind::events_change);
+  EXPECT_EQ(turns.kind, BifurcationKind::sliding_onset);
+  EXPECT_EQ(slips.kind, BifurcationKind::sliding_onset);
+  EXPECT_NEAR(swing_at(sticks.point.parameter - 1e-6).lowest, 0.0, 1e-5);
+  EXPECT_GT(swing_at(sticks.point.parameter - 1e-2).lowest, 1e-3);
+  EXPECT_NEAR(swing_at(turns.point.parameter).stop_twist, -0.0940 / 0.078, 1e-8);
+  EXPECT_LT(swing_at(turns.point.parameter + 0.01).lowest, -1e-6);
+  EXPECT_NEAR(swing_at(turns.point.parameter - 0.01).lowest, 0.0, 1e-9);
+  const auto slides_at = [](double u) {
+    const Trajectory run =
+        simulate(CompiledModel(load(drill_string)).with_values({{"u", u}}), {.stop = 80.0, .rtol = 1e-9});
+    return std::ranges::any_of(run.events(),
+                               [](const Event& e) { return e.t > 40.0 && e.kind == EventKind::slide_enter; });
+  };
+  EXPECT_TRUE(slides_at(slips.point.parameter - 1e-4));
+  EXPECT_FALSE(slides_at(slips.point.parameter + 1e-4));
+  // u = 2 by a run of its own: the period of the gallery
+  const auto at_two =
+      std::ranges::min_element(branch.points, {}, [](const auto& p) { return std::abs(p.parameter - 2); });
+  EXPECT_NEAR(at_two->period, 4.240705, 5e-4);
+}
+
+// At low voltages the speed of the lower disc stays below the section. The branch went back along the downward passage
+// of the same cycles, and a fold was reported.
+TEST(Continuation, EndsWhereTheCycleOnlyTouchesItsSection) {
+  ContinuationOptions options{
+      .cycle = {.section = {"lower", 1.0}, .transient = 80.0}, .parameter = "u", .from = 1.0, .to = 0.3};
+  options.cycle.simulate.rtol = 1e-9;
+  const Branch branch = follow_cycle(load(drill_string), options);
+  EXPECT_EQ(branch.status, BranchStatus::ended);
+  EXPECT_NE(branch.message.find("only touches its section"), std::string::npos) << branch.message;
+  EXPECT_TRUE(branch.bifurcations.empty());
 }
 
 TEST(Continuation, ReportsItsWayAlongTheRange) {

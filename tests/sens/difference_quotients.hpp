@@ -12,14 +12,14 @@ namespace saltus {
 
 /// What a run gives: its final values and the times of its events, and what happened in which order.
 struct RunResult {
-  std::vector<double> values;
+  std::vector<double> start, values;
   std::vector<std::string> sequence;
   bool good = false;
 };
 
 /// The side on which a reset lands is part of the sequence: the guards of an event are there with their directions.
 inline RunResult result_of(const Trajectory& run) {
-  RunResult result{run.final(), {}, run.status().code == StatusCode::success};
+  RunResult result{run.at(run.t_start()), run.final(), {}, run.status().code == StatusCode::success};
   for (const Event& e : run.events()) {
     std::string what(to_string(e.kind));
     for (std::size_t g = 0; g < e.guards.size(); ++g)
@@ -34,11 +34,12 @@ struct DifferenceQuotients {
   std::vector<double> values, doubts;  ///< of final values and event times; empty where no difference is to be trusted
 };
 
-/// Central differences of tight runs in which the same happens in the same order as in a run with this sequence. Where
-/// a long step changes that, or the results of two lengths differ much, a shorter one is taken. Where they differ by
-/// more than a twentieth for all lengths (a start that rounding errors choose, at a tie), differences tell nothing.
+/// Central differences of tight runs in which the same happens in the same order as in a run of the model itself, from
+/// a start nearby (start values that are guesses leave a choice). Where a long step changes that, or the results of two
+/// lengths differ much, a shorter one is taken. Where they differ by more than a twentieth for all lengths, differences
+/// tell nothing.
 inline DifferenceQuotients difference_quotients(const CompiledModel& model, const std::string& name, double value,
-                                                double stop, const std::vector<std::string>& sequence) {
+                                                double stop, const RunResult& base) {
   const auto tight = [&](double v) {
     return result_of(simulate(model.with_values({{name, v}}), {.stop = stop, .rtol = 1e-12, .atol = 1e-13}));
   };
@@ -47,7 +48,12 @@ inline DifferenceQuotients difference_quotients(const CompiledModel& model, cons
   for (const double step : {2e-4, 1e-5, 5e-7}) {
     const RunResult a = tight(value + step), b = tight(value - step), c = tight(value + 2.0 * step),
                     d = tight(value - 2.0 * step);
-    const auto same = [&](const RunResult& r) { return r.good && r.sequence == sequence; };
+    const auto near_start = [&](const RunResult& r) {
+      return std::ranges::equal(r.start, base.start, [&](double x, double y) {
+        return std::abs(x - y) <= 100.0 * step * (1.0 + std::abs(y));
+      });
+    };
+    const auto same = [&](const RunResult& r) { return r.good && r.sequence == base.sequence && near_start(r); };
     if (!same(a) || !same(b) || !same(c) || !same(d)) continue;
     DifferenceQuotients found;
     double worst = 0.0;

@@ -218,7 +218,7 @@ void Instant::look(double t) {
     if (!as_before) {
       commit();
       if (view_current_)
-        noticed = passage_.see(trial_.view, positions_, now.mode.sees);
+        noticed = see(arrival.initial && first);
       else
         passage_.hold();  // the last instant of a run: nothing has moved
     }
@@ -330,6 +330,39 @@ void Instant::commit() {
   copy(now.mode, committed_);
 }
 
+/// Conditions see the committed guards. Returns whether one that is not zero is seen elsewhere than before.
+///
+/// A guard on its way is seen at zero in this round. What its position makes of others is not seen before the position
+/// is: they are where they would be with that guard at zero.
+[[gnu::hot]] bool Instant::see(bool initial) {
+  std::vector<signed char>& sees = now.mode.sees;
+  passage_.see(trial_.view, positions_, sees);
+  if (passage_.unseen().empty()) return false;
+  bool behind = false;
+  passage_.for_each_on_its_way(initial, sees, [&](int guard) {
+    if (hybrid_.side(now.mode, guard) == 0 || hybrid_.rests(now.mode, guard)) return;
+    if (!std::exchange(behind, true)) copy(now.mode, flipped_);
+    hybrid_.rest(flipped_, guard);
+  });
+  if (!behind || hybrid_.same_equations(flipped_, now.mode)) {
+    passage_.show(sees);
+    return true;
+  }
+  Question& asked = question();
+  copy(flipped_, asked.trial.point.mode);
+  const bool found = asked.trials.test({flipped_, initial ? now.x : before_round_.x, now.xp}, {.t = t_}, asked.trial);
+  trial_.system = &hybrid_.system(now.mode);
+  bool noticed = false;
+  for (const GuardPassage::Unseen& guard : passage_.unseen()) {
+    const bool clear = found && asked.trial.view.multiplicity(guard.guard) == 0;
+    const int side = clear ? asked.trial.view.side(guard.guard) : guard.side;
+    signed char& see = sees[static_cast<std::size_t>(guard.guard)];
+    noticed = noticed || see != side;
+    see = static_cast<signed char>(side);
+  }
+  return noticed;
+}
+
 /// One round. Returns whether anything changed.
 [[gnu::hot]] bool Instant::act(const Arrival& arrival, bool first, Point& point) {
   exchange(point.mode, transition.mode);
@@ -361,13 +394,17 @@ void Instant::commit() {
   return acted;
 }
 
+Instant::Question& Instant::question() {
+  if (!question_) question_ = std::make_unique<Question>(trials_);
+  question_->trials.doubt = doubt();
+  question_->decision.forget();
+  return *question_;
+}
+
 /// The values that the equations would have with other discrete values, for the round that makes them. Positions of
 /// ideal switches may change.
 bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) {
-  if (!question_) question_ = std::make_unique<Question>(trials_);
-  Question& asked = *question_;
-  asked.trials.doubt = doubt();
-  asked.decision.forget();
+  Question& asked = question();
   asked.trial.point.mode = mode;
   Approach unknown;
   const bool found = asked.decision.decide({committed_, transition.x, now.xp}, {.t = t_}, unknown, asked.trial) &&
@@ -383,15 +420,13 @@ bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>
   return true;
 }
 
-/// A guard that was committed as zero, and is zero within its errors still, is zero for those who read the values: the
-/// sign that is left means nothing, and what has been committed about the guard counts.
+/// A guard that is zero within its errors is zero for those who read the values: the sign that is left means nothing,
+/// and what has been committed about the guard counts. What it does from there is seen in the next round.
 void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x) const {
   std::vector<double> all = found.point.x, g(static_cast<std::size_t>(found.system->structure().guards));
   bool moved = false;
   for (const LinearGuard& guard : found.system->linear_guards()) {
-    if (guard.guard >= family_guards || found.view.multiplicity(guard.guard) == 0 || !view_current_ ||
-        trial_.view.multiplicity(guard.guard) == 0)
-      continue;
+    if (guard.guard >= family_guards || found.view.multiplicity(guard.guard) == 0) continue;
     double square = 0.0;
     for (const double c : guard.coefficients) square += c * c;
     if (!(square > 0.0)) continue;

@@ -113,6 +113,7 @@ class Instant final : private ModeValues {
   bool decide(bool first);
   bool decide_from_other_guesses(Approach& approach);
   void commit();
+  bool see(bool initial);
   bool act(const Arrival& arrival, bool first, Point& point);
   bool finish(const Arrival& arrival);
   void end_stay(int exit);
@@ -173,6 +174,7 @@ class Instant final : private ModeValues {
     Trial trial;
   };
   std::unique_ptr<Question> question_;  // null: none was asked so far
+  Question& question();
 
   /// What has happened when one guard fired alone.
   struct Course {

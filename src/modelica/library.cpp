@@ -154,6 +154,22 @@ const ClassDefinition* Library::load_top(const std::string& name) {
   return small_ = adopt(parse(prelude(), "Modelica", next_file())).root.classes.front();
 }
 
+std::vector<std::string> Library::names(const ClassDefinition& package) const {
+  std::vector<std::string> result;
+  if (const auto* body = package.as<LongClass>())
+    for (const Element& element : body->elements)
+      if (const auto* inner = element.as<const ClassDefinition*>()) result.emplace_back((*inner)->name.text);
+  const auto it = folders_.find(&package);
+  if (it == folders_.end()) return result;
+  for (const std::string& entry : it->second.entries) {
+    const fs::path file = entry;
+    if (is_package(it->second.path / file)) result.push_back(entry);
+    if (file.extension() == ".mo" && entry != "package.mo") result.push_back(file.stem().string());
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
 std::string Library::missing_package(std::string_view name) const {
   if (const auto it = top_.find(std::string(name)); it != top_.end() && it->second && it->second != small_) return {};
   const std::string quoted = "'" + std::string(name) + "'";

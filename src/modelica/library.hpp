@@ -33,6 +33,9 @@ class Library final : public ClassLoader {
   /// Why the folders may hold no package of that name, and what to do; "" if the name is that of a package of theirs.
   std::string missing_package(std::string_view name) const;
 
+  /// Names of the classes in a package, whether they have been read or not.
+  std::vector<std::string> names(const ClassDefinition& package) const;
+
   /// All texts by file number.
   const std::vector<const SourceText*>& sources() const { return sources_; }
   /// The same, kept alive.

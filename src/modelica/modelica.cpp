@@ -78,7 +78,11 @@ std::string missing_in_library(const Library& library, ScopeTree& scopes, const 
     end = std::min(wanted.find('.', end + 1), wanted.size());
   }
   const std::size_t next = std::min(wanted.find('.', known + 1), wanted.size());
-  return "'" + wanted.substr(0, known) + "' has no class '" + wanted.substr(known + 1, next - known - 1) + "'";
+  const std::string name = wanted.substr(known + 1, next - known - 1);
+  const ClassScope* package = find_path(scopes, wanted.substr(0, known));
+  const std::string near =
+      package && package->definition ? did_you_mean(name, library.names(*package->definition)) : "";
+  return "'" + wanted.substr(0, known) + "' has no class '" + name + "'" + (near.empty() ? "" : "; " + near);
 }
 
 // `package`: where the classes of the text are.

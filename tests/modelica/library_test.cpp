@@ -135,6 +135,7 @@ TEST(Libraries, WhereAPackageIsNotFoundAHintSaysWhy) {
   };
   EXPECT_EQ(hint(""), "'Lib.Parts' has no class 'Missing'");
   EXPECT_EQ(hint("", "Lib.Nothing.Missing"), "'Lib' has no class 'Nothing'");
+  EXPECT_EQ(hint("", "Lib.Part.Missing"), "'Lib' has no class 'Part'; did you mean 'Parts'?");
   EXPECT_EQ(hint("Lib"), "'Lib.Parts' has no class 'Missing'");
   EXPECT_EQ(hint("Lib/Parts"), "'Lib.Parts' has no class 'Missing'");  // one folder too deep
   folder.write("Lib/Parts/More/package.mo", "within Lib.Parts;\npackage More\nend More;\n");

@@ -7,6 +7,7 @@ namespace saltus {
 
 ConstrainedEquations::ConstrainedEquations(std::shared_ptr<const LinearMode> mode)
     : mode_(std::move(mode)), rows_(mode_->equations()) {
+  identity_ = false;
   const auto& entries = mode_->data_entries();
   for (std::size_t e = 0; e < entries.size(); ++e) data_order_.push_back(static_cast<int>(e));
   std::ranges::stable_sort(data_order_, {}, [&](int e) { return entries[static_cast<std::size_t>(e)].column; });

@@ -8,6 +8,7 @@ namespace saltus {
 
 IntegralEquations::IntegralEquations(ConstrainedEquations& equations, Gradient& integrand)
     : equations_(equations), integrand_(integrand) {
+  identity_ = false;
   update();
 }
 

@@ -57,7 +57,7 @@ void LinearAdjoint::sweep(double h, std::span<const double> behind, bool error, 
       const double a = tableau_.a[i * stages + j], c = tableau_.C[i * stages + j] / h;
       if (a != 0.0)
         for (std::size_t k = 0; k < n; ++k) u[k] += a * v_[k];
-      if (mass.empty())
+      if (equations_.identity())
         for (std::size_t k = 0; k < n; ++k) u[k] += c * w_[k];
       else
         for (const LinearEquations::Entry& m : mass) u[m.column] += c * w_[static_cast<std::size_t>(m.row)];
@@ -69,7 +69,7 @@ void LinearAdjoint::sweep(double h, std::span<const double> behind, bool error, 
   w_ = out.y;
   equations_.solve_transposed(w_);
   const double shift = 1.0 / (h * tableau_.gamma);
-  if (mass.empty()) {
+  if (equations_.identity()) {
     for (std::size_t k = 0; k < n; ++k) out.y[k] = shift * w_[k];
     return;
   }

@@ -31,7 +31,9 @@ class LinearEquations {
   const LaneRows& pattern() const { return pattern_; }
   /// Where B has entries, by columns.
   const std::vector<Entry>& by_data() const { return by_data_; }
-  /// Rows of M that are not empty, with the columns of their ones; no row at all: M is the identity.
+  /// Whether M is the identity. If not:
+  bool identity() const { return identity_; }
+  /// Rows of M that are not empty, with the columns of their ones. There are none where all variables follow.
   const std::vector<Entry>& mass() const { return mass_; }
 
   /// Along the solution at a time. False: a number is not finite, or there is no solution there.
@@ -57,6 +59,7 @@ class LinearEquations {
   void set_data(std::size_t data, std::vector<Entry> entries);
 
   LaneRows pattern_;
+  bool identity_ = true;
   std::vector<Entry> by_data_, mass_;
   std::vector<int> data_start_;  // column p of B stands between [p] and [p + 1]
   int version_ = 0;

@@ -99,7 +99,7 @@ LinearRosenbrock::LinearRosenbrock(LinearEquations& equations, const RosenbrockT
   if (inner_.width != outer_.width)
     for (auto* v : {&y_, &y1_, &error_}) v->resize(inner_.size());
   argument_.resize(size_);
-  if (!equations.mass().empty()) sum_.resize(size_);
+  if (!equations.identity()) sum_.resize(size_);
   u_.resize((static_cast<std::size_t>(tableau.stages) + 1) * size_);
 }
 
@@ -126,7 +126,7 @@ void LinearRosenbrock::filter(std::span<double> error) {
   const std::size_t width = inner_.lanes();
   for (std::size_t b = 0; b < inner_.blocks(); ++b) {
     double* const e = (packed ? error_.data() : error.data()) + b * size_;
-    if (equations_.mass().empty()) {
+    if (equations_.identity()) {
       for (std::size_t k = 0; k < size_; ++k) e[k] *= shift_;
     } else {
       std::copy_n(e, size_, sum_.data());
@@ -146,7 +146,7 @@ void LinearRosenbrock::begin_stage(std::size_t i, double h, const double* y) {
   const auto stages = static_cast<std::size_t>(tableau_.stages);
   const double *const a = tableau_.a.data() + i * stages, *const C = tableau_.C.data() + i * stages;
   std::array<double, 16> for_y{}, for_sum{};
-  const bool identity = equations_.mass().empty(), with_slope = identity && !nodes_.constant();
+  const bool identity = equations_.identity(), with_slope = identity && !nodes_.constant();
   std::size_t count = 0;
   if (with_slope) for_sum[count++] = h * tableau_.d[i];
   for (std::size_t j = 0; j < i; ++j, ++count) {

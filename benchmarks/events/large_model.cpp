@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "heat.hpp"
+#include "heat_by_hand.hpp"
 #include "measure.hpp"
 #ifdef SALTUS_HAVE_SUNDIALS
 #include "heat_sundials.hpp"
@@ -39,6 +40,7 @@ void thermostat(long cells, double rtol, int rounds, bool with_error) {
   Table table;
   for (const Method method : {Method::rodas5p, Method::radau5})
     table.add("Saltus " + std::string(to_string(method)), [=] { return judged(run_saltus(model, rtol, method)); });
+  table.add("by hand, rodas4", [=] { return judged(HeatByHand(p).run(stop, rtol, rtol)); });
 #ifdef SALTUS_HAVE_SUNDIALS
   table.add("CVODE BDF, band", [=] { return judged(run_heat_cvode(p, stop, rtol, rtol)); });
   table.add("IDA, KLU", [=] { return judged(run_heat_ida(p, stop, rtol, rtol)); });

@@ -189,5 +189,31 @@ TEST(Starts, EquationsWithoutASolutionAreRefused) {
   }
 }
 
+// No combination of the switches has values. Each of the 256 needs an analysis, because of the initial equation.
+TEST(Starts, ASearchOverSwitchesEndsSoonAndNamesThem) {
+  const Trajectory run = simulate(load_text(R"(
+model Impossible
+  parameter Integer n = 40;
+  Real x[n], s[8], z;
+initial equation
+  z = 1;
+equation
+  der(z) = -z;
+  for i in 1:n loop
+    x[i] + 0.1*sin(x[i]) = z + i;
+  end for;
+  for k in 1:8 loop
+    s[k]^2 + (if s[k] >= 0 then 1 else 2) = 0;
+  end for;
+end Impossible;
+)")
+                                      .model,
+                                  {.stop = 1.0});
+  EXPECT_EQ(run.status().code, StatusCode::initialisation_failed);
+  EXPECT_NE(run.status().message.find("the search over combinations of 8 switches ('s[1] >= 0', 's[2] >= 0', "),
+            std::string::npos)
+      << run.status().message;
+}
+
 }  // namespace
 }  // namespace saltus

@@ -12,7 +12,7 @@
 namespace saltus {
 
 bool Decision::fail(StatusCode code, std::string message, std::vector<std::string> culprits) {
-  failure_ = {code, std::move(message), std::move(culprits)};
+  failed({code, std::move(message), std::move(culprits)});
   return false;
 }
 
@@ -272,7 +272,7 @@ bool Decision::choose_otherwise(const Point& from, const Circumstances& now, Tri
   trial.point.mode = tried;
   for (const bool may_rest : {false, true})
     if (search_switches(from, now, {.may_rest = may_rest}, trial.point.mode)) return true;
-  failure_ = reason;
+  failed(reason);
   return false;
 }
 
@@ -298,8 +298,7 @@ Decision::Next Decision::without_values(const Point& from, const Circumstances& 
     }
   }
   if (search_switches(from, now, {}, trial.point.mode)) return Next::again;
-  failure_ = reason;
-  return Next::failed;
+  return failed(reason);
 }
 
 /// Guards without a meaning lie where the solution is, for the time when they get one. Returns whether one has moved.

@@ -53,6 +53,12 @@ class Decision {
     if (!stop_message.empty()) stop_message.clear();
     selected_ = false;
   }
+  /// The same for a new instant, which may search as long as any other.
+  void begin() {
+    forget();
+    search_work_ = 0.0;
+    if (!unfinished_.empty()) unfinished_.clear();
+  }
 
  private:
   enum class Next { again, done, failed };
@@ -75,6 +81,7 @@ class Decision {
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   Next failed(Failure reason) {
     failure_ = std::move(reason);
+    if (!failure_.message.ends_with(unfinished_)) failure_.message += unfinished_;
     return Next::failed;
   }
   // --- motions of a point on surfaces, see motions.cpp
@@ -95,6 +102,7 @@ class Decision {
     bool may_rest = false;      ///< switches may stay at zero, between their sides
   };
   bool search_switches(const Point& from, const Circumstances& now, const SwitchSearch& search, Mode& mode);
+  bool give_up(std::span<const int> switches);
   bool pivot_switches(const Point& from, const Circumstances& now, std::span<const int> switches,
                       const SwitchSearch& search, Mode& mode);
   bool may_fit(const Mode& mode, std::span<const int> switches) const;
@@ -109,8 +117,10 @@ class Decision {
   Regimes regimes_;
   SwitchPivoting pivoting_;
   Failure failure_;
-  bool selected_ = false;    // a combination of switches was looked for and found
-  std::vector<Mode> tried_;  // positions that were tested from this point: the first ones of the list
+  bool selected_ = false;     // a combination of switches was looked for and found
+  double search_work_ = 0.0;  // of the searches of this instant, see Resolution
+  std::string unfinished_;    // what a message says about a search that was given up; empty: none was
+  std::vector<Mode> tried_;   // positions that were tested from this point: the first ones of the list
   std::size_t tried_count_ = 0;
   std::vector<char> zero_;           // by guard: it was zero in one of them
   std::vector<int> clear_side_;      // by guard: the side to which its slope has led clearly; 0: to none

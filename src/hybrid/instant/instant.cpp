@@ -47,7 +47,7 @@ void Instant::begin(const Mode& from) {
   approach_.slide_ends = false;
   approach_.opened.clear();
   doubt().tangential = 0.0;
-  decision_.forget();
+  decision_.begin();
   if (failure_) failure_ = {};
   view_current_ = false;
 }
@@ -397,7 +397,7 @@ void Instant::commit() {
 Instant::Question& Instant::question() {
   if (!question_) question_ = std::make_unique<Question>(trials_);
   question_->trials.doubt = doubt();
-  question_->decision.forget();
+  question_->decision.begin();
   return *question_;
 }
 

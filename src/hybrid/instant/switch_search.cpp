@@ -3,6 +3,8 @@
 // combination counts: all that differ from the present one in one guard are tried, then in two, and so on. Regular ones
 // come first, whose values Newton's method finds: most of them turn out to be wrong by it. The others need an analysis
 // each.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -43,11 +45,13 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, cons
     if (!regular && search.regular_only) break;
     for (const unsigned flips : regular ? order : others) {
       if (flips == 0 || std::popcount(flips) > search.most_flips) continue;
+      if (search_work_ > Resolution::most_work) return give_up(switches);
       Mode candidate = start;
       for (std::size_t i = 0; i < switches.size(); ++i)
         if ((flips >> i) & 1u) hybrid_.set_side(candidate, switches[i], -hybrid_.side(start, switches[i]));
       System& system = hybrid_.system(candidate);
       if (!trials_.consistency().possible(system)) continue;
+      search_work_ += std::pow(system.structure().variables, 3) * (regular ? Resolution::newton_part : 1.0);
       if (regular) {
         std::vector<double> x = from.x, xp = from.xp;
         trials_.fit(system, x);
@@ -65,6 +69,21 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, cons
       return true;
     }
   }
+  return false;
+}
+
+/// The search takes too long. What is found without it counts; if nothing is, the message says so.
+bool Decision::give_up(std::span<const int> switches) {
+  constexpr std::size_t most = 4;
+  std::string names;
+  for (std::size_t k = 0; k < std::min(switches.size(), most); ++k)
+    names += (k > 0 ? ", '" : "'") + hybrid_.guards()[static_cast<std::size_t>(switches[k])].name + "'";
+  if (switches.size() > most) names += ", …";
+  unfinished_ = fmt::format(
+      "; the search over combinations of {} switches ({}) was given up, since each of them takes long: give start "
+      "values "
+      "that are nearer to a solution, or let fewer of them switch at one instant",
+      switches.size(), names);
   return false;
 }
 

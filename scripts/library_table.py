@@ -159,14 +159,17 @@ def judge(options, name):
     with tempfile.TemporaryDirectory() as folder:
         first, facts = Path(folder) / "first.mat", Path(folder) / "first.json"
         code, output, seconds = call(options.saltus, [*arguments, "--mat", first, "--json", facts], options.limit)
+        slow = code == NO_TIME_LEFT
+        if slow:  # whether it is read shows without a run
+            _, output, _ = call(options.saltus, ["flatten", *arguments[1:5], "-o", os.devnull], options.limit)
         output = output.replace(str(options.library).rstrip("/") + "/", "")
         errors = re.findall(r"error: (.*)", output)
-        if code == 2 and errors:
+        if code in (2, NO_TIME_LEFT) and errors:
             return name, False, False, False, None, "", shorten(errors[0])
         if code == 2:
             text = re.sub(r"^\S*:\d+:\d+: (model '[^']*': )?", "", output.split("\n")[0])
             return name, True, False, False, None, "", shorten(text)
-        if code == NO_TIME_LEFT:
+        if slow:
             return name, True, True, False, None, "", f"not done after {options.limit:g} s"
         if code != 0:
             return name, True, True, False, None, "", shorten(output.split("\n")[0]) or f"ended with code {code}"
@@ -187,7 +190,8 @@ def page_text(rows):
         "- *Read*: flattened without an error.",
         "- *Checked*: as many equations as variables, and all of them usable.",
         "- *Runs*: to the stop time of the example, with all equations satisfied.",
-        "- *Seconds*: of the processor, with the development build; the remark says after how many a run was given up.",
+        "- *Seconds*: of the processor, with the development or the release build; the remark says after how many a run",
+        "  was given up.",
         "- *Agrees*: another method with a tolerance of 1e-8 gives the same result, within a thousandth of the range of",
         "  each variable, or within 1e-6. *tight*: it does so if the first method has this tolerance, too; with that of",
         "  the example some variable is less accurate. *no*: chaotic models, angles of zero, truth values where a guard",
@@ -198,6 +202,10 @@ def page_text(rows):
         f"{count[2] - agree - tight - differ} have no second result.",
         "The numbers may only rise: with the environment variable `SALTUS_MODELICA_LIBRARY`, which names the folder of the",
         "library, the test `modelica.library` reads again what is read here.",
+        "",
+        "Classes are read when they are first named. With the release build `saltus flatten` takes 46 ms of the processor",
+        "for `CoupledClutches` and 0.17 s for 280 inertias with springs between",
+        "them (5035 equations): the least of several calls, with the start of the program and the file that is written.",
         "",
         "| package | examples | read | checked | run |",
         "|---|---|---|---|---|",

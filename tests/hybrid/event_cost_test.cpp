@@ -148,9 +148,14 @@ Memory memory_of(const std::shared_ptr<CompiledModel>& model, double stop) {
   const Trajectory run = simulate(model, {.stop = stop, .rtol = 1e-6, .atol = 1e-6});
   EXPECT_TRUE(run.status().ok()) << run.status().message;
   Memory memory{static_cast<double>(suite::peak_bytes()), 0.0, static_cast<double>(run.statistics().events)};
+  const DensePolynomial* shared = nullptr;  // by the pieces of a step with events in parts
   for (const Trajectory::Segment& segment : run.segments())
-    for (const Trajectory::Step& step : segment.steps)
+    for (const Trajectory::Step& step : segment.steps) {
       memory.polynomials += static_cast<double>(step.polynomial.c.capacity() * sizeof(double));
+      if (!step.polynomial.parts || step.polynomial.parts->all.get() == shared) continue;
+      shared = step.polynomial.parts->all.get();
+      memory.polynomials += static_cast<double>(shared->c.capacity() * sizeof(double));
+    }
   return memory;
 }
 

@@ -184,7 +184,9 @@ TEST(EventProperty, ANoOpEventLeavesTheSolutionUnchanged) {
         m.when(x > c).record();
         m.when(v * v > 0.5).record();
       }
-      return simulate(m, {.stop = 8.0, .rtol = tolerance, .atol = tolerance, .method = method}, interpreted).final();
+      SimulateOptions options{.stop = 8.0, .rtol = tolerance, .atol = tolerance, .method = method};
+      options.flights_after = -1;  // in flight a step begins at every event
+      return simulate(m, options, interpreted).final();
     };
     const auto with = final_of(true), without = final_of(false);
     for (std::size_t k = 0; k < 2; ++k) RC_ASSERT(with[k] == without[k]);

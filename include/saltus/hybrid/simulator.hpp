@@ -42,7 +42,7 @@ struct SimulateOptions {
   std::int64_t max_steps = 10'000'000;
   int max_mode_changes = 100;  ///< at one instant
   /// After so many steps, events that are like earlier ones are made by code for them, where modes are explicit and
-  /// guards linear. It is faster, and differs from what was before in rounding errors only. Negative: never.
+  /// guards linear. It is faster, differs by rounding errors, and begins a step at every event. Negative: never.
   std::int64_t flights_after = 1000;
   /// From so many variables on, a model whose parts see only values of each other's variables settles an event in the
   /// part in which it happens, if modes are explicit and the method is an explicit Runge-Kutta method. Such events keep

@@ -15,12 +15,6 @@
 
 namespace saltus {
 
-namespace {
-
-using Groups = std::vector<std::vector<Expr>>;
-
-}  // namespace
-
 CompiledModel::Code::Code(const ModelData& m, ProgramOptions opts) : options(opts) {
   name = m.name;
   start_time = m.start_time;
@@ -524,7 +518,8 @@ void CompiledModel::Code::find_switches(const RecordedSystem& system) {
 }
 
 void CompiledModel::Code::compile_observation() {
-  observe_program = Program(observe_inputs(), Groups{solutions}, options);
+  const std::vector<std::vector<Expr>> outputs{solutions};
+  observe_program = Program(observe_inputs(), outputs, options);
   observes_states = observed_discretes.empty() && solutions.empty();
 }
 

@@ -18,7 +18,7 @@ class BoundedRun {
  public:
   struct Files {
     TableOptions rows;
-    std::string csv = {};  ///< "-" is standard output; empty: there is none
+    std::string csv = {};  ///< "-" is standard output; empty: no CSV file is wanted
     CsvHeader header = CsvHeader::names;
     bool table = false;  ///< other files need the table as a whole
   };

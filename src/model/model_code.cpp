@@ -315,7 +315,7 @@ void CompiledModel::Code::take_declarations(const ModelData& m, const Eliminatio
     derivatives.push_back(der(m.variables[k]));
   }
   stands_still = variables.empty();
-  if (stands_still) {  // systems have at least one variable; nobody sees this one
+  if (stands_still) {  // systems have at least one variable; this one is not shown
     variables.push_back(m.still);
     derivatives.push_back(der(m.still));
   }
@@ -469,15 +469,6 @@ void CompiledModel::Code::compile_systems(const ModelData& m, std::vector<std::v
         data, first.locks, options));
 }
 
-std::vector<int> CompiledModel::Code::places(const std::vector<Expr>& all, const std::vector<Expr>& occurring) {
-  std::unordered_set<NodeId> ids;
-  for (const Expr& e : occurring) ids.insert(e.id());
-  std::vector<int> result;
-  for (std::size_t k = 0; k < all.size(); ++k)
-    if (ids.contains(all[k].id())) result.push_back(static_cast<int>(k));
-  return result;
-}
-
 void CompiledModel::Code::take_inputs(const ModelData& m) {
   std::unordered_set<NodeId> changes;
   for (const ModelData::Input& input : m.inputs) {
@@ -499,8 +490,8 @@ void CompiledModel::Code::find_time_switches() {
   std::vector<Expr> functions;
   for (std::size_t k = 0; k < guards.info().size(); ++k)
     if (guards.info()[k].time_only) functions.push_back(guards.guards()[k].function);
-  in_time_guards.discretes = places(discretes, symbols_of(functions, SymbolKind::discrete));
-  in_time_guards.locks = places(guards.locks(), locks_of(functions));
+  in_time_guards.discretes = places_of(discretes, symbols_of(functions, SymbolKind::discrete));
+  in_time_guards.locks = places_of(guards.locks(), locks_of(functions));
 }
 
 void CompiledModel::Code::find_switches(const RecordedSystem& system) {

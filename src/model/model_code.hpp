@@ -165,9 +165,6 @@ struct CompiledModel::Code {
   void compile_systems(const ModelData& m, std::vector<std::vector<Expr>> equations,
                        std::vector<std::vector<std::string>> texts);
 
-  /// The places of those that occur.
-  static std::vector<int> places(const std::vector<Expr>& all, const std::vector<Expr>& occurring);
-
   /// Inputs, and the guards that say when they change.
   void take_inputs(const ModelData& m);
 

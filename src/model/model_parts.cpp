@@ -80,6 +80,7 @@ class PartStructure::Finder {
   void find() {
     join_all();
     join_what_jumps();
+    join_what_resets();
     give_homes();
     if (!list_members() || find_shapes()) return;
     lifts_ = true;  // numbers that differ from part to part are data of a shape
@@ -172,6 +173,28 @@ class PartStructure::Finder {
     groups_.join(giver, variable(target.index));
     jumping_.resize(variables_, 0);
     jumping_[static_cast<std::size_t>(target.index)] = 1;
+  }
+
+  /// A part that resets variables owns what its relations read. The slopes of these may jump with the reset; then a
+  /// relation that has been crossed is not crossed any more when the part is run again with what it has done to others.
+  void join_what_resets() {
+    bool again = !jumping_.empty();
+    while (again) {
+      again = false;
+      std::vector<char> resets(solution(source_.solutions.size()), 0);
+      for (std::size_t k = 0; k < clauses_; ++k)
+        if (std::ranges::any_of(source_.logic.clauses[k].actions, [](const ModelData::Action& action) {
+              return action.kind == ModelData::Action::Kind::reset;
+            }))
+          resets[groups_.of(clause(k))] = 1;
+      for (std::size_t l = 0; l < locks_; ++l) {
+        const std::size_t reader = lock(static_cast<int>(l));
+        if (!resets[groups_.of(reader)]) continue;
+        reads_.inside(source_.guards.locks()[l], [&](const Read& read) {
+          if (read.kind == ReadKind::variable && groups_.join(reader, variable(read.index))) again = true;
+        });
+      }
+    }
   }
 
   /// A variable that jumps may change relations and clauses that read it at that very instant.

@@ -138,6 +138,33 @@ TEST(LocalEvents, ResetsAndCountersAreThoseOfTheWholeModel) {
   expect_same(both, 1e-5);
 }
 
+TEST(LocalEvents, ABallComesToRestOnTheFloorThatItsHeightSees) {
+  // Velocities are reset where heights are zero. The slope of a height jumps with its velocity: height and velocity
+  // belong together, though the relation reads the height and the clause sets the velocity alone.
+  Model m("balls");
+  constexpr int n = 200;
+  const double g = 10.0, restitution = 0.5;
+  for (int i = 0; i < n; ++i) {
+    const Expr h = m.variable(name("h", i), 0.2 + 0.1 * std::sin(i)), v = m.variable(name("v", i), 0.0);
+    m.equation(der(h) == v);
+    m.equation(der(v) == -g);
+    m.when(h < 0.0).reset(v, -restitution * v);
+  }
+  const Trajectory run = simulate(m, {.stop = 1.0, .rtol = 1e-8, .atol = 1e-8});
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_GT(run.statistics().part_runs, 0);
+  for (int i = 0; i < n; ++i) {
+    const double start = 0.2 + 0.1 * std::sin(i), fall = std::sqrt(2.0 * start / g);
+    const double rest = fall * (1.0 + 2.0 * restitution / (1.0 - restitution));  // the sum of all flights
+    const std::string height = name("h", i);
+    const double second = 0.5 * fall;  // in the middle of the flight after the first impact
+    EXPECT_NEAR(run.at(fall + second, height), 0.5 * restitution * g * fall * second, 1e-6) << i;
+    if (rest < 0.999) {
+      EXPECT_NEAR(run.at(1.0, height), 0.0, 1e-7) << i;
+    }
+  }
+}
+
 TEST(LocalEvents, HigherOrderMethodsSettleEventsInPartsToo) {
   const Both both = run_both(thermostats(40), {.stop = 1.5, .rtol = 1e-9, .atol = 1e-11, .method = Method::dop853});
   EXPECT_GT(both.local.statistics().local_events, 15);

@@ -23,13 +23,32 @@ std::uint64_t share(std::size_t place, double value) {
   return value == 0.0 ? 0 : mixed(std::bit_cast<std::uint64_t>(value) + 0x9e3779b97f4a7c15u * (place + 1));
 }
 
-std::uint64_t share_of_surfaces(const Mode& mode) {
-  std::uint64_t hash = mixed(static_cast<std::uint64_t>(mode.automaton) + 1);
-  for (const int k : mode.sliding) hash += mixed(~static_cast<std::uint64_t>(k));
+std::uint64_t share_of_slide(int guard) {
+  return mixed(~static_cast<std::uint64_t>(guard));
+}
+
+std::uint64_t share_of_contacts(const Mode& mode) {
+  std::uint64_t hash = 0;
   for (std::size_t k = 0; k < mode.contacts.size(); ++k)
     hash += mixed((static_cast<std::uint64_t>(mode.contacts[k]) << 34) +
                   static_cast<std::uint64_t>(mode.contact_sides[k] + 2));
   return hash;
+}
+
+std::uint64_t share_of_surfaces(const Mode& mode) {
+  std::uint64_t hash = mixed(static_cast<std::uint64_t>(mode.automaton) + 1) + share_of_contacts(mode);
+  for (const int k : mode.sliding) hash += share_of_slide(k);
+  return hash;
+}
+
+/// Appends what only one of two increasing lists has. They differ in few places.
+void find_toggled(std::span<const int> a, std::span<const int> b, std::vector<int>& toggled) {
+  const auto common = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  a = a.subspan(common), b = b.subspan(common);
+  const auto behind = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+  const auto last = static_cast<std::size_t>(behind.first - a.rbegin());
+  a = a.first(a.size() - last), b = b.first(b.size() - last);
+  std::ranges::set_symmetric_difference(a, b, std::back_inserter(toggled));
 }
 
 bool same_shape(const Mode& a, const Mode& b) {
@@ -162,8 +181,10 @@ int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> place
   const bool surfaces = !same(mode.sliding, last_.sliding) || !same(mode.contacts, last_.contacts) ||
                         !same(mode.contact_sides, last_.contact_sides);
   if (surfaces) {
-    hash += share_of_surfaces(mode) - share_of_surfaces(last_);
-    std::ranges::set_symmetric_difference(last_.sliding, mode.sliding, std::back_inserter(toggled_));
+    find_toggled(last_.sliding, mode.sliding, toggled_);
+    for (const int k : toggled_)
+      hash += std::ranges::binary_search(mode.sliding, k) ? share_of_slide(k) : -share_of_slide(k);
+    hash += share_of_contacts(mode) - share_of_contacts(last_);
     last_.sliding = mode.sliding;
     last_.contacts = mode.contacts;
     last_.contact_sides = mode.contact_sides;
@@ -193,7 +214,7 @@ Mode KeptModes::mode(int number) const {
   mode.locks.assign(locks, locks + full.locks);
   const auto surfaces = place(integers_, full.integers);
   mode.sliding.assign(surfaces, surfaces + full.toggled);
-  std::vector<int> sliding;
+  std::vector<int> toggled;
   for (std::size_t link = chain.size() - 1; link-- > 0;) {
     const Head& own = head(chain[link]);
     for (std::size_t k = 0; k < own.changes; ++k) {
@@ -201,12 +222,17 @@ Mode KeptModes::mode(int number) const {
       (change.place < full.discrete ? mode.discrete[change.place] : mode.locks[change.place - full.discrete]) =
           change.value;
     }
-    const auto toggled = place(integers_, own.integers);
-    sliding.clear();
-    std::set_symmetric_difference(mode.sliding.begin(), mode.sliding.end(), toggled, toggled + own.toggled,
-                                  std::back_inserter(sliding));
-    mode.sliding.swap(sliding);
+    const auto begin = place(integers_, own.integers);
+    toggled.insert(toggled.end(), begin, begin + own.toggled);
   }
+  std::ranges::sort(toggled);
+  std::vector<int> odd, sliding;  // what is toggled twice is as it was
+  for (std::size_t k = 0, last = 0; k < toggled.size(); k = last) {
+    while (last < toggled.size() && toggled[last] == toggled[k]) ++last;
+    if ((last - k) % 2 == 1) odd.push_back(toggled[k]);
+  }
+  std::ranges::set_symmetric_difference(mode.sliding, odd, std::back_inserter(sliding));
+  mode.sliding.swap(sliding);
   const Head& own = head(chain.front());
   mode.automaton = own.automaton;
   const auto contacts = place(integers_, own.integers + own.toggled);

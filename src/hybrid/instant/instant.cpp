@@ -38,8 +38,7 @@ bool Instant::fail(StatusCode code, std::string message, std::vector<std::string
 
 void Instant::begin(const Mode& from) {
   begun_ = &from;
-  fired_.guards.clear();
-  fired_.directions.clear();
+  fired_.clear();
   crossed_.clear();
   course_.guard = -1;
   approach_.left = nullptr;

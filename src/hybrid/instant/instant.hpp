@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "hybrid/event_log.hpp"
@@ -141,11 +142,25 @@ class Instant final : private ModeValues {
   struct Firings {
     std::vector<int> guards, directions;
 
+    void clear() {
+      guards.clear();
+      directions.clear();
+      many.clear();
+    }
     void add(int guard, int to_side) {
-      if (std::find(guards.begin(), guards.end(), guard) != guards.end()) return;
+      if (has(guard)) return;
       guards.push_back(guard);
       directions.push_back(to_side);
     }
+
+   private:
+    bool has(int guard) {
+      constexpr std::size_t few = 16;
+      if (guards.size() <= few) return std::find(guards.begin(), guards.end(), guard) != guards.end();
+      if (many.size() != guards.size()) many = {guards.begin(), guards.end()};
+      return !many.insert(guard).second;
+    }
+    std::unordered_set<int> many;  // the same guards, where they are more than a few
   };
   Firings fired_;
   struct Crossed {

@@ -12,13 +12,14 @@ namespace saltus {
 /// on which the mode slides, increasing.
 std::vector<int> Decision::active_surfaces(double t, const Trial& trial) const {
   std::vector<int> surfaces = trial.point.mode.sliding;
+  const bool implicit = trial.system && !trial.system->structure().explicit_ode;
   for (int k = 0; k < trials_.family_guards(); ++k) {
     const GuardInfo& guard = hybrid_.guards()[static_cast<std::size_t>(k)];
     if ((trial.view.multiplicity(k) == 0 && !zero_[static_cast<std::size_t>(k)]) ||
         hybrid_.side(trial.point.mode, k) == 0)
       continue;
     if (guard.rule == SurfaceRule::crossing || !guard.slides || guard.same_as >= 0 || guard.time_only) continue;
-    if (trial.system && trials_.continuous_across(trial.point.mode, k, t, trial.point.x, trial.point.xp)) continue;
+    if (implicit && trials_.continuous_across(trial.point.mode, k, t, trial.point.x, trial.point.xp)) continue;
     surfaces.push_back(k);
   }
   std::sort(surfaces.begin(), surfaces.end());

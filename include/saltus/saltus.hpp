@@ -12,6 +12,7 @@
 #include <saltus/hybrid/simulate.hpp>
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/hybrid/trajectory.hpp>
+#include <saltus/model/compile.hpp>
 #include <saltus/model/compiled_model.hpp>
 #include <saltus/model/homotopy.hpp>
 #include <saltus/model/linear_equations.hpp>

@@ -1,4 +1,5 @@
 #include <saltus/hybrid/simulate.hpp>
+#include <saltus/model/compile.hpp>
 
 namespace saltus {
 
@@ -9,7 +10,7 @@ Trajectory simulate(std::shared_ptr<HybridSystem> system, const SimulateOptions&
 }
 
 Trajectory simulate(const Model& model, const SimulateOptions& options, const ProgramOptions& program) {
-  return simulate(CompiledModel(model, program), options);
+  return simulate(compile(model, program), options);
 }
 
 Trajectory simulate(const CompiledModel& model, const SimulateOptions& options) {

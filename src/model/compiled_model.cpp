@@ -234,23 +234,8 @@ std::string CompiledModel::describe(const Mode& mode) const {
   if (!m.mode_names[mode.automaton].empty()) add([&] { return m.mode_names[mode.automaton]; });
   for (const int k : m.observed_discretes)
     add([&] { return m.discrete_data[k].name + " = " + value_text(*m.discrete_data[k].details, mode.discrete[k], 6); });
-  for (std::size_t k = 0; k < m.guards.guards().size(); ++k) {
-    const ModelGuards::Guard& guard = m.guards.guards()[k];
-    if (m.guards.info()[k].time_only || guard.same_as >= 0 || side(mode, static_cast<int>(k)) == 0) continue;
-    const double value = mode.locks[guard.locks.front()];
-    // of two, the one that says more: x > 0 or x < 0
-    const bool other =
-        guard.kind == ModelGuards::Kind::relation && guard.locks.size() > 1 && guard.weak[0] == (value != 0.0);
-    const Expr& lock = m.guards.written()[guard.locks[other ? 1 : 0]];
-    if (guard.kind == ModelGuards::Kind::relation)
-      add([&] {
-        return m.guards.between(mode, static_cast<int>(k))
-                   ? m.guards.surface_text(static_cast<int>(k))
-                   : to_string(BoolExpr(value != 0.0 ? lock : m.negated[guard.locks[other ? 1 : 0]]), 40);
-      });
-    else if (guard.kind == ModelGuards::Kind::rounding_low)
-      add([&] { return to_string(lock, 40) + " = " + number_text(value); });
-  }
+  for (int k = 0; k < static_cast<int>(m.guards.guards().size()); ++k)
+    if (ModelAccess::shows_guard(*this, mode, k)) add([&] { return ModelAccess::guard_text(*this, mode, k); });
   for (const int k : mode.sliding) add([&] { return "sliding on " + m.surface_text(mode, k); });
   for (const int k : mode.contacts) add([&] { return "in contact with " + m.guards.surface_text(k); });
   if (parts > most) text += fmt::format(", … ({} more)", parts - most);
@@ -415,11 +400,7 @@ std::shared_ptr<const FamilyParts> CompiledModel::parts(int degree) const {
   if (!code->may_have_parts()) return nullptr;
   constexpr double key_of_parts = -3.0;
   const auto make = [&]() -> Attachments::Thing {
-    const RecordedSystem& system = *code->systems.front();
-    return std::make_shared<ModelParts::Shared>(
-        PartSource{code->graph, code->time, code->variables, code->derivatives, system.right_hand_sides(),
-                   code->parameters, *code->values_then->kept, code->discrete_data, code->solutions, code->logic_setup,
-                   code->guards, degree, code->options});
+    return std::make_shared<ModelParts::Shared>(ModelAccess::part_source(*this, degree));
   };
   auto shared = std::static_pointer_cast<const ModelParts::Shared>(
       code->attachments.get({key_of_parts, static_cast<double>(degree)}, make));
@@ -450,6 +431,48 @@ std::vector<VariableInfo> CompiledModel::parameter_info() const {
   return result;
 }
 
+bool ModelAccess::shows_guard(const CompiledModel& model, const Mode& mode, int k) {
+  const ModelGuards& guards = model.impl_->code->guards;
+  const ModelGuards::Guard& guard = guards.guards()[static_cast<std::size_t>(k)];
+  return !guards.info()[static_cast<std::size_t>(k)].time_only && guard.same_as < 0 && guards.side(mode, k) != 0 &&
+         guard.kind != ModelGuards::Kind::rounding_high;
+}
+std::string ModelAccess::guard_text(const CompiledModel& model, const Mode& mode, int k) {
+  const CompiledModel::Code& code = *model.impl_->code;
+  const ModelGuards::Guard& guard = code.guards.guards()[static_cast<std::size_t>(k)];
+  const bool relation = guard.kind == ModelGuards::Kind::relation;
+  const double value = mode.locks[static_cast<std::size_t>(guard.locks.front())];
+  // of two, the one that says more: x > 0 or x < 0
+  const bool other = relation && guard.locks.size() > 1 && guard.weak[0] == (value != 0.0);
+  const auto place = static_cast<std::size_t>(guard.locks[other ? 1 : 0]);
+  const Expr& lock = code.guards.written()[place];
+  if (!relation) return to_string(lock, 40) + " = " + number_text(value);
+  if (code.guards.between(mode, k)) return code.guards.surface_text(k);
+  return to_string(BoolExpr(value != 0.0 ? lock : code.negated[place]), 40);
+}
+std::string ModelAccess::surface_text(const CompiledModel& model, const Mode& mode, int guard) {
+  return model.impl_->code->surface_text(mode, guard);
+}
+std::size_t ModelAccess::exit_guard_count(const CompiledModel& model, const Mode& mode) {
+  const SurfaceModes::Made* const all = model.impl_->code->surface_modes->among_all_slides(mode);
+  return all ? 2 * all->slides.size() : 2 * mode.sliding.size() + mode.contacts.size();
+}
+PartSource ModelAccess::part_source(const CompiledModel& model, int degree) {
+  const CompiledModel::Code& code = *model.impl_->code;
+  return {code.graph,
+          code.time,
+          code.variables,
+          code.derivatives,
+          code.systems.front()->right_hand_sides(),
+          code.parameters,
+          *code.values_then->kept,
+          code.discrete_data,
+          code.solutions,
+          code.logic_setup,
+          code.guards,
+          degree,
+          code.options};
+}
 bool ModelAccess::same_code(const CompiledModel& a, const CompiledModel& b) {
   return a.impl_->code == b.impl_->code;
 }
@@ -458,6 +481,9 @@ const EventLogic::Setup& ModelAccess::logic(const CompiledModel& model) {
 }
 const ModelGuards& ModelAccess::guards(const CompiledModel& model) {
   return model.impl_->code->guards;
+}
+const RecordedSystem& ModelAccess::system(const CompiledModel& model) {
+  return *model.impl_->code->systems.front();
 }
 std::shared_ptr<CompiledModel> ModelAccess::compiled(const ModelData& model, const ProgramOptions& options) {
   std::shared_ptr<CompiledModel> result(new CompiledModel());

@@ -30,6 +30,8 @@ class LockedJacobians {
   /// All entries that can be non-zero for some locks, by columns.
   const std::vector<Expr>& Fx() const { return jx_.values; }
   const std::vector<Expr>& Fxp() const { return jxp_.values; }
+  /// Rows and columns of the entries of Fx.
+  const std::vector<std::pair<int, int>>& places_of_Fx() const { return jx_.places; }
   /// Locks that decide the structure; discrete variables can do so as well.
   const std::vector<int>& structural_locks() const { return structural_locks_; }
   bool discrete_decides() const { return structural_locks_.size() < structural_switches_.size(); }

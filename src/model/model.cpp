@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <vector>
 
 namespace saltus {
@@ -53,6 +54,48 @@ void add_assign(ModelData& d, std::vector<ModelData::Action>& actions, const Exp
 
 }  // namespace
 
+/// Written out once, by the first thread that asks.
+struct ModelContent::Shared {
+  std::shared_ptr<ModelData> data;
+  std::function<std::shared_ptr<ModelData>()> write_out;  // none: there is nothing to do
+  std::string name;
+  std::once_flag once;
+  std::mutex lock;  // of the loops
+  std::shared_ptr<const RepeatedModel> loops;
+};
+
+ModelContent::ModelContent(std::shared_ptr<ModelData> data) : shared_(std::make_shared<Shared>()) {
+  shared_->data = std::move(data);
+}
+
+ModelContent::ModelContent(std::string name, std::shared_ptr<const RepeatedModel> loops,
+                           std::function<std::shared_ptr<ModelData>()> write_out)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->name = std::move(name);
+  shared_->loops = std::move(loops);
+  shared_->write_out = std::move(write_out);
+}
+
+const std::string& ModelContent::name() const { return shared_->write_out ? shared_->name : shared_->data->name; }
+
+std::shared_ptr<const RepeatedModel> ModelContent::loops() const {
+  const std::lock_guard guard(shared_->lock);
+  return shared_->loops;
+}
+
+const std::shared_ptr<ModelData>& ModelContent::read() const {
+  if (shared_->write_out) std::call_once(shared_->once, [&] { shared_->data = shared_->write_out(); });
+  return shared_->data;
+}
+
+const std::shared_ptr<ModelData>& ModelContent::change() const {
+  if (shared_->write_out) {
+    const std::lock_guard guard(shared_->lock);
+    shared_->loops = nullptr;
+  }
+  return read();
+}
+
 Model::Model(std::string name) : data_(std::make_shared<ModelData>()) {
   data_->name = std::move(name);
   data_->time = Expr(data_->graph, data_->graph->symbol("time", SymbolKind::time));
@@ -61,15 +104,13 @@ Model::Model(std::string name) : data_(std::make_shared<ModelData>()) {
   data_->terminal_symbol = Expr(data_->graph, data_->graph->symbol("terminal()", SymbolKind::discrete));
 }
 
-const std::string& Model::name() const { return data_->name; }
+const std::string& Model::name() const { return data_.name(); }
 
 Model Model::copy() const {
-  Model other(*this);
-  other.data_ = std::make_shared<ModelData>(*data_);
-  return other;
+  return Model(ModelContent(std::make_shared<ModelData>(data())));
 }
 
-Expr Model::time() const { return data_->time; }
+Expr Model::time() const { return data().time; }
 
 namespace {
 
@@ -173,7 +214,7 @@ void Model::stabilise_sliding(double strength) {
 When Model::when(const BoolExpr& condition, const SourceLocation& where) {
   check_graph(*data_, condition.expr(), "when");
   data_->clauses.push_back({condition, {}, where, -1, "when " + to_string(condition)});
-  return {data_, data_->clauses.size() - 1};
+  return {data_.change(), data_->clauses.size() - 1};
 }
 
 BoolExpr Model::sample(double start, double interval) {
@@ -244,11 +285,11 @@ ExplicitMode Model::mode(const std::string& name) {
   for (const auto& mode : data_->modes)
     if (mode.name == name) throw ModelError("the mode '" + name + "' is declared twice");
   data_->modes.push_back({name, {}, {}});
-  return {data_, data_->modes.size() - 1};
+  return {data_.change(), data_->modes.size() - 1};
 }
 
 void Model::start_in(const ExplicitMode& mode) {
-  if (mode.data_ != data_) throw UsageError("start_in: the mode belongs to another model");
+  if (mode.data_ != data_.read()) throw UsageError("start_in: the mode belongs to another model");
   data_->start_mode = mode.mode_;
 }
 
@@ -268,10 +309,10 @@ ModelData::Declared find(const ModelData& d, const std::string& name) {
 }  // namespace
 
 Expr Model::symbol(const std::string& name) const {
-  const auto [kind, index] = find(*data_, name);
-  if (kind == SymbolKind::variable) return data_->variables[index];
-  if (kind == SymbolKind::parameter) return data_->parameters[index].symbol;
-  return data_->discretes[index].symbol;
+  const auto [kind, index] = find(data(), name);
+  if (kind == SymbolKind::variable) return data().variables[index];
+  if (kind == SymbolKind::parameter) return data().parameters[index].symbol;
+  return data().discretes[index].symbol;
 }
 
 void Model::set(const std::string& name, double value) {

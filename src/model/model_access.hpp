@@ -3,6 +3,7 @@
 #pragma once
 
 #include <saltus/model/compiled_model.hpp>
+#include <saltus/model/recorded_system.hpp>
 
 #include <functional>
 #include <memory>
@@ -15,12 +16,25 @@
 
 namespace saltus {
 
+struct PartSource;
+
 struct ModelAccess {
   /// Two models with the same code differ in numbers only.
   static bool same_code(const CompiledModel& a, const CompiledModel& b);
   /// Symbols and actions, with eliminated variables replaced.
   static const EventLogic::Setup& logic(const CompiledModel& model);
   static const ModelGuards& guards(const CompiledModel& model);
+  /// The equations of the first explicit mode, or of all if there are none.
+  static const RecordedSystem& system(const CompiledModel& model);
+  /// What a mode's description says about a guard, and whether it mentions it.
+  static bool shows_guard(const CompiledModel& model, const Mode& mode, int guard);
+  static std::string guard_text(const CompiledModel& model, const Mode& mode, int guard);
+  /// A surface on which a mode slides, or with which it is in contact, as an equation.
+  static std::string surface_text(const CompiledModel& model, const Mode& mode, int guard);
+  /// How many guards that end stays the system of a mode on surfaces has behind those of the model.
+  static std::size_t exit_guard_count(const CompiledModel& model, const Mode& mode);
+  /// What parts of the model are made of, for polynomials of this degree.
+  static PartSource part_source(const CompiledModel& model, int degree);
   /// A model that was written without the class Model.
   static std::shared_ptr<CompiledModel> compiled(const ModelData& model, const ProgramOptions& options);
   /// Numbers of parameters and start values.

@@ -128,7 +128,10 @@ class PartStructure {
   std::vector<Further> further_;
 };
 
-/// Makes the small family of a shape. Null: it is not what the large one has.
+/// Makes the small family of a part and all others of its shape. Null: it is not what the large one has.
+std::unique_ptr<const PartShape> make_part_shape(const PartSource& source, const FamilyPart& part,
+                                                 const PartStructure::Further& further);
+/// The same for a shape.
 std::unique_ptr<const PartShape> make_part_shape(const PartSource& source, const PartStructure& structure, int shape);
 
 /// The parts of a model with values of its parameters.

@@ -18,10 +18,10 @@ namespace {
 /// Writes the model of one part.
 class PartModel {
  public:
-  PartModel(const PartSource& source, const PartStructure& structure, int shape)
+  PartModel(const PartSource& source, const FamilyPart& part, const PartStructure::Further& further)
       : source_(source),
-        part_(structure.part(structure.representative(shape))),
-        further_(structure.further(shape)),
+        part_(part),
+        further_(further),
         model_(source.logic.mode_names.empty() ? "part" : source.logic.mode_names.front()) {}
 
   ModelData write() {
@@ -289,8 +289,12 @@ bool watches_foreign(const PartSource& source, const FamilyPart& part) {
 }  // namespace
 
 std::unique_ptr<const PartShape> make_part_shape(const PartSource& source, const PartStructure& structure, int shape) {
-  const FamilyPart part = structure.part(structure.representative(shape));
-  PartModel writer(source, structure, shape);
+  return make_part_shape(source, structure.part(structure.representative(shape)), structure.further(shape));
+}
+
+std::unique_ptr<const PartShape> make_part_shape(const PartSource& source, const FamilyPart& part,
+                                                 const PartStructure::Further& further) {
+  PartModel writer(source, part, further);
   auto made = std::make_unique<PartShape>();
   made->degree = source.degree;
   std::shared_ptr<CompiledModel> family;

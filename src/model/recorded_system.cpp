@@ -374,6 +374,9 @@ const RecordedEquations& RecordedSystem::equations() const {
 const std::vector<Expr>& RecordedSystem::right_hand_sides() const {
   return impl_->code().right_hand_sides();
 }
+const RecordedCode& RecordedSystem::code() const {
+  return impl_->code();
+}
 const Program& RecordedSystem::residual_program() const {
   return impl_->code().residual();
 }

@@ -22,6 +22,7 @@
 namespace saltus {
 
 struct ModelData;
+struct RepeatedModel;
 
 /// The source line at a place with a mark below it, for messages; "" where there is none.
 using SourceQuote = std::function<std::string(const SourceLocation&)>;
@@ -108,11 +109,34 @@ class ModeTransition {
   std::size_t transition_;
 };
 
+/// What a Model holds. Loops over large arrays may be kept as they are: they are written out when something other than
+/// `compile` looks at the model. Copies share the content.
+class ModelContent {
+ public:
+  explicit ModelContent(std::shared_ptr<ModelData> data);
+  /// Loops that are kept, and what gives the same model written out.
+  ModelContent(std::string name, std::shared_ptr<const RepeatedModel> loops,
+               std::function<std::shared_ptr<ModelData>()> write_out);
+
+  const std::string& name() const;
+  /// Null: there are none, or the model has been changed.
+  std::shared_ptr<const RepeatedModel> loops() const;
+  const std::shared_ptr<ModelData>& read() const;
+  const std::shared_ptr<ModelData>& change() const;
+  ModelData* operator->() const { return change().get(); }
+  ModelData& operator*() const { return *change(); }
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
 /// Declarations throw ModelError for a name used twice, values that are NaN, and assignments to what cannot be assigned. Everything
 /// that needs the whole model (numbers of equations and unknowns) is checked when it is compiled. Copies share the model.
 class Model {
  public:
   explicit Model(std::string name = "model");
+  explicit Model(ModelContent content) : data_(std::move(content)) {}
 
   const std::string& name() const;
   /// A model of its own, which can be extended without changing this one. Both share their graph of expressions, so
@@ -180,7 +204,8 @@ class Model {
   void start_in(const ExplicitMode& mode);
 
   // --- for compilers and front ends
-  const ModelData& data() const { return *data_; }
+  const ModelData& data() const { return *data_.read(); }
+  const ModelContent& content() const { return data_; }
   /// The declared symbol of that name. Throws ModelError with the nearest name if there is none.
   Expr symbol(const std::string& name) const;
   /// Changes a parameter's value or a variable's start value by name. Throws ModelError for unknown names and NaN.
@@ -198,7 +223,7 @@ class Model {
  private:
   /// pre(u) of an input that is not held.
   Expr value_before(std::size_t input);
-  std::shared_ptr<ModelData> data_;
+  ModelContent data_;
 };
 
 /// The content of a model, as compilers read it.

@@ -14,6 +14,8 @@
 
 namespace saltus {
 
+class RecordedCode;
+
 /// What a mode consists of. Variables are symbols of kind `variable`; their derivatives are der(variable).
 struct RecordedEquations {
   Expr time;                      ///< the time symbol; may be a number if time does not occur
@@ -73,6 +75,8 @@ class RecordedSystem final : public System {
   const RecordedEquations& equations() const;
   /// The right-hand sides if the mode is an explicit ODE, otherwise empty.
   const std::vector<Expr>& right_hand_sides() const;
+  /// What all systems of these equations share.
+  const RecordedCode& code() const;
   /// Instructions, back end, bytes: for reports.
   const Program& residual_program() const;
 

@@ -195,6 +195,16 @@ void check_uses(const ClassDefinition& definition, ScopeTree& scopes, const Sour
   }
 }
 
+// A model whose loops are written out when that is asked for: by reading the text once more.
+Model with_loops(const std::string& name, std::shared_ptr<const RepeatedModel> loops, std::string_view text,
+                 const std::string& file_name, const LoadOptions& options, const FlattenLimits& limits) {
+  LoadOptions flat = options;
+  flat.keep_loops = false;
+  return Model(ModelContent(name, std::move(loops), [text = std::string(text), file_name, flat, limits] {
+    return load(text, file_name, flat, limits).model.content().read();
+  }));
+}
+
 }  // namespace
 
 ModelicaModel load(std::string_view text, const std::string& file_name, const LoadOptions& options,
@@ -207,6 +217,7 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
   library.place(ast.root, file_name);
   StructuralParameters structural;
   const Ast* extended = nullptr;
+  bool keep_loops = options.keep_loops;
   // each round fixes the parameters that the one before found to decide the structure
   for (;;) {
     Diagnostics diagnostics;
@@ -227,16 +238,34 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
     if (!run) throw ModelicaError(std::move(diagnostics));
     Flattener flattener(scopes, library.sources(), options, limits, structural, diagnostics);
     const std::size_t known = structural.size();
-    if (!flattener.run(run) && structural.size() > known) continue;
+    if (keep_loops) flattener.keep_loops();
+    std::shared_ptr<const RepeatedModel> loops;
+    try {
+      if (!flattener.run(run) && structural.size() > known) continue;
+      // what there is to tell is told of the model that is written out
+      const bool silent = diagnostics.items().size() == parse_notes.items().size() && !flattener.start_time_used();
+      if (flattener.has_kept_loops() && silent) loops = flattener.repeated_model();
+    } catch (const NotKept&) {
+    }
+    if (flattener.has_kept_loops() && !loops) {
+      keep_loops = false;
+      continue;
+    }
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));
     std::vector<VariableInfo> fixed = flattener.fixed_parameters();
     std::vector<ConnectorInfo> connectors = flattener.connectors();
-    ModelicaModel result{flattener.take_model(),      experiment,
-                         diagnostics.items(),         std::string(cls->definition->description.text),
-                         flattener.start_time_used(), std::move(fixed),
+    Model model = flattener.take_model();
+    if (loops) model = with_loops(model.name(), std::move(loops), text, file_name, options, limits);
+    ModelicaModel result{std::move(model),
+                         experiment,
+                         diagnostics.items(),
+                         std::string(cls->definition->description.text),
+                         flattener.start_time_used(),
+                         std::move(fixed),
                          std::move(connectors)};
+    if (flattener.has_kept_loops()) return result;
     if (result.start) result.model.start_at(*result.start);
     result.model.quote_source([sources = library.shared_sources()](const SourceLocation& where) {
       for (const auto& source : sources)

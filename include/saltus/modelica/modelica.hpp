@@ -65,6 +65,8 @@ struct LoadOptions {
   /// Modelica text that is added to the model: declarations and equations, as in a class that extends it. The names are
   /// those of the model: "Real energy = 0.5*m*v^2; equation when v > 0 then n = pre(n) + 1; end when;".
   std::string extension = {};
+  /// Loops over large arrays stay loops until the model is compiled, where that is possible. Results are the same.
+  bool keep_loops = true;
 };
 
 /// Reads a text and flattens one of its classes. `file_name` is used in messages. Throws ModelicaError with all

@@ -32,6 +32,7 @@ void Flattener::flatten_bindings(Instance& instance) {
 
 void Flattener::flatten_sections(Instance& instance) {
   flatten_bindings(instance);
+  if (kept_) mark_shape(0, 0, kept_->rest);
   for (const LayoutSection& section : instance.layout->sections) {
     if (diagnostics_.full()) return;
     const Context context{&instance, section.lexical};
@@ -54,6 +55,12 @@ void Flattener::flatten_equations(const std::vector<const Equation*>& equations,
     if (diagnostics_.full()) return;
     attempt([&] {
       const std::size_t first = out.size();
+      if (kept_ && !context.locals) {
+        const std::size_t clauses = clauses_.size();
+        if (equation->as<ForEquation>()) return flatten_kept_loop(*equation);
+        flatten_equation(*equation, context, out);
+        return mark_shape(first, clauses, kept_->rest);
+      }
       flatten_equation(*equation, context, out);
       apply_annotation(equation->description.annotation, std::span(out).subspan(first));
     });

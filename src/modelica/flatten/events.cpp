@@ -38,9 +38,9 @@ void Flattener::sort_equations() {
   const auto candidate = [&](const Value& side) {
     return is_discrete_symbol(side.scalar()) && !determined.contains(side.scalar().id());
   };
-  const auto define = [&](const Value& target, const Value& value, const Location& where) {
-    determined.emplace(target.scalar().id(), where);
-    definitions_.push_back({target.scalar(), value.scalar(), where});
+  const auto define = [&](const Value& target, const Value& value, const FlatEquation& e) {
+    determined.emplace(target.scalar().id(), e.where);
+    definitions_.push_back({target.scalar(), value.scalar(), e.where, e.shape});
   };
   for (FlatEquation& e : equations_) {
     const bool touches_discrete = is_discrete_symbol(e.lhs.scalar()) || is_discrete_symbol(e.rhs.scalar());
@@ -72,9 +72,9 @@ void Flattener::sort_equations() {
     if (left && right) {
       pairs.push_back(std::move(e));
     } else if (left) {
-      define(e.lhs, e.rhs, e.where);
+      define(e.lhs, e.rhs, e);
     } else if (right) {
-      define(e.rhs, e.lhs, e.where);
+      define(e.rhs, e.lhs, e);
     } else {
       const Expr& symbol = is_discrete_symbol(e.lhs.scalar()) ? e.lhs.scalar() : e.rhs.scalar();
       report({e.where, in_quotes(symbol.name()) + " is determined twice"});
@@ -93,14 +93,14 @@ void Flattener::sort_equations() {
       }
       progress = true;
       if (left)
-        define(e.lhs, e.rhs, e.where);
+        define(e.lhs, e.rhs, e);
       else if (right)
-        define(e.rhs, e.lhs, e.where);
+        define(e.rhs, e.lhs, e);
       else
         report({e.where, in_quotes(e.lhs.scalar().name()) + " is determined twice"});
     }
     if (!progress) {  // nothing is known of these: the left-hand side is what the author meant
-      define(rest.front().lhs, rest.front().rhs, rest.front().where);
+      define(rest.front().lhs, rest.front().rhs, rest.front());
       rest.erase(rest.begin());
       progress = true;
     }
@@ -278,6 +278,7 @@ void Flattener::emit_clauses() {
     std::optional<When> chain;
     for (const std::size_t k : groups[g]) {
       const FlatClause& clause = clauses_[k];
+      if (kept_) kept_->clause_shapes.push_back(clause.shape);
       chain = chain ? chain->otherwise_when(clause.condition, locate(clause.where))
                     : model_->when(clause.condition, locate(clause.where));
       for (const FlatAction& action : clause.actions) {
@@ -348,6 +349,10 @@ void Flattener::emit_initial_equations() {
 }
 
 void Flattener::emit() {
+  if (kept_) {
+    for (const FlatEquation& e : equations_) kept_->equation_shapes.push_back(e.shape);
+    for (const Definition& definition : definitions_) kept_->definition_shapes.push_back(definition.shape);
+  }
   for (const FlatEquation& e : equations_) model_->equation({e.lhs.scalar(), e.rhs.scalar()}, "", locate(e.where));
   emit_initial_equations();
   for (const Definition& definition : definitions_)

@@ -1,5 +1,7 @@
 #include "modelica/flatten/flattener.hpp"
 
+#include "modelica/flatten/loop_reader.hpp"
+
 #include <cmath>
 
 namespace saltus::modelica {
@@ -47,6 +49,8 @@ bool Flattener::run(const ClassScope* cls) {
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
   if (!top_ || diagnostics_.full()) return true;
   mark_discrete(*top_);
+  if (keep_loops_ && !diagnostics_.has_errors()) kept_ = LoopReader(*this).read();
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
   variables_declared_ = true;
   declare_all(*top_);
   apply_overrides();

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "modelica/flatten/instance.hpp"
+#include "modelica/flatten/kept_loops.hpp"
 #include "modelica/flatten/scope.hpp"
 #include "modelica/flatten/value.hpp"
 
@@ -41,6 +42,7 @@ struct FlattenLimits {
 struct FlatEquation {
   Value lhs, rhs;  ///< scalars
   Location where;
+  int shape = -1;  ///< of kept loops; here and below
 };
 
 /// How the surface of a relation is treated.
@@ -63,6 +65,7 @@ struct FlatClause {
   std::vector<FlatAction> actions;
   Location where;
   bool continues = false;  ///< elsewhen of the clause before
+  int shape = -1;
 };
 
 /// By name: what the value of the parameter decides, "the size of an array".
@@ -79,6 +82,13 @@ class Flattener {
   /// `structural` has grown and the work must be done again.
   bool run(const ClassScope* cls);
 
+  /// Before run: loops over large arrays need not be written out.
+  void keep_loops() { keep_loops_ = true; }
+  /// After run: the model has no more than some passes of its loops.
+  bool has_kept_loops() const { return kept_ != nullptr; }
+  /// The whole model; null: it must be written out after all.
+  std::shared_ptr<const RepeatedModel> repeated_model() const;
+
   Model take_model() { return std::move(*model_); }
   /// The parameters that the model does not contain, in the order of declaration. To be called before take_model.
   std::vector<VariableInfo> fixed_parameters();
@@ -91,6 +101,8 @@ class Flattener {
   }
 
  private:
+  friend class LoopReader;
+
   // --- reporting (flattener.cpp)
   void report(const Fault& fault);
   void warn(const Location& where, std::string message, std::string hint = {});
@@ -130,6 +142,9 @@ class Flattener {
   void resolve_value(Component& component);
   void resolve_parameter(Component& component);
   void declare_variable(Component& component);
+  /// The same for all elements of kept loops: only those that passes of them need get symbols.
+  void note_element(Component& component, std::size_t position, const std::string& name, double start,
+                    const VariableOptions& options, Rare<VariableDetails>& shared, const SourceLocation& where);
   Value attribute(Component& component, std::string_view name);
   /// Numbers that the model is written with: parameters in them cannot be changed once it is compiled.
   std::vector<double> attribute_numbers(Component& component, std::string_view name, double otherwise);
@@ -319,6 +334,12 @@ class Flattener {
   void repeat(const ForEquation& loop, std::size_t level, const Context& context,
               const std::function<void(const Context&)>& body);
   void flatten_bindings(Instance& instance);
+  // kept loops (repeated_model.cpp)
+  void flatten_kept_loop(const Equation& equation);
+  void mark_shape(std::size_t first_equation, std::size_t first_clause, int shape);
+  /// Throws NotKept if some of them have no symbols.
+  void require_symbols(const Component& component, const std::vector<Expr>& elements) const;
+  void add_shape(RepeatedModel& model, std::size_t number) const;
   void flatten_when(const WhenEquation& node, const Context& context);
   void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
   void when_if(const IfEquation& node, const Equation& equation, const Context& context,
@@ -456,6 +477,7 @@ class Flattener {
     Expr symbol;
     Expr value;
     Location where;
+    int shape = -1;
   };
   void sort_equations();
   template <class Visit>
@@ -481,6 +503,8 @@ class Flattener {
 
   std::deque<Instance> instances_;
   Instance* top_ = nullptr;
+  bool keep_loops_ = false;
+  std::unique_ptr<KeptLoops> kept_;
   bool variables_declared_ = false;
   bool in_initial_ = false;  ///< in initial equations and algorithms: time is the start time
   double start_time_ = 0.0;

@@ -69,6 +69,7 @@ Value Flattener::component_value(Component& component, const Location& where) {
   Value value = with_elements(component);
   value.dims = component.dims;
   value.elements = component.values;
+  require_symbols(component, value.elements);
   return value;
 }
 
@@ -118,6 +119,7 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
     Value picked = with_elements(component);
     charge(static_cast<std::int64_t>(size_of(selection)), where);
     pick(selection, component.dims, component.values, picked);
+    require_symbols(component, picked.elements);
     return picked;
   }
   const auto go_on = [&](Instance& instance) -> Value {

@@ -376,6 +376,7 @@ void Flattener::declare_variable(Component& component) {
   };
   const std::vector<Expr> start_expressions = expressions("start"), least_expressions = expressions("min"),
                           most_expressions = expressions("max");
+  Rare<VariableDetails> shared;
   for (std::size_t k = 0; k < start.size(); ++k) {
     const std::string name = component.path + subscript_text(component.dims, k);
     const auto element = [&](const std::vector<double>& list) { return list[k]; };
@@ -387,13 +388,20 @@ void Flattener::declare_variable(Component& component) {
     options.min = element(least);
     options.max = element(most);
     options.nominal = std::abs(element(nominal));
+    options.fixed = !component.is_discrete() && element(fixed) != 0.0;
+    if (kept_) {
+      note_element(component, k, name, element(start), options, shared, where);
+      if (!kept_->needs(component, k)) {
+        component.values.emplace_back();
+        continue;
+      }
+    }
     if (given) {
       symbol = model_->input(name, element(start), component.is_discrete() ? InputCurve::held : InputCurve::line,
                              options, where);
     } else if (component.is_discrete()) {
       symbol = model_->discrete(name, kind == TypeKind::boolean ? element(start) != 0.0 : element(start), options, where);
     } else {
-      options.fixed = element(fixed) != 0.0;
       symbol = model_->variable(name, element(start), options, where);
     }
     if (!start_expressions.empty())

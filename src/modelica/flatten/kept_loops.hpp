@@ -1,0 +1,116 @@
+// Loops that are not written out: what one pass reads, and which passes read it in the same way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/repeated_model.hpp"
+#include "modelica/ast.hpp"
+#include "modelica/flatten/instance.hpp"
+
+namespace saltus::modelica {
+
+/// A loop has something that cells do not have: the model is written out.
+struct NotKept {};
+
+/// An expression of iterators: their values decide it. Numbers are exact, since only integers occur.
+struct IteratorForm {
+  enum class Kind : std::uint8_t {
+    number,
+    iterator,
+    sum,  // and the following: of the operands
+    difference,
+    product,
+    negative,
+    maximum,
+    minimum,
+    absolute,
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    both,
+    either,
+    negation,
+    choice
+  };
+  Kind kind = Kind::number;
+  std::int64_t value = 0;  ///< a number, or which iterator
+  std::vector<IteratorForm> operands = {};
+
+  std::int64_t at(const std::vector<std::int64_t>& iterators) const;
+};
+
+/// What a pass of a loop reads, in the order of the text.
+struct PassReads {
+  struct Item {
+    enum class Kind : std::uint8_t { element, value, choice } kind;
+    int array = 0;                         ///< of an element: which of KeptLoops::arrays
+    std::vector<IteratorForm> forms = {};  ///< its subscripts; the value; the conditions of the branches
+    std::vector<PassReads> branches = {};  ///< of a choice; one more than conditions
+    Location where = {};
+  };
+  std::vector<Item> items;
+};
+
+/// Variables and discrete variables have a number each, in the order of declaration: elements of arrays one after the
+/// other.
+class KeptLoops {
+ public:
+  struct Array {
+    Component* component = nullptr;
+    int first = 0;  ///< number of its first element
+    int place = 0;  ///< where that stands among variables or among discrete variables
+  };
+  /// Passes that read in the same way.
+  struct Shape {
+    std::vector<std::int64_t> pass;  ///< values of the iterators in the first of them
+    std::size_t width = 0;
+    std::vector<int> rows;  ///< pass by pass: the numbers of what is read, increasing
+  };
+  /// Equations directly inside of loops, around which these iterators run.
+  struct Nest {
+    std::vector<const ForIndex*> iterators;
+    std::vector<const Equation*> body;
+    Context context;
+    PassReads reads;
+    std::vector<int> shapes;
+    std::map<std::vector<std::int64_t>, int> known;  // shapes by what identifies them
+  };
+
+  std::vector<Array> arrays;
+  std::unordered_map<const Component*, int> array_of;
+  int numbers = 0;
+  std::vector<Nest> nests;
+  std::unordered_map<const Equation*, std::vector<std::size_t>> nests_of;  ///< of loops at the top of a section
+  std::vector<Shape> shapes;
+  std::vector<char> needed;  ///< by number: it needs a symbol
+  int rest = -1;             ///< the shape of what stands outside of loops; -1: there is none
+
+  // what became of it
+  std::vector<VariableInfo> variables;
+  std::vector<RepeatedModel::Discrete> discretes;
+  std::vector<int> equation_shapes, clause_shapes, definition_shapes;  ///< of those of the model, in their order
+
+  /// Whether an element needs a symbol.
+  bool needs(const Component& component, std::size_t position) const {
+    const auto it = array_of.find(&component);
+    return it == array_of.end() ||
+           needed[static_cast<std::size_t>(arrays[static_cast<std::size_t>(it->second)].first) + position] != 0;
+  }
+  /// Adds a pass of a nest.
+  void add_pass(Nest& nest, const std::vector<std::int64_t>& iterators);
+
+ private:
+  void read(const PassReads& reads, const std::vector<std::int64_t>& iterators);
+
+  std::vector<int> elements_, row_;
+  std::vector<std::int64_t> values_, signature_;
+};
+
+}  // namespace saltus::modelica

@@ -1,0 +1,47 @@
+// Finds out which loops of a model can be kept, and what their passes read.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/kept_loops.hpp"
+
+namespace saltus::modelica {
+
+class LoopReader {
+ public:
+  /// Of a flattener that has unfolded the instances and knows which variables are discrete.
+  explicit LoopReader(Flattener& flattener) : flattener_(flattener) {}
+
+  /// Null: the loops are to be written out.
+  std::unique_ptr<KeptLoops> read();
+
+ private:
+  bool is_plain() const;
+  std::size_t count_passes() const;
+  void list_arrays();
+  void read_binding(const Component& component, PassReads& reads);
+  void read_loop(const ForEquation& loop);
+  void add_passes(KeptLoops::Nest& nest, const ForEquation& innermost, std::size_t level, const Context& context,
+                  std::vector<std::int64_t>& values);
+  void read_equation(const Equation& equation, PassReads& reads);
+  void read_choice(const IfEquation& choice, PassReads& reads);
+  void read_value(ExprPtr e, PassReads& reads);
+  void read_reference(const ComponentReference& reference, PassReads& reads);
+  bool has_iterator(ExprPtr e) const;
+  int iterator_of(const ComponentReference& reference) const;
+  std::optional<IteratorForm> number(ExprPtr e, bool subscript) const;
+  /// An expression of iterators and known integers; nothing: it is something else. In subscripts all integers are
+  /// known.
+  std::optional<IteratorForm> form_of(ExprPtr e, bool subscript = false) const;
+
+  Flattener& flattener_;
+  std::unique_ptr<KeptLoops> loops_;
+  std::vector<const ForIndex*> iterators_;
+  Context context_;
+  std::int64_t end_ = -1;
+};
+
+}  // namespace saltus::modelica

@@ -1,0 +1,420 @@
+// Loops over large arrays that are kept, against the same models written out: the same steps, events and values.
+#include <gtest/gtest.h>
+#include <saltus/hybrid/simulator.hpp>
+#include <saltus/model/compile.hpp>
+#include <saltus/model/compiled_model.hpp>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+#include "load_helpers.hpp"
+
+namespace saltus {
+namespace {
+
+bool is_written_out(const HybridSystem& system) {
+  return dynamic_cast<const CompiledModel*>(&system) != nullptr;
+}
+
+SimulateOptions until(double stop, Method method = Method::automatic) {
+  return {.stop = stop, .rtol = 1e-6, .atol = 1e-6, .method = method, .flights_after = -1};
+}
+
+/// Runs a text both ways and compares everything that a user can see. Where passes have expressions in common, sums of
+/// the model that is written out may have another order: then values differ by rounding errors, and what steps make of
+/// them.
+void compare(const std::string& text, const SimulateOptions& options, bool kept = true, double difference = 0.0) {
+  SCOPED_TRACE(text);
+  const auto near = [&](const std::vector<double>& p, const std::vector<double>& q) {
+    ASSERT_EQ(p.size(), q.size());
+    for (std::size_t k = 0; k < p.size(); ++k) ASSERT_NEAR(p[k], q[k], difference) << k;
+  };
+  const auto loops = compile(load_text(text).model);
+  const auto flat = compile(load_text(text, {.keep_loops = false}).model);
+  EXPECT_EQ(is_written_out(*loops), !kept);
+  ASSERT_TRUE(is_written_out(*flat));
+  const Trajectory a = simulate(loops, options), b = simulate(flat, options);
+  EXPECT_EQ(a.status().code, b.status().code) << a.status().message << " | " << b.status().message;
+  EXPECT_EQ(a.status().message, b.status().message);
+  EXPECT_NEAR(a.t_end(), b.t_end(), difference);
+  near(a.final(), b.final());
+  if (difference == 0.0) {
+    EXPECT_EQ(a.statistics().steps, b.statistics().steps);
+  }
+  ASSERT_EQ(a.variables().size(), b.variables().size());
+  for (std::size_t k = 0; k < a.variables().size(); ++k) {
+    ASSERT_EQ(a.variables()[k].name, b.variables()[k].name);
+    ASSERT_EQ(a.variables()[k].start, b.variables()[k].start);
+    ASSERT_EQ(a.variables()[k].fixed, b.variables()[k].fixed);
+    ASSERT_EQ(a.variables()[k].nominal, b.variables()[k].nominal);
+    ASSERT_EQ(*a.variables()[k].details, *b.variables()[k].details);
+  }
+  const auto words = [&](const Event& event) {  // numbers in texts differ where values do, and contacts in their order
+    const std::string said = event.describe();
+    return difference == 0.0 ? said : said.substr(0, std::min(said.find("; jump"), said.find("; in contact")));
+  };
+  ASSERT_EQ(a.events().size(), b.events().size());
+  for (std::size_t k = 0; k < a.events().size(); ++k) {
+    ASSERT_NEAR(a.events()[k].t, b.events()[k].t, difference);
+    ASSERT_EQ(words(a.events()[k]), words(b.events()[k]));
+  }
+  const double middle = 0.5 * (a.t_start() + a.t_end());
+  near(a.at(middle), b.at(middle));
+  EXPECT_EQ(loops->describe(a.mode(a.segments().back())), flat->describe(b.mode(b.segments().back())));
+}
+
+const std::string rod = R"(
+model Rod
+  parameter Integer n = 300;
+  parameter Real c = 900;
+  Real T[n](start = {sin(3.14159*i/(n + 1)) for i in 1:n}, each fixed = true);
+equation
+  der(T[1]) = c*(T[2] - 2*T[1]);
+  for i in 2:n-1 loop
+    der(T[i]) = c*(T[i-1] - 2*T[i] + T[i+1]);
+  end for;
+  der(T[n]) = c*(T[n-1] - 2*T[n]);
+end Rod;
+)";
+
+const std::string plate = R"(
+model Plate
+  parameter Integer n = 15;
+  parameter Real low = 19, high = 21;
+  Real T[n, n](start = {{19.2 + 1.6*abs(sin(3.7*i + 9.1*j)) for j in 1:n} for i in 1:n}, each fixed = true);
+  Boolean on[n, n](start = {{i > j for j in 1:n} for i in 1:n}, each fixed = true);
+equation
+  for i in 1:n loop
+    for j in 1:n loop
+      der(T[i, j]) = T[max(i - 1, 1), j] + T[min(i + 1, n), j] + T[i, max(j - 1, 1)] + T[i, min(j + 1, n)]
+        - 4*T[i, j] - 0.1*(T[i, j] - 12) + (if on[i, j] then 2 else 0);
+      when T[i, j] < low then
+        on[i, j] = true;
+      elsewhen T[i, j] > high then
+        on[i, j] = false;
+      end when;
+    end for;
+  end for;
+end Plate;
+)";
+
+TEST(KeptLoops, RodWithEveryMethod) {
+  for (const Method method :
+       {Method::automatic, Method::dopri5, Method::dop853, Method::rodas5p, Method::radau, Method::bdf})
+    compare(rod, until(0.01, method));
+}
+
+TEST(KeptLoops, TaylorSeriesAgreeWithinTheTolerance) {
+  const auto loops = compile(load_text(rod).model);
+  const Trajectory a = simulate(loops, until(0.001, Method::taylor));
+  const Trajectory b = simulate(load_text(rod).model, {.stop = 0.001, .rtol = 1e-10, .atol = 1e-10});
+  ASSERT_TRUE(a.status().ok()) << a.status().message;
+  for (std::size_t k = 0; k < a.final().size(); ++k) ASSERT_NEAR(a.final()[k], b.final()[k], 1e-6);
+}
+
+TEST(KeptLoops, ThermostatsInTheirCellsAndInTheWhole) {
+  compare(plate, until(4.0));
+  SimulateOptions global = until(2.0);
+  global.local_events_from = -1;
+  compare(plate, global);
+  compare(plate, until(2.0, Method::rodas5p));
+  compare(plate, until(1.0, Method::dop853));
+}
+
+TEST(KeptLoops, RingsBranchesAndVariablesThatFollow) {
+  compare(R"(
+model Ring
+  parameter Integer n = 240;
+  parameter Real k = 3;
+  Real x[n](start = {sin(0.7*i) for i in 1:n}, each fixed = true), v[n](each start = 0, each fixed = true);
+  Real force[n], power[n];
+  Real clock(start = 0, fixed = true), first = x[1] + clock;
+equation
+  der(clock) = 1 - 0.1*x[n];
+  for j in 1:n loop
+    der(x[j]) = v[j];
+    der(v[j]) = force[j];
+    force[j] = k*(x[if j == 1 then n else j - 1] - x[j])
+      + (if j == n then k*x[1] elseif j > n - 3 then sin(time) else k*x[j + 1]) - k*x[j];
+    power[j] = force[j]*v[j];
+  end for;
+end Ring;
+)",
+          until(2.0), true, 1e-12);
+}
+
+TEST(KeptLoops, EquationsThatDependOnIterators) {
+  compare(R"(
+model Chain
+  parameter Integer n = 120;
+  parameter Boolean damped = true;
+  Real x[2, n](each start = 1, each fixed = true);
+equation
+  for i in 1:2, j in 1:n loop
+    if i == 1 and j <> 3 then
+      der(x[1, j]) = x[2, j];
+    elseif i == 1 then
+      der(x[i, j]) = 2*x[2, end] - x[1, j];
+    else
+      if damped then
+        der(x[i, j]) = -x[1, j] - 0.1*x[2, j];
+      else
+        der(x[i, j]) = -x[1, j];
+      end if;
+    end if;
+  end for;
+end Chain;
+)",
+          until(3.0));
+}
+
+TEST(KeptLoops, GuardsOfEveryKind) {
+  compare(R"(
+model Cells
+  parameter Integer n = 220;
+  Real x[n](start = {0.3*cos(1.1*i) for i in 1:n}, each fixed = true), v[n](each start = 1, each fixed = true);
+  Boolean big[n], out[n];
+  Integer count[n](each start = 0, each fixed = true);
+  Real next[n](start = {0.5 + 0.01*i for i in 1:n}, each fixed = true);
+  discrete Real last[n](each start = 0, each fixed = true);
+equation
+  for i in 1:n loop
+    der(x[i]) = v[i];
+    der(v[i]) = -x[i] + 0.01*x[max(i - 1, 1)] + 0.1*last[i];
+    big[i] = x[i]*x[i] + v[i]*v[i] > 1.05;
+    out[i] = pre(big[i]) and sin(x[i]) > 0.5;
+    der(next[i]) = 0;
+    when {x[i]^3 > 0.2, pre(count[i]) > 2 and v[i] < -0.3} then
+      count[i] = pre(count[i]) + 1;
+      last[i] = x[i];
+    end when;
+  end for;
+end Cells;
+)",
+          until(4.0), true, 1e-5);  // written out, it falls into other parts
+}
+
+TEST(KeptLoops, SlidesOfCells) {
+  const std::string belt = R"(
+model Belt
+  parameter Integer n = 220;
+  Real x[n](start = {0.8*sin(7.31*i) for i in 1:n}, each fixed = true);
+  Real v[n](start = {0.2*cos(3.7*i) for i in 1:n}, each fixed = true);
+  Real friction[n];
+equation
+  for i in 1:n loop
+    der(x[i]) = v[i];
+    der(v[i]) = 0.2*(x[max(i - 1, 1)] - 2*x[i] + x[min(i + 1, n)]) - x[i] + friction[i];
+    friction[i] = -sign(v[i] - 0.3)/(1 + abs(v[i] - 0.3));
+  end for;
+end Belt;
+)";
+  SimulateOptions global = until(2.0);
+  global.local_events_from = -1;
+  compare(belt, until(4.0), true, 1e-5);
+  compare(belt, global, true, 1e-5);
+  compare(belt, until(0.5, Method::rodas5p), true, 1e-5);
+  // all begin on their surfaces
+  compare(R"(
+model Chain
+  parameter Integer n = 210;
+  Real x[n](each start = 0, each fixed = true), v[n](each start = 0, each fixed = true);
+equation
+  for j in 1:n loop
+    der(x[j]) = v[j];
+    der(v[j]) = (if j == 1 then 1.2*sin(time) else x[max(j - 1, 1)]) - 2*x[j]
+      + (if j == n then x[n] else x[min(j + 1, n)]) - 0.3*sign(v[j]);
+  end for;
+end Chain;
+)",
+          until(6.0), true, 1e-4);
+}
+
+TEST(KeptLoops, ResetsAndContactsOfCells) {
+  compare(R"(
+model Neurons
+  parameter Integer n = 230;
+  Real v[n](start = {mod(0.618*j, 1.0) for j in 1:n}, each fixed = true), s[n](each start = 0, each fixed = true);
+equation
+  for j in 1:n loop
+    der(v[j]) = 1.2 - v[j] + 0.2*s[if j == 1 then n else j - 1];
+    der(s[j]) = -10*s[j];
+    when v[j] > 1 then
+      reinit(v[j], 0);
+      reinit(s[j], s[j] + 1);
+    end when;
+  end for;
+end Neurons;
+)",
+          until(3.0), true, 1e-5);
+  // each comes to rest after infinitely many impacts, and is lifted again
+  const std::string balls = R"(
+model Balls
+  parameter Integer n = 205;
+  Real h[n](start = {0.2 + 0.1*sin(j) for j in 1:n}, each fixed = true), v[n](each start = 0, each fixed = true);
+  Real a(start = 0, fixed = true);
+equation
+  der(a) = 1;
+  for j in 1:n loop
+    der(h[j]) = v[j];
+    der(v[j]) = -10 + (if j == 7 then 6*a else 0);
+    when h[j] < 0 then
+      reinit(v[j], -0.5*pre(v[j]));
+    end when;
+  end for;
+end Balls;
+)";
+  compare(balls, until(2.5), true, 1e-4);
+}
+
+TEST(KeptLoops, WrittenOutWhereCellsAreNotEnough) {
+  const auto with = [](const std::string& declarations, const std::string& equations) {
+    return "model M parameter Integer n = 210; Real x[n](each start = 1, each fixed = true); " + declarations +
+           " equation " + equations + " end M;";
+  };
+  const SimulateOptions options = until(0.5);
+  // sums over all, numbers that differ from pass to pass, arrays of parameters, algebraic variables of other cells
+  compare(with("", "for i in 1:n loop der(x[i]) = -x[i] + 0.001*sum(x); end for;"), options, false);
+  compare(with("", "for i in 1:n loop der(x[i]) = -x[i]*(1 + 0.001*i); end for;"), options, false);
+  compare(with("parameter Real r[n] = {0.01*i for i in 1:n};", "for i in 1:n loop der(x[i]) = -r[i]*x[i]; end for;"),
+          options, false);
+  compare(with("Real y[n];", "for i in 1:n loop y[i] = x[i]^2; der(x[i]) = -y[max(i - 1, 1)]; end for;"), options,
+          false);
+  compare(with("", "der(x) = -x;"), options, false);
+  // what concerns all cells
+  compare(
+      with("discrete Real q[n](each start = 0, each fixed = true);",
+           "for i in 1:n loop der(x[i]) = -x[i] + q[i]; when sample(0, 0.1) then q[i] = pre(q[i]) + 0.01; end when; "
+           "end for;"),
+      options, false);
+  compare(
+      with("Boolean on(start = false, fixed = true);",
+           "for i in 1:n loop der(x[i]) = if on then 0 else -x[i]; end for; when x[1] < 0.8 then on = true; end when;"),
+      options, false);
+  compare(with("Boolean all_(start = false, fixed = true);",
+               "for i in 1:n loop der(x[i]) = -x[i]; end for; when x[1] + x[2] < 1.5 then all_ = true; end when;"),
+          options, false);
+}
+
+TEST(KeptLoops, ChangesOfTheModelWriteItOut) {
+  ModelicaModel source = load_text(rod);
+  EXPECT_EQ(source.model.name(), "Rod");
+  EXPECT_TRUE(source.model.content().loops());
+  EXPECT_EQ(source.model.data().variables.size(), 300u);
+  EXPECT_FALSE(is_written_out(*compile(source.model)));  // reading changes nothing
+  source.model.set("T[3]", 5.0);
+  const auto changed = compile(source.model);
+  EXPECT_TRUE(is_written_out(*changed));
+  EXPECT_EQ(changed->variables()[2].start, 5.0);
+  // start values of single elements, from outside
+  const auto given = load_text(rod, {.parameters = {{"T[7]", 2.0}}});
+  EXPECT_EQ(compile(given.model)->variables()[6].start, 2.0);
+}
+
+TEST(KeptLoops, ErrorsAreThoseOfTheModelWrittenOut) {
+  const auto same = [](const std::string& text) {
+    SCOPED_TRACE(text);
+    const std::string told = load_errors(text);
+    EXPECT_NE(told, "");
+    EXPECT_EQ(told, load_errors(text, {.keep_loops = false}));
+  };
+  same("model M Real x[300]; equation for i in 1:300 loop der(x[i]) = x[i + 1]; end for; end M;");
+  same("model M Real x[300]; equation for i in 1:300 loop der(x[i]) = y[i]; end for; end M;");
+  same("model M Real x[300]; Boolean b[300]; equation for i in 1:300 loop der(x[i]) = b[i]; end for; end M;");
+  same("model M Real x[300]; Boolean b[300]; equation for i in 1:300 loop der(x[i]) = 1; end for; end M;");
+  const auto of_compile = [](const std::string& text, bool keep) -> std::string {
+    try {
+      compile(load_text(text, {.keep_loops = keep}).model);
+    } catch (const ModelError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* range : {"2:300", "1:299"}) {
+    const std::string text =
+        std::string("model M Real x[300]; equation for i in ") + range + " loop der(x[i]) = -x[i]; end for; end M;";
+    EXPECT_NE(of_compile(text, true), "");
+    EXPECT_EQ(of_compile(text, true), of_compile(text, false));
+  }
+}
+
+TEST(KeptLoops, WhatFailsInARunIsNamedByItsCell) {
+  compare(R"(
+model Roots
+  parameter Integer n = 250;
+  Real x[n](start = {1 + 0.01*i for i in 1:n}, each fixed = true);
+equation
+  for i in 1:n loop
+    der(x[i]) = -2*sqrt(x[i]) - 0.1*x[max(i - 1, 1)];
+  end for;
+end Roots;
+)",
+          until(3.0), true, 1e-10);
+}
+
+TEST(KeptLoops, RunsCanBeSavedAndContinued) {
+  const auto system = compile(load_text(plate).model);
+  ASSERT_FALSE(is_written_out(*system));
+  Simulator whole(system, until(2.0, Method::dopri5)), first(system, until(2.0, Method::dopri5));
+  whole.run();
+  ASSERT_TRUE(first.advance_to(1.0));
+  Simulator second(system, until(2.0, Method::dopri5), first.state());
+  second.run();
+  ASSERT_TRUE(second.status().ok());
+  for (std::size_t k = 0; k < whole.x().size(); ++k) ASSERT_NEAR(second.x()[k], whole.x()[k], 1e-4);
+}
+
+/// A loop with a random body: reads of neighbours, branches on iterators, hysteresis.
+std::string random_loop(std::mt19937& random) {
+  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const char* const neighbours[] = {"max(i - 1, 1)",
+                                    "min(i + 1, n)",
+                                    "if i == 1 then n else i - 1",
+                                    "max(1, min(n, i + 3))",
+                                    "n + 1 - i",
+                                    "1",
+                                    "end"};
+  const char* const shapes[] = {"{}", "sin({})", "0.1*{}*{}", "abs({} - 0.3)", "({} + time)", "max({}, 0.2)"};
+  const auto term = [&](const std::string& array) {
+    const std::string element = array + "[" + (pick(2) ? "i" : neighbours[pick(7)]) + "]";
+    std::string text = shapes[pick(6)];
+    for (std::size_t at; (at = text.find("{}")) != std::string::npos;) text.replace(at, 2, element);
+    return text;
+  };
+  const auto sum = [&] {
+    std::string text = "-x[i]";
+    for (int k = pick(4); k >= 0; --k)
+      text += (pick(2) ? " + " : " - ") + std::string("0.3*") + term(pick(2) ? "x" : "y");
+    if (pick(3) == 0) text += " + (if i <= 3 then " + term("x") + " else " + term("y") + ")";
+    return text;
+  };
+  std::string body = "der(x[i]) = " + sum() + (pick(2) ? " + (if on[i] then 1 else 0)" : "") + ";\n";
+  body += "der(y[i]) = " + sum() + ";\n";
+  body += "z[i] = " + term("x") + ";\n";
+  body += "when x[i] < " + std::to_string(-0.2 - 0.1 * pick(3)) + " then on[i] = true; elsewhen x[i] > " +
+          std::to_string(0.2 + 0.1 * pick(3)) + " then on[i] = " + (pick(2) ? "false" : "not pre(on[i])") +
+          "; end when;\n";
+  return "model Random\n  parameter Integer n = " + std::to_string(210 + pick(20)) +
+         ";\n  Real x[n](start = {sin(1.3*i) for i in 1:n}, each fixed = true), y[n](start = {cos(0.9*i) for i in "
+         "1:n}, each "
+         "fixed = true), z[n];\n  Boolean on[n](each start = " +
+         (pick(2) ? "true" : "false") + ", each fixed = true);\nequation\n  for i in 1:n loop\n" + body +
+         "  end for;\nend Random;\n";
+}
+
+TEST(KeptLoops, RandomLoops) {
+  int kept = 0;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    const std::string text = random_loop(random);
+    const bool stays = !is_written_out(*compile(load_text(text).model));
+    kept += stays;
+    compare(text, until(1.5), stays, stays ? 1e-4 : 0.0);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(kept, 8);
+}
+
+}  // namespace
+}  // namespace saltus

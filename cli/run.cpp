@@ -204,7 +204,7 @@ void write_html(const RunOptions& o, const Trajectory& run, const RunSubject& su
   HtmlReportOptions h;
   h.model = subject.system->name();
   h.description = subject.description;
-  if (!o.source.file.empty() && subject.compiled) {
+  if (!o.source.file.empty() && subject.model) {
     h.source = text_of(o.source.file);
     h.source_file = o.source.file;
   }
@@ -212,7 +212,7 @@ void write_html(const RunOptions& o, const Trajectory& run, const RunSubject& su
   h.variables = o.vars;
   std::tie(h.phase_x, h.phase_y) = phase_names(o);
   h.notes = subject.notes;
-  h.system = subject.compiled.get();
+  h.system = subject.model ? subject.system.get() : nullptr;
   h.most_nodes = o.html_nodes;
   write_html_report(file, run, h);
 }
@@ -275,7 +275,7 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
   PlotOptions p;
   p.variables = o.vars;
   p.title = name;
-  p.system = subject.compiled.get();
+  p.system = subject.model ? subject.system.get() : nullptr;
   if (!o.plot_size.empty()) p.size = parse_plot_size(o.plot_size);
   if (o.plot_font) p.size.font = *o.plot_font;
   std::tie(p.phase_x, p.phase_y) = phase_names(o);
@@ -365,7 +365,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     return simulator.take();
   };
   if (!o.sensitivities.empty()) 
-    derivatives = simulate_with_sensitivities(*subject.compiled, o.sensitivities, s,
+    derivatives = simulate_with_sensitivities(CompiledModel(*subject.model), o.sensitivities, s,
                                               {.control = !o.no_sensitivity_control});
   const Trajectory run = derivatives ? derivatives->trajectory() : simulate();
   if (bounded && bounded->steps_were_kept()) bounded.reset();

@@ -2,6 +2,7 @@
 
 #include <saltus/base/error.hpp>
 #include <saltus/fmi/imported_fmu.hpp>
+#include <saltus/model/compile.hpp>
 
 #include <utility>
 
@@ -36,9 +37,9 @@ RunSubject load_subject(const ModelOptions& options, const std::optional<double>
   const ModelicaModel source = load(options);
   RunSubject subject{.experiment = source.experiment, .description = source.description};
   for (const auto& note : source.notes) subject.notes.push_back(render(note));
-  subject.compiled = std::make_shared<CompiledModel>(source.model);
-  subject.system = subject.compiled;
-  subject.parameters = subject.compiled->parameter_info();
+  subject.model = source.model;
+  subject.system = compile(source.model);
+  subject.parameters = parameter_info(*subject.system);
   subject.parameters.insert(subject.parameters.end(), source.fixed_parameters.begin(), source.fixed_parameters.end());
   return subject;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>
-#include <saltus/model/compiled_model.hpp>
 #include <saltus/modelica/modelica.hpp>
 
 #include <memory>
@@ -16,7 +15,7 @@ namespace saltus::cli {
 
 struct RunSubject {
   std::shared_ptr<HybridSystem> system;
-  std::shared_ptr<CompiledModel> compiled;  ///< the same; null for FMUs
+  std::optional<Model> model = {};  ///< what it was made of; nothing for FMUs
   Experiment experiment;
   std::string description;
   std::vector<VariableInfo> parameters;  ///< all, with their values in the run

@@ -57,7 +57,7 @@ Growth measure(const LargeModel& which, int n) {
   };
   const ModelicaModel text = load_modelica(which.text, "model.mo", {.parameters = {{"n", static_cast<double>(n)}}});
   note();
-  const auto compiled = std::make_shared<CompiledModel>(text.model);
+  const std::shared_ptr<HybridSystem> compiled = compile(text.model);
   note();
   Simulator simulator(compiled, {.stop = which.stop, .rtol = 1e-5, .atol = 1e-5});
   note();

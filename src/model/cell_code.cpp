@@ -1,6 +1,7 @@
 #include "model/cell_code.hpp"
 
 #include <saltus/expr/derivative.hpp>
+#include <saltus/expr/print.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -20,12 +21,15 @@ class CellCode::Maker {
   std::shared_ptr<const CellCode> make() {
     code_->name_ = model_.name;
     code_->all_variables_ = model_.variables.size();
+    code_->observed_discretes_ = model_.discretes.size();
+    code_->parameter_info_ = model_.parameters;
+    all_discretes_ = model_.discretes.size();
     for (const RepeatedModel::Shape& shape : model_.shapes)
       if (!add_shape(shape)) return nullptr;
     if (code_->cells_ == 0 || (resets_ && reads_others_) || !number_variables()) return nullptr;
     fill_structure();
-    name_guards();
     find_first_mode();
+    name_guards();
     code_->parameters_ = ModelAccess::values(*code_->shapes_.front().model).parameters;
     return std::move(code_);
   }
@@ -35,7 +39,7 @@ class CellCode::Maker {
   static bool has_more(const ModelData& m) {
     return !m.modes.empty() || !m.transitions.empty() || !m.inputs.empty() || !m.surfaces.empty() ||
            !m.initial_equations.empty() || m.unbalanced || m.stabilisation != 0.0 || m.start_time ||
-           std::ranges::any_of(m.discretes, [](const auto& q) { return q.hidden || q.pulse; });
+           std::ranges::any_of(m.discretes, [](const auto& q) { return q.pulse; });
   }
   static bool has_special_clauses(const EventLogic::Setup& logic) {
     return std::ranges::any_of(logic.clauses, [](const ModelData::Clause& c) { return c.touches || c.samples; });
@@ -69,7 +73,15 @@ class CellCode::Maker {
     if (shape.discretes != from.model.discretes.size() || shape.conditions != logic.clauses.size()) return false;
     shape.declared = from.model.variables.size();
     shape.declared_places = from.variables;
-    shape.discrete_places = from.discretes;
+    shape.numbers = from.numbers;
+    const std::size_t observed = shape.discretes - from.numbers;
+    for (std::size_t c = 0; c < from.cells; ++c) {
+      const auto begin = from.discretes.begin() + static_cast<std::ptrdiff_t>(c * observed);
+      shape.discrete_places.insert(shape.discrete_places.end(), begin, begin + static_cast<std::ptrdiff_t>(observed));
+      for (std::size_t k = 0; k < from.numbers; ++k)
+        shape.discrete_places.push_back(static_cast<int>(all_discretes_++));
+    }
+    numbers_.insert(numbers_.end(), from.number_values.begin(), from.number_values.end());
     for (const VariableInfo& v : from.model.variable_info) shape.names.push_back(v.name);
     for (const ModelData::Discrete& q : from.model.discretes) shape.names.push_back(q.name);
     const std::vector<int>& places = ModelAccess::places(cell);
@@ -143,6 +155,8 @@ class CellCode::Maker {
     }
     shape.has_surfaces = surfaces > 0;
     if (surfaces > most) return false;
+    // whether two guards are one is found for values of parameters, not for numbers of cells
+    if (surfaces > 0 && shape.guards > 1 && shape.guards_have_numbers) return false;
     const std::vector<Mode> single = stays;
     for (const Mode& a : single)
       for (const Mode& b : single) {
@@ -174,7 +188,15 @@ class CellCode::Maker {
       const std::span<const Expr> function(&eq.guards[k], 1);
       const std::vector<Expr> read = symbols_of(function, SymbolKind::variable);
       if (std::ranges::any_of(read, [&](const Expr& e) { return !own.contains(e.id()); })) return false;
-      if (read.empty() && symbols_of(function, SymbolKind::discrete).empty()) return false;
+      const std::vector<Expr> discretes = symbols_of(function, SymbolKind::discrete);
+      if (read.empty() && discretes.empty()) return false;
+      const std::span<const Expr> numbers = std::span(eq.data).last(shape.numbers);
+      const auto is_number = [&](const Expr& q) {
+        return std::ranges::any_of(numbers, [&](const Expr& number) { return number.same(q); });
+      };
+      shape.guards_have_numbers = shape.guards_have_numbers || std::ranges::any_of(discretes, is_number);
+      shape.guards_change =
+          shape.guards_change || !std::ranges::all_of(discretes, is_number) || !locks_of(function).empty();
     }
     return true;
   }
@@ -183,7 +205,7 @@ class CellCode::Maker {
   bool number_variables() {
     CellCode& c = *code_;
     std::vector<int> owner(model_.variables.size(), -1);
-    std::vector<char> eliminated(model_.variables.size(), 0), discrete_owned(model_.discretes.size(), 0);
+    std::vector<char> eliminated(model_.variables.size(), 0), discrete_owned(all_discretes_, 0);
     for (Shape& shape : c.shapes_)
       for (std::size_t cell = 0; cell < shape.cells; ++cell) {
         const std::span<const int> declared = shape.declared_of_cell(cell);
@@ -305,7 +327,7 @@ class CellCode::Maker {
         for (const GuardInfo& info : shape.model->guards()) {
           const auto first = static_cast<int>(shape.first_guard + cell * shape.guards);
           GuardInfo& own = c.guards_.emplace_back(info);
-          if (cell > 0) own.name = c.renamed(info.name, shape, cell);
+          own.name = c.renamed(info.name, shape, cell);
           if (info.same_as >= 0) own.same_as = first + info.same_as;
         }
   }
@@ -315,9 +337,10 @@ class CellCode::Maker {
     const Shape& last = c.shapes_.back();
     Mode& whole = c.first_mode_;
     for (const RepeatedModel::Discrete& q : model_.discretes) whole.discrete.push_back(q.start);
+    whole.discrete.insert(whole.discrete.end(), numbers_.begin(), numbers_.end());
     whole.locks.resize(last.first_lock + last.locks * last.cells);
     whole.conditions.resize(last.first_condition + last.conditions * last.cells);
-    whole.sees.resize(c.guards_.size());
+    whole.sees.resize(static_cast<std::size_t>(c.structure_.guards));
     for (const Shape& shape : c.shapes_) {
       std::map<std::vector<double>, Mode> known;  // by start values of the discrete variables
       std::vector<double> starts(shape.discretes);
@@ -325,12 +348,7 @@ class CellCode::Maker {
         for (std::size_t k = 0; k < shape.discretes; ++k)
           starts[k] = whole.discrete[static_cast<std::size_t>(shape.discretes_of(cell)[k])];
         const auto [it, fresh] = known.try_emplace(starts);
-        if (fresh) {
-          std::vector<std::pair<std::string, double>> values;
-          for (std::size_t k = 0; k < shape.discretes; ++k)
-            values.emplace_back(shape.names[shape.declared + k], starts[k]);
-          it->second = shape.model->with_values(values).initial_mode();
-        }
+        if (fresh) it->second = ModelAccess::first_mode(*shape.model, starts);
         write(it->second, shape, cell, whole);
       }
     }
@@ -338,6 +356,8 @@ class CellCode::Maker {
 
   const RepeatedModel& model_;
   const ProgramOptions& options_;
+  std::size_t all_discretes_ = 0;               // so far, numbers of cells among them
+  std::vector<double> numbers_;                 // of cells
   bool resets_ = false, reads_others_ = false;  // some clauses: reset variables; read variables of other cells
   std::shared_ptr<CellCode> code_{new CellCode()};
 };
@@ -415,7 +435,7 @@ void CellCode::write(const Mode& mode, const Shape& shape, std::size_t cell, Mod
 std::string_view CellCode::clause_name(int condition) const {
   const Member m = of_condition(static_cast<std::size_t>(condition));
   const std::string_view name = m.shape->model->clause_name(static_cast<int>(m.place));
-  if (m.cell == 0) return name;
+  if (m.cell == 0 && m.shape->numbers == 0) return name;
   const std::lock_guard lock(naming_);
   const auto [it, fresh] = clause_names_.try_emplace(condition);
   if (fresh) it->second = renamed(name, *m.shape, m.cell);
@@ -423,13 +443,12 @@ std::string_view CellCode::clause_name(int condition) const {
 }
 
 std::string CellCode::renamed(std::string_view text, const Shape& shape, std::size_t cell) const {
-  if (cell == 0) return std::string(text);
+  if (cell == 0 && shape.numbers == 0) return std::string(text);
   const auto continues = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
-  const auto name_in_whole = [&](std::size_t k) -> const std::string& {
-    const std::size_t place =
-        k < shape.declared ? static_cast<std::size_t>(shape.declared_of_cell(cell)[k])
-                           : all_variables_ + static_cast<std::size_t>(shape.discretes_of(cell)[k - shape.declared]);
-    return observed_[place].name;
+  const auto name_in_whole = [&](std::size_t k) {
+    if (k < shape.declared) return observed_[static_cast<std::size_t>(shape.declared_of_cell(cell)[k])].name;
+    const auto q = static_cast<std::size_t>(shape.discretes_of(cell)[k - shape.declared]);
+    return q < observed_discretes_ ? observed_[all_variables_ + q].name : number_text(first_mode_.discrete[q]);
   };
   std::string result;
   for (std::size_t i = 0; i < text.size();) {

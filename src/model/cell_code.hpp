@@ -44,10 +44,13 @@ class CellCode {
       int row, column, source;
     };
     std::vector<Entry> entries;
-    std::vector<int> entry_places;   ///< of these in the Jacobian of the whole; as in places
-    std::vector<std::string> names;  ///< of variables, then discrete variables, of the first cell
-    bool watches_time = false;       ///< some guard depends on time alone
-    bool has_surfaces = false;       ///< on which its cells can stay
+    std::vector<int> entry_places;     ///< of these in the Jacobian of the whole; as in places
+    std::size_t numbers = 0;           ///< the last discrete variables: numbers that never change
+    std::vector<std::string> names;    ///< of variables, then discrete variables, of the first cell
+    bool watches_time = false;         ///< some guard depends on time alone
+    bool guards_change = false;        ///< coefficients of linear guards depend on the mode
+    bool guards_have_numbers = false;  ///< of the cell
+    bool has_surfaces = false;         ///< on which its cells can stay
 
     std::size_t blocks() const { return (cells + lanes - 1) / lanes; }
     /// The place of an entry in tables that list, for the cells of a block together, one entry after the other.
@@ -76,7 +79,9 @@ class CellCode {
   const std::vector<VariableInfo>& variables() const { return kept_.empty() ? observed_ : kept_; }
   /// All variables, then the discrete ones.
   const std::vector<VariableInfo>& observed() const { return observed_; }
-  std::size_t discretes() const { return first_mode_.discrete.size(); }
+  /// How many discrete variables are observed: the first ones of a mode. Numbers of cells stand behind them.
+  std::size_t observed_discretes() const { return observed_discretes_; }
+  const std::vector<VariableInfo>& parameter_info() const { return parameter_info_; }
   /// Where a variable of the systems is among all variables.
   std::size_t observed_place(std::size_t place) const {
     return observed_place_.empty() ? place : static_cast<std::size_t>(observed_place_[place]);
@@ -116,7 +121,8 @@ class CellCode {
 
   std::string name_;
   std::vector<Shape> shapes_;
-  std::size_t cells_ = 0, all_variables_ = 0;
+  std::size_t cells_ = 0, all_variables_ = 0, observed_discretes_ = 0;
+  std::vector<VariableInfo> parameter_info_;
   std::vector<VariableInfo> observed_, kept_;  // kept_ is empty where the two are the same
   std::vector<int> observed_place_;            // empty: as they are
   std::vector<int> owner_;                     // by variable of the systems: the cell

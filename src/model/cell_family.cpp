@@ -81,7 +81,7 @@ class CellFamily::Equations final : public WrittenEquations {
   }
   void residuals(const Mode& mode, double t, std::span<const double> values, std::span<const double> xp,
                  std::span<WrittenResidual> residuals) override {
-    const std::size_t variables = code_.observed().size() - code_.discretes();
+    const std::size_t variables = code_.observed().size() - code_.observed_discretes();
     std::size_t next = 0;
     for (std::size_t s = 0; s < own_.size(); ++s) {
       if (own_[s] == 0) continue;
@@ -97,7 +97,7 @@ class CellFamily::Equations final : public WrittenEquations {
         state_.see(shape, cell, xp, state_.xp);
         state_.values.clear();
         for (const int v : shape.declared_of_cell(cell)) state_.values.push_back(values[static_cast<std::size_t>(v)]);
-        for (const int q : shape.discretes_of(cell))
+        for (const int q : shape.discretes_of(cell).first(shape.discretes - shape.numbers))
           state_.values.push_back(values[variables + static_cast<std::size_t>(q)]);
         found_.resize(static_cast<std::size_t>(of_cell->count()));
         of_cell->residuals(scratch(), t, state_.values, state_.xp, found_);
@@ -128,18 +128,18 @@ CellFamily::State& CellFamily::use() {
 }
 
 bool CellFamily::derives_variables() const {
-  return variables().size() + code_->discretes() != observed().size();
+  return variables().size() + code_->observed_discretes() != observed().size();
 }
 
 std::string CellFamily::describe(const Mode& mode) const {
   constexpr std::size_t most = 6;
-  const std::size_t first = observed().size() - code_->discretes();
+  const std::size_t first = observed().size() - code_->observed_discretes();
   std::string text;
   std::size_t parts = 0;
   const auto add = [&](const auto& part) {
     if (++parts <= most) text += (parts > 1 ? ", " : "") + part();
   };
-  for (std::size_t k = 0; k < code_->discretes(); ++k)
+  for (std::size_t k = 0; k < code_->observed_discretes(); ++k)
     add([&] {
       const VariableInfo& q = observed()[first + k];
       return q.name + " = " + value_text(*q.details, mode.discrete[k], 6);
@@ -401,13 +401,14 @@ void CellFamily::end_instant(const EventInput& input, Transition& transition) {
 void CellFamily::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                          std::span<double> values) {
   for (std::size_t k = 0; k < x.size(); ++k) values[code_->observed_place(k)] = x[k];
-  std::ranges::copy(mode.discrete, values.end() - static_cast<std::ptrdiff_t>(code_->discretes()));
+  const auto discretes = static_cast<std::ptrdiff_t>(code_->observed_discretes());
+  std::copy_n(mode.discrete.begin(), discretes, values.end() - discretes);
   if (!derives_variables()) return;
   State& state = use();
   for (std::size_t s = 0; s < code_->shapes().size(); ++s) {
     const Shape& shape = code_->shapes()[s];
     if (shape.eliminated.empty()) continue;
-    state.values.resize(shape.declared + shape.discretes);
+    state.values.resize(shape.declared + shape.discretes - shape.numbers);
     for (std::size_t cell = 0; cell < shape.cells; ++cell) {
       CellCode::read(mode, shape, cell, scratch());
       state.see(shape, cell, x, state.x);
@@ -445,7 +446,7 @@ std::shared_ptr<HybridSystem> compile(const Model& model, const ProgramOptions& 
 std::vector<VariableInfo> parameter_info(const HybridSystem& system) {
   if (const auto* model = dynamic_cast<const CompiledModel*>(&system)) return model->parameter_info();
   const auto* cells = dynamic_cast<const CellFamily*>(&system);
-  return cells ? cells->code()->shapes().front().model->parameter_info() : std::vector<VariableInfo>{};
+  return cells ? cells->code()->parameter_info() : std::vector<VariableInfo>{};
 }
 
 }  // namespace saltus

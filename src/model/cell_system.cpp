@@ -77,15 +77,11 @@ std::span<const double> CellEvaluator::state_of(std::size_t number, std::size_t 
   return state_;
 }
 
-const std::vector<LinearGuard>* CellEvaluator::common_linear_guards() {
+const std::vector<LinearGuard>* CellEvaluator::common_linear_guards(const std::vector<Values>& values) {
   if (!linear_) {
     for (const Shape& shape : code_.shapes())
-      if (shape.guards > 0 && shape.code->linear_guards().change()) return nullptr;
-    std::vector<Values> none;
-    for (const Shape& shape : code_.shapes())
-      none.push_back({std::vector<double>(shape.blocks() * shape.discretes * lanes),
-                      std::vector<double>(shape.blocks() * shape.locks * lanes)});
-    find_linear_guards(none, {}, linear_.emplace());
+      if (shape.guards_change) return nullptr;
+    find_linear_guards(values, {}, linear_.emplace());
   }
   return &linear_->guards;
 }
@@ -438,7 +434,7 @@ bool CellSystem::enclose_guards(Interval t, int order, std::span<const Interval>
 std::span<const LinearGuard> CellSystem::linear_guards() {
   if (code_.structure().guards == 0) return {};
   if (surfaces_.empty())
-    if (const std::vector<LinearGuard>* common = evaluator_.common_linear_guards()) return *common;
+    if (const std::vector<LinearGuard>* common = evaluator_.common_linear_guards(values_)) return *common;
   if (!linear_) {
     std::vector<CellEvaluator::Special> special;
     for (const OnSurfaces& on : surfaces_) special.push_back({on.shape, on.cell, on.system, on.further});

@@ -45,7 +45,7 @@ class CellEvaluator {
   std::span<const double> state_of(std::size_t shape, std::size_t cell, std::span<const double> X, int coefficients);
 
   /// Those of all cells, where no value of a mode changes them. Null: some do.
-  const std::vector<LinearGuard>* common_linear_guards();
+  const std::vector<LinearGuard>* common_linear_guards(const std::vector<Values>& values);
   /// A cell with a system of its own; its guards behind those of the cell begin at `further`.
   struct Special {
     std::size_t shape, cell;

@@ -450,6 +450,11 @@ std::string ModelAccess::guard_text(const CompiledModel& model, const Mode& mode
   if (code.guards.between(mode, k)) return code.guards.surface_text(k);
   return to_string(BoolExpr(value != 0.0 ? lock : code.negated[place]), 40);
 }
+Mode ModelAccess::first_mode(const CompiledModel& model, std::vector<double> discretes) {
+  ModelValues values = *model.impl_->values;
+  values.discrete = std::move(discretes);
+  return model.impl_->code->first_mode(values);
+}
 std::string ModelAccess::surface_text(const CompiledModel& model, const Mode& mode, int guard) {
   return model.impl_->code->surface_text(mode, guard);
 }

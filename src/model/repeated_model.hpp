@@ -22,9 +22,13 @@ struct RepeatedModel {
     std::size_t cells = 0;       ///< the first one is that of `model`
     std::vector<int> variables;  ///< cell by cell: where they stand in the whole
     std::vector<int> discretes;  ///< the same
+    /// Numbers that differ from cell to cell. They are the last discrete variables of the model of the cell, hidden
+    /// ones, and belong to no list of the whole.
+    std::size_t numbers = 0;
+    std::vector<double> number_values;  ///< cell by cell
   };
   struct Discrete {
-    std::string name;
+    std::string name = {};
     double start = 0.0;
     Rare<VariableDetails> details = {};
   };
@@ -32,6 +36,7 @@ struct RepeatedModel {
   std::string name;
   std::vector<VariableInfo> variables;
   std::vector<Discrete> discretes;
+  std::vector<VariableInfo> parameters;  ///< also those that are numbers of cells; `start` is the value
   std::vector<Shape> shapes;
 };
 

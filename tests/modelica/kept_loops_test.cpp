@@ -37,7 +37,9 @@ void compare(const std::string& text, const SimulateOptions& options, bool kept 
   ASSERT_TRUE(is_written_out(*flat));
   const Trajectory a = simulate(loops, options), b = simulate(flat, options);
   EXPECT_EQ(a.status().code, b.status().code) << a.status().message << " | " << b.status().message;
-  EXPECT_EQ(a.status().message, b.status().message);
+  if (difference == 0.0) {
+    EXPECT_EQ(a.status().message, b.status().message);
+  }
   EXPECT_NEAR(a.t_end(), b.t_end(), difference);
   near(a.final(), b.final());
   if (difference == 0.0) {
@@ -53,7 +55,7 @@ void compare(const std::string& text, const SimulateOptions& options, bool kept 
   }
   const auto words = [&](const Event& event) {  // terms in texts have another order where those in sums have
     const std::string said = event.describe();
-    return difference == 0.0 ? said : said.substr(0, said.find(':'));
+    return difference == 0.0 ? said : said.substr(0, said.find_first_of(":;"));
   };
   ASSERT_EQ(a.events().size(), b.events().size());
   for (std::size_t k = 0; k < a.events().size(); ++k) {
@@ -196,6 +198,44 @@ end Cells;
           until(4.0), true, 1e-5);  // written out, it falls into other parts
 }
 
+TEST(KeptLoops, NumbersThatDifferFromPassToPass) {
+  const std::string text = R"(
+model Numbers
+  parameter Integer n = 230;
+  parameter Real k = 0.3, r[n] = {0.01*i + 0.2 for i in 1:n}, limit[n] = {0.3 + 0.1*sin(i) for i in 1:n};
+  parameter Boolean fast[n] = {mod(i, 3) == 0 for i in 1:n};
+  Real x[n](start = {cos(0.3*i) for i in 1:n}, each fixed = true), y[n];
+  Boolean low[n](each start = false, each fixed = true);
+  discrete Real level[n](start = r, each fixed = true);
+equation
+  for i in 1:n loop
+    der(x[i]) = -r[i]*x[i] + k*i/n*sin(time) + (if fast[i] then -x[i] else x[max(i - 1, 1)]*r[min(i + 1, n)])
+      + (if low[i] then 1 + 0.001*i else -0.2) + (if r[i] > 1.5 then 0.1 else 0.2) - 0.1*x[i]^(1 + 2*mod(i, 2));
+    y[i] = i*x[i] + r[i]^2 + (if i < 4 then i - 2 else 0);
+    when x[i] < -limit[i] then
+      low[i] = true;
+      level[i] = 0.1*i + x[i];
+    elsewhen x[i] > limit[i]/2 then
+      low[i] = false;
+      level[i] = pre(level[i]) + r[i];
+    end when;
+  end for;
+end Numbers;
+)";
+  compare(text, until(2.0), true, 1e-5);
+  compare(text, until(1.0, Method::rodas5p), true, 1e-5);
+  const auto system = compile(load_text(text).model);
+  const std::vector<VariableInfo> parameters = parameter_info(*system);
+  const std::vector<VariableInfo> flat = parameter_info(*compile(load_text(text, {.keep_loops = false}).model));
+  ASSERT_EQ(parameters.size(), flat.size());
+  for (std::size_t k = 0; k < flat.size(); ++k) {
+    EXPECT_EQ(parameters[k].name, flat[k].name);
+    EXPECT_EQ(parameters[k].start, flat[k].start);
+  }
+  const Trajectory run = simulate(system, until(0.5));
+  EXPECT_EQ(run.variables().back().name, "level[230]");  // numbers of passes are not shown
+}
+
 TEST(KeptLoops, SlidesOfCells) {
   const std::string belt = R"(
 model Belt
@@ -275,11 +315,8 @@ TEST(KeptLoops, WrittenOutWhereCellsAreNotEnough) {
            " equation " + equations + " end M;";
   };
   const SimulateOptions options = until(0.5);
-  // sums over all, numbers that differ from pass to pass, arrays of parameters, algebraic variables of other cells
+  // sums over all, algebraic variables of other cells, whole arrays
   compare(with("", "for i in 1:n loop der(x[i]) = -x[i] + 0.001*sum(x); end for;"), options, false);
-  compare(with("", "for i in 1:n loop der(x[i]) = -x[i]*(1 + 0.001*i); end for;"), options, false);
-  compare(with("parameter Real r[n] = {0.01*i for i in 1:n};", "for i in 1:n loop der(x[i]) = -r[i]*x[i]; end for;"),
-          options, false);
   compare(with("Real y[n];", "for i in 1:n loop y[i] = x[i]^2; der(x[i]) = -y[max(i - 1, 1)]; end for;"), options,
           false);
   compare(with("", "der(x) = -x;"), options, false);
@@ -389,10 +426,12 @@ std::string random_loop(std::mt19937& random) {
     for (int k = pick(3); k >= 0; --k)
       text += (pick(2) ? " + " : " - ") + std::string("0.3*") + term(pick(2) ? "x" : "y");
     if (pick(3) == 0) text += " + (if i <= 3 then " + term("x") + " else " + term("y") + ")";
+    if (pick(3) == 0) text += " - 0.01*i*" + own;
+    if (pick(3) == 0) text += " + r[i]*sin(" + own + ")";
     return text;
   };
   std::string drive, events;
-  const std::string level = std::to_string(0.1 + 0.1 * pick(4));
+  const std::string level = pick(3) == 0 ? "(0.1 + r[i])" : std::to_string(0.1 + 0.1 * pick(4));
   switch (pick(6)) {
     case 0:
       drive = " + (if on[i] then 1 else 0)";
@@ -422,7 +461,8 @@ std::string random_loop(std::mt19937& random) {
   const std::string body = "der(x[i]) = " + sum("x[i]") + drive + ";\nder(y[i]) = " + sum("y[i]") +
                            ";\nz[i] = " + term("x") + ";\n" + events;
   return "model Random\n  parameter Integer n = " + std::to_string(205 + pick(20)) +
-         ";\n  Real x[n](start = {sin(1.3*i) for i in 1:n}, each fixed = true);\n"
+         ";\n  parameter Real r[n] = {0.001*i for i in 1:n};\n  Real x[n](start = {sin(1.3*i) for i in 1:n}, each "
+         "fixed = true);\n"
          "  Real y[n](start = {cos(0.9*i) for i in 1:n}, each fixed = true), z[n];\n  Boolean on[n](each start = " +
          (pick(2) ? "true" : "false") + ");\nequation\n  for i in 1:n loop\n" + body + "  end for;\nend Random;\n";
 }

@@ -62,6 +62,9 @@ Value Flattener::eval(ExprPtr expression, const Context& context) {
   const Deeper deeper(*this, expression->where);
   charge(1, expression->where);
   const Location& where = expression->where;
+  if (!lifted_.empty())
+    if (const auto it = lifted_.find(expression); it != lifted_.end())
+      return {TypeKind::real, Variability::discrete, it->second};
   if (const auto* reference = expression->as<ComponentReference>()) return eval_reference(*reference, where, context);
   if (const auto* literal = expression->as<RealLiteral>()) return Value::real(literal->value);
   if (const auto* literal = expression->as<IntegerLiteral>()) return Value::integer(literal->value);

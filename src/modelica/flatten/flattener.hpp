@@ -339,7 +339,9 @@ class Flattener {
   void mark_shape(std::size_t first_equation, std::size_t first_clause, int shape);
   /// Throws NotKept if some of them have no symbols.
   void require_symbols(const Component& component, const std::vector<Expr>& elements) const;
-  void add_shape(RepeatedModel& model, std::size_t number) const;
+  void lift_numbers(KeptLoops::Shape& shape, int number);
+  void leave_common(ModelData& own) const;
+  void add_shape(RepeatedModel& model, std::size_t number, const ModelData& common) const;
   void flatten_when(const WhenEquation& node, const Context& context);
   void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
   void when_if(const IfEquation& node, const Equation& equation, const Context& context,
@@ -505,6 +507,7 @@ class Flattener {
   Instance* top_ = nullptr;
   bool keep_loops_ = false;
   std::unique_ptr<KeptLoops> kept_;
+  std::unordered_map<ExprPtr, Expr> lifted_;  ///< numbers of the pass that is being read, as data of its cell
   bool variables_declared_ = false;
   bool in_initial_ = false;  ///< in initial equations and algorithms: time is the start time
   double start_time_ = 0.0;

@@ -1,6 +1,8 @@
 #include "modelica/flatten/kept_loops.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 
 namespace saltus::modelica {
@@ -46,7 +48,16 @@ std::int64_t IteratorForm::at(const std::vector<std::int64_t>& iterators) const 
   return 0;
 }
 
-void KeptLoops::read(const PassReads& reads, const std::vector<std::int64_t>& iterators) {
+namespace {
+
+/// Small integers and halves stay what they are: signs, exponents, factors that vanish.
+bool is_common(double value) {
+  return std::abs(value) <= 10.0 && 2.0 * value == std::floor(2.0 * value);
+}
+
+}  // namespace
+
+void KeptLoops::read(const PassReads& reads, const std::vector<std::int64_t>& iterators, const Evaluate& evaluate) {
   for (const PassReads::Item& item : reads.items) switch (item.kind) {
       case PassReads::Item::Kind::element: {
         const Array& array = arrays[static_cast<std::size_t>(item.array)];
@@ -66,17 +77,35 @@ void KeptLoops::read(const PassReads& reads, const std::vector<std::int64_t>& it
         std::size_t taken = 0;
         while (taken < item.forms.size() && item.forms[taken].at(iterators) == 0) ++taken;
         values_.push_back(static_cast<std::int64_t>(taken));
-        read(item.branches[taken], iterators);
+        read(item.branches[taken], iterators, evaluate);
+        break;
+      }
+      case PassReads::Item::Kind::number: {
+        const double value =
+            item.forms.empty() ? evaluate(item.expression) : static_cast<double>(item.forms.front().at(iterators));
+        const bool exact = item.exact || is_common(value);
+        values_.push_back(exact ? 1 : 0);
+        if (exact) {
+          values_.push_back(std::bit_cast<std::int64_t>(value));
+        } else {  // equal numbers are one: relations with them may coincide
+          const auto known = std::ranges::find(lifted_values_, value);
+          const auto place = known - lifted_values_.begin();
+          if (known == lifted_values_.end()) lifted_values_.push_back(value);
+          lifted_.emplace_back(item.expression, static_cast<int>(place));
+          values_.push_back(place);
+        }
         break;
       }
     }
 }
 
-void KeptLoops::add_pass(Nest& nest, const std::vector<std::int64_t>& iterators) {
+void KeptLoops::add_pass(Nest& nest, const std::vector<std::int64_t>& iterators, const Evaluate& evaluate) {
   constexpr std::size_t most = 64;  // shapes of one model
   elements_.clear();
   values_.clear();
-  read(nest.reads, iterators);
+  lifted_.clear();
+  lifted_values_.clear();
+  read(nest.reads, iterators, evaluate);
   row_ = elements_;
   std::ranges::sort(row_);
   row_.erase(std::unique(row_.begin(), row_.end()), row_.end());
@@ -86,12 +115,13 @@ void KeptLoops::add_pass(Nest& nest, const std::vector<std::int64_t>& iterators)
   const auto [it, fresh] = nest.known.try_emplace(signature_, static_cast<int>(shapes.size()));
   if (fresh) {
     if (shapes.size() == most) throw NotKept{};
-    shapes.push_back({iterators, row_.size(), {}});
+    shapes.push_back({iterators, row_.size(), {}, lifted_});
     nest.shapes.push_back(it->second);
     for (const int number : row_) needed[static_cast<std::size_t>(number)] = 1;
   }
-  std::vector<int>& rows = shapes[static_cast<std::size_t>(it->second)].rows;
-  rows.insert(rows.end(), row_.begin(), row_.end());
+  Shape& shape = shapes[static_cast<std::size_t>(it->second)];
+  shape.rows.insert(shape.rows.end(), row_.begin(), row_.end());
+  shape.values.insert(shape.values.end(), lifted_values_.begin(), lifted_values_.end());
 }
 
 }  // namespace saltus::modelica

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/repeated_model.hpp"
@@ -49,10 +51,12 @@ struct IteratorForm {
 /// What a pass of a loop reads, in the order of the text.
 struct PassReads {
   struct Item {
-    enum class Kind : std::uint8_t { element, value, choice } kind;
+    enum class Kind : std::uint8_t { element, value, choice, number } kind;
     int array = 0;                         ///< of an element: which of KeptLoops::arrays
     std::vector<IteratorForm> forms = {};  ///< its subscripts; the value; the conditions of the branches
     std::vector<PassReads> branches = {};  ///< of a choice; one more than conditions
+    ExprPtr expression = nullptr;          ///< of a number that differs from pass to pass
+    bool exact = false;                    ///< passes with different numbers have different shapes
     Location where = {};
   };
   std::vector<Item> items;
@@ -71,7 +75,10 @@ class KeptLoops {
   struct Shape {
     std::vector<std::int64_t> pass;  ///< values of the iterators in the first of them
     std::size_t width = 0;
-    std::vector<int> rows;  ///< pass by pass: the numbers of what is read, increasing
+    std::vector<int> rows;                             ///< pass by pass: the numbers of what is read, increasing
+    std::vector<std::pair<ExprPtr, int>> lifted = {};  ///< expressions whose values are data of a pass: which of them
+    std::vector<double> values = {};                   ///< of these, pass by pass
+    std::vector<Expr> symbols = {};                    ///< which stand for them in the first pass
   };
   /// Equations directly inside of loops, around which these iterators run.
   struct Nest {
@@ -103,14 +110,18 @@ class KeptLoops {
     return it == array_of.end() ||
            needed[static_cast<std::size_t>(arrays[static_cast<std::size_t>(it->second)].first) + position] != 0;
   }
+  /// The value of an expression in the present pass.
+  using Evaluate = std::function<double(ExprPtr)>;
   /// Adds a pass of a nest.
-  void add_pass(Nest& nest, const std::vector<std::int64_t>& iterators);
+  void add_pass(Nest& nest, const std::vector<std::int64_t>& iterators, const Evaluate& evaluate);
 
  private:
-  void read(const PassReads& reads, const std::vector<std::int64_t>& iterators);
+  void read(const PassReads& reads, const std::vector<std::int64_t>& iterators, const Evaluate& evaluate);
 
   std::vector<int> elements_, row_;
   std::vector<std::int64_t> values_, signature_;
+  std::vector<std::pair<ExprPtr, int>> lifted_;
+  std::vector<double> lifted_values_;
 };
 
 }  // namespace saltus::modelica

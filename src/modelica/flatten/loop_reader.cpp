@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -50,6 +51,8 @@ std::unique_ptr<KeptLoops> LoopReader::read() {
   if (count_passes() < fewest) return nullptr;
   try {
     loops_ = std::make_unique<KeptLoops>();
+    for (Component& component : flattener_.top_->components)  // in their order, whichever a pass reads first
+      if (component.is_parameter()) flattener_.resolve_value(component);
     list_arrays();
     loops_->needed.assign(static_cast<std::size_t>(loops_->numbers), 0);
     KeptLoops::Nest rest;  // what stands outside of loops is one cell
@@ -67,7 +70,7 @@ std::unique_ptr<KeptLoops> LoopReader::read() {
         }
       }
     }
-    if (!rest.reads.items.empty()) loops_->add_pass(rest, {});
+    if (!rest.reads.items.empty()) loops_->add_pass(rest, {}, {});
     loops_->rest = rest.shapes.empty() ? -1 : rest.shapes.front();
     return std::move(loops_);
   } catch (const NotKept&) {
@@ -143,7 +146,8 @@ void LoopReader::read_loop(const ForEquation& loop) {
 // Runs over all values of the iterators of a nest, the first outermost.
 void LoopReader::add_passes(KeptLoops::Nest& nest, const ForEquation& innermost, std::size_t level,
                             const Context& context, std::vector<std::int64_t>& values) {
-  if (level == nest.iterators.size()) return loops_->add_pass(nest, values);
+  if (level == nest.iterators.size())
+    return loops_->add_pass(nest, values, [&](ExprPtr e) { return evaluate(e, context); });
   const ForIndex& index = *nest.iterators[level];
   if (!index.range) throw NotKept{};
   const Value range = flattener_.range_of(index, {.equations = &innermost.body}, context);
@@ -156,7 +160,7 @@ void LoopReader::add_passes(KeptLoops::Nest& nest, const ForEquation& innermost,
     flattener_.charge(1, index.name.where);
     if (!element.is_constant()) throw NotKept{};
     values.back() = static_cast<std::int64_t>(element.constant_value());
-    if (level + 1 < nest.iterators.size()) local.value = Value::integer(values.back());
+    if (has_numbers_ || level + 1 < nest.iterators.size()) local.value = Value::integer(values.back());
     add_passes(nest, innermost, level + 1, inner, values);
   }
   values.pop_back();
@@ -206,11 +210,13 @@ void LoopReader::read_choice(const IfEquation& choice, PassReads& reads) {
 
 void LoopReader::read_value(ExprPtr e, PassReads& reads) {
   if (e->as<IntegerLiteral>() || e->as<RealLiteral>() || e->as<BooleanLiteral>()) return;
-  if (has_iterator(e))
-    if (std::optional<Form> form = form_of(e)) {
-      reads.items.push_back({.kind = PassReads::Item::Kind::value, .forms = {std::move(*form)}});
-      return;
-    }
+  if (has_iterator(e) && is_number(e)) return read_number(e, is_logical(e), reads);
+  if (const auto* power = e->as<Binary>();
+      power && (power->op == Operator::power || power->op == Operator::power_elementwise)) {
+    read_value(power->left, reads);
+    if (has_iterator(power->right) && is_number(power->right)) return read_number(power->right, true, reads);
+    return read_value(power->right, reads);
+  }
   if (const auto* reference = e->as<ComponentReference>()) return read_reference(*reference, reads);
   if (const auto* call = e->as<Call>()) {
     if (!call->iterators.empty() || call->callee.global || call->callee.parts.size() != 1 ||
@@ -239,6 +245,59 @@ void LoopReader::read_value(ExprPtr e, PassReads& reads) {
   const auto* list = e->as<ArrayConstructor>();
   if (!e->as<Unary>() && !e->as<Binary>() && !e->as<Chain>() && !(list && list->iterators.empty())) throw NotKept{};
   for_each_part(e, [&](ExprPtr part) { read_value(part, reads); });
+}
+
+void LoopReader::read_number(ExprPtr e, bool exact, PassReads& reads) {
+  PassReads::Item item{.kind = PassReads::Item::Kind::number, .expression = e, .exact = exact};
+  if (std::optional<Form> form = form_of(e))
+    item.forms.push_back(std::move(*form));
+  else
+    has_numbers_ = true;
+  reads.items.push_back(std::move(item));
+}
+
+double LoopReader::evaluate(ExprPtr e, const Context& context) const {
+  const Value value = flattener_.eval(e, context);
+  const bool known = value.scalar().is_constant() || value.variability >= Variability::parameter;
+  if (!value.is_scalar() || value.type == TypeKind::string || value.type == TypeKind::record || !known) throw NotKept{};
+  const double number = flattener_.parameter_value(value.scalar());
+  if (!std::isfinite(number)) throw NotKept{};
+  return number;
+}
+
+bool LoopReader::is_logical(ExprPtr e) const {
+  if (const auto* node = e->as<Unary>()) return node->op == Operator::logical_not;
+  if (const auto* node = e->as<Binary>()) return node->op != Operator::power && node->op != Operator::power_elementwise;
+  if (const auto* node = e->as<Chain>())
+    return node->operators.front() == Operator::logical_and || node->operators.front() == Operator::logical_or;
+  if (const auto* node = e->as<Conditional>()) return is_logical(node->otherwise);
+  if (const auto* reference = e->as<ComponentReference>()) {
+    if (iterator_of(*reference) >= 0) return false;
+    const Component* component =
+        reference->global ? nullptr : flattener_.own_component(reference->parts.front().name.text, context_);
+    return !component || component->type.kind != TypeKind::real;
+  }
+  return e->as<BooleanLiteral>() != nullptr;
+}
+
+bool LoopReader::is_number(ExprPtr e) const {
+  if (const auto* reference = e->as<ComponentReference>(); reference && iterator_of(*reference) < 0) {
+    if (reference->parts.size() == 1 && reference->parts[0].name.text == "time") return false;
+    const Component* component =
+        reference->global ? nullptr : flattener_.own_component(reference->parts.front().name.text, context_);
+    if (component && !component->is_parameter()) return false;
+  } else if (const auto* call = e->as<Call>()) {
+    const bool plain = call->iterators.empty() && !call->callee.global && call->callee.parts.size() == 1 &&
+                       std::ranges::find(plain_functions, call->callee.parts[0].name.text) != plain_functions.end();
+    constexpr std::array<std::string_view, 4> of_variables{"der", "pre", "edge", "change"};
+    if (!plain || std::ranges::find(of_variables, call->callee.parts[0].name.text) != of_variables.end()) return false;
+  } else if (!reference && !e->as<IntegerLiteral>() && !e->as<RealLiteral>() && !e->as<BooleanLiteral>() &&
+             !e->as<EndLiteral>() && !e->as<Unary>() && !e->as<Binary>() && !e->as<Chain>() && !e->as<Conditional>()) {
+    return false;
+  }
+  bool all = true;
+  for_each_part(e, [&](ExprPtr part) { all = all && is_number(part); });
+  return all;
 }
 
 void LoopReader::read_reference(const ComponentReference& reference, PassReads& reads) {

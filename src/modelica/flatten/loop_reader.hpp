@@ -31,6 +31,13 @@ class LoopReader {
   void read_value(ExprPtr e, PassReads& reads);
   void read_reference(const ComponentReference& reference, PassReads& reads);
   bool has_iterator(ExprPtr e) const;
+  /// Whether an expression is known before the run: iterators, parameters, constants, and functions of them.
+  bool is_number(ExprPtr e) const;
+  /// Whether it may be a truth value, or something else that is not a Real.
+  bool is_logical(ExprPtr e) const;
+  /// Something that is a number in each pass. `exact`: passes with other values have another shape.
+  void read_number(ExprPtr e, bool exact, PassReads& reads);
+  double evaluate(ExprPtr e, const Context& context) const;
   int iterator_of(const ComponentReference& reference) const;
   std::optional<IteratorForm> number(ExprPtr e, bool subscript) const;
   /// An expression of iterators and known integers; nothing: it is something else. In subscripts all integers are
@@ -40,6 +47,7 @@ class LoopReader {
   Flattener& flattener_;
   std::unique_ptr<KeptLoops> loops_;
   std::vector<const ForIndex*> iterators_;
+  bool has_numbers_ = false;  // some have to be evaluated in every pass
   Context context_;
   std::int64_t end_ = -1;
 };

@@ -39,9 +39,23 @@ void Flattener::flatten_kept_loop(const Equation& equation) {
         context.locals = &locals[k];
       }
       const std::size_t first = equations_.size(), clauses = clauses_.size();
+      lift_numbers(kept_->shapes[static_cast<std::size_t>(shape)], shape);
       flatten_equations(nest.body, context, equations_);
+      lifted_.clear();
       mark_shape(first, clauses, shape);
     }
+  }
+}
+
+// Numbers that differ from pass to pass are discrete variables that never change.
+void Flattener::lift_numbers(KeptLoops::Shape& shape, int number) {
+  for (const auto& [expression, k] : shape.lifted) {
+    const auto place = static_cast<std::size_t>(k);
+    if (place == shape.symbols.size()) {
+      const std::string name = "'number " + std::to_string(k + 1) + " of shape " + std::to_string(number + 1) + "'";
+      shape.symbols.push_back(model_->discrete(name, shape.values[place]));
+    }
+    lifted_.emplace(expression, shape.symbols[place]);
   }
 }
 
@@ -73,7 +87,11 @@ std::shared_ptr<const RepeatedModel> Flattener::repeated_model() const {
   model->name = all.name;
   model->variables = kept_->variables;
   model->discretes = kept_->discretes;
-  for (std::size_t k = 0; k < kept_->shapes.size(); ++k) add_shape(*model, k);
+  for (const ModelData::Parameter& p : all.parameters)
+    model->parameters.push_back({.name = p.name, .start = p.value, .fixed = true, .details = p.details});
+  ModelData common = all;  // what all shapes have
+  leave_common(common);
+  for (std::size_t k = 0; k < kept_->shapes.size(); ++k) add_shape(*model, k, common);
   // a variable is a state if some cell has its derivative; that cell determines it
   std::vector<char> state(model->variables.size(), 0);
   std::vector<std::vector<char>> differentiated;
@@ -106,16 +124,12 @@ std::shared_ptr<const RepeatedModel> Flattener::repeated_model() const {
 }
 
 // The part of the model that the first pass of a shape is, and where its variables are in all passes.
-void Flattener::add_shape(RepeatedModel& model, std::size_t number) const {
+void Flattener::add_shape(RepeatedModel& model, std::size_t number, const ModelData& common) const {
   const KeptLoops::Shape& from = kept_->shapes[number];
   const ModelData& all = model_->data();
   RepeatedModel::Shape& shape = model.shapes.emplace_back();
   ModelData& own = shape.model;
-  own = all;
-  own.variables.clear();
-  own.variable_info.clear();
-  own.discretes.clear();
-  std::erase_if(own.names, [](const auto& entry) { return entry.second.kind != SymbolKind::parameter; });
+  own = common;
   std::unordered_set<NodeId> symbols;
   std::vector<int> places;
   std::vector<char> discrete;
@@ -136,6 +150,14 @@ void Flattener::add_shape(RepeatedModel& model, std::size_t number) const {
       own.variable_info.push_back(all.variable_info[declared.index]);
     }
   }
+  for (const Expr& symbol : from.symbols) {
+    own.names.emplace(symbol.name(), ModelData::Declared{SymbolKind::discrete, own.discretes.size()});
+    own.discretes.push_back(all.discretes[all.names.at(symbol.name()).index]);
+    own.discretes.back().hidden = true;
+    symbols.insert(symbol.id());
+  }
+  shape.numbers = from.symbols.size();
+  shape.number_values = from.values;
   shape.cells = from.width == 0 ? 1 : from.rows.size() / from.width;
   for (std::size_t k = 0; k < from.rows.size(); ++k) {
     const int element = from.rows[k];
@@ -160,8 +182,41 @@ void Flattener::add_shape(RepeatedModel& model, std::size_t number) const {
   std::erase_if(own.pre_symbols, [&](const auto& pair) { return !symbols.contains(pair.first.id()); });
   own.pre_places.clear();
   for (std::size_t k = 0; k < own.pre_symbols.size(); ++k) own.pre_places.emplace(own.pre_symbols[k].first.id(), k);
-  std::erase_if(own.start_values, [&](const auto& entry) { return !own.names.contains(entry.first); });
-  std::erase_if(own.bound_values, [&](const auto& entry) { return !own.names.contains(entry.first); });
+}
+
+// Leaves what all shapes have. Elements of large arrays of parameters that no cell reads are gone: they are numbers of
+// cells.
+void Flattener::leave_common(ModelData& own) const {
+  constexpr std::int64_t large = 32;
+  const ModelData& all = model_->data();
+  own.variables.clear();
+  own.variable_info.clear();
+  own.discretes.clear();
+  own.start_values.clear();  // to change values, the model is written out
+  own.bound_values.clear();
+  std::erase_if(own.names, [](const auto& entry) { return entry.second.kind != SymbolKind::parameter; });
+  if (std::ranges::none_of(all.parameters, [&](const ModelData::Parameter& p) {
+        const Component* component = component_of(p.symbol);
+        return component && count(component->dims) > large;
+      }))
+    return;
+  std::vector<Expr> read;
+  for (const auto& e : all.equations) read.insert(read.end(), {e.equation.lhs, e.equation.rhs});
+  for (const auto& c : all.clauses) {
+    read.push_back(c.condition.expr());
+    for (const auto& action : c.actions) read.insert(read.end(), {action.value, action.only_if.expr()});
+  }
+  for (const auto& definition : all.definitions) read.push_back(definition.value);
+  std::erase_if(read, [](const Expr& e) { return e.is_constant(); });
+  std::unordered_set<NodeId> used;
+  for (const Expr& p : symbols_of(read, SymbolKind::parameter)) used.insert(p.id());
+  std::erase_if(own.parameters, [&](const ModelData::Parameter& p) {
+    const Component* component = component_of(p.symbol);
+    return component && count(component->dims) > large && !used.contains(p.symbol.id());
+  });
+  std::erase_if(own.names, [](const auto& entry) { return entry.second.kind == SymbolKind::parameter; });
+  for (std::size_t k = 0; k < own.parameters.size(); ++k)
+    own.names.emplace(own.parameters[k].name, ModelData::Declared{SymbolKind::parameter, k});
 }
 
 }  // namespace saltus::modelica

@@ -113,6 +113,9 @@ class FunctionalGradient:
     why: str
     #: Of the integration backwards.
     steps: int
+    #: In how many pieces the run was recorded: more than one where its record needs more than ``memory``.
+    pieces: int
+    #: The run; of one in several pieces, the last of them.
     solution: Solution
 
     @property
@@ -144,13 +147,16 @@ class FunctionalGradient:
 
 
 def gradient(model: AnyModel, functional: Functional, parameters: Sequence[str], *,
-             values: Mapping[str, float] | None = None, check: bool = True, **options: Any) -> FunctionalGradient:
+             values: Mapping[str, float] | None = None, check: bool = True, memory: int = 256 << 20,
+             **options: Any) -> FunctionalGradient:
     """Runs a model and differentiates a number that the run gives by parameters (``"mu"``) and start values
     (``"x.start"``), by the adjoint: a thousand parameters cost as much as one.
 
     functional  a sum of final_value(…), integral(…), event_time(…) and sum_over_events(…)
     values      parameters and start values of the run, by name
     check       raise RunError where the run fails, and SearchError where it has no derivative; if false look at ``why``
+    memory      bytes for the record of the run, roughly: a run that needs more is recorded in pieces, which costs one
+                more run
 
     Further options are those of ``simulate``. Raises UsageError for names by which a run cannot be differentiated, for
     expressions with relations, and for events that the run does not have.
@@ -160,8 +166,11 @@ def gradient(model: AnyModel, functional: Functional, parameters: Sequence[str],
     if not isinstance(functional, Functional):
         raise TypeError("a functional is a sum of final_value(…), integral(…), event_time(…) and sum_over_events(…), "
                         f"not {type(functional).__name__}")
+    if memory < 0:
+        raise _core.UsageError(f"memory is a number of bytes and cannot be {memory}")
     prepared = Prepared(model, values, options)
-    found = _core.gradient(prepared.compiled, functional._resolved(model), list(parameters), prepared.options)
+    found = _core.gradient(prepared.compiled, functional._resolved(model), list(parameters), prepared.options,
+                           int(memory))
     solution = checked(prepared.solution(found.pop("run")), check)
     result = FunctionalGradient(**found, solution=solution)
     if check and not result.ok:

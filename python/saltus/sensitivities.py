@@ -95,8 +95,11 @@ class SensitivityRun:
 
 def simulate_with_sensitivities(model: AnyModel, parameters: Sequence[str], *,
                                 values: Mapping[str, float] | None = None, check: bool = True,
-                                **options: Any) -> SensitivityRun:
+                                control: bool = True, **options: Any) -> SensitivityRun:
     """Runs a model and differentiates the run by parameters (``"mu"``) and by start values (``"x.start"``).
+
+    control  test the errors of the derivatives, which then take shorter steps than the run where they need them; if
+             false they take the steps of the run. The run has the same bits either way
 
     The other arguments are those of ``simulate``. Raises UsageError for names by which a run cannot be differentiated,
     and RunError where the run itself fails, unless ``check`` is false.
@@ -107,5 +110,5 @@ def simulate_with_sensitivities(model: AnyModel, parameters: Sequence[str], *,
         raise _core.UsageError('parameters must name something to differentiate by: ["mu"], or a start value, '
                                '["x.start"]')
     prepared = Prepared(model, values, options)
-    core = _core.run_with_sensitivities(prepared.compiled, list(parameters), prepared.options)
+    core = _core.run_with_sensitivities(prepared.compiled, list(parameters), prepared.options, bool(control))
     return SensitivityRun(core, checked(prepared.solution(core.run), check))

@@ -45,20 +45,22 @@ void add_gradients(py::module_& m) {
   m.def(
       "gradient",
       [](const CompiledModel& model, const std::vector<Term>& terms, const std::vector<std::string>& parameters,
-         const py::dict& options) {
+         const py::dict& options, std::size_t memory) {
         const SimulateOptions read = read_options_of_search(options);
         const Functional functional = functional_of(terms);
-        FunctionalGradient g = unlocked([&] { return gradient(model, functional, parameters, read); });
+        FunctionalGradient g =
+            unlocked([&] { return gradient(model, functional, parameters, read, {.memory = memory}); });
         py::dict d;
         d["value"] = g.value;
         d["parameters"] = g.parameters;
         d["derivatives"] = array_of(g.derivatives);
         d["why"] = g.why;
         d["steps"] = g.steps;
+        d["pieces"] = g.pieces;
         d["run"] = std::make_shared<Trajectory>(std::move(g.trajectory));
         return d;
       },
-      py::arg("model"), py::arg("terms"), py::arg("parameters"), py::arg("options"));
+      py::arg("model"), py::arg("terms"), py::arg("parameters"), py::arg("options"), py::arg("memory"));
 }
 
 }  // namespace saltus::python

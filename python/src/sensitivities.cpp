@@ -63,12 +63,15 @@ void add_sensitivities(py::module_& m) {
           py::arg("parameter"));
   m.def(
       "run_with_sensitivities",
-      [](const CompiledModel& model, const std::vector<std::string>& parameters, const py::dict& options) {
+      [](const CompiledModel& model, const std::vector<std::string>& parameters, const py::dict& options,
+         bool control) {
         const SimulateOptions read = read_options(options);
-        return unlocked(
-            [&] { return std::make_unique<SensitivityRun>(simulate_with_sensitivities(model, parameters, read)); });
+        return unlocked([&] {
+          return std::make_unique<SensitivityRun>(
+              simulate_with_sensitivities(model, parameters, read, {.control = control}));
+        });
       },
-      py::arg("model"), py::arg("parameters"), py::arg("options"));
+      py::arg("model"), py::arg("parameters"), py::arg("options"), py::arg("control") = true);
 }
 
 }  // namespace saltus::python

@@ -74,6 +74,16 @@ def test_many_parameters_as_with_sensitivities():
     assert g["c4"] == g.by("c4") == g.derivatives[4] and g.value == pytest.approx(g.solution(2.0, "x0"), abs=1e-12)
 
 
+def test_little_memory_takes_pieces():
+    whole = sl.gradient(ball(), sl.final_value("h"), ["e", "h.start"], **{**TIGHT, "stop": 12.0})
+    parts = sl.gradient(ball(), sl.final_value("h"), ["e", "h.start"], memory=10_000, **{**TIGHT, "stop": 12.0})
+    assert whole.pieces == 1 and parts.pieces > 1
+    assert parts.value == whole.value and (parts.derivatives == whole.derivatives).all()
+    assert parts.solution.t_start > 0.0 and parts.solution.t_end == 12.0
+    with pytest.raises(sl.UsageError, match="cannot be -1"):
+        sl.gradient(ball(), sl.final_value("h"), ["e"], memory=-1)
+
+
 def test_values_and_the_solution_that_was_differentiated():
     g = sl.gradient(ball(), sl.final_value("v"), ["e"], values={"e": 0.5, "h.start": 5.0},
                     **{**TIGHT, "stop": 1.5})

@@ -54,6 +54,20 @@ def test_the_run_is_the_one_without_sensitivities(bounces):
     assert (bounces.solution.t == alone.t).all() and (bounces.solution.values == alone.values).all()
 
 
+def test_errors_that_are_not_controlled():
+    m = sl.Model("decay")
+    p, x = m.parameter("p", 0.0), m.variable("x", 1.0)
+    m.equation(sl.der(x) == p * sl.sin(20 * m.time))  # x stays 1 at p = 0: steps as long as they please
+    exact = (1 - math.cos(40.0)) / 20
+    errors, runs = [], []
+    for control in (True, False):
+        run = sl.simulate_with_sensitivities(m, ["p"], stop=2.0, control=control, **TIGHT)
+        errors.append(abs(float(run.final("x", "p")) - exact))
+        runs.append(run.solution)
+    assert errors[0] < 1e-8 and errors[1] > 1e-4
+    assert (runs[0].t == runs[1].t).all() and (runs[0].values == runs[1].values).all()
+
+
 def test_models_of_all_kinds_with_values_and_options():
     for model in (sl.loads(BALL), ball(), ball().compile()):
         run = sl.simulate_with_sensitivities(model, ["e"], values={"e": 0.5}, stop=2.5, **TIGHT)

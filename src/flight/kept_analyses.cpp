@@ -7,11 +7,13 @@
 
 #include "base/finite.hpp"
 #include "model/model_access.hpp"
+#include "model/wrapped_model.hpp"
 
 namespace saltus {
 
 std::shared_ptr<KeptAnalyses> KeptAnalyses::of(const HybridSystem& system) {
-  const auto* const model = dynamic_cast<const CompiledModel*>(&system);
+  const auto* model = dynamic_cast<const CompiledModel*>(&system);
+  if (const auto* const wrapped = dynamic_cast<const WrappedModel*>(&system)) model = &wrapped->model();
   if (!model) return nullptr;
   constexpr double key = -2.0;  // among what is attached to a model
   return std::static_pointer_cast<KeptAnalyses>(

@@ -18,7 +18,7 @@ namespace saltus {
 /// May be used by several threads.
 class KeptAnalyses {
  public:
-  /// Those of a compiled model, kept with its code; null: the system is of another kind.
+  /// Those of a compiled model, also of one that is wrapped, kept with its code; null: the system is of another kind.
   static std::shared_ptr<KeptAnalyses> of(const HybridSystem& system);
 
   CharacteristicValues find(System& system, double t, std::span<const double> x, const CharacteristicOptions& options);

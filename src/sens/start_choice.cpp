@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flight/kept_analyses.hpp"
+
 namespace saltus {
 
 namespace {
@@ -18,17 +20,24 @@ bool is_start_value(const VariableInfo& variable, double x) {
   return std::abs(x - variable.start) <= 1e-6 * std::max(std::abs(variable.start), variable.nominal);
 }
 
+/// Uses analyses of earlier runs. The run itself has made most of them.
+Initialisation initialise_start(const CompiledModel& model, RecordedSystem& system, double t, std::span<const double> x,
+                                const InitialisationOptions& options = {}) {
+  if (system.structure().explicit_ode) return initialise(system, t, x, options);
+  return initialise(system, t, x, KeptAnalyses::of(model)->find(system, t, x, {}), options);
+}
+
 /// Makes the start values consistent as the run does, and holds what it holds there. `held` is empty where the run has
 /// begun elsewhere: it has searched for a start.
-Initialisation repeat_start(const std::vector<VariableInfo>& variables, RecordedSystem& system, double t,
-                            std::span<const double> x) {
+Initialisation repeat_start(const CompiledModel& model, RecordedSystem& system, double t, std::span<const double> x) {
+  const std::vector<VariableInfo>& variables = model.variables();
   InitialisationOptions options;
   std::vector<double> start(x.begin(), x.end());
   for (std::size_t j = 0; j < variables.size(); ++j) {
     start[j] = variables[j].start;
     if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
   }
-  Initialisation found = initialise(system, t, start, options);
+  Initialisation found = initialise_start(model, system, t, start, options);
   bool same = found.ok();
   for (std::size_t j = 0; j < variables.size() && same; ++j)
     same = std::abs(found.x[j] - x[j]) <= 1e-6 * (std::abs(x[j]) + system.nominal(static_cast<int>(j)));
@@ -43,7 +52,7 @@ std::string reads_more_than_start_values(CompiledModel& model, const Act& first,
   const std::vector<VariableInfo>& variables = model.variables();
   std::vector<double> x = first.x_before;
   x.resize(static_cast<std::size_t>(system.structure().variables), 0.0);
-  const std::vector<int> held = repeat_start(variables, system, first.t, x).held;
+  const std::vector<int> held = repeat_start(model, system, first.t, x).held;
   for (const RoundMap& round : rounds)
     for (const RoundMap::Row& row : round.rows)
       for (const RoundMap::Entry& e : row.entries)
@@ -71,16 +80,16 @@ StartChoice choose_start(CompiledModel& model, const RunRecord& record, Recorded
         !why.empty())
       return {.why = std::move(why)};
   Initialisation found;
-  if (rounds.empty()) found = repeat_start(variables, system, t, x);
+  if (rounds.empty()) found = repeat_start(model, system, t, x);
   const bool repeated = !found.held.empty();
   if (!repeated) {
     InitialisationOptions options{.preferred = reset};
     for (std::size_t j = 0; j < variables.size() && reset.empty(); ++j)
       if (variables[j].fixed) options.fixed.push_back(static_cast<int>(j));
-    found = initialise(system, t, x, options);
+    found = initialise_start(model, system, t, x, options);
   }
   if (!found.ok()) return {.why = "the values of the mode cannot be made consistent again: " + found.message};
-  const std::size_t freedom = initialise(system, t, found.x).held.size();
+  const std::size_t freedom = initialise_start(model, system, t, found.x).held.size();
   if (found.held.size() < freedom)
     return {.why = fmt::format("the start has {} degrees of freedom, and only {} start values are fixed", freedom,
                                found.held.size())};

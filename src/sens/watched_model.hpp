@@ -10,16 +10,18 @@
 
 #include "model/acts.hpp"
 #include "model/model_access.hpp"
+#include "model/wrapped_model.hpp"
 
 namespace saltus {
 
-class WatchedModel final : public HybridSystem, public EasierStart {
+class WatchedModel final : public HybridSystem, public EasierStart, public WrappedModel {
  public:
   /// All instances write into the same list.
   WatchedModel(const CompiledModel& model, std::shared_ptr<std::vector<Act>> acts)
       : model_(model), acts_(std::move(acts)) {}
 
   std::unique_ptr<HybridSystem> instance() const override { return std::make_unique<WatchedModel>(model_, acts_); }
+  const CompiledModel& model() const override { return model_; }
   const std::string& name() const override { return model_.name(); }
   const std::vector<VariableInfo>& variables() const override { return model_.variables(); }
   const std::vector<GuardInfo>& guards() const override { return model_.guards(); }

@@ -6,7 +6,11 @@
 #include <saltus/sens/sensitivities.hpp>
 
 #include <cmath>
+#include <memory>
 #include <numbers>
+
+#include "flight/kept_analyses.hpp"
+#include "sens/watched_model.hpp"
 
 namespace saltus {
 namespace {
@@ -75,6 +79,46 @@ TEST(Sensitivities, TheTrajectoryHasTheBitsOfARunWithoutThem) {
     EXPECT_EQ(run.trajectory().events()[k].after, plain.events()[k].after);
   }
   for (const double t : {0.3, 5.5, 11.9}) EXPECT_EQ(run.trajectory().at(t), plain.at(t));
+}
+
+// Long runs fly through their events, which rounds differently; derivatives are those of a run on the ground.
+TEST(Sensitivities, TheTrajectoryOfALongRunHasTheBitsOfOneOnTheGround) {
+  Model m("dry friction");
+  const Expr F = m.parameter("F", 0.4), x = m.variable("x", 0.3), v = m.variable("v", 0.2);
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x + cos(0.5 * m.time()) - F * sign(v));
+  const CompiledModel model(m);
+  SimulateOptions options{.stop = 600.0, .rtol = 1e-6, .atol = 1e-8};
+  const SensitivityRun run = simulate_with_sensitivities(model, {"F"}, options);
+  ASSERT_EQ(run.why(), "");
+  ASSERT_GT(run.trajectory().statistics().steps, 2000);
+  const std::vector<double> flown = simulate(model, options).final();
+  options.flights_after = -1;
+  EXPECT_EQ(run.trajectory().final(), simulate(model, options).final());
+  for (std::size_t j = 0; j < flown.size(); ++j) EXPECT_NEAR(run.trajectory().final()[j], flown[j], 1e-8);
+}
+
+// The analyses of a mode with hidden constraints that an earlier run has made serve derivatives as well.
+TEST(Sensitivities, OfRepeatedRunsWithHiddenConstraintsHaveTheSameBits) {
+  Model m("pendulum");
+  const Expr l = m.parameter("l", 1.0), x = m.variable("x", 0.6), y = m.variable("y", -0.8), u = m.variable("u", 0.0),
+             v = m.variable("v", 0.0), pull = m.variable("pull", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -pull * x);
+  m.equation(der(v) == -pull * y - 9.81);
+  m.equation(x * x + y * y == l * l);
+  const CompiledModel model(m);
+  const WatchedModel watched(model, std::make_shared<std::vector<Act>>());
+  EXPECT_EQ(KeptAnalyses::of(watched), KeptAnalyses::of(model));
+  const SimulateOptions options{.stop = 1.0, .rtol = 1e-8, .atol = 1e-10};
+  const SensitivityRun fresh = simulate_with_sensitivities(CompiledModel(m), {"l"}, options);
+  simulate(model, options);
+  for (int k = 0; k < 2; ++k) {
+    const SensitivityRun run = simulate_with_sensitivities(model, {"l"}, options);
+    EXPECT_EQ(run.trajectory().final(), fresh.trajectory().final());
+    EXPECT_EQ(run.final("l"), fresh.final("l"));
+  }
 }
 
 TEST(Sensitivities, WhereTheModelEndsTheRunTheEndMoves) {

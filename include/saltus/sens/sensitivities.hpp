@@ -43,7 +43,8 @@ class SensitivityRun {
   SensitivityRun& operator=(SensitivityRun&&) noexcept;
   ~SensitivityRun();
 
-  /// The run: it has the bits of a run without sensitivities.
+  /// The run: it has the bits of a run without sensitivities that does not fly (SimulateOptions::flights_after = -1).
+  /// Runs up to a thousand steps do not fly by themselves; longer ones differ from it by rounding errors.
   const Trajectory& trajectory() const;
   /// By what is differentiated, as it was asked for.
   const std::vector<std::string>& parameters() const;

@@ -175,20 +175,26 @@ void ConstrainedEquations::solve(double* r, int width) {
 }
 
 void ConstrainedEquations::solve_transposed(std::span<double> r) {
-  right_.resize(held_.size());
-  for (std::size_t k = 0; k < held_.size(); ++k) {
-    right_[k] = r[static_cast<std::size_t>(slope_places_[k])];
-    r[static_cast<std::size_t>(held_places_[k])] += shift_ * right_[k];
-  }
-  work_.resize(rows_);
-  for (std::size_t k = 0; k < step_columns_.size(); ++k) work_[k] = -r[static_cast<std::size_t>(step_columns_[k])];
+  const auto at = [&](int place) { return r.data() + 2 * static_cast<std::size_t>(place); };
+  right_.resize(2 * held_.size());
+  for (std::size_t k = 0; k < held_.size(); ++k)
+    for (std::size_t l = 0; l < 2; ++l) {
+      right_[2 * k + l] = at(slope_places_[k])[l];
+      at(held_places_[k])[l] += shift_ * right_[2 * k + l];
+    }
+  work_.resize(2 * rows_);
+  for (std::size_t k = 0; k < step_columns_.size(); ++k)
+    for (std::size_t l = 0; l < 2; ++l) work_[2 * k + l] = -at(step_columns_[k])[l];
   step_lu_.solve_transposed(work_);
   std::ranges::copy(work_, r.begin());
-  for (std::size_t k = 0; k < held_.size(); ++k) r[rows_ + k] = -right_[k];
+  double* const slopes = r.data() + 2 * rows_;
+  for (std::size_t k = 0; k < right_.size(); ++k) slopes[k] = -right_[k];
   for (std::size_t i = 0; i < rows_; ++i)
-    for (int e = by_slope_.pattern.start[i]; e < by_slope_.pattern.start[i + 1]; ++e)
-      r[rows_ + static_cast<std::size_t>(by_slope_.pattern.column[static_cast<std::size_t>(e)])] -=
-          by_slope_.values[static_cast<std::size_t>(e)] * work_[i];
+    for (int e = by_slope_.pattern.start[i]; e < by_slope_.pattern.start[i + 1]; ++e) {
+      const auto column = static_cast<std::size_t>(by_slope_.pattern.column[static_cast<std::size_t>(e)]);
+      for (std::size_t l = 0; l < 2; ++l)
+        slopes[2 * column + l] -= by_slope_.values[static_cast<std::size_t>(e)] * work_[2 * i + l];
+    }
 }
 
 bool ConstrainedEquations::factorise_free(const Values& at) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "model/model_access.hpp"
 #include "model/rehome.hpp"
@@ -23,13 +25,12 @@ void require_real(const std::string& name, const VariableDetails& details) {
                                  to_string(details.type)));
 }
 
-Direction parameter_direction(const CompiledModel& model, const std::vector<VariableInfo>& all,
-                              const std::string& name) {
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (all[k].name != name) continue;
-    require_real(name, *all[k].details);
-    return {.parameter = static_cast<int>(k), .info = {name, scale_of(all[k].start)}};
-  }
+Direction parameter_direction(const VariableInfo& parameter, int number) {
+  require_real(parameter.name, *parameter.details);
+  return {.parameter = number, .info = {parameter.name, scale_of(parameter.start)}};
+}
+
+[[noreturn]] void refuse(const CompiledModel& model, const std::vector<VariableInfo>& all, const std::string& name) {
   std::vector<std::string> names;
   for (const VariableInfo& p : all) names.push_back(p.name);
   for (const VariableInfo& v : model.observed())
@@ -74,15 +75,18 @@ Direction start_direction(const CompiledModel& model, const std::string& name, c
 std::vector<Direction> find_directions(const CompiledModel& model, const std::vector<std::string>& names) {
   static const std::string ending = ".start";
   std::vector<Direction> result;
-  std::set<std::string> seen, declared_names;
+  std::set<std::string> seen;
+  std::unordered_map<std::string_view, int> numbers;
   const std::vector<VariableInfo> parameters = model.parameter_info();
-  for (const VariableInfo& p : parameters) declared_names.insert(p.name);
+  for (const VariableInfo& p : parameters) numbers.emplace(p.name, static_cast<int>(numbers.size()));
   for (const std::string& name : names) {
     if (!seen.insert(name).second) throw UsageError(fmt::format("'{}' is named twice among the sensitivities", name));
-    const bool declared = declared_names.contains(name);
-    const bool start = !declared && name.size() > ending.size() && name.ends_with(ending);
-    result.push_back(start ? start_direction(model, name, name.substr(0, name.size() - ending.size()))
-                           : parameter_direction(model, parameters, name));
+    if (const auto found = numbers.find(name); found != numbers.end())
+      result.push_back(parameter_direction(parameters[static_cast<std::size_t>(found->second)], found->second));
+    else if (name.size() > ending.size() && name.ends_with(ending))
+      result.push_back(start_direction(model, name, name.substr(0, name.size() - ending.size())));
+    else
+      refuse(model, parameters, name);
   }
   return result;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sens/lanes.hpp"
+
 namespace saltus {
 
 namespace {
@@ -32,12 +34,19 @@ DiscreteAdjoint::DiscreteAdjoint(std::shared_ptr<const TangentCode> code, Record
       k_(stages_ * n_),
       by_x_(stages_, std::vector<double>(jacobian_.by_x.row.size())),
       by_data_(stages_, std::vector<double>(jacobian_.by_data.size())),
-      w_(n_),
-      v_(stages_ * n_) {
+      swept_(stages_ - (tableau.error[stages_ - 1] == 0.0 ? 1 : 0)),
+      sums_(tableau.second_error.empty() ? 2 : 4),
+      weights_(stages_ * sums_),
+      w_(n_ * sums_),
+      v_(stages_ * n_ * sums_),
+      by_x_sums_(n_ * sums_),
+      by_data_sums_(data_.size() * sums_) {
   for (std::size_t j = 0; j < n_; ++j) nominal_.push_back(code_->nominal(j));
-  for (Function* f : {&change_, &error_, &second_error_}) {
-    f->x.resize(n_);
-    f->data.resize(data_.size());
+  for (std::size_t i = 0; i < stages_; ++i) {
+    double* const weights = &weights_[i * sums_];
+    if (i + 1 < stages_) weights[0] = tableau.a[(stages_ - 1) * tableau.c.size() + i];
+    weights[1] = tableau.error[i];
+    if (sums_ > 2 && i + 1 < stages_) weights[2] = tableau.second_error[i];
   }
 }
 
@@ -71,60 +80,63 @@ bool DiscreteAdjoint::same_end(const DensePolynomial& polynomial, double t) cons
   return true;
 }
 
-/// What the sum of all h weights_i k_i makes of a function `lambda` of its changes: a function of those at the
-/// beginning.
-void DiscreteAdjoint::sweep(std::span<const double> weights, double h, std::span<const double> lambda, Function& out) {
-  const std::size_t width = tableau_.c.size();
+/// What the sums of all h weights_i k_i make of a function `lambda` of their changes: functions of those at the
+/// beginning. The sums, that is the change of the solution and the estimates of its error, stand side by side.
+template <int Sums>
+void DiscreteAdjoint::sweep(double h, std::span<const double> lambda) {
+  using Values = typename LaneVector<Sums>::type;
+  constexpr std::size_t width = Sums;
+  const auto at = [](std::vector<double>& list, std::size_t k) -> Values& { return lanes_at<Sums>(&list[k * width]); };
   const SparsePattern& pattern = jacobian_.by_x;
-  std::ranges::fill(out.x, 0.0);
-  std::ranges::fill(out.data, 0.0);
-  for (std::size_t i = weights.size(); i-- > 0;) {
-    double* const v = v_.data() + i * n_;
-    for (std::size_t j = 0; j < n_; ++j) w_[j] = weights[i] * lambda[j];
-    for (std::size_t l = i + 1; l < weights.size(); ++l)
-      if (const double a = tableau_.a[l * width + i]; a != 0.0)
-        for (std::size_t j = 0; j < n_; ++j) w_[j] += a * v_[l * n_ + j];
+  std::ranges::fill(by_x_sums_, 0.0);
+  std::ranges::fill(by_data_sums_, 0.0);
+  for (std::size_t i = swept_; i-- > 0;) {
+    const Values weights = at(weights_, i);
+    for (std::size_t j = 0; j < n_; ++j) at(w_, j) = weights * lambda[j];
+    for (std::size_t l = i + 1; l < swept_; ++l)
+      if (const double a = tableau_.a[l * tableau_.c.size() + i]; a != 0.0)
+        for (std::size_t j = 0; j < n_; ++j) at(w_, j) += a * at(v_, l * n_ + j);
     for (double& value : w_) value *= h;
-    for (int j = 0; j < pattern.columns; ++j) {
-      double sum = 0.0;
+    const double* const by_x = by_x_[i].data();
+    for (std::size_t j = 0; j < n_; ++j) {
+      Values sum{};
       for (int e = pattern.start[j]; e < pattern.start[j + 1]; ++e)
-        sum += by_x_[i][static_cast<std::size_t>(e)] * w_[static_cast<std::size_t>(pattern.row[e])];
-      v[j] = sum;
-      out.x[static_cast<std::size_t>(j)] += sum;
+        sum += by_x[e] * at(w_, static_cast<std::size_t>(pattern.row[e]));
+      at(v_, i * n_ + j) = sum;
+      at(by_x_sums_, j) += sum;
     }
-    for (std::size_t e = 0; e < by_data_[i].size(); ++e)
-      out.data[static_cast<std::size_t>(jacobian_.by_data[e].column)] +=
-          by_data_[i][e] * w_[static_cast<std::size_t>(jacobian_.by_data[e].row)];
+    const double* const by_data = by_data_[i].data();
+    for (std::size_t e = 0; e < jacobian_.by_data.size(); ++e)
+      at(by_data_sums_, static_cast<std::size_t>(jacobian_.by_data[e].column)) +=
+          by_data[e] * at(w_, static_cast<std::size_t>(jacobian_.by_data[e].row));
   }
 }
 
 /// Whether the step changes the function by what the solution would, up to the tolerance. The largest derivative
 /// counts, in units of the nominal values, as do changes of data by their own size.
-bool DiscreteAdjoint::accurate(const Function& function, double h) {
-  sweep(std::span(tableau_.error).first(stages_ - (tableau_.error[stages_ - 1] == 0.0 ? 1 : 0)), h, function.x, error_);
-  const bool two = !tableau_.second_error.empty();
-  if (two) sweep(std::span(tableau_.second_error).first(stages_ - 1), h, function.x, second_error_);
-  const auto estimate = [&](const std::vector<double>& first, const std::vector<double>& second, std::size_t k) {
-    if (!two || first[k] == 0.0) return std::abs(first[k]);
-    return first[k] * first[k] / std::sqrt(first[k] * first[k] + 0.01 * second[k] * second[k]);
+bool DiscreteAdjoint::accurate(const Function& function) const {
+  const auto estimate = [&](const std::vector<double>& sums, std::size_t k) {
+    const double first = sums[k * sums_ + 1];
+    if (sums_ == 2 || first == 0.0) return std::abs(first);
+    const double second = sums[k * sums_ + 2];
+    return first * first / std::sqrt(first * first + 0.01 * second * second);
   };
   double size = 0.0, worst = 0.0;
   for (std::size_t j = 0; j < n_; ++j) {
-    size =
-        std::max({size, std::abs(function.x[j]) * nominal_[j], std::abs(function.x[j] + change_.x[j]) * nominal_[j]});
-    worst = std::max(worst, estimate(error_.x, second_error_.x, j) * nominal_[j]);
+    const double before = function.x[j], after = before + by_x_sums_[j * sums_];
+    size = std::max({size, std::abs(before) * nominal_[j], std::abs(after) * nominal_[j]});
+    worst = std::max(worst, estimate(by_x_sums_, j) * nominal_[j]);
   }
   for (std::size_t k = 0; k < data_.size(); ++k) {
     const double scale = data_[k] == 0.0 ? 1.0 : std::abs(data_[k]);
     size = std::max(size, std::abs(function.data[k]) * scale);
-    worst = std::max(worst, estimate(error_.data, second_error_.data, k) * scale);
+    worst = std::max(worst, estimate(by_data_sums_, k) * scale);
   }
   return worst <= gradient_error_allowed * rtol_ * size;
 }
 
 bool DiscreteAdjoint::pull(std::span<const Trajectory::Step> steps, double late, double early, Function& function) {
   const double sign = late >= early ? 1.0 : -1.0;
-  const std::span<const double> b(tableau_.a.data() + (stages_ - 1) * tableau_.c.size(), stages_ - 1);
   std::vector<double> start(n_);
   for (std::size_t k = steps.size(); k-- > 0;) {
     const DensePolynomial& polynomial = steps[k].polynomial;
@@ -139,10 +151,10 @@ bool DiscreteAdjoint::pull(std::span<const Trajectory::Step> steps, double late,
       const double h = end - t;
       const bool good = find_stages(t, h, start);
       if (good && size == whole && !same_end(polynomial, end)) return false;
-      if (good) sweep(b, h, function.x, change_);
-      if (good && accurate(function, h)) {
-        for (std::size_t j = 0; j < n_; ++j) function.x[j] += change_.x[j];
-        for (std::size_t i = 0; i < data_.size(); ++i) function.data[i] += change_.data[i];
+      if (good) sums_ == 2 ? sweep<2>(h, function.x) : sweep<4>(h, function.x);
+      if (good && accurate(function)) {
+        for (std::size_t j = 0; j < n_; ++j) function.x[j] += by_x_sums_[j * sums_];
+        for (std::size_t i = 0; i < data_.size(); ++i) function.data[i] += by_data_sums_[i * sums_];
         ++steps_;
         end = t;
         continue;

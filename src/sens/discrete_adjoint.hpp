@@ -38,8 +38,9 @@ class DiscreteAdjoint {
  private:
   bool find_stages(double t, double h, std::span<const double> x);
   bool same_end(const DensePolynomial& polynomial, double t) const;
-  void sweep(std::span<const double> weights, double h, std::span<const double> lambda, Function& out);
-  bool accurate(const Function& function, double h);
+  template <int Sums>
+  void sweep(double h, std::span<const double> lambda);
+  bool accurate(const Function& function) const;
 
   std::shared_ptr<const TangentCode> code_;
   RecordedSystem& system_;
@@ -51,8 +52,11 @@ class DiscreteAdjoint {
   std::vector<double> data_, locks_, nominal_, x_, end_;
   std::vector<double> k_;                            // slopes, stage by stage
   std::vector<std::vector<double>> by_x_, by_data_;  // derivatives, by stage
-  std::vector<double> w_, v_, of_end_;
-  Function change_, error_, second_error_;
+  std::size_t swept_;                                // stages with a weight
+  // Sums over the stages side by side: the change of the solution, and one or two estimates of its error.
+  std::size_t sums_;             // 2 or 4; the fourth is 0
+  std::vector<double> weights_;  // by stage
+  std::vector<double> w_, v_, by_x_sums_, by_data_sums_;
   std::int64_t steps_ = 0;
 };
 

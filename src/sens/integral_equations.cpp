@@ -55,11 +55,13 @@ void IntegralEquations::solve(double* r, int width) {
 }
 
 void IntegralEquations::solve_transposed(std::span<double> r) {
-  const double w = r[n_] / shift_;
-  for (std::size_t k = 0; k < row_.size(); ++k)
-    r[static_cast<std::size_t>(pattern_.column[static_cast<std::size_t>(pattern_.start[n_]) + k])] += row_[k] * w;
-  equations_.solve_transposed(r.first(n_));
-  r[n_] = w;
+  const double w[2] = {r[2 * n_] / shift_, r[2 * n_ + 1] / shift_};
+  for (std::size_t k = 0; k < row_.size(); ++k) {
+    const auto column = static_cast<std::size_t>(pattern_.column[static_cast<std::size_t>(pattern_.start[n_]) + k]);
+    for (std::size_t l = 0; l < 2; ++l) r[2 * column + l] += row_[k] * w[l];
+  }
+  equations_.solve_transposed(r.first(2 * n_));
+  std::copy_n(w, 2, r.begin() + static_cast<std::ptrdiff_t>(2 * n_));
 }
 
 }  // namespace saltus

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sens/lanes.hpp"
+
 namespace saltus {
 
 namespace {
@@ -224,25 +226,36 @@ void LaneLu::solve(double* b, int width) const {
 }
 
 void LaneLu::solve_transposed(std::span<double> b) const {
+  const auto n = static_cast<std::size_t>(pattern_.columns);
+  buffer_.resize(2 * n);
   if (state_ != State::analysed) {
-    other_.solve_transposed(b);
+    const std::span<double> one(buffer_.data(), n);
+    for (std::size_t l = 0; l < 2; ++l) {
+      for (std::size_t i = 0; i < n; ++i) one[i] = b[2 * i + l];
+      other_.solve_transposed(one);
+      for (std::size_t i = 0; i < n; ++i) b[2 * i + l] = one[i];
+    }
     return;
   }
-  const std::size_t n = factors_.inverse.size();
-  buffer_.resize(n);
-  for (std::size_t k = 0; k < n; ++k) buffer_[k] = b[static_cast<std::size_t>(factors_.column[k])];
+  // Columns of the factors are rows of their transposed. Two solutions side by side take no longer than one, since each
+  // number waits for the one before.
+  using Pair = LaneVector<2>::type;
+  double* const work = buffer_.data();
+  const auto subtract = [&](int begin, int end, Pair& sum) {
+    for (int e = begin; e < end; ++e)
+      sum -= value_[static_cast<std::size_t>(e)] *
+             lanes_at<2>(work + 2 * static_cast<std::size_t>(position_[static_cast<std::size_t>(e)]));
+  };
   for (std::size_t k = 0; k < n; ++k) {
-    const double x = buffer_[k] *= factors_.inverse[k];
-    for (int e = factors_.upper.start[k]; e < factors_.upper.start[k + 1]; ++e)
-      buffer_[static_cast<std::size_t>(factors_.upper.column[static_cast<std::size_t>(e)])] -=
-          factors_.upper_values[static_cast<std::size_t>(e)] * x;
+    Pair sum = lanes_at<2>(b.data() + 2 * static_cast<std::size_t>(factors_.column[k]));
+    subtract(columns_[k].begin, columns_[k].middle, sum);
+    lanes_at<2>(work + 2 * k) = sum * factors_.inverse[k];
   }
   for (std::size_t k = n; k-- > 0;) {
-    const double x = buffer_[k];
-    for (int e = factors_.lower.start[k]; e < factors_.lower.start[k + 1]; ++e)
-      buffer_[static_cast<std::size_t>(factors_.lower.column[static_cast<std::size_t>(e)])] -=
-          factors_.lower_values[static_cast<std::size_t>(e)] * x;
-    b[static_cast<std::size_t>(factors_.row[k])] = x;
+    Pair sum = lanes_at<2>(work + 2 * k);
+    subtract(columns_[k].middle, columns_[k].end, sum);
+    lanes_at<2>(work + 2 * k) = sum;
+    lanes_at<2>(b.data() + 2 * static_cast<std::size_t>(factors_.row[k])) = sum;
   }
 }
 

@@ -22,7 +22,7 @@ class LaneLu {
   bool factorise(std::span<const double> values);
   /// b := A^{-1} b for `width` (1, 4, 8 or 16) right-hand sides: value i of lane l at i*width + l.
   void solve(double* b, int width) const;
-  /// b := A^{-T} b.
+  /// b := A^{-T} b for two right-hand sides: value i of them at 2i and 2i + 1.
   void solve_transposed(std::span<double> b) const;
 
  private:

@@ -27,13 +27,17 @@ class LinearAdjoint {
   int error_exponent() const { return tableau_.error_exponent; }
 
  private:
-  void sweep(double h, std::span<const double> behind, bool error, Function& out);
-  void add_transposed(const LinearEquations::Values& at, std::span<const double> w, double* y, double* data) const;
+  void sweep(double h, std::span<const double> behind);
+  void add_stage(double a, double c, double* u) const;
+  void filter_error(double h);
+  void add_transposed(const LinearEquations::Values& at, std::span<const double> w, std::span<double> y);
 
   LinearEquations& equations_;
   const RosenbrockTableau& tableau_;
   LinearNodes nodes_;
-  std::vector<double> u_;  // the functions of the stages
+  // The function and that of the error side by side: value k of them at 2k and 2k + 1.
+  std::vector<double> y_, data_;
+  std::vector<double> u_;  // of the stages
   std::vector<double> w_, slope_w_, v_;
 };
 

@@ -42,7 +42,7 @@ class LinearEquations {
   virtual bool factorise(double shift, const Values& at) = 0;
   /// r := (shift M - A)^{-1} r, in lanes.
   virtual void solve(double* r, int width) = 0;
-  /// r := (shift M - A)^{-T} r.
+  /// r := (shift M - A)^{-T} r for two right-hand sides: value i of them at 2i and 2i + 1.
   virtual void solve_transposed(std::span<double> r) = 0;
 
   /// out += factor B dd for the directions from `first` on that are the `width` lanes of `out`. Most directions change

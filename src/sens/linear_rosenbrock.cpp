@@ -30,13 +30,12 @@ std::vector<double> slope_weights(std::span<const double> nodes) {
   return weights;
 }
 
-/// The same lanes in blocks of another width. The narrower blocks are parts of the wider ones.
+/// The same lanes in blocks of another width, from or to blocks of four, of which the wider ones consist.
 void repack(const Lanes& from, const double* values, const Lanes& to, double* out) {
-  const std::size_t width = std::min(from.lanes(), to.lanes());
-  for (std::size_t first = 0; first < from.directions; first += width) {
+  for (std::size_t first = 0; first < from.directions; first += 4) {
     const double* in = values + from.place(first, 0);
     double* o = out + to.place(first, 0);
-    for (std::size_t i = 0; i < from.n; ++i, in += from.width, o += to.width) std::copy_n(in, width, o);
+    for (std::size_t i = 0; i < from.n; ++i, in += from.width, o += to.width) lanes_at<4>(o) = lanes_at<4>(in);
   }
 }
 

@@ -188,16 +188,17 @@ double TangentFlow::error_ratio(const TangentTolerance& tolerance) {
   const std::span<const double> weights = mode_->weights();
   const std::size_t width = lanes.lanes();
   double worst = 0.0;
-  for (std::size_t b = 0; b < lanes.blocks(); ++b)
-    for (std::size_t l = 0; l < width && b * width + l < lanes.directions; ++l) {
-      double size = tolerance.least[b * width + l], error = 0.0;
-      for (std::size_t j = 0; j < lanes.n; ++j) {
-        const std::size_t i = b * lanes.block() + j * width + l;
-        size = std::max(size, std::abs(s1_[i]) * weights[j]);
-        error = std::max(error, std::abs(error_[i]) * weights[j]);
+  for (std::size_t b = 0; b < lanes.blocks(); ++b) {
+    double size[4] = {}, error[4] = {};
+    const double *s = s1_.data() + b * lanes.block(), *e = error_.data() + b * lanes.block();
+    for (std::size_t j = 0; j < lanes.n; ++j, s += width, e += width)
+      for (std::size_t l = 0; l < width; ++l) {
+        size[l] = std::max(size[l], std::abs(s[l]) * weights[j]);
+        error[l] = std::max(error[l], std::abs(e[l]) * weights[j]);
       }
-      worst = std::max(worst, error / size);
-    }
+    for (std::size_t l = 0; l < width && b * width + l < lanes.directions; ++l)
+      worst = std::max(worst, error[l] / std::max(size[l], tolerance.least[b * width + l]));
+  }
   return worst / (error_allowed * tolerance.rtol);
 }
 

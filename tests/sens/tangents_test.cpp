@@ -235,12 +235,13 @@ TEST(LaneLu, SolvesWithTheTransposedMatrix) {
     LaneLu lu;
     lu.set_pattern(matrix.pattern);
     ASSERT_TRUE(lu.factorise(matrix.values));
-    std::vector<double> x(static_cast<std::size_t>(n)), b(x.size(), 0.0);
+    std::vector<double> x(2 * static_cast<std::size_t>(n)), b(x.size(), 0.0);  // two solutions side by side
     for (double& v : x) v = std::uniform_real_distribution<double>(-1.0, 1.0)(random);
     for (int j = 0; j < n; ++j)
       for (int e = matrix.pattern.start[j]; e < matrix.pattern.start[j + 1]; ++e)
-        b[static_cast<std::size_t>(j)] +=
-            matrix.values[static_cast<std::size_t>(e)] * x[static_cast<std::size_t>(matrix.pattern.row[e])];
+        for (int l = 0; l < 2; ++l)
+          b[static_cast<std::size_t>(2 * j + l)] +=
+              matrix.values[static_cast<std::size_t>(e)] * x[static_cast<std::size_t>(2 * matrix.pattern.row[e] + l)];
     lu.solve_transposed(b);
     for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(b[k], x[k], 1e-12);
   }

@@ -1,5 +1,5 @@
-// What does a derivative of a run cost? The plain run, derivatives forward and backward, difference quotients and
-// CVODES, by turns in one process, with the errors of the derivatives.
+// What does a derivative of a run cost? The plain run, derivatives forward and backward, difference quotients, CVODES
+// and IDAS, by turns in one process, with the errors of the derivatives.
 //
 //   saltus_bench_sens [ROUNDS] [PROBLEM]        least times of so many rounds (5), of problems with this in their name
 #include <saltus/saltus.hpp>
@@ -8,13 +8,15 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "events/measure.hpp"
 #include "problems.hpp"
-#ifdef WITH_CVODES
+#ifdef WITH_SUNDIALS
 #include "cvodes_runs.hpp"
+#include "idas_runs.hpp"
 #endif
 
 namespace saltus::bench {
@@ -34,6 +36,16 @@ double error_of(const Derivatives& found, const Derivatives& exact) {
     if (size > 0.0) worst = std::max(worst, error / size);
   }
   return worst;
+}
+
+/// The same of the final value of the first variable, relative to its largest derivative.
+double adjoint_error(const std::vector<double>& found, const Derivatives& exact) {
+  double size = 0.0, error = 0.0;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    size = std::max(size, std::abs(exact[k][0]));
+    error = std::max(error, std::abs(found[k] - exact[k][0]));
+  }
+  return error / size;
 }
 
 /// One problem: rows that are run by turns, the first one is the plain run.
@@ -127,17 +139,34 @@ Comparison compare(const Case& c, const CompiledModel& model, const std::vector<
             [&, c] { return error_of(forward(model, names, c.options), exact); });
   if (m <= 8)
     table.add("central differences", m, [&, c] { return error_of(differences(model, names, c.options), exact); });
-  table.add(fmt::format("adjoint, {} parameters", m), 0, [&, c] {
-    const FunctionalGradient g = gradient(model, final_value(model.observed().front().name), names, c.options);
-    double size = 0.0, error = 0.0;
-    for (std::size_t k = 0; k < m; ++k) {
-      size = std::max(size, std::abs(exact[k][0]));
-      error = std::max(error, std::abs(g.derivatives[k] - exact[k][0]));
-    }
-    return error / size;
-  });
+  for (const double share : {1.0, 10.0}) {
+    SimulateOptions o = c.options;
+    o.rtol *= share;
+    o.atol *= share;
+    table.add(fmt::format("adjoint, {} parameters, rtol {:.0e}", m, o.rtol), 0, [&, o] {
+      return adjoint_error(gradient(model, final_value(model.observed().front().name), names, o).derivatives, exact);
+    });
+  }
   return table;
 }
+
+#ifdef WITH_SUNDIALS
+/// Rows of CVODES or IDAS; of adjoints at several tolerances, since their errors differ much from ours.
+template <class Run>
+void add_peer(Comparison& table, const std::string& name, const PeerProblem& problem, double stop,
+              const Derivatives& exact) {
+  table.add(name + ", plain run", 0, [&problem, stop] {
+    Run(problem, 1.0).plain(stop);
+    return std::nan("");
+  });
+  for (const SensitivityErrors errors : {SensitivityErrors::ignored, SensitivityErrors::controlled})
+    table.add(name + (errors == SensitivityErrors::controlled ? ", errors controlled" : ", errors ignored"), 0,
+              [&, stop, errors] { return error_of(Run(problem, 1.0).forward(stop, errors), exact); });
+  for (const double share : {1.0, 0.1, 0.01, 0.001})
+    table.add(name + fmt::format(", adjoint, rtol {:.0e}", share * problem.rtol), 0,
+              [&, stop, share] { return adjoint_error(Run(problem, share).adjoint(stop), exact); });
+}
+#endif
 
 SimulateOptions options(double stop, double rtol, double atol) {
   return {.stop = stop, .rtol = rtol, .atol = atol};
@@ -173,24 +202,14 @@ int main(int argc, char** argv) {
     const std::vector<std::string> names = parameter_names(model);
     Derivatives exact;
     Comparison table = compare(c, model, names, exact);
-#ifdef WITH_CVODES
-    const HeatForCvodes rod(Heat{400, 50});
-    const auto add = [&](const CvodesProblem& problem, const HeatForCvodes* data) {
-      void* const user = const_cast<HeatForCvodes*>(data);
-      const double stop = c.options.stop, rtol = c.options.rtol;
-      table.add("CVODES, plain run", 0, [=] {
-        run_cvodes(problem, user, stop, rtol, SensitivityErrors::ignored, false);
-        return std::nan("");
-      });
-      for (const bool controlled : {false, true})
-        table.add(controlled ? "CVODES, errors controlled" : "CVODES, errors ignored", 0, [=, &exact] {
-          return error_of(run_cvodes(problem, user, stop, rtol,
-                                     controlled ? SensitivityErrors::controlled : SensitivityErrors::ignored, true),
-                          exact);
-        });
-    };
-    if (c.name == "Robertson") add(robertson_for_cvodes(c.options.atol), nullptr);
-    if (c.name == "heat 400") add(rod.problem(c.options.atol), &rod);
+#ifdef WITH_SUNDIALS
+    std::unique_ptr<PeerProblem> peer;
+    if (c.name == "Robertson") peer = std::make_unique<RobertsonByHand>(c.options.rtol, c.options.atol);
+    if (c.name == "heat 400") peer = std::make_unique<HeatByHand>(Heat{400, 50}, c.options.rtol, c.options.atol);
+    if (peer) {
+      add_peer<CvodesRun>(table, "CVODES", *peer, c.options.stop, exact);
+      add_peer<IdasRun>(table, "IDAS", *peer, c.options.stop, exact);
+    }
 #endif
     table.run(rounds);
   }

@@ -33,8 +33,8 @@ void parse_range(const std::string& text, ContinuationOptions& options) {
       text.find(':', colon + 1) != std::string::npos)
     throw UsageError("--over wants NAME=FROM:TO, for example --over r=0.5:3; got '" + text + "'");
   options.parameter = text.substr(0, equals);
-  options.from = parse_setting(options.parameter + "=" + text.substr(equals + 1, colon - equals - 1)).second;
-  options.to = parse_setting(options.parameter + "=" + text.substr(colon + 1)).second;
+  options.from = parse_setting(options.parameter + "=" + text.substr(equals + 1, colon - equals - 1), "--over").second;
+  options.to = parse_setting(options.parameter + "=" + text.substr(colon + 1), "--over").second;
 }
 
 void print_branch(std::ostream& out, const Branch& branch) {

@@ -55,7 +55,7 @@ CycleOptions CycleCommandOptions::cycle_options(ModelExtension& extension) const
     const auto equals = section.rfind('=');
     if (equals == std::string::npos || equals == 0)
       throw UsageError("--section wants a variable and its value, for example --section v=0; got '" + section + "'");
-    options.section = parse_setting(section);
+    options.section = parse_setting(section, "--section");
   }
   return options;
 }

@@ -42,7 +42,7 @@ FitParameter parse_fit_parameter(const std::string& text) {
         "--over wants NAME, NAME=GUESS or NAME=GUESS:LOWER:UPPER, for example --over mu=0.4:0.1:1,k; got '" + text +
         "'");
   const auto number = [&](std::size_t k, double& value) {
-    if (k < parts.size() && !parts[k].empty()) value = parse_setting(parameter.name + "=" + parts[k]).second;
+    if (k < parts.size() && !parts[k].empty()) value = parse_setting(parameter.name + "=" + parts[k], "--over").second;
   };
   number(0, parameter.guess);
   number(1, parameter.lower);
@@ -70,7 +70,10 @@ void prepare_series(const FitCommandOptions& o, const Model& model, ModelExtensi
   for (const std::string& text : o.sigma) {
     const auto equals = text.rfind('=');
     const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
-    const double value = parse_setting("sigma=" + text.substr(equals == std::string::npos ? 0 : equals + 1)).second;
+    const double value =
+        parse_setting((name.empty() ? "x" : name) + "=" + text.substr(equals == std::string::npos ? 0 : equals + 1),
+                      "--sigma")
+            .second;
     bool found = name.empty();
     for (FitSeries& s : data.series)
       if (name.empty() ? s.sigma.empty() : s.variable == name) {

@@ -13,12 +13,12 @@ namespace {
 
 /// The value of a Modelica expression of constants. It is read as the value of a parameter; a text that is more than an
 /// expression is refused.
-double evaluate(const std::string& name, const std::string& text) {
+double evaluate(const std::string& name, const std::string& text, const std::string& option) {
   std::string why;
   for (const char* type : {"Real", "Boolean"}) {
     try {
       const auto source = load_modelica(
-          std::string("model Setting parameter ") + type + " value = (\n" + text + "\n); end Setting;", "--set");
+          std::string("model Setting parameter ") + type + " value = (\n" + text + "\n); end Setting;", option);
       const ModelData& data = source.model.data();
       const bool alone =
           data.parameters.size() == 1 && data.variables.empty() && data.discretes.empty() && data.equations.empty();
@@ -30,22 +30,22 @@ double evaluate(const std::string& name, const std::string& text) {
       if (why.empty() && first != all.end()) why = ": " + first->message;
     }
   }
-  throw UsageError("--set " + name + ": '" + text + "' is not a finite number or an expression of constants" + why +
-                   "; write for example --set " + name + "=2.5");
+  throw UsageError(option + " " + name + ": '" + text + "' is not a finite number or an expression of constants" + why +
+                   "; write for example " + option + " " + name + "=2.5");
 }
 
 }  // namespace
 
-std::pair<std::string, double> parse_setting(const std::string& text) {
+std::pair<std::string, double> parse_setting(const std::string& text, const std::string& option) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw UsageError("--set wants NAME=VALUE, for example --set mass=2.5; got '" + text + "'");
+    throw UsageError(option + " wants NAME=VALUE, for example " + option + " mass=2.5; got '" + text + "'");
   const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
   if (value == "true" || value == "false") return {name, value == "true" ? 1.0 : 0.0};
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
   if (!value.empty() && *end == '\0' && std::isfinite(number)) return {name, number};
-  return {name, evaluate(name, value)};
+  return {name, evaluate(name, value, option)};
 }
 
 std::vector<std::string> split_names(const std::string& text) {

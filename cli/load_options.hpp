@@ -12,8 +12,9 @@
 
 namespace saltus::cli {
 
-/// "mass=2.5" or "w=2*Modelica.Constants.pi" as a name and a number. Throws UsageError with an example otherwise.
-std::pair<std::string, double> parse_setting(const std::string& text);
+/// "mass=2.5" or "w=2*Modelica.Constants.pi" as a name and a number. Throws UsageError, which names the option, with an
+/// example otherwise.
+std::pair<std::string, double> parse_setting(const std::string& text, const std::string& option = "--set");
 
 /// Checks that an argument names a file; the text for others says which file may be meant.
 CLI::Validator existing_model();

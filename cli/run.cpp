@@ -151,9 +151,11 @@ void check_files(const RunOptions& o) {
     if (!folder.empty() && !fs::is_directory(folder, ignored))
       throw UsageError(fmt::format("{}: cannot write to '{}': there is no folder '{}'; make it first", option, *path,
                                    folder.string()));
+    const bool is_new = !fs::exists(*path, ignored);
     if (!std::ofstream(*path, std::ios::app))
       throw UsageError(fmt::format("{}: cannot write to '{}': {}; name another file", option, *path,
                                    std::strerror(errno)));
+    if (is_new) fs::remove(*path, ignored);  // a run that is refused leaves no empty file
   }
 }
 

@@ -81,7 +81,9 @@ TEST_F(CommandsTest, ARunIsDifferentiatedByParametersAndStartValues) {
   content << std::ifstream(json).rdbuf();
   for (const char* part : {"\"sensitivities\": {", "\"smoothness\": \"smooth\"", "\"dt\": ["})
     EXPECT_NE(content.str().find(part), std::string::npos) << part;
-  EXPECT_EQ(with({"--sensitivities", "kk"}), ExitCode::usage);
+  const std::string empty = (folder / "empty.csv").string();
+  EXPECT_EQ(with({"--sensitivities", "kk", "--csv", empty}), ExitCode::usage);
+  EXPECT_FALSE(std::filesystem::exists(empty));
   EXPECT_NE(err.find("did you mean 'k'"), std::string::npos) << err;
   EXPECT_EQ(with({"--sensitivities", "k", "--log", "steps"}), ExitCode::usage);
 }

@@ -85,6 +85,8 @@ TEST_F(DerivativesTest, WrongFitsAreRefused) {
   expect_refused({"fit", model, "--data", data, "--columns", "x", "--over", "k=1:2"}, "NAME=GUESS:LOWER:UPPER");
   expect_refused({"fit", model, "--data", data, "--columns", "x", "--over", "k=9:0:1"}, "lies outside of its bounds");
   expect_refused({"fit", model, "--data", data, "--columns", "x", "--over", "q"}, "'q'");
+  expect_refused({"fit", model, "--data", data, "--columns", "x", "--over", "k=two"},
+                 "--over k: 'two' is not a finite");
   expect_refused({"fit", model, "--data", data, "--columns", "x", "--over", "k", "--sigma", "z=1"}, "'z'");
   expect_refused({"fit", model, "--data", data, "--measure", "level", "--over", "k"}, "--measure wants");
   EXPECT_EQ(call({"fit", model, "--data", data, "--columns", "x", "--over", "k=4", "--max-runs", "1"}),

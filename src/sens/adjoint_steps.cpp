@@ -91,6 +91,7 @@ bool AdjointRun::step_back(const RunLeg& leg, RecordedPath& path, Gradient* inte
   for (const Trajectory::Step& step : *leg.steps)
     for (std::size_t j = 0; j < sizes.size(); ++j) sizes[j] = std::max(sizes[j], std::abs(step.polynomial.c[j]));
   double best = path.point().condition(), t = leg.to;
+  int orientation = path.point().orientation();
   const double sign = leg.from <= t ? 1.0 : -1.0;
   double suggested = std::abs(t - along.step(t).polynomial.t0);
   bool fresh = true;  // choice of the held variables
@@ -107,7 +108,9 @@ bool AdjointRun::step_back(const RunLeg& leg, RecordedPath& path, Gradient* inte
     } else {
       behind = function_.held;
     }
-    const bool good = steps->step->pull(begin, t - begin, along, values, behind, before, error) && path.at(begin);
+    // held variables from which the others do not follow somewhere in the step do not serve for it
+    const bool good = steps->step->pull(begin, t - begin, along, values, behind, before, error) && path.at(begin) &&
+                      path.point().orientation() == orientation;
     Covector function = path.point().covector(), of_error = function;
     double ratio = std::numeric_limits<double>::infinity();
     if (good) {
@@ -133,6 +136,7 @@ bool AdjointRun::step_back(const RunLeg& leg, RecordedPath& path, Gradient* inte
         constrained->hold(path.point().held());
         if (steps->integral) steps->integral->update();
         best = path.point().condition();
+        orientation = path.point().orientation();
         fresh = true;
       }
       continue;
@@ -145,11 +149,13 @@ bool AdjointRun::step_back(const RunLeg& leg, RecordedPath& path, Gradient* inte
     suggested = std::abs(h) * std::clamp(growth, 0.2, failures > 0 ? 1.0 : 5.0);
     failures = 0;
     fresh = false;
+    best = std::max(best, path.point().condition());
     if (constrained && path.point().condition() < worse_condition * best) {
       change_held(path.point(), {});
       constrained->hold(path.point().held());
       if (steps->integral) steps->integral->update();
       best = path.point().condition();
+      orientation = path.point().orientation();
       fresh = true;
     }
   }

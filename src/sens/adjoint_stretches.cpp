@@ -60,7 +60,8 @@ bool AdjointRun::integrate_back(const RunLeg& leg, RecordedPath& path) {
 /// By the adjoint equations, which are integrated like others.
 bool AdjointRun::integrate_smoothly(const RunLeg& leg, RecordedPath& path, Gradient* integrand) {
   if (!path.point().mode().hidden_constraints()) return integrate_stretch(leg.to, leg.from, path, integrand);
-  // the held variables are those of the end, as long as the others follow well from them
+  // The held variables are those of the end, as long as the others follow well from them: the equations may turn over
+  // between two places, where they are singular in between.
   constexpr double worse = 0.1;
   std::vector<double> places;  // where that is looked at; steps of high order are long
   for (const Trajectory::Step& step : *leg.steps) {
@@ -70,13 +71,21 @@ bool AdjointRun::integrate_smoothly(const RunLeg& leg, RecordedPath& path, Gradi
       places.push_back(step.polynomial.t0 + (step.t_end - step.polynomial.t0) * k / parts);
   }
   double late = leg.to, last = leg.to, best = path.point().condition();
+  int orientation = path.point().orientation();
+  const auto good_at = [&](double t) {
+    if (!path.at(t) || path.point().orientation() != orientation) return false;
+    best = std::max(best, path.point().condition());
+    return path.point().condition() >= worse * best;
+  };
   for (std::size_t k = places.size(); k-- > 0;) {
-    const bool good = path.at(places[k]) && path.point().condition() >= worse * best;
-    if (!good && last != late) {
+    if (!good_at(places[k])) {
+      if (last == late) return fail(last, "the held variables do not serve for a part of a step");
       if (!integrate_stretch(late, last, path, integrand)) return false;
       change_held(path.point(), {});
       best = path.point().condition();
+      orientation = path.point().orientation();
       late = last;
+      if (!good_at(places[k])) return fail(last, "the held variables do not serve for a part of a step");
     }
     last = places[k];
   }

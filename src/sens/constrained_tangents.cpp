@@ -103,6 +103,7 @@ bool ConstrainedTangents::open(const TangentValues& values, double t, std::span<
                                std::span<const double> xp, const std::vector<int>& held) {
   if (!equations_.open(values, t, x, xp, held)) return false;
   best_condition_ = equations_.point().condition();
+  orientation_ = equations_.point().orientation();
   return true;
 }
 
@@ -154,19 +155,25 @@ TangentStepper& ConstrainedTangents::implicit_stepper() {
   return *implicit_;
 }
 
+bool ConstrainedTangents::serves(double end, SolutionPath& path, const TangentValues& values) {
+  return !mode_->hidden_constraints() || (move(end, path, values) && equations_.point().orientation() == orientation_);
+}
+
 int ConstrainedTangents::passed(double t, SolutionPath& path, const TangentValues& values, std::span<double> y,
-                                bool& good) {
+                                bool anew, bool& good) {
   good = true;
   if (!mode_->hidden_constraints()) return choice();
   good = move(t, path, values);
   if (!good) return 0;
   constexpr double worse = 0.1;
   LinearPoint& point = equations_.point();
-  if (point.condition() < worse * best_condition_) {
+  best_condition_ = std::max(best_condition_, point.condition());
+  if (anew || point.condition() < worse * best_condition_) {
     good = point.choose_held();
     if (!good) return 0;
-    best_condition_ = point.condition();
     if (point.held() != equations_.held()) equations_.hold(point.held());
+    best_condition_ = point.condition();
+    orientation_ = point.orientation();
   }
   good = follow(values, y);
   return choice();

@@ -43,7 +43,10 @@ class ConstrainedTangents final : public TangentMode {
   std::span<const double> weights() const override { return weights_; }
   TangentStepper* explicit_stepper(const Tableau& tableau) override;
   TangentStepper& implicit_stepper() override;
-  int passed(double t, SolutionPath& path, const TangentValues& values, std::span<double> y, bool& good) override;
+  int passed(double t, SolutionPath& path, const TangentValues& values, std::span<double> y, bool anew,
+             bool& good) override;
+  /// The equations must not be singular, with these held variables, inside of the step.
+  bool serves(double end, SolutionPath& path, const TangentValues& values) override;
   void choose(int choice) override;
   std::vector<double> observed(double t, SolutionPath& path, const TangentValues& values, std::span<const double> y,
                                std::size_t block) override;
@@ -57,7 +60,8 @@ class ConstrainedTangents final : public TangentMode {
   Lanes lanes_;  // of the unknowns
   std::vector<double> weights_;
   std::vector<std::vector<int>> choices_;  // of held variables
-  double best_condition_ = 0.0;            // behind the last choice
+  double best_condition_ = 0.0;            // since the last choice
+  int orientation_ = 1;                    // of the equations, with this choice
   LinearEquations::Values at_;
   std::map<const Tableau*, std::unique_ptr<TangentStepper>> explicit_;
   std::unique_ptr<LinearRosenbrock> implicit_;

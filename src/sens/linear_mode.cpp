@@ -260,6 +260,28 @@ double LinearPoint::condition() const {
   return mode_->hidden_ && !sparse_ ? dense_.reciprocal_condition() : 1.0;
 }
 
+int LinearPoint::orientation() const {
+  if (!mode_->hidden_ || sparse_) return 1;
+  std::vector<double> a = matrix_;
+  const std::size_t n = mode_->rows_;
+  int sign = 1;
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k + 1; i < n; ++i)
+      if (std::abs(a[k * n + i]) > std::abs(a[k * n + pivot])) pivot = i;
+    const double divisor = a[k * n + pivot];
+    if (divisor == 0.0) return 0;
+    if (pivot != k) sign = -sign;
+    if (divisor < 0.0) sign = -sign;
+    for (std::size_t j = k; j < n; ++j) {
+      std::swap(a[j * n + k], a[j * n + pivot]);
+      const double factor = a[j * n + k] / divisor;
+      for (std::size_t i = k + 1; i < n && j > k; ++i) a[j * n + i] -= a[k * n + i] * factor;
+    }
+  }
+  return sign;
+}
+
 void LinearPoint::set_values(std::vector<double> data, std::vector<double> locks) {
   data_ = std::move(data);
   locks_ = std::move(locks);

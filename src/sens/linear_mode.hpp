@@ -117,6 +117,9 @@ class LinearPoint {
   const std::vector<int>& held() const { return held_; }
   /// How far from singular the equations for the others are, with hidden constraints; 1 without.
   double condition() const;
+  /// The sign of the determinant of these equations, with hidden constraints; 1 without. Where it differs at two points
+  /// of a solution, the others do not follow from the held ones at a point between them.
+  int orientation() const;
 
   double t() const { return t_; }
   std::span<const double> unknowns() const { return z(); }

@@ -208,6 +208,17 @@ double TangentFlow::end_of_step(double to) {
   return (to - end) * sign > 0.0 && end != t_ ? end : to;
 }
 
+/// A step from s_ to s1_. Where the choice of the mode does not serve for it, another one is made, if there is a better
+/// one; if not, a shorter step is needed.
+TangentFlow::Attempt TangentFlow::attempt(TangentStepper& stepper, double h, double end) {
+  if (!stepper.step(t_, h, path_, *values_, s_, s1_, error_)) return Attempt::not_finite;
+  if (mode_->serves(end, path_, *values_)) return Attempt::made;
+  const int before = choice_;
+  bool good = true;
+  choice_ = mode_->passed(t_, path_, *values_, s_, true, good);
+  return !good ? Attempt::not_linear : choice_ != before ? Attempt::other_choice : Attempt::not_finite;
+}
+
 /// Keeps where a step begins, and goes to its end. Returns "", or why it cannot go on from there.
 std::string TangentFlow::accept(double end, bool implicit, std::int64_t most_steps) {
   nodes_.push_back({t_, implicit, choice_});
@@ -216,7 +227,7 @@ std::string TangentFlow::accept(double end, bool implicit, std::int64_t most_ste
   t_ = end;
   s_.swap(s1_);
   bool good = true;
-  choice_ = mode_->passed(t_, path_, *values_, s_, good);
+  choice_ = mode_->passed(t_, path_, *values_, s_, false, good);
   return good ? "" : "the equations of the mode cannot be linearised";
 }
 
@@ -239,7 +250,10 @@ std::string TangentFlow::follow(double to, TangentStepper& stepper, const Tangen
     const double left = std::abs(end - t_);
     const bool whole = parts == 0 || suggested >= left;
     const double h = sign * (whole ? left : suggested < 0.5 * left ? suggested : 0.5 * left);
-    const bool finite = stepper.step(t_, h, path_, *values_, s_, s1_, error_);
+    const Attempt made = attempt(stepper, h, whole ? end : t_ + h);
+    if (made == Attempt::not_linear) return "the equations of the mode cannot be linearised";
+    if (made == Attempt::other_choice) continue;
+    const bool finite = made == Attempt::made;
     const double ratio = !finite ? infinite : tolerance.control ? error_ratio(tolerance) : 0.0;
     const auto factor = [&] { return 0.9 * std::pow(std::clamp(ratio, 1e-8, 1e8), -1.0 / stepper.error_exponent()); };
     if (ratio <= 1.0) {
@@ -282,7 +296,10 @@ std::string TangentFlow::step_freely(double to, const TangentTolerance& toleranc
     else if (planned > 0.5 * left && tolerance.control)
       end = t_ + 0.5 * (to - t_);
     const double h = end - t_;
-    const bool finite = stepper.step(t_, h, path_, *values_, s_, s1_, error_);
+    const Attempt made = attempt(stepper, h, end);
+    if (made == Attempt::not_linear) return "the equations of the mode cannot be linearised";
+    if (made == Attempt::other_choice) continue;
+    const bool finite = made == Attempt::made;
     double ratio = !finite ? std::numeric_limits<double>::infinity() : tolerance.control ? error_ratio(tolerance) : 0.0;
     if (finite && ratio > worth_filtering) {
       stepper.filter(error_);

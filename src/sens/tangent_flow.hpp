@@ -27,12 +27,14 @@ class TangentMode {
   /// The stepper of an explicit method; null: an implicit one is needed.
   virtual TangentStepper* explicit_stepper(const Tableau& tableau) = 0;
   virtual TangentStepper& implicit_stepper() = 0;
-  /// Behind a step. Returns the number of the choice with which the next one begins (see choose). False in `good`: the
-  /// equations cannot be linearised there.
-  virtual int passed(double, SolutionPath&, const TangentValues&, std::span<double>, bool& good) {
+  /// Behind a step. Returns the number of the choice with which the next one begins (see choose). `anew`: a choice that
+  /// still serves is made again, too. False in `good`: the equations cannot be linearised there.
+  virtual int passed(double, SolutionPath&, const TangentValues&, std::span<double>, bool /*anew*/, bool& good) {
     good = true;
     return 0;
   }
+  /// Whether the present choice serves for all of a step with this end.
+  virtual bool serves(double, SolutionPath&, const TangentValues&) { return true; }
   /// Makes a choice of passed() the present one.
   virtual void choose(int) {}
   /// Derivatives of what is observed: block 0 along time, block k + 1 along direction k.
@@ -130,6 +132,8 @@ class TangentFlow {
   };
   double error_ratio(const TangentTolerance& tolerance);
   double end_of_step(double to);
+  enum class Attempt { made, not_finite, other_choice, not_linear };
+  Attempt attempt(TangentStepper& stepper, double h, double end);
   std::string accept(double end, bool implicit, std::int64_t most_steps);
   std::string follow(double to, TangentStepper& stepper, const TangentTolerance& tolerance, std::int64_t most_steps);
   std::string step_freely(double to, const TangentTolerance& tolerance, std::int64_t most_steps);

@@ -342,6 +342,60 @@ TEST(LinearAdjoint, IsTheTransposedOfAStep) {
   }
 }
 
+/// A pendulum in Cartesian coordinates, which swings over and has an index of three.
+Model swinging(double angle, double speed) {
+  Model m("pendulum");
+  const Expr g = m.parameter("g", 9.81), d = m.parameter("d", 0.05), x = m.variable("x", std::sin(angle)),
+             y = m.variable("y", -std::cos(angle)), u = m.variable("u", speed * std::cos(angle)),
+             v = m.variable("v", speed * std::sin(angle)), f = m.variable("f", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -f * x - d * u);
+  m.equation(der(v) == -f * y - d * v - g);
+  m.equation(x * x + y * y == 1.0);
+  return m;
+}
+
+/// The same by its angle.
+Model by_angle(double angle, double speed) {
+  Model m("angle");
+  const Expr g = m.parameter("g", 9.81), d = m.parameter("d", 0.05), a = m.variable("a", angle),
+             w = m.variable("w", speed), x = m.variable("x");
+  m.equation(der(a) == w);
+  m.equation(der(w) == -g * sin(a) - d * w);
+  m.equation(x == sin(a));
+  return m;
+}
+
+// x does not follow from y where the pendulum hangs straight down, and y not from x where it is level. Long steps pass
+// such points between two others at which both choices look well. An error of some tolerances is allowed in each step,
+// and grows by at most ten here.
+TEST(Tangents, ChooseOtherVariablesBeforeThoseThatAreHeldDoNotServe) {
+  struct Case {
+    double angle, speed, stop;
+  };
+  for (const auto& [angle, speed, stop] : {Case{2.0, 2.0, 2.3}, Case{2.0, 0.0, 5.1}, Case{3.0, 2.0, 5.1}}) {
+    const SensitivityRun exact =
+        simulate_with_sensitivities(by_angle(angle, speed), {"g", "d"}, with(Method::automatic, stop, 1e-11));
+    ASSERT_EQ(exact.why(), "");
+    const double size = std::max(std::abs(exact.final("x", "g")), std::abs(exact.final("x", "d")));
+    const CompiledModel model(swinging(angle, speed));
+    for (const Method method : {Method::automatic, Method::radau, Method::rodas5p})
+      for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+        SCOPED_TRACE(testing::Message() << angle << ", " << speed << ", " << to_string(method) << ", " << rtol);
+        const SensitivityRun run = simulate_with_sensitivities(model, {"g", "d"}, with(method, stop, rtol));
+        const FunctionalGradient g = gradient(model, final_value("x"), {"g", "d"}, with(method, stop, rtol));
+        ASSERT_EQ(run.why(), "");
+        ASSERT_EQ(g.why, "");
+        const auto steps = static_cast<double>(run.trajectory().statistics().steps);
+        for (const std::string p : {"g", "d"}) {
+          EXPECT_NEAR(run.final("x", p), exact.final("x", p), 10.0 * 10.0 * rtol * steps * size) << p;
+          EXPECT_NEAR(g.by(p), exact.final("x", p), 10.0 * 30.0 * rtol * static_cast<double>(g.steps) * size) << p;
+        }
+      }
+  }
+}
+
 TEST(LaneLu, RefusesASingularMatrix) {
   TestMatrix matrix(6, true, 1);
   std::ranges::fill(matrix.values, 0.0);

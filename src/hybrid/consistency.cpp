@@ -90,7 +90,8 @@ void Consistency::find_projectors(Analysis& analysis, System& system, double t, 
       !values.certificate.valid)
     return;
   CharacteristicValues found = characteristic_values(system, t, x, {.certified_dense_limit = certified_dense_limit});
-  if (!has_projectors(found, system)) return;
+  // (values before a jump are not consistent: ranks need not be clear there, and what was decided stays)
+  if (found.status == AnalysisStatus::undecided || !has_projectors(found, system)) return;
   analysis.here = analysis.values = std::move(found);
   analysis.t_here = t;
   analysis.x_here.assign(x.begin(), x.end());

@@ -39,8 +39,10 @@ AdjointRun::AdjointRun(const CompiledModel& model, const Functional& functional,
 }
 
 FunctionalGradient AdjointRun::run() {
-  check_events();
-  if (!walk()) result_.derivatives.clear();
+  piece_ = run_.pieces().size() - 1;
+  const Status end = record_->trajectory.status();
+  if (end.ok()) check_events();
+  if (!(end.ok() ? walk() : fail(end.t, "the run failed: " + end.message))) result_.derivatives.clear();
   if (piece_ + 1 == run_.pieces().size()) result_.trajectory = std::move(record_->trajectory);
   return std::move(result_);
 }

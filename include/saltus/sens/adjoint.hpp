@@ -17,7 +17,7 @@ struct FunctionalGradient {
   double value = 0.0;
   std::vector<std::string> parameters;
   std::vector<double> derivatives;  ///< one per parameter; empty where there are none
-  std::string why;                  ///< why there are none; "" if there are
+  std::string why;                  ///< why there are none (the run failed, for example); "" if there are
   std::int64_t steps = 0;           ///< of the backward integration
   int pieces = 1;                   ///< in how many pieces the run was recorded, see GradientOptions::memory
   Trajectory trajectory;            ///< the run; of one in several pieces, the last of them

@@ -36,5 +36,29 @@ TEST(ModeChanges, WithoutASolutionEndTheRun) {
   EXPECT_NEAR(run.status().t, 0.5, 1e-9);
 }
 
+// An amplifier with positive feedback. At the ends of its two branches u is -1.485 or 1.485, and the curve of v turns
+// back there: v moves towards -15 or 15 on both sides of it. The solution jumps to the other branch, by 1000*0.1*30.
+TEST(ModeChanges, WhereTheCurveFoldsTheSolutionJumpsToTheOtherBranch) {
+  const ModelicaModel loaded = load_text(
+      "model M Real u, v(start=-1000), y; equation u = 2*sin(time); v = 1000*(0.1*y - u); "
+      "y = min(15, max(-15, v)); end M;");
+  const double fold = std::asin(0.7425), pi = std::acos(-1.0);
+  for (const Method method : {Method::automatic, Method::radau, Method::bdf, Method::rodas5p})
+    for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
+      SCOPED_TRACE(std::string(to_string(method)) + " at " + std::to_string(std::log10(tolerance)));
+      const Trajectory run =
+          simulate(loaded.model, {.stop = 8.0, .rtol = tolerance, .atol = tolerance, .method = method});
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      ASSERT_EQ(run.events().size(), 2u);
+      EXPECT_NEAR(run.events()[0].t, pi + fold, 10.0 * tolerance);
+      EXPECT_NEAR(run.events()[1].t, 2.0 * pi + fold, 10.0 * tolerance);
+      for (const double t : {1.0, 3.9, 4.1, 7.0, 7.2, 8.0}) {
+        const double y = t > pi + fold && t < 2.0 * pi + fold ? 15.0 : -15.0;
+        EXPECT_NEAR(run.at(t, "y"), y, 1e-12) << t;
+        EXPECT_NEAR(run.at(t, "v"), 1000.0 * (0.1 * y - 2.0 * std::sin(t)), 1e-9) << t;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -207,12 +207,13 @@ void Decision::follow_clear_slopes(double t, Trial& trial) {
 
 /// Whether a mode and that of the trial, which lead to each other, differ in guards that are zero and across which the
 /// equations do not jump. Their solutions agree as long as these are zero; what seems to lead away are rounding errors.
+/// Clear slopes do lead away: where both sides lead back by them the curve folds, and the solution jumps elsewhere.
 bool Decision::rests_between(const Mode& other, double t, Trial& trial) {
   if (trial.system->structure().explicit_ode) return false;
   std::vector<int> resting;
   for (int k = 0; k < trials_.family_guards(); ++k) {
     if (hybrid_.side(other, k) == hybrid_.side(trial.point.mode, k)) continue;
-    if (trial.view.multiplicity(k) == 0 ||
+    if (trial.view.multiplicity(k) <= 1 ||
         !trials_.continuous_across(trial.point.mode, k, t, trial.point.x, trial.point.xp))
       return false;
     resting.push_back(k);

@@ -39,8 +39,8 @@ struct Resolution {
   static constexpr int few_flips = 2;
   /// Combinations of up to so many switches are searched at all: 4096 trials.
   static constexpr int most_switches = 12;
-  /// The search for them ends after so much work, some seconds: the sum of n^3 over modes of n variables whose values
-  /// need an analysis. Where Newton's method finds the values, a mode counts a part of that.
+  /// The search for them ends after so much work, some seconds: the sum of n^3 over modes of n variables that are not
+  /// regular by their structure, so that their values need dense matrices. Others count a part of that.
   static constexpr double most_work = 5e6, newton_part = 1.0 / 300.0;
   /// Up to so many surfaces all combinations of sides and slides are tried (27), which finds every motion; beyond,
   /// pivoting comes first.

@@ -51,7 +51,8 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, cons
         if ((flips >> i) & 1u) hybrid_.set_side(candidate, switches[i], -hybrid_.side(start, switches[i]));
       System& system = hybrid_.system(candidate);
       if (!trials_.consistency().possible(system)) continue;
-      search_work_ += std::pow(system.structure().variables, 3) * (regular ? Resolution::newton_part : 1.0);
+      const double cube = std::pow(system.structure().variables, 3);
+      search_work_ += cube * Resolution::newton_part;
       if (regular) {
         std::vector<double> x = from.x, xp = from.xp;
         trials_.fit(system, x);
@@ -63,7 +64,10 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, cons
         if (!may_fit(candidate, switches)) continue;
       }
       attempt_.point.mode = candidate;
-      if (!combination_fits(from, now, switches, search, attempt_)) continue;
+      const bool fits = combination_fits(from, now, switches, search, attempt_);
+      const CharacteristicValues* analysis = trials_.consistency().values(system);
+      if (!regular && !(analysis && analysis->certificate.valid)) search_work_ += cube;
+      if (!fits) continue;
       mode = std::move(candidate);
       selected_ = true;
       return true;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <saltus/dae/staged_series.hpp>
+#include <saltus/linalg/decomposition.hpp>
 
 #include "dae/array_newton.hpp"
 #include "dae/block_analysis.hpp"
@@ -289,6 +290,44 @@ void decide_by_ranks(System& system, double t, std::span<const double> x, const 
     examine_neighbours(system, t, options, any_units, result);
 }
 
+// Derivatives to begin with. They are zero; where the equations have no value then (100/v with v = der(x)), they are
+// those that the equations with a value give, and the derivatives of those without derivatives.
+std::vector<double> first_derivatives(System& system, double t, std::span<const double> x) {
+  const Structure& s = system.structure();
+  const auto n = static_cast<std::size_t>(s.variables), m = static_cast<std::size_t>(s.equations);
+  constexpr int largest = 500;
+  std::vector<double> xp(n, 0.0), F(m);
+  system.residual(t, x, xp, F);
+  if (s.variables > largest || std::ranges::all_of(F, [](double value) { return std::isfinite(value); })) return xp;
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), later(m);
+  system.jacobian(t, x, xp, Fx, Fxp);
+  const double soon = 1e-6 * std::max(1.0, std::abs(t));
+  system.residual(t + soon, x, xp, later);
+  std::vector<char> usable(m), has_derivative(m, 0);
+  for (std::size_t i = 0; i < m; ++i) usable[i] = std::isfinite(F[i]) && std::isfinite(later[i]);
+  for (const int row : s.derivative_pattern.row) has_derivative[static_cast<std::size_t>(row)] = 1;
+  Matrix A(s.equations, s.variables);
+  const auto fill = [&](const SparsePattern& p, const std::vector<double>& entries, char wanted) {
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) {
+        const auto row = static_cast<std::size_t>(p.row[k]);
+        if (usable[row] && has_derivative[row] == wanted && std::isfinite(entries[static_cast<std::size_t>(k)]))
+          A(p.row[k], j) = entries[static_cast<std::size_t>(k)];
+      }
+  };
+  fill(s.derivative_pattern, Fxp, 1);
+  fill(s.state_pattern, Fx, 0);
+  std::vector<double> b(m, 0.0);
+  for (std::size_t i = 0; i < m; ++i)
+    if (usable[i]) b[i] = has_derivative[i] ? -F[i] : -(later[i] - F[i]) / soon;
+  LeastSquares solver(A);  // of equations that leave a derivative free the least one
+  int rank = 0;
+  for (const double pivot : solver.pivots()) rank += pivot > 1e-8 * solver.pivots().front();
+  solver.truncate(rank);
+  std::vector<double> found = solver.solve(b);
+  return std::ranges::all_of(found, [](double value) { return std::isfinite(value); }) ? found : xp;
+}
+
 // The analysis of systems whose structure has a certificate at a consistent point near the guess: differential and
 // algebraic dimensions are known, and X follows from linear systems, so that only mu has to be found. False if there is
 // no certificate.
@@ -303,8 +342,14 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   const bool dense = s.variables <= std::min(options.dense_limit, options.certified_dense_limit);
   std::optional<StructuredArray> array;  // large modes without hidden constraints mostly do without it
   if (dense || deepest > 0) array.emplace(system, structure);
-  std::vector<double> X(x.begin(), x.end());
-  X.resize(static_cast<std::size_t>((array ? array->level() : 0) + 2) * n, 0.0);
+  const std::vector<double> slopes = first_derivatives(system, t, x);
+  std::vector<double> X;
+  const auto begin_anew = [&] {
+    X.assign(static_cast<std::size_t>((array ? array->level() : 0) + 2) * n, 0.0);
+    std::ranges::copy(x, X.begin());
+    std::ranges::copy(slopes, X.begin() + static_cast<std::ptrdiff_t>(n));
+  };
+  begin_anew();
   StructuredOptions solve;
   ArrayScaling scaling;
   if (dense) {
@@ -328,6 +373,7 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
     StagedSeries staged(s, structure, 1);
     std::vector<double> stages(static_cast<std::size_t>(staged.coefficients()) * n, 0.0);
     std::ranges::copy(x, stages.begin());
+    std::ranges::copy(slopes, stages.begin() + static_cast<std::ptrdiff_t>(n));
     point.converged = point.finite =
         staged.project(system, t, stages, solve.scale, solve.time_scale, 1e-9) == StagedSeries::Result::good && staged.extend(system, stages);
     if (point.converged) std::copy_n(stages.begin(), std::min(stages.size(), X.size()), X.begin());
@@ -335,16 +381,14 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
   if (!point.converged) {
     if (!array) array.emplace(system, structure);
     solve.preference = correction_preference(s, structure);
-    std::ranges::copy(x, X.begin());
-    std::fill(X.begin() + static_cast<std::ptrdiff_t>(n), X.end(), 0.0);
+    begin_anew();
     point = array->solve(t, X, solve);
   }
   if (dense && !point.converged) {
     // another metric: the sizes of the guess itself
     for (std::size_t j = 0; j < n; ++j)
       if (x[j] != 0.0) solve.scale[j] = std::abs(x[j]);
-    std::ranges::fill(X, 0.0);
-    std::ranges::copy(x, X.begin());
+    begin_anew();
     point = array->solve(t, X, solve);
   }
   if (!point.converged || !point.finite || point.singular) return false;

@@ -24,6 +24,7 @@ const char* const other = "was found from others";
 
 const std::vector<Case>& cases() {
   const double root = std::acos(stop), decay = std::exp(-3.0 * stop);
+  const double speed = std::sqrt(4.0 - 2.0 * stop);
   const double steep = 5.0 + std::atanh(0.5) / 100.0;
   static const std::vector<Case> all{
       {"square", "Real x; equation x^2 = 9;", {{"x", 3.0}}, {{"x", 3.0}}, other},
@@ -94,6 +95,16 @@ const std::vector<Case>& cases() {
        "Real x, y, z; initial equation x = 1; equation der(x) = -z; der(y) = z; x - y = 2*time;",
        {{"x", 1.0}, {"y", 1.0}, {"z", -1.0}},
        {{"x", 1.0 + stop}, {"y", 1.0 - stop}, {"z", -1.0}}},
+      // v v' = -1: the equations have no value where all derivatives are zero
+      {"a derivative in a denominator",
+       "Real s(start=0, fixed=true), v(start=2, fixed=true), w; equation v = der(s); w = der(s); der(v) = -1/w;",
+       {{"w", 2.0}},
+       {{"v", speed}, {"s", (8.0 - speed * speed * speed) / 3.0}}},
+      {"a derivative in a denominator, behind a constraint",
+       "Real s(start=0, fixed=true), v(start=2, fixed=true), r, w; equation v = der(s); r = s + sin(time); w = der(r); "
+       "der(v) = -1/(w - cos(time));",
+       {{"w", 3.0}, {"r", 0.0}},
+       {{"v", speed}, {"r", (8.0 - speed * speed * speed) / 3.0 + std::sin(stop)}}},
   };
   return all;
 }

@@ -31,8 +31,22 @@ const std::unordered_map<std::string_view, Function>& functions() {
   return table;
 }
 
-constexpr std::array<std::string_view, 8> refused{
-    "delay", "spatialDistribution", "inStream", "actualStream", "Clock", "hold", "previous", "getInstanceName"};
+constexpr std::array<std::string_view, 16> refused{"delay",
+                                                   "spatialDistribution",
+                                                   "inStream",
+                                                   "actualStream",
+                                                   "getInstanceName",
+                                                   "Clock",
+                                                   "hold",
+                                                   "previous",
+                                                   "interval",
+                                                   "firstTick",
+                                                   "subSample",
+                                                   "superSample",
+                                                   "shiftSample",
+                                                   "backSample",
+                                                   "noClock",
+                                                   "transition"};
 
 // Switching functions of parameters never switch: they need no guard.
 Expr quiet(const Expr& e, Variability how) {
@@ -145,10 +159,14 @@ Value Flattener::eval_call(const Call& call, const Location& where, const Contex
   return std::move(*result);
 }
 
+void Flattener::refuse_unsupported(std::string_view name, const Location& where) {
+  if (std::find(refused.begin(), refused.end(), name) != refused.end())
+    throw Fault{where, "'" + std::string(name) + "' is not supported", reference_page};
+}
+
 bool Flattener::builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                              Value& result) {
-  if (std::find(refused.begin(), refused.end(), name) != refused.end())
-    throw Fault{call.callee_where, "'" + std::string(name) + "' is not supported", reference_page};
+  refuse_unsupported(name, call.callee_where);
   return math_call(name, call, where, context, result) || event_call(name, call, where, context, result) ||
          array_call(name, call, where, context, result);
 }

@@ -278,6 +278,8 @@ class Flattener {
                                    const Context& context, Instance* home = nullptr);
   const ClassScope* function_of_component(const Name& name, const Context& context, Instance*& home);
   /// The function that a call names. Throws Fault if there is none.
+  /// Ends with an error if this is a function of the language that is not supported.
+  static void refuse_unsupported(std::string_view name, const Location& where);
   const ClassScope* function_named(const Call& call, const Context& context);
   Value require_value(Value value, std::string_view name, const Location& where);
   void require_set(Value& value, const std::string& name, const Location& where);

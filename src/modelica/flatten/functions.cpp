@@ -280,6 +280,7 @@ const ClassScope* Flattener::function_named(const Call& call, const Context& con
   name.where = call.callee_where;
   for (const auto& part : call.callee.parts) name.parts.push_back(part.name);
   const ClassScope* found = scopes_.find(name, context.lexical);
+  if (!found && name.parts.size() == 1) refuse_unsupported(name.parts[0].text, call.callee_where);
   const ClassScope* function = found ? scopes_.resolve(found, call.callee_where).cls : nullptr;
   if (!function || !function->is_function())
     throw Fault{call.callee_where, "there is no function " + in_quotes(print(call.callee))};

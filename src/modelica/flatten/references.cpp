@@ -196,6 +196,7 @@ Value Flattener::member_of_value(Value value, const ComponentReference& referenc
 
 Value Flattener::class_member(const ClassScope* cls, const ComponentReference& reference, std::size_t part,
                               const Location& where, const Context& context) {
+  refuse_outer(*cls, where);
   const Identifier& name = reference.parts[part].name;
   if (const auto* enumeration = cls->definition->as<Enumeration>()) {
     std::vector<std::string> names;
@@ -249,6 +250,10 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
     for (const Component& component : context.instance->components) names.emplace_back(component.name());
   for (const ClassScope* scope = context.lexical; scope; scope = scope->parent)
     for (std::string& known : scopes_.class_names(scope)) names.push_back(std::move(known));
+  const bool derived = context.instance && context.instance->find(name.text);
+  if (derived)
+    throw Fault{name.where, in_quotes(name.text) + " is not declared here",
+                "a class does not see what classes that extend it declare: declare it here, too"};
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
   throw Fault{name.where, in_quotes(name.text) + " is not declared",

@@ -215,6 +215,12 @@ const ClassScope* ScopeTree::replacement(const ModificationArgument& argument, c
 
 // ------------------------------------------------------------------------------------------------------------- lookup
 
+void refuse_outer(const ClassScope& found, const Location& where) {
+  if (found.element && found.element->is_outer)
+    throw Fault{where, "'outer' classes are not supported: " + in_quotes(found.name) + " is one",
+                "docs/reference/modelica.md lists what is read"};
+}
+
 const ClassScope* ScopeTree::find_absolute(const Name& name) {
   const ClassScope* scope = &root_;
   for (const auto& part : name.parts) {
@@ -298,7 +304,11 @@ const ClassScope* ScopeTree::find(std::string_view name, const ClassScope* from)
 const ClassScope* ScopeTree::find(const Name& name, const ClassScope* from) {
   if (name.global) return find_absolute(name);
   const ClassScope* scope = find(name.parts.front().text, from);
-  for (std::size_t k = 1; k < name.parts.size() && scope; ++k) scope = find_member(name.parts[k].text, scope);
+  if (scope) refuse_outer(*scope, name.where);
+  for (std::size_t k = 1; k < name.parts.size() && scope; ++k) {
+    scope = find_member(name.parts[k].text, scope);
+    if (scope) refuse_outer(*scope, name.where);
+  }
   return scope;
 }
 
@@ -437,9 +447,7 @@ ResolvedType ScopeTree::resolve(const ClassScope* found, const Location& where) 
   ResolvedType type;
   type.named = found;
   for (int depth = 0; depth < max_inheritance; ++depth) {
-    if (found->element && found->element->is_outer)
-      throw Fault{where, "'outer' classes are not supported: " + in_quotes(found->name) + " is one",
-                  "docs/reference/modelica.md lists what is read"};
+    refuse_outer(*found, where);
     if (found->must_fit && !type.redeclared) type.redeclared = found;
     type.is_connector = type.is_connector || found->kind() == ClassKind::connector;
     if (found->definition->as<Enumeration>()) {

@@ -127,6 +127,9 @@ class ClassLoader {
   virtual const ClassDefinition* load(const ClassDefinition* package, std::string_view name) = 0;
 };
 
+/// Ends with an error at an `outer` class: the class that is meant stands around the component, and is another one.
+void refuse_outer(const ClassScope& found, const Location& where);
+
 class ScopeTree {
  public:
   /// `loader` may be null and must live longer.

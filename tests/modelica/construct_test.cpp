@@ -1,0 +1,108 @@
+// Values of small and frequent constructs in models of others, and the errors of those that are not read: nothing is
+// passed over in silence.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "modelica/load_helpers.hpp"
+
+namespace saltus {
+namespace {
+
+struct Case {
+  const char* text;
+  std::vector<std::pair<const char*, double>> at_end;  // of a run over one second
+};
+
+TEST(Constructs, HaveTheirValues) {
+  const std::vector<Case> cases{
+      {"model M Real a[2, 2, 2]; equation for i in 1:2, j in 1:2, k in 1:2 loop a[i, j, k] = 100*i + 10*j + k; end "
+       "for; end M;",
+       {{"a[1,1,1]", 111.0}, {"a[1,2,1]", 121.0}, {"a[2,1,2]", 212.0}}},
+      {"model M parameter Real a[2, 3, 4] = fill(1.5, 2, 3, 4); Real s = sum(a), n = size(a, 3); end M;",
+       {{"s", 36.0}, {"n", 4.0}}},
+      {"model M Real x[Boolean]; equation x[false] = 1; x[true] = 2; end M;", {{"x[1]", 1.0}, {"x[2]", 2.0}}},
+      {"model M type E = enumeration(a, b, c); Real x[E]; equation x[E.a] = 1; x[E.b] = 2; x[E.c] = 3; end M;",
+       {{"x[1]", 1.0}, {"x[3]", 3.0}}},
+      {"model M type E = enumeration(a, b, c); Real s = sum({if i == E.c then 10 else 1 for i in E}); end M;",
+       {{"s", 12.0}}},
+      {"model M Real x[3]; equation for i loop x[i] = i; end for; end M;", {{"x[3]", 3.0}}},
+      {"model M parameter Real a[:] = {1, 2, 3}; Real x[size(a, 1)] = 2*a; end M;", {{"x[3]", 6.0}}},
+      {"model M parameter String s = \"a\" + String(3) + String(true); Real x = if s == \"a3true\" then 1 else 2; end "
+       "M;",
+       {{"x", 1.0}}},
+      {"model M function f input Real x; algorithm assert(x < 10, \"large\"); end f; Real x = time; equation f(x); end "
+       "M;",
+       {{"x", 1.0}}},
+      {"model M Integer k(start = 1, fixed = true); Real a[3] = {10, 20, 30}, z = a[k]; equation when time > 0.5 then "
+       "k = 3; end when; end M;",
+       {{"z", 30.0}}},
+      {"model M function f input Real x; output Real y; algorithm y := x; while y > 1 loop y := y/2; end while; end f; "
+       "Real z = f(5*time + 1); end M;",
+       {{"z", 0.75}}},
+      {"model M record R Real a = 1; Real b = 2; end R; function f input Real x; output Real y; protected R r(b = 7); "
+       "algorithm y := r.a + r.b*x; end f; Real z = f(2*time); end M;",
+       {{"z", 15.0}}},
+      {"model M record R Real a = 1; Real b = 2; end R; record S extends R(a = 5); end S; function f input Real x; "
+       "output Real y; protected S r(b = x); algorithm y := r.a + r.b; end f; Real z = f(time); end M;",
+       {{"z", 6.0}}},
+      {"model M Integer a = div(-7, 2), b = mod(-7, 2); Real c = rem(-7.5, 2), d = mod(-7.5, 2), e = integer(-1.5); "
+       "end "
+       "M;",
+       {{"a", -3.0}, {"b", 1.0}, {"c", -1.5}, {"d", 0.5}, {"e", -2.0}}},
+      {"model M Real x = product(i for i in 1:5), z = min(i*j for i in 1:2, j in {-1, 4}); end M;",
+       {{"x", 120.0}, {"z", -2.0}}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.text);
+    const Trajectory run = run_text(c.text, 1.0);
+    for (const auto& [name, value] : c.at_end) EXPECT_NEAR(run.at(1.0, name), value, 1e-9) << name;
+  }
+}
+
+TEST(Constructs, AModelWithoutVariablesRuns) {
+  EXPECT_EQ(run_text("model M end M;", 1.0).status().code, StatusCode::success);
+}
+
+TEST(Constructs, ThatAreNotReadAreNamed) {
+  const std::vector<std::pair<const char*, const char*>> cases{
+      {"model M\n  Real x;\nequation\n  when Clock(0.1) then\n    x = previous(x) + 1;\n  end when;\nend M;\n",
+       "a.mo:4:8: error: 'Clock' is not supported"},
+      {"model M\n  Clock c = Clock(0.1);\nend M;\n", "a.mo:2:3: error: clocks are not supported"},
+      {"model M\n  Real x = subSample(time, 2);\nend M;\n", "a.mo:2:12: error: 'subSample' is not supported"},
+      {"model M\n  Real x;\nequation\n  (x,) = spatialDistribution(1, 2, 3, true);\nend M;\n",
+       "a.mo:4:10: error: 'spatialDistribution' is not supported"},
+      {"model M\n  expandable connector B\n  end B;\n  B b;\nend M;\n",
+       "a.mo:4:3: error: 'M.B' is an expandable connector"},
+      {"model M\n  String s = if time > 0.5 then \"a\" else \"b\";\nend M;\n",
+       "a.mo:2:10: error: String variables are not supported"},
+      {"model A\n  Real x = 1;\nend A;\nmodel M\n  extends A(break x);\nend M;\n",
+       "a.mo:5:13: error: 'break' is not supported"},
+      {"model M\n  inner outer Real x = 1;\nend M;\n", "a.mo:2:20: error: 'inner outer' is not supported"},
+      {"package Q\n  constant Real k = 1;\nend Q;\nmodel A\n  outer package P = Q;\n  Real z = P.k;\nend A;\nmodel M\n"
+       "  inner package P = Q(k = 2);\n  A a;\nend M;\n",
+       "a.mo:6:12: error: 'outer' classes are not supported: 'A.P' is one"},
+      {"package Q\n  type T = Real(start = 1);\nend Q;\nmodel A\n  outer package P = Q;\n  P.T z = 1;\nend A;\nmodel "
+       "M\n"
+       "  inner package P = Q;\n  A a;\nend M;\n",
+       "a.mo:6:3: error: 'outer' classes are not supported: 'A.P' is one"},
+  };
+  for (const auto& [text, error] : cases) {
+    const std::string errors = load_errors(text);
+    EXPECT_NE(errors.find(error), std::string::npos) << text << (errors.empty() ? "no error" : errors);
+  }
+}
+
+// A function of the model has the name of one that is not supported.
+TEST(Constructs, OwnFunctionsComeBeforeThoseOfTheLanguage) {
+  EXPECT_NEAR(run_text("function interval input Real x; output Real y; algorithm y := 2*x; end interval; "
+                       "model M Real x = interval(time); end M;",
+                       1.0)
+                  .at(1.0, "x"),
+              2.0, 1e-12);
+}
+
+}  // namespace
+}  // namespace saltus

@@ -6,7 +6,9 @@
 #include <saltus/program/taylor.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "base/finite.hpp"
@@ -84,6 +86,24 @@ inline Expr choose(const Expr& condition, const Expr& yes, const Expr& no) {
   return if_else(BoolExpr(condition), yes, no);
 }
 
+/// Coefficient k of a^b where a begins with zero. With a = t^m c, c(0) not zero, it is t^(m b) c^b: its first
+/// coefficients vanish, and where m b is not an integer those behind it do not exist.
+inline double power_of_zero(int k, const double* a, double b) {
+  int m = 1;
+  while (m <= k && a[m] == 0.0) ++m;
+  const double first = m * b;
+  if (m > k || first > k) return 0.0;
+  const int last = k - static_cast<int>(first);  // the coefficient of c^b
+  if (first != std::floor(first) || m + last > k) return std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> y{std::pow(a[m], b)};
+  for (int n = 1; n <= last; ++n) {
+    double s = 0.0;
+    for (int j = 1; j <= n; ++j) s += (b * j - (n - j)) * a[m + j] * y[static_cast<std::size_t>(n - j)];
+    y.push_back(s / (n * a[m]));
+  }
+  return y.back();
+}
+
 /// Coefficient k > 0 of one instruction with result y and operands a, b, c, all as rows of coefficients.
 template <class T>
 T coefficient(TaylorOp op, int k, const T* y, const T* a, const T* b, const T* c) {
@@ -102,9 +122,15 @@ T coefficient(TaylorOp op, int k, const T* y, const T* a, const T* b, const T* c
     case TaylorOp::sqrt: return (a[k] - convolution(y, y, 1, k - 1, k)) / (2.0 * y[0]);
     case TaylorOp::exp: return chain(a, y, k, k);
     case TaylorOp::power: {
+      if constexpr (std::is_same_v<T, double>)
+        if (a[0] == 0.0 && b[0] > 0.0) return power_of_zero(k, a, b[0]);
       T s = 0.0;
       for (int j = 1; j <= k; ++j) s += (b[0] * static_cast<double>(j) - static_cast<double>(k - j)) * a[j] * y[k - j];
-      return s / (static_cast<double>(k) * a[0]);
+      s = s / (static_cast<double>(k) * a[0]);
+      if constexpr (std::is_same_v<T, Expr>)  // of the cases of power_of_zero the usual one
+        return if_else(a[0] >= 0.0 && a[0] <= 0.0 && b[0] > static_cast<double>(k), Expr(0.0), s);
+      else
+        return s;
     }
     case TaylorOp::chain: return chain(a, b, k, k);
     case TaylorOp::chain_minus: return -chain(a, b, k, k);
@@ -134,7 +160,10 @@ T change(TaylorOp op, const T& y, const T& a, const T& b, const T& c, const T& d
     case TaylorOp::quotient: return (da - y * db) / b;
     case TaylorOp::sqrt: return da / (2.0 * y);
     case TaylorOp::exp: return y * da;
-    case TaylorOp::power: return b * y / a * da;
+    case TaylorOp::power:
+      if constexpr (std::is_same_v<T, double>)
+        if (a == 0.0 && b >= 1.0) return b > 1.0 ? 0.0 : da;
+      return b * y / a * da;
     case TaylorOp::chain: return b * da;
     case TaylorOp::chain_minus: return -(b * da);
     case TaylorOp::chain_quotient: return da / b;

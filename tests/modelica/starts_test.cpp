@@ -95,6 +95,15 @@ const std::vector<Case>& cases() {
        "Real x, y, z; initial equation x = 1; equation der(x) = -z; der(y) = z; x - y = 2*time;",
        {{"x", 1.0}, {"y", 1.0}, {"z", -1.0}},
        {{"x", 1.0 + stop}, {"y", 1.0 - stop}, {"z", -1.0}}},
+      {"a power of zero under a derivative",
+       "parameter Real p=9.5; Real x(start=0, fixed=true), y, v; equation der(x) = 1; y = abs(x)^p; v = der(y);",
+       {{"y", 0.0}, {"v", 0.0}},
+       {{"v", 9.5 * std::pow(stop, 8.5)}}},
+      {"a power of zero, and a surface that the second derivative leaves",
+       "parameter Real p=9.5; Real x(start=0, fixed=true), y; equation der(x) = 2*time + y - time^(2*p); y = "
+       "abs(x)^p;",
+       {{"y", 0.0}},
+       {{"x", stop * stop}}},
       // v v' = -1: the equations have no value where all derivatives are zero
       {"a derivative in a denominator",
        "Real s(start=0, fixed=true), v(start=2, fixed=true), w; equation v = der(s); w = der(s); der(v) = -1/w;",

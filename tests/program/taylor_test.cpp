@@ -17,13 +17,17 @@ struct TaylorTest : ::testing::Test {
   Expr x{graph, graph->symbol("x", SymbolKind::variable)};
   Expr y{graph, graph->symbol("y", SymbolKind::variable)};
 
-  /// Coefficients of f along t = t0 + s.
-  std::vector<double> along_time(const Expr& f, double t0, int order) {
-    TaylorWorkspace w(TaylorProgram(std::vector<std::vector<Expr>>{{t}}, {true}, std::vector<std::vector<Expr>>{{f}}));
+  Expr exponent{graph, graph->symbol("p", SymbolKind::parameter)};
+
+  /// Coefficients of f along t = t0 + s; p: the value of `exponent`.
+  std::vector<double> along_time(const Expr& f, double t0, int order, double p = 1.0) {
+    TaylorWorkspace w(
+        TaylorProgram(std::vector<std::vector<Expr>>{{t}, {exponent}}, {true, false}, std::vector<std::vector<Expr>>{{f}}));
     w.start(order);
     std::vector<double> c;
     for (int k = 0; k <= order; ++k) {
       if (k == 0) w.set(0, 0, 0, t0);
+      if (k == 0) w.set(1, 0, 0, p);
       if (k == 1) w.set(0, 0, 1, 1.0);
       w.advance(k);
       c.push_back(w.get(0, 0, k));
@@ -47,6 +51,24 @@ TEST_F(TaylorTest, CoefficientsOfKnownSeries) {
     }
     EXPECT_NEAR(r[k], binomial, 1e-15);
     binomial *= (0.5 - k) / (k + 1);
+  }
+}
+
+// The derivatives of x^p at x = 0 vanish up to the order below p; those above exist where p is an integer, or where the
+// series of x begins so late that a power of t comes out: (t^2 + t^3)^1.5 = t^3 (1 + t)^1.5.
+TEST_F(TaylorTest, PowersOfZero) {
+  const Expr& p = exponent;
+  const auto high = along_time(pow(t, p), 0.0, 12, 9.5), cube = along_time(pow(t, p), 0.0, 8, 3.0),
+             root = along_time(pow(t * t + t * t * t, p), 0.0, 7, 1.5),
+             negative = along_time(pow(-t, p), 0.0, 5, 3.0);
+  for (int k = 0; k <= 9; ++k) EXPECT_EQ(high[k], 0.0) << k;
+  for (int k = 10; k <= 12; ++k) EXPECT_TRUE(std::isnan(high[k])) << k;
+  for (int k = 0; k <= 8; ++k) EXPECT_EQ(cube[k], k == 3 ? 1.0 : 0.0) << k;
+  for (int k = 0; k <= 5; ++k) EXPECT_EQ(negative[k], k == 3 ? -1.0 : 0.0) << k;
+  double binomial = 1.0;
+  for (int k = 0; k <= 7; ++k) {
+    EXPECT_NEAR(root[k], k < 3 ? 0.0 : binomial, 1e-15) << k;
+    if (k >= 3) binomial *= (1.5 - (k - 3)) / (k - 2);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <saltus/dae/staged_series.hpp>
 #include <saltus/linalg/decomposition.hpp>
 
+#include "base/finite.hpp"
 #include "dae/array_newton.hpp"
 #include "dae/block_analysis.hpp"
 #include "dae/index_one.hpp"
@@ -291,14 +292,15 @@ void decide_by_ranks(System& system, double t, std::span<const double> x, const 
 }
 
 // Derivatives to begin with. They are zero; where the equations have no value then (100/v with v = der(x)), they are
-// those that the equations with a value give, and the derivatives of those without derivatives.
+// those that the equations with a value give, and the derivatives of those without derivatives; 1 or -1 where nothing
+// is known about them.
 std::vector<double> first_derivatives(System& system, double t, std::span<const double> x) {
   const Structure& s = system.structure();
   const auto n = static_cast<std::size_t>(s.variables), m = static_cast<std::size_t>(s.equations);
   constexpr int largest = 500;
   std::vector<double> xp(n, 0.0), F(m);
   system.residual(t, x, xp, F);
-  if (s.variables > largest || std::ranges::all_of(F, [](double value) { return std::isfinite(value); })) return xp;
+  if (s.variables > largest || all_finite(F)) return xp;
   std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()), later(m);
   system.jacobian(t, x, xp, Fx, Fxp);
   const double soon = 1e-6 * std::max(1.0, std::abs(t));
@@ -324,8 +326,13 @@ std::vector<double> first_derivatives(System& system, double t, std::span<const 
   int rank = 0;
   for (const double pivot : solver.pivots()) rank += pivot > 1e-8 * solver.pivots().front();
   solver.truncate(rank);
-  std::vector<double> found = solver.solve(b);
-  return std::ranges::all_of(found, [](double value) { return std::isfinite(value); }) ? found : xp;
+  const std::vector<double> found = solver.solve(b);
+  for (const double free : {0.0, 1.0, -1.0}) {  // for derivatives that these equations leave at zero
+    for (std::size_t j = 0; j < n; ++j) xp[j] = found[j] != 0.0 ? found[j] : free;
+    system.residual(t, x, xp, F);
+    if (all_finite(F)) return xp;
+  }
+  return std::vector<double>(n, 0.0);
 }
 
 // The analysis of systems whose structure has a certificate at a consistent point near the guess: differential and

@@ -109,6 +109,10 @@ const std::vector<Case>& cases() {
        "Real s(start=0, fixed=true), v(start=2, fixed=true), w; equation v = der(s); w = der(s); der(v) = -1/w;",
        {{"w", 2.0}},
        {{"v", speed}, {"s", (8.0 - speed * speed * speed) / 3.0}}},
+      {"a derivative in a denominator, of which nothing else is known",
+       "Real x(start=0, fixed=true); equation 1/der(x) = 2;",
+       {},
+       {{"x", 0.5 * stop}}},
       {"a derivative in a denominator, behind a constraint",
        "Real s(start=0, fixed=true), v(start=2, fixed=true), r, w; equation v = der(s); r = s + sin(time); w = der(r); "
        "der(v) = -1/(w - cos(time));",

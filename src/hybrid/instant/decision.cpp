@@ -112,9 +112,14 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     const bool back = approach.left && trial.view.multiplicity(approach.guard) == 1 &&
                       std::abs(approach.slope) > 1e-6 * std::abs(trial.view.slope(approach.guard)) &&
                       same_but_conditions(next, *approach.left);
-    if ((back || (tried_count_ >= 2 && same_but_conditions(tried_[tried_count_ - 2], next))) &&
-        rests_between(next, now.t, trial))
-      return Next::done;
+    const bool lead_back = back || (tried_count_ >= 2 && same_but_conditions(tried_[tried_count_ - 2], next));
+    if (lead_back && choices == 0 && by_clear_slopes(next, trial) &&
+        search_switches(*start, now, {.most_flips = Resolution::few_flips, .regular_only = true}, trial.point.mode)) {
+      ++choices;
+      tried_count_ = 0;
+      continue;
+    }
+    if (lead_back && rests_between(next, now.t, trial)) return Next::done;
     if (back || (!changed && !released) ||
         std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_), known) ||
         (!admissible && !released)) {
@@ -207,19 +212,26 @@ void Decision::follow_clear_slopes(double t, Trial& trial) {
 
 /// Whether a mode and that of the trial, which lead to each other, differ in guards that are zero and across which the
 /// equations do not jump. Their solutions agree as long as these are zero; what seems to lead away are rounding errors.
-/// Clear slopes do lead away: where both sides lead back by them the curve folds, and the solution jumps elsewhere.
 bool Decision::rests_between(const Mode& other, double t, Trial& trial) {
   if (trial.system->structure().explicit_ode) return false;
   std::vector<int> resting;
   for (int k = 0; k < trials_.family_guards(); ++k) {
     if (hybrid_.side(other, k) == hybrid_.side(trial.point.mode, k)) continue;
-    if (trial.view.multiplicity(k) <= 1 ||
+    if (trial.view.multiplicity(k) == 0 ||
         !trials_.continuous_across(trial.point.mode, k, t, trial.point.x, trial.point.xp))
       return false;
     resting.push_back(k);
   }
   for (const int k : resting) trial.view.set_side(k, 0);
   return !resting.empty();
+}
+
+/// Whether a guard in which two modes differ has a clear slope. If they lead to each other by it the curve may fold
+/// there, and another combination of switches goes on.
+bool Decision::by_clear_slopes(const Mode& other, const Trial& trial) const {
+  for (int k = 0; k < trials_.family_guards(); ++k)
+    if (hybrid_.side(other, k) != hybrid_.side(trial.point.mode, k) && trial.view.multiplicity(k) == 1) return true;
+  return false;
 }
 
 /// Guards that are zero at the values with which a run starts. Where no side has consistent values, the solution may

@@ -67,6 +67,7 @@ class Decision {
   void raise_noise(double t, Trial& trial);
   void follow_clear_slopes(double t, Trial& trial);
   bool rests_between(const Mode& other, double t, Trial& trial);
+  bool by_clear_slopes(const Mode& other, const Trial& trial) const;
   void mark_zeros(const Point& from, double t, const Mode& mode);
   bool pushed_away(const Trial& trial, const Impulses& impulses) const;
   bool place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next);

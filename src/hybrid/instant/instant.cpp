@@ -293,12 +293,26 @@ bool Instant::decide_from_other_guesses(Approach& approach) {
   return true;
 }
 
+/// The candidates of a start lead to each other: what is left of slopes that vanish may be errors of the iteration that
+/// has found its values. Those that last for a tiny time only are left out.
+bool Instant::decide_without_errors(Approach& approach) {
+  if (circumstances_.cause != Cause::start || decision_.failure().code != StatusCode::no_forward_solution) return false;
+  decision_.forget();
+  copy(now.mode, trial_.point.mode);
+  doubt().tangential = Resolution::negligible_part * doubt().time_scale;
+  const bool found = decision_.decide(now, circumstances_, approach, trial_);
+  if (!found) doubt().tangential = 0.0;
+  return found;
+}
+
 bool Instant::decide(bool first) {
   Approach later;
   later.opened = approach_.opened;
   copy(now.mode, trial_.point.mode);
   Approach& approach = first ? approach_ : later;
-  if (!decision_.decide(now, circumstances_, approach, trial_) && !decide_from_other_guesses(approach)) return false;
+  if (!decision_.decide(now, circumstances_, approach, trial_) && !decide_without_errors(approach) &&
+      !decide_from_other_guesses(approach))
+    return false;
   if (!first) approach_.opened = later.opened;
   if (!decision_.stop_message.empty()) return true;
   trial_.system = &hybrid_.system(trial_.point.mode);

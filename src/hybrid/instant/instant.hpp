@@ -113,6 +113,7 @@ class Instant final : private ModeValues {
   void zero_where_unclear(const Trial& found, std::vector<double>& x) const;
   bool decide(bool first);
   bool decide_from_other_guesses(Approach& approach);
+  bool decide_without_errors(Approach& approach);
   void commit();
   bool see(bool initial);
   bool act(const Arrival& arrival, bool first, Point& point);

@@ -14,7 +14,7 @@
 namespace saltus {
 namespace {
 
-std::shared_ptr<CompiledModel> compile(const Model& model) {
+std::shared_ptr<CompiledModel> compiled_from(const Model& model) {
   return std::make_shared<CompiledModel>(model);
 }
 
@@ -49,7 +49,7 @@ class StateOfExplicitModels : public ::testing::TestWithParam<std::tuple<Case, M
 // after every step: in flight, right behind events, between the bounces that accumulate, at rest, sliding
 TEST_P(StateOfExplicitModels, GivesTheSameBits) {
   const auto& [test, method] = GetParam();
-  const auto compiled = compile(test.model());
+  const auto compiled = compiled_from(test.model());
   const SimulateOptions options{.stop = test.stop, .method = method};
   Simulator whole(compiled, options);
   std::vector<SimulatorState> states;
@@ -81,7 +81,7 @@ TEST_P(StateOfAnyModel, GoesOnWithinTheTolerance) {
                            {"ball_on_table", &testing::ball_on_table, 6.0},
                            {"sampled_control", &testing::sampled_control, 4.0},
                            {"pendulum", &testing::pendulum, 2.0}}) {
-    const auto compiled = compile(test.model());
+    const auto compiled = compiled_from(test.model());
     const SimulateOptions options{.stop = test.stop, .rtol = 1e-8, .atol = 1e-8, .method = GetParam()};
     if (test.name == "pendulum" && (is_explicit(GetParam()) && GetParam() != Method::taylor)) continue;
     const Trajectory whole = simulate(compiled, options);
@@ -124,7 +124,7 @@ TEST(SimulatorState, GoesOnToHiddenConstraintsThatAppear) {
   m.equation(der(vy) == -F * y - 9.81);
   m.equation(1.0 - x * x - y * y == if_else(s > 0.0, s, Expr(0.0)));
   m.equation(F == if_else(s > 0.0, Expr(0.0), -s));
-  const auto compiled = compile(m);
+  const auto compiled = compiled_from(m);
   for (const Method method : {Method::automatic, Method::rodas5p}) {
     const SimulateOptions options{.stop = 3.0, .rtol = 1e-4, .atol = 1e-6, .method = method};
     const Trajectory whole = simulate(compiled, options);
@@ -145,7 +145,7 @@ TEST(SimulatorState, GoesOnToHiddenConstraintsThatAppear) {
 }
 
 TEST(SimulatorState, ForksGoTheirOwnWays) {
-  Simulator run(compile(testing::stick_slip()), {.stop = 10.0});
+  Simulator run(compiled_from(testing::stick_slip()), {.stop = 10.0});
   run.advance_to(4.5);
   Simulator fork = run.fork();
   EXPECT_EQ(fork.state(), run.state());
@@ -155,7 +155,7 @@ TEST(SimulatorState, ForksGoTheirOwnWays) {
 }
 
 TEST(SimulatorState, AtTheEndOfARunIsTheStartOfAnother) {
-  const auto compiled = compile(testing::ball_on_table());
+  const auto compiled = compiled_from(testing::ball_on_table());
   Simulator first(compiled, {.stop = 3.0});
   first.run();
   ASSERT_TRUE(first.mode().contacts.size() == 1) << "the ball lies on the table";
@@ -189,7 +189,7 @@ TEST(SimulatorState, WithOtherParametersSettlesWhatTheyChange) {
 }
 
 TEST(SimulatorState, WithAnotherValueLeavesTheSurface) {
-  const auto compiled = compile(testing::stick_slip());
+  const auto compiled = compiled_from(testing::stick_slip());
   Simulator first(compiled, {.stop = 6.0});
   first.advance_to(0.5);
   ASSERT_EQ(first.mode().sliding.size(), 1u);
@@ -202,10 +202,10 @@ TEST(SimulatorState, WithAnotherValueLeavesTheSurface) {
 }
 
 TEST(SimulatorState, OfAnotherModelIsRefused) {
-  Simulator run(compile(testing::stick_slip()), {.stop = 1.0});
+  Simulator run(compiled_from(testing::stick_slip()), {.stop = 1.0});
   const auto refusal = [&](const Model& model, SimulatorState state) -> std::string {
     try {
-      Simulator(compile(model), {.stop = 2.0}, state);
+      Simulator(compiled_from(model), {.stop = 2.0}, state);
     } catch (const UsageError& error) {
       return error.what();
     }
@@ -228,7 +228,7 @@ TEST(SimulatorState, OfAnotherModelIsRefused) {
 // Steps are given back, events stay.
 TEST(SimulatorForgetsItsSteps, AndKeepsItsEvents) {
   for (const testing::Case& c : testing::cases()) {
-    const auto compiled = compile(c.model());
+    const auto compiled = compiled_from(c.model());
     Simulator whole(compiled, c.options), forgetful(compiled, c.options);
     whole.run();
     while (forgetful.step()) forgetful.forget_steps();
@@ -247,7 +247,7 @@ TEST(SimulatorForgetsItsSteps, AndKeepsItsEvents) {
 // All cases of the threads, step by step, forgetting after each step: the same events, times and values.
 TEST(SimulatorForgetsItsPast, AndGoesOnAsBefore) {
   for (const testing::Case& c : testing::cases()) {
-    const auto compiled = compile(c.model());
+    const auto compiled = compiled_from(c.model());
     Simulator whole(compiled, c.options), forgetful(compiled, c.options);
     whole.run();
     std::vector<double> times;

@@ -229,6 +229,7 @@ bool Decision::rests_between(const Mode& other, double t, Trial& trial) {
 /// Whether a guard in which two modes differ has a clear slope. If they lead to each other by it the curve may fold
 /// there, and another combination of switches goes on.
 bool Decision::by_clear_slopes(const Mode& other, const Trial& trial) const {
+  if (trial.system->structure().explicit_ode) return false;  // there is no curve
   for (int k = 0; k < trials_.family_guards(); ++k)
     if (hybrid_.side(other, k) != hybrid_.side(trial.point.mode, k) && trial.view.multiplicity(k) == 1) return true;
   return false;

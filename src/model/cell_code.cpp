@@ -123,6 +123,8 @@ class CellCode::Maker {
         if (!own.contains(action.target.id())) return false;
       }
     }
+    for (const ModelData::Definition& d : ModelAccess::logic(*shape.model).definitions)
+      local = local && reads_own(d.value);
     reads_others_ = reads_others_ || !local;
     return true;
   }
@@ -201,6 +203,16 @@ class CellCode::Maker {
     return true;
   }
 
+  /// Which variables are eliminated depends on those that are fixed, and on guesses of derivatives.
+  bool starts_alike(const Shape& shape, std::span<const int> declared, int k) const {
+    const auto of = [&](std::span<const int> places) -> const VariableInfo& {
+      return model_.variables[static_cast<std::size_t>(places[static_cast<std::size_t>(k)])];
+    };
+    const VariableInfo &own = of(declared), &first = of(shape.declared_of_cell(0));
+    const bool eliminated = std::ranges::find(shape.eliminated, k) != shape.eliminated.end();
+    return own.fixed == first.fixed && (!eliminated || (own.start != 0.0) == (first.start != 0.0));
+  }
+
   /// Variables of the systems are those that no cell has eliminated, in the order of all variables.
   bool number_variables() {
     CellCode& c = *code_;
@@ -210,6 +222,7 @@ class CellCode::Maker {
       for (std::size_t cell = 0; cell < shape.cells; ++cell) {
         const std::span<const int> declared = shape.declared_of_cell(cell);
         const auto take = [&](int k) {
+          if (!starts_alike(shape, declared, k)) return false;
           int& taken = owner[static_cast<std::size_t>(declared[static_cast<std::size_t>(k)])];
           if (taken >= 0) return false;
           taken = static_cast<int>(shape.first_cell + cell);

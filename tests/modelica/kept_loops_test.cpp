@@ -335,6 +335,17 @@ TEST(KeptLoops, WrittenOutWhereCellsAreNotEnough) {
           options, false);
 }
 
+TEST(KeptLoops, WhatIsSaidOfSomePassesOnlyCounts) {
+  // the rule of a surface stands behind a whole loop; one variable of many is fixed, and decides where its state begins
+  compare(R"(model M Real x[210](each start = 1, each fixed = true); equation
+    for i in 1:210 loop der(x[i]) = if x[i] > 0.8 then -1 else 1; end for annotation(__saltus_surface = "stop");
+    end M;)",
+          until(0.5), false);
+  compare(R"(model M Real x[210](each start = 1), y[210](each start = 3, fixed = {i == 7 for i in 1:210}); equation
+    for i in 1:210 loop der(x[i]) = -x[i]; y[i] = 2*x[i]; end for; end M;)",
+          until(0.5), false);
+}
+
 TEST(KeptLoops, ChangesOfTheModelWriteItOut) {
   ModelicaModel source = load_text(rod);
   EXPECT_EQ(source.model.name(), "Rod");

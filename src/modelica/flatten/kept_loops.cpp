@@ -9,17 +9,22 @@ namespace saltus::modelica {
 
 std::int64_t IteratorForm::at(const std::vector<std::int64_t>& iterators) const {
   const auto operand = [&](std::size_t k) { return operands[k].at(iterators); };
+  std::int64_t result = 0;
+  const auto exact = [&](bool overflow) {
+    if (overflow) throw NotKept{};  // which is told where the loop is written out
+    return result;
+  };
   switch (kind) {
     case Kind::number:
       return value;
     case Kind::iterator:
       return iterators[static_cast<std::size_t>(value)];
     case Kind::sum:
-      return operand(0) + operand(1);
+      return exact(__builtin_add_overflow(operand(0), operand(1), &result));
     case Kind::difference:
-      return operand(0) - operand(1);
+      return exact(__builtin_sub_overflow(operand(0), operand(1), &result));
     case Kind::product:
-      return operand(0) * operand(1);
+      return exact(__builtin_mul_overflow(operand(0), operand(1), &result));
     case Kind::negative:
       return -operand(0);
     case Kind::maximum:

@@ -97,7 +97,7 @@ class KeptLoops {
   std::unordered_map<const Equation*, std::vector<std::size_t>> nests_of;  ///< of loops at the top of a section
   std::vector<Shape> shapes;
   std::vector<char> needed;  ///< by number: it needs a symbol
-  int rest = -1;             ///< the shape of what stands outside of loops; -1: there is none
+  int rest = -1;             ///< the shape of what stands outside of loops, or -1
 
   // what became of it
   std::vector<VariableInfo> variables;

@@ -61,6 +61,7 @@ std::unique_ptr<KeptLoops> LoopReader::read() {
       context_ = {flattener_.top_, section.lexical};
       for (const Equation* equation : section.equations->equations) {
         if (const auto* loop = equation->as<ForEquation>()) {
+          if (equation->description.annotation) throw NotKept{};
           const std::size_t first = loops_->nests.size();
           read_loop(*loop);
           std::vector<std::size_t>& nests = loops_->nests_of[equation];
@@ -128,6 +129,7 @@ void LoopReader::read_loop(const ForEquation& loop) {
   KeptLoops::Nest nest{.iterators = iterators_, .context = context_};
   for (const Equation* equation : loop.body) {
     if (const auto* inner = equation->as<ForEquation>()) {
+      if (equation->description.annotation) throw NotKept{};
       read_loop(*inner);
       continue;
     }

@@ -21,9 +21,7 @@ class CellCode::Maker {
   std::shared_ptr<const CellCode> make() {
     code_->name_ = model_.name;
     code_->all_variables_ = model_.variables.size();
-    code_->observed_discretes_ = model_.discretes.size();
     code_->parameter_info_ = model_.parameters;
-    all_discretes_ = model_.discretes.size();
     for (const RepeatedModel::Shape& shape : model_.shapes)
       if (!add_shape(shape)) return nullptr;
     if (code_->cells_ == 0 || (resets_ && reads_others_) || !number_variables()) return nullptr;
@@ -74,14 +72,8 @@ class CellCode::Maker {
     shape.declared = from.model.variables.size();
     shape.declared_places = from.variables;
     shape.numbers = from.numbers;
-    const std::size_t observed = shape.discretes - from.numbers;
-    for (std::size_t c = 0; c < from.cells; ++c) {
-      const auto begin = from.discretes.begin() + static_cast<std::ptrdiff_t>(c * observed);
-      shape.discrete_places.insert(shape.discrete_places.end(), begin, begin + static_cast<std::ptrdiff_t>(observed));
-      for (std::size_t k = 0; k < from.numbers; ++k)
-        shape.discrete_places.push_back(static_cast<int>(all_discretes_++));
-    }
-    numbers_.insert(numbers_.end(), from.number_values.begin(), from.number_values.end());
+    shape.number_values = from.number_values;
+    shape.discrete_places = from.discretes;
     for (const VariableInfo& v : from.model.variable_info) shape.names.push_back(v.name);
     for (const ModelData::Discrete& q : from.model.discretes) shape.names.push_back(q.name);
     const std::vector<int>& places = ModelAccess::places(cell);
@@ -217,7 +209,7 @@ class CellCode::Maker {
   bool number_variables() {
     CellCode& c = *code_;
     std::vector<int> owner(model_.variables.size(), -1);
-    std::vector<char> eliminated(model_.variables.size(), 0), discrete_owned(all_discretes_, 0);
+    std::vector<char> eliminated(model_.variables.size(), 0), discrete_owned(model_.discretes.size(), 0);
     for (Shape& shape : c.shapes_)
       for (std::size_t cell = 0; cell < shape.cells; ++cell) {
         const std::span<const int> declared = shape.declared_of_cell(cell);
@@ -350,7 +342,6 @@ class CellCode::Maker {
     const Shape& last = c.shapes_.back();
     Mode& whole = c.first_mode_;
     for (const RepeatedModel::Discrete& q : model_.discretes) whole.discrete.push_back(q.start);
-    whole.discrete.insert(whole.discrete.end(), numbers_.begin(), numbers_.end());
     whole.locks.resize(last.first_lock + last.locks * last.cells);
     whole.conditions.resize(last.first_condition + last.conditions * last.cells);
     whole.sees.resize(static_cast<std::size_t>(c.structure_.guards));
@@ -358,8 +349,7 @@ class CellCode::Maker {
       std::map<std::vector<double>, Mode> known;  // by start values of the discrete variables
       std::vector<double> starts(shape.discretes);
       for (std::size_t cell = 0; cell < shape.cells; ++cell) {
-        for (std::size_t k = 0; k < shape.discretes; ++k)
-          starts[k] = whole.discrete[static_cast<std::size_t>(shape.discretes_of(cell)[k])];
+        read_discretes(whole, shape, cell, starts);
         const auto [it, fresh] = known.try_emplace(starts);
         if (fresh) it->second = ModelAccess::first_mode(*shape.model, starts);
         write(it->second, shape, cell, whole);
@@ -369,8 +359,6 @@ class CellCode::Maker {
 
   const RepeatedModel& model_;
   const ProgramOptions& options_;
-  std::size_t all_discretes_ = 0;               // so far, numbers of cells among them
-  std::vector<double> numbers_;                 // of cells
   bool resets_ = false, reads_others_ = false;  // some clauses: reset variables; read variables of other cells
   std::shared_ptr<CellCode> code_{new CellCode()};
 };
@@ -408,14 +396,19 @@ std::vector<std::pair<std::size_t, std::size_t>> CellCode::on_surfaces(const Mod
   return cells;
 }
 
+void CellCode::read_discretes(const Mode& whole, const Shape& shape, std::size_t cell, std::span<double> values) {
+  auto value = values.begin();
+  for (const int place : shape.discretes_of(cell)) *value++ = whole.discrete[static_cast<std::size_t>(place)];
+  std::ranges::copy(shape.numbers_of(cell), value);
+}
+
 void CellCode::read(const Mode& whole, const Shape& shape, std::size_t cell, Mode& mode) {
   const auto part = [&](const auto& from, std::size_t first, std::size_t count, auto& to) {
     const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first + cell * count);
     to.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
   };
   mode.discrete.resize(shape.discretes);
-  for (std::size_t k = 0; k < shape.discretes; ++k)
-    mode.discrete[k] = whole.discrete[static_cast<std::size_t>(shape.discretes_of(cell)[k])];
+  read_discretes(whole, shape, cell, mode.discrete);
   part(whole.locks, shape.first_lock, shape.locks, mode.locks);
   part(whole.conditions, shape.first_condition, shape.conditions, mode.conditions);
   part(whole.sees, shape.first_guard, shape.guards, mode.sees);
@@ -438,8 +431,9 @@ void CellCode::write(const Mode& mode, const Shape& shape, std::size_t cell, Mod
   const auto part = [&](const auto& from, std::size_t first, std::size_t count, auto& to) {
     std::ranges::copy(from, to.begin() + static_cast<std::ptrdiff_t>(first + cell * count));
   };
-  for (std::size_t k = 0; k < shape.discretes; ++k)
-    whole.discrete[static_cast<std::size_t>(shape.discretes_of(cell)[k])] = mode.discrete[k];
+  const std::span<const int> places = shape.discretes_of(cell);
+  for (std::size_t k = 0; k < places.size(); ++k)
+    whole.discrete[static_cast<std::size_t>(places[k])] = mode.discrete[k];
   part(mode.locks, shape.first_lock, shape.locks, whole.locks);
   part(mode.conditions, shape.first_condition, shape.conditions, whole.conditions);
   part(mode.sees, shape.first_guard, shape.guards, whole.sees);
@@ -460,8 +454,10 @@ std::string CellCode::renamed(std::string_view text, const Shape& shape, std::si
   const auto continues = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
   const auto name_in_whole = [&](std::size_t k) {
     if (k < shape.declared) return observed_[static_cast<std::size_t>(shape.declared_of_cell(cell)[k])].name;
-    const auto q = static_cast<std::size_t>(shape.discretes_of(cell)[k - shape.declared]);
-    return q < observed_discretes_ ? observed_[all_variables_ + q].name : number_text(first_mode_.discrete[q]);
+    const std::span<const int> discretes = shape.discretes_of(cell);
+    const std::size_t q = k - shape.declared;
+    return q < discretes.size() ? observed_[all_variables_ + static_cast<std::size_t>(discretes[q])].name
+                                : number_text(shape.numbers_of(cell)[q - discretes.size()]);
   };
   std::string result;
   for (std::size_t i = 0; i < text.size();) {

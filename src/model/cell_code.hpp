@@ -31,13 +31,14 @@ class CellCode {
     std::size_t cells = 0, first_cell = 0;
     std::size_t variables = 0, discretes = 0, locks = 0, guards = 0, conditions = 0;  ///< of one cell
     std::size_t first_lock = 0, first_guard = 0, first_condition = 0;
-    std::vector<int> own;              ///< variables of its system that it determines
-    std::vector<int> places;           ///< of the variables of its system in that of the whole; see place()
-    std::size_t declared = 0;          ///< number of variables of its model
-    std::vector<int> declared_places;  ///< cell by cell: of these among all variables of the whole
-    std::vector<int> declared_of;      ///< by variable of its system: which of these it is
-    std::vector<int> eliminated;       ///< own variables of its model that its system does not have
-    std::vector<int> discrete_places;  ///< cell by cell
+    std::vector<int> own;               ///< variables of its system that it determines
+    std::vector<int> places;            ///< of the variables of its system in that of the whole; see place()
+    std::size_t declared = 0;           ///< number of variables of its model
+    std::vector<int> declared_places;   ///< cell by cell: of these among all variables of the whole
+    std::vector<int> declared_of;       ///< by variable of its system: which of these it is
+    std::vector<int> eliminated;        ///< own variables of its model that its system does not have
+    std::vector<int> discrete_places;   ///< cell by cell: of discrete variables that are no numbers
+    std::vector<double> number_values;  ///< cell by cell
     /// Entries of the Jacobian of its own equations: rows and columns in its system, and the places among all
     /// entries of its Jacobian; -1: not zero on surfaces only.
     struct Entry {
@@ -45,7 +46,7 @@ class CellCode {
     };
     std::vector<Entry> entries;
     std::vector<int> entry_places;     ///< of these in the Jacobian of the whole; as in places
-    std::size_t numbers = 0;           ///< the last discrete variables: numbers that never change
+    std::size_t numbers = 0;           ///< the last discrete variables: numbers that no mode has
     std::vector<std::string> names;    ///< of variables, then discrete variables, of the first cell
     bool watches_time = false;         ///< some guard depends on time alone
     bool guards_change = false;        ///< coefficients of linear guards depend on the mode
@@ -62,7 +63,10 @@ class CellCode {
       return static_cast<std::size_t>(places[in_lanes(cell, j, variables)]);
     }
     std::span<const int> discretes_of(std::size_t cell) const {
-      return std::span(discrete_places).subspan(cell * discretes, discretes);
+      return std::span(discrete_places).subspan(cell * (discretes - numbers), discretes - numbers);
+    }
+    std::span<const double> numbers_of(std::size_t cell) const {
+      return std::span(number_values).subspan(cell * numbers, numbers);
     }
     std::span<const int> declared_of_cell(std::size_t cell) const {
       return std::span(declared_places).subspan(cell * declared, declared);
@@ -79,8 +83,6 @@ class CellCode {
   const std::vector<VariableInfo>& variables() const { return kept_.empty() ? observed_ : kept_; }
   /// All variables, then the discrete ones.
   const std::vector<VariableInfo>& observed() const { return observed_; }
-  /// How many discrete variables are observed: the first ones of a mode. Numbers of cells stand behind them.
-  std::size_t observed_discretes() const { return observed_discretes_; }
   const std::vector<VariableInfo>& parameter_info() const { return parameter_info_; }
   /// Where a variable of the systems is among all variables.
   std::size_t observed_place(std::size_t place) const {
@@ -105,6 +107,8 @@ class CellCode {
 
   /// Cells that stay on surfaces in a mode, by shape and number, increasing.
   std::vector<std::pair<std::size_t, std::size_t>> on_surfaces(const Mode& mode) const;
+  /// Values of all discrete variables of a cell, its numbers behind those that the mode has.
+  static void read_discretes(const Mode& whole, const Shape& shape, std::size_t cell, std::span<double> values);
   /// What the mode of the whole says about a cell.
   static void read(const Mode& whole, const Shape& shape, std::size_t cell, Mode& mode);
   /// Back: everything that a round may change.
@@ -121,7 +125,7 @@ class CellCode {
 
   std::string name_;
   std::vector<Shape> shapes_;
-  std::size_t cells_ = 0, all_variables_ = 0, observed_discretes_ = 0;
+  std::size_t cells_ = 0, all_variables_ = 0;
   std::vector<VariableInfo> parameter_info_;
   std::vector<VariableInfo> observed_, kept_;  // kept_ is empty where the two are the same
   std::vector<int> observed_place_;            // empty: as they are

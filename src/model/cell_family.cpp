@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "model/model_access.hpp"
+#include "model/values_key.hpp"
 
 namespace saltus {
 
@@ -81,7 +82,7 @@ class CellFamily::Equations final : public WrittenEquations {
   }
   void residuals(const Mode& mode, double t, std::span<const double> values, std::span<const double> xp,
                  std::span<WrittenResidual> residuals) override {
-    const std::size_t variables = code_.observed().size() - code_.observed_discretes();
+    const std::size_t variables = code_.observed().size() - code_.first_mode().discrete.size();
     std::size_t next = 0;
     for (std::size_t s = 0; s < own_.size(); ++s) {
       if (own_[s] == 0) continue;
@@ -97,7 +98,7 @@ class CellFamily::Equations final : public WrittenEquations {
         state_.see(shape, cell, xp, state_.xp);
         state_.values.clear();
         for (const int v : shape.declared_of_cell(cell)) state_.values.push_back(values[static_cast<std::size_t>(v)]);
-        for (const int q : shape.discretes_of(cell).first(shape.discretes - shape.numbers))
+        for (const int q : shape.discretes_of(cell))
           state_.values.push_back(values[variables + static_cast<std::size_t>(q)]);
         found_.resize(static_cast<std::size_t>(of_cell->count()));
         of_cell->residuals(scratch(), t, state_.values, state_.xp, found_);
@@ -128,18 +129,18 @@ CellFamily::State& CellFamily::use() {
 }
 
 bool CellFamily::derives_variables() const {
-  return variables().size() + code_->observed_discretes() != observed().size();
+  return variables().size() + code_->first_mode().discrete.size() != observed().size();
 }
 
 std::string CellFamily::describe(const Mode& mode) const {
   constexpr std::size_t most = 6;
-  const std::size_t first = observed().size() - code_->observed_discretes();
+  const std::size_t first = observed().size() - code_->first_mode().discrete.size();
   std::string text;
   std::size_t parts = 0;
   const auto add = [&](const auto& part) {
     if (++parts <= most) text += (parts > 1 ? ", " : "") + part();
   };
-  for (std::size_t k = 0; k < code_->observed_discretes(); ++k)
+  for (std::size_t k = 0; k < mode.discrete.size(); ++k)
     add([&] {
       const VariableInfo& q = observed()[first + k];
       return q.name + " = " + value_text(*q.details, mode.discrete[k], 6);
@@ -401,8 +402,7 @@ void CellFamily::end_instant(const EventInput& input, Transition& transition) {
 void CellFamily::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
                          std::span<double> values) {
   for (std::size_t k = 0; k < x.size(); ++k) values[code_->observed_place(k)] = x[k];
-  const auto discretes = static_cast<std::ptrdiff_t>(code_->observed_discretes());
-  std::copy_n(mode.discrete.begin(), discretes, values.end() - discretes);
+  std::ranges::copy(mode.discrete, values.end() - static_cast<std::ptrdiff_t>(mode.discrete.size()));
   if (!derives_variables()) return;
   State& state = use();
   for (std::size_t s = 0; s < code_->shapes().size(); ++s) {
@@ -423,7 +423,9 @@ void CellFamily::observe(const Mode& mode, double t, std::span<const double> x, 
 }
 
 std::uint64_t CellFamily::values_key() const {
-  return code_->shapes().front().model->values_key();
+  std::uint64_t key = code_->shapes().front().model->values_key();
+  for (const Shape& shape : code_->shapes()) key = saltus::values_key(shape.number_values, key);
+  return key;
 }
 
 std::shared_ptr<const FamilyParts> CellFamily::parts(int degree) const {

@@ -44,6 +44,7 @@ class CellParts final : public FamilyParts {
         std::span(lists.numbers).subspan((cell - code_->shapes()[s].first_cell) * lists.width, lists.width);
     FamilyPart part = cut(lists, row);
     part.shape = static_cast<int>(s);
+    part.constants = code_->shapes()[s].numbers_of(cell - code_->shapes()[s].first_cell);
     part.parameters = lists.parameters;
     return part;
   }
@@ -89,7 +90,8 @@ class CellParts final : public FamilyParts {
     std::vector<int> foreign;
     for (int j = 0; j < static_cast<int>(shape.variables); ++j)
       if (!std::ranges::binary_search(shape.own, j)) foreign.push_back(j);
-    lists.counts = {shape.own.size(), foreign.size(), shape.discretes, shape.locks, shape.guards, shape.conditions};
+    lists.counts = {shape.own.size(), foreign.size(), shape.discretes - shape.numbers,
+                    shape.locks,      shape.guards,   shape.conditions};
     lists.width = std::accumulate(lists.counts.begin(), lists.counts.end(), std::size_t{0});
     std::vector<int>& in_cell = lists.numbers_in_cell;
     in_cell = shape.own;
@@ -119,6 +121,8 @@ class CellParts final : public FamilyParts {
     for (std::size_t k = 0; k < source.solutions.size(); ++k)
       if (!source.solutions[k].is_constant() && !locks_of(source.solutions.subspan(k, 1)).empty())
         lists.further.solutions.push_back(static_cast<int>(k));
+    for (const ModelData::Discrete& number : std::span(source.discretes).last(shape.numbers))
+      lists.further.constants.push_back(number.symbol.id());
     lists.in_cell = cut(lists, in_cell);
     lists.in_cell.parameters = lists.parameters;
     lists.numbers.reserve(lists.width * shape.cells);

@@ -139,11 +139,12 @@ void CellSystem::set(const Mode& mode) {
     CellEvaluator::Values& values = values_[s];
     values.discretes.resize(shape.blocks() * shape.discretes * lanes);
     values.locks.resize(shape.blocks() * shape.locks * lanes);
+    std::vector<double> of_cell(shape.discretes);
     for (std::size_t lane = 0; lane < shape.blocks() * lanes; ++lane) {
       const std::size_t cell = std::min(lane, shape.cells - 1);
+      CellCode::read_discretes(mode_, shape, cell, of_cell);
       for (std::size_t k = 0; k < shape.discretes; ++k)
-        values.discretes[Shape::in_lanes(lane, k, shape.discretes)] =
-            mode_.discrete[static_cast<std::size_t>(shape.discretes_of(cell)[k])];
+        values.discretes[Shape::in_lanes(lane, k, shape.discretes)] = of_cell[k];
       for (std::size_t k = 0; k < shape.locks; ++k)
         values.locks[Shape::in_lanes(lane, k, shape.locks)] = mode_.locks[shape.first_lock + cell * shape.locks + k];
     }

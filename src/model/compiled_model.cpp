@@ -3,7 +3,6 @@
 #include <saltus/model/compiled_model.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <map>
 
@@ -14,6 +13,7 @@
 #include "model/model_code.hpp"
 #include "model/model_parts.hpp"
 #include "model/runnable_program.hpp"
+#include "model/values_key.hpp"
 
 namespace saltus {
 
@@ -383,12 +383,7 @@ const std::vector<VariableInfo>& CompiledModel::observed() const {
 }
 
 std::uint64_t CompiledModel::values_key() const {
-  std::uint64_t key = 0x9e3779b97f4a7c15u;
-  for (const double value : impl_->values->parameters) {
-    key = (key ^ std::bit_cast<std::uint64_t>(value)) * 0xd6e8feb86659fd93u;
-    key ^= key >> 32;
-  }
-  return key;
+  return saltus::values_key(impl_->values->parameters);
 }
 
 std::string_view CompiledModel::clause_name(int condition) const {

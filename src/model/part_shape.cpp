@@ -48,7 +48,7 @@ class PartModel {
   void declare() {
     known_.emplace(source_.time.id(), model_.time().id());
     // in the order of the large model: what is older stands first in a relation
-    enum Kind { variable, discrete, parameter, foreign };
+    enum Kind { variable, discrete, parameter, foreign, constant };
     struct Declaration {
       NodeId age;
       Kind kind;
@@ -63,6 +63,8 @@ class PartModel {
     list(discrete, part_.discretes, [&](std::size_t k) { return source_.discretes[k].symbol; });
     list(parameter, part_.parameters, [&](std::size_t k) { return source_.parameters[k]; });
     list(foreign, part_.foreign, [&](std::size_t k) { return source_.variables[k]; });
+    for (std::size_t k = 0; k < further_.constants.size(); ++k)
+      if (Expr(source_.graph, further_.constants[k]).is_symbol()) all.push_back({further_.constants[k], constant, k});
     std::ranges::sort(all, {}, &Declaration::age);
     variables_.resize(part_.variables.size());
     places_.resize(first_constant() + further_.constants.size());
@@ -86,11 +88,13 @@ class PartModel {
           know(symbol, polynomial(k, symbol.name()));
           break;
         }
+        case constant:
+          declare_constant(k);
+          break;
       }
     }
     for (std::size_t k = 0; k < further_.constants.size(); ++k)
-      known_.emplace(further_.constants[k],
-                     declare_discrete(first_constant() + k, fmt::format("constant {}", k + 1), 0.0).id());
+      if (!known_.contains(further_.constants[k])) declare_constant(k);
     for (const int flag : {source_.logic.initial_flag, source_.logic.terminal_flag})
       if (flag >= 0)
         known_.emplace(source_.logic.discretes[static_cast<std::size_t>(flag)].id(), graph()->constant(0.0));
@@ -118,6 +122,10 @@ class PartModel {
   Expr declare_discrete(std::size_t place, const std::string& name, double start) {
     places_[place] = model_.data().discretes.size();
     return model_.discrete(name, start);
+  }
+  void declare_constant(std::size_t k) {
+    const Expr own = declare_discrete(first_constant() + k, fmt::format("constant {}", k + 1), 0.0);
+    known_.emplace(further_.constants[k], own.id());
   }
   std::size_t first_polynomial(std::size_t k) const {
     return part_.discretes.size() + part_.parameters.size() + k * static_cast<std::size_t>(source_.degree + 2);

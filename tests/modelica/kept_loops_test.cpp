@@ -5,6 +5,7 @@
 #include <saltus/model/compiled_model.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -211,7 +212,7 @@ equation
   for i in 1:n loop
     der(x[i]) = -r[i]*x[i] + k*i/n*sin(time) + (if fast[i] then -x[i] else x[max(i - 1, 1)]*r[min(i + 1, n)])
       + (if low[i] then 1 + 0.001*i else -0.2) + (if r[i] > 1.5 then 0.1 else 0.2) - 0.1*x[i]^(1 + 2*mod(i, 2));
-    y[i] = i*x[i] + r[i]^2 + (if i < 4 then i - 2 else 0);
+    y[i] = 0.01*i*x[i] + r[i]^2 + (if i < 4 then i - 2 else 0);
     when x[i] < -limit[i] then
       low[i] = true;
       level[i] = 0.1*i + x[i];
@@ -412,6 +413,44 @@ TEST(KeptLoops, RunsCanBeSavedAndContinued) {
   second.run();
   ASSERT_TRUE(second.status().ok());
   for (std::size_t k = 0; k < whole.x().size(); ++k) ASSERT_NEAR(second.x()[k], whole.x()[k], 1e-4);
+}
+
+/// Numbers of passes belong to the model, not to its state: as parameters do.
+TEST(KeptLoops, RunsGoOnWithOtherNumbers) {
+  const auto text = [](const char* rates) {
+    return R"(
+model Decays
+  parameter Integer n = 220;
+  parameter Real r[n] = {)" +
+           std::string(rates) + R"( for i in 1:n};
+  Real x[n](start = {1 + 0.01*i for i in 1:n}, each fixed = true);
+  Boolean low[n](each start = false, each fixed = true);
+equation
+  for i in 1:n loop
+    der(x[i]) = -r[i]*x[i];
+    when x[i] < 0.75 then
+      low[i] = true;
+    end when;
+  end for;
+end Decays;
+)";
+  };
+  for (const bool keep : {true, false}) {
+    const auto slow = compile(load_text(text("0.5 + 0.001*i"), {.keep_loops = keep}).model);
+    const auto fast = compile(load_text(text("1.1 + 0.002*i"), {.keep_loops = keep}).model);
+    ASSERT_EQ(is_written_out(*slow), !keep);
+    Simulator first(slow, until(2.0));
+    ASSERT_TRUE(first.advance_to(1.0));
+    Simulator second(fast, until(2.0), first.state());
+    second.run();
+    ASSERT_TRUE(second.status().ok());
+    const std::vector<double> values = second.trajectory().final();
+    for (int i = 1; i <= 220; ++i) {
+      const double exact = (1 + 0.01 * i) * std::exp(-(0.5 + 0.001 * i) - (1.1 + 0.002 * i));
+      EXPECT_NEAR(values[static_cast<std::size_t>(i) - 1], exact, 1e-5) << i;
+      EXPECT_EQ(values[static_cast<std::size_t>(i) + 219], exact < 0.75 ? 1.0 : 0.0) << i;
+    }
+  }
 }
 
 /// A loop with a random body: reads of neighbours, branches on iterators, and something that happens in each pass.

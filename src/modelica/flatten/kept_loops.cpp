@@ -88,7 +88,7 @@ void KeptLoops::read(const PassReads& reads, const std::vector<std::int64_t>& it
       case PassReads::Item::Kind::number: {
         const double value =
             item.forms.empty() ? evaluate(item.expression) : static_cast<double>(item.forms.front().at(iterators));
-        const bool exact = item.exact || is_common(value);
+        const bool exact = item.exact || (!item.changeable && is_common(value));
         values_.push_back(exact ? 1 : 0);
         if (exact) {
           values_.push_back(std::bit_cast<std::int64_t>(value));

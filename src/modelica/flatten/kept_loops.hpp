@@ -57,6 +57,7 @@ struct PassReads {
     std::vector<PassReads> branches = {};  ///< of a choice; one more than conditions
     ExprPtr expression = nullptr;          ///< of a number that differs from pass to pass
     bool exact = false;                    ///< passes with different numbers have different shapes
+    bool changeable = false;               ///< parameters in it: no value of it is special
     Location where = {};
   };
   std::vector<Item> items;

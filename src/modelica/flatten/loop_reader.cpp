@@ -250,7 +250,8 @@ void LoopReader::read_value(ExprPtr e, PassReads& reads) {
 }
 
 void LoopReader::read_number(ExprPtr e, bool exact, PassReads& reads) {
-  PassReads::Item item{.kind = PassReads::Item::Kind::number, .expression = e, .exact = exact};
+  PassReads::Item item{
+      .kind = PassReads::Item::Kind::number, .expression = e, .exact = exact, .changeable = reads_parameter(e)};
   if (std::optional<Form> form = form_of(e))
     item.forms.push_back(std::move(*form));
   else
@@ -280,6 +281,18 @@ bool LoopReader::is_logical(ExprPtr e) const {
     return !component || component->type.kind != TypeKind::real;
   }
   return e->as<BooleanLiteral>() != nullptr;
+}
+
+bool LoopReader::reads_parameter(ExprPtr e) const {
+  if (const auto* reference = e->as<ComponentReference>(); reference && !reference->global) {
+    const Component* component = flattener_.own_component(reference->parts.front().name.text, context_);
+    if (iterator_of(*reference) < 0 && component && component->variability == Variability::parameter &&
+        !flattener_.structural_.contains(component->path))
+      return true;
+  }
+  bool found = false;
+  for_each_part(e, [&](ExprPtr part) { found = found || reads_parameter(part); });
+  return found;
 }
 
 bool LoopReader::is_number(ExprPtr e) const {

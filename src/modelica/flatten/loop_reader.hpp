@@ -33,6 +33,8 @@ class LoopReader {
   bool has_iterator(ExprPtr e) const;
   /// Whether an expression is known before the run: iterators, parameters, constants, and functions of them.
   bool is_number(ExprPtr e) const;
+  /// Whether values of parameters, which may change later, are in it.
+  bool reads_parameter(ExprPtr e) const;
   /// Whether it may be a truth value, or something else that is not a Real.
   bool is_logical(ExprPtr e) const;
   /// Something that is a number in each pass. `exact`: passes with other values have another shape.

@@ -61,12 +61,29 @@ struct SampledFunctions {
     constexpr SymbolKind constant[] = {SymbolKind::parameter};
     const std::vector<std::size_t> used = inputs.occurring(functions, moving, true);
     size = used.size();
+    for (const Expr& input : inputs.at(used)) {
+      const bool symbol = input.is_symbol();
+      if (symbol && input.graph()->symbol_of(input.id()).kind != SymbolKind::discrete)
+        kinds.push_back(Kind::number);
+      else if (symbol || !is_relation(input))
+        kinds.push_back(Kind::discrete);
+      else
+        kinds.push_back(Kind::truth);
+    }
     parameters = all_parameters.occurring(functions, constant, false);
     program = Program(Groups{inputs.at(used), all_parameters.at(parameters)}, Groups{std::move(functions)},
                       {.backend = Backend::interpreter});  // native code would take longer to make than it runs
   }
 
+  static bool is_relation(const Expr& lock) {
+    const Op op = lock.graph()->node(lock.id()).op;
+    return op == Op::positive || op == Op::nonnegative;
+  }
+
+  enum class Kind { number, truth, discrete };  // a discrete value may be a truth value, too
+
   std::size_t count, size = 0;          // of functions, and of inputs
+  std::vector<Kind> kinds;              // of inputs
   std::vector<std::size_t> parameters;  // those that occur
   Program program;
 };
@@ -87,7 +104,20 @@ class Sampler {
   std::vector<double> point(std::mt19937& dice, bool small = false) const {
     std::uniform_real_distribution<double> decade(-2.0, small ? 1.0 : 4.0), fraction(0.0, 1.0);
     std::vector<double> p(size());
-    for (double& v : p) v = (fraction(dice) < 0.5 ? -1.0 : 1.0) * std::pow(10.0, decade(dice));
+    for (std::size_t j = 0; j < p.size(); ++j) {
+      p[j] = (fraction(dice) < 0.5 ? -1.0 : 1.0) * std::pow(10.0, decade(dice));
+      using Kind = SampledFunctions::Kind;
+      const Kind kind = functions_.kinds[j];
+      if (kind == Kind::truth || (kind == Kind::discrete && fraction(dice) < 0.5))
+        p[j] = fraction(dice) < 0.5 ? 0.0 : 1.0;
+    }
+    return p;
+  }
+  /// A point on a line through another one: truths are the same.
+  std::vector<double> another(const std::vector<double>& from, std::mt19937& dice, bool small) const {
+    std::vector<double> p = point(dice, small);
+    for (std::size_t j = 0; j < p.size(); ++j)
+      if (functions_.kinds[j] != SampledFunctions::Kind::number && (from[j] == 0.0 || from[j] == 1.0)) p[j] = from[j];
     return p;
   }
   std::vector<double> at(const std::vector<double>& p) {
@@ -146,7 +176,7 @@ Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
   int found = 0, flat_first = 0;
   for (int line = 0; line < lines && found < zeros_wanted; ++line) {
     const bool small = line % 2 == 1;
-    const std::vector<double> a = pair.point(dice, small), b = pair.point(dice, small);
+    const std::vector<double> a = pair.point(dice, small), b = pair.another(a, dice, small);
     const auto there = [&](double s) {
       std::vector<double> p(a.size());
       for (std::size_t j = 0; j < p.size(); ++j) p[j] = a[j] + s * (b[j] - a[j]);
@@ -264,7 +294,8 @@ std::vector<Coincidence> CoincidentGuards::find(std::span<const double> values) 
   for (int k = 0; k < points; ++k) {
     std::vector<double> p = all.point(dice);
     const std::vector<double> g = all.at(p);
-    for (double& value : p) value = std::copysign(std::log1p(std::abs(value)), value);
+    for (double& value : p)
+      if (value != 0.0 && value != 1.0) value = std::copysign(std::log1p(std::abs(value)), value);
     const std::vector<double> nearer = all.at(p);  // where a value is lost, in exp(-1000) for example
     for (std::size_t i = 0; i < g.size(); ++i) {
       const double value = g[i] != 0.0 && !std::isnan(g[i]) ? g[i] : nearer[i];

@@ -72,6 +72,11 @@ const std::vector<Case>& cases() {
        "when sample(0,0.2) then y=7-2*x+time; end when; x+y=5; der(s)=1;",
        1.0,
        {{"y", 2.0}, {"x", 3.0}}},
+      {"thresholds that are one while a switch is on",
+       "Real x(start=-2, fixed=true), a = if time >= 10 then 0 else 1; discrete Real up(start=-1), down(start=-1);",
+       "der(x)=1; when x>a then up=time; end when; when x>-a then down=time; end when;",
+       5.0,
+       {{"up", 3.0}, {"down", 1.0}}},
       {"switch read in the round that changes it",
        "Real x; discrete Real y(start=0), z(start=0); Real s(start=0, fixed=true);",
        "when time>=0.5 then y=x; end when; when time>=0.5 then z=3; end when; x=if z>2 then 10 else z; "

@@ -574,6 +574,11 @@ Mode CompiledModel::Code::initial_mode(const ModelValues& values) const {
     mode.discrete[static_cast<std::size_t>(input.coefficients.front())] =
         (*values.observed)[static_cast<std::size_t>(input.variable)].start;
   mode.locks.assign(guards.locks().size(), 0.0);
+  for (std::size_t k = 0; k < guards.guards().size(); ++k) {  // relations of one guard, on opposite sides of it, differ
+    const ModelGuards::Guard& guard = guards.guards()[k];
+    if (guard.kind == ModelGuards::Kind::relation && guard.same_as < 0)
+      guards.set_side(mode, static_cast<int>(k), guard.side_of(0, 0.0));
+  }
   return mode;
 }
 

@@ -77,6 +77,11 @@ const std::vector<Case>& cases() {
        "der(x)=1; when x>a then up=time; end when; when x>-a then down=time; end when;",
        5.0,
        {{"up", 3.0}, {"down", 1.0}}},
+      {"relations of one surface in two spellings",
+       "Real x(start=-2, fixed=true); discrete Integer k(start=0);",
+       "der(x)=if 2*x-x<0 then 0 else -3; when x<0 then k=pre(k)+1; end when;",
+       1.0,
+       {{"x", -2.0}}},
       {"switch read in the round that changes it",
        "Real x; discrete Real y(start=0), z(start=0); Real s(start=0, fixed=true);",
        "when time>=0.5 then y=x; end when; when time>=0.5 then z=3; end when; x=if z>2 then 10 else z; "

@@ -106,6 +106,9 @@ class Decision {
   bool give_up(std::span<const int> switches);
   bool pivot_switches(const Point& from, const Circumstances& now, std::span<const int> switches,
                       const SwitchSearch& search, Mode& mode);
+  Mode with_sides_of_values(Mode mode, std::span<const int> switches) const;
+  bool fits_by_values(const Point& from, const Circumstances& now, std::span<const int> switches,
+                      const SwitchSearch& search, const std::vector<Mode>& candidates, Mode& mode);
   bool may_fit(const Mode& mode, std::span<const int> switches) const;
   bool combination_fits(const Point& from, const Circumstances& now, std::span<const int> switches,
                         const SwitchSearch& search, Trial& trial);

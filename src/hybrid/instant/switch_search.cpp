@@ -38,6 +38,7 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, cons
   const bool by_conditions =
       now.cause == Cause::start && hybrid_.initial_conditions(start) != nullptr;  // they may move the state
   std::vector<unsigned> order(std::size_t{1} << switches.size()), others;
+  std::vector<Mode> followed;
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
@@ -61,7 +62,10 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, cons
           others.push_back(flips);
           continue;
         }
-        if (!may_fit(candidate, switches)) continue;
+        if (!may_fit(candidate, switches)) {
+          followed.push_back(with_sides_of_values(candidate, switches));
+          continue;
+        }
       }
       attempt_.point.mode = candidate;
       const bool fits = combination_fits(from, now, switches, search, attempt_);
@@ -72,6 +76,41 @@ bool Decision::search_switches(const Point& from, const Circumstances& now, cons
       selected_ = true;
       return true;
     }
+    if (regular && fits_by_values(from, now, switches, search, followed, mode)) return true;
+  }
+  return false;
+}
+
+/// The mode with the sides of the values that Newton's method has found in it, where these are clear.
+Mode Decision::with_sides_of_values(Mode mode, std::span<const int> switches) const {
+  for (const int k : switches) {
+    const int side = hybrid_.side(mode, k);
+    if (side * trials_.newton().guard(k) < -1e3 * trials_.newton().noise(k)) hybrid_.set_side(mode, k, -side);
+  }
+  return mode;
+}
+
+/// Combinations to which the values of others lead: a switch that turns may turn more of them. Returns whether one
+/// fits.
+bool Decision::fits_by_values(const Point& from, const Circumstances& now, std::span<const int> switches,
+                              const SwitchSearch& search, const std::vector<Mode>& candidates, Mode& mode) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto known = [&](const Mode& other) { return same(other.locks, candidates[i].locks); };
+    if (known(mode) || std::any_of(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(i), known))
+      continue;
+    if (search_work_ > Resolution::most_work) return give_up(switches);
+    System& system = hybrid_.system(candidates[i]);
+    if (!trials_.consistency().possible(system)) continue;
+    search_work_ += std::pow(system.structure().variables, 3) * Resolution::newton_part;
+    std::vector<double> x = from.x, xp = from.xp;
+    trials_.fit(system, x);
+    xp.resize(x.size(), 0.0);
+    if (!trials_.newton().find(system, now.t, x, xp) || !may_fit(candidates[i], switches)) continue;
+    attempt_.point.mode = candidates[i];
+    if (!combination_fits(from, now, switches, search, attempt_)) continue;
+    mode = candidates[i];
+    selected_ = true;
+    return true;
   }
   return false;
 }

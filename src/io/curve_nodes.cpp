@@ -231,9 +231,23 @@ struct NodeRange {
   bool flat() const { return size() <= 1e-13 * std::max(std::abs(low), std::abs(high)); }
 };
 
-/// Ends of all steps and points inside, out of step with swings.
+/// Whether a look at all steps would take long: every value of a run is found together with those of all variables.
+bool is_long(const Trajectory& run, const std::vector<Stretch>& stretches) {
+  constexpr double most_values = 3e7;
+  double steps = 0.0;
+  for (const Stretch& stretch : stretches) steps += static_cast<double>(stretch.last - stretch.first + 1);
+  return steps * static_cast<double>(run.variables().size()) > most_values;
+}
+
+/// Ends of all steps and points inside, out of step with swings. In long runs times at equal distances.
 template <class See>
 void look_at_steps(const Trajectory& run, const std::vector<Stretch>& stretches, See see) {
+  if (is_long(run, stretches)) {
+    constexpr int most_points = 1000;
+    const double a = run.t_start(), b = run.t_end();
+    for (int k = 0; k < most_points; ++k) see(a + (b - a) * k / most_points, run.at(a + (b - a) * k / most_points));
+    return see(b, run.before(b));
+  }
   for (const Stretch& stretch : stretches)
     for (const auto* step = stretch.first; step <= stretch.last; ++step) {
       const double a = step->polynomial.t0, b = step->t_end;
@@ -323,7 +337,7 @@ std::vector<CurveNodes> curve_nodes(const Trajectory& run, std::span<const std::
     }
   }
   for (const auto kind : {CurveNodes::Kind::cubic, CurveNodes::Kind::coarse}) {
-    if (open.empty() || stretches.size() > 2 * options.most_nodes) break;
+    if (open.empty() || stretches.size() > 2 * options.most_nodes || is_long(run, stretches)) break;
     const double share = options.share * (kind == CurveNodes::Kind::coarse ? coarse_factor : 1.0);
     std::vector<CurveBuilder> builders;
     std::vector<std::size_t> picked;

@@ -28,15 +28,13 @@ class SymbolOrder {
     }
   }
   /// The places of those that occur in the functions, in the order of the list.
-  std::vector<std::size_t> occurring(const std::vector<Expr>& functions, std::span<const SymbolKind> kinds,
-                                     bool locks) const {
+  std::vector<std::size_t> occurring(const std::vector<Expr>& functions, std::span<const SymbolKind> kinds) const {
     std::vector<std::size_t> places;
     const auto note = [&](const std::vector<Expr>& found) {
       for (const Expr& symbol : found)
         if (const auto it = place_.find(symbol.id()); it != place_.end()) places.push_back(it->second);
     };
     for (const SymbolKind kind : kinds) note(symbols_of(functions, kind));
-    if (locks) note(locks_of(functions));
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
     return places;
@@ -52,38 +50,25 @@ class SymbolOrder {
   std::unordered_map<NodeId, std::size_t> place_;
 };
 
-/// A program of what occurs in the functions alone: there are as many pairs of functions as inputs.
+/// A program of what occurs in the functions alone: there are as many pairs of functions as inputs. Relations inside of
+/// functions are not inputs: they have the truth of the point.
 struct SampledFunctions {
   SampledFunctions(std::vector<Expr> functions, const SymbolOrder& inputs, const SymbolOrder& all_parameters)
       : count(functions.size()) {
     constexpr SymbolKind moving[] = {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative,
                                      SymbolKind::discrete};
     constexpr SymbolKind constant[] = {SymbolKind::parameter};
-    const std::vector<std::size_t> used = inputs.occurring(functions, moving, true);
+    const std::vector<std::size_t> used = inputs.occurring(functions, moving);
     size = used.size();
-    for (const Expr& input : inputs.at(used)) {
-      const bool symbol = input.is_symbol();
-      if (symbol && input.graph()->symbol_of(input.id()).kind != SymbolKind::discrete)
-        kinds.push_back(Kind::number);
-      else if (symbol || !is_relation(input))
-        kinds.push_back(Kind::discrete);
-      else
-        kinds.push_back(Kind::truth);
-    }
-    parameters = all_parameters.occurring(functions, constant, false);
+    for (const Expr& input : inputs.at(used))
+      discrete.push_back(input.graph()->symbol_of(input.id()).kind == SymbolKind::discrete);
+    parameters = all_parameters.occurring(functions, constant);
     program = Program(Groups{inputs.at(used), all_parameters.at(parameters)}, Groups{std::move(functions)},
                       {.backend = Backend::interpreter});  // native code would take longer to make than it runs
   }
 
-  static bool is_relation(const Expr& lock) {
-    const Op op = lock.graph()->node(lock.id()).op;
-    return op == Op::positive || op == Op::nonnegative;
-  }
-
-  enum class Kind { number, truth, discrete };  // a discrete value may be a truth value, too
-
   std::size_t count, size = 0;          // of functions, and of inputs
-  std::vector<Kind> kinds;              // of inputs
+  std::vector<char> discrete;           // by input: it may be a truth value
   std::vector<std::size_t> parameters;  // those that occur
   Program program;
 };
@@ -106,10 +91,7 @@ class Sampler {
     std::vector<double> p(size());
     for (std::size_t j = 0; j < p.size(); ++j) {
       p[j] = (fraction(dice) < 0.5 ? -1.0 : 1.0) * std::pow(10.0, decade(dice));
-      using Kind = SampledFunctions::Kind;
-      const Kind kind = functions_.kinds[j];
-      if (kind == Kind::truth || (kind == Kind::discrete && fraction(dice) < 0.5))
-        p[j] = fraction(dice) < 0.5 ? 0.0 : 1.0;
+      if (functions_.discrete[j] && fraction(dice) < 0.5) p[j] = fraction(dice) < 0.5 ? 0.0 : 1.0;
     }
     return p;
   }
@@ -117,7 +99,7 @@ class Sampler {
   std::vector<double> another(const std::vector<double>& from, std::mt19937& dice, bool small) const {
     std::vector<double> p = point(dice, small);
     for (std::size_t j = 0; j < p.size(); ++j)
-      if (functions_.kinds[j] != SampledFunctions::Kind::number && (from[j] == 0.0 || from[j] == 1.0)) p[j] = from[j];
+      if (functions_.discrete[j] && (from[j] == 0.0 || from[j] == 1.0)) p[j] = from[j];
     return p;
   }
   std::vector<double> at(const std::vector<double>& p) {

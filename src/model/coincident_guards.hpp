@@ -21,7 +21,7 @@ struct Coincidence {
 struct SampledFunctions;
 class SymbolOrder;
 
-/// For each function of time, variables, discrete values and locks the first one in the list with the same zeros;
+/// For each function of time, variables and discrete values the first one in the list with the same zeros;
 /// functions whose slope vanishes at their zeros (x^3) come after those with a slope (x). Found by sampling: signs at
 /// many points, then zeros on random lines, so that functions that only touch (x and x - y^2) or share some of their
 /// zeros (x and x*y) are not taken for one.

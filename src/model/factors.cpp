@@ -47,10 +47,7 @@ Sign either(const Sign& a, const Sign& b) {
 
 class Signs {
  public:
-  Signs(const Graph& graph, std::span<const Expr> parameters, std::span<const double> values) : graph_(graph) {
-    for (std::size_t k = 0; k < parameters.size(); ++k)
-      if (parameters[k].graph() && k < values.size()) known_.emplace(parameters[k].id(), of_number(values[k]));
-  }
+  Signs(const Graph& graph, const KnownValues& values) : graph_(graph), values_(values) {}
 
   Sign of(NodeId root) {
     for (const NodeId id : graph_.reachable(std::span(&root, 1), {}))
@@ -61,6 +58,7 @@ class Signs {
  private:
   Sign look(NodeId id) const {
     if (graph_.is_constant(id)) return of_number(graph_.constant_value(id));
+    if (const auto given = values_.find(id); given != values_.end()) return of_number(given->second);
     const Node n = graph_.node(id);
     const auto at = [&](NodeId operand) { return known_.at(operand); };
     switch (n.op) {
@@ -129,18 +127,19 @@ class Signs {
   }
 
   const Graph& graph_;
+  const KnownValues& values_;
   std::unordered_map<NodeId, Sign> known_;
 };
 
 }  // namespace
 
-Expr plain_factors(const Expr& g, std::span<const Expr> parameters, std::span<const double> values) {
+Expr plain_factors(const Expr& g, const KnownValues& values) {
   const auto& graph = g.graph();
   if (!graph) return g;
   std::map<NodeId, int> factors;
   std::vector<NodeId> open{g.id()};
   bool negative = false, reduced = false;
-  Signs signs(*graph, parameters, values);
+  Signs signs(*graph, values);
   while (!open.empty()) {
     const NodeId id = open.back();
     const Node n = graph->node(id);

@@ -23,8 +23,9 @@ bool is_continuous(const Expr& g) {
 
 }  // namespace
 
-ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& equations,
-                         const std::vector<Expr>& outputs, const Written& written) {
+ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
+                         const std::vector<std::vector<Expr>>& equations, const std::vector<Expr>& outputs,
+                         const Written& written) {
   std::vector<Expr> shared;
   for (const auto& c : logic.clauses) shared.push_back(c.condition.expr());
   for (const auto& d : logic.definitions) shared.push_back(d.value);
@@ -34,7 +35,8 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   for (std::size_t mode = 0; mode < equations.size(); ++mode) {
     by_mode[mode].insert(by_mode[mode].end(), equations[mode].begin(), equations[mode].end());
     if (!model.modes.empty())
-      for (const std::size_t t : model.modes[mode].transitions) by_mode[mode].push_back(logic.transitions[t].condition.expr());
+      for (const std::size_t t : model.modes[mode].transitions)
+        by_mode[mode].push_back(logic.transitions[t].condition.expr());
   }
   std::vector<Expr> everything;
   for (const auto& list : by_mode) everything.insert(everything.end(), list.begin(), list.end());
@@ -59,6 +61,16 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
   std::unordered_set<NodeId> in_equations, known;
   for (const Expr& lock : of_equations) in_equations.insert(lock.id());
   for (const Expr& lock : locks_) known.insert(lock.id());
+  KnownValues values;
+  std::unordered_map<NodeId, std::size_t> place_of_parameter;
+  for (std::size_t k = 0; k < logic.parameters.size(); ++k) {
+    if (!logic.parameters[k].graph()) continue;
+    place_of_parameter.emplace(logic.parameters[k].id(), k);
+    if (k < logic.parameter_values.size()) values.emplace(logic.parameters[k].id(), logic.parameter_values[k]);
+  }
+  std::unordered_map<NodeId, const std::string*> names;
+  for (const auto& [relation, name] : model.guard_names)
+    if (relation.graph()) names.emplace(relation.id(), &name);
   std::unordered_map<NodeId, int> guard_of_function;
   GuardsOfLocks guards_of_lock;
   Rewrite now(*model.graph);  // between events pre(q) is q: time >= pre(next) is watched as time >= next
@@ -81,19 +93,21 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
         guards_of_lock[k].push_back(static_cast<int>(guards_.size()));
         const bool low = kind == Kind::rounding_low;
         guards_.push_back({kind, low ? g - locks_[k] : locks_[k] + 1.0 - g, {static_cast<int>(k)}, {+1}, {true}});
-        info_.push_back({to_string(switching_function(written_[k])) + (low ? " falls below an integer" : " reaches an integer"), {}, false});
+        info_.push_back(
+            {to_string(switching_function(written_[k])) + (low ? " falls below an integer" : " reaches an integer"),
+             {},
+             false});
       }
       continue;
     }
     const Expr written = without_poles(g);
-    const Expr function = plain_factors(written, logic.parameters, logic.parameter_values);
-    if (!function.same(plain_factors(written))) note_signs(written, logic.parameters);
+    const Expr function = plain_factors(written, values);
+    if (!function.same(plain_factors(written))) note_signs(written, place_of_parameter);
     const auto [it, fresh] = guard_of_function.emplace(function.id(), static_cast<int>(guards_.size()));
     if (fresh) {
       guards_.push_back({Kind::relation, function, {}, {}, {}});
-      const auto named = std::find_if(model.guard_names.begin(), model.guard_names.end(),
-                                      [&](const auto& given) { return given.first.same(written_[k]); });
-      info_.push_back({named != model.guard_names.end() ? named->second : to_string(BoolExpr(written_[k])), {}, false});
+      const auto named = names.find(written_[k].id());
+      info_.push_back({named != names.end() ? *named->second : to_string(BoolExpr(written_[k])), {}, false});
     }
     Guard& guard = guards_[static_cast<std::size_t>(it->second)];
     guard.locks.push_back(static_cast<int>(k));
@@ -105,10 +119,9 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
 }
 
 /// The signs of the parameters in a function have decided which factors it keeps.
-void ModelGuards::note_signs(const Expr& function, std::span<const Expr> parameters) {
+void ModelGuards::note_signs(const Expr& function, const std::unordered_map<NodeId, std::size_t>& places) {
   for (const Expr& used : symbols_of(std::span(&function, 1), SymbolKind::parameter))
-    for (std::size_t k = 0; k < parameters.size(); ++k)
-      if (parameters[k].same(used)) by_sign_.push_back(k);
+    if (const auto it = places.find(used.id()); it != places.end()) by_sign_.push_back(it->second);
 }
 
 bool ModelGuards::same_signs(std::span<const double> before, std::span<const double> now) const {
@@ -117,7 +130,8 @@ bool ModelGuards::same_signs(std::span<const double> before, std::span<const dou
 }
 
 /// Relations on functions with the same zeros share one guard: one surface, in several spellings.
-void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock) {
+void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Setup& logic,
+                                   GuardsOfLocks& guards_of_lock) {
   std::vector<Expr> functions;
   std::vector<int> relations;
   for (std::size_t k = 0; k < guards_.size(); ++k) {
@@ -125,7 +139,7 @@ void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Set
     relations.push_back(static_cast<int>(k));
     functions.push_back(guards_[k].function);
   }
-  coincident_ = CoincidentGuards(functions, {{model.time}, logic.variables, logic.derivatives, logic.discretes, locks_},
+  coincident_ = CoincidentGuards(functions, {{model.time}, logic.variables, logic.derivatives, logic.discretes},
                                  logic.parameters, logic.parameter_values);
   const std::vector<Coincidence>& found = coincident_.found();
   std::vector<int> place(guards_.size());
@@ -149,7 +163,8 @@ void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Set
   }
   for (std::size_t i = 0; i < found.size(); ++i)
     if (found[i].with >= 0)
-      place[static_cast<std::size_t>(relations[i])] = place[static_cast<std::size_t>(relations[static_cast<std::size_t>(found[i].with)])];
+      place[static_cast<std::size_t>(relations[i])] =
+          place[static_cast<std::size_t>(relations[static_cast<std::size_t>(found[i].with)])];
   guards_ = std::move(kept);
   info_ = std::move(kept_info);
   for (auto& list : guards_of_lock)
@@ -217,14 +232,15 @@ std::vector<EventLogic::Lock> ModelGuards::lock_info() const {
     const Guard& guard = guards_[k];
     if (guard.same_as >= 0 || guard.kind == Kind::rounding_high) continue;
     for (std::size_t i = 0; i < guard.locks.size(); ++i)
-      result[static_cast<std::size_t>(guard.locks[i])] = {static_cast<int>(k), guard.kind != Kind::relation, guard.weak[i] != 0, guard.signs[i]};
+      result[static_cast<std::size_t>(guard.locks[i])] = {static_cast<int>(k), guard.kind != Kind::relation,
+                                                          guard.weak[i] != 0, guard.signs[i]};
   }
   return result;
 }
 
-/// x > 0 and x >= 0 (which is how x < 0 is written) differ at zero alone. One guard serves both: a crossing is one event. But while x rests at
-/// zero, with the first true and the second not or the other way round, it may leave to either side, and a guard watches one: another
-/// one is at work then.
+/// x > 0 and x >= 0 (which is how x < 0 is written) differ at zero alone. One guard serves both: a crossing is one
+/// event. But while x rests at zero, with the first true and the second not or the other way round, it may leave to
+/// either side, and a guard watches one: another one is at work then.
 void ModelGuards::add_second_guards() {
   const std::size_t count = guards_.size();
   for (std::size_t k = 0; k < count; ++k) {
@@ -252,12 +268,15 @@ void ModelGuards::set_rules(const ModelData& model, Rewrite& continuous) {
     for (const Expr& lock : locks_of(std::span(&relation, 1)))
       for (std::size_t k = 0; k < guards_.size(); ++k) {
         const auto is_lock = [&](int l) { return locks_[static_cast<std::size_t>(l)].same(lock); };
-        if (!guards_[k].function.same(switching_function(lock)) && std::none_of(guards_[k].locks.begin(), guards_[k].locks.end(), is_lock)) continue;
+        if (!guards_[k].function.same(switching_function(lock)) &&
+            std::none_of(guards_[k].locks.begin(), guards_[k].locks.end(), is_lock))
+          continue;
         info_[k].rule = surface.rule;
         found = true;
       }
     if (!found)
-      throw ModelError(surface.where, "no equation or condition depends on the surface of '" + to_string(surface.relation) + "'");
+      throw ModelError(surface.where,
+                       "no equation or condition depends on the surface of '" + to_string(surface.relation) + "'");
   }
 }
 
@@ -277,9 +296,10 @@ void ModelGuards::positions(const Mode& mode, std::vector<Position>& positions) 
   positions.resize(guards_.size());
   for (std::size_t k = 0; k < guards_.size(); ++k) {
     const int lock = lock_of[k], if_true = side_if_true_[k];
-    const int side = lock == varies     ? varying_side(mode, static_cast<int>(k))
-                     : lock == rounding ? +1
-                     : mode.locks[static_cast<std::size_t>(lock)] != 0.0 ? if_true : -if_true;
+    const int side = lock == varies                                      ? varying_side(mode, static_cast<int>(k))
+                     : lock == rounding                                  ? +1
+                     : mode.locks[static_cast<std::size_t>(lock)] != 0.0 ? if_true
+                                                                         : -if_true;
     positions[k] = static_cast<Position>(side);
   }
   for (const int k : mode.contacts) positions[static_cast<std::size_t>(k)] = Position::contact;
@@ -314,7 +334,8 @@ bool ModelGuards::between(const Mode& mode, int guard) const {
 [[gnu::hot]] void ModelGuards::set_side(Mode& mode, int guard, int side) const {
   const Guard& g = guards_[guard];
   if (g.kind == Kind::relation) {
-    for (std::size_t i = 0; i < g.locks.size(); ++i) mode.locks[static_cast<std::size_t>(g.locks[i])] = g.truth(i, side);
+    for (std::size_t i = 0; i < g.locks.size(); ++i)
+      mode.locks[static_cast<std::size_t>(g.locks[i])] = g.truth(i, side);
   } else if (side < 0) {
     mode.locks[g.locks.front()] += g.step();
   }
@@ -324,7 +345,8 @@ bool ModelGuards::follow(Mode& mode, int guard, double value, int side) const {
   const Guard& g = guards_[guard];
   double& lock = mode.locks[g.locks.front()];
   const double before = lock;
-  if (g.kind == Kind::rounding_low && std::isfinite(value)) lock += std::floor(value);  // both ends belong to the same lock
+  if (g.kind == Kind::rounding_low && std::isfinite(value))
+    lock += std::floor(value);  // both ends belong to the same lock
   if (g.kind != Kind::relation) return lock != before;
   const bool was_between = between(mode, guard);
   if (side == 0)
@@ -358,7 +380,9 @@ std::vector<int> ModelGuards::find_dormant(const Mode& mode) const {
   std::vector<int> found;
   const GuardActivity& which = activity_[mode.automaton];
   for (const int k : which.changing()) {
-    const auto on = [k](const std::vector<int>& surfaces) { return std::binary_search(surfaces.begin(), surfaces.end(), k); };
+    const auto on = [k](const std::vector<int>& surfaces) {
+      return std::binary_search(surfaces.begin(), surfaces.end(), k);
+    };
     if (!which.active(k, mode) && !on(mode.sliding) && !on(mode.contacts)) found.push_back(k);
   }
   return found;

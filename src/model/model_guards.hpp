@@ -23,12 +23,14 @@ class ModelGuards {
     Expr function;
     /// Relations on this function, or the one rounding; the first one gives the side.
     std::vector<int> locks;
-    std::vector<int> signs;   ///< by lock: the side on which the relation is true
-    std::vector<char> weak;   ///< by lock: it is true at zero
-    int same_as = -1;         ///< see GuardInfo
+    std::vector<int> signs;  ///< by lock: the side on which the relation is true
+    std::vector<char> weak;  ///< by lock: it is true at zero
+    int same_as = -1;        ///< see GuardInfo
 
     /// The truth of its relation i on a side, or at zero.
-    double truth(std::size_t i, int side) const { return side == 0 ? (weak[i] ? 1.0 : 0.0) : side * signs[i] > 0 ? 1.0 : 0.0; }
+    double truth(std::size_t i, int side) const {
+      return side == 0 ? (weak[i] ? 1.0 : 0.0) : side * signs[i] > 0 ? 1.0 : 0.0;
+    }
     /// The side that relation i gives.
     int side_of(std::size_t i, double truth) const { return truth != 0.0 ? signs[i] : -signs[i]; }
     /// Whether its relations at zero are those of neither side.
@@ -41,8 +43,8 @@ class ModelGuards {
   using Written = std::unordered_map<NodeId, Expr>;
 
   ModelGuards() = default;
-  /// Finds the locks in the equations of each explicit mode, in what the logic asks for, and in what is computed for the user: a relation
-  /// makes events even if nothing but an output depends on it.
+  /// Finds the locks in the equations of each explicit mode, in what the logic asks for, and in what is computed for
+  /// the user: a relation makes events even if nothing but an output depends on it.
   ModelGuards(const ModelData& model, const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& equations,
               const std::vector<Expr>& outputs, const Written& written);
   /// Rules of surfaces that the model gives; `continuous` makes its relations those of the equations.
@@ -67,7 +69,8 @@ class ModelGuards {
   bool is_discrete(int lock) const { return guard_of_lock_[static_cast<std::size_t>(lock)] < 0; }
   /// Whether a lock is the rounding of something that guards watch.
   bool is_rounding(int lock) const {
-    return !is_discrete(lock) && guards_[static_cast<std::size_t>(guard_of_lock_[static_cast<std::size_t>(lock)])].kind != Kind::relation;
+    return !is_discrete(lock) &&
+           guards_[static_cast<std::size_t>(guard_of_lock_[static_cast<std::size_t>(lock)])].kind != Kind::relation;
   }
   /// Whether there are guards that matter in some modes only.
   bool some_dormant() const { return some_dormant_; }
@@ -87,7 +90,9 @@ class ModelGuards {
   int side(const Mode& mode, int guard) const {
     const int lock = side_lock_[static_cast<std::size_t>(mode.automaton)][static_cast<std::size_t>(guard)];
     if (lock == varies || mode.on_surfaces()) return varying_side(mode, guard);
-    return lock == rounding ? +1 : guards_[static_cast<std::size_t>(guard)].side_of(0, mode.locks[static_cast<std::size_t>(lock)]);
+    return lock == rounding
+               ? +1
+               : guards_[static_cast<std::size_t>(guard)].side_of(0, mode.locks[static_cast<std::size_t>(lock)]);
   }
   void positions(const Mode& mode, std::vector<Position>& positions) const;
   void set_side(Mode& mode, int guard, int side) const;
@@ -107,7 +112,7 @@ class ModelGuards {
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   void add_second_guards();
-  void note_signs(const Expr& function, std::span<const Expr> parameters);
+  void note_signs(const Expr& function, const std::unordered_map<NodeId, std::size_t>& places);
   int varying_side(const Mode& mode, int guard) const;
   static int side_at_zero(const Guard& guard);
   std::vector<int> find_dormant(const Mode& mode) const;

@@ -20,7 +20,7 @@ class Factors : public testing::Test {
   const Expr x = symbol("x", SymbolKind::variable), y = symbol("y", SymbolKind::variable),
              p = symbol("p", SymbolKind::parameter), q = symbol("q", SymbolKind::parameter);
   /// What is left, with p = 3 and q = -2.
-  Expr left(const Expr& g) const { return plain_factors(g, std::vector{p, q}, std::vector{3.0, -2.0}); }
+  Expr left(const Expr& g) const { return plain_factors(g, {{p.id(), 3.0}, {q.id(), -2.0}}); }
 };
 
 TEST_F(Factors, WhoseSignIsCertainAreLeftOut) {

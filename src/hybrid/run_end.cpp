@@ -91,15 +91,32 @@ void Simulator::Impl::RunEnd::report_structure(const StepOutcome& outcome, std::
        std::move(culprits)});
 }
 
+/// The names of these variables of the system, and of those that are computed from them.
+std::vector<std::string> Simulator::Impl::RunEnd::observed_with(const std::vector<int>& variables) {
+  const std::vector<VariableInfo>& observed = run.hybrid->observed();
+  std::vector<double> x = run.x, before(observed.size()), after(observed.size());
+  run.hybrid->observe(run.mode, run.t, x, run.xp, before);
+  double change = 1.0;
+  for (const int j : variables) {  // by different amounts, so that no sum stays as it is
+    x[static_cast<std::size_t>(j)] += change * run.system->nominal(j);
+    change *= 1.1;
+  }
+  run.hybrid->observe(run.mode, run.t, x, run.xp, after);
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < observed.size(); ++k)
+    if (std::abs(after[k] - before[k]) > 1e-9 * (std::abs(after[k]) + std::abs(before[k])))
+      names.push_back(observed[k].name);
+  return names;
+}
+
 void Simulator::Impl::RunEnd::tell_undetermined(const CharacteristicValues& values) {
   if (std::ranges::find(run.told_undetermined, run.system->structure().id.number()) != run.told_undetermined.end())
     return;
   run.told_undetermined.push_back(run.system->structure().id.number());
   constexpr std::size_t most_shown = 5;
-  const std::vector<int> which = undetermined_variables(*run.system, run.t, values);
+  const std::vector<std::string> which = observed_with(undetermined_variables(*run.system, run.t, values));
   std::string names;
-  for (std::size_t k = 0; k < std::min(which.size(), most_shown); ++k)
-    names += (k == 0 ? "" : ", ") + run.system->variable_name(which[k]);
+  for (std::size_t k = 0; k < std::min(which.size(), most_shown); ++k) names += (k == 0 ? "" : ", ") + which[k];
   if (which.size() > most_shown) names += fmt::format(" and {} more", which.size() - most_shown);
   if (which.empty()) names = fmt::format("{} of the variables", values->u);
   run.add_remark(fmt::format("from t = {:.6g} on the equations do not determine {}: {}", run.t, names,

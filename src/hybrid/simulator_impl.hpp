@@ -338,6 +338,7 @@ struct Simulator::Impl {
     explicit RunEnd(Impl& of) : run(of) {}
 
     /// Names the variables that the equations of the present mode leave undetermined, once per mode.
+    std::vector<std::string> observed_with(const std::vector<int>& variables);
     void tell_undetermined(const CharacteristicValues& values);
     /// Looks for values beyond their bounds at the present point.
     void check_bounds();

@@ -7,19 +7,26 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "model/linear_elimination.hpp"
+
 namespace saltus {
 
 namespace {
 
 class Search {
  public:
-  explicit Search(const ModelData& model) : model_(model), n_(model.variables.size()) {
+  /// `needed`: variables that must stay.
+  Search(const ModelData& model, const std::vector<int>& needed) : model_(model), n_(model.variables.size()) {
+    forbidden_.assign(n_, 0);
+    for (const int v : needed) forbidden_[v] = 1;
     for (std::size_t k = 0; k < n_; ++k) index_[model.variables[k].id()] = static_cast<int>(k);
     for (const auto& p : model.parameters) parameter_value_[p.symbol.id()] = p.value;
   }
 
-  Elimination run() {
+  /// `together`: also variables that linear equations determine together.
+  Elimination run(bool together) {
     Elimination result = Elimination::none(model_);
+    together_ = together;
     mark_forbidden();
     choose_definitions();
     choose_multiples();
@@ -30,14 +37,18 @@ class Search {
       result.solution[v] = Expr(model_.graph, rewrite(right_hand_side(v).in(*model_.graph)));
       rewrite.replace.emplace(model_.variables[v].id(), result.solution[v].id());
     }
-    // Without states one variable is kept, so that steps follow what moves with time; nothing need be kept where nothing moves.
-    if (n_ > 0 && sorted_.size() == n_ && moves(result.solution)) {
-      result.solution[sorted_.back()] = {};
-      sorted_.pop_back();
-    }
     for (const int v : sorted_) {
       result.eliminated[v] = 1;
       result.equation_used[definition_[v]] = 1;
+    }
+    if (together) eliminate_together(rewrite, result);
+    // Without states one variable is kept, so that steps follow what moves with time; nothing need be kept where
+    // nothing moves.
+    if (n_ > 0 && sorted_.size() == n_ && moves(result.solution)) {
+      const int kept = sorted_.back();
+      result.solution[kept] = {};
+      result.eliminated[kept] = 0;
+      result.equation_used[definition_[kept]] = 0;
     }
     result.by_start = by_start_;
     result.divisors = std::move(divisors_);
@@ -45,6 +56,103 @@ class Search {
   }
 
  private:
+  /// Of the equations that are left, those that are linear. `rewrite` replaces what is eliminated so far.
+  void eliminate_together(Rewrite& rewrite, Elimination& result) {
+    std::vector<char> candidates(n_, 0);
+    for (std::size_t v = 0; v < n_; ++v)
+      candidates[v] = !forbidden_[v] && !result.eliminated[v] && !guesses_derivative(model_, static_cast<int>(v));
+    if (std::ranges::find(candidates, 1) == candidates.end()) return;
+    std::vector<std::size_t> numbers;
+    std::vector<Expr> residuals;
+    for (std::size_t k = 0; k < model_.equations.size(); ++k) {
+      if (result.equation_used[k]) continue;
+      numbers.push_back(k);
+      residuals.emplace_back(model_.graph, rewrite(model_.equations[k].equation.residual().in(*model_.graph)));
+    }
+    const auto solve_for = [&](const std::vector<char>& wanted) {
+      LinearElimination linear(model_, wanted, residuals, parameter_value_);
+      std::vector<LinearDefinition> found = linear.run();
+      for (const Elimination::Divisor& d : linear.divisors()) divisors_.push_back(d);
+      return found;
+    };
+    std::vector<LinearDefinition> found = solve_for(candidates);
+    // where the model stays implicit nothing is gained by guards that are not linear any more
+    if (found.size() < static_cast<std::size_t>(std::ranges::count(candidates, 1)) || has_other_algebraic(result)) {
+      const std::size_t before = static_cast<std::size_t>(std::ranges::count(candidates, 1));
+      for (const int v : read_by_relations(rewrite)) candidates[v] = 0;
+      if (static_cast<std::size_t>(std::ranges::count(candidates, 1)) < before) found = solve_for(candidates);
+    }
+    if (found.empty()) return;
+    // those that others read come first
+    std::vector<int> place(n_, -1);
+    for (std::size_t k = 0; k < found.size(); ++k) place[found[k].variable] = static_cast<int>(k);
+    std::vector<std::vector<int>> used_by(found.size());
+    std::vector<int> waiting(found.size(), 0), ready;
+    for (std::size_t k = 0; k < found.size(); ++k)
+      for (const int w : found[k].reads)
+        if (place[w] >= 0) {
+          used_by[place[w]].push_back(static_cast<int>(k));
+          ++waiting[k];
+        }
+    for (std::size_t k = found.size(); k-- > 0;)
+      if (waiting[k] == 0) ready.push_back(static_cast<int>(k));
+    Rewrite solve(*model_.graph);
+    std::vector<int> order;
+    while (!ready.empty()) {
+      const int k = ready.back();
+      ready.pop_back();
+      order.push_back(k);
+      for (const int w : used_by[k])
+        if (--waiting[w] == 0) ready.push_back(w);
+    }
+    if (order.size() != found.size()) throw UsageError("linear equations were solved in a circle");
+    for (const int k : order) {
+      const LinearDefinition& d = found[static_cast<std::size_t>(k)];
+      const int v = d.variable;
+      result.solution[v] = Expr(model_.graph, solve(d.solution.in(*model_.graph)));
+      solve.replace.emplace(model_.variables[v].id(), result.solution[v].id());
+      result.eliminated[v] = 1;
+      definition_[v] = static_cast<int>(numbers[d.equation]);
+      result.equation_used[definition_[v]] = 1;
+    }
+    for (const int v : sorted_) result.solution[v] = Expr(model_.graph, solve(result.solution[v].in(*model_.graph)));
+    for (const int k : order) sorted_.push_back(found[static_cast<std::size_t>(k)].variable);
+  }
+
+  /// Whether some variables are neither differentiated nor eliminated nor may be.
+  bool has_other_algebraic(const Elimination& result) const {
+    for (std::size_t v = 0; v < n_; ++v)
+      if (!differentiated_[v] && !result.eliminated[v] &&
+          (forbidden_[v] || guesses_derivative(model_, static_cast<int>(v))))
+        return true;
+    return false;
+  }
+
+  /// Variables in switching functions.
+  std::vector<int> read_by_relations(Rewrite& rewrite) const {
+    std::vector<Expr> all;
+    const auto add = [&](const Expr& e) {
+      if (!e.is_constant()) all.push_back(e);
+    };
+    const auto add_actions = [&](const std::vector<ModelData::Action>& actions) {
+      for (const ModelData::Action& a : actions) add(a.value), add(a.only_if.expr());
+    };
+    for (const auto& e : model_.equations) add(e.equation.lhs), add(e.equation.rhs);
+    for (const auto& m : model_.modes)
+      for (const auto& e : m.equations) add(e.equation.lhs), add(e.equation.rhs);
+    for (const auto& c : model_.clauses) add(c.condition.expr()), add_actions(c.actions);
+    for (const auto& t : model_.transitions) add(t.condition.expr()), add_actions(t.actions);
+    for (const auto& d : model_.definitions) add(d.value);
+    for (const auto& a : model_.assertions) add(a.condition.expr());
+    std::vector<Expr> functions;
+    for (const Expr& lock : locks_of(all))
+      functions.emplace_back(model_.graph, rewrite(switching_function(lock).in(*model_.graph)));
+    std::vector<int> read;
+    for (const Expr& s : symbols_of(functions, SymbolKind::variable))
+      if (const auto it = index_.find(s.id()); it != index_.end()) read.push_back(it->second);
+    return read;
+  }
+
   /// Whether one of the expressions changes between events: it contains time other than in a locked relation.
   bool moves(const std::vector<Expr>& expressions) const {
     std::vector<NodeId> ids, leaves;
@@ -56,13 +164,17 @@ class Search {
 
   // A variable that is differentiated, reset, fixed or seen through pre() must stay.
   void mark_forbidden() {
-    forbidden_.assign(n_, 0);
     std::vector<Expr> all;
     for (const auto& e : model_.equations) push(all, e);
     for (const auto& m : model_.modes)
       for (const auto& e : m.equations) push(all, e);
     for (const auto& e : model_.initial_equations) push(all, e);
-    for (const Expr& d : symbols_of(all, SymbolKind::derivative)) forbid(model_.graph->symbol_of(d.id()).base);
+    differentiated_.assign(n_, 0);
+    for (const Expr& d : symbols_of(all, SymbolKind::derivative)) {
+      forbid(model_.graph->symbol_of(d.id()).base);
+      if (const auto it = index_.find(model_.graph->symbol_of(d.id()).base); it != index_.end())
+        differentiated_[it->second] = 1;
+    }
     for (std::size_t k = 0; k < n_; ++k)
       if (model_.variable_info[k].fixed) forbidden_[k] = 1;
     const auto forbid_targets = [&](const std::vector<ModelData::Action>& actions) {
@@ -102,7 +214,7 @@ class Search {
         const Multiple side = multiple(left ? e.lhs : e.rhs);
         const int v = side.variable;
         if (v < 0 || definition_[v] >= 0) continue;
-        if (!side.factor.is_constant()) divisors_.push_back(side.factor);
+        if (!side.factor.is_constant()) divisors_.push_back({side.factor, side.factor * side.factor});
         if (is_zero(side.factor)) continue;
         definition_[v] = static_cast<int>(k);
         from_left_[v] = left;
@@ -142,13 +254,16 @@ class Search {
   }
 
   /// Whether the values of the parameters give nothing that can be divided by.
-  bool is_zero(const Expr& c) const {
-    if (c.is_constant()) return !usable_divisor(c.constant_value());
+  bool is_zero(const Expr& c) const { return !usable_divisor(value(c)); }
+  /// 0: it has none.
+  double value(const Expr& c) const {
+    if (c.is_constant()) return c.constant_value();
+    if (const auto it = parameter_value_.find(c.id()); it != parameter_value_.end()) return it->second;
     const std::span<const Expr> one(&c, 1);
     std::vector<std::pair<Expr, Expr>> values;
     for (const Expr& p : symbols_of(one, SymbolKind::parameter)) values.emplace_back(p, parameter_value_.at(p.id()));
-    const Expr value = substitute(one, values).front();
-    return !value.is_constant() || !usable_divisor(value.constant_value());
+    const Expr result = substitute(one, values).front();
+    return result.is_constant() ? result.constant_value() : 0.0;
   }
 
   std::vector<int> variables_in(const Expr& e) const {
@@ -171,13 +286,49 @@ class Search {
         from_left_[v] = left;
         const auto inside = variables_in(right_hand_side(v));
         if (std::find(inside.begin(), inside.end(), v) == inside.end()) {
-          if (!gives_derivative(v)) break;
-          by_start_.push_back(v);
-          if (!guesses_derivative(model_, v)) break;
+          if (!gives_derivative(v)) {
+            if (!enlarges_errors(v)) break;
+          } else {
+            by_start_.push_back(v);
+            if (!guesses_derivative(model_, v)) break;
+          }
         }
         definition_[v] = -1;
       }
     }
+  }
+
+  /// Whether errors of variables that are no states are much larger in v: v = 1e5*w. Then linear equations are solved
+  /// for w, if v may wait for that.
+  bool enlarges_errors(int v) const {
+    constexpr double most = 100.0;
+    if (!together_ || guesses_derivative(model_, v)) return false;
+    const Expr side = right_hand_side(v);
+    if (side.is_constant()) return false;
+    const Graph& graph = *side.graph();
+    std::vector<std::pair<NodeId, double>> open{{side.id(), 1.0}};
+    for (std::size_t looked_at = 0; !open.empty() && looked_at < 1000; ++looked_at) {
+      const auto [id, factor] = open.back();
+      open.pop_back();
+      const Node& node = graph.node(id);
+      const auto times = [&](NodeId part) { return factor * value(Expr(side.graph(), part)); };
+      if (node.op == Op::symbol) {
+        if (std::abs(factor) > most && candidate(Expr(side.graph(), id)) >= 0) return true;
+      } else if (node.op == Op::add || node.op == Op::sub) {
+        open.insert(open.end(), {{node.a, factor}, {node.b, factor}});
+      } else if (node.op == Op::neg) {
+        open.emplace_back(node.a, factor);
+      } else if (node.op == Op::select) {
+        open.insert(open.end(), {{node.b, factor}, {node.c, factor}});
+      } else if (node.op == Op::mul && is_fixed(Expr(side.graph(), node.a))) {
+        open.emplace_back(node.b, times(node.a));
+      } else if (node.op == Op::mul && is_fixed(Expr(side.graph(), node.b))) {
+        open.emplace_back(node.a, times(node.b));
+      } else if (node.op == Op::div && is_fixed(Expr(side.graph(), node.b))) {
+        open.emplace_back(node.a, factor / value(Expr(side.graph(), node.b)));
+      }
+    }
+    return false;
   }
 
   bool gives_derivative(int v) const {
@@ -219,17 +370,22 @@ class Search {
 
   const ModelData& model_;
   std::size_t n_;
+  bool together_ = false;
   std::unordered_map<NodeId, int> index_;
-  std::vector<char> forbidden_, from_left_;
+  std::vector<char> forbidden_, differentiated_, from_left_;
   std::vector<int> definition_, sorted_, by_start_;
-  std::vector<Expr> factor_;    // by variable, of its definition; 0: none
-  std::vector<Expr> divisors_;  // that were looked at
+  std::vector<Expr> factor_;                    // by variable, of its definition; 0: none
+  std::vector<Elimination::Divisor> divisors_;  // that were looked at
   std::unordered_map<NodeId, double> parameter_value_;
 };
 
 }  // namespace
 
-bool usable_divisor(double value) { return value != 0.0 && std::isfinite(value) && std::isfinite(1.0 / value); }
+bool usable_divisor(double value, double squares) {
+  constexpr double rounding = 1e-8;  // of a sum, in relation to what is summed
+  return value != 0.0 && std::isfinite(value) && std::isfinite(1.0 / value) &&
+         std::abs(value) > rounding * std::sqrt(squares);
+}
 
 std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {
   std::vector<std::pair<Expr, Expr>> result;
@@ -240,7 +396,8 @@ std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {
 
 Elimination Elimination::none(const ModelData& model) {
   const std::size_t n = model.variables.size();
-  return {std::vector<char>(n, 0), std::vector<Expr>(n), std::vector<char>(model.equations.size(), 0), model.variables, {}};
+  return {
+      std::vector<char>(n, 0), std::vector<Expr>(n), std::vector<char>(model.equations.size(), 0), model.variables, {}};
 }
 
 // z = der(x) with a start value is the only place for a guess of der(x): initialisation needs it where the equations
@@ -250,6 +407,46 @@ bool guesses_derivative(const ModelData& model, int v) {
   return info.start != 0.0 || model.start_values.contains(info.name);
 }
 
-Elimination eliminate_explicit(const ModelData& model) { return Search(model).run(); }
+namespace {
+
+/// Variables that a clause reads to assign something on which they depend themselves: the two are found together, from
+/// equations that are not solved. (What a clause reads of its own target directly is the value before.)
+std::vector<int> read_by_their_source(const ModelData& model, const Elimination& elimination) {
+  std::unordered_map<NodeId, int> index;
+  for (std::size_t k = 0; k < elimination.eliminated.size(); ++k)
+    if (elimination.eliminated[k]) index.emplace(model.variables[k].id(), static_cast<int>(k));
+  std::vector<int> found;
+  const auto look = [&](const std::vector<ModelData::Action>& actions) {
+    for (const ModelData::Action& a : actions) {
+      if (a.kind != ModelData::Action::Kind::assign) continue;
+      for (const Expr& e : {a.value, a.only_if.expr()}) {
+        if (e.is_constant()) continue;
+        for (const Expr& v : symbols_of(std::span(&e, 1), SymbolKind::variable)) {
+          const auto it = index.find(v.id());
+          if (it == index.end() || elimination.solution[it->second].is_constant()) continue;
+          const std::vector<Expr> sources =
+              symbols_of(std::span(&elimination.solution[it->second], 1), SymbolKind::discrete);
+          if (std::ranges::any_of(sources, [&](const Expr& q) { return q.same(a.target); }))
+            found.push_back(it->second);
+        }
+      }
+    }
+  };
+  for (const auto& c : model.clauses) look(c.actions);
+  for (const auto& t : model.transitions) look(t.actions);
+  return found;
+}
+
+}  // namespace
+
+Elimination eliminate_explicit(const ModelData& model, bool together) {
+  std::vector<int> needed;
+  while (true) {
+    Elimination result = Search(model, needed).run(together);
+    const std::vector<int> more = read_by_their_source(model, result);
+    if (more.empty()) return result;
+    needed.insert(needed.end(), more.begin(), more.end());
+  }
+}
 
 }  // namespace saltus

@@ -1,5 +1,5 @@
 // Removes algebraic variables that an equation gives explicitly, v = expression, or up to a factor that is not zero,
-// R*i = expression.
+// R*i = expression, and those that linear equations determine together.
 #pragma once
 
 #include <saltus/model/model.hpp>
@@ -19,18 +19,24 @@ struct Elimination {
 
   std::vector<Expr> variables;        ///< all variables of the model
   std::vector<int> by_start;          ///< variables z = der(x): those that guess it are kept
-  std::vector<Expr> divisors = {};    ///< factors of parameters that were looked at: which of them are zero decides
+  /// A factor of parameters, and the sum of the squares of what it is a sum of.
+  struct Divisor {
+    Expr factor, squares;
+  };
+  std::vector<Divisor> divisors = {};  ///< that were looked at: which of them can be divided by decides
 };
 
-/// Whether a factor of a variable is one by which its equation can be divided.
-bool usable_divisor(double value);
+/// Whether a factor of a variable is one by which its equation can be divided. `squares`: of what it is a sum of; it is
+/// not the rounding error of that sum. 0: it is no sum.
+bool usable_divisor(double value, double squares = 0.0);
 
 /// Whether a variable z = der(x) has a start value, which is a guess of der(x).
 bool guesses_derivative(const ModelData& model, int variable);
 
 /// Chooses, among the equations that hold in all modes, those of the form v = e (or e = v), then those of the form
 /// c*v = e, where v is never differentiated, never reset and not fixed at the start, and c is a number or an expression
-/// of parameters that is not zero, such that they can be evaluated one after the other.
-Elimination eliminate_explicit(const ModelData& model);
+/// of parameters that is not zero, such that they can be evaluated one after the other. Then the other equations are
+/// solved for variables without start values where they are linear in them (`together`; linear_elimination.hpp).
+Elimination eliminate_explicit(const ModelData& model, bool together = true);
 
 }  // namespace saltus

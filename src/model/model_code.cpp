@@ -15,14 +15,30 @@
 
 namespace saltus {
 
+namespace {
+
+/// What is wrong with a model is said of its equations as they stand, as far as possible.
+Elimination eliminate(const ModelData& m) {
+  if (!m.unbalanced) try {
+      Elimination all = eliminate_explicit(m);
+      validate(m, all);
+      return all;
+    } catch (const ModelError&) {
+    }
+  Elimination few = m.unbalanced ? Elimination::none(m) : eliminate_explicit(m, false);
+  validate(m, few);
+  return few;
+}
+
+}  // namespace
+
 CompiledModel::Code::Code(const ModelData& m, ProgramOptions opts) : options(opts) {
   name = m.name;
   start_time = m.start_time;
   stabilised = m.stabilisation != 0.0;
   graph = m.graph;
   time = m.time;
-  const Elimination elimination = m.unbalanced ? Elimination::none(m) : eliminate_explicit(m);
-  validate(m, elimination);
+  const Elimination elimination = eliminate(m);
   take_declarations(m, elimination);
   Rewrite rewrite(*m.graph);
   for (const auto& [variable, solution] : elimination.replacements())
@@ -129,15 +145,15 @@ bool CompiledModel::Code::same_code_for(const ModelValues& values) const {
 }
 
 std::vector<bool> CompiledModel::Code::divisors_of(std::span<const double> values) const {
-  std::vector<double> factors(divisor_count);
+  std::vector<double> factors(divisor_count), squares(divisor_count);
   if (divisor_count > 0) {
     Workspace work = divisors.workspace();
     const double* const in[] = {values.data()};
-    double* const out[] = {factors.data()};
+    double* const out[] = {factors.data(), squares.data()};
     divisors(in, out, work);
   }
   std::vector<bool> usable;
-  for (const double c : factors) usable.push_back(usable_divisor(c));
+  for (std::size_t k = 0; k < divisor_count; ++k) usable.push_back(usable_divisor(factors[k], squares[k]));
   return usable;
 }
 
@@ -349,7 +365,12 @@ void CompiledModel::Code::take_declarations(const ModelData& m, const Eliminatio
   divisor_count = elimination.divisors.size();
   if (divisor_count == 0) return;
   using Groups = std::vector<std::vector<Expr>>;
-  divisors = Program(Groups{parameters}, Groups{elimination.divisors}, {.backend = Backend::interpreter});
+  Groups looked_at(2);
+  for (const Elimination::Divisor& d : elimination.divisors) {
+    looked_at[0].push_back(d.factor);
+    looked_at[1].push_back(d.squares);
+  }
+  divisors = Program(Groups{parameters}, looked_at, {.backend = Backend::interpreter});
 }
 
 int CompiledModel::Code::add_flag(const ModelData& m, const Expr& symbol, double start) {

@@ -62,6 +62,7 @@ struct SampledFunctions {
     size = used.size();
     for (const Expr& input : inputs.at(used))
       discrete.push_back(input.graph()->symbol_of(input.id()).kind == SymbolKind::discrete);
+    switches = !locks_of(functions).empty() || std::ranges::find(discrete, 1) != discrete.end();
     parameters = all_parameters.occurring(functions, constant);
     program = Program(Groups{inputs.at(used), all_parameters.at(parameters)}, Groups{std::move(functions)},
                       {.backend = Backend::interpreter});  // native code would take longer to make than it runs
@@ -69,13 +70,14 @@ struct SampledFunctions {
 
   std::size_t count, size = 0;          // of functions, and of inputs
   std::vector<char> discrete;           // by input: it may be a truth value
+  bool switches = false;                // the functions may agree in some positions of switches only
   std::vector<std::size_t> parameters;  // those that occur
   Program program;
 };
 
 namespace {
 
-constexpr int points = 64, lines = 24, zeros_wanted = 4;
+constexpr int points = 64, few_lines = 24, few_zeros = 4, many_lines = 400, many_zeros = 64;
 
 /// Some functions at points of the space of all their inputs, for given values of the parameters.
 class Sampler {
@@ -85,13 +87,14 @@ class Sampler {
     for (const std::size_t place : functions.parameters) parameters_.push_back(parameters[place]);
   }
   std::size_t size() const { return functions_.size; }
+  bool switches() const { return functions_.switches; }
   /// Magnitudes over many decades, so that thresholds of any size are met; or small ones, for exponential functions.
   std::vector<double> point(std::mt19937& dice, bool small = false) const {
     std::uniform_real_distribution<double> decade(-2.0, small ? 1.0 : 4.0), fraction(0.0, 1.0);
     std::vector<double> p(size());
     for (std::size_t j = 0; j < p.size(); ++j) {
       p[j] = (fraction(dice) < 0.5 ? -1.0 : 1.0) * std::pow(10.0, decade(dice));
-      if (functions_.discrete[j] && fraction(dice) < 0.5) p[j] = fraction(dice) < 0.5 ? 0.0 : 1.0;
+      if (functions_.discrete[j] && fraction(dice) < 0.8) p[j] = fraction(dice) < 0.5 ? 0.0 : 1.0;
     }
     return p;
   }
@@ -156,6 +159,7 @@ bool is_linear(Expr f, std::shared_ptr<Graph>& home) {
 Relation relate(Sampler& pair, double rounding, std::mt19937& dice) {
   Relation result;
   int found = 0, flat_first = 0;
+  const int lines = pair.switches() ? many_lines : few_lines, zeros_wanted = pair.switches() ? many_zeros : few_zeros;
   for (int line = 0; line < lines && found < zeros_wanted; ++line) {
     const bool small = line % 2 == 1;
     const std::vector<double> a = pair.point(dice, small), b = pair.another(a, dice, small);

@@ -82,6 +82,13 @@ const std::vector<Case>& cases() {
        "der(x)=1; when x>a then up=time; end when; when x>-a then down=time; end when;",
        5.0,
        {{"up", 3.0}, {"down", 1.0}}},
+      {"thresholds that differ while two switches are off",
+       "Real x(start=-2, fixed=true); discrete Boolean p(start=false), q(start=false); "
+       "discrete Real up(start=-1), down(start=-1); Real a = if not p and not q then 1 else 0;",
+       "der(x)=1; when time>=4 then p=true; end when; when time>=4.5 then q=true; end when; "
+       "when x>a then up=time; end when; when x>-a then down=time; end when;",
+       5.0,
+       {{"up", 3.0}, {"down", 1.0}}},
       {"relations of one surface in two spellings",
        "Real x(start=-2, fixed=true); discrete Integer k(start=0);",
        "der(x)=if 2*x-x<0 then 0 else -3; when x<0 then k=pre(k)+1; end when;",

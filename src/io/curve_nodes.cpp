@@ -16,6 +16,7 @@ namespace {
 constexpr int points_in_step = 4;               // intervals into which a step is cut for the comparison
 constexpr std::size_t longest_stretch = 2'000;  // steps; longer ones are cut, so that memory stays small
 constexpr int deepest = 12;                     // halvings of a step
+constexpr int noise_in_row = 4;                 // shortest pieces side by side that a jump or a kink does not explain
 constexpr double coarse_factor = 100.0;
 
 /// Consecutive steps without an event between them.
@@ -131,7 +132,8 @@ class CurveBuilder {
   CurveBuilder(std::size_t variable, double tolerance, std::size_t most)
       : variable_(variable), tolerance_(tolerance), most_(most) {}
 
-  bool full() const { return nodes_.size() > most_; }
+  /// No cubics for this curve: they would be too many, or its values are rounding errors, which no cubic follows.
+  bool full() const { return nodes_.size() > most_ || unfit_in_row_ >= noise_in_row; }
   std::vector<CurvePoint>& nodes() { return nodes_; }
 
   void add(StretchSamples& samples) {
@@ -175,15 +177,16 @@ class CurveBuilder {
       const Piece piece = todo.back();
       todo.pop_back();
       const double length = piece.b.t - piece.a.t;
-      bool good = piece.depth >= deepest;
-      if (piece.depth > 0 && !good) {
-        good = true;
-        for (const double s : {0.19, 0.5, 0.83}) {
-          const double t = piece.a.t + s * length;
-          good = good && std::abs(cubic(piece.a, piece.b, t) - samples.inside(t)[variable_]) <= tolerance_;
-        }
+      bool good = piece.depth > 0;
+      for (const double s : {0.19, 0.5, 0.83}) {
+        if (!good) break;
+        const double t = piece.a.t + s * length;
+        good = std::abs(cubic(piece.a, piece.b, t) - samples.inside(t)[variable_]) <= tolerance_;
       }
-      if (good) {
+      // a jump leaves one or two of the shortest pieces that do not fit
+      const bool shortest = piece.depth >= deepest;
+      unfit_in_row_ = good ? 0 : unfit_in_row_ + (shortest ? 1 : 0);
+      if (good || shortest) {
         add_piece(piece.a, piece.b);
         continue;
       }
@@ -215,6 +218,7 @@ class CurveBuilder {
   double tolerance_, last_length_ = 0.0;
   std::size_t most_;
   bool constant_ = false;
+  int unfit_in_row_ = 0;  // shortest pieces
   std::vector<CurvePoint> nodes_;
 };
 

@@ -298,6 +298,29 @@ TEST(HtmlReport, ManyEventsAreThinnedOutAndThePageSaysSo) {
   EXPECT_LT(page.size(), 600'000u);
 }
 
+// A value that is nothing but rounding errors: cubics follow none of it, however short they are. Every further node
+// costs several values of the dense output, which are solutions of equations in modes with constraints.
+TEST(HtmlReport, RoundingErrorsAreDrawnByTheirRange) {
+  Model m("noise");
+  const Expr x = m.variable("x", 0.3), v = m.variable("v", 0.0), noise = m.variable("noise");
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x);
+  m.equation(noise == (1.0 + x) - 1.0 - x);
+  const Trajectory run = simulate(m, {.stop = 3.0, .rtol = 1e-8});
+  ASSERT_TRUE(run.status().ok());
+  std::size_t steps = 0;
+  for (const auto& segment : run.segments()) steps += segment.steps.size();
+  const Json variables = data_of(page_of(run, {.variables = {"x", "noise"}}))["variables"];
+  const Json& smooth = variables[0];
+  const Json& rough = variables[1];
+  EXPECT_EQ(smooth["kind"], "cubic");
+  EXPECT_EQ(rough["kind"], "envelope");
+  const Curve curve(rough);
+  EXPECT_LE(curve.t.size(), 3 * steps + 1);  // with cubics there were 4096 nodes a step
+  for (const double y : curve.y) EXPECT_LT(std::abs(y), 1e-15);
+  EXPECT_GT(*std::max_element(curve.y.begin(), curve.y.end()), 1e-17);  // it is noise
+}
+
 TEST(HtmlReport, RefusesUnknownVariables) {
   EXPECT_THROW(page_of(ball(1.0), {.variables = {"w"}}), UsageError);
   EXPECT_THROW(page_of(ball(1.0), {.phase_x = "h", .phase_y = "w"}), UsageError);

@@ -18,6 +18,12 @@ void move_to_generic(std::span<double> numbers, double step) {
     numbers[j] += 1.0 + 0.5 * std::abs(numbers[j]) + step * static_cast<double>(j);
 }
 
+/// A step in a direction in which no coordinate is a multiple of its neighbours.
+void move_along_generic(std::span<double> numbers, double step) {
+  for (std::size_t j = 0; j < numbers.size(); ++j)
+    numbers[j] += step * (0.5 + std::fmod(0.6180339887498949 * static_cast<double>(j + 1), 1.0));
+}
+
 }  // namespace
 
 Trials::Trials(HybridSystem& hybrid, int direction)
@@ -411,9 +417,7 @@ bool Trials::continuous_across(const Mode& mode, int guard, double t, std::span<
   System& here = hybrid_.system(mode);
   const Structure& s = here.structure();
   if (x.size() != static_cast<std::size_t>(s.variables) || s.explicit_ode) return false;
-  const auto linear = here.linear_guards();
-  const auto own = std::ranges::find(linear, guard, &LinearGuard::guard);
-  if (own == linear.end()) return false;
+  // a generic point of the surface, on the line through two others; so it is found where the guard is linear
   std::vector<double> point(x.begin(), x.end()), slopes(xp.begin(), xp.end()), g(static_cast<std::size_t>(s.guards));
   move_to_generic(point, 0.1);
   move_to_generic(slopes, 0.2);
@@ -422,11 +426,11 @@ bool Trials::continuous_across(const Mode& mode, int guard, double t, std::span<
     return g[static_cast<std::size_t>(guard)];
   };
   const double before = value();
-  double square = 0.0;
-  for (const double c : own->coefficients) square += c * c;
-  if (!(square > 0.0)) return false;
-  for (std::size_t i = 0; i < own->variables.size(); ++i)
-    point[static_cast<std::size_t>(own->variables[i])] -= before / square * own->coefficients[i];
+  move_along_generic(point, 1.0);
+  move_along_generic(slopes, 0.7);
+  const double back = value() / (before - value());  // times the way between them
+  move_along_generic(point, back);
+  move_along_generic(slopes, 0.7 * back);
   if (!(std::abs(value()) <= negligible * std::abs(before))) return false;
   Mode flipped = mode;
   hybrid_.set_side(flipped, guard, -hybrid_.side(mode, guard));

@@ -129,5 +129,61 @@ TEST(Arrays, LoopsRunOverVectorsAndEnumerations) {
   EXPECT_EQ(to_string(m.model.data().equations[3].equation), "y[2] = 2");
 }
 
+// `each` belongs to the component in whose parentheses it stands, and to those around it: the arrays inside it are
+// given element by element.
+TEST(Each, LeavesArraysInsideItToTheirElements) {
+  const std::string classes =
+      "record R\n  Real v[2], w;\nend R;\n"
+      "model B\n  parameter Real x = 0;\n  parameter Real u[2] = {0, 0};\nend B;\n"
+      "model A\n  B b[2];\n  parameter R r = R({0, 0}, 0);\nend A;\n";
+  const struct {
+    std::string modification;
+    std::string value;  // of a[3].b[2] and a[3].r
+    double expected;
+  } cases[] = {
+      {"b(x = [1, 2; 3, 4; 5, 6])", "b[2].x", 6.0},
+      {"each b(x = {7, 8})", "b[2].x", 8.0},
+      {"each b.x = 7", "b[2].x", 7.0},
+      {"b(each x = 7)", "b[2].x", 7.0},
+      {"each b(each x = 7)", "b[2].x", 7.0},
+      {"each b(each u = {3, 4})", "b[2].u[2]", 4.0},
+      {"each b(u = [3, 4; 5, 6])", "b[2].u[1]", 5.0},
+      {"each r = R({1, 2}, 3)", "r.v[2]", 2.0},
+      {"r = {R({k, 2*k}, 3*k) for k in 1:3}", "r.v[2]", 6.0},
+      {"r(v = [1, 2; 3, 4; 5, 6], each w = 7)", "r.v[2] + 100*r.w", 706.0},
+  };
+  for (const auto& c : cases) {
+    std::string value = "a[3]." + c.value;
+    if (const auto sum = value.find("100*r"); sum != std::string::npos) value.replace(sum, 5, "100*a[3].r");
+    const auto m =
+        load_text(classes + "model M\n  A a[3](" + c.modification + ");\n  Real z = " + value + ";\nend M;\n");
+    EXPECT_EQ(run(m.model, 1.0).at(1.0, "z"), c.expected) << c.modification;
+  }
+}
+
+TEST(Each, IsAskedForWhereOneValueIsGivenForAnArray) {
+  const std::string classes =
+      "model B\n  parameter Real x = 0;\nend B;\nmodel A\n  B b[2];\n  Real y;\nequation\n  y = 1;\nend A;\n";
+  const auto errors = [&](const std::string& declaration) {
+    return load_errors(classes + "model M\n  " + declaration + ";\n  Real z = time;\nend M;\n");
+  };
+  for (const std::string declaration : {"B c[3](x = 1)", "A a(b(x = 1))", "A a[3](b(x = {1, 2, 3}))", "A a[3](b.x = 1)",
+                                        "A a[3](each b(x = 1))", "A a[3](y(start = 1))"}) {
+    const std::string text = errors(declaration);
+    EXPECT_NE(text.find("a.mo:11:"), std::string::npos) << declaration << ": " << text;
+    EXPECT_NE(text.find("modifies an array of components, but it is one value"), std::string::npos) << text;
+    EXPECT_NE(text.find("write 'each' if it is meant for every element"), std::string::npos) << text;
+  }
+  for (const std::string attribute : {"start = 1", "fixed = true", "min = 0", "nominal = 2", "unit = \"m\""}) {
+    const std::string text = errors("Real x[2](" + attribute + ") = {time, 2}");
+    EXPECT_NE(text.find("a.mo:11:"), std::string::npos) << attribute << ": " << text;
+    EXPECT_NE(text.find("is one value, but 'x' has the size 2"), std::string::npos) << attribute << ": " << text;
+    EXPECT_EQ(errors("Real x[2](each " + attribute + ") = {time, 2}"), "") << attribute;
+  }
+  EXPECT_EQ(errors("A a[3](y(start = {1, 2, 3}))"), "");
+  EXPECT_EQ(errors("A a[3](each y(start = 1))"), "");
+  EXPECT_EQ(errors("A a[3](y(each start = 1))"), "");
+}
+
 }  // namespace
 }  // namespace saltus

@@ -197,5 +197,31 @@ TEST(Classes, AnExtensionAddsToTheModelThatIsRun) {
   EXPECT_NE(load_errors(text, {.extension = "Real y = ;"}).find("extension:2"), std::string::npos);
 }
 
+// The value of a whole record is the default of its fields where they are modified further out, and the other way
+// round.
+TEST(Records, WhatIsWrittenFurtherOutWins) {
+  const std::string classes =
+      "record S\n  Real a, b;\nend S;\nrecord R\n  S s;\n  Real w;\nend R;\n"
+      "model A\n  parameter R r = R(S(1, 2), 3);\nend A;\n"
+      "model B\n  parameter R r(w = 4, s(a = 5, b = 6));\nend B;\n";
+  const auto value = [&](const std::string& declaration, const std::string& prefix = "a.") {
+    const auto m = load_text(classes + "model M\n  " + declaration + ";\n  Real z = 100*" + prefix + "r.s.a + 10*" +
+                             prefix + "r.s.b + " + prefix + "r.w;\nend M;\n");
+    return run(m.model, 1.0).at(1.0, "z");
+  };
+  EXPECT_EQ(value("A a"), 123.0);
+  EXPECT_EQ(value("A a(r(w = 7))"), 127.0);
+  EXPECT_EQ(value("A a(r(s(b = 7)))"), 173.0);
+  EXPECT_EQ(value("A a(r(s = S(8, 9)))"), 893.0);
+  EXPECT_EQ(value("extends A(r(w = 7))", ""), 127.0);
+  EXPECT_EQ(value("B a"), 564.0);
+  EXPECT_EQ(value("B a(r = R(S(1, 2), 3))"), 123.0);
+  EXPECT_EQ(value("B a(r(s = S(8, 9)))"), 894.0);
+  EXPECT_NE(
+      load_errors("record R\n  Real a;\nend R;\nmodel M\n  parameter R r(a = 1) = R(2);\n  Real z = r.a;\nend M;\n")
+          .find("a.mo:5:17: error: the field 'a' is given a value, and so is the whole record"),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace saltus

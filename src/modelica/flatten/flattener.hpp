@@ -123,7 +123,8 @@ class Flattener {
   void shape_work(Component& component);
   Dims dimensions(Component& component);
   void make_elements(Component& component);
-  ModifierPtr modifier_of(const Modification* modification, const Context& context, bool each);
+  ModifierPtr modifier_of(const Modification* modification, const Context& context);
+  static ModifierPtr for_each_element(const ModifierPtr& modifier, int names_above);
   ModifierPtr modifier_of(const WrittenArgument& written, Instance* from);
   /// Where expressions of a class are evaluated: in the nearest instance of it, from `from` outwards.
   Context context_in(const ClassScope* lexical, Instance* from) const;

@@ -67,9 +67,10 @@ struct Selector {
 struct Binding {
   std::shared_ptr<Lazy> lazy;  ///< null: none
   std::vector<Selector> path;
-  bool each = false;
+  int each = 0;  ///< it is meant as it is for all elements of components that are so many names above it, or more
   Location where;
 
+  bool is_for_each(int names_above) const { return each > 0 && names_above >= each; }
   explicit operator bool() const { return lazy != nullptr; }
 };
 
@@ -79,6 +80,8 @@ struct Modifier {
   Location where;
   bool is_final = false;
   bool of_whole = false;  ///< a field of a record that is bound as a whole, which binds final fields, too
+  enum class Rank : std::uint8_t { under, beside, over };
+  Rank rank = Rank::beside;  ///< of a field: whether the value of its whole record was written further out
   std::vector<std::pair<std::string_view, std::shared_ptr<const Modifier>>> arguments;
   std::vector<WrittenModification> written;  ///< what it was made of, the outermost first: for redeclarations
 

@@ -36,10 +36,20 @@ ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
   auto result = std::make_shared<Modifier>(*inner);
   result->is_final = outer->is_final;
   result->where = outer->where;
+  result->rank = outer->rank;
   if (outer->value) result->value = outer->value;
   result->written = outer->written;
   result->written.insert(result->written.end(), inner->written.begin(), inner->written.end());
-  for (const auto& [name, argument] : outer->arguments) {
+  const auto ranked = [](const ModifierPtr& argument, Modifier::Rank rank) -> ModifierPtr {
+    auto copy = std::make_shared<Modifier>(*argument);
+    copy->rank = rank;
+    return copy;
+  };
+  if (outer->value)
+    for (auto& [name, argument] : result->arguments) argument = ranked(argument, Modifier::Rank::under);
+  for (const auto& [name, written] : outer->arguments) {
+    const bool over = inner->value && !outer->value;
+    const ModifierPtr argument = over ? ranked(written, Modifier::Rank::over) : written;
     const auto same = std::find_if(result->arguments.begin(), result->arguments.end(),
                                    [&, wanted = name](const auto& known) { return known.first == wanted; });
     if (same == result->arguments.end())
@@ -62,14 +72,23 @@ ModifierPtr Flattener::modifier_of(const ModificationArgument& argument, std::si
   }
   auto own = std::make_shared<Modifier>();
   if (argument.modification)
-    if (const ModifierPtr written = modifier_of(argument.modification, context, argument.is_each)) *own = *written;
+    if (const ModifierPtr written = modifier_of(argument.modification, context)) *own = *written;
   own->where = argument.where;
   own->is_final = argument.is_final;
-  return own;
+  return argument.is_each ? for_each_element(own, 1) : own;
 }
 
-// `each` in front of a modification holds for everything inside it.
-ModifierPtr Flattener::modifier_of(const Modification* modification, const Context& context, bool each) {
+// `each` holds for everything inside the modification, and for the elements of the component in whose parentheses it
+// stands and of those around it.
+ModifierPtr Flattener::for_each_element(const ModifierPtr& modifier, int names_above) {
+  if (!modifier) return nullptr;
+  auto copy = std::make_shared<Modifier>(*modifier);
+  if (copy->value && copy->value.each == 0) copy->value.each = names_above;
+  for (auto& [name, argument] : copy->arguments) argument = for_each_element(argument, names_above + 1);
+  return copy;
+}
+
+ModifierPtr Flattener::modifier_of(const Modification* modification, const Context& context) {
   if (!modification) return nullptr;
   if (modification->is_break) throw Fault{modification->where, "'= break' is not supported", reference_page};
   auto result = std::make_shared<Modifier>();
@@ -80,7 +99,6 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
     result->value.lazy->expression = modification->value;
     result->value.lazy->context = context;
     result->value.lazy->context.locals = nullptr;
-    result->value.each = each;
     result->value.where = modification->value->where;
   }
   for (const auto& argument : modification->arguments) {
@@ -90,11 +108,6 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
       continue;
     }
     ModifierPtr nested = modifier_of(argument, 0, context);
-    if (each && nested && nested->value) {
-      auto copy = std::make_shared<Modifier>(*nested);
-      copy->value.each = true;
-      nested = std::move(copy);
-    }
     const std::string_view name = argument.name.parts[0].text;
     if (const ModifierPtr known = result->find(name)) {
       if (known->value && nested->value) throw Fault{argument.where, in_quotes(name) + " is modified twice"};
@@ -113,13 +126,13 @@ ModifierPtr Flattener::element_modifier(const ModifierPtr& modifier, const Dims&
     index[k] = static_cast<std::int64_t>(rest % static_cast<std::size_t>(dims[k]));
     rest /= static_cast<std::size_t>(dims[k]);
   }
-  const auto visit = [&](const auto& self, const ModifierPtr& from) -> ModifierPtr {
+  const auto visit = [&](const auto& self, const ModifierPtr& from, int names) -> ModifierPtr {
     auto copy = std::make_shared<Modifier>(*from);
-    if (copy->value && !copy->value.each) copy->value.path.push_back({{}, index});
-    for (auto& [name, argument] : copy->arguments) argument = self(self, argument);
+    if (copy->value && !copy->value.is_for_each(names)) copy->value.path.push_back({{}, index});
+    for (auto& [name, argument] : copy->arguments) argument = self(self, argument, names + 1);
     return copy;
   };
-  return visit(visit, modifier);
+  return visit(visit, modifier, 0);
 }
 
 // A record that is bound as a whole binds each of its fields.
@@ -134,7 +147,15 @@ ModifierPtr Flattener::field_modifiers(const ModifierPtr& modifier, const ClassS
     field->of_whole = true;
     field->value = modifier->value;
     field->value.path.push_back({component.name(), {}});
-    fields->arguments.emplace_back(component.name(), std::move(field));
+    if (field->value.each > 0) ++field->value.each;
+    const ModifierPtr own = modifier->find(component.name());
+    if (own && own->value && own->rank == Modifier::Rank::beside)
+      throw Fault{own->where, "the field " + in_quotes(component.name()) +
+                                  " is given a value, and so is the whole record: one of them must go"};
+    if (own && own->rank == Modifier::Rank::over)
+      fields->arguments.emplace_back(component.name(), merge(own, field));
+    else
+      fields->arguments.emplace_back(component.name(), std::move(field));
   }
   auto rest = std::make_shared<Modifier>(*modifier);
   rest->value = {};
@@ -170,7 +191,9 @@ Value Flattener::value_of(const Binding& binding) {
       value = Value(it->second);
       continue;
     }
-    if (value.is_scalar()) continue;  // one value for all elements
+    if (value.is_scalar())
+      throw Fault{binding.where, "this modifies an array of components, but it is one value",
+                  "write 'each' if it is meant for every element"};
     for (const std::int64_t index : selector.index) {
       if (value.is_scalar() || index >= value.dims.front())
         throw Fault{
@@ -251,8 +274,7 @@ Context Flattener::context_in(const ClassScope* lexical, Instance* from) const {
 
 ModifierPtr Flattener::modifier_of(const WrittenArgument& written, Instance* from) {
   const Context context = context_in(written.lexical, from);
-  return written.argument ? modifier_of(*written.argument, 0, context)
-                          : modifier_of(written.modification, context, false);
+  return written.argument ? modifier_of(*written.argument, 0, context) : modifier_of(written.modification, context);
 }
 
 // An outer component stands for the inner one of its name in the nearest instance around it.
@@ -290,7 +312,7 @@ void Flattener::declare(Component& component, const ModifierPtr& outer) {
   component.role = source.role;
   component.is_final = source.is_final;
   const Context context = context_in(source.lexical, component.owner);
-  ModifierPtr modifier = modifier_of(source.declaration->modification, context, false);
+  ModifierPtr modifier = modifier_of(source.declaration->modification, context);
   if (source.is_final && modifier) {
     auto copy = std::make_shared<Modifier>(*modifier);
     copy->is_final = true;
@@ -359,7 +381,7 @@ void Flattener::shape_work(Component& component) {
   for (std::size_t k = 0; k < type.modifications.size(); ++k) {
     const WrittenModification& written = type.modifications[k];
     const Context context = context_in(written.lexical, component.owner);
-    component.modifier = merge(component.modifier, modifier_of(written.modification, context, true));
+    component.modifier = merge(component.modifier, for_each_element(modifier_of(written.modification, context), 0));
   }
   if (source.condition) {
     const ExprPtr condition = source.condition;

@@ -19,10 +19,14 @@ constexpr std::array<std::string_view, 11> attribute_names{
 
 VariableType variable_type(TypeKind kind) {
   switch (kind) {
-    case TypeKind::integer: return VariableType::integer;
-    case TypeKind::boolean: return VariableType::boolean;
-    case TypeKind::enumeration: return VariableType::enumeration;
-    default: return VariableType::real;
+    case TypeKind::integer:
+      return VariableType::integer;
+    case TypeKind::boolean:
+      return VariableType::boolean;
+    case TypeKind::enumeration:
+      return VariableType::enumeration;
+    default:
+      return VariableType::real;
   }
 }
 
@@ -51,6 +55,11 @@ bool Flattener::attribute_given(const Component& component, std::string_view nam
 Value Flattener::attribute(Component& component, std::string_view name) {
   const ModifierPtr argument = component.modifier->find(name);
   Value value = value_of(argument->value);
+  if (value.is_scalar() && !component.dims.empty() && !argument->value.is_for_each(1))
+    throw Fault{argument->value.where,
+                "the attribute " + in_quotes(name) + " is one value, but " + in_quotes(component.path) +
+                    " has the size " + to_string(component.dims),
+                "write 'each " + std::string(name) + "' if it is meant for every element"};
   if (!value.is_scalar() && value.dims != component.dims)
     throw Fault{argument->value.where,
                 "the attribute " + in_quotes(name) + " has the size " + to_string(value.dims) + ", but " +
@@ -88,13 +97,14 @@ std::vector<double> Flattener::present_numbers(Component& component, std::string
     throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) + " must be a " +
                            (wants_boolean ? "Boolean" : "number") + ", not a value of type " + describe(value)};
   if (component.type.kind == TypeKind::integer && name == "start" && value.type != TypeKind::integer)
-    throw Fault{where, "the start value of the Integer " + in_quotes(component.path) + " is of type " + describe(value)};
+    throw Fault{where,
+                "the start value of the Integer " + in_quotes(component.path) + " is of type " + describe(value)};
   std::vector<double> numbers;
   numbers.reserve(size);
   for (const Expr& e : value.elements) {
     if (!e.is_constant() && value.variability < Variability::parameter)
-      throw Fault{where,
-                  "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) + " must not depend on variables"};
+      throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) +
+                             " must not depend on variables"};
     numbers.push_back(parameter_value(e));
     if (std::isnan(numbers.back()))
       throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) + " is not a number"};
@@ -114,7 +124,7 @@ void Flattener::check_state_select(Component& component) {
 
 std::string Flattener::attribute_text(Component& component, std::string_view name) {
   if (!attribute_given(component, name)) return {};
-  const Value value = value_of(component.modifier->find(name)->value);
+  const Value value = attribute(component, name);
   if (value.type != TypeKind::string)
     throw Fault{component.modifier->find(name)->value.where, "the attribute " + in_quotes(name) + " must be a String"};
   return value.text;
@@ -263,9 +273,10 @@ void Flattener::check_override(const Component& component, const std::string& na
       hint += (k > 0 ? ", " : " ") + std::to_string(k + 1) + " for " + std::string(literals[k].name.text);
   }
   if (!hint.empty())
-    throw Fault{component.where(),
-                in_quotes(name) + " is of type " + std::string(type_name(kind)) + " and cannot be set to " + number_text(value),
-                hint};
+    throw Fault{
+        component.where(),
+        in_quotes(name) + " is of type " + std::string(type_name(kind)) + " and cannot be set to " + number_text(value),
+        hint};
 }
 
 VariableOptions Flattener::described(Component& component) {
@@ -289,10 +300,10 @@ void Flattener::bind(Component& component, Value value, const Location& where) {
     throw Fault{where, in_quotes(component.path) + " is of type " + component.type.enumeration->name +
                            ", but its value is of type " + describe(value)};
   if (value.dims != component.dims)
-    throw Fault{where, in_quotes(component.path) +
-                           (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims)) +
-                           ", but its value " +
-                           (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims)),
+    throw Fault{where,
+                in_quotes(component.path) +
+                    (component.dims.empty() ? " is a scalar" : " has the size " + to_string(component.dims)) +
+                    ", but its value " + (value.dims.empty() ? "is a scalar" : "has the size " + to_string(value.dims)),
                 "change the declared size, or the value"};
   if (value.variability < Variability::parameter)
     throw Fault{where,
@@ -367,8 +378,8 @@ void Flattener::declare_variable(Component& component) {
   VariableOptions options = described(component);
   if (component.owner == top_ && component.direction != Direction::none)
     options.causality = component.direction == Direction::input ? Causality::input : Causality::output;
-  const bool given = component.direction == Direction::input && component.owner == top_ && !component.source->is_protected &&
-                     !(component.modifier && component.modifier->value);
+  const bool given = component.direction == Direction::input && component.owner == top_ &&
+                     !component.source->is_protected && !(component.modifier && component.modifier->value);
   const SourceLocation where = locate(component.where());
   component.values.reserve(start.size());
   const auto expressions = [&](std::string_view name) {
@@ -400,12 +411,12 @@ void Flattener::declare_variable(Component& component) {
       symbol = model_->input(name, element(start), component.is_discrete() ? InputCurve::held : InputCurve::line,
                              options, where);
     } else if (component.is_discrete()) {
-      symbol = model_->discrete(name, kind == TypeKind::boolean ? element(start) != 0.0 : element(start), options, where);
+      symbol =
+          model_->discrete(name, kind == TypeKind::boolean ? element(start) != 0.0 : element(start), options, where);
     } else {
       symbol = model_->variable(name, element(start), options, where);
     }
-    if (!start_expressions.empty())
-      follow_parameters(symbol, start_expressions[start_expressions.size() == 1 ? 0 : k]);
+    if (!start_expressions.empty()) follow_parameters(symbol, start_expressions[start_expressions.size() == 1 ? 0 : k]);
     const auto bound = [&](const std::vector<Expr>& list, double otherwise) {
       return list.empty() ? Expr(otherwise) : list[list.size() == 1 ? 0 : k];
     };

@@ -239,5 +239,32 @@ end Impossible;
       << run.status().message;
 }
 
+// fixed = true says that the variable has its start value before the run. What gives it another one contradicts that.
+TEST(FixedStarts, OfDiscreteVariablesAreNotOverruled) {
+  const auto text = [](const std::string& declaration, const std::string& initial) {
+    return "model M\n  " + declaration + ";\n  Real x(start = 0, fixed = true);\n" + initial +
+           "\nequation\n  der(x) = if d then 1 else -1;\n  when time > 0.5 then\n    d = not pre(d);\n  end when;\nend "
+           "M;\n";
+  };
+  const std::string fixed = "Boolean d(start = true, fixed = true)";
+  for (const std::string initial :
+       {"initial equation\n  pre(d) = false;", "initial equation\n  d = false;", "initial algorithm\n  d := false;"}) {
+    const std::string errors = load_errors(text(fixed, initial));
+    EXPECT_NE(errors.find("'d' is fixed at its start value true, but this gives it the value false"), std::string::npos)
+        << initial << ": " << errors;
+    EXPECT_TRUE(errors.find("a.mo:4:") != std::string::npos || errors.find("a.mo:5:") != std::string::npos) << errors;
+    // not fixed, the start value is a proposal
+    EXPECT_NEAR(run_text(text("Boolean d(start = true)", initial), 0.5).at(0.5, "x"), -0.5, 1e-9) << initial;
+  }
+  // the same value twice is no contradiction
+  EXPECT_NEAR(run_text(text(fixed, "initial equation\n  pre(d) = true;"), 0.5).at(0.5, "x"), 0.5, 1e-9);
+  const std::string elements = "discrete Real d[2](start = {1, 2}, each fixed = true);\n  Real x = d[1] + d[2];\n";
+  const std::string clause = "equation\n  when time > 0.5 then\n    d = {3, 4};\n  end when;\nend M;\n";
+  EXPECT_EQ(load_errors("model M\n  " + elements + "initial equation\n  d = {1, 2};\n" + clause), "");
+  EXPECT_NE(load_errors("model M\n  " + elements + "initial equation\n  d = {1, 2.5};\n" + clause)
+                .find("'d[2]' is fixed at its start value 2, but this gives it the value 2.5"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace saltus

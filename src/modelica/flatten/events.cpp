@@ -5,6 +5,7 @@
 // spells it out. Where a definition looks back (b = x > 1 or pre(b) and x > 0), the continuous equations keep the
 // variable: its value changes in event iteration only.
 #include <saltus/expr/derivative.hpp>
+#include <saltus/expr/print.hpp>
 #include <saltus/expr/rewrite.hpp>
 
 #include <algorithm>
@@ -296,6 +297,21 @@ void Flattener::emit_clauses() {
   }
 }
 
+// A discrete variable with fixed = true has its start value before the run: nothing else may give it another one.
+void Flattener::check_fixed_start(const Expr& symbol, double value, const Location& where) {
+  const auto& [component, position] = places_.at(symbol.id());
+  if (present_numbers(*component, "fixed", 0.0)[position] == 0.0) return;
+  const double start = present_numbers(*component, "start", 0.0)[position];
+  if (value == start) return;
+  const auto text = [&](double number) {
+    return component->type.kind != TypeKind::boolean ? number_text(number) : number != 0.0 ? "true" : "false";
+  };
+  report({where,
+          in_quotes(symbol.name()) + " is fixed at its start value " + text(start) + ", but this gives it the value " +
+              text(value),
+          "leave out 'fixed = true', or what gives it another value"});
+}
+
 // Initial equations of the form 'variable = known' are start values as well; one may follow from another.
 void Flattener::emit_initial_equations() {
   std::unordered_map<NodeId, NodeId> variable_of_pre;
@@ -303,7 +319,7 @@ void Flattener::emit_initial_equations() {
   for (std::size_t k = 0; k < model_->data().variables.size(); ++k)
     if (const VariableInfo& info = model_->data().variable_info[k]; info.fixed)
       parameter_values_.emplace(model_->data().variables[k].id(), info.start);
-  const auto try_side = [&](const Value& side, const Value& other) {
+  const auto try_side = [&](const Value& side, const Value& other, const Location& where) {
     if (!side.scalar().is_symbol()) return false;
     const auto it = variable_of_pre.find(side.scalar().id());
     const Expr symbol = it == variable_of_pre.end() ? side.scalar() : Expr(model_->data().graph, it->second);
@@ -311,6 +327,7 @@ void Flattener::emit_initial_equations() {
     if (!component || component->is_parameter() || parameter_values_.contains(symbol.id())) return false;
     const double value = parameter_value(other.scalar());
     if (!std::isfinite(value)) return false;
+    if (component->is_discrete()) check_fixed_start(symbol, value, where);
     model_->set(symbol.name(), value);
     follow_parameters(symbol, other.scalar());
     if (component->is_discrete() && !other.scalar().is_constant() &&
@@ -330,7 +347,7 @@ void Flattener::emit_initial_equations() {
     progress = false;
     for (std::size_t k = 0; k < initial_equations_.size(); ++k) {
       const FlatEquation& e = initial_equations_[k];
-      if (solved[k] || !(try_side(e.lhs, e.rhs) || try_side(e.rhs, e.lhs))) continue;
+      if (solved[k] || !(try_side(e.lhs, e.rhs, e.where) || try_side(e.rhs, e.lhs, e.where))) continue;
       solved[k] = 1;
       progress = true;
     }

@@ -492,6 +492,7 @@ class Flattener {
   void emit();
   void emit_clauses();
   void emit_initial_equations();
+  void check_fixed_start(const Expr& symbol, double value, const Location& where);
   std::vector<std::size_t> sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const;
   Component* component_of(const Expr& symbol) const;
   bool is_discrete_symbol(const Expr& e) const;

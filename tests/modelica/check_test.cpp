@@ -86,6 +86,11 @@ TEST(Checks, ProtectedElementsAreSeenInsideOnly) {
   EXPECT_TRUE(says(text + "model M\n  A a;\n  Real z = a.h;\nend M;\n", "'h' is protected in 'A'"));
   EXPECT_TRUE(says(text + "model M\n  A a(h = 4);\nend M;\n", "'h' is protected in 'A' and cannot be modified"));
   EXPECT_TRUE(says(text + "model M\n  Real z = P.k;\nend M;\n", "'k' is protected in 'P'"));
+  const std::string pins =
+      "connector C\n  Real e;\n  flow Real f;\nend C;\nmodel S\nprotected\n  C c;\nequation\n  c.e = 1;\nend S;\n"
+      "model T\n  C c;\nequation\n  c.f = 1;\nend T;\n";
+  EXPECT_TRUE(says(pins + "model M\n  S s;\n  T t;\nequation\n  connect(s.c, t.c);\nend M;\n",
+                   "a.mo:20:13: error: 'c' is protected in 'S'"));
   EXPECT_EQ(run_text(text + "model M\n  extends A(h = 4);\n  Real z = h + P.c;\nend M;\n", 1.0).at(1.0, "z"), 8.0);
 }
 

@@ -42,15 +42,17 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
     const ReferencePart& name = reference->parts[part];
     std::vector<Instance*> next;
     for (Instance* instance : here) {
-      Component* component =
-          part == 0 ? own_component(name.name.text, context) : instance->find(name.name.text);
+      Component* component = part == 0 ? own_component(name.name.text, context) : instance->find(name.name.text);
       if (!component) {
         if (part == 0) unknown_name(*reference, 0, context);
         throw Fault{name.name.where, in_quotes(instance->path) + " has no element " + in_quotes(name.name.text)};
       }
+      if (part > 0 && component->source->is_protected)
+        throw Fault{name.name.where, in_quotes(name.name.text) + " is protected in " + in_quotes(instance->cls->name)};
       if (part == 0 && component->owner != context.instance && component->type.is_connector)
-        throw Fault{name.name.where, "a connection to the outer connector " + in_quotes(name.name.text) +
-                                         " is not supported", "docs/reference/modelica.md lists what is read"};
+        throw Fault{name.name.where,
+                    "a connection to the outer connector " + in_quotes(name.name.text) + " is not supported",
+                    "docs/reference/modelica.md lists what is read"};
       shape(*component);
       if (component->absent) {
         result.absent = true;
@@ -93,8 +95,8 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
   result.outside = !through_component;
   for (const Instance* instance : result.instances)
     if (!instance->is_connector)
-      throw Fault{expression->where, in_quotes(instance->path) + " is a " + std::string(spelling(instance->cls->kind())) +
-                                         ", not a connector"};
+      throw Fault{expression->where, in_quotes(instance->path) + " is a " +
+                                         std::string(spelling(instance->cls->kind())) + ", not a connector"};
   return result;
 }
 
@@ -130,8 +132,9 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
   for (Component& first : a.components) {
     Component* second = b.find(first.name());
     const auto refuse = [&](const std::string& why) {
-      throw Fault{where, in_quotes(a.path) + " (of the class " + in_quotes(a.cls->name) + ") and " + in_quotes(b.path) +
-                             " (of the class " + in_quotes(b.cls->name) + ") do not fit: " + why,
+      throw Fault{where,
+                  in_quotes(a.path) + " (of the class " + in_quotes(a.cls->name) + ") and " + in_quotes(b.path) +
+                      " (of the class " + in_quotes(b.cls->name) + ") do not fit: " + why,
                   "connect connectors of one class"};
     };
     if (!second) refuse(in_quotes(b.path) + " has no element " + in_quotes(first.name()));
@@ -154,7 +157,8 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
     for (std::size_t k = 0; k < size; ++k) connect_scalars({&first, k, a_outside}, {second, k, b_outside}, where);
   }
   if (a.components.size() != b.components.size())
-    throw Fault{where, in_quotes(a.path) + " and " + in_quotes(b.path) + " have different elements and cannot be connected"};
+    throw Fault{where,
+                in_quotes(a.path) + " and " + in_quotes(b.path) + " have different elements and cannot be connected"};
 }
 
 // Parameters of connectors that are connected must have the same value.
@@ -168,7 +172,8 @@ void Flattener::compare_parameters(Component& a, Component& b, const Location& w
     const bool equal = x.type == TypeKind::string
                            ? x.text_at(k) == y.text_at(k)
                            : used_value(x.elements[k], meeting) == used_value(y.elements[k], meeting);
-    if (!equal) throw Fault{where, in_quotes(a.path) + " and " + in_quotes(b.path) + " are connected, but their values differ"};
+    if (!equal)
+      throw Fault{where, in_quotes(a.path) + " and " + in_quotes(b.path) + " are connected, but their values differ"};
   }
 }
 
@@ -181,8 +186,10 @@ void Flattener::check_sources(const std::vector<std::size_t>& set, const Locatio
     // a protected connector of the class itself is a node between its components
     if (end.component->direction != gives || (end.outside && end.component->source->is_protected)) continue;
     if (source)
-      throw Fault{where, "the sources " + in_quotes(source->component->path) + " and " + in_quotes(end.component->path) +
-                             " are connected to each other", "a signal has one source"};
+      throw Fault{where,
+                  "the sources " + in_quotes(source->component->path) + " and " + in_quotes(end.component->path) +
+                      " are connected to each other",
+                  "a signal has one source"};
     source = &end;
   }
 }

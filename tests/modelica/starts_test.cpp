@@ -266,5 +266,27 @@ TEST(FixedStarts, OfDiscreteVariablesAreNotOverruled) {
             std::string::npos);
 }
 
+// Three latches: of two switches each exactly one is on, and to flip both leads back and forth. So combinations of six
+// switches are searched, in a mode of 187 variables with hidden constraints. It is regular by its structure, and a
+// combination is cheap: the search must not be given up after the first one. Whichever switches are on, three of them
+// push a chain of 60 rigidly coupled masses.
+TEST(Starts, ASearchOverCheapCombinationsIsNotGivenUp) {
+  const Trajectory chain = run_text(
+      "model Chain\n  parameter Integer n = 60;\n  Real x[n], v[n], f[n + 1], s[3](each start = 0.5), r[3](each start "
+      "= 0.5);\n"
+      "initial equation\n  x[1] = 0;\n  v[1] = 0;\nequation\n  for i in 1:3 loop\n"
+      "    s[i] = 1 - 2*(if r[i] > 0 then 1 else 0) + 0.1*v[1];\n"
+      "    r[i] = 1 - 2*(if s[i] > 0 then 1 else 0) + 0.1*v[1];\n  end for;\n"
+      "  f[1] = sum((if s[i] > 0 then 1 else 0) + (if r[i] > 0 then 1 else 0) for i in 1:3);\n  f[n + 1] = 0;\n"
+      "  for i in 1:n loop\n    der(x[i]) = v[i];\n    der(v[i]) = f[i] - f[i + 1];\n  end for;\n"
+      "  for i in 2:n loop\n    x[i] = x[1] - i;\n  end for;\nend Chain;\n",
+      2.0);
+  ASSERT_TRUE(chain.status().ok()) << chain.status().message;
+  EXPECT_NEAR(chain.at(2.0, "x[1]"), 3.0 / 60.0 * 2.0, 1e-9);
+  EXPECT_NEAR(chain.at(2.0, "x[60]"), 3.0 / 60.0 * 2.0 - 60.0, 1e-9);
+  for (const std::string k : {"1", "2", "3"})
+    EXPECT_LT(chain.at(1.0, "s[" + k + "]") * chain.at(1.0, "r[" + k + "]"), 0.0);
+}
+
 }  // namespace
 }  // namespace saltus

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "step/fast_power.hpp"
 #include "base/finite.hpp"
+#include "step/fast_power.hpp"
 
 namespace saltus {
 bool Radau::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
@@ -17,8 +17,9 @@ bool Radau::residual(double t, std::span<const double> x, std::span<const double
 }
 
 // After a step that was cut to a small part of its size, what is known of it serves steps that are as short only: a
-// longer one would take the rounding errors of its polynomial to the power of the degree, and its slopes are differences of
-// values that hardly differ. The polynomial of the step before serves on; where there is none, the slopes from which it began.
+// longer one would take the rounding errors of its polynomial to the power of the degree, and its slopes are
+// differences of values that hardly differ. The polynomial of the step before serves on; where there is none, the
+// slopes from which it began.
 void Radau::keep_guide(double h) {
   if (wanted_ <= reach * std::abs(h) || far(wanted_)) return;
   kept_h_ = has_polynomial_ ? h_done_ : std::copysign(wanted_, h);
@@ -73,13 +74,13 @@ bool Radau::update_jacobian(double h) {
   return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0;
 }
 
-// Newton's method corrects what is left of errors of iterative solutions, as long as they are smaller than what ends it.
+// Newton's method corrects what is left of errors of iterative solutions, as long as they are smaller than what ends
+// it.
 template <class Scalar>
 bool Radau::factorise(ShiftedMatrix<Scalar>& matrix, Scalar c) {
   if (!matrix.factorise(c, Fx_, Fxp_)) return false;
   if (matrix.iterates()) {
-    for (std::size_t j = 0; j < work_.size(); ++j)
-      work_[j] = tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
+    for (std::size_t j = 0; j < work_.size(); ++j) work_[j] = tolerances_.scale(static_cast<int>(j), std::abs(x_[j]));
     matrix.set_accuracy(work_, 0.1 * newton_tolerance_);
   }
   return true;
@@ -185,6 +186,20 @@ double Radau::correct(const StageSystem& system, std::vector<double>& W) {
   return largest;
 }
 
+// Whether corrections are what rounding errors of the variables make of them: a variable that is a small difference of
+// large ones, divided by something small, has no more digits, however short the step is.
+bool Radau::is_rounding(double size) {
+  constexpr double factor = 10.0;
+  std::fill(work_.begin(), work_.end(), 0.0);
+  const SparsePattern& pattern = structure_->state_pattern;
+  for (int j = 0; j < structure_->variables; ++j)
+    for (int k = pattern.start[j]; k < pattern.start[j + 1]; ++k)
+      work_[static_cast<std::size_t>(pattern.row[k])] +=
+          eps * std::abs(Fx_[static_cast<std::size_t>(k)] * x_[static_cast<std::size_t>(j)]);
+  real_.solve(work_);
+  return size <= factor * tolerances_.largest_ratio(work_, x_, nullptr);
+}
+
 Radau::Attempt Radau::newton(const StepEnd& end) {
   predict(end.h);
   double previous = 0.0;
@@ -207,7 +222,7 @@ Radau::Attempt Radau::newton(const StepEnd& end) {
       if (tolerances_.rtol() > 0.0 && size * tolerances_.rtol() < 100.0 * eps) return Attempt::good;
       if (!(contraction_ < 0.99)) {
         shrink_ = 0.5;
-        return Attempt::no_convergence;
+        return is_rounding(size) ? Attempt::good : Attempt::no_convergence;
       }
       eta = contraction_ / (1.0 - contraction_);
       const double predicted = eta * size * std::pow(contraction_, most_iterations_ - 1 - iterations_);
@@ -216,7 +231,8 @@ Radau::Attempt Radau::newton(const StepEnd& end) {
         shrink_ = 0.8 * fast_power(excess, -1.0 / (4.0 + most_iterations_ - 1 - iterations_));
         // (where the equations move the first correction is that of the predicted higher derivatives, and no guide)
         const bool early = at_middle_ && iterations_ == 2 && contraction_ < 0.5;
-        if (iterations_ < most_iterations_ && !early) return Attempt::no_convergence;
+        if (iterations_ < most_iterations_ && !early)
+          return is_rounding(size) ? Attempt::good : Attempt::no_convergence;
       }
     }
     if (size == 0.0 || eta * size <= newton_tolerance_) return Attempt::good;

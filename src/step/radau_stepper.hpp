@@ -57,6 +57,7 @@ class Radau final : public Stepper {
   Attempt newton(const StepEnd& end);
   bool stage_residuals(const StepEnd& end);
   double correct(const StageSystem& system, std::vector<double>& W);
+  bool is_rounding(double size);
   double estimate(double h, bool retry);
   bool residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F);
   double next_size(double size, bool rejected);

@@ -181,5 +181,51 @@ TEST(Radau, RefusesOtherOrdersAndStartsWithoutSlopes) {
   EXPECT_THROW(stepper->advance(1.0), UsageError);
 }
 
+/// q = 0.3 sin(p) and d = q', with p' = rate - d: of index 2. In a step of 1e-12 a rounding error of q moves d by 1e-4.
+class DerivativeOfConstraint final : public System {
+ public:
+  DerivativeOfConstraint() {
+    structure_.variables = structure_.equations = 3;
+    structure_.state_pattern = {3, 3, {0, 1, 2, 4}, {1, 1, 0, 2}};  // p, q in equation 1, d in 0 and 2
+    structure_.derivative_pattern = {3, 3, {0, 1, 2, 2}, {0, 2}};   // p' in equation 0, q' in equation 2
+  }
+  const Structure& structure() const override { return structure_; }
+  void residual(double, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+    F[0] = xp[0] + x[2] - rate;
+    F[1] = x[1] - 0.3 * std::sin(x[0]);
+    F[2] = x[2] - xp[1];
+  }
+  void jacobian(double, std::span<const double> x, std::span<const double>, std::span<double> Fx,
+                std::span<double> Fxp) override {
+    Fx[0] = -0.3 * std::cos(x[0]);
+    Fx[1] = Fx[2] = Fx[3] = 1.0;
+    Fxp[0] = 1.0;
+    Fxp[1] = -1.0;
+  }
+  static constexpr double rate = 1e-3;
+
+ private:
+  Structure structure_;
+};
+
+// Short steps lead to events. Corrections that are nothing but rounding errors of the variables end the iteration.
+TEST(Radau, RoundingErrorsOfSlopesEndTheIteration) {
+  DerivativeOfConstraint system;
+  std::int64_t rejected = 0;
+  for (const double h : {1e-10, 1e-12, 1e-14})
+    for (double p = 1.1; p < 1.4; p += 0.001) {
+      auto stepper = make_radau({.rtol = 1e-4, .atol = {1e-4}}, {.order = 5});
+      const double r = system.rate / (1.0 + 0.3 * std::cos(p));
+      const std::vector<double> x = {p, 0.3 * std::sin(p), 0.3 * std::cos(p) * r}, xp = {r, x[2], 0.0};
+      stepper->start(system, {.t = 0.0, .x = x, .xp = xp, .step = h});
+      for (int k = 1; k <= 20; ++k) ASSERT_TRUE(stepper->advance(k * h).ok()) << p << ' ' << h << ' ' << k;
+      rejected += stepper->statistics().rejected;
+      const double end = p + 20.0 * h * r;  // the rate changes by 1e-12 of it
+      EXPECT_NEAR(stepper->x()[0], end, 1e-13);
+      EXPECT_NEAR(stepper->x()[1], 0.3 * std::sin(end), 1e-13);
+    }
+  EXPECT_EQ(rejected, 0);
+}
+
 }  // namespace
 }  // namespace saltus

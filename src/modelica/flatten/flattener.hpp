@@ -124,7 +124,6 @@ class Flattener {
   Dims dimensions(Component& component);
   void make_elements(Component& component);
   ModifierPtr modifier_of(const Modification* modification, const Context& context);
-  static ModifierPtr for_each_element(const ModifierPtr& modifier, int names_above);
   ModifierPtr modifier_of(const WrittenArgument& written, Instance* from);
   /// Where expressions of a class are evaluated: in the nearest instance of it, from `from` outwards.
   Context context_in(const ClassScope* lexical, Instance* from) const;

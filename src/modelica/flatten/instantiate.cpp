@@ -60,6 +60,20 @@ ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
   return result;
 }
 
+namespace {
+
+// `each` holds for everything inside the modification, and for the elements of the component in whose parentheses it
+// stands and of those around it.
+ModifierPtr for_each_element(const ModifierPtr& modifier, int names_above) {
+  if (!modifier) return nullptr;
+  auto copy = std::make_shared<Modifier>(*modifier);
+  if (copy->value && copy->value.each == 0) copy->value.each = names_above;
+  for (auto& [name, argument] : copy->arguments) argument = for_each_element(argument, names_above + 1);
+  return copy;
+}
+
+}  // namespace
+
 ModifierPtr Flattener::modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context) {
   if (argument.inheritance_break) throw Fault{argument.where, "'break' is not supported", reference_page};
   ModifierPtr result;
@@ -76,16 +90,6 @@ ModifierPtr Flattener::modifier_of(const ModificationArgument& argument, std::si
   own->where = argument.where;
   own->is_final = argument.is_final;
   return argument.is_each ? for_each_element(own, 1) : own;
-}
-
-// `each` holds for everything inside the modification, and for the elements of the component in whose parentheses it
-// stands and of those around it.
-ModifierPtr Flattener::for_each_element(const ModifierPtr& modifier, int names_above) {
-  if (!modifier) return nullptr;
-  auto copy = std::make_shared<Modifier>(*modifier);
-  if (copy->value && copy->value.each == 0) copy->value.each = names_above;
-  for (auto& [name, argument] : copy->arguments) argument = for_each_element(argument, names_above + 1);
-  return copy;
 }
 
 ModifierPtr Flattener::modifier_of(const Modification* modification, const Context& context) {

@@ -417,7 +417,6 @@ bool Trials::continuous_across(const Mode& mode, int guard, double t, std::span<
   System& here = hybrid_.system(mode);
   const Structure& s = here.structure();
   if (x.size() != static_cast<std::size_t>(s.variables) || s.explicit_ode) return false;
-  // a generic point of the surface, on the line through two others; so it is found where the guard is linear
   std::vector<double> point(x.begin(), x.end()), slopes(xp.begin(), xp.end()), g(static_cast<std::size_t>(s.guards));
   move_to_generic(point, 0.1);
   move_to_generic(slopes, 0.2);
@@ -426,11 +425,20 @@ bool Trials::continuous_across(const Mode& mode, int guard, double t, std::span<
     return g[static_cast<std::size_t>(guard)];
   };
   const double before = value();
-  move_along_generic(point, 1.0);
-  move_along_generic(slopes, 0.7);
-  const double back = value() / (before - value());  // times the way between them
-  move_along_generic(point, back);
-  move_along_generic(slopes, 0.7 * back);
+  // a generic point of the surface: by the coefficients of the guard, or on a line in the derivatives that it reads
+  const auto linear = here.linear_guards();
+  if (const auto own = std::ranges::find(linear, guard, &LinearGuard::guard); own != linear.end()) {
+    double square = 0.0;
+    for (const double c : own->coefficients) square += c * c;
+    if (!(square > 0.0)) return false;
+    for (std::size_t i = 0; i < own->variables.size(); ++i)
+      point[static_cast<std::size_t>(own->variables[i])] -= before / square * own->coefficients[i];
+  } else {
+    move_along_generic(slopes, 1.0);
+    const double after = value();
+    if (after == before) return false;
+    move_along_generic(slopes, after / (before - after));
+  }
   if (!(std::abs(value()) <= negligible * std::abs(before))) return false;
   Mode flipped = mode;
   hybrid_.set_side(flipped, guard, -hybrid_.side(mode, guard));

@@ -376,21 +376,28 @@ bool analyse_certified(System& system, double t, std::span<const double> x, cons
       solve.fixed.push_back(structure.variable_offset[j] > 0);
     }
   }
-  if (!dense && deepest > 0) {  // keeps a point that is consistent, whatever its derivatives are
+  // keeps a point that is consistent, whatever its derivatives are; moves others as an impulse does
+  const auto solve_by_stages = [&] {
     StagedSeries staged(s, structure, 1);
     std::vector<double> stages(static_cast<std::size_t>(staged.coefficients()) * n, 0.0);
     std::ranges::copy(x, stages.begin());
     std::ranges::copy(slopes, stages.begin() + static_cast<std::ptrdiff_t>(n));
     point.converged = point.finite =
-        staged.project(system, t, stages, solve.scale, solve.time_scale, 1e-9) == StagedSeries::Result::good && staged.extend(system, stages);
-    if (point.converged) std::copy_n(stages.begin(), std::min(stages.size(), X.size()), X.begin());
-  }
+        staged.project(system, t, stages, solve.scale, solve.time_scale, 1e-9) == StagedSeries::Result::good &&
+        staged.extend(system, stages);
+    point.singular = false;
+    if (!point.converged) return;
+    begin_anew();
+    std::copy_n(stages.begin(), std::min(stages.size(), X.size()), X.begin());
+  };
+  if (!dense && deepest > 0) solve_by_stages();
   if (!point.converged) {
     if (!array) array.emplace(system, structure);
     solve.preference = correction_preference(s, structure);
     begin_anew();
     point = array->solve(t, X, solve);
   }
+  if (dense && !point.converged && deepest > 0) solve_by_stages();
   if (dense && !point.converged) {
     // another metric: the sizes of the guess itself
     for (std::size_t j = 0; j < n; ++j)

@@ -90,8 +90,8 @@ void Consistency::find_projectors(Analysis& analysis, System& system, double t, 
       !values.certificate.valid)
     return;
   CharacteristicValues found = characteristic_values(system, t, x, {.certified_dense_limit = certified_dense_limit});
-  // (values before a jump are not consistent: ranks need not be clear there, and what was decided stays)
-  if (found.status == AnalysisStatus::undecided || !has_projectors(found, system)) return;
+  // Values before a jump are not consistent. Where no consistent point is found from them, ranks mean nothing.
+  if (!found.certificate.valid || !has_projectors(found, system)) return;
   analysis.here = analysis.values = std::move(found);
   analysis.t_here = t;
   analysis.x_here.assign(x.begin(), x.end());
@@ -216,8 +216,13 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
-  if (cause != Cause::start && find_by_stages(analysis, system, t, cause, options.preferred, x, xp)) return check_finite(system, t, x, x, "value");
+  // impulses are the rule for changes of the mode, and modes without projectors have no other way
+  const auto by_impulse = [&] { return cause == Cause::mode_change && !has_projectors(analysis.values, system); };
+  const bool large = system.structure().variables > certified_dense_limit;
+  if (cause != Cause::start && find_by_stages(analysis, system, t, large && by_impulse(), options.preferred, x, xp))
+    return check_finite(system, t, x, x, "value");
   find_projectors(analysis, system, t, x);
+  if (!large && by_impulse() && find_by_stages(analysis, system, t, true, {}, x, xp)) return check_finite(system, t, x, x, "value");
   std::vector<double> series;
   bool all_slopes = false;
   if (cause != Cause::start && initialise_in_place(system, t, analysis.values, x, xp)) {
@@ -331,13 +336,11 @@ bool Consistency::project_by_stages(Analysis& analysis, System& system, double t
   return true;
 }
 
-bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::span<const int> set, std::vector<double>& x,
-                                 std::vector<double>& xp) {
+bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, bool any_size, std::span<const int> set,
+                                 std::vector<double>& x, std::vector<double>& xp) {
   const Structure& s = system.structure();
   const CharacteristicNumbers& numbers = analysis.values.numbers;
   if (!project_by_stages(analysis, system, t, x, xp, std::max(numbers.mu, 1) + 1)) return false;
-  // impulses are the rule for changes of the mode, and large modes have no other way
-  const bool any_size = cause == Cause::mode_change && s.variables > certified_dense_limit && analysis.values.T2.rows() != s.variables;
   if (!any_size)
     for (std::size_t j = 0; j < x.size(); ++j)
       if (s.differentiated(static_cast<int>(j)) && std::abs(X_[j] - x[j]) > small_correction * (sizes_[j] + std::abs(x[j]))) return false;

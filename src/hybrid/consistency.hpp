@@ -122,9 +122,10 @@ class Consistency {
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
   /// corrections have the directions of impulses. False: the structure is not certified, or it failed.
   bool project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp, int order);
-  /// The same for find(), where the state satisfies the constraints already, up to a small error, and what a reset has set need not move.
-  bool find_by_stages(Analysis& analysis, System& system, double t, Cause cause, std::span<const int> set, std::vector<double>& x,
-                      std::vector<double>& xp);
+  /// The same for find(), where the state satisfies the constraints already, up to a small error, unless corrections of any size are
+  /// wanted, and where what a reset has set need not move.
+  bool find_by_stages(Analysis& analysis, System& system, double t, bool any_size, std::span<const int> set,
+                      std::vector<double>& x, std::vector<double>& xp);
   void find_projectors(Analysis& analysis, System& system, double t, std::span<const double> x);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
   void find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);

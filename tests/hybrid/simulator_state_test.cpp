@@ -111,9 +111,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, StateOfAnyModel,
                                            Method::taylor),
                          [](const auto& test) { return std::string(to_string(test.param)); });
 
-// A ball on a rope: slack, it flies; taut, it has hidden constraints. A run that begins while the rope is slack meets
-// the taut mode at a jump first, at values that are not consistent, where its ranks are not clear.
-TEST(SimulatorState, GoesOnToHiddenConstraintsThatAppear) {
+/// A ball on a rope: slack, it flies; taut, it has hidden constraints.
+std::shared_ptr<CompiledModel> ball_on_rope() {
   Model m("rope");
   const Expr x = m.variable("x", 0.6, {.fixed = true}), y = m.variable("y", 0.2, {.fixed = true}),
              vx = m.variable("vx", 0.0, {.fixed = true}), vy = m.variable("vy", -6.0, {.fixed = true}),
@@ -124,9 +123,19 @@ TEST(SimulatorState, GoesOnToHiddenConstraintsThatAppear) {
   m.equation(der(vy) == -F * y - 9.81);
   m.equation(1.0 - x * x - y * y == if_else(s > 0.0, s, Expr(0.0)));
   m.equation(F == if_else(s > 0.0, Expr(0.0), -s));
-  const auto compiled = compiled_from(m);
-  for (const Method method : {Method::automatic, Method::rodas5p}) {
-    const SimulateOptions options{.stop = 3.0, .rtol = 1e-4, .atol = 1e-6, .method = method};
+  return compiled_from(m);
+}
+
+// A run that begins while the rope is slack meets the taut mode at a jump first, at values that are not consistent,
+// where its ranks are not clear.
+TEST(SimulatorState, GoesOnToHiddenConstraintsThatAppear) {
+  const auto compiled = ball_on_rope();
+  for (const auto& [method, rtol] : {std::pair{Method::automatic, 1e-4},
+                                     {Method::rodas5p, 1e-4},
+                                     {Method::bdf, 1e-8},
+                                     {Method::radau, 1e-8},
+                                     {Method::radau, 1e-9}}) {
+    const SimulateOptions options{.stop = 3.0, .rtol = rtol, .atol = 0.01 * rtol, .method = method};
     const Trajectory whole = simulate(compiled, options);
     ASSERT_EQ(whole.status().code, StatusCode::success) << whole.status().message;
     Simulator run(compiled, options);

@@ -2,7 +2,8 @@
 //
 // In modes that are explicit, and with explicit Runge-Kutta methods, everything that later steps depend on is part of
 // the state, so that a run that was saved and one that was not have the same bits. In other modes the method begins
-// anew at the point.
+// anew at the point. What is known about guards is part of the state in all modes: behind an event a guard may be zero
+// up to errors that only the event knows.
 #include <fmt/format.h>
 
 #include "hybrid/fingerprint.hpp"
@@ -19,6 +20,13 @@ void persist(StateArchive& archive, Mode& mode) {
 
 void persist(StateArchive& archive, DensePolynomial& p) {
   archive(p.t0, p.h, p.degree, p.variables, p.c);
+}
+
+void resize_as_saved(StateArchive& archive, auto& list) {
+  std::size_t size = list.size();
+  archive(size);
+  if (!archive.writes() && size > archive.numbers().size()) throw UsageError("the saved state is damaged");
+  list.resize(size);
 }
 
 /// What identifies the variables and guards of a hybrid system.
@@ -96,27 +104,26 @@ void leave_surfaces(HybridSystem& hybrid, std::span<const double> g, std::span<c
 
 }  // namespace
 
-/// False: something later steps depend on cannot be saved, and the method begins anew.
-bool Simulator::Impl::SavedRun::persist_memory(StateArchive& archive) {
-  if (archive.writes() &&
-      (!run.stepper || run.helped || run.methods.per_mode() || !run.alone || !run.system->structure().explicit_ode))
-    return false;
+/// What is known about guards and events, in all modes and with all methods.
+void Simulator::Impl::SavedRun::persist_events(StateArchive& archive) {
   archive(run.near_events, run.first_step, run.rejected_before, run.shortened, run.steps_made, run.last_event,
           run.last_interval, run.close_events, run.in_rest, run.zeno, run.switchings, run.chatter,
           run.instant.doubt().force_noise);
   persist(archive, run.rest);
-  const auto resized = [&](auto& list) {
-    std::size_t size = list.size();
-    archive(size);
-    if (!archive.writes() && size > archive.numbers().size()) throw UsageError("the saved state is damaged");
-    list.resize(size);
-  };
+  const auto resized = [&](auto& list) { resize_as_saved(archive, list); };
   resized(run.watch);
   for (GuardWatch& w : run.watch) archive(w.side, w.known_root, w.noise);
   resized(run.bands);
   for (Band& band : run.bands) archive(band.width, band.until_left);
   resized(run.pending_touches);
   for (PendingTouch& touch : run.pending_touches) archive(touch.guard, touch.t);
+}
+
+/// What the method has learned. False: it cannot be saved, and the method begins anew.
+bool Simulator::Impl::SavedRun::persist_steps(StateArchive& archive) {
+  if (archive.writes() && (run.helped || run.methods.per_mode() || !run.alone || !run.system->structure().explicit_ode))
+    return false;
+  const auto resized = [&](auto& list) { resize_as_saved(archive, list); };
   std::vector<KnownSteps> modes(archive.writes() ? run.known_steps.size() : 0);
   if (archive.writes())
     for (const auto& [structure, steps] : run.known_steps) modes[static_cast<std::size_t>(steps.number)] = steps;
@@ -150,7 +157,10 @@ SimulatorState Simulator::Impl::SavedRun::state() {
   std::uint64_t key = identify(run.options, run.direction);
   auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
   archive(low, high);
-  if (run.system && persist_memory(archive)) s.memory = archive.numbers();
+  if (!run.system || !run.stepper) return s;
+  persist_events(archive);
+  s.memory = archive.numbers();
+  if (persist_steps(archive)) s.memory = archive.numbers();
   return s;
 }
 
@@ -194,25 +204,31 @@ void Simulator::Impl::SavedRun::go_on_as_left(const SimulatorState& from) {
   std::uint32_t low = 0, high = 0;
   if (!from.memory.empty()) archive(low, high);
   const bool remembers = (static_cast<std::uint64_t>(high) << 32 | low) == identify(run.options, run.direction);
-  if (remembers && run.system->structure().explicit_ode) {
-    // what the mode needs is made first: memory takes the place of what entering the mode finds out
-    if (!run.enter_mode()) return;
-    persist_memory(archive);
+  // what the mode needs is made first: memory takes the place of what entering the mode finds out
+  if (!run.enter_mode()) return;
+  if (remembers) {
+    const std::size_t guards = run.watch.size();
+    persist_events(archive);
+    if (run.watch.size() != guards) throw UsageError("the saved state is damaged");
+    run.watching = std::any_of(run.watch.begin(), run.watch.end(), [](const GuardWatch& w) { return w.side != 0; });
+  }
+  const bool knows_steps = remembers && !archive.at_end();
+  if (knows_steps) {
+    persist_steps(archive);
     run.known = &run.known_steps[run.system->structure().id.number()];
     run.steppers.use(run.stepper);
     copy(run.state_before, run.x);
     copy(run.slope_before, run.xp);
-    run.watching = std::any_of(run.watch.begin(), run.watch.end(), [](const GuardWatch& w) { return w.side != 0; });
     run.stepped = run.system;
-  } else if (!run.enter_mode()) {
-    return;
+  } else {
+    run.steps_made = 0;
   }
   run.result.initial_values_ = run.observation.observe_refined();
   run.bounds.check(run.hybrid->observed(), run.t, run.result.initial_values_);
   if (run.t == run.options.stop)
     return run.ending.end({StatusCode::success, "the state is at the stop time: nothing was done", {}});
   run.instant.end();
-  if (remembers && run.system->structure().explicit_ode) {
+  if (knows_steps) {
     if (run.options.keep_steps) run.begin_segment();
   } else {
     run.restart(from.step);

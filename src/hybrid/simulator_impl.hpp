@@ -563,8 +563,9 @@ struct Simulator::Impl {
     void go_on_as_left(const SimulatorState& from);
     /// Values or parameters have been changed: settles what that means at the present instant.
     void go_on_changed(const SimulatorState& from);
-    /// Writes or reads what later steps depend on beside the point. False: not everything can be written.
-    bool persist_memory(StateArchive& archive);
+    // write or read what later steps depend on beside the point
+    void persist_events(StateArchive& archive);
+    bool persist_steps(StateArchive& archive);
 
     Impl& run;
   };

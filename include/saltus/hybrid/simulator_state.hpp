@@ -20,8 +20,8 @@ struct SimulatorState {
   std::vector<double> x, xp;  ///< of the system of the mode: weights of slides may follow the variables
   double step = 0.0;          ///< the next step size
   std::uint64_t as_left = 0;  ///< identifies the values above and the parameters when the state was taken
-  /// What the run had learned: step sizes, guards that are being left, counters of accumulating events, the memory of
-  /// the method. Empty where the method begins anew, at this point and with this step size.
+  /// What the run had learned: guards that are being left, counters of accumulating events, step sizes, the memory of
+  /// the method. The last two are missing where the method begins anew, at this point and with this step size.
   std::vector<double> memory;
 
   bool operator==(const SimulatorState&) const = default;

@@ -144,7 +144,11 @@ Jump jump(System& system, double t, std::span<const double> x_before, const Char
   if (s.explicit_ode || !dense || !regular || rule == JumpRule::least_squares) {
     // without hidden constraints an impulse moves algebraic variables only, which is what holding the others does
     const bool hold = s.explicit_ode || (rule == JumpRule::impulsive && regular);
-    return least_squares_jump(system, t, x_before, values, hold ? Hold::differential : Hold::fixed_only);
+    Jump result = least_squares_jump(system, t, x_before, values, hold ? Hold::differential : Hold::fixed_only);
+    // of modes with hidden constraints, stages alone (which find all slopes) follow the directions of impulses
+    const bool by_stages = values.certificate.valid && result.all_slopes;
+    if (!s.explicit_ode && values->mu > 0 && !by_stages) result.rule = JumpRule::least_squares;
+    return result;
   }
   const ArrayScaling analysed{values.variable_scale, values.equation_scale, values.time_scale};
   Jump result = impulsive_jump(system, t, x_before, values->mu, &analysed);

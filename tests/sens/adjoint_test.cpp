@@ -52,8 +52,6 @@ TEST_P(AdjointReference, EveryMethodGivesTheSame) {
   const CompiledModel model(load_modelica(problem.text, problem.name + ".mo").model);
   for (const MethodInfo& info : method_table()) {
     if (info.method == Method::automatic) continue;
-    // the values before the second jump of the rope are too far off with these
-    if (problem.name == "Rope" && info.family == MethodFamily::rosenbrock) continue;
     SimulateOptions options = tight(problem.stop, rtol);
     options.method = info.method;
     const std::string variable = problem.final.front().variable;

@@ -4,6 +4,7 @@
 #include <saltus/saltus.hpp>
 #include <saltus/sens/sensitivities.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sens/reference_problems.hpp"
@@ -63,6 +64,19 @@ TEST_P(Reference, EveryMethodGivesTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Problems, Reference, ::testing::Range<std::size_t>(0, testing::reference_problems().size()),
                          [](const auto& problem) { return testing::reference_problems()[problem.param].name; });
+
+// A mode with hidden constraints jumps together with all its derivatives, however many there are: here all are those
+// by gr.
+TEST(ManyDirections, JumpAlongImpulses) {
+  ReferenceProblem problem = *std::ranges::find(testing::reference_problems(), "Rope", &ReferenceProblem::name);
+  problem.text.replace(problem.text.find("gr = 9.81"), 9, "q[24] = zeros(24), gr = 9.81 + sum(q)");
+  problem.parameters.clear();
+  for (int k = 1; k <= 24; ++k) problem.parameters.push_back("q[" + std::to_string(k) + "]");
+  std::erase_if(problem.final, [](const auto& d) { return d.parameter != "gr"; });
+  for (auto& d : problem.final) d.parameter = "q[17]";
+  for (auto& event : problem.events) event.dt.assign(24, event.dt[1]);
+  expect_reference(problem, Method::automatic, 1e-9, 300.0);
+}
 
 }  // namespace
 }  // namespace saltus

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include "model/expression_tests.hpp"
+
 namespace saltus {
 
 namespace {
@@ -217,12 +219,19 @@ When Model::when(const BoolExpr& condition, const SourceLocation& where) {
   return {data_.change(), data_->clauses.size() - 1};
 }
 
-BoolExpr Model::sample(double start, double interval) {
-  if (!std::isfinite(start) || !(interval > 0.0) || !std::isfinite(interval))
+BoolExpr Model::sample(const Expr& start, const Expr& interval) {
+  for (const Expr& part : {start, interval}) {
+    check_graph(*data_, part, "sample");
+    if (!part.is_constant() && depends_on(part, {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete}))
+      throw ModelError("sample: '" + to_string(part) + "' is not made of numbers and parameters alone");
+  }
+  const auto has_value = [](const Expr& part) { return !part.is_constant() || std::isfinite(part.constant_value()); };
+  if (!has_value(start) || !has_value(interval) || (interval.is_constant() && !(interval.constant_value() > 0.0)))
     throw ModelError("sample: the start must be finite and the interval a positive number");
   // hidden discrete variables: the number of the next sample, that of the next one of a run backwards, and a pulse that is true in
   // the instant itself
-  const std::string plain = fmt::format("sample({}, {})", start, interval);
+  const auto text = [](const Expr& part) { return part.is_constant() ? fmt::format("{}", part.constant_value()) : to_string(part); };
+  const std::string plain = fmt::format("sample({}, {})", text(start), text(interval));
   std::string name = plain;
   for (int k = 2; data_->names.contains(name); ++k) name = fmt::format("{} #{}", plain, k);
   const auto hidden = [&](const std::string& what, double value) {
@@ -252,6 +261,7 @@ BoolExpr Model::sample(double start, double interval) {
       .assign(previous, existing(if_else(now, number - 1.0, number)))
       .assign(next, number + 1.0);
   data_->clauses.back().at_start = true;
+  data_->samples.push_back({start, interval, pulse});
   clause(time() <= start + previous * interval).assign(pulse, 1.0).assign(previous, existing(previous - 1.0));
   return BoolExpr(pulse);
 }

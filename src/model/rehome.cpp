@@ -68,6 +68,8 @@ ModelData with_own_graph(const ModelData& model) {
   for (auto& s : m.surfaces) rehome(s.relation, m.graph);
   rehome(m.pre_symbols, m.graph);
   for (auto& [name, value] : m.start_values) rehome(value, m.graph);
+  for (ModelData::Sample& s : m.samples)
+    for (Expr* part : {&s.start, &s.interval, &s.pulse}) rehome(*part, m.graph);
   for (auto& [name, bounds] : m.bound_values) {
     rehome(bounds.min, m.graph);
     rehome(bounds.max, m.graph);

@@ -1,11 +1,23 @@
 #include "model/start_values.hpp"
 
+#include <fmt/format.h>
 #include <saltus/expr/print.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace saltus {
+
+namespace {
+
+void check_sample(const Expr& expression, bool interval, double value) {
+  if (std::isfinite(value) && (!interval || value > 0.0)) return;
+  throw ModelError(fmt::format("the {} of a sample, {}, is {} for the present parameters; it must be {}",
+                               interval ? "interval" : "start", to_string(expression), number_text(value),
+                               interval ? "positive" : "finite"));
+}
+
+}  // namespace
 
 StartValues::StartValues(const ModelData& model) {
   std::vector<Expr> parameters, expressions;
@@ -23,6 +35,17 @@ StartValues::StartValues(const ModelData& model) {
   for (const auto& [name, bounds] : model.bound_values) {
     if (!bounds.min.is_constant()) add(What::min, name, bounds.min);
     if (!bounds.max.is_constant()) add(What::max, name, bounds.max);
+  }
+  const auto add_part = [&](What what, const Expr& value) {
+    if (value.is_constant()) return;
+    targets_.push_back({what, false, 0, 0, "", value});
+    expressions.push_back(value);
+  };
+  for (const ModelData::Sample& sample : model.samples) {
+    if (!sample.start.is_constant() || !sample.interval.is_constant())
+      samples_.push_back({sample.start, sample.interval, model.names.at(sample.pulse.name()).index});
+    add_part(What::sample_start, sample.start);
+    add_part(What::sample_interval, sample.interval);
   }
   if (targets_.empty()) return;
   for (const auto& p : model.parameters) parameters.push_back(p.symbol);
@@ -55,6 +78,10 @@ void StartValues::evaluate(std::span<const double> parameters, std::span<const c
   for (std::size_t k = 0; k < targets_.size(); ++k) {
     const Target& target = targets_[k];
     if (k < given.size() && given[k]) continue;
+    if (target.what == What::sample_start || target.what == What::sample_interval) {
+      check_sample(target.value, target.what == What::sample_interval, results[k]);
+      continue;
+    }
     VariableInfo& info = target.discrete ? observed_discretes[target.observed] : variables[target.index];
     const bool lost = target.what == What::start ? !std::isfinite(results[k]) : std::isnan(results[k]);
     if (lost)

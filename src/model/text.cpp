@@ -337,6 +337,9 @@ void Writer::collect_symbols() {
     // the pulse of a sample bears the call as its name
     if (d.hidden) names_[d.symbol.id()] = d.name.substr(0, d.name.find(" #"));
   }
+  for (const ModelData::Sample& s : m_.samples)
+    if (!s.start.is_constant() || !s.interval.is_constant())
+      names_[s.pulse.id()] = "sample(" + write(s.start, {}) + ", " + write(s.interval, {}) + ")";
   collect_inputs();
   for (std::size_t id = 0; id < graph_.size(); ++id) {
     const auto node = static_cast<NodeId>(id);

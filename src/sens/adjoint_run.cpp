@@ -265,6 +265,8 @@ bool AdjointRun::finish() {
   const bool from_equations = !ModelAccess::initial_residuals(model_).empty();
   InstantFunction function;
   std::vector<RoundMap> rounds;
+  if (std::string why = samples_of_start_move(model_, *record_, directions_); !why.empty())
+    return fail(t, std::move(why));
   if (!find_rounds(record_->start, rounds, nullptr)) return false;
   const bool reads_state = std::ranges::any_of(rounds, &RoundMap::reads_state);
   if (from_equations && reads_state)

@@ -58,6 +58,8 @@ bool ForwardRun::begin() {
     changes_.push_back({0.0, std::move(change.state), std::move(change.discrete), d.parameter});
   }
   note_events(record_.start);
+  if (std::string why = samples_of_start_move(model_, record_, directions_); !why.empty())
+    return fail(record_.trajectory.t_start(), std::move(why));
   return take_acts(record_.start);
 }
 

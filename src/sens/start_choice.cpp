@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "flight/kept_analyses.hpp"
+#include "model/model_access.hpp"
+#include "model/rehome.hpp"
 
 namespace saltus {
 
@@ -103,6 +106,44 @@ StartChoice choose_start(CompiledModel& model, const RunRecord& record, Recorded
       throw UsageError(fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it",
                                    d.info.name, variables[static_cast<std::size_t>(d.variable)].name));
   return {.x = found.x, .xp = found.xp, .held = found.held};
+}
+
+std::string samples_of_start_move(const CompiledModel& model, const RunRecord& record,
+                                  std::span<const Direction> directions) {
+  const ModelValues& values = ModelAccess::values(model);
+  for (const StartValues::Samples& sample : ModelAccess::start_values(model).samples()) {
+    const auto taken = [&](const Act& act) { return act.mode_after.discrete[sample.pulse] != 0.0; };
+    const std::span<const Act> acts =
+        std::span(record.acts).subspan(record.start.first_act, record.start.last_act - record.start.first_act);
+    if (std::ranges::none_of(acts, taken)) continue;
+    const GraphHandle graph = (sample.start.is_constant() ? sample.interval : sample.start).graph()->clone();
+    std::vector<Expr> parameters = ModelAccess::logic(model).parameters, times{sample.start, sample.interval};
+    rehome(parameters, graph);
+    rehome(times, graph);
+    const double* const in[] = {values.parameters.data(), nullptr};
+    struct Part {
+      double value;
+      std::vector<Gradient::Entry> entries;
+    };
+    const auto evaluate = [&](const Expr& part) -> Part {
+      if (part.is_constant()) return {part.constant_value(), {}};
+      Gradient gradient(part, {parameters}, {});
+      gradient.evaluate(in);
+      return {gradient.value(), gradient.entries()};
+    };
+    const Part start = evaluate(times[0]), interval = evaluate(times[1]);
+    const double number = std::round((record.trajectory.t_start() - start.value) / interval.value);
+    std::map<std::size_t, double> moves;  // the time of the sample, by parameter
+    for (const Gradient::Entry& e : start.entries) moves[e.place] += e.value;
+    for (const Gradient::Entry& e : interval.entries) moves[e.place] += number * e.value;
+    for (const Direction& d : directions)
+      if (d.parameter >= 0 && moves[static_cast<std::size_t>(d.parameter)] != 0.0)
+        return fmt::format(
+            "'{}' moves the sample with which the run starts: it is taken there or not at all, and there is "
+            "no derivative",
+            d.info.name);
+  }
+  return "";
 }
 
 }  // namespace saltus

@@ -25,4 +25,9 @@ StartChoice choose_start(CompiledModel& model, const RunRecord& record, Recorded
                          std::span<const double> x, std::span<const Direction> directions,
                          std::span<const RoundMap> rounds);
 
+/// A sample that is taken where the run starts is taken there or not at all. Returns "" if its time moves along none of
+/// the directions, or that it does.
+std::string samples_of_start_move(const CompiledModel& model, const RunRecord& record,
+                                  std::span<const Direction> directions);
+
 }  // namespace saltus

@@ -56,6 +56,22 @@ TEST_F(CommandsTest, ANewModelRunsAndIsNotOverwritten) {
     EXPECT_EQ(call({"new", (folder / wrong).string()}), ExitCode::usage) << wrong;
 }
 
+// Samples at 0.25 and 0.75: x(1) = 2 - 2 t0 - h.
+TEST_F(CommandsTest, ARunIsDifferentiatedByTheTimesOfSamples) {
+  const std::string file = (folder / "Ramp.mo").string(), csv = (folder / "Ramp.csv").string();
+  std::ofstream(file) << "model Ramp\n  parameter Real t0 = 0.25, h = 0.5;\n  Real x(start = 0, fixed = true);\n"
+                         "  discrete Real q(start = 0, fixed = true);\nequation\n  der(x) = q;\n"
+                         "  when sample(t0, h) then\n    q = pre(q) + 1;\n  end when;\nend Ramp;\n";
+  ASSERT_EQ(call({"run", file, "--no-plot", "--stop", "1", "--sensitivities", "t0,h", "--vars", "x", "--csv", csv,
+                  "--times", "0:1:1"}),
+            ExitCode::success)
+      << err;
+  std::ifstream table(csv);
+  std::string line, last;
+  while (std::getline(table, line)) last = line;
+  EXPECT_EQ(last, "1,1,-2,-1");
+}
+
 TEST_F(CommandsTest, ARunIsDifferentiatedByParametersAndStartValues) {
   const std::string file = (folder / "Decay.mo").string(), csv = (folder / "Decay.csv").string();
   std::ofstream(file) << "model Decay\n  parameter Real k = 2;\n  Real x(start = 1, fixed = true);\nequation\n"

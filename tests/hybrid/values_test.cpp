@@ -226,7 +226,9 @@ TEST(Values, OfModelicaSayWhatTheyDecide) {
   EXPECT_EQ(refusal(compiled, {{"size", 3.0}}),
             "'size' cannot be changed in the compiled model 'M': it decides the attribute 'nominal' of 'x'; read the "
             "model with the new value");
-  EXPECT_NE(refusal(compiled, {{"T", 1.0}}).find("it decides the interval of a sample"), std::string::npos);
+  EXPECT_EQ(refusal(compiled, {{"T", -1.0}}),
+            "the interval of a sample, T, is -1 for the present parameters; it must be positive");
+  EXPECT_EQ(simulate(compiled.with_values({{"T", 1.0}}), {.stop = 2.5}).at(2.5, "y"), 3.0);
   EXPECT_NE(refusal(compiled, {{"twice", 1.0}}).find("it is computed from other parameters"), std::string::npos);
   EXPECT_NE(refusal(compiled, {{"f", 2.0}}).find("it is final"), std::string::npos);
   EXPECT_EQ(refusal(compiled, {{"steps", 1.5}}),

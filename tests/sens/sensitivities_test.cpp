@@ -453,19 +453,6 @@ equation
 end Sized;)";
   EXPECT_NE(message(sized, "n"), "");
   EXPECT_NE(message(sized, "b"), "");
-  const std::string sampled = R"(model Sampled
-  parameter Real half = 0.05, h = 2*half, t0 = 0.1;
-  Real x(start = 1, fixed = true);
-  discrete Real q(start = 0, fixed = true);
-equation
-  der(x) = -x + q;
-  when sample(t0, h) then
-    q = -pre(x);
-  end when;
-end Sampled;)";
-  for (const char* name : {"h", "half"})
-    EXPECT_NE(message(sampled, name).find("interval of a sample"), std::string::npos) << message(sampled, name);
-  EXPECT_NE(message(sampled, "t0").find("start of a sample"), std::string::npos) << message(sampled, "t0");
   const SimulateOptions no_steps{.keep_steps = false};
   EXPECT_THROW(simulate_with_sensitivities(load_modelica(ball, "b.mo").model, {"e"}, no_steps), UsageError);
   const SensitivityRun run = differentiate(ball, {"e"}, 1.0);

@@ -190,7 +190,8 @@ class Model {
   // --- events
   When when(const BoolExpr& condition, const SourceLocation& where = {});
   /// True at start, start + interval, start + 2 interval, …, in the first round of each of these instants only; exact in time.
-  BoolExpr sample(double start, double interval);
+  /// Both are numbers or expressions of parameters. Values that make the interval anything but positive are refused.
+  BoolExpr sample(const Expr& start, const Expr& interval);
   /// The value just before the event: for right-hand sides in `when` and `define`.
   Expr pre(const Expr& symbol);
   BoolExpr pre(const BoolExpr& discrete);
@@ -291,6 +292,9 @@ struct ModelData {
     Expr discrete, value;
     SourceLocation where;
   };
+  struct Sample {
+    Expr start, interval, pulse;
+  };
   struct Assertion {
     BoolExpr condition;
     std::string message;
@@ -323,6 +327,7 @@ struct ModelData {
   std::vector<Definition> definitions;
   std::vector<Clause> clauses;
   std::vector<std::pair<Expr, std::string>> guard_names;  ///< of relations that the library made itself
+  std::vector<Sample> samples;  ///< see Model::sample
   std::vector<Assertion> assertions;
   std::vector<Surface> surfaces;
   std::vector<Mode> modes;

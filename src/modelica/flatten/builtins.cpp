@@ -358,12 +358,15 @@ Value Flattener::pre(const Value& value, const Location& where) {
 Value Flattener::sample(const std::vector<Value>& arguments, const Location& where) {
   for (const Value& argument : arguments)
     if (!argument.is_numeric()) throw Fault{where, "'sample' needs numbers, not a value of type " + describe(argument)};
-  const double start = number(arguments[0], where, "the start of a sample");
-  const double interval = number(arguments[1], where, "the interval of a sample");
-  if (!std::isfinite(start)) throw Fault{where, "the start of a sample must be finite"};
-  if (!(interval > 0.0) || !std::isfinite(interval))
-    throw Fault{where, "the interval of a sample must be positive, not " + number_text(interval)};
-  const auto [it, fresh] = samples_.try_emplace({start, interval});
+  const Expr start = of_parameters(arguments[0], where, "the start of a sample");
+  const Expr interval = of_parameters(arguments[1], where, "the interval of a sample");
+  if (!std::isfinite(parameter_value(start))) throw Fault{where, "the start of a sample must be finite"};
+  if (const double value = parameter_value(interval); !(value > 0.0) || !std::isfinite(value))
+    throw Fault{where, "the interval of a sample must be positive, not " + number_text(value)};
+  const auto key = [](const Expr& e) {
+    return e.is_constant() ? number_text(e.constant_value()) : "#" + std::to_string(e.id());
+  };
+  const auto [it, fresh] = samples_.try_emplace({key(start), key(interval)});
   if (fresh) it->second = model_->sample(start, interval);
   return {TypeKind::boolean, Variability::discrete, it->second.expr()};
 }

@@ -173,6 +173,8 @@ class Flattener {
   void mark_targets(const std::vector<const Statement*>& statements, const Context& context, bool in_when);
   void mark_target(ExprPtr target, const Context& context, bool in_when);
   void mark_parts(Instance& instance, const ComponentReference& reference, std::size_t part, bool in_when);
+  /// A scalar that depends on parameters and constants only. Throws Fault if it is anything else.
+  Expr of_parameters(const Value& value, const Location& where, std::string_view what);
   /// The number behind an expression of parameters; these become structural. Throws Fault if it is not a number.
   double number(const Value& value, const Location& where, std::string_view what);
   std::int64_t integer(const Value& value, const Location& where, std::string_view what);
@@ -529,7 +531,7 @@ class Flattener {
   };
   std::unordered_map<NodeId, ScalarPlace> places_;
   std::unordered_map<NodeId, double> parameter_values_;
-  std::map<std::pair<double, double>, BoolExpr> samples_;
+  std::map<std::pair<std::string, std::string>, BoolExpr> samples_;
   std::unordered_map<NodeId, std::optional<Expr>> pre_symbols_;
 
   std::vector<FlatEquation> equations_, initial_equations_;

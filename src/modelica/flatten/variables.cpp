@@ -147,14 +147,19 @@ void Flattener::follow_parameters(const Expr& symbol, const Expr& start) {
   if (!start.is_constant() && is_of_parameters(start)) model_->start(symbol, start);
 }
 
-double Flattener::number(const Value& value, const Location& where, std::string_view what) {
+Expr Flattener::of_parameters(const Value& value, const Location& where, std::string_view what) {
   if (value.type == TypeKind::string || value.type == TypeKind::record || !value.is_scalar())
     throw Fault{where, std::string(what) + " must be a scalar, not a value of type " + describe(value)};
   const Expr& e = value.scalar();
-  if (e.is_constant()) return e.constant_value();
-  if (value.variability < Variability::parameter)
+  if (!e.is_constant() && value.variability < Variability::parameter)
     throw Fault{where,
                 std::string(what) + " must be known before the run: it may depend on parameters and constants only"};
+  return e;
+}
+
+double Flattener::number(const Value& value, const Location& where, std::string_view what) {
+  const Expr e = of_parameters(value, where, what);
+  if (e.is_constant()) return e.constant_value();
   for (const Expr& symbol : symbols_of(std::span(&e, 1), SymbolKind::parameter)) {
     structural_.emplace(symbol.name(), what);
     structure_changed_ = true;

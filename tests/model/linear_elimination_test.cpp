@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,30 @@ TEST(LinearElimination, ResistorsInAnyArrangementLeaveAnExplicitModel) {
   EXPECT_NEAR(found[0], 2.0, 1e-14);
   EXPECT_NEAR(found[1], 2.0, 1e-14);
   EXPECT_NEAR(found[2], 0.0, 1e-14);
+}
+
+// A capacitor that is charged through a resistor and leaks: C vc' = i - vc/10 with i = (5 - vc)/R = 2, so vc' = 3.8.
+TEST(LinearElimination, ACircuitIsExplicitHoweverItIsWritten) {
+  for (int resistor = 0; resistor < 4; ++resistor)
+    for (int loop = 0; loop < 4; ++loop) {
+      SCOPED_TRACE(resistor);
+      SCOPED_TRACE(loop);
+      Model m("circuit");
+      const Expr R = m.parameter("R", 2.0), C = m.parameter("C", 0.5);
+      const Expr vc = m.variable("vc", 1.0, {.fixed = true}), v = m.variable("v"), i = m.variable("i");
+      const Equation resistors[] = {i == v / R, v == R * i, R * i == v, v / R - i == 0.0};
+      const Equation loops[] = {v == 5.0 - vc, v + vc == 5.0, Expr(5.0) == vc + v, 5.0 - vc - v == 0.0};
+      m.equation(C * der(vc) == i - 0.1 * vc);
+      m.equation(resistors[resistor]);
+      m.equation(loops[loop]);
+      CompiledModel compiled(m);
+      System& system = compiled.system(compiled.initial_mode());
+      ASSERT_TRUE(system.structure().explicit_ode);
+      ASSERT_EQ(system.structure().variables, 1);
+      double x = 1.0, xp = 0.0;
+      system.rhs(0.0, std::span(&x, 1), std::span(&xp, 1));
+      EXPECT_NEAR(xp, 3.8, 1e-14);
+    }
 }
 
 TEST(LinearElimination, DifferencesThatVanishAreNoDivisors) {

@@ -13,6 +13,27 @@ namespace saltus {
 
 namespace {
 
+/// Numbers in an order in which those that one needs come before it: Kahn's algorithm. Cycles are left out.
+std::vector<int> by_needs(const std::vector<std::vector<int>>& needs) {
+  std::vector<std::vector<int>> needed_by(needs.size());
+  std::vector<std::size_t> waiting(needs.size());
+  std::vector<int> ready, order;
+  for (std::size_t k = needs.size(); k-- > 0;) {
+    waiting[k] = needs[k].size();
+    if (needs[k].empty()) ready.push_back(static_cast<int>(k));
+  }
+  for (std::size_t k = 0; k < needs.size(); ++k)
+    for (const int need : needs[k]) needed_by[static_cast<std::size_t>(need)].push_back(static_cast<int>(k));
+  while (!ready.empty()) {
+    const int k = ready.back();
+    ready.pop_back();
+    order.push_back(k);
+    for (const int other : needed_by[static_cast<std::size_t>(k)])
+      if (--waiting[static_cast<std::size_t>(other)] == 0) ready.push_back(other);
+  }
+  return order;
+}
+
 class Search {
  public:
   /// `needed`: variables that must stay.
@@ -86,25 +107,12 @@ class Search {
     // those that others read come first
     std::vector<int> place(n_, -1);
     for (std::size_t k = 0; k < found.size(); ++k) place[found[k].variable] = static_cast<int>(k);
-    std::vector<std::vector<int>> used_by(found.size());
-    std::vector<int> waiting(found.size(), 0), ready;
+    std::vector<std::vector<int>> needs(found.size());
     for (std::size_t k = 0; k < found.size(); ++k)
       for (const int w : found[k].reads)
-        if (place[w] >= 0) {
-          used_by[place[w]].push_back(static_cast<int>(k));
-          ++waiting[k];
-        }
-    for (std::size_t k = found.size(); k-- > 0;)
-      if (waiting[k] == 0) ready.push_back(static_cast<int>(k));
+        if (place[w] >= 0) needs[k].push_back(place[w]);
+    const std::vector<int> order = by_needs(needs);
     Rewrite solve(*model_.graph);
-    std::vector<int> order;
-    while (!ready.empty()) {
-      const int k = ready.back();
-      ready.pop_back();
-      order.push_back(k);
-      for (const int w : used_by[k])
-        if (--waiting[w] == 0) ready.push_back(w);
-    }
     if (order.size() != found.size()) throw UsageError("linear equations were solved in a circle");
     for (const int k : order) {
       const LinearDefinition& d = found[static_cast<std::size_t>(k)];
@@ -344,28 +352,15 @@ class Search {
 
   bool has_factor(int v) const { return factor_[v].graph() || factor_[v].constant_value() != 0.0; }
 
-  // Kahn's algorithm; what stays in cycles keeps its equation.
+  // What stays in cycles keeps its equation.
   void order_definitions() {
-    std::vector<std::vector<int>> used_by(n_);
-    std::vector<int> waiting(n_, 0);
-    for (std::size_t v = 0; v < n_; ++v) {
-      if (definition_[v] < 0) continue;
-      for (const int w : variables_in(right_hand_side(static_cast<int>(v))))
-        if (definition_[w] >= 0) {
-          used_by[w].push_back(static_cast<int>(v));
-          ++waiting[v];
-        }
-    }
-    std::vector<int> ready;
-    for (std::size_t v = n_; v-- > 0;)
-      if (definition_[v] >= 0 && waiting[v] == 0) ready.push_back(static_cast<int>(v));
-    while (!ready.empty()) {
-      const int v = ready.back();
-      ready.pop_back();
-      sorted_.push_back(v);
-      for (const int w : used_by[v])
-        if (--waiting[w] == 0) ready.push_back(w);
-    }
+    std::vector<std::vector<int>> needs(n_);
+    for (std::size_t v = 0; v < n_; ++v)
+      if (definition_[v] >= 0)
+        for (const int w : variables_in(right_hand_side(static_cast<int>(v))))
+          if (definition_[w] >= 0) needs[v].push_back(w);
+    sorted_ = by_needs(needs);
+    std::erase_if(sorted_, [&](int v) { return definition_[v] < 0; });
   }
 
   const ModelData& model_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "modelica/load_helpers.hpp"
 
@@ -169,6 +170,57 @@ TEST(DiscreteEquations, ChangeAndIfInsideOfWhen) {
   EXPECT_EQ(r.at(4.2, "n"), 4.0);
   EXPECT_EQ(r.at(4.2, "odd"), 2.0);
   EXPECT_EQ(r.at(2.5, "k"), 2.0);
+}
+
+// Rooms with heaters: by components, in two orders of connections, and by equations. 30 rooms settle events in the
+// whole, 250 in the parts in which they happen.
+TEST(Connect, RoomsByComponentsAreThoseByEquations) {
+  const std::string classes = R"(
+connector Port Real T; flow Real Q; end Port;
+model Mass parameter Real T0 = 20; Real T(start = T0, fixed = true); Port p; equation T = p.T; der(T) = p.Q; end Mass;
+model Wall parameter Real G = 1; Port a, b; Real Q; equation Q = G*(a.T - b.T); a.Q = Q; b.Q = -Q; end Wall;
+model Air Port p; equation p.T = 12; end Air;
+model Heater Port p; Boolean on(start = false, fixed = true); equation
+  when p.T < 19 then on = true; elsewhen p.T > 21 then on = false; end when;
+  p.Q = if on then -3 else 0;
+end Heater;
+)";
+  const std::string starts = "{19.2 + 1.6*abs(sin(3.7*i)) for i in 1:n}";
+  const auto components = [&](const std::string& connections) {
+    return classes + "model M parameter Integer n = 30; Mass m[n](T0 = " + starts +
+           "); Heater h[n]; Wall w[n-1], o[n](each G = 0.1); Air air; equation " + connections + " end M;";
+  };
+  const std::string by_equations =
+      "model M parameter Integer n = 30; Real T[n](start = " + starts +
+      ", each fixed = true); Boolean on[n](each start = false, each fixed = true); equation for i in 1:n loop "
+      "der(T[i]) = (if i > 1 then T[max(i-1,1)] - T[i] else 0) + (if i < n then T[min(i+1,n)] - T[i] else 0) "
+      "- 0.1*(T[i] - 12) + (if on[i] then 3 else 0); "
+      "when T[i] < 19 then on[i] = true; elsewhen T[i] > 21 then on[i] = false; end when; end for; end M;";
+  for (const double n : {30.0, 250.0}) {
+    SCOPED_TRACE(n);
+    const auto run = [&](const std::string& text) {
+      return simulate(load_text(text, {.parameters = {{"n", n}}}).model, {.stop = 5.0, .rtol = 1e-8, .atol = 1e-8});
+    };
+    const Trajectory expected = run(by_equations);
+    ASSERT_TRUE(expected.status().ok()) << expected.status().message;
+    ASSERT_GT(expected.events().size(), n);
+    for (const char* connections :
+         {"for i in 1:n loop connect(m[i].p, h[i].p); connect(m[i].p, o[i].a); connect(o[i].b, air.p); end for; "
+          "for i in 1:n-1 loop connect(m[i].p, w[i].a); connect(m[i+1].p, w[i].b); end for;",
+          "for i in 1:n-1 loop connect(w[n-i].b, h[n-i+1].p); connect(h[n-i].p, w[n-i].a); end for; "
+          "for i in 1:n loop connect(air.p, o[n+1-i].b); connect(o[i].a, h[i].p); connect(h[i].p, m[i].p); end for;"}) {
+      const Trajectory found = run(components(connections));
+      ASSERT_TRUE(found.status().ok()) << found.status().message;
+      EXPECT_EQ(found.statistics().method.substr(0, 6), "dopri5");
+      ASSERT_EQ(found.events().size(), expected.events().size());
+      for (std::size_t k = 0; k < found.events().size(); ++k)
+        EXPECT_NEAR(found.events()[k].t, expected.events()[k].t, 1e-6) << k;
+      for (int i = 1; i <= static_cast<int>(n); ++i) {
+        const std::string index = "[" + std::to_string(i) + "]";
+        EXPECT_NEAR(found.at(5.0, "m" + index + ".T"), expected.at(5.0, "T" + index), 1e-6) << i;
+      }
+    }
+  }
 }
 
 }  // namespace

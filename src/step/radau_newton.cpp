@@ -18,8 +18,8 @@ bool Radau::residual(double t, std::span<const double> x, std::span<const double
 
 // After a step that was cut to a small part of its size, what is known of it serves steps that are as short only: a
 // longer one would take the rounding errors of its polynomial to the power of the degree, and its slopes are
-// differences of values that hardly differ. The polynomial of the step before serves on; where there is none, the
-// slopes from which it began.
+// differences of values that hardly differ. The polynomial of the step before is used further; without one, the slopes
+// from which the step began.
 void Radau::keep_guide(double h) {
   if (wanted_ <= reach * std::abs(h) || far(wanted_)) return;
   kept_h_ = has_polynomial_ ? h_done_ : std::copysign(wanted_, h);

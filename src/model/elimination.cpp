@@ -72,7 +72,7 @@ class Search {
       result.equation_used[definition_[kept]] = 0;
     }
     result.by_start = by_start_;
-    result.divisors = std::move(divisors_);
+    result.decisions = std::move(decisions_);
     return result;
   }
 
@@ -93,7 +93,7 @@ class Search {
     const auto solve_for = [&](const std::vector<char>& wanted) {
       LinearElimination linear(model_, wanted, residuals, parameter_value_);
       std::vector<LinearDefinition> found = linear.run();
-      for (const Elimination::Divisor& d : linear.divisors()) divisors_.push_back(d);
+      decisions_.insert(decisions_.end(), linear.decisions().begin(), linear.decisions().end());
       return found;
     };
     std::vector<LinearDefinition> found = solve_for(candidates);
@@ -222,7 +222,7 @@ class Search {
         const Multiple side = multiple(left ? e.lhs : e.rhs);
         const int v = side.variable;
         if (v < 0 || definition_[v] >= 0) continue;
-        if (!side.factor.is_constant()) divisors_.push_back({side.factor, side.factor * side.factor});
+        if (!side.factor.is_constant()) decisions_.push_back({side.factor, 0.0});
         if (is_zero(side.factor)) continue;
         definition_[v] = static_cast<int>(k);
         from_left_[v] = left;
@@ -262,7 +262,7 @@ class Search {
   }
 
   /// Whether the values of the parameters give nothing that can be divided by.
-  bool is_zero(const Expr& c) const { return !usable_divisor(value(c)); }
+  bool is_zero(const Expr& c) const { return !is_decided(value(c)); }
   /// 0: it has none.
   double value(const Expr& c) const {
     if (c.is_constant()) return c.constant_value();
@@ -308,20 +308,22 @@ class Search {
 
   /// Whether errors of variables that are no states are much larger in v: v = 1e5*w. Then linear equations are solved
   /// for w, if v may wait for that.
-  bool enlarges_errors(int v) const {
+  bool enlarges_errors(int v) {
     constexpr double most = 100.0;
     if (!together_ || guesses_derivative(model_, v)) return false;
     const Expr side = right_hand_side(v);
     if (side.is_constant()) return false;
     const Graph& graph = *side.graph();
-    std::vector<std::pair<NodeId, double>> open{{side.id(), 1.0}};
+    std::vector<std::pair<NodeId, Expr>> open{{side.id(), 1.0}};
     for (std::size_t looked_at = 0; !open.empty() && looked_at < 1000; ++looked_at) {
       const auto [id, factor] = open.back();
       open.pop_back();
       const Node& node = graph.node(id);
-      const auto times = [&](NodeId part) { return factor * value(Expr(side.graph(), part)); };
+      const auto times = [&](NodeId part) { return factor * Expr(side.graph(), part); };
       if (node.op == Op::symbol) {
-        if (std::abs(factor) > most && candidate(Expr(side.graph(), id)) >= 0) return true;
+        if (candidate(Expr(side.graph(), id)) < 0) continue;
+        if (!factor.is_constant()) decisions_.push_back({factor, most});
+        if (is_decided(value(factor), most)) return true;
       } else if (node.op == Op::add || node.op == Op::sub) {
         open.insert(open.end(), {{node.a, factor}, {node.b, factor}});
       } else if (node.op == Op::neg) {
@@ -333,7 +335,7 @@ class Search {
       } else if (node.op == Op::mul && is_fixed(Expr(side.graph(), node.b))) {
         open.emplace_back(node.a, times(node.b));
       } else if (node.op == Op::div && is_fixed(Expr(side.graph(), node.b))) {
-        open.emplace_back(node.a, factor / value(Expr(side.graph(), node.b)));
+        open.emplace_back(node.a, factor / Expr(side.graph(), node.b));
       }
     }
     return false;
@@ -369,17 +371,15 @@ class Search {
   std::unordered_map<NodeId, int> index_;
   std::vector<char> forbidden_, differentiated_, from_left_;
   std::vector<int> definition_, sorted_, by_start_;
-  std::vector<Expr> factor_;                    // by variable, of its definition; 0: none
-  std::vector<Elimination::Divisor> divisors_;  // that were looked at
+  std::vector<Expr> factor_;  // by variable, of its definition; 0: none
+  std::vector<Elimination::Decision> decisions_;
   std::unordered_map<NodeId, double> parameter_value_;
 };
 
 }  // namespace
 
-bool usable_divisor(double value, double squares) {
-  constexpr double rounding = 1e-8;  // of a sum, in relation to what is summed
-  return value != 0.0 && std::isfinite(value) && std::isfinite(1.0 / value) &&
-         std::abs(value) > rounding * std::sqrt(squares);
+bool is_decided(double value, double bound) {
+  return value != 0.0 && std::isfinite(value) && std::isfinite(1.0 / value) && std::abs(value) >= std::abs(bound);
 }
 
 std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {

@@ -19,16 +19,15 @@ struct Elimination {
 
   std::vector<Expr> variables;        ///< all variables of the model
   std::vector<int> by_start;          ///< variables z = der(x): those that guess it are kept
-  /// A factor of parameters, and the sum of the squares of what it is a sum of.
-  struct Divisor {
-    Expr factor, squares;
+  /// Whether an expression of parameters is at least a bound, which is one too; see is_decided.
+  struct Decision {
+    Expr value, bound;
   };
-  std::vector<Divisor> divisors = {};  ///< that were looked at: which of them can be divided by decides
+  std::vector<Decision> decisions = {};  ///< on which the choice rests: the same ones give the same choice
 };
 
-/// Whether a factor of a variable is one by which its equation can be divided. `squares`: of what it is a sum of; it is
-/// not the rounding error of that sum. 0: it is no sum.
-bool usable_divisor(double value, double squares = 0.0);
+/// Whether a number can be divided by, and has at least the size of a bound.
+bool is_decided(double value, double bound = 0.0);
 
 /// Whether a variable z = der(x) has a start value, which is a guess of der(x).
 bool guesses_derivative(const ModelData& model, int variable);

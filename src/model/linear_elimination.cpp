@@ -48,6 +48,7 @@ Factor added(const Factor& a, const Factor& b) {
 constexpr std::size_t longest = 6;  // rows with more terms are solved for variables that no other row has
 constexpr std::size_t most_fill = 8;
 constexpr double smallest_share = 0.01;  // of the largest factor of a row
+constexpr double rounding = 1e-8;        // of a sum, in relation to what is summed
 
 }  // namespace
 
@@ -126,7 +127,7 @@ void LinearElimination::split(const Expr& residual, Row& row) {
     } else if (node.op == Op::mul && (fixed_[node.a] || fixed_[node.b])) {
       const bool first = fixed_[node.a];
       stack.emplace_back(first ? node.b : node.a, multiplied(factor, of_parameters(first ? node.a : node.b)));
-    } else if (node.op == Op::div && fixed_[node.b] && of_parameters(node.b).usable()) {
+    } else if (node.op == Op::div && fixed_[node.b] && is_usable(of_parameters(node.b))) {
       stack.emplace_back(node.a, divided(factor, of_parameters(node.b)));
     } else {
       row.rest = row.rest + factor.expr * e;
@@ -167,21 +168,34 @@ void LinearElimination::join(std::vector<int>& list, const std::vector<int>& mor
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
+bool LinearElimination::is_usable(const Factor& factor) {
+  if (!factor.expr.is_constant() && looked_at_.insert(factor.expr.id()).second)
+    decisions_.push_back({factor.expr, rounding * sqrt(squares_of(factor).first)});
+  return is_decided(factor.value, rounding * std::sqrt(factor.squares_value));
+}
+
+bool LinearElimination::has_share_of(const Factor& factor, const Factor& other) {
+  Graph& graph = *model_.graph;
+  const bool varies = !factor.expr.is_constant() || !other.expr.is_constant();
+  if (varies && compared_.emplace(factor.expr.in(graph), other.expr.in(graph)).second)
+    decisions_.push_back({factor.expr, smallest_share * other.expr});
+  return is_decided(factor.value, smallest_share * other.value);
+}
+
 bool LinearElimination::may_solve(const Row& row, int variable) {
   if (std::ranges::binary_search(row.others, variable)) return false;
   const Factor& factor = row.terms.at(variable);
   for (const auto& [v, other] : row.terms)  // whose errors would grow
-    if (std::abs(factor.value) < smallest_share * std::abs(other.value)) return false;
-  if (!factor.expr.is_constant() && looked_at_.insert(factor.expr.id()).second)
-    divisors_.push_back({factor.expr, squares_of(factor).first});
-  return factor.usable();
+    if (v != variable && !has_share_of(factor, other)) return false;
+  return is_usable(factor);
 }
 
 int LinearElimination::choose(const Row& row) {
   int best = -1;
   std::pair<int, bool> least;
   for (const auto& [v, factor] : row.terms) {
-    const std::pair key(count_[static_cast<std::size_t>(v)], std::abs(factor.value) != 1.0);
+    const bool one = factor.expr.is_constant() && std::abs(factor.value) == 1.0;
+    const std::pair key(count_[static_cast<std::size_t>(v)], !one);
     if (best >= 0 && (key > least || (key == least && v > best))) continue;
     if (!may_solve(row, v)) continue;
     best = v;

@@ -4,9 +4,11 @@
 #include <saltus/model/model.hpp>
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "model/elimination.hpp"
@@ -32,8 +34,8 @@ class LinearElimination {
 
   /// In the order in which they were found. Empty also if some equations contradict or repeat each other.
   std::vector<LinearDefinition> run();
-  /// Factors of parameters that were looked at.
-  const std::vector<Elimination::Divisor>& divisors() const { return divisors_; }
+  /// What was asked of factors of parameters.
+  const std::vector<Elimination::Decision>& decisions() const { return decisions_; }
 
   /// A factor of parameters with its present value.
   struct Factor {
@@ -41,7 +43,6 @@ class LinearElimination {
     double value = 0.0;
     Expr squares = 0.0;  ///< sum of the squares of what it is a sum of; 0: of nothing
     double squares_value = 0.0;
-    bool usable() const { return usable_divisor(value, squares_value); }
   };
 
  private:
@@ -58,6 +59,10 @@ class LinearElimination {
   void split(const Expr& residual, Row& row);
   void add_term(Row& row, int variable, const Factor& factor);
   Factor of_parameters(NodeId id);
+  /// Whether one can divide by it: it is not zero, nor the rounding error of a sum.
+  bool is_usable(const Factor& factor);
+  /// Whether it is not much smaller than another one.
+  bool has_share_of(const Factor& factor, const Factor& other);
   bool may_solve(const Row& row, int variable);
   /// The variable for which a row is solved best; -1: none.
   int choose(const Row& row);
@@ -80,8 +85,9 @@ class LinearElimination {
   std::vector<std::vector<int>> waiting_;                  // rows by number of terms, as it was
   std::vector<int> alone_;                                 // variables that had one row left
   std::unordered_set<NodeId> looked_at_;
+  std::set<std::pair<NodeId, NodeId>> compared_;
   std::vector<LinearDefinition> found_;
-  std::vector<Elimination::Divisor> divisors_;
+  std::vector<Elimination::Decision> decisions_;
 };
 
 }  // namespace saltus

@@ -125,7 +125,7 @@ Mode CompiledModel::Code::first_mode(const ModelValues& values) const {
 }
 
 bool CompiledModel::Code::depends_on_values() const {
-  return !by_start.empty() || divisor_count > 0 || guards.coincident().depends_on_parameters() ||
+  return !by_start.empty() || !decided.empty() || guards.coincident().depends_on_parameters() ||
          guards.depend_on_signs() ||
          std::any_of(systems.begin(), systems.end(), [](const auto& s) { return s->form_depends_on_data(); });
 }
@@ -137,24 +137,23 @@ bool CompiledModel::Code::same_code_for(const ModelValues& values) const {
     const bool guesses = info.start != 0.0 || (place >= 0 && !values.start_given[static_cast<std::size_t>(place)]);
     if (guesses != kept) return false;
   }
-  if (divisors_of(values.parameters) != divisors_of(values_then->parameters)) return false;
+  if (decisions_for(values.parameters) != decided) return false;
   const std::vector<double> all = data_of(values);
   return std::all_of(systems.begin(), systems.end(), [&](const auto& s) { return s->same_form_for(all); }) &&
          guards.coincident().same_for(values_then->parameters, values.parameters) &&
          guards.same_signs(values_then->parameters, values.parameters);
 }
 
-std::vector<bool> CompiledModel::Code::divisors_of(std::span<const double> values) const {
-  std::vector<double> factors(divisor_count), squares(divisor_count);
-  if (divisor_count > 0) {
-    Workspace work = divisors.workspace();
-    const double* const in[] = {values.data()};
-    double* const out[] = {factors.data(), squares.data()};
-    divisors(in, out, work);
-  }
-  std::vector<bool> usable;
-  for (std::size_t k = 0; k < divisor_count; ++k) usable.push_back(usable_divisor(factors[k], squares[k]));
-  return usable;
+std::vector<bool> CompiledModel::Code::decisions_for(std::span<const double> values) const {
+  if (decisions.empty()) return {};
+  std::vector<bool> result(decisions.tape().outputs[0].size());
+  std::vector<double> sizes(result.size()), bounds(result.size());
+  Workspace work = decisions.workspace();
+  const double* const in[] = {values.data()};
+  double* const out[] = {sizes.data(), bounds.data()};
+  decisions(in, out, work);
+  for (std::size_t k = 0; k < result.size(); ++k) result[k] = is_decided(sizes[k], bounds[k]);
+  return result;
 }
 
 std::vector<double> CompiledModel::Code::data_of(const ModelValues& values) const {
@@ -362,15 +361,15 @@ void CompiledModel::Code::take_declarations(const ModelData& m, const Eliminatio
   given->observed = std::make_shared<const std::vector<VariableInfo>>(std::move(observed_info));
   values_then = std::move(given);
   for (const int v : elimination.by_start) by_start.emplace_back(v, guesses_derivative(m, v));
-  divisor_count = elimination.divisors.size();
-  if (divisor_count == 0) return;
+  if (elimination.decisions.empty()) return;
   using Groups = std::vector<std::vector<Expr>>;
   Groups looked_at(2);
-  for (const Elimination::Divisor& d : elimination.divisors) {
-    looked_at[0].push_back(d.factor);
-    looked_at[1].push_back(d.squares);
+  for (const Elimination::Decision& d : elimination.decisions) {
+    looked_at[0].push_back(d.value);
+    looked_at[1].push_back(d.bound);
   }
-  divisors = Program(Groups{parameters}, looked_at, {.backend = Backend::interpreter});
+  decisions = Program(Groups{parameters}, looked_at, {.backend = Backend::interpreter});
+  decided = decisions_for(values_then->parameters);
 }
 
 int CompiledModel::Code::add_flag(const ModelData& m, const Expr& symbol, double start) {

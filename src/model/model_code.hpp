@@ -61,11 +61,11 @@ struct CompiledModel::Code {
   std::vector<Expr> negated;                             // by lock: the opposite of a relation, for descriptions
   EventLogic::Setup logic_setup;
   std::vector<std::pair<int, bool>> by_start;  // variables z = der(x), and whether they were kept: see same_code_for
-  Program divisors;  // factors of variables, from parameters: which are zero decides what is eliminated
-  std::size_t divisor_count = 0;
-  std::unique_ptr<const ModelData> source;  // as it was written; null: nothing ever needs other code
-  bool eases = false;                       // it has homotopies
-  bool stabilised = false;                  // see Model::stabilise_sliding
+  Program decisions;                           // from parameters: on what the choice of eliminated variables rests
+  std::vector<bool> decided;                   // with the values that the code was made with
+  std::unique_ptr<const ModelData> source;     // as it was written; null: nothing ever needs other code
+  bool eases = false;                          // it has homotopies
+  bool stabilised = false;                     // see Model::stabilise_sliding
   bool acts_by_mode = false;
   struct PairedSide {
     int guard, side, other;  // on this side of the guard the other explicit mode has the field
@@ -101,8 +101,8 @@ struct CompiledModel::Code {
   /// Whether code that is compiled for these values is the same.
   bool same_code_for(const ModelValues& values) const;
 
-  /// Which factors can be divided by, with these values of the parameters.
-  std::vector<bool> divisors_of(std::span<const double> values) const;
+  /// What they are with these values of the parameters.
+  std::vector<bool> decisions_for(std::span<const double> values) const;
 
   /// Parameters, and the discrete variables at the start.
   std::vector<double> data_of(const ModelValues& values) const;

@@ -127,6 +127,58 @@ TEST(LinearElimination, ResistorsInAnyArrangementLeaveAnExplicitModel) {
   EXPECT_NEAR(found[2], 0.0, 1e-14);
 }
 
+// Which variables are eliminated depends on how large resistances are. New values give what a fresh model gives.
+TEST(LinearElimination, ValuesOverManyDecadesGiveTheModelThatHasThem) {
+  const auto circuit = [](const std::vector<double>& R) {
+    Model m("circuit");
+    const Expr u = m.variable("u", 1.0, {.fixed = true});
+    std::vector<Expr> r, v, i;
+    for (std::size_t k = 0; k < R.size(); ++k) {
+      r.push_back(m.parameter("R" + std::to_string(k), R[k]));
+      v.push_back(m.variable("v" + std::to_string(k)));
+      i.push_back(m.variable("i" + std::to_string(k)));
+      if (k % 2 == 0)
+        m.equation(v[k] == r[k] * i[k]);
+      else
+        m.equation(i[k] == v[k] / r[k]);
+    }
+    m.equation(5.0 - u == v[0] + v[1]);  // a bridge: 0 and 2 above, 1 and 3 below, 4 between
+    m.equation(v[0] + v[4] == v[2]);
+    m.equation(v[1] == v[4] + v[3]);
+    m.equation(i[0] == i[1] + i[4]);
+    m.equation(i[2] + i[4] == i[3]);
+    m.equation(der(u) == i[0] + i[2]);
+    return CompiledModel(m);
+  };
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> decade(-5, 6);
+  const CompiledModel first = circuit(std::vector(5, 1.0));
+  for (int round = 0; round < 60; ++round) {
+    std::vector<double> R(5);
+    std::vector<std::pair<std::string, double>> changes;
+    for (std::size_t k = 0; k < R.size(); ++k) {
+      R[k] = std::pow(10.0, decade(random));
+      changes.emplace_back("R" + std::to_string(k), R[k]);
+    }
+    CompiledModel fresh = circuit(R), changed = first.with_values(changes);
+    ASSERT_EQ(fresh.variables().size(), 1u);
+    ASSERT_EQ(changed.variables().size(), 1u);
+    std::vector<double> expected(11), found(11);
+    fresh.observe(fresh.initial_mode(), 0.0, std::vector{1.0}, std::vector{0.0}, expected);
+    changed.observe(changed.initial_mode(), 0.0, std::vector{1.0}, std::vector{0.0}, found);
+    ASSERT_EQ(expected, found) << "round " << round;
+    // what the bridge takes, from its two unknown potentials, with more digits
+    using Number = long double;
+    std::vector<Number> g;
+    for (const double r : R) g.push_back(1.0L / r);
+    Eigen::Matrix<Number, 2, 2> A;
+    A << g[0] + g[1] + g[4], -g[4], -g[4], g[2] + g[3] + g[4];
+    const Eigen::Matrix<Number, 2, 1> p = A.fullPivLu().solve(Eigen::Matrix<Number, 2, 1>(4.0L * g[0], 4.0L * g[2]));
+    const auto current = static_cast<double>((4.0L - p[0]) * g[0] + (4.0L - p[1]) * g[2]);
+    EXPECT_NEAR(found[2] + found[6], current, 1e-8 * current);
+  }
+}
+
 // A capacitor that is charged through a resistor and leaks: C vc' = i - vc/10 with i = (5 - vc)/R = 2, so vc' = 3.8.
 TEST(LinearElimination, ACircuitIsExplicitHoweverItIsWritten) {
   for (int resistor = 0; resistor < 4; ++resistor)

@@ -144,7 +144,7 @@ EventLog::Stored EventLog::stored(std::size_t event) const {
 
 const std::string& EventLog::describe(std::int32_t mode, const HybridSystem& system) const {
   std::string& text = mode_texts_[static_cast<std::size_t>(mode)];
-  if (text.empty()) text = system.describe(modes_.mode(mode));
+  if (text.empty()) text = system.describe(modes_.read(mode, read_));
   return text;
 }
 
@@ -174,7 +174,7 @@ Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& sy
   event.actions = list<std::string>(take(actions_, action, shape.actions));
   event.message = shape.message;
   if (shape.kind == EventKind::touch) return event;  // nothing changed
-  const Mode mode = modes_.mode(parts.mode_after);
+  const Mode& mode = modes_.read(parts.mode_after, read_);
   if (!event.weights.empty())
     for (const int k : mode.sliding) event.surfaces.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));
   for (const int k : mode.contacts) event.contacts.push_back(surface_name(guards[static_cast<std::size_t>(k)].name));

@@ -131,6 +131,7 @@ class EventLog {
   mutable std::vector<Event> events_;          // those that have been read
   mutable std::size_t unread_ = 0;             // where the numbers of the next begin
   mutable std::vector<std::string> mode_texts_;  // empty: not yet described
+  mutable KeptModes::Read read_;                 // the mode that was described last
 };
 
 }  // namespace saltus

@@ -203,28 +203,52 @@ int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> place
 }
 
 Mode KeptModes::mode(int number) const {
-  std::vector<int> chain;  // from the mode itself to the one that is kept in full
-  while (chain.push_back(number), head(number).base != in_full) number = head(number).base;
-  const Head& full = head(number);
-  const std::size_t first = kept(number).begin();
-  const auto place = [](const auto& list, std::size_t begin) { return list.data() + begin; };
-  Mode mode;
-  const auto locks = place(numbers_, first + full.discrete);
-  mode.discrete.assign(place(numbers_, first), locks);
-  mode.locks.assign(locks, locks + full.locks);
-  const auto surfaces = place(integers_, full.integers);
-  mode.sliding.assign(surfaces, surfaces + full.toggled);
+  Read none;
+  read(number, none);
+  return std::move(none.mode);
+}
+
+const Mode& KeptModes::read(int number, Read& last) const {
+  if (number == last.number) return last.mode;
+  std::vector<int> chain;  // from the mode itself to the one that follows the last one
+  int base = number;
+  while (base != last.number && head(base).base != in_full) {
+    chain.push_back(base);
+    base = head(base).base;
+  }
+  if (base != last.number) {
+    const Head& full = head(base);
+    const double* const numbers = numbers_.data() + kept(base).begin();
+    last.mode.discrete.assign(numbers, numbers + full.discrete);
+    last.mode.locks.assign(numbers + full.discrete, numbers + full.discrete + full.locks);
+    const int* const surfaces = integers_.data() + full.integers;
+    last.mode.sliding.assign(surfaces, surfaces + full.toggled);
+  }
+  last.mode.conditions.resize(conditions_, 0.0);
+  last.mode.sees.resize(sees_, 0);
+  follow(chain, last.mode);
+  const Head& own = head(number);
+  last.mode.automaton = own.automaton;
+  const int* const contacts = integers_.data() + own.integers + own.toggled;
+  last.mode.contacts.assign(contacts, contacts + own.contacts);
+  last.mode.contact_sides.assign(contacts + own.contacts, contacts + 2 * own.contacts);
+  last.number = number;
+  return last.mode;
+}
+
+void KeptModes::follow(std::span<const int> chain, Mode& mode) const {
+  const std::size_t discretes = mode.discrete.size();
   std::vector<int> toggled;
-  for (std::size_t link = chain.size() - 1; link-- > 0;) {
+  for (std::size_t link = chain.size(); link-- > 0;) {
     const Head& own = head(chain[link]);
     for (std::size_t k = 0; k < own.changes; ++k) {
       const Change& change = changes_[kept(chain[link]).begin() + k];
-      (change.place < full.discrete ? mode.discrete[change.place] : mode.locks[change.place - full.discrete]) =
-          change.value;
+      (change.place < discretes ? mode.discrete[change.place] : mode.locks[change.place - discretes]) = change.value;
     }
-    const auto begin = place(integers_, own.integers);
+    const int* const begin = integers_.data() + own.integers;
     toggled.insert(toggled.end(), begin, begin + own.toggled);
   }
+  if (toggled.empty()) return;
   std::ranges::sort(toggled);
   std::vector<int> odd, sliding;  // what is toggled twice is as it was
   for (std::size_t k = 0, last = 0; k < toggled.size(); k = last) {
@@ -233,14 +257,6 @@ Mode KeptModes::mode(int number) const {
   }
   std::ranges::set_symmetric_difference(mode.sliding, odd, std::back_inserter(sliding));
   mode.sliding.swap(sliding);
-  const Head& own = head(chain.front());
-  mode.automaton = own.automaton;
-  const auto contacts = place(integers_, own.integers + own.toggled);
-  mode.contacts.assign(contacts, contacts + own.contacts);
-  mode.contact_sides.assign(contacts + own.contacts, contacts + 2 * own.contacts);
-  mode.conditions.resize(conditions_, 0.0);
-  mode.sees.resize(sees_, 0);
-  return mode;
 }
 
 }  // namespace saltus

@@ -27,6 +27,13 @@ class KeptModes {
   int keep_changed(const Mode& mode, std::span<const std::size_t> places);
   /// A mode that has been kept. Conditions are false in it, and see all guards at zero.
   Mode mode(int number) const;
+  /// A mode that has been read.
+  struct Read {
+    int number = -1;
+    Mode mode;
+  };
+  /// Reads a mode. Costs what has changed, where it is counted from the one that was read last.
+  const Mode& read(int number, Read& last) const;
   /// How many there are: their numbers are 0 … size() - 1.
   std::size_t size() const { return kept_.size(); }
 
@@ -59,6 +66,8 @@ class KeptModes {
   std::uint64_t hash_of(const Mode& mode) const;
   bool find_changes(const Mode& mode);
   void remember(const Mode& mode, int number);
+  /// Makes the modes of a chain out of the one from which it is counted; the last mode comes first.
+  void follow(std::span<const int> chain, Mode& mode) const;
   int add(const Head& head, std::size_t begin);
   int add(std::int32_t head, std::size_t begin);
   const Kept& kept(int number) const { return kept_[static_cast<std::size_t>(number)]; }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "model/mode_text.hpp"
 #include "model/model_access.hpp"
 #include "model/values_key.hpp"
 
@@ -133,29 +134,24 @@ bool CellFamily::derives_variables() const {
 }
 
 std::string CellFamily::describe(const Mode& mode) const {
-  constexpr std::size_t most = 6;
   const std::size_t first = observed().size() - code_->first_mode().discrete.size();
-  std::string text;
-  std::size_t parts = 0;
-  const auto add = [&](const auto& part) {
-    if (++parts <= most) text += (parts > 1 ? ", " : "") + part();
-  };
-  for (std::size_t k = 0; k < mode.discrete.size(); ++k)
-    add([&] {
+  ModeText text(mode.discrete.size() + guards().size());
+  for (std::size_t k = 0; k < mode.discrete.size() && !text.full(); ++k)
+    text.add([&] {
       const VariableInfo& q = observed()[first + k];
       return q.name + " = " + value_text(*q.details, mode.discrete[k], 6);
     });
   for (const Shape& shape : code_->shapes())
-    for (std::size_t cell = 0; cell < shape.cells && shape.guards > 0; ++cell) {
+    for (std::size_t cell = 0; cell < shape.cells && shape.guards > 0 && !text.full(); ++cell) {
       CellCode::read(mode, shape, cell, scratch());
       for (std::size_t k = 0; k < shape.guards; ++k)
         if (ModelAccess::shows_guard(*shape.model, scratch(), static_cast<int>(k)))
-          add([&] {
+          text.add([&] {
             return code_->renamed(ModelAccess::guard_text(*shape.model, scratch(), static_cast<int>(k)), shape, cell);
           });
     }
   const auto on_surface = [&](const char* how, int guard) {
-    add([&] {
+    text.add([&] {
       const CellCode::Member m = code_->of_guard(static_cast<std::size_t>(guard));
       CellCode::read(mode, *m.shape, m.cell, scratch());
       return how + code_->renamed(ModelAccess::surface_text(*m.shape->model, scratch(), static_cast<int>(m.place)),
@@ -164,8 +160,7 @@ std::string CellFamily::describe(const Mode& mode) const {
   };
   for (const int guard : mode.sliding) on_surface("sliding on ", guard);
   for (const int guard : mode.contacts) on_surface("in contact with ", guard);
-  if (parts > most) text += fmt::format(", … ({} more)", parts - most);
-  return text;
+  return text.text();
 }
 
 System& CellFamily::system(const Mode& mode) {

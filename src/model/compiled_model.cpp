@@ -9,6 +9,7 @@
 #include "model/acts.hpp"
 #include "model/derivative_variables.hpp"
 #include "model/homotopy_share.hpp"
+#include "model/mode_text.hpp"
 #include "model/model_access.hpp"
 #include "model/model_code.hpp"
 #include "model/model_parts.hpp"
@@ -225,21 +226,19 @@ ExtraConditions* CompiledModel::initial_conditions(const Mode& mode) {
 
 std::string CompiledModel::describe(const Mode& mode) const {
   const Code& m = *impl_->code;
-  constexpr std::size_t most = 6;
-  std::string text;
-  std::size_t parts = 0;
-  const auto add = [&](const auto& part) {  // only those that are shown are made
-    if (++parts <= most) text += (parts > 1 ? ", " : "") + part();
-  };
-  if (!m.mode_names[mode.automaton].empty()) add([&] { return m.mode_names[mode.automaton]; });
-  for (const int k : m.observed_discretes)
-    add([&] { return m.discrete_data[k].name + " = " + value_text(*m.discrete_data[k].details, mode.discrete[k], 6); });
-  for (int k = 0; k < static_cast<int>(m.guards.guards().size()); ++k)
-    if (ModelAccess::shows_guard(*this, mode, k)) add([&] { return ModelAccess::guard_text(*this, mode, k); });
-  for (const int k : mode.sliding) add([&] { return "sliding on " + m.surface_text(mode, k); });
-  for (const int k : mode.contacts) add([&] { return "in contact with " + m.guards.surface_text(k); });
-  if (parts > most) text += fmt::format(", … ({} more)", parts - most);
-  return text;
+  const auto guards = static_cast<int>(m.guards.guards().size());
+  ModeText text(m.observed_discretes.size() + m.guards.guards().size());
+  if (!m.mode_names[mode.automaton].empty()) text.add([&] { return m.mode_names[mode.automaton]; });
+  for (std::size_t j = 0; j < m.observed_discretes.size() && !text.full(); ++j) {
+    const int k = m.observed_discretes[j];
+    text.add(
+        [&] { return m.discrete_data[k].name + " = " + value_text(*m.discrete_data[k].details, mode.discrete[k], 6); });
+  }
+  for (int k = 0; k < guards && !text.full(); ++k)
+    if (ModelAccess::shows_guard(*this, mode, k)) text.add([&] { return ModelAccess::guard_text(*this, mode, k); });
+  for (const int k : mode.sliding) text.add([&] { return "sliding on " + m.surface_text(mode, k); });
+  for (const int k : mode.contacts) text.add([&] { return "in contact with " + m.guards.surface_text(k); });
+  return text.text();
 }
 
 [[gnu::hot]] System& CompiledModel::system(const Mode& mode) {

@@ -68,6 +68,8 @@ TEST(KeptModes, GiveBackWhatTheyWereGiven) {
         ASSERT_EQ(kept.mode(numbers[k]), modes[k]) << size << " " << seed << " " << k;
         ASSERT_EQ(copied.mode(numbers[k]), modes[k]);
       }
+      KeptModes::Read last;
+      for (std::size_t k = 0; k < modes.size(); ++k) ASSERT_EQ(kept.read(numbers[k], last), modes[k]);
       ASSERT_LE(kept.size(), modes.size());
     }
 }
@@ -97,6 +99,11 @@ TEST(KeptModes, GiveBackModesOfWhichOnlyChangesAreTold) {
   }
   EXPECT_EQ(kept.keep_changed(mode, {}), numbers.back());
   for (std::size_t k = 0; k < modes.size(); ++k) ASSERT_EQ(kept.mode(numbers[k]), modes[k]) << k;
+  KeptModes::Read last;  // in turn, with jumps forward and back
+  for (std::size_t k = 0, reads = 0; k < modes.size() && reads < 5000; ++reads) {
+    ASSERT_EQ(kept.read(numbers[k], last), modes[k]) << k;
+    k = reads % 40 == 39 ? below(modes.size()) : k + below(4);
+  }
 }
 
 TEST(KeptModes, NumberEqualModesAlike) {

@@ -318,7 +318,7 @@ class Search {
     for (std::size_t looked_at = 0; !open.empty() && looked_at < 1000; ++looked_at) {
       const auto [id, factor] = open.back();
       open.pop_back();
-      const Node& node = graph.node(id);
+      const Node node = graph.node(id);  // a copy: factors are made of new nodes
       const auto times = [&](NodeId part) { return factor * Expr(side.graph(), part); };
       if (node.op == Op::symbol) {
         if (candidate(Expr(side.graph(), id)) < 0) continue;

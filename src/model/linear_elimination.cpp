@@ -115,7 +115,7 @@ void LinearElimination::split(const Expr& residual, Row& row) {
       row.rest = row.rest + factor.expr * e;
       continue;
     }
-    const Node& node = graph->node(id);
+    const Node node = graph->node(id);  // a copy: factors are made of new nodes
     const Factor minus{-factor.expr, -factor.value, factor.squares, factor.squares_value};
     if (node.op == Op::symbol) {
       add_term(row, index_.at(id), factor);

@@ -11,9 +11,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._core import (
-    BoolExpr, Equation, Error, Expr, ExplicitMode, InputSignal, ModelError, ModelicaError, ModeTransition,
-    SimulatorState, UsageError, When, __version__, abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, cos, cosh,
-    der, equal, exp, floor, if_else, load_state, log, log10, max, min, mod, no_event, sign, sin, sinh, sqrt, tan, tanh,
+    Array, BoolArray, BoolExpr, Equation, Error, Expr, ExplicitMode, Index, InputSignal, ModelError, ModelicaError,
+    ModeTransition, SimulatorState, UsageError, When, __version__, abs, acos, acosh, asin, asinh, atan, atan2, atanh,
+    ceil, cos, cosh, der, equal, exp, floor, if_else, load_state, log, log10, max, min, mod, no_event, sign, sin, sinh,
+    sqrt, tan, tanh,
 )
 from .fmu import Fmu, describe_fmu
 from .model import Model, ModelicaModel, load, loads
@@ -34,15 +35,15 @@ if TYPE_CHECKING:
     from .study import Study, basin, bifurcation, open_study, poincare, sweep
 
 __all__ = [
-    "__version__", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
-    "bifurcation", "BoolExpr", "Branch", "BranchPoint", "ceil", "cos", "cosh", "Cycle", "der", "describe_fmu", "equal",
-    "Equation", "Error", "event_time", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "Fit", "fit",
-    "FittedParameter", "floor", "Fmu", "follow_cycle", "Functional", "FunctionalGradient", "gradient", "if_else",
-    "InputSignal", "integral", "IvpResult", "load", "load_state", "loads", "log", "log10", "lyapunov_exponents",
-    "LyapunovExponents", "max", "min", "mod", "Model", "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition",
-    "no_event", "open_study", "poincare", "RunError", "SearchError", "SensitivityRun", "sign", "simulate",
-    "simulate_with_sensitivities", "Simulator", "SimulatorState", "sin", "sinh", "Solution", "solve_ivp", "sqrt",
-    "Study", "sum_over_events", "sweep", "tan", "tanh", "UsageError", "When",
+    "__version__", "abs", "acos", "acosh", "Array", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
+    "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "cos", "cosh", "Cycle", "der",
+    "describe_fmu", "equal", "Equation", "Error", "event_time", "exp", "ExplicitMode", "Expr", "final_value",
+    "find_cycle", "Fit", "fit", "FittedParameter", "floor", "Fmu", "follow_cycle", "Functional", "FunctionalGradient",
+    "gradient", "if_else", "Index", "InputSignal", "integral", "IvpResult", "load", "load_state", "loads", "log",
+    "log10", "lyapunov_exponents", "LyapunovExponents", "max", "min", "mod", "Model", "ModelError", "ModelicaError",
+    "ModelicaModel", "ModeTransition", "no_event", "open_study", "poincare", "RunError", "SearchError",
+    "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities", "Simulator", "SimulatorState", "sin", "sinh",
+    "Solution", "solve_ivp", "sqrt", "Study", "sum_over_events", "sweep", "tan", "tanh", "UsageError", "When",
 ]
 
 # numpy takes longer to import than all of saltus: the modules that need it are imported when a name is first used.

@@ -13,7 +13,7 @@ class Report:
     """Writes the page of ``saltus run --html``. ``system`` is what ran, with its values; without it the page has
     neither parameters nor structure. An FMU has no structure."""
 
-    def __init__(self, model: Runnable | None = None, system: _core.CompiledModel | _core.ImportedFmu | None = None,
+    def __init__(self, model: Runnable | None = None, system: _core.HybridSystem | None = None,
                  values: Mapping[str, float] | None = None) -> None:
         self._model, self._system, self._values = model, system, values
 

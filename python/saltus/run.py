@@ -32,34 +32,47 @@ class Prepared:
         if not isinstance(model, (Model, ModelicaModel, Fmu, _core.CompiledModel)):
             raise TypeError("a run needs a Model, what load or loads gave, or a compiled model, not "
                             + type(model).__name__)
-        self.system: _core.CompiledModel | _core.ImportedFmu
+        self.system: _core.HybridSystem
+        self._compiled: _core.CompiledModel | None = None
+        self._model = model
+        self._chosen: dict[str, float] = {}
         if isinstance(model, Fmu):
             self.system = model._begin(settings(values, model), options)
             self._report = Report(model, self.system)
             self.options = complete(model.experiment, options)
             return
         if isinstance(model, ModelicaModel):
-            model = model.for_start(options.get("start"))
+            model = self._model = model.for_start(options.get("start"))
+        if isinstance(model, _core.CompiledModel) or values:
+            self.system = self._compiled = self._with_values(values)
+        else:  # loops over arrays stay loops
+            self.system = _core.compile(model.core if isinstance(model, ModelicaModel) else model)
+        self._report = Report(model, self.system, self._chosen)
+        self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
+
+    def _with_values(self, values: Mapping[str, float] | None) -> _core.CompiledModel:
+        model = self._model
+        assert not isinstance(model, Fmu)
         compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
-        chosen = settings(values, compiled)
-        if chosen:
+        self._chosen = settings(values, compiled)
+        if self._chosen:
             try:
-                compiled = compiled.with_values(list(chosen.items()))
+                compiled = compiled.with_values(list(self._chosen.items()))
             except _core.ModelError:  # it may decide a size: then the text must be read again
                 if not isinstance(model, ModelicaModel):
                     raise
-                compiled = model.with_values(chosen).compile()
-        self.system = compiled
-        self._report = Report(model, compiled, chosen)
-        self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
+                compiled = model.with_values(self._chosen).compile()
+        return compiled
 
     @property
     def compiled(self) -> _core.CompiledModel:
-        """The model. Raises TypeError for an FMU, whose equations are not known."""
-        if not isinstance(self.system, _core.CompiledModel):
+        """The model with all its equations. Raises TypeError for an FMU, whose equations are not known."""
+        if isinstance(self._model, Fmu):
             raise TypeError("this needs the equations of a model, which an FMU does not show; simulate and Simulator "
                             "run FMUs")
-        return self.system
+        if self._compiled is None:
+            self._compiled = self.system if isinstance(self.system, _core.CompiledModel) else self._with_values(None)
+        return self._compiled
 
     def solution(self, run: _core.Run) -> Solution:
         return Solution(run, self.system.name, self._report)

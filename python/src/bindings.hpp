@@ -2,11 +2,13 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <saltus/model/model.hpp>
 
 namespace saltus::python {
 
 void add_expressions(pybind11::module_& m);
 void add_models(pybind11::module_& m);
+void add_array_models(pybind11::module_& m, pybind11::class_<Model>& model);
 void add_fmus(pybind11::module_& m);
 void add_inputs(pybind11::module_& m);
 void add_runs(pybind11::module_& m);

@@ -91,8 +91,8 @@ void add_clauses(py::module_& m) {
 }
 
 void add_model(py::module_& m) {
-  py::class_<Model>(m, "Model")
-      .def(py::init<std::string>(), py::arg("name") = "model")
+  py::class_<Model> recorded(m, "Model");
+  recorded.def(py::init<std::string>(), py::arg("name") = "model")
       .def(py::init([](const Model& model) { return Model(model); }), py::arg("model"))
       .def(
           "text", [](const Model& s) { return base_modelica(s); },
@@ -184,6 +184,7 @@ void add_model(py::module_& m) {
       .def("start_in", &Model::start_in, py::arg("mode"))
       .def("set", &Model::set, py::arg("name"), py::arg("value"))
       .def("__getitem__", &Model::symbol, py::arg("name"));
+  add_array_models(m, recorded);
 }
 
 py::dict describe(const std::vector<VariableInfo>& variables) {
@@ -204,8 +205,6 @@ py::dict describe(const std::vector<VariableInfo>& variables) {
 
 void add_models(py::module_& m) {
   add_clauses(m);
-  add_model(m);
-  using Values = std::vector<std::pair<std::string, double>>;
   py::class_<HybridSystem, std::shared_ptr<HybridSystem>>(m, "HybridSystem", "What can be run.")
       .def_property_readonly("name", [](const HybridSystem& s) { return s.name(); })
       .def_property_readonly("variables", [](const HybridSystem& s) { return describe(s.observed()); })
@@ -215,6 +214,8 @@ void add_models(py::module_& m) {
           names.push_back(s.observed()[static_cast<std::size_t>(input.variable)].name);
         return names;
       });
+  add_model(m);
+  using Values = std::vector<std::pair<std::string, double>>;
   py::class_<CompiledModel, HybridSystem, std::shared_ptr<CompiledModel>>(m, "CompiledModel",
                                                                           py::multiple_inheritance())
       .def(py::init([](const Model& model) { return std::make_shared<CompiledModel>(model); }), py::arg("model"))

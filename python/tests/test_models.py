@@ -257,3 +257,55 @@ def test_wrong_options_say_what_is_right():
         sl.simulate(ball(), max_steps="many")
     with pytest.raises(sl.UsageError, match="no method 'dopri6'; there are auto; dopri5"):
         sl.simulate(ball(), method="dopri6")
+
+
+def rooms(n, loops):
+    m = sl.Model("rooms")
+    temperatures = [19.5 + math.sin(0.7 * i) for i in range(n)]
+    T, on = m.array("T", n, temperatures, fixed=True), m.discrete_array("on", n, False)
+    power = m.parameter_array("power", [4 + 0.003 * i for i in range(n)])
+
+    def room(i):
+        left, right = (i - 1).clip(0, n - 1), (i + 1).clip(0, n - 1)
+        m.equation(sl.der(T[i]) == sl.if_else(on[i], power[i], 0.0) - 0.2 * (T[i] - 5)
+                   + 0.1 * (T[left] - 2 * T[i] + T[right]) + 1e-4 * i.number())
+        m.when(T[i] < 19).assign(on[i], True).otherwise_when(T[i] > 21).assign(on[i], False)
+
+    if loops:
+        m.for_each(n, room)
+    else:
+        for i in range(n):
+            room(sl.Index(i))
+    return m
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_loops_over_arrays_give_what_loops_of_python_give(n):
+    kept, written = (sl.simulate(rooms(n, loops), stop=2, rtol=1e-7) for loops in (True, False))
+    assert kept.statistics["events"] == written.statistics["events"] > n / 2
+    assert kept(2.0) == pytest.approx(written(2.0), abs=1e-5)
+    assert kept[f"T[{n - 1}]"][0] == 19.5 + math.sin(0.7 * (n - 1))
+    other = sl.simulate(rooms(n, True), stop=2, rtol=1e-7, values={"power[3]": 9.0})
+    assert other["T[3]"][-1] != pytest.approx(kept["T[3]"][-1], abs=1e-3)
+
+
+def test_plates_have_two_subscripts():
+    m = sl.Model("plate")
+    T = m.array("T", (20, 15), [float(k % 7) for k in range(300)], fixed=True)
+    m.for_each(20, (0, 15), lambda i, j: m.equation(
+        sl.der(T[i, j]) == T[(i - 1).clip(0, 19), j] - T[i, j] + T[i, (j + 1).clip(0, 14)] - T[i, j]))
+    run = sl.simulate(m, stop=0.5)
+    assert len(T) == 300 and len(run(0.5)) == 300
+    with pytest.raises(sl.UsageError, match="no element 20"):
+        T[20, 0]
+
+
+def test_an_index_cannot_be_compared():
+    m = sl.Model()
+    T = m.array("T", 5)
+    with pytest.raises(sl.UsageError, match="loops over parts"):
+        m.for_each(5, lambda i: m.equation(T[i] == (0.0 if i == 0 else 1.0)))
+    with pytest.raises(sl.ModelError, match="subscript 5"):
+        m.for_each(5, lambda i: m.equation(T[i + 1] == 0.0))
+    m.for_each(5, lambda i: m.equation(sl.der(T[i]) == -T[i]))
+    assert sl.simulate(m).ok

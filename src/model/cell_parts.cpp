@@ -125,6 +125,7 @@ class CellParts final : public FamilyParts {
       lists.further.constants.push_back(number.symbol.id());
     lists.in_cell = cut(lists, in_cell);
     lists.in_cell.parameters = lists.parameters;
+    lists.in_cell.constants = shape.numbers_of(0);
     lists.numbers.reserve(lists.width * shape.cells);
     for (std::size_t cell = 0; cell < shape.cells; ++cell) {
       for (std::size_t k = 0; k < shape.variables; ++k)

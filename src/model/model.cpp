@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/expression_tests.hpp"
+#include "model/model_arrays.hpp"
 
 namespace saltus {
 
@@ -56,14 +57,13 @@ void add_assign(ModelData& d, std::vector<ModelData::Action>& actions, const Exp
 
 }  // namespace
 
-/// Written out once, by the first thread that asks.
 struct ModelContent::Shared {
-  std::shared_ptr<ModelData> data;
-  std::function<std::shared_ptr<ModelData>()> write_out;  // none: there is nothing to do
+  std::shared_ptr<ModelData> data;                        // what is written down; null: what writes it out was not asked
+  std::function<std::shared_ptr<ModelData>()> write_out;  // of a text; none: there is nothing to do
   std::string name;
-  std::once_flag once;
-  std::mutex lock;  // of the loops
+  std::mutex lock;  // of all this: several threads may read
   std::shared_ptr<const RepeatedModel> loops;
+  std::shared_ptr<ModelData> flat;  // without arrays, until the next change
 };
 
 ModelContent::ModelContent(std::shared_ptr<ModelData> data) : shared_(std::make_shared<Shared>()) {
@@ -82,20 +82,24 @@ const std::string& ModelContent::name() const { return shared_->write_out ? shar
 
 std::shared_ptr<const RepeatedModel> ModelContent::loops() const {
   const std::lock_guard guard(shared_->lock);
+  if (!shared_->loops && shared_->data && shared_->data->arrays) shared_->loops = keep_array_loops(*shared_->data);
   return shared_->loops;
 }
 
-const std::shared_ptr<ModelData>& ModelContent::read() const {
-  if (shared_->write_out) std::call_once(shared_->once, [&] { shared_->data = shared_->write_out(); });
-  return shared_->data;
+std::shared_ptr<ModelData> ModelContent::read() const {
+  const std::lock_guard guard(shared_->lock);
+  if (!shared_->data) shared_->data = shared_->write_out();
+  if (!shared_->data->arrays) return shared_->data;
+  if (!shared_->flat) shared_->flat = write_out_arrays(*shared_->data);
+  return shared_->flat;
 }
 
 const std::shared_ptr<ModelData>& ModelContent::change() const {
-  if (shared_->write_out) {
-    const std::lock_guard guard(shared_->lock);
-    shared_->loops = nullptr;
-  }
-  return read();
+  const std::lock_guard guard(shared_->lock);
+  if (!shared_->data) shared_->data = shared_->write_out();
+  shared_->loops = nullptr;
+  shared_->flat = nullptr;
+  return shared_->data;
 }
 
 Model::Model(std::string name) : data_(std::make_shared<ModelData>()) {
@@ -112,14 +116,15 @@ Model Model::copy() const {
   return Model(ModelContent(std::make_shared<ModelData>(data())));
 }
 
-Expr Model::time() const { return data().time; }
+Expr Model::time() const { return data_->time; }
 
 namespace {
 
 Expr declare(ModelData& d, const std::string& name, SymbolKind kind, std::size_t index, const SourceLocation& where) {
   if (name.empty()) throw ModelError(where, "a declaration needs a name");
   if (name == "time") throw ModelError(where, "'time' is the name of the time variable; choose another");
-  if (!d.names.emplace(name, ModelData::Declared{kind, index}).second)
+  if ((d.arrays && d.arrays->by_name.contains(name)) ||
+      !d.names.emplace(name, ModelData::Declared{kind, index}).second)
     throw ModelError(where, "'" + name + "' is declared twice in model '" + d.name + "'");
   return {d.graph, d.graph->symbol(name, kind)};
 }
@@ -216,7 +221,7 @@ void Model::stabilise_sliding(double strength) {
 When Model::when(const BoolExpr& condition, const SourceLocation& where) {
   check_graph(*data_, condition.expr(), "when");
   data_->clauses.push_back({condition, {}, where, -1, "when " + to_string(condition)});
-  return {data_.change(), data_->clauses.size() - 1};
+  return {data_, data_->clauses.size() - 1};
 }
 
 BoolExpr Model::sample(const Expr& start, const Expr& interval) {
@@ -295,11 +300,11 @@ ExplicitMode Model::mode(const std::string& name) {
   for (const auto& mode : data_->modes)
     if (mode.name == name) throw ModelError("the mode '" + name + "' is declared twice");
   data_->modes.push_back({name, {}, {}});
-  return {data_.change(), data_->modes.size() - 1};
+  return {data_, data_->modes.size() - 1};
 }
 
 void Model::start_in(const ExplicitMode& mode) {
-  if (mode.data_ != data_.read()) throw UsageError("start_in: the mode belongs to another model");
+  if (mode.data_ != data_) throw UsageError("start_in: the mode belongs to another model");
   data_->start_mode = mode.mode_;
 }
 
@@ -319,6 +324,10 @@ ModelData::Declared find(const ModelData& d, const std::string& name) {
 }  // namespace
 
 Expr Model::symbol(const std::string& name) const {
+  const ModelData& written = *data_;
+  if (written.arrays)
+    if (const auto place = written.arrays->find(name))
+      return written.arrays->element(*data_, place->first, place->second);
   const auto [kind, index] = find(data(), name);
   if (kind == SymbolKind::variable) return data().variables[index];
   if (kind == SymbolKind::parameter) return data().parameters[index].symbol;
@@ -326,6 +335,12 @@ Expr Model::symbol(const std::string& name) const {
 }
 
 void Model::set(const std::string& name, double value) {
+  if (data_->arrays)
+    if (const auto place = data_->arrays->find(name)) {
+      check_value("the value", name, value, {});
+      data_->arrays->arrays[place->first].set(place->second, value);
+      return;
+    }
   const auto [kind, index] = find(*data_, name);
   check_value("the value", name, value, {});
   data_->start_values.erase(name);

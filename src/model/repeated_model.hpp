@@ -5,7 +5,9 @@
 #include <saltus/model/model.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace saltus {
@@ -38,6 +40,30 @@ struct RepeatedModel {
   std::vector<Discrete> discretes;
   std::vector<VariableInfo> parameters;  ///< also those that are numbers of cells; `start` is the value
   std::vector<Shape> shapes;
+};
+
+/// Loops of which one pass of each shape has been written out.
+struct FirstPasses {
+  struct Shape {
+    std::vector<Expr> symbols = {};   ///< what the first pass reads, variables and discrete ones in their order
+    std::vector<char> discrete = {};  ///< by symbol
+    std::vector<int> places = {};     ///< pass by pass: where they stand among those of the whole
+    std::vector<Expr> numbers = {};   ///< discrete variables that stand for numbers that differ from pass to pass
+    std::vector<double> number_values = {};  ///< pass by pass
+  };
+  ModelData model;  ///< the first passes, with what they name
+  std::vector<Shape> shapes;
+  std::vector<int> equation_shapes, clause_shapes, definition_shapes;  ///< of those of the model, in their order
+  std::vector<VariableInfo> variables;                                 ///< of the whole
+  std::vector<RepeatedModel::Discrete> discretes;
+  std::unordered_set<NodeId> elements;  ///< parameters that are left out if no cell reads them
+
+  /// The whole; null if a variable belongs to no cell or to several, or if something occurs that cells do not have.
+  std::shared_ptr<const RepeatedModel> repeat() &&;
+
+ private:
+  ModelData common_part() const;
+  RepeatedModel::Shape shape(std::size_t number, const ModelData& common);
 };
 
 }  // namespace saltus

@@ -46,6 +46,7 @@ void compare(const std::string& text, const SimulateOptions& options, bool kept 
   if (difference == 0.0) {
     EXPECT_EQ(a.statistics().steps, b.statistics().steps);
   }
+  EXPECT_TRUE(a.statistics().local_events > 0 || b.statistics().local_events == 0);
   ASSERT_EQ(a.variables().size(), b.variables().size());
   for (std::size_t k = 0; k < a.variables().size(); ++k) {
     ASSERT_EQ(a.variables()[k].name, b.variables()[k].name);

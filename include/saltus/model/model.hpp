@@ -10,6 +10,7 @@
 #include <saltus/dae/hybrid_system.hpp>
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/expr.hpp>
+#include <saltus/model/array.hpp>
 
 #include <functional>
 #include <map>
@@ -21,6 +22,7 @@
 
 namespace saltus {
 
+struct ModelArrays;
 struct ModelData;
 struct RepeatedModel;
 
@@ -47,6 +49,31 @@ enum class InputCurve {
   smooth,  ///< along a polynomial of degree 5; needed for inputs that are functions of time
 };
 
+/// What a Model holds. Loops over large arrays may be kept as they are: they are written out when something other than
+/// `compile` looks at the model. Copies share the content.
+class ModelContent {
+ public:
+  explicit ModelContent(std::shared_ptr<ModelData> data);
+  /// Loops that are kept, and what gives the same model written out.
+  ModelContent(std::string name, std::shared_ptr<const RepeatedModel> loops,
+               std::function<std::shared_ptr<ModelData>()> write_out);
+
+  const std::string& name() const;
+  /// Null: there are none, or a model that was read from a text has been changed.
+  std::shared_ptr<const RepeatedModel> loops() const;
+  /// The whole model, without loops.
+  std::shared_ptr<ModelData> read() const;
+  /// What is written down, to be changed: the arrays of a model are a part of it.
+  const std::shared_ptr<ModelData>& change() const;
+  ModelData* operator->() const { return change().get(); }
+  ModelData& operator*() const { return *change(); }
+  bool operator==(const ModelContent&) const = default;
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
 /// What a `when` clause does when its condition becomes true. Right-hand sides see the values before the event; assignments of one
 /// clause are made in the order written, and later ones see the discrete values that earlier ones assigned.
 class When {
@@ -71,8 +98,8 @@ class When {
 
  private:
   friend class Model;
-  When(std::shared_ptr<ModelData> data, std::size_t clause) : data_(std::move(data)), clause_(clause) {}
-  std::shared_ptr<ModelData> data_;
+  When(ModelContent data, std::size_t clause) : data_(std::move(data)), clause_(clause) {}
+  ModelContent data_;
   std::size_t clause_;
 };
 
@@ -90,8 +117,8 @@ class ExplicitMode {
  private:
   friend class Model;
   friend class ModeTransition;
-  ExplicitMode(std::shared_ptr<ModelData> data, std::size_t mode) : data_(std::move(data)), mode_(mode) {}
-  std::shared_ptr<ModelData> data_;
+  ExplicitMode(ModelContent data, std::size_t mode) : data_(std::move(data)), mode_(mode) {}
+  ModelContent data_;
   std::size_t mode_;
 };
 
@@ -104,31 +131,9 @@ class ModeTransition {
 
  private:
   friend class ExplicitMode;
-  ModeTransition(std::shared_ptr<ModelData> data, std::size_t transition) : data_(std::move(data)), transition_(transition) {}
-  std::shared_ptr<ModelData> data_;
+  ModeTransition(ModelContent data, std::size_t transition) : data_(std::move(data)), transition_(transition) {}
+  ModelContent data_;
   std::size_t transition_;
-};
-
-/// What a Model holds. Loops over large arrays may be kept as they are: they are written out when something other than
-/// `compile` looks at the model. Copies share the content.
-class ModelContent {
- public:
-  explicit ModelContent(std::shared_ptr<ModelData> data);
-  /// Loops that are kept, and what gives the same model written out.
-  ModelContent(std::string name, std::shared_ptr<const RepeatedModel> loops,
-               std::function<std::shared_ptr<ModelData>()> write_out);
-
-  const std::string& name() const;
-  /// Null: there are none, or the model has been changed.
-  std::shared_ptr<const RepeatedModel> loops() const;
-  const std::shared_ptr<ModelData>& read() const;
-  const std::shared_ptr<ModelData>& change() const;
-  ModelData* operator->() const { return change().get(); }
-  ModelData& operator*() const { return *change(); }
-
- private:
-  struct Shared;
-  std::shared_ptr<Shared> shared_;
 };
 
 /// Declarations throw ModelError for a name used twice, values that are NaN, and assignments to what cannot be assigned. Everything
@@ -161,6 +166,21 @@ class Model {
   Expr input(const std::string& name, double start = 0.0, InputCurve curve = InputCurve::line,
              VariableOptions options = {}, const SourceLocation& where = {});
   BoolExpr input(const std::string& name, bool start, const SourceLocation& where = {});
+
+  // --- arrays and loops over them (array.hpp)
+  /// Variables name[0], name[1], … With one start value for all of them, or one for each, row by row.
+  Array array(const std::string& name, const ArraySize& size, double start = 0.0, VariableOptions options = {},
+              const SourceLocation& where = {});
+  Array array(const std::string& name, const ArraySize& size, std::vector<double> starts, VariableOptions options = {},
+              const SourceLocation& where = {});
+  Array parameter_array(const std::string& name, std::vector<double> values, const SourceLocation& where = {});
+  Array discrete_array(const std::string& name, const ArraySize& size, double start, const SourceLocation& where = {});
+  BoolArray discrete_array(const std::string& name, const ArraySize& size, bool start,
+                           const SourceLocation& where = {});
+  /// Writes down what the body says for all values of an iterator. The body is run once, at once.
+  void for_each(const IndexRange& range, const std::function<void(const Index&)>& body);
+  void for_each(const IndexRange& rows, const IndexRange& columns,
+                const std::function<void(const Index&, const Index&)>& body);
 
   // --- equations
   void equation(const Equation& equation, const std::string& name = "", const SourceLocation& where = {});
@@ -205,6 +225,7 @@ class Model {
   void start_in(const ExplicitMode& mode);
 
   // --- for compilers and front ends
+  /// The whole model, without loops. Valid until the model is changed.
   const ModelData& data() const { return *data_.read(); }
   const ModelContent& content() const { return data_; }
   /// The declared symbol of that name. Throws ModelError with the nearest name if there is none.
@@ -224,6 +245,9 @@ class Model {
  private:
   /// pre(u) of an input that is not held.
   Expr value_before(std::size_t input);
+  Array add_array(SymbolKind kind, const std::string& name, const ArraySize& size, std::vector<double> starts,
+                  VariableOptions options, const SourceLocation& where);
+  void write_loop(const std::vector<IndexRange>& ranges, const std::function<void(const std::vector<Index>&)>& body);
   ModelContent data_;
 };
 
@@ -344,6 +368,7 @@ struct ModelData {
   std::map<std::string, std::string> fixed_names;      ///< see Model::fix
   SourceQuote quote;                                   ///< null unless the model was read from a text
   Expr initial_symbol, terminal_symbol;            ///< numbers unless used
+  std::shared_ptr<ModelArrays> arrays = {};        ///< and loops over them; null where all is written out
 };
 
 }  // namespace saltus

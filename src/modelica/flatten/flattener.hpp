@@ -86,8 +86,8 @@ class Flattener {
   void keep_loops() { keep_loops_ = true; }
   /// After run: the model has no more than some passes of its loops.
   bool has_kept_loops() const { return kept_ != nullptr; }
-  /// The whole model; null: it must be written out after all.
-  std::shared_ptr<const RepeatedModel> repeated_model() const;
+  /// The whole model, once; null: it must be written out after all.
+  std::shared_ptr<const RepeatedModel> repeated_model();
 
   Model take_model() { return std::move(*model_); }
   /// The parameters that the model does not contain, in the order of declaration. To be called before take_model.
@@ -344,8 +344,6 @@ class Flattener {
   /// Throws NotKept if some of them have no symbols.
   void require_symbols(const Component& component, const std::vector<Expr>& elements) const;
   void lift_numbers(KeptLoops::Shape& shape, int number);
-  void leave_common(ModelData& own) const;
-  void add_shape(RepeatedModel& model, std::size_t number, const ModelData& common) const;
   void flatten_when(const WhenEquation& node, const Context& context);
   void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
   void when_if(const IfEquation& node, const Equation& equation, const Context& context,

@@ -11,42 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "model/iterator_form.hpp"
 #include "model/repeated_model.hpp"
 #include "modelica/ast.hpp"
 #include "modelica/flatten/instance.hpp"
 
 namespace saltus::modelica {
-
-/// A loop has something that cells do not have: the model is written out.
-struct NotKept {};
-
-/// An expression of iterators: their values decide it. Numbers are exact, since only integers occur.
-struct IteratorForm {
-  enum class Kind : std::uint8_t {
-    number,
-    iterator,
-    sum,  // and the following: of the operands
-    difference,
-    product,
-    negative,
-    maximum,
-    minimum,
-    absolute,
-    equal,
-    not_equal,
-    less,
-    less_equal,
-    both,
-    either,
-    negation,
-    choice
-  };
-  Kind kind = Kind::number;
-  std::int64_t value = 0;  ///< a number, or which iterator
-  std::vector<IteratorForm> operands = {};
-
-  std::int64_t at(const std::vector<std::int64_t>& iterators) const;
-};
 
 /// What a pass of a loop reads, in the order of the text.
 struct PassReads {

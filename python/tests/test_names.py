@@ -31,7 +31,8 @@ def public(of: type) -> set[str]:
 def test_the_reference_names_everything():
     page = (Path(os.environ["SALTUS_EXAMPLES"]).parent / "docs" / "reference" / "python.md").read_text()
     words = set(re.findall(r"\w+", page))
-    classes = (sl.Model, sl.Array, sl.BoolArray, sl.Index, sl.ModelicaModel, sl.Fmu, sl.When, sl.ExplicitMode, sl.ModeTransition, sl.Simulator,
+    classes = (sl.Model, sl.Array, sl.BoolArray, sl.Index, sl.ModelicaModel, sl.Fmu, sl.When, sl.ExplicitMode,
+               sl.ModeTransition, sl.Simulator,
                sl.SimulatorState, sl.InputSignal, sl.SensitivityRun, sl.Solution, sl.Study, sl.FunctionalGradient,
                sl.Fit, sl.FittedParameter, sl.Cycle, sl.Branch, sl.BranchPoint, sl.Bifurcation, sl.LyapunovExponents,
                _core.CompiledModel)

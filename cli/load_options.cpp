@@ -174,7 +174,7 @@ ModelicaModel read(const ModelOptions& options) {
 ModelicaModel load(const ModelOptions& options) {
   ModelicaModel model = read(options);
   if (options.unbalanced) model.model.allow_unbalanced();
-  model.model.scaling(options.scaling);
+  if (options.scaling != Scaling::automatic) model.model.scaling(options.scaling);  // changes write loops out
   return model;
 }
 

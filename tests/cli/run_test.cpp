@@ -2,6 +2,7 @@
 #include "cli/run.hpp"
 
 #include <gtest/gtest.h>
+#include <saltus/model/compiled_model.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <streambuf>
+
+#include "cli/run_subject.hpp"
 
 namespace saltus::cli {
 namespace {
@@ -65,7 +68,8 @@ TEST_F(RunTest, GoesOnWhereAnotherRunEnded) {
   ASSERT_EQ(run({model, "--no-plot", "--stop", "8", "--json", whole}), ExitCode::success) << err;
   ASSERT_EQ(run({model, "--no-plot", "--stop", "5", "--save-state", state}), ExitCode::success) << err;
   ASSERT_EQ(run({model, "--no-plot", "--start-from", state, "--stop", "8", "--json", rest}), ExitCode::success) << err;
-  EXPECT_NEAR(final_height(rest), final_height(whole), 1e-7);  // the tolerance is 1e-10, and the ball bounces a few times
+  EXPECT_NEAR(final_height(rest), final_height(whole),
+              1e-7);  // the tolerance is 1e-10, and the ball bounces a few times
   EXPECT_EQ(run({model, "--start-from", state, "--start", "1"}), ExitCode::usage);
   EXPECT_NE(err.find("leave out --start"), std::string::npos) << err;
   const std::string other = file("Other.mo", "model Other Real x(start = 1); equation der(x) = -x; end Other;");
@@ -113,8 +117,8 @@ TEST_F(RunTest, TheBallFromItsFileHasItsThirteenImpacts) {
 
 TEST_F(RunTest, ParametersAndTheTimeSpanCanBeSet) {
   const std::string csv = file("ball.csv");
-  ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--quiet", "--set", "e=0.5", "--stop", "3", "--csv", csv, "--vars", "h",
-                 "--intervals", "10"}),
+  ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--quiet", "--set", "e=0.5", "--stop", "3", "--csv", csv, "--vars",
+                 "h", "--intervals", "10"}),
             ExitCode::success)
       << err;
   EXPECT_EQ(out, "");
@@ -136,8 +140,8 @@ model Gear
 equation
   der(x) = if d == Direction.back then -1 elseif d == Direction.forward then 2 else 0;
 end Gear;)");
-  for (const auto& [value, end] : {std::pair("forward", "x = 2\n"), std::pair("Direction.back", "x = -1\n"),
-                                   std::pair("2", "x = 0\n")}) {
+  for (const auto& [value, end] :
+       {std::pair("forward", "x = 2\n"), std::pair("Direction.back", "x = -1\n"), std::pair("2", "x = 0\n")}) {
     ASSERT_EQ(run({model, "--no-plot", "--set", "d=" + std::string(value)}), ExitCode::success) << err;
     EXPECT_NE(out.find(end), std::string::npos) << out;
   }
@@ -195,7 +199,8 @@ TEST_F(RunTest, WhatCannotBeWrittenIsSaidBeforeTheRun) {
     EXPECT_NE(err.find(text), std::string::npos) << err;
     EXPECT_EQ(out, "");
   };
-  refuses({"--no-plot", "--vars", "h,w", "--csv", file("a.csv")}, "--vars: there is no variable 'w' in the model; did you mean 'h'?");
+  refuses({"--no-plot", "--vars", "h,w", "--csv", file("a.csv")},
+          "--vars: there is no variable 'w' in the model; did you mean 'h'?");
   refuses({"--phase", "h"}, "--phase wants two names");
   refuses({"--phase", "h,speed"}, "--phase: there is no variable 'speed'");
   refuses({"--plot", "ball.bmp"}, "'ball.bmp' must end in .svg");
@@ -210,8 +215,8 @@ TEST_F(RunTest, WhatCannotBeWrittenIsSaidBeforeTheRun) {
 
 TEST_F(RunTest, ANumericalFailureHasExitCodeOneAndStillWritesItsFiles) {
   const std::string json = file("f.json");
-  EXPECT_EQ(run({file("B.mo", "model B\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = x^2;\nend B;\n"), "--stop", "2",
-                 "--no-plot", "--json", json}),
+  EXPECT_EQ(run({file("B.mo", "model B\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = x^2;\nend B;\n"),
+                 "--stop", "2", "--no-plot", "--json", json}),
             ExitCode::failure);
   const auto j = nlohmann::json::parse(std::ifstream(json));
   EXPECT_NE(j["status"]["code"], "success");
@@ -274,7 +279,8 @@ TEST_F(RunTest, WritesAReportAlsoOfRunsThatFail) {
   EXPECT_NE(out.find("report: " + html), std::string::npos) << out;
   EXPECT_NE(text().find("\"event_count\":13"), std::string::npos);
   EXPECT_EQ(text().find(folder.string()), std::string::npos);  // no folder of this machine
-  const std::string model = file("Root.mo", "model Root\n  Real x(start = 1);\nequation\n  der(x) = -sqrt(x) - 0.1;\nend Root;\n");
+  const std::string model =
+      file("Root.mo", "model Root\n  Real x(start = 1);\nequation\n  der(x) = -sqrt(x) - 0.1;\nend Root;\n");
   ASSERT_EQ(run({model, "--no-plot", "--stop", "9", "--html", html}), ExitCode::failure) << err;
   EXPECT_NE(text().find("\"ok\":false"), std::string::npos);
   EXPECT_EQ(run({model, "--no-plot", "--html", "/nonexistent folder/a.html"}), ExitCode::usage);
@@ -294,8 +300,7 @@ end Counter;
   std::ifstream lines(csv);
   std::stringstream text;
   text << lines.rdbuf();
-  EXPECT_EQ(text.str(),
-            "time,n,many\n0,1,0\n0.25,1,0\n0.25,2,0\n0.5,2,0\n0.5,3,0\n0.75,3,0\n0.75,4,1\n1,4,1\n1,5,1\n");
+  EXPECT_EQ(text.str(), "time,n,many\n0,1,0\n0.25,1,0\n0.25,2,0\n0.5,2,0\n0.5,3,0\n0.75,3,0\n0.75,4,1\n1,4,1\n1,5,1\n");
   const auto j = nlohmann::json::parse(std::ifstream(json));
   EXPECT_EQ(j["final"]["values"].size(), 2u);
   ASSERT_EQ(j["events"].size(), 5u);
@@ -349,7 +354,8 @@ TEST_F(RunTest, ValuesOfAnotherTypeAreRefused) {
   Real x = if on then k*time else Integer(level);
 end Types;
 )");
-  EXPECT_EQ(run({model, "--no-plot", "--set", "k=3", "--set", "on=false", "--set", "level=2"}), ExitCode::success) << err;
+  EXPECT_EQ(run({model, "--no-plot", "--set", "k=3", "--set", "on=false", "--set", "level=2"}), ExitCode::success)
+      << err;
   for (const char* setting : {"k=2.7", "on=3", "level=3", "level=1.5"})
     EXPECT_EQ(run({model, "--no-plot", "--set", setting}), ExitCode::usage) << setting;
   run({model, "--no-plot", "--set", "k=2.7"});
@@ -410,7 +416,8 @@ end Relay;
       {}, {"--samples", "37"}, {"--times", "0.5:0.25:3"}, {"--intervals", "7"}, {"--csv-units"}};
   for (const std::string& model : {ball_file, relay})
     for (const std::vector<std::string>& more : rows) {
-      const std::string one = file("one.csv"), two = file("two.csv"), one_mat = file("one.mat"), two_mat = file("two.mat");
+      const std::string one = file("one.csv"), two = file("two.csv"), one_mat = file("one.mat"),
+                        two_mat = file("two.mat");
       std::vector<std::string> arguments = {model, "--no-plot", "--csv", one, "--mat", one_mat};
       arguments.insert(arguments.end(), more.begin(), more.end());
       ASSERT_EQ(run(arguments), ExitCode::success) << err;
@@ -420,11 +427,34 @@ end Relay;
         std::vector<std::string> bounded = arguments;
         bounded.insert(bounded.end(), {"--keep", keep});
         ASSERT_EQ(run(bounded), ExitCode::success) << err;
-        EXPECT_EQ(out.find("kept: events and what the files have") != std::string::npos, keep != std::string("10")) << out;
+        EXPECT_EQ(out.find("kept: events and what the files have") != std::string::npos, keep != std::string("10"))
+            << out;
         EXPECT_EQ(text_of_file(one), text_of_file(two)) << model << " " << keep;
         EXPECT_EQ(text_of_file(one_mat), text_of_file(two_mat)) << model << " " << keep;
       }
     }
+}
+
+TEST_F(RunTest, LoopsOverLargeArraysStayLoops) {
+  const std::string rod = file("Rod.mo", R"(model Rod
+  parameter Integer n = 300;
+  parameter Real k = 50;
+  Real T[n](start = {sin(i) for i in 1:n}, each fixed = true);
+equation
+  for i in 1:n loop
+    der(T[i]) = k*(T[max(i - 1, 1)] - 2*T[i] + T[min(i + 1, n)]);
+  end for;
+end Rod;
+)");
+  const auto is_written_out = [&](const std::vector<std::string>& settings) {
+    ModelOptions options;
+    options.file = rod;
+    options.settings = settings;
+    return dynamic_cast<CompiledModel*>(load_subject(options, {}).system.get()) != nullptr;
+  };
+  EXPECT_FALSE(is_written_out({}));
+  EXPECT_FALSE(is_written_out({"n=400", "k=3"}));
+  EXPECT_TRUE(is_written_out({"n=20"}));
 }
 
 TEST_F(RunTest, ARunWhoseStepsAreNotKeptHasItsEventsAndNoPlot) {
@@ -505,9 +535,10 @@ end Pwm;
 }
 
 TEST_F(RunTest, TakesTolerancesOfSingleVariablesAndLimitsOfSteps) {
-  const std::string model = file("Small.mo",
-                                 "model Small\n  Real x(start = 1e-6, fixed = true), y(start = 1, fixed = true);\nequation\n"
-                                 "  der(x) = -x; der(y) = -y;\nend Small;\n");
+  const std::string model =
+      file("Small.mo",
+           "model Small\n  Real x(start = 1e-6, fixed = true), y(start = 1, fixed = true);\nequation\n"
+           "  der(x) = -x; der(y) = -y;\nend Small;\n");
   const auto x_at_end = [&](std::vector<std::string> more) {
     const std::string json = file("small.json");
     more.insert(more.begin(), {model, "--no-plot", "--stop", "3", "--json", json});
@@ -528,9 +559,10 @@ TEST_F(RunTest, TakesTolerancesOfSingleVariablesAndLimitsOfSteps) {
 }
 
 TEST_F(RunTest, UnbalancedModelsRunOnRequest) {
-  const std::string model = file("Contradiction.mo",
-                                 "model Contradiction\n  Real x, y(start = 0, fixed = true);\nequation\n  x = 1;\n  x = 3;\n"
-                                 "  der(y) = x;\nend Contradiction;\n");
+  const std::string model =
+      file("Contradiction.mo",
+           "model Contradiction\n  Real x, y(start = 0, fixed = true);\nequation\n  x = 1;\n  x = 3;\n"
+           "  der(y) = x;\nend Contradiction;\n");
   EXPECT_EQ(run({model, "--no-plot"}), ExitCode::usage);
   EXPECT_NE(err.find("1 equation is too many"), std::string::npos) << err;
   ASSERT_EQ(run({model, "--no-plot", "--unbalanced"}), ExitCode::success) << err;
@@ -540,9 +572,10 @@ TEST_F(RunTest, UnbalancedModelsRunOnRequest) {
 
 TEST_F(RunTest, CountersOfGuardsAndSlidingStepsAreShown) {
   const std::string json = file("slide.json");
-  const std::string model = file("Slide.mo",
-                                 "model Slide\n  Real x(start = 0.5, fixed = true), y(start = 0, fixed = true);\nequation\n"
-                                 "  der(x) = if x > 0 then -1 else 1;\n  der(y) = if sin(3*y) > 0.5 then 1 else 2;\nend Slide;\n");
+  const std::string model =
+      file("Slide.mo",
+           "model Slide\n  Real x(start = 0.5, fixed = true), y(start = 0, fixed = true);\nequation\n"
+           "  der(x) = if x > 0 then -1 else 1;\n  der(y) = if sin(3*y) > 0.5 then 1 else 2;\nend Slide;\n");
   ASSERT_EQ(run({model, "--no-plot", "--json", json}), ExitCode::success) << err;
   const auto counters = nlohmann::json::parse(std::ifstream(json))["statistics"];
   const auto sliding = counters["sliding_steps"].get<int>(), guards = counters["guard_evaluations"].get<int>();
@@ -550,7 +583,9 @@ TEST_F(RunTest, CountersOfGuardsAndSlidingStepsAreShown) {
   EXPECT_LT(sliding, counters["steps"].get<int>() + counters["events"].get<int>());
   EXPECT_GT(guards, 0);  // of the guard that is not linear
   EXPECT_GT(counters["guard_enclosures"].get<int>(), 0);
-  EXPECT_NE(out.find(std::to_string(sliding) + " sliding steps, " + std::to_string(guards) + " guard evaluations, "), std::string::npos) << out;
+  EXPECT_NE(out.find(std::to_string(sliding) + " sliding steps, " + std::to_string(guards) + " guard evaluations, "),
+            std::string::npos)
+      << out;
   ASSERT_EQ(run({file("Ball.mo", ball), "--no-plot", "--stop", "1"}), ExitCode::success) << err;
   EXPECT_EQ(out.find("sliding"), std::string::npos) << out;            // nothing slides
   EXPECT_EQ(out.find("guard evaluations"), std::string::npos) << out;  // its guard is linear, and there is no event

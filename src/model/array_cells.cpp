@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "model/model_arrays.hpp"
+#include "model/rehome.hpp"
 #include "model/rewrite_model.hpp"
 
 namespace saltus {
@@ -264,9 +265,10 @@ class ArrayCells {
 
 }  // namespace
 
-std::shared_ptr<const RepeatedModel> keep_array_loops(ModelData& model) {
+std::shared_ptr<const RepeatedModel> keep_array_loops(const ModelData& model) {
   try {
-    return ArrayCells(model).make();
+    ModelData own = with_own_graph(model);  // others may read the graph of the model meanwhile
+    return ArrayCells(own).make();
   } catch (const NotKept&) {
     return nullptr;
   }

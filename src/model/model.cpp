@@ -94,9 +94,15 @@ std::shared_ptr<ModelData> ModelContent::read() const {
   return shared_->flat;
 }
 
-const std::shared_ptr<ModelData>& ModelContent::change() const {
+const std::shared_ptr<ModelData>& ModelContent::written() const {
   const std::lock_guard guard(shared_->lock);
   if (!shared_->data) shared_->data = shared_->write_out();
+  return shared_->data;
+}
+
+const std::shared_ptr<ModelData>& ModelContent::change() const {
+  written();
+  const std::lock_guard guard(shared_->lock);
   shared_->loops = nullptr;
   shared_->flat = nullptr;
   return shared_->data;
@@ -116,7 +122,7 @@ Model Model::copy() const {
   return Model(ModelContent(std::make_shared<ModelData>(data())));
 }
 
-Expr Model::time() const { return data_->time; }
+Expr Model::time() const { return data_.written()->time; }
 
 namespace {
 
@@ -324,14 +330,14 @@ ModelData::Declared find(const ModelData& d, const std::string& name) {
 }  // namespace
 
 Expr Model::symbol(const std::string& name) const {
-  const ModelData& written = *data_;
+  ModelData& written = *data_.written();
   if (written.arrays)
     if (const auto place = written.arrays->find(name))
-      return written.arrays->element(*data_, place->first, place->second);
-  const auto [kind, index] = find(data(), name);
-  if (kind == SymbolKind::variable) return data().variables[index];
-  if (kind == SymbolKind::parameter) return data().parameters[index].symbol;
-  return data().discretes[index].symbol;
+      return written.arrays->element(written, place->first, place->second);
+  const auto [kind, index] = find(written, name);
+  if (kind == SymbolKind::variable) return written.variables[index];
+  if (kind == SymbolKind::parameter) return written.parameters[index].symbol;
+  return written.discretes[index].symbol;
 }
 
 void Model::set(const std::string& name, double value) {

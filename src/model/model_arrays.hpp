@@ -120,7 +120,7 @@ class ModelArrays::Writing {
 
 /// The model with all passes of all loops.
 std::shared_ptr<ModelData> write_out_arrays(ModelData& model);
-/// The same as cells; null where that cannot be, or where nothing is gained.
-std::shared_ptr<const RepeatedModel> keep_array_loops(ModelData& model);
+/// The same as cells, in a graph of their own; null where that cannot be, or where nothing is gained.
+std::shared_ptr<const RepeatedModel> keep_array_loops(const ModelData& model);
 
 }  // namespace saltus

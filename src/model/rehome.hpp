@@ -26,6 +26,7 @@ void rehome(ModelData::Clause& clause, const GraphHandle& graph);
 void rehome(ModelData::Transition& transition, const GraphHandle& graph);
 void rehome(ModelData::Definition& definition, const GraphHandle& graph);
 void rehome(ModelData::Assertion& assertion, const GraphHandle& graph);
+void rehome(ModelData& model, const GraphHandle& graph);
 void rehome(RecordedEquations& equations, const GraphHandle& graph);
 void rehome(EventLogic::Setup& setup, const GraphHandle& graph);
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace saltus {
@@ -270,6 +271,21 @@ TEST(ArrayLoops, ElementsHaveNamesAndValues) {
   double expected = 90.0 - starts(250)[7];
   for (const double start : starts(250)) expected += start;
   EXPECT_NEAR(run.at(0.1, "total"), expected, 1e-3);
+}
+
+TEST(ArrayLoops, SeveralThreadsCompileAndRunOneModel) {
+  const Model m = thermostats(220, true);
+  std::vector<std::vector<double>> finals(6);
+  std::vector<std::thread> threads;
+  for (std::size_t k = 0; k < finals.size(); ++k)
+    threads.emplace_back([&, k] {
+      const SimulateOptions options{.stop = 1.0, .flights_after = -1};
+      finals[k] = k % 2 == 0 ? simulate(m, options).final() : simulate(CompiledModel(m), options).final();
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t k = 2; k < finals.size(); ++k) EXPECT_EQ(finals[k], finals[k - 2]);
+  ASSERT_EQ(finals[0].size(), finals[1].size());
+  for (std::size_t k = 0; k < finals[0].size(); ++k) EXPECT_NEAR(finals[0][k], finals[1][k], 1e-4);
 }
 
 TEST(ArrayLoops, MistakesAreTold) {

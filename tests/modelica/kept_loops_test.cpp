@@ -353,6 +353,8 @@ TEST(KeptLoops, ChangesOfTheModelWriteItOut) {
   EXPECT_EQ(source.model.name(), "Rod");
   EXPECT_TRUE(source.model.content().loops());
   EXPECT_EQ(source.model.data().variables.size(), 300u);
+  EXPECT_EQ(source.model.symbol("T[3]").name(), "T[3]");
+  EXPECT_EQ(source.model.time().name(), "time");
   EXPECT_FALSE(is_written_out(*compile(source.model)));  // reading changes nothing
   source.model.set("T[3]", 5.0);
   const auto changed = compile(source.model);

@@ -63,7 +63,9 @@ class ModelContent {
   std::shared_ptr<const RepeatedModel> loops() const;
   /// The whole model, without loops.
   std::shared_ptr<ModelData> read() const;
-  /// What is written down, to be changed: the arrays of a model are a part of it.
+  /// What is written down: with the arrays of a model, and without passes of its loops.
+  const std::shared_ptr<ModelData>& written() const;
+  /// The same, to be changed.
   const std::shared_ptr<ModelData>& change() const;
   ModelData* operator->() const { return change().get(); }
   ModelData& operator*() const { return *change(); }

@@ -23,14 +23,22 @@ std::shared_ptr<const Form> make_form(Form form) {
 
 Index::Index(int value) : form_(make_form({Form::Kind::number, value})) {}
 
-Index::Index(std::shared_ptr<ModelData> data, std::shared_ptr<const Form> form)
-    : data_(std::move(data)), form_(std::move(form)) {}
+Index::Index(std::shared_ptr<ModelData> data, std::size_t loop, std::shared_ptr<const Form> form)
+    : data_(std::move(data)), loop_(loop), form_(std::move(form)) {}
+
+void Index::require_loop() const {
+  if (!data_) return;
+  const std::vector<std::size_t>& open = data_->arrays->open_loops;
+  if (std::ranges::find(open, loop_) == open.end()) throw UsageError("an index is used outside of its loop");
+}
 
 Index Index::combined(int kind, const Index& a, const Index& b) {
   if (a.data_ && b.data_ && a.data_ != b.data_) throw UsageError("an index of one model meets one of another");
+  a.require_loop();
+  b.require_loop();
   Form form{static_cast<Form::Kind>(kind), 0, {*a.form_, *b.form_}};
   if (!a.data_ && !b.data_) form = {Form::Kind::number, form.at({})};
-  return {a.data_ ? a.data_ : b.data_, make_form(std::move(form))};
+  return {a.data_ ? a.data_ : b.data_, std::max(a.loop_, b.loop_), make_form(std::move(form))};
 }
 
 Index operator+(const Index& a, const Index& b) {
@@ -54,7 +62,8 @@ Index max(const Index& a, const Index& b) {
 
 Expr Index::number() const {
   if (!data_) return static_cast<double>(form_->value);
-  return data_->arrays->refer(*data_, -1, {*form_});
+  require_loop();
+  return data_->arrays->refer(*data_, -1, loop_, {*form_});
 }
 
 std::size_t Array::size() const {
@@ -74,18 +83,21 @@ Expr Array::element(const std::vector<Index>& subscripts) const {
     throw UsageError(fmt::format("'{}' has {} subscripts, not {}", own.name, own.dims.size(), subscripts.size()));
   std::vector<Form> forms;
   bool varies = false;
+  std::size_t loop = 0;
   for (const Index& i : subscripts) {
     if (i.data_ && i.data_ != data_) throw UsageError("'" + own.name + "' belongs to another model than its subscript");
+    i.require_loop();
     varies = varies || i.data_;
+    loop = std::max(loop, i.loop_);
     forms.push_back(*i.form_);
   }
-  if (varies) return arrays.refer(*data_, static_cast<int>(number_), std::move(forms));
+  if (varies) return arrays.refer(*data_, static_cast<int>(number_), loop, std::move(forms));
   for (std::size_t k = 0; k < forms.size(); ++k)
     if (forms[k].value < 0 || forms[k].value >= own.dims[k])
       throw UsageError(fmt::format("'{}' has no element {}: subscripts {} are 0 … {}", own.name, forms[k].value, k + 1,
                                    own.dims[k] - 1));
   return arrays.element(*data_, number_,
-                        arrays.position({static_cast<int>(number_), std::move(forms), Expr()}, ModelArrays::Pass{}));
+                        arrays.position({static_cast<int>(number_), 0, std::move(forms), Expr()}, ModelArrays::Pass{}));
 }
 
 Array Model::add_array(SymbolKind kind, const std::string& name, const ArraySize& size, std::vector<double> starts,
@@ -158,7 +170,8 @@ void Model::write_loop(const std::vector<IndexRange>& ranges,
   ModelArrays::Writing writing(*data_, ranges);
   std::vector<Index> iterators;
   for (std::size_t k = 0; k < ranges.size(); ++k)
-    iterators.push_back(Index(data_.change(), make_form({Form::Kind::iterator, static_cast<std::int64_t>(level + k)})));
+    iterators.push_back(Index(data_.change(), data_->arrays->innermost(),
+                              make_form({Form::Kind::iterator, static_cast<std::int64_t>(level + k)})));
   body(iterators);
   writing.finish();
 }

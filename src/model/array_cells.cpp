@@ -266,6 +266,7 @@ class ArrayCells {
 }  // namespace
 
 std::shared_ptr<const RepeatedModel> keep_array_loops(const ModelData& model) {
+  ModelArrays::check_outside(model);
   try {
     ModelData own = with_own_graph(model);  // others may read the graph of the model meanwhile
     return ArrayCells(own).make();

@@ -396,45 +396,60 @@ void Model::fix(const std::string& name, const std::string& reason) { data_->fix
 
 void Model::quote_source(SourceQuote quote) { data_->quote = std::move(quote); }
 
+When::When(ModelContent data, std::size_t clause)
+    : data_(std::move(data)), clause_(clause), loop_(data_->arrays ? data_->arrays->innermost() : 0) {}
+
+ModelData& When::model() const {
+  ModelData& model = *data_;
+  if (loop_ != (model.arrays ? model.arrays->innermost() : 0))
+    throw UsageError("a clause of a loop is written in the body of that loop, and any other one outside of loops");
+  return model;
+}
+
 When& When::reset(const Expr& x, const Expr& value, const BoolExpr& only_if) {
-  check_graph(*data_, only_if.expr(), "reset");
-  add_reset(*data_, data_->clauses[clause_].actions, x, value, only_if);
+  ModelData& m = model();
+  check_graph(m, only_if.expr(), "reset");
+  add_reset(m, m.clauses[clause_].actions, x, value, only_if);
   return *this;
 }
 
 When& When::assign(const Expr& discrete, const Expr& value) {
-  add_assign(*data_, data_->clauses[clause_].actions, discrete, value);
+  ModelData& m = model();
+  add_assign(m, m.clauses[clause_].actions, discrete, value);
   return *this;
 }
 
 When& When::assign(const BoolExpr& discrete, const BoolExpr& value) { return assign(discrete.expr(), value.expr()); }
 
 When& When::terminate(const std::string& message, const BoolExpr& only_if) {
-  check_graph(*data_, only_if.expr(), "terminate");
-  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::terminate, {}, {}, message, only_if});
+  ModelData& m = model();
+  check_graph(m, only_if.expr(), "terminate");
+  m.clauses[clause_].actions.push_back({ModelData::Action::Kind::terminate, {}, {}, message, only_if});
   return *this;
 }
 
 When& When::assertion(const BoolExpr& condition, const std::string& message) {
-  check_graph(*data_, condition.expr(), "assertion");
-  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::check, {}, condition.expr(), message});
+  ModelData& m = model();
+  check_graph(m, condition.expr(), "assertion");
+  m.clauses[clause_].actions.push_back({ModelData::Action::Kind::check, {}, condition.expr(), message});
   return *this;
 }
 
 When& When::record() {
-  data_->clauses[clause_].actions.push_back({ModelData::Action::Kind::record, {}, {}, {}});
+  model().clauses[clause_].actions.push_back({ModelData::Action::Kind::record, {}, {}, {}});
   return *this;
 }
 
 When& When::record_touches() {
-  data_->clauses[clause_].touches = true;
+  model().clauses[clause_].touches = true;
   return *this;
 }
 
 When When::otherwise_when(const BoolExpr& condition, const SourceLocation& where) {
-  check_graph(*data_, condition.expr(), "otherwise_when");
-  data_->clauses.push_back({condition, {}, where, static_cast<int>(clause_), "elsewhen " + to_string(condition)});
-  return {data_, data_->clauses.size() - 1};
+  ModelData& m = model();
+  check_graph(m, condition.expr(), "otherwise_when");
+  m.clauses.push_back({condition, {}, where, static_cast<int>(clause_), "elsewhen " + to_string(condition)});
+  return {data_, m.clauses.size() - 1};
 }
 
 ExplicitMode& ExplicitMode::equation(const Equation& equation, const std::string& name, const SourceLocation& where) {

@@ -111,13 +111,13 @@ std::optional<std::pair<std::size_t, std::size_t>> ModelArrays::find(const std::
   return std::pair(it->second, position);
 }
 
-Expr ModelArrays::refer(ModelData& model, int array, std::vector<Form> forms) {
+Expr ModelArrays::refer(ModelData& model, int array, std::size_t loop, std::vector<Form> forms) {
   const std::string text =
       array < 0 ? text_of(forms) : arrays[static_cast<std::size_t>(array)].name + "[" + text_of(forms) + "]";
-  const auto [it, fresh] = known.try_emplace(text, references.size());
+  const auto [it, fresh] = known.try_emplace({loop, text}, references.size());
   if (fresh) {
     const SymbolKind kind = array < 0 ? SymbolKind::parameter : arrays[static_cast<std::size_t>(array)].kind;
-    references.push_back({array, std::move(forms), Expr(model.graph, model.graph->symbol(text, kind))});
+    references.push_back({array, loop, std::move(forms), Expr(model.graph, model.graph->symbol(text, kind))});
   }
   return references[it->second].symbol;
 }
@@ -198,8 +198,21 @@ void ModelArrays::add_pass(ModelData& model, const ModelArrays& arrays, const Lo
   append(model.assertions, body.assertions);
 }
 
+void ModelArrays::check_outside(const ModelData& model) {
+  const std::vector<Expr> all = expressions_of(model);
+  const auto check = [&](NodeId id) {
+    for (const Reference& reference : model.arrays->references)
+      if (reference.symbol.id() == id)
+        throw ModelError("'" + reference.symbol.name() + "' stands outside of the loop whose index it has");
+  };
+  for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::discrete, SymbolKind::parameter})
+    for (const Expr& s : symbols_of(all, kind)) check(s.id());
+  for (const Expr& s : symbols_of(all, SymbolKind::derivative)) check(model.graph->symbol_of(s.id()).base);
+}
+
 std::shared_ptr<ModelData> write_out_arrays(ModelData& model) {
   ModelArrays& arrays = *model.arrays;
+  ModelArrays::check_outside(model);
   auto flat = std::make_shared<ModelData>(model);
   flat->arrays = nullptr;
   for (std::size_t a = 0; a < arrays.arrays.size(); ++a)
@@ -247,10 +260,12 @@ ModelArrays::Writing::Writing(ModelData& model, const std::vector<IndexRange>& r
       pre_symbols_(model.pre_symbols.size()),
       rest_(rest_of(model)) {
   arrays_.open.insert(arrays_.open.end(), ranges.begin(), ranges.end());
+  arrays_.open_loops.push_back(++arrays_.begun);
 }
 
 ModelArrays::Writing::~Writing() {
   if (!finished_) cut();
+  arrays_.open_loops.pop_back();
   arrays_.open.erase(arrays_.open.begin() + static_cast<std::ptrdiff_t>(levels_), arrays_.open.end());
 }
 
@@ -328,6 +343,9 @@ void ModelArrays::Writing::find_references(Loop& loop) const {
   for (const auto& [symbol, before] : loop.body.pre_symbols) add(symbol.id());
   std::ranges::sort(loop.references);
   loop.references.erase(std::unique(loop.references.begin(), loop.references.end()), loop.references.end());
+  for (const std::size_t r : loop.references)
+    if (std::ranges::find(arrays_.open_loops, arrays_.references[r].loop) == arrays_.open_loops.end())
+      throw ModelError("'" + arrays_.references[r].symbol.name() + "' stands outside of the loop whose index it has");
   for (const std::size_t r : loop.references)
     loop.differentiated.push_back(differentiated.contains(arrays_.references[r].symbol.id()));
 }

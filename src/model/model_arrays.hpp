@@ -38,7 +38,8 @@ struct ModelArrays {
   };
   /// Something that differs from pass to pass, and the symbol that stands for it in the body.
   struct Reference {
-    int array = -1;  ///< -1: a number
+    int array = -1;        ///< -1: a number
+    std::size_t loop = 0;  ///< of whose index it is made
     std::vector<IteratorForm> forms;
     Expr symbol;
   };
@@ -54,16 +55,20 @@ struct ModelArrays {
   std::vector<Array> arrays;
   std::unordered_map<std::string, std::size_t> by_name;
   std::vector<Reference> references;
-  std::map<std::string, std::size_t> known;  ///< references by their text
+  std::map<std::pair<std::size_t, std::string>, std::size_t> known;  ///< references by their loop and text
   std::vector<Loop> loops;
-  std::vector<IndexRange> open;  ///< of the loops whose bodies are being written
+  std::vector<IndexRange> open;         ///< of the loops whose bodies are being written
+  std::vector<std::size_t> open_loops;  ///< their numbers, from 1 on
+  std::size_t begun = 0;                ///< how many loops were
 
+  /// The number of the loop whose body is being written; 0: none is.
+  std::size_t innermost() const { return open_loops.empty() ? 0 : open_loops.back(); }
   /// An element, made when it is first asked for.
   Expr element(ModelData& model, std::size_t array, std::size_t position);
   /// Array and position of "T[2,3]".
   std::optional<std::pair<std::size_t, std::size_t>> find(const std::string& name) const;
   /// The symbol of an element or a number with these subscripts.
-  Expr refer(ModelData& model, int array, std::vector<IteratorForm> forms);
+  Expr refer(ModelData& model, int array, std::size_t loop, std::vector<IteratorForm> forms);
   /// Where an element that a pass refers to stands in its array. Throws ModelError if it has none.
   std::size_t position(const Reference& reference, const Pass& pass) const;
   /// Begins a loop; what the model has now does not belong to it.
@@ -92,6 +97,8 @@ struct ModelArrays {
   /// the place of its symbol.
   static void add_pass(ModelData& model, const ModelArrays& arrays, const Loop& loop, const Pass& pass,
                        const std::vector<Expr>& values);
+  /// Throws ModelError where something outside of loops has what a loop alone knows.
+  static void check_outside(const ModelData& model);
   /// Declares an element in a model of which the arrays are not a part.
   static void declare(ModelData& model, const Array& array, std::size_t position, const Expr& symbol);
 };

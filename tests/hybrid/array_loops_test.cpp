@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -309,6 +310,29 @@ TEST(ArrayLoops, MistakesAreTold) {
   EXPECT_NE(message([&] { m.array("U", 3, {1.0, 2.0}); }).find("3 elements, but 2 values"), std::string::npos);
   EXPECT_NE(message([&] { T[7]; }).find("has no element 7"), std::string::npos);
   EXPECT_NE(message([&] { T(1, 2); }).find("1 subscripts, not 2"), std::string::npos);
+  // clauses and elements of a loop do not leave it
+  std::optional<When> left;
+  Expr kept;
+  m.for_each(5, [&](const Index& i) {
+    m.equation(der(T[i]) == 0.1);
+    left = m.when(T[i] > 1.0);
+    kept = T[i];
+  });
+  EXPECT_NE(message([&] { left->terminate(); }).find("body of that loop"), std::string::npos);
+  std::optional<Index> index;
+  m.for_each(5, [&](const Index& i) { index = i; });
+  EXPECT_EQ(message([&] { m.for_each(5, [&](const Index&) { m.equation(T[*index] == 0.0); }); }),
+            "an index is used outside of its loop");
+  EXPECT_EQ(message([&] { m.for_each(5, [&](const Index& i) { m.equation(T[i + *index] == 0.0); }); }),
+            "an index is used outside of its loop");
+  EXPECT_EQ(message([&] { m.for_each(5, [&](const Index&) { m.equation(kept == 0.0); }); }),
+            "'T[i]' stands outside of the loop whose index it has");
+  When outside = m.when(m.time() > 1.0);
+  EXPECT_NE(message([&] { m.for_each(5, [&](const Index& i) { outside.reset(T[i], 0.0); }); }).find("outside of loops"),
+            std::string::npos);
+  Model copied = m.copy();
+  m.assertion(kept < 5.0, "too large");
+  EXPECT_EQ(message([&] { simulate(m); }), "'T[i]' stands outside of the loop whose index it has");
   Model other("other");
   const Array U = other.array("U", 5);
   EXPECT_NE(message([&] { m.for_each(5, [&](const Index& i) { m.equation(U[i] == 0.0); }); }).find("another model"),

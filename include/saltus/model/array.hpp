@@ -13,7 +13,7 @@
 
 #include <saltus/expr/expr.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -43,10 +43,13 @@ class Index {
  private:
   friend class Array;
   friend class Model;
-  Index(std::shared_ptr<ModelData> data, std::shared_ptr<const IteratorForm> form);
+  Index(std::shared_ptr<ModelData> data, std::size_t loop, std::shared_ptr<const IteratorForm> form);
   static Index combined(int kind, const Index& a, const Index& b);
+  /// Throws UsageError outside of the loop.
+  void require_loop() const;
 
   std::shared_ptr<ModelData> data_;  // null: a number
+  std::size_t loop_ = 0;             // the innermost one of which it has the index
   std::shared_ptr<const IteratorForm> form_;
 };
 

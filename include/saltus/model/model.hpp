@@ -100,9 +100,11 @@ class When {
 
  private:
   friend class Model;
-  When(ModelContent data, std::size_t clause) : data_(std::move(data)), clause_(clause) {}
+  When(ModelContent data, std::size_t clause);
+  /// The model. Throws UsageError outside of the loop in which the clause was begun.
+  ModelData& model() const;
   ModelContent data_;
-  std::size_t clause_;
+  std::size_t clause_, loop_;
 };
 
 class ModeTransition;

@@ -31,7 +31,7 @@ Emitter::Emitter(const Tape& tape, int lanes, int width)
       lanes_(lanes),
       width_(width),
       register_count_(width == 8 ? 32 : 16),
-      flow_(tape),
+      flow_(tape, lanes == 1),
       code_(1024 + 16 * tape.code.size(), Xbyak::AutoGrow, &heap_) {}
 
 bool Emitter::run() {

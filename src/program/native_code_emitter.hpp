@@ -94,6 +94,7 @@ class Emitter {
   void logical_not(const Step& s);
   void select(const Step& s);
   void math_call(const Step& s);
+  void math_calls_at_once(const Step& s);
   void external_call(const Step& s);
   void pass_argument(Reg r, std::size_t k, std::size_t stride);
   void fetch_result(Reg r, std::size_t k, std::size_t stride);

@@ -1,6 +1,9 @@
 #include "program/native_code_flow.hpp"
 
+#include <algorithm>
 #include <numeric>
+
+#include "program/native_code_calls.hpp"
 
 namespace saltus::native {
 
@@ -14,20 +17,36 @@ bool reads_truth(Op op, std::size_t k) {
   return info(op).kind == OpKind::logic || (info(op).kind == OpKind::choice && k == 0);
 }
 
-Flow::Flow(const Tape& tape) : leaves(tape.first_temporary()) {
+Flow::Flow(const Tape& tape, bool together) : leaves(tape.first_temporary()) {
   std::vector<Value> value_in_slot(tape.slots());
-  make_steps(tape, value_in_slot);
+  make_steps(tape, together, value_in_slot);
   list_uses();
   list_outputs(tape, value_in_slot);
   find_masks();
 }
 
-void Flow::make_steps(const Tape& tape, std::vector<Value>& value_in_slot) {
+/// Whether a call can be made at once with the last step: that are calls of the same function, of other values that do
+/// not need each other.
+bool Flow::joins_last(Op op, Value operand) const {
+  constexpr std::uint32_t most = 4;
+  if (steps.empty() || steps.back().op != op || steps.back().result_count == most) return false;
+  const Step& last = steps.back();
+  return operand < last.result && std::ranges::find(operands_of(last), operand) == operands_of(last).end();
+}
+
+void Flow::make_steps(const Tape& tape, bool together, std::vector<Value>& value_in_slot) {
   std::iota(value_in_slot.begin(), value_in_slot.begin() + leaves, 0u);
   values = leaves;
   steps.reserve(tape.code.size());
   operands.reserve(2 * tape.code.size());
   for (const Instruction& i : tape.code) {
+    if (together && is_unary_call(i.op) && joins_last(i.op, value_in_slot[i.a])) {
+      operands.push_back(value_in_slot[i.a]);
+      value_in_slot[i.result] = values++;
+      ++steps.back().operand_count;
+      ++steps.back().result_count;
+      continue;
+    }
     Step step{i.op, i.a, static_cast<std::uint32_t>(operands.size()), 0, values, 1};
     if (i.op == Op::external) {
       const CallSite& call = tape.calls[i.a];

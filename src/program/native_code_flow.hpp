@@ -15,7 +15,8 @@ namespace saltus::native {
 
 using Value = std::uint32_t;
 
-/// One instruction over values. The results of an external call have consecutive numbers.
+/// One instruction over values, or up to four calls of one function of one argument, side by side. Results of an
+/// external call, and of such calls, have consecutive numbers.
 struct Step {
   Op op;
   std::uint32_t call;  ///< external: index into the tape's calls
@@ -38,7 +39,8 @@ struct Lists {
 };
 
 struct Flow {
-  explicit Flow(const Tape& tape);
+  /// `together`: neighbouring calls of a function become one step.
+  Flow(const Tape& tape, bool together);
 
   std::span<const Value> operands_of(const Step& step) const {
     return {operands.data() + step.first_operand, step.operand_count};
@@ -55,7 +57,8 @@ struct Flow {
   std::vector<char> is_mask;
 
  private:
-  void make_steps(const Tape& tape, std::vector<Value>& value_in_slot);
+  void make_steps(const Tape& tape, bool together, std::vector<Value>& value_in_slot);
+  bool joins_last(Op op, Value operand) const;
   void list_uses();
   void list_outputs(const Tape& tape, const std::vector<Value>& value_in_slot);
   void find_masks();

@@ -55,7 +55,7 @@ void Emitter::step(const Step& s) {
     case Op::external:
       return external_call(s);
     default:
-      return math_call(s);
+      return s.result_count > 1 ? math_calls_at_once(s) : math_call(s);
   }
 }
 
@@ -302,6 +302,27 @@ void Emitter::math_call(const Step& s) {
   call(math_function(s.op, width_));
   for (const Value v : operands) release(v);
   define(s.result, 0);
+}
+
+// Two to four calls in one lane each: the function for four lanes, whose values have the same bits. Lanes that are left
+// over repeat another one.
+void Emitter::math_calls_at_once(const Step& s) {
+  const auto operands = flow_.operands_of(s);
+  Reg r[4];
+  for (std::size_t k = 0; k < 4; ++k) r[k] = k < operands.size() ? need(operands[k]) : r[k - 2];
+  save_all_for_call();
+  forget_registers();
+  if (operands.size() == 3) r[3] = r[2];
+  code_.vunpcklpd(vec(r[0]), vec(r[0]), vec(r[1]));
+  if (operands.size() > 2) code_.vunpcklpd(vec(r[2]), vec(r[2]), vec(r[3]));
+  code_.vinsertf128(Xbyak::Ymm(0), Xbyak::Ymm(r[0]), vec(r[2]), 1);
+  call(math_function(s.op, 4));
+  for (const Value v : operands) release(v);
+  code_.vunpckhpd(vec(1), vec(0), vec(0));
+  if (operands.size() > 2) code_.vextractf128(vec(2), Xbyak::Ymm(0), 1);
+  if (operands.size() > 3) code_.vunpckhpd(vec(3), vec(2), vec(2));
+  code_.vzeroupper();
+  for (std::size_t k = 0; k < operands.size(); ++k) define(s.result + static_cast<Value>(k), static_cast<Reg>(k));
 }
 
 // The scratch area holds the arguments and results of the first lane, then those of the second, and so on.

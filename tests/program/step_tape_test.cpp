@@ -7,6 +7,7 @@
 #include <saltus/step/explicit_runge_kutta.hpp>
 #include <saltus/step/taylor.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -388,6 +389,67 @@ TEST(TapeChain, GivesTheBitsOfItsParts) {
       expect_equal(found[0], expected[0], "second tape");
       expect_equal(found[1], results[0], "first tape");
     }
+  }
+}
+
+TEST(TapeChain, ComputesOnceWhatPartsShareAndNothingThatNoOutputNeeds) {
+  const auto graph = std::make_shared<Graph>();
+  const Expr x(graph, graph->symbol("x", SymbolKind::parameter)), y(graph, graph->symbol("y", SymbolKind::parameter));
+  const Tape tape =
+      lower(std::vector<std::vector<Expr>>{{x}, {y}}, std::vector<std::vector<Expr>>{{sin(x) + 2.0 * y, exp(y)}});
+  const auto count = [](const Tape& t, Op op) {
+    return std::ranges::count_if(t.code, [&](const Instruction& i) { return i.op == op; });
+  };
+  TapeChain chain;
+  const auto in = chain.input(2);
+  const TapeChain::Place other[] = {in[0], in[0]};
+  const auto first = chain.append(tape, in), again = chain.append(tape, in), changed = chain.append(tape, other);
+  const TapeChain::Place wanted[] = {first[0], again[0], changed[0]};
+  chain.output(wanted);
+  const Tape both = chain.finish();
+  EXPECT_EQ(count(both, Op::sin), 1);  // three times the same
+  EXPECT_EQ(count(both, Op::exp), 0);  // not asked for
+  EXPECT_EQ(both.constants.size(), 1u);
+  EXPECT_LE(both.temporaries, 4u);
+  const double a = 0.3, b = -1.7;
+  const Groups found = run(both, {{a, b}}, 1);
+  const double expected = run(tape, {{a}, {b}}, 1)[0][0];
+  EXPECT_EQ(found[0][0], expected);
+  EXPECT_EQ(found[0][1], expected);
+  EXPECT_EQ(found[0][2], run(tape, {{a}, {a}}, 1)[0][0]);
+}
+
+TEST(TapeChain, PutsCallsOfAFunctionTogetherAndNativeCodeMakesThemAtOnce) {
+  test::Random random(6);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t count = 1 + random.below(9);
+    const auto graph = std::make_shared<Graph>();
+    std::vector<Expr> x, values;
+    for (std::size_t k = 0; k < count; ++k) x.emplace_back(graph, graph->symbol("x", SymbolKind::parameter));
+    Expr sum = 0.0;
+    for (std::size_t k = 0; k < count; ++k) {  // calls of two kinds, of inputs and of results, with work in between
+      const Expr inner = k % 3 == 0 ? x[k] : x[k] * x[0] + 0.5, outer = exp(0.1 * sin(inner) + x[k]);
+      sum = sum + outer * inner;
+      values.push_back(k % 2 == 0 ? outer : tanh(outer));
+    }
+    values.push_back(sum);
+    const Tape tape = lower(std::vector<std::vector<Expr>>{x}, std::vector<std::vector<Expr>>{values});
+    TapeChain chain;
+    chain.output(chain.append(tape, chain.input(count)));
+    const Tape gathered = chain.finish();
+    std::size_t sines = 0, runs = 0;
+    for (std::size_t k = 0; k < gathered.code.size(); ++k) {
+      if (gathered.code[k].op != Op::sin) continue;
+      runs += k == 0 || gathered.code[k - 1].op != Op::sin ? 1 : 0;
+      ++sines;
+    }
+    EXPECT_LE(runs, (sines + 3) / 4);
+    Groups in(1);
+    for (std::size_t k = 0; k < count; ++k) in[0].push_back(test::random_value(random, true));
+    const auto native = make_native_code(gathered, 1);
+    const Groups expected = run(tape, in, 1);
+    expect_equal(run(gathered, in, 1)[0], expected[0], "interpreted");
+    if (native) expect_equal(run(gathered, in, 1, native.get())[0], expected[0], "native code");
   }
 }
 

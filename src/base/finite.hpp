@@ -13,8 +13,15 @@ namespace saltus {
 inline constexpr double eps = std::numeric_limits<double>::epsilon();
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// Integer arithmetic that vectorises: adding one to an exponent of all ones sets the sign bit.
+/// One by one where there are few: they may just have been written one by one, and could not be read as vectors before
+/// they have reached the cache. Otherwise integer arithmetic that vectorises: adding one to an exponent of all ones
+/// sets the sign bit.
 inline bool all_finite(std::span<const double> v) {
+  if (v.size() <= 8) {
+    for (const double value : v)
+      if (!std::isfinite(value)) return false;
+    return true;
+  }
   std::uint64_t seen = 0;
   for (const double value : v)
     seen |= (std::bit_cast<std::uint64_t>(value) & 0x7ff0000000000000ULL) + 0x0010000000000000ULL;

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "step/few_variables.hpp"
+
 namespace saltus {
 
 /// Vectors of length n that stand behind each other, each `stride` behind the one before.
@@ -73,37 +75,22 @@ void add_vectors(Stages u, std::size_t first, std::size_t length, int from, cons
                            sums[1].target + first);
 }
 
-/// The same for a few variables, whose number the compiler knows.
-template <std::size_t n>
-void combine_few(const double* u, int count, const Combination& sum) {
-  double s[n];
-  for (int k = 0; k < count; k += 4) {
-    const int end = std::min(k + 4, count);
-    double part[n] = {};
-    for (int i = k; i < end; ++i)
-      for (std::size_t j = 0; j < n; ++j) part[j] += sum.weights[i] * u[static_cast<std::size_t>(i) * n + j];
-    for (std::size_t j = 0; j < n; ++j) s[j] = k > 0 ? s[j] + part[j] : sum.base ? sum.base[j] + part[j] : part[j];
-  }
-  std::copy_n(s, n, sum.target);
-}
-
 }  // namespace detail
+
+/// The same sums for a few variables, whose number the compiler knows.
+void combine_few(const Stages& u, int count, const Combination& sum);
 
 /// One or two combinations of the first `count` stages; a second one has no base. In pieces that stay in the cache, four
 /// vectors at a time, summed up before they are added to the base, which is larger and would round every one of them;
 /// always in the same order, so that the same input gives the same bits.
 template <std::size_t Targets>
-void combine(Stages u, int count, const std::array<Combination, Targets>& sums) {
+void combine(const Stages& u, int count, const std::array<Combination, Targets>& sums) {
   static_assert(Targets == 1 || Targets == 2);
   using detail::Begin;
-  const bool few = u.n >= 2 && u.n <= 4 && u.stride == u.n;
-  for (const Combination& sum : sums) {
-    if (!few) break;
-    if (u.n == 2) detail::combine_few<2>(u.first, count, sum);
-    if (u.n == 3) detail::combine_few<3>(u.first, count, sum);
-    if (u.n == 4) detail::combine_few<4>(u.first, count, sum);
+  if (few_variables(u.n) && u.stride == u.n) {
+    for (const Combination& sum : sums) combine_few(u, count, sum);
+    return;
   }
-  if (few) return;
   constexpr std::size_t piece = 512;
   for (std::size_t first = 0; first < u.n; first += piece) {
     const std::size_t length = std::min(piece, u.n - first);

@@ -46,6 +46,7 @@ ExplicitRungeKutta::ExplicitRungeKutta(const Tableau& tableau, StepOptions optio
     throw UsageError("make_explicit_runge_kutta: the arrays of tableau '" + tableau.name +
                      "' do not fit its number of stages");
   last_ = tableau.stages - 1;
+  argument_.reserve(width);
   for (std::size_t i = 0; i < width; ++i)
     argument_.push_back(StageWeights::of(tableau.a, i * width, 1, static_cast<int>(i)));
   error_weights_ = StageWeights::of(tableau.error, 0, 1, tableau.stages);
@@ -53,6 +54,7 @@ ExplicitRungeKutta::ExplicitRungeKutta(const Tableau& tableau, StepOptions optio
     second_error_weights_ = StageWeights::of(tableau.second_error, 0, 1, tableau.stages);
   error_needs_last_ = tableau.error[static_cast<std::size_t>(last_)] != 0.0;
   const auto degree = static_cast<std::size_t>(tableau.dense_degree);
+  dense_weights_.reserve(degree);
   for (std::size_t k = 0; k < degree; ++k) dense_weights_.push_back(StageWeights::of(tableau.dense, k, degree, all));
   controller_ = StepController(tableau.error_exponent, tableau.beta, tableau.shrink_limit, tableau.growth_limit);
   together_ = {.stages = tableau.stages, .a = tableau.a, .c = tableau.c};

@@ -17,6 +17,7 @@
 #include <numbers>
 
 #include "step/combination.hpp"
+#include "step/few_variables.hpp"
 #include "step/first_step.hpp"
 #include "step/shifted_matrix.hpp"
 #include "step/step_controller.hpp"
@@ -38,7 +39,9 @@ constexpr std::size_t large = 1000;
 class Rosenbrock final : public Stepper {
  public:
   Rosenbrock(const RosenbrockTableau& tableau, StepOptions options)
-      : tableau_(tableau), options_(std::move(options)), controller_(tableau.error_exponent, 0.0, 0.2, 6.0) {}
+      : tableau_(tableau), options_(std::move(options)), controller_(tableau.error_exponent, 0.0, 0.2, 6.0) {
+    find_dense_weights();
+  }
 
   std::string_view name() const override { return tableau_.name; }
   int order() const override { return tableau_.order; }
@@ -81,10 +84,13 @@ class Rosenbrock final : public Stepper {
   void fill_dense(double t0, double h);
   void make_room();
   void hold_still();
-  double dense_weight(int power, int stage) const;
+  void find_dense_weights();
 
   const RosenbrockTableau& tableau_;
   StepOptions options_;
+  std::array<std::array<double, 16>, 8> dense_weights_{};  // of the stages in each coefficient of the dense output
+  std::array<double, 16> end_weights_{};                   // in its slope at the end, times the size of the step
+  std::array<double, 16> places_{};                        // where it is looked at, one after the other
   Tolerances tolerances_;
   WatchedVariables watched_;
   StepController controller_;
@@ -180,7 +186,10 @@ bool Rosenbrock::evaluate_stage(double t, std::span<double> v) {
   ++statistics_.evaluations;
   if (structure_->explicit_ode) {
     system_->rhs(t, y_, v);
-    for (std::size_t j = 0; j < v.size(); ++j) v[j] = yp_[j] - v[j];
+    if (few_variables(v.size()))
+      subtract_from(yp_.data(), v.data(), v.size());
+    else
+      for (std::size_t j = 0; j < v.size(); ++j) v[j] = yp_[j] - v[j];
   } else {
     system_->residual(t, y_, yp_, v);
   }
@@ -318,7 +327,7 @@ bool Rosenbrock::correct_dense(std::span<double> w, double* ratio) {
   const std::size_t n = w.size();
   double theta = 0.0;
   const auto look = [&](int i) {  // w: what is to be subtracted from the values there
-    theta = 0.5 - 0.5 * std::cos(std::numbers::pi / d * (i == 0 ? d - 1 : i < d - 1 ? i : (d - 1) / 2 + 0.5));
+    theta = places_[i];
     evaluate_dense(theta, y_.data(), yp_.data());
     if (!evaluate_stage(dense_.t0 + theta * dense_.h, w)) return false;
     matrix_.solve(w, yp_);
@@ -442,23 +451,27 @@ StepOutcome Rosenbrock::advance(double limit) {
 /// The weight of v_j in coefficient `power` of the dense output, from 1 on: theta (1-theta) theta^k q_k =
 /// theta^(k+1) q_k - theta^(k+2) q_k, so that coefficient k + 1 is q_k - q_(k-1); the first contains x_1 - x_0 as well,
 /// the last row of a with a 1 behind it.
-double Rosenbrock::dense_weight(int power, int j) const {
-  const int s = tableau_.stages;
-  const auto q = [&](int k) {
-    return k < 0 || k > tableau_.dense_degree - 2 ? 0.0 : tableau_.dense[static_cast<std::size_t>(k * s + j)];
-  };
-  const double change = power > 1 ? 0.0 : j + 1 < s ? tableau_.a[static_cast<std::size_t>((s - 1) * s + j)] : 1.0;
-  return q(power - 2) - q(power - 1) - change;
+void Rosenbrock::find_dense_weights() {
+  const int s = tableau_.stages, degree = tableau_.dense_degree;
+  for (int power = 1; power <= degree; ++power)
+    for (int j = 0; j < s; ++j) {
+      const auto q = [&](int k) {
+        return k < 0 || k > degree - 2 ? 0.0 : tableau_.dense[static_cast<std::size_t>(k * s + j)];
+      };
+      const double change = power > 1 ? 0.0 : j + 1 < s ? tableau_.a[static_cast<std::size_t>((s - 1) * s + j)] : 1.0;
+      dense_weights_[power][j] = q(power - 2) - q(power - 1) - change;
+      end_weights_[j] += power * dense_weights_[power][j];
+    }
+  for (int i = 0; i < degree; ++i)
+    places_[i] = 0.5 - 0.5 * std::cos(std::numbers::pi / degree *
+                                      (i == 0 ? degree - 1 : i < degree - 1 ? i : (degree - 1) / 2 + 0.5));
 }
 
 /// The derivative of the dense output at the end of the step, from the stages at once.
 void Rosenbrock::end_slopes() {
   const int s = tableau_.stages;
   std::array<double, 16> weights{};
-  for (int j = 0; j < s; ++j) {
-    for (int power = 1; power <= tableau_.dense_degree; ++power) weights[j] += power * dense_weight(power, j);
-    weights[j] /= h_done_;
-  }
+  for (int j = 0; j < s; ++j) weights[j] = end_weights_[j] / h_done_;
   combine<1>(stages(), s, {{{weights.data(), nullptr, xp_.data()}}});
 }
 
@@ -478,15 +491,12 @@ void Rosenbrock::fill_dense(double t0, double h) {
   dense_.h = h;
   const std::size_t n = x0_.size();
   const int s = tableau_.stages, degree = tableau_.dense_degree;
-  std::array<std::array<double, 16>, 8> weights{};
-  for (int power = 1; power <= degree; ++power)
-    for (int j = 0; j < s; ++j) weights[power][j] = dense_weight(power, j);
   constexpr std::size_t piece = 256;
   double c[8 * piece];
   for (std::size_t first = 0; first < n; first += piece) {
     const std::size_t length = std::min(piece, n - first);
     const Stages u(dense_.c.data() + first, length, n);
-    const auto take = [&](int power) { return Combination{weights[power].data(), nullptr, c + static_cast<std::size_t>(power) * piece}; };
+    const auto take = [&](int power) { return Combination{dense_weights_[power].data(), nullptr, c + static_cast<std::size_t>(power) * piece}; };
     int power = 1;
     for (; power + 1 <= degree; power += 2) combine<2>(u, s, {{take(power), take(power + 1)}});
     if (power == degree) combine<1>(u, s, {{take(power)}});

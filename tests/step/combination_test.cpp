@@ -35,5 +35,26 @@ TEST(Combination, IsTheSumInAllNumbersOfStagesAndLengths) {
     }
 }
 
+TEST(Combination, OfFewVariablesHasTheBitsOfMany) {
+  for (std::size_t n = 1; n <= 8; ++n)
+    for (int count = 1; count <= 9; ++count) {
+      const std::size_t stride = n + 3;  // stages that are apart are summed as many are
+      std::vector<double> u(n * static_cast<std::size_t>(count)), apart(stride * static_cast<std::size_t>(count)), base(n);
+      std::vector<double> a(static_cast<std::size_t>(count)), one(n), other(n), as_one(n), as_other(n);
+      for (int k = 0; k < count; ++k) {
+        a[k] = std::cos(3.0 + k);
+        for (std::size_t j = 0; j < n; ++j)
+          apart[static_cast<std::size_t>(k) * stride + j] = u[static_cast<std::size_t>(k) * n + j] =
+              std::sin(1.0 + static_cast<double>(k * 17 + static_cast<int>(j)));
+      }
+      for (std::size_t j = 0; j < n; ++j) base[j] = 1e3 * std::cos(static_cast<double>(j));
+      combine<2>({u.data(), n}, count, {{{a.data(), base.data(), one.data()}, {a.data(), nullptr, other.data()}}});
+      combine<2>({apart.data(), n, stride}, count,
+                 {{{a.data(), base.data(), as_one.data()}, {a.data(), nullptr, as_other.data()}}});
+      EXPECT_EQ(one, as_one) << n << ", " << count;
+      EXPECT_EQ(other, as_other) << n << ", " << count;
+    }
+}
+
 }  // namespace
 }  // namespace saltus

@@ -1,5 +1,5 @@
-// The inverse of a small matrix. Where the same matrix is applied to twenty vectors and has five rows, the triangular solutions of
-// a general LU cost several times the work that they do.
+// The inverse of a small matrix. Where the same matrix is applied to twenty vectors and has five rows, the triangular
+// solutions of a general LU cost several times the work that they do.
 #pragma once
 
 #include <span>
@@ -10,16 +10,23 @@ namespace saltus {
 class SmallInverse {
  public:
   explicit SmallInverse(int n);
-  /// Of the matrix with these entries (column order), by Gauss-Jordan elimination with scaled partial pivoting. False if it is
-  /// singular to rounding or not finite.
+  /// Of the matrix with these entries (column order), by Gauss-Jordan elimination with scaled partial pivoting. False
+  /// if it is singular to rounding or not finite.
   bool invert(std::span<const double> matrix);
   /// b := A^{-1} b.
   void apply(std::span<double> b) const;
   /// The entries, by columns.
   std::span<const double> entries() const { return inverse_; }
+  /// Its largest sum of sizes in a column.
+  double norm() const;
+  /// Of the matrix: +1 or -1.
+  int determinant_sign() const { return sign_; }
 
  private:
-  int n_;
+  template <class Size>
+  bool invert(Size n, const double* matrix);
+
+  int n_, sign_ = 0;
   std::vector<double> rows_, inverse_;
   mutable std::vector<double> sum_;
 };

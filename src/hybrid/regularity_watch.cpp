@@ -22,6 +22,8 @@ constexpr double vanished = 1e-9;
 // Up to this size modes without certificate get decompositions of their own, wherever they are needed; larger ones have
 // the margin that comes with the Jacobians of the integrator, if they are reduced.
 constexpr int largest_dense_watch = 30;
+// Up to this size the inverse itself is cheaper than factors with an estimate of its norm.
+constexpr int largest_inverse = 12;
 // Large modes are looked at now and then only: a factorisation per step would be felt. Very large ones give the memory back in between.
 constexpr int large_mode = 200, large_mode_interval = 10;
 constexpr int very_large_mode_interval = 50;
@@ -48,13 +50,17 @@ void RegularityWatch::begin(System& system, const CharacteristicValues* values, 
   const Structure& s = system.structure();
   if (!same_mode) {
     jacobian_.reset();
+    inverse_.reset();
     order_ = values->certificate.valid ? SequentialJacobian::order(s, values->structure) : std::vector<int>();
   }
   if (same_mode || !order_.empty()) {
     // pattern and ordering are there already, or not needed
   } else if (values->certificate.valid && !values->structure.singular()) {
     auto jacobian = std::make_unique<SystemJacobian>(s, values->structure);
-    if (!lu_.analyse(jacobian->pattern())) return;
+    if (s.variables <= largest_inverse)
+      inverse_ = std::make_unique<SmallInverse>(s.variables);
+    else if (!lu_.analyse(jacobian->pattern()))
+      return;
     jacobian_ = std::move(jacobian);
   } else if (s.variables <= largest_dense_watch && values->T2.rows() == s.variables) {
     own_ = std::make_unique<ReducedSystem>(system, *values);
@@ -123,7 +129,20 @@ RegularityWatch::Reading RegularityWatch::read_factors() {
     }
     largest = std::max(largest, sum);
   }
+  if (inverse_) return read_inverse();
   return lu_.factorise(entries_) ? Reading{lu_.reciprocal_condition() * largest, lu_.determinant_sign()} : Reading{0.0, 0};
+}
+
+// Of the entries, in their scaling.
+RegularityWatch::Reading RegularityWatch::read_inverse() {
+  const SparsePattern& p = jacobian_->pattern();
+  const auto n = static_cast<std::size_t>(p.columns);
+  dense_.assign(n * n, 0.0);
+  for (std::size_t j = 0; j < n; ++j)
+    for (int k = p.start[j]; k < p.start[j + 1]; ++k) dense_[j * n + static_cast<std::size_t>(p.row[k])] = entries_[k];
+  if (!inverse_->invert(dense_)) return {0.0, 0};
+  const double norm = inverse_->norm();
+  return norm > 0.0 && std::isfinite(norm) ? Reading{1.0 / norm, inverse_->determinant_sign()} : Reading{0.0, 0};
 }
 
 template <class ForEach>

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dae/small_inverse.hpp"
 #include "hybrid/failure.hpp"
 
 namespace saltus {
@@ -50,6 +51,7 @@ class RegularityWatch {
   Reading read_jacobian(double t, std::span<const double> x, std::span<const double> xp);
   Reading read_sequential();
   Reading read_factors();
+  Reading read_inverse();
   template <class ForEach>
   void scale_jacobian(ForEach for_each);
   Reading read_at(const DensePolynomial& dense, double t);
@@ -68,8 +70,9 @@ class RegularityWatch {
   std::unique_ptr<ReducedSystem> own_;  // for small modes without a certificate
   std::vector<int> order_;                    // in which the system Jacobian is solved by substitution; empty:
   std::unique_ptr<SystemJacobian> jacobian_;  // by factors
+  std::unique_ptr<SmallInverse> inverse_;     // or, where it is small, by its inverse
   SparseLu lu_;
-  std::vector<double> Fx_, Fxp_, entries_, x_, xp_, work_;
+  std::vector<double> Fx_, Fxp_, entries_, dense_, x_, xp_, work_;
   std::vector<std::int8_t> row_scale_, column_scale_;  // exponents of powers of two
   Reading last_;
   double first_margin_ = 0.0, checked_margin_ = 0.0, time_ = 0.0;

@@ -24,6 +24,7 @@
 #include "hybrid/equation_watch.hpp"
 #include "hybrid/event_log.hpp"
 #include "hybrid/instant/known_edges.hpp"
+#include "hybrid/kept_memory.hpp"
 #include "hybrid/method_choice.hpp"
 #include "hybrid/redundancy_watch.hpp"
 #include "hybrid/regularity_watch.hpp"
@@ -145,6 +146,9 @@ struct Simulator::Impl {
 
   /// `from`: goes on from this state; null: begins.
   Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const SimulatorState* from = nullptr);
+  /// A thread that runs one simulator after another gives them the same memory, see kept_memory.hpp.
+  static void* operator new(std::size_t size) { return KeptMemory<Impl>::take(size); }
+  static void operator delete(void* memory) { KeptMemory<Impl>::give_back(memory); }
 
   // --- modes
   double time_scale() const {

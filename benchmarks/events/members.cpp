@@ -51,8 +51,8 @@ void run_members(int side, int rounds) {
   const std::vector<Friction> members = grid(side);
   const CompiledModel model(friction_model());
   Table table;
-  for (const std::int64_t flights : {1000, 0})
-    table.add(flights > 0 ? "Saltus" : "Saltus, flights at once", [&, flights] {
+  for (const std::int64_t flights : {1000, 200, 100})
+    table.add(fmt::format("Saltus, flights after {}", flights), [&, flights] {
       return all_of(members, [&](const Friction& p) {
         SimulateOptions options{.stop = p.end, .rtol = rtol, .atol = rtol, .keep_steps = false};
         options.flights_after = flights;

@@ -49,15 +49,32 @@ TEST(Functions, LocalArraysRecordsAndSeveralResults) {
   EXPECT_NEAR(r.at(1.0, "z"), 4.0 + 1.0, 1e-9);
 }
 
-TEST(Functions, ConditionsOfVariablesBecomeIfExpressions) {
+TEST(Functions, RelationsInFunctionsMakeEventsWhereTheyAreAskedFor) {
+  const auto text = [](const std::string& annotation) {
+    return "function relay\n  input Real x;\n  output Real y;\nalgorithm\n  y := 1;\n  if x > 2 then\n    y := -1;\n"
+           "  end if;\n  annotation(GenerateEvents = " +
+           annotation +
+           ");\nend relay;\n"
+           "model M\n  Real x(start = 0, fixed = true), z(start = 0, fixed = true);\nequation\n  der(x) = 1;\n"
+           "  der(z) = relay(x);\nend M;\n";
+  };
+  const auto asked = run_text(text("true"), 3.0);
+  EXPECT_NEAR(asked.at(3.0, "z"), 1.0, 1e-9);
+  EXPECT_EQ(asked.events().size(), 1u);
+  const auto literal = run_text(text("false"), 3.0);  // steps across the jump have errors of 1e-10
+  EXPECT_NEAR(literal.at(3.0, "z"), 1.0, 1e-8);
+  EXPECT_EQ(literal.events().size(), 0u);
+}
+
+TEST(Functions, RelationsInArgumentsAndOnTimeAreEvents) {
   const auto r = run_text(
-      "function relay\n  input Real x;\n  output Real y;\nalgorithm\n  y := 1;\n  if x > 2 then\n    y := -1;\n  end "
-      "if;\nend relay;\n"
-      "model M\n  Real x(start = 0, fixed = true), z(start = 0, fixed = true);\nequation\n  der(x) = 1;\n  der(z) = "
-      "relay(x);\nend M;\n",
+      "function pulse\n  input Real t;\n  input Real x;\n  output Real y;\nalgorithm\n"
+      "  y := (if t > 2 and t < 2.001 then 1000 else 0) + x;\nend pulse;\n"
+      "model M\n  Real x(start = 0, fixed = true), z(start = 0, fixed = true);\nequation\n  der(x) = 1;\n"
+      "  der(z) = pulse(time, if x > 1 then 1 else 0);\nend M;\n",
       3.0);
-  EXPECT_NEAR(r.at(3.0, "z"), 1.0, 1e-9);
-  EXPECT_EQ(r.events().size(), 1u);
+  EXPECT_NEAR(r.at(3.0, "z"), 1.0 + 2.0, 1e-9);  // the pulse is far shorter than a step
+  EXPECT_EQ(r.events().size(), 3u);
 }
 
 TEST(Functions, LoopsEndWithBreakAndFunctionsWithReturn) {

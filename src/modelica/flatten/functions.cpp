@@ -1,10 +1,12 @@
 // Calls of functions that the text defines: their algorithms are followed with the arguments, and what comes out are
 // expressions. Records are constructed here too.
 #include <saltus/base/error.hpp>
+#include <saltus/expr/rewrite.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "modelica/flatten/flattener.hpp"
@@ -330,6 +332,75 @@ void Flattener::follow_body(const Layout& layout, Context& context, const Locati
   merge_exits(first, Flow::leave_function, where, context);
 }
 
+namespace {
+
+void add_scalars(const Value& value, std::vector<Expr>& scalars) {
+  scalars.insert(scalars.end(), value.elements.begin(), value.elements.end());
+  if (!value.record) return;
+  for (const auto& [name, field] : value.record->fields) add_scalars(field, scalars);
+}
+
+void rewrite_scalars(Value& value, Rewrite& rewrite) {
+  for (Expr& e : value.elements)
+    if (e.graph()) e = Expr(e.graph(), rewrite(e.id()));
+  if (!value.record) return;
+  auto fields = std::make_shared<RecordFields>(*value.record);
+  for (auto& [name, field] : fields->fields) rewrite_scalars(field, rewrite);
+  value.record = std::move(fields);
+}
+
+bool generates_events(const ClassDefinition& function) {
+  const Modification* annotation = function.description.annotation;
+  const ModificationArgument* found = annotation ? annotation->find("GenerateEvents") : nullptr;
+  const auto* value = found && found->modification && found->modification->value
+                          ? found->modification->value->as<BooleanLiteral>()
+                          : nullptr;
+  return value && value->value;
+}
+
+/// Relations in a function are evaluated as they stand, and make no events; those that only time and events change do:
+/// they cost nothing, and a short pulse would be missed. What the arguments contain stays.
+void make_literal(std::span<const Expr> arguments, std::vector<Value>& results) {
+  std::vector<Expr> scalars;
+  for (const Value& value : results) add_scalars(value, scalars);
+  std::vector<NodeId> roots, leaves;
+  std::shared_ptr<Graph> graph;
+  for (const Expr& e : scalars)
+    if (e.graph()) graph = e.graph(), roots.push_back(e.id());
+  if (!graph) return;
+  for (const Expr& e : arguments)
+    if (e.graph()) leaves.push_back(e.id());
+  std::vector<NodeId> switches;
+  for (const NodeId id : graph->reachable(roots, leaves)) {
+    const Op op = graph->node(id).op;
+    if (op == Op::positive || op == Op::nonnegative || op == Op::floor) switches.push_back(id);
+  }
+  std::ranges::sort(leaves);
+  std::erase_if(switches, [&](NodeId id) { return std::ranges::binary_search(leaves, id); });
+  if (switches.empty()) return;
+  std::unordered_set<NodeId> varying;
+  for (const NodeId id : graph->reachable(switches)) {
+    const Node& node = graph->node(id);
+    bool varies = node.op == Op::symbol && (graph->symbol_of(id).kind == SymbolKind::variable ||
+                                            graph->symbol_of(id).kind == SymbolKind::derivative);
+    graph->for_each_operand(id, [&](NodeId part) { varies = varies || varying.contains(part); });
+    if (varies) varying.insert(id);
+  }
+  Rewrite rewrite(*graph);
+  for (const NodeId id : leaves) rewrite.replace.emplace(id, id);
+  for (const NodeId id : switches) {  // in order: none contains a later one
+    const Node node = graph->node(id);
+    if (!varying.contains(id)) continue;
+    const Op op = node.op == Op::positive      ? Op::live_positive
+                  : node.op == Op::nonnegative ? Op::live_nonnegative
+                                               : Op::live_floor;
+    rewrite.replace.emplace(id, graph->make(op, rewrite(node.a)));
+  }
+  for (Value& value : results) rewrite_scalars(value, rewrite);
+}
+
+}  // namespace
+
 std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValues inputs, const Location& where,
                                            const Context& caller) {
   const Deeper deeper(*this, where);
@@ -342,6 +413,9 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
   if (function->definition->is_partial)
     throw Fault{where, "the function " + in_quotes(function->name) + " is partial and cannot be called"};
   const Layout& layout = scopes_.layout(function);
+  std::vector<Expr> arguments;
+  if (function_stack_.empty())
+    for (const auto& [name, value] : inputs) add_scalars(value, arguments);
   function_stack_.push_back(function);
   struct Pop {
     std::vector<const ClassScope*>& stack;
@@ -364,8 +438,9 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
     context.lexical = component.lexical;
     frame.variables[name] = local_value(component, given == inputs.end() ? nullptr : &given->second, context, where);
   }
-  if (const auto* body = function->definition->as<LongClass>(); body && body->external)
-    run_external(*function, *body->external, context, where);
+  const auto* body = function->definition->as<LongClass>();
+  const bool external = body && body->external;  // one that is built in: the intervals of a table are events
+  if (external) run_external(*function, *body->external, context, where);
   follow_body(layout, context, where);
   std::vector<Value> results;
   for (const auto& component : layout.components) {
@@ -377,6 +452,8 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
     require_set(value, std::string(component.name()), component.declaration->name.where);
     results.push_back(std::move(value));
   }
+  if (function_stack_.size() == 1 && !external && !generates_events(*function->definition))
+    make_literal(arguments, results);
   return results;
 }
 

@@ -502,6 +502,9 @@ const std::vector<int>& ModelAccess::places(const CompiledModel& model) {
 const std::vector<int>& ModelAccess::observed_discretes(const CompiledModel& model) {
   return model.impl_->code->observed_discretes;
 }
+const std::vector<char>& ModelAccess::leave_out(const CompiledModel& model) {
+  return model.impl_->code->leave_out;
+}
 const std::vector<Expr>& ModelAccess::eliminated(const CompiledModel& model, const Mode& mode) {
   const CompiledModel::Code& code = *model.impl_->code;
   if (!mode.on_surfaces()) return code.solutions;

@@ -47,6 +47,8 @@ struct ModelAccess {
   static const std::vector<int>& places(const CompiledModel& model);
   /// The discrete variables that are observed.
   static const std::vector<int>& observed_discretes(const CompiledModel& model);
+  /// By parameter: whether equations lack derivatives because a factor with it is zero (zero_factors.hpp).
+  static const std::vector<char>& leave_out(const CompiledModel& model);
   /// What eliminated variables are in this mode, in their order, in the graph of the mode's system.
   static const std::vector<Expr>& eliminated(const CompiledModel& model, const Mode& mode);
   /// The initial equations, as residuals.

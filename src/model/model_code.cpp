@@ -12,6 +12,7 @@
 
 #include "model/derivative_variables.hpp"
 #include "model/validation.hpp"
+#include "model/zero_factors.hpp"
 
 namespace saltus {
 
@@ -38,7 +39,7 @@ CompiledModel::Code::Code(const ModelData& m, ProgramOptions opts) : options(opt
   stabilised = m.stabilisation != 0.0;
   graph = m.graph;
   time = m.time;
-  const Elimination elimination = eliminate(m);
+  Elimination elimination = eliminate(m);
   take_declarations(m, elimination);
   Rewrite rewrite(*m.graph);
   for (const auto& [variable, solution] : elimination.replacements())
@@ -50,13 +51,16 @@ CompiledModel::Code::Code(const ModelData& m, ProgramOptions opts) : options(opt
   for (const auto& [variable, solution] : elimination.replacements())
     continuous.replace.emplace(variable.id(), now(solution.in(*m.graph)));
   const auto apply = [&](Rewrite& r, const Expr& e) { return Expr(m.graph, r(e.in(*m.graph))); };
+  std::unordered_map<NodeId, double> parameter_values;
+  for (const auto& p : m.parameters) parameter_values.emplace(p.symbol.id(), p.value);
+  ZeroFactors zeros(m.graph, parameter_values);
 
   // equations by mode
   const std::size_t mode_count = std::max<std::size_t>(1, m.modes.size());
   std::vector<std::vector<Expr>> equations(mode_count);
   std::vector<std::vector<std::string>> equation_names(mode_count);
   const auto add = [&](std::size_t mode, const ModelData::NamedEquation& e) {
-    equations[mode].push_back(apply(continuous, e.equation.residual()));
+    equations[mode].push_back(zeros.without(apply(continuous, e.equation.residual())));
     equation_names[mode].push_back(describe_equation(e));
   };
   for (std::size_t mode = 0; mode < mode_count; ++mode) {
@@ -67,6 +71,13 @@ CompiledModel::Code::Code(const ModelData& m, ProgramOptions opts) : options(opt
       for (const auto& e : m.modes[mode].equations) add(mode, e);
     mode_names.push_back(m.modes.empty() ? "" : m.modes[mode].name);
   }
+  leave_out.assign(parameters.size(), 0);
+  for (const Expr& factor : zeros.counted()) {
+    elimination.decisions.push_back({factor, 0.0});
+    for (const Expr& p : symbols_of(std::span(&factor, 1), SymbolKind::parameter))
+      leave_out[static_cast<std::size_t>(std::ranges::find(parameters, p.id(), &Expr::id) - parameters.begin())] = 1;
+  }
+  keep_decisions(elimination);
   for (std::size_t k = 0; k < all_variables.size(); ++k)
     if (elimination.eliminated[k]) solutions.push_back(apply(continuous, elimination.solution[k]));
   EventLogic::Setup setup = event_setup(m, rewrite);
@@ -361,6 +372,9 @@ void CompiledModel::Code::take_declarations(const ModelData& m, const Eliminatio
   given->observed = std::make_shared<const std::vector<VariableInfo>>(std::move(observed_info));
   values_then = std::move(given);
   for (const int v : elimination.by_start) by_start.emplace_back(v, guesses_derivative(m, v));
+}
+
+void CompiledModel::Code::keep_decisions(const Elimination& elimination) {
   if (elimination.decisions.empty()) return;
   using Groups = std::vector<std::vector<Expr>>;
   Groups looked_at(2);

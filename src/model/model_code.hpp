@@ -63,9 +63,10 @@ struct CompiledModel::Code {
   std::vector<std::pair<int, bool>> by_start;  // variables z = der(x), and whether they were kept: see same_code_for
   Program decisions;                           // from parameters: on what the choice of eliminated variables rests
   std::vector<bool> decided;                   // with the values that the code was made with
-  std::unique_ptr<const ModelData> source;     // as it was written; null: nothing ever needs other code
-  bool eases = false;                          // it has homotopies
-  bool stabilised = false;                     // see Model::stabilise_sliding
+  std::vector<char> leave_out;  // by parameter: a factor with it is zero, and so the equations lack a derivative
+  std::unique_ptr<const ModelData> source;  // as it was written; null: nothing ever needs other code
+  bool eases = false;                       // it has homotopies
+  bool stabilised = false;                  // see Model::stabilise_sliding
   bool acts_by_mode = false;
   struct PairedSide {
     int guard, side, other;  // on this side of the guard the other explicit mode has the field
@@ -153,6 +154,8 @@ struct CompiledModel::Code {
   const ModelEquations* written_equations(std::size_t mode) const;
 
   void take_declarations(const ModelData& m, const Elimination& elimination);
+  /// What is asked of other values of the parameters: which factors are zero.
+  void keep_decisions(const Elimination& elimination);
 
   /// initial() and terminal(), where the model uses them, are discrete variables that are true in some rounds only.
   int add_flag(const ModelData& m, const Expr& symbol, double start);

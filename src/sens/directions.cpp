@@ -81,7 +81,13 @@ std::vector<Direction> find_directions(const CompiledModel& model, const std::ve
   for (const VariableInfo& p : parameters) numbers.emplace(p.name, static_cast<int>(numbers.size()));
   for (const std::string& name : names) {
     if (!seen.insert(name).second) throw UsageError(fmt::format("'{}' is named twice among the sensitivities", name));
-    if (const auto found = numbers.find(name); found != numbers.end())
+    const auto found = numbers.find(name);
+    if (found != numbers.end() && ModelAccess::leave_out(model)[static_cast<std::size_t>(found->second)])
+      throw UsageError(
+          fmt::format("a run cannot be differentiated by '{}' here: with these values a factor of a derivative is zero "
+                      "for all values of the variables, and the equations do without it; give '{}' another value",
+                      name, name));
+    if (found != numbers.end())
       result.push_back(parameter_direction(parameters[static_cast<std::size_t>(found->second)], found->second));
     else if (name.size() > ending.size() && name.ends_with(ending))
       result.push_back(start_direction(model, name, name.substr(0, name.size() - ending.size())));

@@ -194,8 +194,11 @@ Failure RegularityWatch::check(const DensePolynomial& dense, double end) {
   if (!crossed && !(fallen && now.margin < 0.1 * checked_margin_)) return {};
   checked_margin_ = now.margin;
   time_ = crossed ? locate(dense, end) : lowest;
-  // between two neighbouring numbers lies no point at which the values could be seen to differ: the margin decides
-  const bool singular = (crossed ? read_at(dense, time_).margin : now.margin) < vanished * first_margin_;
+  // between two neighbouring numbers lies no point at which the values could be seen to differ: the margin decides. Where
+  // it just falls it does not: that of a junction that begins to block falls by twelve powers of ten.
+  const bool lowest_here = crossed || lowest != end;
+  const bool singular =
+      lowest_here && (crossed ? read_at(dense, time_).margin : now.margin) < vanished * first_margin_;
   x_.resize(static_cast<std::size_t>(dense.variables));
   dense.evaluate(time_, x_);
   xp_.resize(x_.size());

@@ -32,7 +32,7 @@ bool Simulator::Impl::EventApproach::step_to(double target) {
     if (run.stepper->t() != begin) run.take_step(run.stepper->t());  // a part of the way: it stays
     const StepOutcome outcome = run.stepper->advance(target);
     if (!outcome.ok()) {
-      if (!run.steppers.get_help()) run.ending.report_failure(outcome);
+      if (!run.steppers.try_another_method(outcome) && !run.steppers.get_help()) run.ending.report_failure(outcome);
       return false;
     }
     ++run.steps_made;

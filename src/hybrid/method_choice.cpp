@@ -99,7 +99,8 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
                           to_string(mode.values->numbers), s.variables, regular ? "use method = auto" : why_not_taylor(mode));
   if (wanted != Method::automatic) return {wanted};
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
-  return {s.constant_mass && !mode.hidden_constraints && !mode.singular_start ? Method::rodas5p : Method::radau};
+  const bool linear_steps = s.constant_mass && !mode.hidden_constraints && !mode.singular_start;
+  return {linear_steps && !iterated_.contains(s.id.number()) ? Method::rodas5p : Method::radau};
 }
 
 Method MethodChoice::stiff_method() const { return options_.tightest_rtol() < 1e-7 ? Method::radau : Method::rodas5p; }
@@ -122,6 +123,7 @@ Stepper* MethodChoice::choose(const Candidate& mode, std::string& problem) {
                        : unstructured_.contains(mode.system.structure().id.number()) ? "hidden constraints, badly scaled"
                        : stiff_.contains(mode.system.structure().id.number()) ? "stiff"
                        : method == Method::taylor            ? "hidden constraints, not stiff"
+                       : iterated_.contains(mode.system.structure().id.number()) ? "linear steps fail"
                        : method == Method::rodas5p           ? "differential-algebraic equations of index 1"
                        : !mode.system.structure().explicit_ode ? "differential-algebraic equations"
                        : method == Method::dop853            ? "explicit equations, tight tolerance"
@@ -160,12 +162,21 @@ bool MethodChoice::note_structure_fails(const System& system) {
   return another_form && unstructured_.insert(system.structure().id.number()).second;
 }
 
+bool MethodChoice::note_linear_steps_fail(const System& system, const Stepper& stepper) {
+  const bool linear = std::ranges::any_of(steppers_, [&](const auto& entry) {
+    return entry.second.get() == &stepper && info(entry.first.method).family == MethodFamily::rosenbrock;
+  });
+  return linear && wanted_ == Method::automatic && iterated_.insert(system.structure().id.number()).second;
+}
+
 void MethodChoice::persist(const System& system, StateArchive& archive) {
   const std::uint64_t structure = system.structure().id.number();
-  bool stiff = stiff_.contains(structure), unstructured = unstructured_.contains(structure);
-  archive(stiff, unstructured);
+  bool stiff = stiff_.contains(structure), unstructured = unstructured_.contains(structure),
+       iterated = iterated_.contains(structure);
+  archive(stiff, unstructured, iterated);
   if (stiff) stiff_.insert(structure);
   if (unstructured) unstructured_.insert(structure);
+  if (iterated) iterated_.insert(structure);
 }
 
 bool MethodChoice::persist_steppers(System& system, Stepper*& current, StateArchive& archive) {

@@ -43,6 +43,9 @@ class MethodChoice {
   bool note_stiff(const System& system);
   /// Tells that methods which rely on the structure of the mode fail in it. True: another method has not been tried yet.
   bool note_structure_fails(const System& system);
+  /// Tells that a Rosenbrock method fails: where algebraic equations bend, one linear step does not find their solution,
+  /// and Newton's method may. True: it has not been tried yet.
+  bool note_linear_steps_fail(const System& system, const Stepper& stepper);
   /// Writes or reads what is known about the mode of this system.
   void persist(const System& system, StateArchive& archive);
   /// Writes or reads the steppers; `current` is the one in use, in the mode of this system. False: one of them cannot be written.
@@ -73,7 +76,8 @@ class MethodChoice {
   StepOptions options_;
   std::map<Choice, std::unique_ptr<Stepper>> steppers_;
   std::map<Choice, std::string> reasons_;
-  std::set<std::uint64_t> stiff_, unstructured_;  // by Structure::id: modes known to be stiff, and those in which the structure fails
+  // by Structure::id: modes known to be stiff, those in which the structure fails, and those that need an iteration
+  std::set<std::uint64_t> stiff_, unstructured_, iterated_;
 };
 
 }  // namespace saltus

@@ -215,7 +215,7 @@ void Simulator::Impl::begin_segment() {
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
   const StepOutcome outcome = stepper->advance(limit);
   if (!outcome.ok()) {
-    if (!steppers.outcome_of_series(outcome) && !steppers.get_help()) ending.report_failure(outcome);
+    if (!steppers.try_another_method(outcome) && !steppers.get_help()) ending.report_failure(outcome);
     return false;
   }
   if (first_step) steppers.learn_first_step();

@@ -451,8 +451,9 @@ struct Simulator::Impl {
     /// The first step after an event is often too long in the same way each time, where the event begins something
     /// fast.
     void learn_first_step();
-    /// A series that was chosen automatically cannot go on: an implicit method takes over. False: that is not the case.
-    bool outcome_of_series(const StepOutcome& outcome);
+    /// A method that was chosen automatically cannot go on, and another one may: an implicit one instead of a series,
+    /// one that iterates instead of linear steps. False: there is none that has not been tried.
+    bool try_another_method(const StepOutcome& outcome);
     /// A method that needs derivatives fails in an explicit mode, where they may be infinite (a root of zero): one that
     /// needs none makes some steps. False: it has been tried.
     bool get_help();

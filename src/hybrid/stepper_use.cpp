@@ -35,13 +35,13 @@ void Simulator::Impl::StepperUse::change_method() {
   start_stepper(0.0);
 }
 
-bool Simulator::Impl::StepperUse::outcome_of_series(const StepOutcome& outcome) {
-  if (outcome.result == StepResult::not_finite || run.system->structure().explicit_ode ||
-      !run.stepper->takes_hidden_constraints() ||
-      (!run.methods.note_stiff(*run.system) && !run.methods.note_structure_fails(*run.system)))
-    return false;
-  change_method();
-  return true;
+bool Simulator::Impl::StepperUse::try_another_method(const StepOutcome& outcome) {
+  if (outcome.result == StepResult::not_finite || run.system->structure().explicit_ode) return false;
+  const bool another = run.stepper->takes_hidden_constraints()
+                           ? run.methods.note_stiff(*run.system) || run.methods.note_structure_fails(*run.system)
+                           : run.methods.note_linear_steps_fail(*run.system, *run.stepper);
+  if (another) change_method();
+  return another;
 }
 
 bool Simulator::Impl::StepperUse::get_help() {

@@ -192,5 +192,21 @@ TEST(ExternalObjects, UnknownOnesAreRefusedEvenIfNothingReadsThem) {
       std::string::npos);
 }
 
+TEST(Loops, EndlessLoopsMayBeLeftInTheRun) {
+  const auto text = [](const std::string& argument) {
+    return "function root\n  input Real x;\n  output Real n;\nalgorithm\n  n := 0;\n  while true loop\n"
+           "    if n*n >= x then\n      break;\n    end if;\n    n := n + 1;\n  end while;\nend root;\n"
+           "model M\n  Real y = root(" +
+           argument + ");\n  Real z(start = 0, fixed = true);\nequation\n  der(z) = 0;\nend M;\n";
+  };
+  const auto r = run_text(text("16*time + 0.5"), 1.0);
+  EXPECT_EQ(r.at(0.0, "y"), 1.0);
+  EXPECT_EQ(r.at(0.5, "y"), 3.0);
+  EXPECT_EQ(r.at(1.0, "y"), 5.0);
+  const Trajectory endless = simulate(load_text(text("1e5*(time + 1)")).model, {.stop = 1.0});
+  EXPECT_EQ(endless.status().code, StatusCode::assertion_failed);
+  EXPECT_NE(endless.status().message.find("more than 100 passes"), std::string::npos) << endless.status().message;
+}
+
 }  // namespace
 }  // namespace saltus

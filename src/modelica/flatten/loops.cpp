@@ -109,6 +109,9 @@ Flattener::Flow Flattener::follow_while(const WhileStatement& node, const Contex
   const Location& where = node.condition->where;
   return follow_loop(where, context, [&] {
     std::int64_t unknown = 0;
+    const auto demand_end = [&](const BoolExpr& ended) {
+      demand(ended, "a 'while' loop makes more than " + std::to_string(most_unknown_passes) + " passes", where);
+    };
     for (std::int64_t passes = 0;; ++passes) {
       charge(1, where);
       if (passes >= limits_.passes)
@@ -124,12 +127,18 @@ Flattener::Flow Flattener::follow_while(const WhileStatement& node, const Contex
         // the number of passes of an iteration is no surface of the model
         const BoolExpr goes_on = no_event(condition.truth());
         if (++unknown > most_unknown_passes) {
-          demand(!goes_on, "a 'while' loop makes more than " + std::to_string(most_unknown_passes) + " passes", where);
+          demand_end(!goes_on);
           return Flow::next;
         }
         leave(Flow::leave_loop, context, !goes_on);
       }
+      const std::size_t exits = exits_.size();
       if (const Flow flow = follow(node.body, context); flow != Flow::next) return flow;
+      // `while true` that is left inside, when is not known
+      if (known && exits_.size() > exits && ++unknown > most_unknown_passes) {
+        demand_end(false);
+        return Flow::next;
+      }
     }
   });
 }

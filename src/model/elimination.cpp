@@ -309,7 +309,7 @@ class Search {
   /// Whether errors of variables that are no states are much larger in v: v = 1e5*w. Then linear equations are solved
   /// for w, if v may wait for that.
   bool enlarges_errors(int v) {
-    constexpr double most = 100.0;
+    constexpr double most = 100.5;  // a factor of 100 is fine
     if (!together_ || guesses_derivative(model_, v)) return false;
     const Expr side = right_hand_side(v);
     if (side.is_constant()) return false;

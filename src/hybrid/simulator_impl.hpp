@@ -452,7 +452,7 @@ struct Simulator::Impl {
     /// fast.
     void learn_first_step();
     /// A method that was chosen automatically cannot go on, and another one may: an implicit one instead of a series,
-    /// one that iterates instead of linear steps. False: there is none that has not been tried.
+    /// one that iterates instead of linear steps. False: all others have been tried.
     bool try_another_method(const StepOutcome& outcome);
     /// A method that needs derivatives fails in an explicit mode, where they may be infinite (a root of zero): one that
     /// needs none makes some steps. False: it has been tried.

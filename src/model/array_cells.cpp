@@ -73,6 +73,8 @@ class ArrayCells {
       if (arrays_.arrays[a].kind != SymbolKind::parameter)
         for (const auto& [position, symbol] : arrays_.arrays[a].symbols)
           scalars_.emplace(symbol.id(), number(a, static_cast<std::size_t>(position)));
+    for (const auto& [symbol, before] : model_.pre_symbols)
+      if (const auto it = scalars_.find(symbol.id()); it != scalars_.end()) scalars_.emplace(before.id(), it->second);
   }
 
   Number number(std::size_t array, std::size_t position) const {
@@ -260,7 +262,7 @@ class ArrayCells {
   FirstPasses passes_;
   std::vector<int> first_;  // by array: where its first element stands
   int variables_ = 0;
-  std::unordered_map<NodeId, Number> scalars_;  // symbols that were named outside of loops, or as such
+  std::unordered_map<NodeId, Number> scalars_;  // symbols that were named outside of loops, or as such, and their pre()
 };
 
 }  // namespace

@@ -252,6 +252,32 @@ TEST(ArrayLoops, WhatCellsDoNotHaveIsWrittenOut) {
   }
 }
 
+TEST(ArrayLoops, ValuesBeforeAnEventMayBeThoseOfOthers) {
+  // of a discrete variable, which all cells would read; of a single element; of a scalar state; of a neighbour
+  const auto make = [](bool loops, int which) {
+    constexpr int n = 220;
+    Model m("before");
+    const Array T = m.array("T", n, 1.0, {.fixed = true}), c = m.discrete_array("c", n, 0.0);
+    const Expr q = m.discrete("q", 2.0), s = m.variable("s", 0.5, {.fixed = true});
+    m.equation(der(s) == 1.0);
+    m.when(s > 0.7).assign(q, 5.0);
+    each(m, loops, n, [&](const Index& i) {
+      m.equation(der(T[i]) == -T[i] * (1.0 + 1e-3 * i.number()));
+      const Expr sources[] = {m.pre(q), m.pre(T[0]), m.pre(s), m.pre(T[max(i - 1, 0)])};
+      m.when(T[i] < 0.5).assign(c[i], sources[which]);
+    });
+    return m;
+  };
+  for (const int which : {0, 1, 2, 3}) {
+    SCOPED_TRACE(which);
+    compare([&](bool loops) { return make(loops, which); }, 1.0, which != 0, 1e-6, 1e-8);
+    if (HasFatalFailure()) return;
+  }
+  // T[100] falls below 1/2 at ln 2/1.1; s = 1/2 + t
+  const Trajectory run = simulate(make(true, 2), {.stop = 1.0, .rtol = 1e-9, .atol = 1e-9});
+  EXPECT_NEAR(run.at(1.0, "c[100]"), 0.5 + std::log(2.0) / 1.1, 1e-7);
+}
+
 TEST(ArrayLoops, ElementsHaveNamesAndValues) {
   Model m = rod(250, true);
   m.set("T[7]", 90.0);

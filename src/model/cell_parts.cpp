@@ -16,14 +16,15 @@ namespace {
 
 using Shape = CellCode::Shape;
 
-/// One part for each cell, in the order of their first variables: as parts of a model that is written out. A cell lists
-/// its numbers in the order in which its shape has them.
+/// One part for each cell that has variables of the system, in the order of the first of these: as parts of a model
+/// that is written out. A cell lists its numbers in the order in which its shape has them.
 class CellParts final : public FamilyParts {
  public:
   CellParts(std::shared_ptr<const CellCode> code, int degree) : code_(std::move(code)) {
     std::vector<std::pair<std::size_t, int>> order;
     for (const Shape& shape : code_->shapes()) {
       add(shape, degree);
+      if (shape.own.empty()) continue;
       for (std::size_t cell = 0; cell < shape.cells; ++cell)
         order.emplace_back(shape.place(cell, static_cast<std::size_t>(shape.own.front())),
                            static_cast<int>(shape.first_cell + cell));
@@ -32,7 +33,7 @@ class CellParts final : public FamilyParts {
     for (const auto& [place, cell] : order) cell_of_.push_back(cell);
   }
 
-  std::size_t size() const override { return code_->cells(); }
+  std::size_t size() const override { return cell_of_.size(); }
   std::span<const double> parameters() const override { return code_->parameters(); }
 
   FamilyPart part(std::size_t number) const override {
@@ -150,10 +151,12 @@ class CellParts final : public FamilyParts {
 std::shared_ptr<const FamilyParts> make_cell_parts(const std::shared_ptr<const CellCode>& code, int degree) {
   constexpr std::size_t fewest = 16;
   const std::size_t variables = code->variables().size();
-  if (code->cells() < fewest) return nullptr;
-  for (const Shape& shape : code->shapes())
-    if (shape.own.size() > variables / 4) return nullptr;
-  return std::make_shared<CellParts>(code, degree);
+  for (const Shape& shape : code->shapes()) {
+    const bool decides = shape.guards > 0 || shape.conditions > 0 || shape.discretes > shape.numbers;
+    if (shape.own.size() > variables / 4 || (shape.own.empty() && decides)) return nullptr;
+  }
+  auto parts = std::make_shared<CellParts>(code, degree);
+  return parts->size() < fewest ? nullptr : parts;
 }
 
 }  // namespace saltus

@@ -149,6 +149,26 @@ end Ring;
           until(2.0), true, 1e-12);
 }
 
+TEST(KeptLoops, PassesThatOnlyFollowBesideEvents) {
+  const std::string text = R"(
+model Follow
+  parameter Integer n = 220;
+  Real x[n](each start = 1, each fixed = true), y[n];
+  Boolean on[n];
+equation
+  for i in 1:n loop
+    der(x[i]) = (if on[i] then 1 else 0) - 0.1*i*x[i];
+    when x[i] < 0.5 then on[i] = true; elsewhen x[i] > 1 then on[i] = false; end when;
+  end for;
+  for i in 1:n-1 loop
+    y[i] = x[i] - x[i+1];
+  end for;
+  y[n] = x[n];
+end Follow;
+)";
+  compare(text, until(1.0), true, 1e-5);
+}
+
 TEST(KeptLoops, EquationsThatDependOnIterators) {
   compare(R"(
 model Chain

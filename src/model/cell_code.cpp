@@ -23,7 +23,9 @@ class CellCode::Maker {
     code_->all_variables_ = model_.variables.size();
     code_->parameter_info_ = model_.parameters;
     for (const RepeatedModel::Shape& shape : model_.shapes)
-      if (!add_shape(shape)) return nullptr;
+      if (shape.level > 0 ? !add_follower(shape) : !add_shape(shape)) return nullptr;
+    for (const RepeatedModel::Sum& sum : model_.sums) code_->followers_.push_back({.sum = sum, .level = sum.level});
+    std::ranges::stable_sort(code_->followers_, {}, &Follower::level);
     if (code_->cells_ == 0 || (resets_ && reads_others_) || !number_variables()) return nullptr;
     fill_structure();
     find_first_mode();
@@ -44,31 +46,46 @@ class CellCode::Maker {
   }
 
   bool add_shape(const RepeatedModel::Shape& from) {
-    if (has_more(from.model)) return false;
-    ModelData model = with_own_graph(from.model);
-    for (std::size_t k = 0; k < model.variables.size(); ++k)
-      if (!from.own[k]) model.equations.push_back({der(model.variables[k]) == 0.0, "", {}});
     Shape& shape = code_->shapes_.emplace_back();
-    try {
-      shape.model = ModelAccess::compiled(model, options_);
-    } catch (const ModelError&) {  // found again, and told, where the model is written out
-      return false;
-    }
+    if (!compile(from, shape)) return false;
     const CompiledModel& cell = *shape.model;
     const EventLogic::Setup& logic = ModelAccess::logic(cell);
     if (cell.stands_still() || has_special_clauses(logic) || logic.initial_flag >= 0 || logic.terminal_flag >= 0)
       return false;
     shape.code = &ModelAccess::system(cell).code();
     if (!shape.code->common().explicit_ode || !shape.code->common().taylor) return false;
-    shape.cells = from.cells;
     shape.first_cell = code_->cells_;
     code_->cells_ += from.cells;
-    shape.variables = cell.variables().size();
     shape.discretes = logic.discretes.size();
     shape.locks = logic.locks.size();
     shape.guards = cell.guards().size();
     shape.conditions = cell.initial_mode().conditions.size();
     if (shape.discretes != from.model.discretes.size() || shape.conditions != logic.clauses.size()) return false;
+    return guards_are_local(shape) && actions_are_local(shape) && surfaces_are_explicit(shape);
+  }
+
+  /// Variables that follow: everything that they read stands still.
+  bool add_follower(const RepeatedModel::Shape& from) {
+    Follower& follower = code_->followers_.emplace_back();
+    follower.level = from.level;
+    return compile(from, follower.shape) && follower.shape.own.empty() && follower.shape.model->guards().empty() &&
+           follower.shape.model->initial_mode().locks.empty();
+  }
+
+  /// The model of one cell, and where its variables are.
+  bool compile(const RepeatedModel::Shape& from, Shape& shape) {
+    if (has_more(from.model)) return false;
+    ModelData model = with_own_graph(from.model);
+    for (std::size_t k = 0; k < model.variables.size(); ++k)
+      if (!from.own[k]) model.equations.push_back({der(model.variables[k]) == 0.0, "", {}});
+    try {
+      shape.model = ModelAccess::compiled(model, options_);
+    } catch (const ModelError&) {  // found again, and told, where the model is written out
+      return false;
+    }
+    const CompiledModel& cell = *shape.model;
+    shape.cells = from.cells;
+    shape.variables = cell.variables().size();
     shape.declared = from.model.variables.size();
     shape.declared_places = from.variables;
     shape.numbers = from.numbers;
@@ -81,15 +98,18 @@ class CellCode::Maker {
     for (std::size_t k = 0; k < places.size(); ++k) {
       if (places[k] >= 0) {
         shape.declared_of[static_cast<std::size_t>(places[k])] = static_cast<int>(k);
-        if (from.own[k]) shape.own.push_back(places[k]);
-      } else if (from.own[k]) {
+        if (from.own[k] == 1) shape.own.push_back(places[k]);
+        if (from.own[k] == 2) return false;
+      } else if (from.own[k] == 1) {
         shape.eliminated.push_back(static_cast<int>(k));
+      } else if (from.own[k] == 2) {
+        ++shape.copies;
       } else {
         return false;
       }
     }
     std::ranges::sort(shape.own);
-    return guards_are_local(shape) && actions_are_local(shape) && surfaces_are_explicit(shape);
+    return true;
   }
 
   static std::unordered_set<NodeId> own_symbols(const Shape& shape) {
@@ -229,6 +249,17 @@ class CellCode::Maker {
         for (const int q : shape.discretes_of(cell))
           if (std::exchange(discrete_owned[static_cast<std::size_t>(q)], 1)) return false;
       }
+    for (const Follower& follower : c.followers_) {
+      const Shape& shape = follower.shape;
+      const auto take = [&](int v) {
+        owner[static_cast<std::size_t>(v)] = 0;
+        return std::exchange(eliminated[static_cast<std::size_t>(v)], 1) == 0;
+      };
+      if (follower.sum.target >= 0 && !take(follower.sum.target)) return false;
+      for (std::size_t cell = 0; cell < shape.cells; ++cell)
+        for (const int k : shape.eliminated)
+          if (!take(shape.declared_of_cell(cell)[static_cast<std::size_t>(k)])) return false;
+    }
     if (std::ranges::find(owner, -1) != owner.end() || std::ranges::find(discrete_owned, 0) != discrete_owned.end())
       return false;
     c.observed_ = model_.variables;

@@ -37,6 +37,7 @@ class CellCode {
     std::vector<int> declared_places;   ///< cell by cell: of these among all variables of the whole
     std::vector<int> declared_of;       ///< by variable of its system: which of these it is
     std::vector<int> eliminated;        ///< own variables of its model that its system does not have
+    std::size_t copies = 0;             ///< further ones that other cells have as their own
     std::vector<int> discrete_places;   ///< cell by cell: of discrete variables that are no numbers
     std::vector<double> number_values;  ///< cell by cell
     /// Entries of the Jacobian of its own equations: rows and columns in its system, and the places among all
@@ -78,6 +79,13 @@ class CellCode {
 
   const std::string& name() const { return name_; }
   const std::vector<Shape>& shapes() const { return shapes_; }
+  /// Variables that follow from others, in the order in which they can be computed: many alike, or a sum.
+  struct Follower {
+    Shape shape = {};  ///< reads any variables of the whole, by declared_places
+    RepeatedModel::Sum sum = {};
+    int level = 0;
+  };
+  const std::vector<Follower>& followers() const { return followers_; }
   std::size_t cells() const { return cells_; }
   /// Of the systems.
   const std::vector<VariableInfo>& variables() const { return kept_.empty() ? observed_ : kept_; }
@@ -125,6 +133,7 @@ class CellCode {
 
   std::string name_;
   std::vector<Shape> shapes_;
+  std::vector<Follower> followers_;
   std::size_t cells_ = 0, all_variables_ = 0;
   std::vector<VariableInfo> parameter_info_;
   std::vector<VariableInfo> observed_, kept_;  // kept_ is empty where the two are the same

@@ -46,8 +46,15 @@ struct CellFamily::State {
   std::unique_ptr<Equations> equations;
   std::vector<double> x, xp, values;  // of a cell
   Transition transition;
+  std::vector<std::unique_ptr<CompiledModel>> followers;
+  const CellCode& code;
 
-  explicit State(const CellCode& code) : evaluator(code) {}
+  explicit State(const CellCode& all) : evaluator(all), followers(all.followers().size()), code(all) {}
+  CompiledModel& follower(std::size_t number) {
+    std::unique_ptr<CompiledModel>& own = followers[number];
+    if (!own) own = std::make_unique<CompiledModel>(*code.followers()[number].shape.model);
+    return *own;
+  }
   void see(const Shape& shape, std::size_t cell, std::span<const double> whole, std::vector<double>& part) const {
     part.assign(shape.variables, 0.0);
     if (!whole.empty())
@@ -63,8 +70,8 @@ class CellFamily::Equations final : public WrittenEquations {
       const Shape& shape = code.shapes()[s];
       CellCode::read(code.first_mode(), shape, 0, scratch());
       WrittenEquations* const of_cell = state.evaluator.model(s).written_equations(scratch());
-      // behind its own equations a cell says that the variables of others stand still
-      const std::size_t own = of_cell ? shape.own.size() + shape.eliminated.size() : 0;
+      // behind its equations a cell says that the variables of others stand still
+      const std::size_t own = of_cell ? shape.own.size() + shape.eliminated.size() + shape.copies : 0;
       first_.push_back(count_);
       own_.push_back(own);
       count_ += own * shape.cells;
@@ -413,6 +420,38 @@ void CellFamily::observe(const Mode& mode, double t, std::span<const double> x, 
       for (const int k : shape.eliminated)
         values[static_cast<std::size_t>(places[static_cast<std::size_t>(k)])] =
             state.values[static_cast<std::size_t>(k)];
+    }
+  }
+  observe_followers(t, values);
+}
+
+void CellFamily::observe_followers(double t, std::span<double> values) {
+  State& state = use();
+  const auto value = [&](int place) -> double& { return values[static_cast<std::size_t>(place)]; };
+  for (std::size_t f = 0; f < code_->followers().size(); ++f) {
+    const CellCode::Follower& follower = code_->followers()[f];
+    if (follower.sum.target >= 0) {
+      double sum = 0.0, factor = 1.0;
+      for (const RepeatedModel::Sum::Term& term : follower.sum.terms)
+        (term.variable == follower.sum.target ? factor : sum) =
+            term.variable == follower.sum.target ? term.factor : sum + term.factor * value(term.variable);
+      value(follower.sum.target) = -sum / factor;
+      continue;
+    }
+    const Shape& shape = follower.shape;
+    CompiledModel& model = state.follower(f);
+    Mode mode = model.initial_mode();
+    state.values.resize(shape.declared + mode.discrete.size());
+    state.x.resize(shape.variables);
+    state.xp.assign(shape.variables, 0.0);
+    for (std::size_t cell = 0; cell < shape.cells; ++cell) {
+      const std::span<const int> places = shape.declared_of_cell(cell);
+      std::ranges::copy(shape.numbers_of(cell), mode.discrete.begin());
+      for (std::size_t j = 0; j < shape.variables; ++j)
+        state.x[j] = value(places[static_cast<std::size_t>(shape.declared_of[j])]);
+      model.observe(mode, t, state.x, state.xp, state.values);
+      for (const int k : shape.eliminated)
+        value(places[static_cast<std::size_t>(k)]) = state.values[static_cast<std::size_t>(k)];
     }
   }
 }

@@ -59,6 +59,8 @@ class CellFamily final : public HybridSystem {
   struct State;
   class Equations;
   State& use();
+  /// Values that follow from those of cells.
+  void observe_followers(double t, std::span<double> values);
   /// One round, or the end, of all cells.
   template <class Round>
   bool in_cells(const EventInput& input, Transition& transition, Round&& round);

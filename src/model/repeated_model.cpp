@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/joined_passes.hpp"
+
 namespace saltus {
 
 namespace {
@@ -72,7 +74,9 @@ std::shared_ptr<const RepeatedModel> FirstPasses::repeat() && {
     whole->parameters.push_back({.name = p.name, .start = p.value, .fixed = true, .details = p.details});
   const ModelData common = common_part();
   for (std::size_t k = 0; k < shapes.size(); ++k) whole->shapes.push_back(shape(k, common));
-  return find_own(*whole) && has_one_cell_for_each(*whole) ? whole : nullptr;
+  whole->sums = std::move(sums);
+  const bool complete = whole->sums.empty() && find_own(*whole) && has_one_cell_for_each(*whole);
+  return complete ? whole : join_passes(*whole);
 }
 
 // The part of the model that the first pass of a shape is, and where its variables are in all passes.

@@ -13,14 +13,15 @@
 namespace saltus {
 
 /// Every variable and discrete variable belongs to one cell, which determines it. Cells read the values of variables of
-/// other cells that are differentiated there, and nothing else of each other.
+/// other cells that are differentiated there, and nothing else of each other. Some variables only follow: no cell needs
+/// them, and they are computed from the results.
 struct RepeatedModel {
   /// What cells of one shape have in common: the model of one of them.
   struct Shape {
     /// Its variables are its own and those of others that it reads, in the order of the whole; it has equations for
     /// its own ones. All parameters of the whole are its parameters.
     ModelData model;
-    std::vector<char> own;       ///< by variable
+    std::vector<char> own;       ///< by variable: 1, or 2 if another cell has it and this one computes it for itself
     std::size_t cells = 0;       ///< the first one is that of `model`
     std::vector<int> variables;  ///< cell by cell: where they stand in the whole
     std::vector<int> discretes;  ///< the same
@@ -28,6 +29,17 @@ struct RepeatedModel {
     /// ones, and belong to no list of the whole.
     std::size_t numbers = 0;
     std::vector<double> number_values;  ///< cell by cell
+    int level = 0;  ///< not 0: its variables follow from any others, of lower levels, and it has no states or events
+  };
+  /// Numbers times variables that are zero together: an equation that may have very many variables.
+  struct Sum {
+    struct Term {
+      int variable;
+      double factor;
+    };
+    std::vector<Term> terms;
+    int target = -1;  ///< the variable that follows from the others; -1: not decided
+    int level = 0;    ///< as of shapes
   };
   struct Discrete {
     std::string name = {};
@@ -40,6 +52,7 @@ struct RepeatedModel {
   std::vector<Discrete> discretes;
   std::vector<VariableInfo> parameters;  ///< also those that are numbers of cells; `start` is the value
   std::vector<Shape> shapes;
+  std::vector<Sum> sums;
 };
 
 /// Loops of which one pass of each shape has been written out.
@@ -57,8 +70,9 @@ struct FirstPasses {
   std::vector<VariableInfo> variables;                                 ///< of the whole
   std::vector<RepeatedModel::Discrete> discretes;
   std::unordered_set<NodeId> elements;  ///< parameters that are left out if no cell reads them
+  std::vector<RepeatedModel::Sum> sums = {};
 
-  /// The whole; null if a variable belongs to no cell or to several, or if something occurs that cells do not have.
+  /// The whole; null if its passes do not make cells, or if something occurs that cells do not have.
   std::shared_ptr<const RepeatedModel> repeat() &&;
 
  private:

@@ -337,10 +337,12 @@ TEST(KeptLoops, WrittenOutWhereCellsAreNotEnough) {
            " equation " + equations + " end M;";
   };
   const SimulateOptions options = until(0.5);
-  // sums over all, algebraic variables of other cells, whole arrays
+  // sums over all, whole arrays, chains of algebraic variables
   compare(with("", "for i in 1:n loop der(x[i]) = -x[i] + 0.001*sum(x); end for;"), options, false);
-  compare(with("Real y[n];", "for i in 1:n loop y[i] = x[i]^2; der(x[i]) = -y[max(i - 1, 1)]; end for;"), options,
-          false);
+  compare(with("Real y[n];",
+               "y[1] = x[1]; for i in 2:n loop y[i] = y[i-1] + x[i]; end for; "
+               "for i in 1:n loop der(x[i]) = -0.01*y[i]; end for;"),
+          options, false);
   compare(with("", "der(x) = -x;"), options, false);
   // what concerns all cells
   compare(
@@ -352,9 +354,87 @@ TEST(KeptLoops, WrittenOutWhereCellsAreNotEnough) {
       with("Boolean on(start = false, fixed = true);",
            "for i in 1:n loop der(x[i]) = if on then 0 else -x[i]; end for; when x[1] < 0.8 then on = true; end when;"),
       options, false);
-  compare(with("Boolean all_(start = false, fixed = true);",
-               "for i in 1:n loop der(x[i]) = -x[i]; end for; when x[1] + x[2] < 1.5 then all_ = true; end when;"),
-          options, false);
+}
+
+TEST(KeptLoops, PassesThatShareVariables) {
+  // fluxes between cells, what follows from them, and what follows from that
+  compare(R"(
+model Fluxes
+  parameter Integer n = 220;
+  parameter Real G = 10, c[n] = {1 + 0.01*i for i in 1:n};
+  Real T[n](start = {sin(0.1*i) for i in 1:n}, each fixed = true), q[n + 1], y[n], z[n], a[n];
+equation
+  q[1] = G*(sin(time) - T[1]);
+  for i in 2:n loop
+    q[i] = G*(T[i-1] - T[i]);
+  end for;
+  q[n + 1] = G*T[n];
+  for i in 1:n loop
+    c[i]*der(T[i]) = q[i] - q[i + 1];
+    y[i] = q[i]*q[i + 1];
+    a[i] = der(T[i]);
+  end for;
+  for i in 1:n loop
+    z[i] = y[i] + T[i];
+  end for;
+end Fluxes;
+)",
+          until(1.0), true, 1e-11);
+  // algebraic loops of two passes
+  compare(R"(
+model Pairs
+  parameter Integer n = 220;
+  Real x[n](start = {cos(0.1*i) for i in 1:n}, each fixed = true), u[n], v[n];
+equation
+  for i in 1:n loop
+    u[i] + 0.5*v[i] = x[i];
+    der(x[i]) = -u[i] + 0.1*v[if i == n then 1 else i + 1];
+  end for;
+  for i in 1:n loop
+    v[i] - 0.25*u[i] = 1;
+  end for;
+end Pairs;
+)",
+          until(1.0), true, 1e-11);
+  // a heater beside its room: events in one loop, states in another
+  compare(R"(
+model Heaters
+  parameter Integer n = 220;
+  Real T[n](start = {19.2 + 1.6*abs(sin(3.7*i)) for i in 1:n}, each fixed = true), Q[n], S[n], P[n];
+  Boolean on[n](each start = false, each fixed = true);
+equation
+  for i in 1:n loop
+    S[i] = T[i];
+    when S[i] < 19 then
+      on[i] = true;
+    elsewhen S[i] > 21 then
+      on[i] = false;
+    end when;
+    Q[i] = if on[i] then 3 else 0;
+    P[i] = 2*Q[i];
+  end for;
+  for i in 1:n loop
+    der(T[i]) = Q[i] - 0.1*(T[i] - 12) + 0.2*(T[max(i - 1, 1)] - T[i]);
+  end for;
+end Heaters;
+)",
+          until(5.0), true, 1e-4);
+  // something outside of loops that decides about several passes
+  compare(R"(
+model Watch
+  parameter Integer n = 210;
+  Real x[n](each start = 1, each fixed = true);
+  Boolean low(start = false, fixed = true);
+equation
+  for i in 1:n loop
+    der(x[i]) = -x[i];
+  end for;
+  when x[1] + x[2] < 1.5 then
+    low = true;
+  end when;
+end Watch;
+)",
+          until(0.5), true, 1e-6);
 }
 
 TEST(KeptLoops, WhatIsSaidOfSomePassesOnlyCounts) {
@@ -531,12 +611,22 @@ std::string random_loop(std::mt19937& random) {
       drive = " + noEvent(if x[i] > 0 then 0.3 else 0.1)*x[i]";
       events = "when {x[i] > " + level + ", y[i] < 0} then on[i] = not pre(on[i]); end when;\n";
   }
+  std::string flux, separate;  // variables that other passes read, in this loop or in another one
+  if (pick(2)) {
+    (pick(2) ? flux : separate) = "w[i] = " + term("x") + " - 0.2*" + term(pick(2) ? "x" : "y") + ";\n";
+    drive += " + 0.3*" + term("w") + (pick(2) ? " - 0.1*w[i]" : "");
+    separate += pick(2) ? "u[i] = " + term("w") + " + " + term("y") + ";\n" : "u[i] = der(x[i]);\n";
+  } else {
+    flux = "w[i] = time;\nu[i] = 1;\n";
+  }
   const std::string body = "der(x[i]) = " + sum("x[i]") + drive + ";\nder(y[i]) = " + sum("y[i]") +
-                           ";\nz[i] = " + term("x") + ";\n" + events;
+                           ";\nz[i] = " + term("x") + ";\n" + flux + events +
+                           (separate.empty() ? "" : "end for;\nfor i in 1:n loop\n" + separate);
   return "model Random\n  parameter Integer n = " + std::to_string(205 + pick(20)) +
          ";\n  parameter Real r[n] = {0.001*i for i in 1:n};\n  Real x[n](start = {sin(1.3*i) for i in 1:n}, each "
          "fixed = true);\n"
-         "  Real y[n](start = {cos(0.9*i) for i in 1:n}, each fixed = true), z[n];\n  Boolean on[n](each start = " +
+         "  Real y[n](start = {cos(0.9*i) for i in 1:n}, each fixed = true), z[n], w[n], u[n];\n  Boolean on[n](each "
+         "start = " +
          (pick(2) ? "true" : "false") + ");\nequation\n  for i in 1:n loop\n" + body + "  end for;\nend Random;\n";
 }
 

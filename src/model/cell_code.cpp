@@ -182,9 +182,35 @@ class CellCode::Maker {
         join(both.contacts, b.contacts);
         join(both.contact_sides, b.contact_sides);
         const auto first = [](const Mode& m) { return m.sliding.empty() ? m.contacts.front() : m.sliding.front(); };
-        if (first(a) < first(b) && !add(both)) return false;
+        if (first(a) < first(b) && !are_apart(shape, first(a), first(b)) && !add(both)) return false;
       }
     return true;
+  }
+  /// Whether two surfaces have no point in common because they are parallel planes: y > 0.5 and y < -0.5.
+  static bool are_apart(const Shape& shape, int a, int b) {
+    const RecordedEquations& eq = shape.code->equations();
+    std::vector<Expr> both{eq.guards[static_cast<std::size_t>(a)], eq.guards[static_cast<std::size_t>(b)]};
+    const GraphHandle graph = both.front().graph()->clone();  // that of the code does not grow
+    rehome(both, graph);
+    const std::vector<double>& values = ModelAccess::values(*shape.model).parameters;
+    std::vector<std::pair<Expr, Expr>> known;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (eq.data[k].graph()) known.emplace_back(Expr(graph, eq.data[k].id()), Expr(values[k]));
+    const std::vector<Expr> symbols = symbols_of(both, SymbolKind::variable);
+    double ratio = 0.0;
+    for (const Expr& symbol : symbols) {
+      const std::vector<Expr> slopes =
+          substitute(std::vector{derivative(both[0], symbol), derivative(both[1], symbol)}, known);
+      if (!slopes[0].is_constant() || !slopes[1].is_constant() || slopes[1].constant_value() == 0.0) return false;
+      const double own = slopes[0].constant_value() / slopes[1].constant_value();
+      if (ratio != 0.0 && own != ratio) return false;
+      ratio = own;
+      known.emplace_back(symbol, Expr(0.0));
+    }
+    if (ratio == 0.0) return false;
+    const std::vector<Expr> offsets = substitute(both, known);
+    return offsets[0].is_constant() && offsets[1].is_constant() &&
+           offsets[0].constant_value() != ratio * offsets[1].constant_value();
   }
   static bool resets_on(const Shape& shape, int guard) {
     const auto& clauses = ModelAccess::logic(*shape.model).contact_clauses;
@@ -487,6 +513,15 @@ std::string CellCode::renamed(std::string_view text, const Shape& shape, std::si
     if (k < shape.declared) return observed_[static_cast<std::size_t>(shape.declared_of_cell(cell)[k])].name;
     const std::span<const int> discretes = shape.discretes_of(cell);
     const std::size_t q = k - shape.declared;
+    if (q >= discretes.size() && shape.names[k][0] != '\'') {  // of a component
+      for (std::size_t j = 0; j < shape.declared; ++j) {
+        const std::size_t dot = shape.names[j].find('.');
+        if (dot != std::string::npos && shape.names[k].starts_with(shape.names[j].substr(0, dot + 1))) {
+          const std::string& whole = observed_[static_cast<std::size_t>(shape.declared_of_cell(cell)[j])].name;
+          return whole.substr(0, whole.find('.')) + shape.names[k].substr(dot);
+        }
+      }
+    }
     return q < discretes.size() ? observed_[all_variables_ + static_cast<std::size_t>(discretes[q])].name
                                 : number_text(shape.numbers_of(cell)[q - discretes.size()]);
   };
@@ -501,12 +536,23 @@ std::string CellCode::renamed(std::string_view text, const Shape& shape, std::si
         if (end < text.size() && (continues(text[end]) || text[end] == '[')) continue;
         found = k;
       }
-    if (found == shape.names.size()) {
-      result += text[i++];
+    if (found < shape.names.size()) {
+      result += name_in_whole(found);
+      i += shape.names[found].size();
       continue;
     }
-    result += name_in_whole(found);
-    i += shape.names[found].size();
+    // a parameter of a component: "wall[1].G" is that of the component whose variables stand there
+    for (std::size_t k = 0; k < shape.names.size() && (i == 0 || !continues(text[i - 1])); ++k) {
+      const std::string& name = shape.names[k];
+      const std::size_t dot = name.find('.');
+      if (dot == std::string::npos || text.substr(i, dot + 1) != std::string_view(name).substr(0, dot + 1)) continue;
+      const std::string whole = name_in_whole(k);
+      if (whole.find('.') == std::string::npos) continue;
+      result += whole.substr(0, whole.find('.'));
+      i += dot;
+      break;
+    }
+    result += text[i++];
   }
   return result;
 }

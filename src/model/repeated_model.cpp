@@ -70,8 +70,10 @@ std::shared_ptr<const RepeatedModel> FirstPasses::repeat() && {
   whole->name = model.name;
   whole->variables = std::move(variables);
   whole->discretes = std::move(discretes);
-  for (const ModelData::Parameter& p : model.parameters)
-    whole->parameters.push_back({.name = p.name, .start = p.value, .fixed = true, .details = p.details});
+  whole->parameters = std::move(parameters);
+  if (whole->parameters.empty())
+    for (const ModelData::Parameter& p : model.parameters)
+      whole->parameters.push_back({.name = p.name, .start = p.value, .fixed = true, .details = p.details});
   const ModelData common = common_part();
   for (std::size_t k = 0; k < shapes.size(); ++k) whole->shapes.push_back(shape(k, common));
   whole->sums = std::move(sums);

@@ -71,6 +71,7 @@ struct FirstPasses {
   std::vector<RepeatedModel::Discrete> discretes;
   std::unordered_set<NodeId> elements;  ///< parameters that are left out if no cell reads them
   std::vector<RepeatedModel::Sum> sums = {};
+  std::vector<VariableInfo> parameters = {};  ///< of the whole, where they are more than those of the model
 
   /// The whole; null if its passes do not make cells, or if something occurs that cells do not have.
   std::shared_ptr<const RepeatedModel> repeat() &&;

@@ -10,7 +10,7 @@
 
 namespace saltus::modelica {
 
-std::size_t Flattener::node_of(const End& end) {
+std::size_t Flattener::node_of(const ConnectionEnd& end) {
   const auto [it, fresh] = connection_nodes_.try_emplace(end, connection_ends_.size());
   if (fresh) {
     connection_parent_.push_back(connection_ends_.size());
@@ -26,7 +26,7 @@ std::size_t Flattener::find_set(std::size_t node) {
   return node;
 }
 
-Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, const Context& context) {
+ConnectorReference Flattener::resolve_connector(ExprPtr expression, const Context& context) {
   const auto* reference = expression->as<ComponentReference>();
   if (!reference || reference->global)
     throw Fault{expression->where, "'connect' needs connectors, not " + in_quotes(print(expression))};
@@ -82,7 +82,7 @@ Flattener::ConnectorReference Flattener::resolve_connector(ExprPtr expression, c
             throw Fault{expression->where, in_quotes(component->path) + " is a parameter and cannot be connected"};
           result.scalars.emplace_back(component, offset);
         } else {
-          next.push_back(component->elements[offset]);
+          next.push_back(&component->element(offset));
         }
       }
       if (!component->type.builtin && !component->elements.empty() && !component->elements.front()->is_connector)
@@ -179,9 +179,9 @@ void Flattener::compare_parameters(Component& a, Component& b, const Location& w
 
 // A signal has one source: an output of a component, or an input of the class around.
 void Flattener::check_sources(const std::vector<std::size_t>& set, const Location& where) {
-  const End* source = nullptr;
+  const ConnectionEnd* source = nullptr;
   for (const std::size_t k : set) {
-    const End& end = connection_ends_[k];
+    const ConnectionEnd& end = connection_ends_[k];
     const Direction gives = end.outside ? Direction::input : Direction::output;
     // a protected connector of the class itself is a node between its components
     if (end.component->direction != gives || (end.outside && end.component->source->is_protected)) continue;
@@ -194,7 +194,7 @@ void Flattener::check_sources(const std::vector<std::size_t>& set, const Locatio
   }
 }
 
-void Flattener::connect_scalars(const End& a, const End& b, const Location& where) {
+void Flattener::connect_scalars(const ConnectionEnd& a, const ConnectionEnd& b, const Location& where) {
   if (a.component->type.kind != b.component->type.kind)
     throw Fault{where, in_quotes(a.component->path) + " is a " + std::string(type_name(a.component->type.kind)) +
                            ", but " + in_quotes(b.component->path) + " is a " +
@@ -218,7 +218,7 @@ void Flattener::collect_flows(Instance& instance, std::vector<Component*>& flows
 void Flattener::finish_connections() {
   std::vector<std::vector<std::size_t>> sets(connection_ends_.size());
   for (std::size_t k = 0; k < connection_ends_.size(); ++k) sets[find_set(k)].push_back(k);
-  const auto value = [&](const End& end) {
+  const auto value = [&](const ConnectionEnd& end) {
     Component& component = *end.component;
     resolve_value(component);
     Value result(component.type.kind, component.value_variability, component.values[end.position]);
@@ -236,6 +236,7 @@ void Flattener::finish_connections() {
   for (const std::size_t root : order) {
     const auto& set = sets[root];
     const Location where = connection_where_[set.front()];
+    const std::size_t first = equations_.size();
     attempt([&] {
       if (connection_ends_[set.front()].component->role == ConnectorRole::flow) {
         std::vector<Expr> terms;
@@ -252,6 +253,7 @@ void Flattener::finish_connections() {
         if (!a.scalar().same(b.scalar())) equations_.push_back({a, b, connection_where_[set[k]]});
       }
     });
+    if (kept_) mark_shape(first, clauses_.size(), kept_->shape_of(*connection_ends_[set.front()].component->owner));
   }
   std::vector<Component*> flows;
   collect_flows(*top_, flows);
@@ -259,7 +261,11 @@ void Flattener::finish_connections() {
     attempt([&] {
       resolve_value(*component);
       for (std::size_t k = 0; k < component->values.size(); ++k)
-        if (!connection_nodes_.contains({component, k, false}))
+        if (connection_nodes_.contains({component, k, false}))
+          continue;
+        else if (kept_)
+          kept_->connections.leave_open(kept_->array_of.at(component), static_cast<int>(k));
+        else
           equations_.push_back({Value(TypeKind::real, Variability::continuous, component->values[k]), Value::real(0.0),
                                 component->where()});
     });

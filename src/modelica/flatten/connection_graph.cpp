@@ -51,13 +51,13 @@ Instance& Flattener::instance_named(ExprPtr expression, const Context& context) 
         select(component->dims, name.subscripts, context, expression->where, component->path), component->dims);
     if (component->type.builtin || offsets.size() != 1)
       throw Fault{expression->where, in_quotes(print(expression)) + " must be one record or connector"};
-    here = component->elements[offsets.front()];
+    here = &component->element(offsets.front());
   }
   if (!reference) throw Fault{expression->where, "a record or connector is expected here"};
   return *here;
 }
 
-Flattener::GraphNode& Flattener::graph_node(Instance& instance) {
+GraphNode& Flattener::graph_node(Instance& instance) {
   const auto [it, fresh] = graph_index_.try_emplace(&instance, graph_.size());
   if (fresh) {
     graph_.push_back({});
@@ -154,7 +154,7 @@ void Flattener::collect_graph(const std::vector<const Equation*>& equations, con
 
 void Flattener::collect_graph(Instance& instance) {
   for (const LayoutSection& section : instance.layout->sections)
-    if (section.equations && !section.equations->is_initial)
+    if (section.equations && !section.equations->is_initial && !(kept_ && &instance == top_))
       for (const Equation* equation : section.equations->equations) {
         // equations that ask for the graph, or that are wrong, are read later; they have no connections in them
         try {
@@ -173,6 +173,7 @@ void Flattener::build_graph() {
   collect_graph(*top_);
   graph_known_ = true;
   if (graph_.empty()) return;
+  if (!prototypes_.empty()) throw NotKept{};
   // sets of records that branches join, and their roots
   const auto root_of = [&](std::size_t node) -> GraphNode& { return graph_[graph_set(node)]; };
   for (std::size_t k = 0; k < graph_.size(); ++k) {
@@ -232,6 +233,7 @@ bool Flattener::graph_query(const std::string& name, const Call& call, const Loc
                             Value& result) {
   const bool rooted = name == "Connections.rooted" || name == "rooted";
   if (!rooted && name != "Connections.isRoot" && name != "cardinality") return false;
+  if (!prototypes_.empty()) throw NotKept{};
   if (call.arguments.size() != 1) throw Fault{where, in_quotes(name) + " takes one argument"};
   if (!graph_known_)
     throw Fault{where, in_quotes(name) + " can be asked in equations only, not where the structure is decided"};

@@ -32,7 +32,7 @@ void Flattener::flatten_bindings(Instance& instance) {
 
 void Flattener::flatten_sections(Instance& instance) {
   flatten_bindings(instance);
-  if (kept_) mark_shape(0, 0, kept_->rest);
+  if (kept_ && &instance == top_) mark_shape(0, 0, kept_->rest);
   for (const LayoutSection& section : instance.layout->sections) {
     if (diagnostics_.full()) return;
     const Context context{&instance, section.lexical};
@@ -46,7 +46,11 @@ void Flattener::flatten_sections(Instance& instance) {
   }
   for (Component& component : instance.components)
     if (!component.absent)
-      for (Instance* element : component.elements) flatten_sections(*element);
+      for (Instance* element : component.elements) {
+        const std::size_t first = equations_.size(), clauses = clauses_.size();
+        flatten_sections(*element);
+        if (kept_ && &instance == top_) mark_shape(first, clauses, kept_->shape_of(*element));
+      }
 }
 
 void Flattener::flatten_equations(const std::vector<const Equation*>& equations, const Context& context,
@@ -55,7 +59,7 @@ void Flattener::flatten_equations(const std::vector<const Equation*>& equations,
     if (diagnostics_.full()) return;
     attempt([&] {
       const std::size_t first = out.size();
-      if (kept_ && !context.locals) {
+      if (kept_ && !context.locals && context.instance == top_) {
         const std::size_t clauses = clauses_.size();
         if (equation->as<ForEquation>()) return flatten_kept_loop(*equation);
         flatten_equation(*equation, context, out);
@@ -87,6 +91,7 @@ void Flattener::flatten_equation(const Equation& equation, const Context& contex
                   "put the condition into the 'when': when c and d then"};
     flatten_when(*when, context);
   } else if (const auto* connection = equation.as<ConnectEquation>()) {
+    if (kept_ && context.instance == top_) return;  // connections of the whole are kept
     if (!path_conditions_.empty())
       throw Fault{equation.where, "'connect' is not allowed in 'if' equations whose condition varies"};
     connect(*connection, equation.where, context);

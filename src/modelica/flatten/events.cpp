@@ -366,6 +366,7 @@ void Flattener::emit_initial_equations() {
 }
 
 void Flattener::emit() {
+  if (!prototypes_.empty() && !initial_equations_.empty()) throw NotKept{};
   if (kept_) {
     for (const FlatEquation& e : equations_) kept_->equation_shapes.push_back(e.shape);
     for (const Definition& definition : definitions_) kept_->definition_shapes.push_back(definition.shape);

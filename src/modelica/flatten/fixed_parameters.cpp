@@ -17,7 +17,10 @@ std::vector<double> Flattener::parameter_values(std::span<const Expr> expression
     if (n.op == Op::constant) {
       value = graph.constant_value(id);
     } else if (n.op == Op::symbol) {
-      if (const auto it = parameter_values_.find(id); it != parameter_values_.end()) value = it->second;
+      if (const auto it = parameter_values_.find(id); it != parameter_values_.end())
+        value = it->second;
+      else if (const auto varying = varying_.find(id); varying != varying_.end())
+        value = value_in_element(varying->second);
     } else if (n.op != Op::external) {
       const int operands = operand_count(n.op);
       value = apply(n.op, values.at(n.a), operands > 1 ? values.at(n.b) : 0.0, operands > 2 ? values.at(n.c) : 0.0);
@@ -32,6 +35,10 @@ std::vector<double> Flattener::parameter_values(std::span<const Expr> expression
 void Flattener::collect_fixed(Instance& instance, std::vector<VariableInfo>& found, std::vector<Expr>& values) {
   for (Component& component : instance.components) {
     if (component.shape_state != Component::State::done || component.absent || component.inner) continue;
+    if (component.prototype >= 0) {
+      collect_fixed_in_elements(component, found, values);
+      continue;
+    }
     for (Instance* element : component.elements) collect_fixed(*element, found, values);
     if (component.variability != Variability::parameter || component.value_state != Component::State::done) continue;
     const VariableOptions options = described(component);
@@ -45,9 +52,24 @@ void Flattener::collect_fixed(Instance& instance, std::vector<VariableInfo>& fou
       const auto place = places_.find(value.id());
       const bool own_symbol = !value.is_constant() && place != places_.end() && place->second.component == &component &&
                               place->second.position == k;
-      if (own_symbol) continue;  // a parameter of the model
+      if (own_symbol || varying_.contains(value.id())) continue;  // a parameter of the model
       found.push_back({.name = component.path + subscript_text(component.dims, k), .fixed = true, .details = details});
       values.push_back(value);
+    }
+  }
+}
+
+void Flattener::collect_fixed_in_elements(Component& array, std::vector<VariableInfo>& found,
+                                          std::vector<Expr>& values) {
+  std::vector<VariableInfo> of_first;
+  std::vector<Expr> expressions;
+  collect_fixed(*array.elements.front(), of_first, expressions);
+  for (std::size_t k = 0; k < of_first.size(); ++k) {
+    const std::vector<double> all = values_in_elements(expressions[k]);
+    for (std::size_t e = 0; e < prototypes_[static_cast<std::size_t>(array.prototype)].size; ++e) {
+      found.push_back(of_first[k]);
+      if (e > 0) found.back().name = name_in_element(of_first[k].name, array, e);
+      values.emplace_back(all[all.size() == 1 ? 0 : e]);
     }
   }
 }

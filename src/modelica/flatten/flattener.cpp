@@ -50,6 +50,7 @@ bool Flattener::run(const ClassScope* cls) {
   if (!top_ || diagnostics_.full()) return true;
   mark_discrete(*top_);
   if (keep_loops_ && !diagnostics_.has_errors()) kept_ = LoopReader(*this).read();
+  if (!kept_ && !prototypes_.empty()) throw NotKept{};
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
   variables_declared_ = true;
   declare_all(*top_);

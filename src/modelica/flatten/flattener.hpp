@@ -23,8 +23,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "modelica/flatten/connections.hpp"
 #include "modelica/flatten/instance.hpp"
 #include "modelica/flatten/kept_loops.hpp"
+#include "modelica/flatten/prototypes.hpp"
 #include "modelica/flatten/scope.hpp"
 #include "modelica/flatten/value.hpp"
 
@@ -85,7 +87,7 @@ class Flattener {
   /// Before run: loops over large arrays need not be written out.
   void keep_loops() { keep_loops_ = true; }
   /// After run: the model has no more than some passes of its loops.
-  bool has_kept_loops() const { return kept_ != nullptr; }
+  bool has_kept_loops() const { return kept_ != nullptr || !prototypes_.empty(); }
   /// The whole model, once; null: it must be written out after all.
   std::shared_ptr<const RepeatedModel> repeated_model();
 
@@ -131,12 +133,28 @@ class Flattener {
   /// The component that a name means in a context, among those that its class declares or inherits; or null.
   Component* own_component(std::string_view name, const Context& context);
   ModifierPtr modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context);
-  ModifierPtr element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position);
+  ModifierPtr element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position, int prototype);
   ModifierPtr field_modifiers(const ModifierPtr& modifier, const ClassScope* cls);
   void check_modifier_names(const ModifierPtr& modifier, const Layout& layout, const ClassScope* cls);
   void shape_all(Instance& instance);
   Instance* statics(const ClassScope* cls);
   Value value_of(const Binding& binding);
+
+  // --- arrays of components of which one element stands for all (prototypes.cpp)
+  /// Whether an array is kept as one element. It gets a number then.
+  bool begin_prototype(Component& component);
+  Value value_of_all(const Binding& binding, const Selector& selector);
+  double value_in_element(const VaryingNumber& number) const;
+  /// While it lives, expressions of parameters have their values in that element; -1: they may not differ.
+  class InElement;
+  /// One value, or one for each element.
+  std::vector<double> values_in_elements(const Expr& e);
+  void note_start(const Expr& start, bool is_discrete);
+  void note_elements(Component& component);
+  /// Those of the model, with those of all elements.
+  std::vector<VariableInfo> parameters_of_elements();
+  /// The name of something in the first element, in another one.
+  static std::string name_in_element(const std::string& name, const Component& array, std::size_t element);
 
   // --- parameters and variables (variables.cpp)
   void resolve_value(Component& component);
@@ -183,6 +201,7 @@ class Flattener {
   std::vector<double> parameter_values(std::span<const Expr> expressions) const;
   /// Adds the parameters of an instance and its parts that the model does not contain, and their values.
   void collect_fixed(Instance& instance, std::vector<VariableInfo>& found, std::vector<Expr>& values);
+  void collect_fixed_in_elements(Component& array, std::vector<VariableInfo>& found, std::vector<Expr>& values);
   /// The value of an expression of parameters that the model is written with; says so of each of them.
   double used_value(const Expr& expr, const std::string& what);
   /// Lets a start value follow the parameters in its expression, if there are any.
@@ -344,6 +363,9 @@ class Flattener {
   /// Throws NotKept if some of them have no symbols.
   void require_symbols(const Component& component, const std::vector<Expr>& elements) const;
   void lift_numbers(KeptLoops::Shape& shape, int number);
+  void list_component_rows();
+  std::vector<RepeatedModel::Sum> add_connections();
+  Expr symbol_of(int number);
   void flatten_when(const WhenEquation& node, const Context& context);
   void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
   void when_if(const IfEquation& node, const Equation& equation, const Context& context,
@@ -419,50 +441,18 @@ class Flattener {
              const Location& where, const Context& context);
 
   // --- connections (connect.cpp)
-  struct End {
-    Component* component;
-    std::size_t position;
-    bool outside;
-    auto operator<=>(const End&) const = default;
-  };
   void connect(const ConnectEquation& node, const Location& where, const Context& context);
-  struct ConnectorReference {
-    std::vector<Instance*> instances;  ///< of a connector class
-    std::vector<std::pair<Component*, std::size_t>> scalars;
-    Dims dims;
-    bool outside = false;
-    bool absent = false;
-    std::string text;
-  };
   ConnectorReference resolve_connector(ExprPtr expression, const Context& context);
   void connect_instances(Instance& a, bool a_outside, Instance& b, bool b_outside, const Location& where);
-  void connect_scalars(const End& a, const End& b, const Location& where);
+  void connect_scalars(const ConnectionEnd& a, const ConnectionEnd& b, const Location& where);
   void compare_parameters(Component& a, Component& b, const Location& where);
   void check_sources(const std::vector<std::size_t>& set, const Location& where);
-  std::size_t node_of(const End& end);
+  std::size_t node_of(const ConnectionEnd& end);
   std::size_t find_set(std::size_t node);
   void finish_connections();
   void collect_flows(Instance& instance, std::vector<Component*>& flows);
 
   // --- the graph of connections (connection_graph.cpp)
-  struct GraphNode {
-    Instance* instance = nullptr;
-    std::size_t parent = 0;  ///< of the union of connected records
-    bool definite = false, is_root = false, rooted = false;
-    std::optional<std::int64_t> priority;  ///< of a potential root
-    std::optional<std::size_t> best;       ///< of a union: its potential root of the least priority
-    int distance = -1;                     ///< from the root
-  };
-  struct GraphEdge {
-    std::size_t a, b;
-    bool is_branch;
-    Location where;
-    bool broken = false;
-  };
-  struct BrokenConnection {
-    Instance *a, *b;
-    Location where;
-  };
   const ClassScope* equality_constraint(const Instance& instance);
   Instance& instance_named(ExprPtr expression, const Context& context);
   GraphNode& graph_node(Instance& instance);
@@ -510,6 +500,12 @@ class Flattener {
   Instance* top_ = nullptr;
   bool keep_loops_ = false;
   std::unique_ptr<KeptLoops> kept_;
+  std::vector<Prototype> prototypes_;
+  std::unordered_map<NodeId, VaryingNumber> varying_;
+  std::map<std::pair<const Lazy*, std::string>, Value> of_all_;  ///< what value_of_all has found
+  int in_element_ = -1;
+  std::string bound_parameter_;  ///< whose value is being found
+  std::unordered_map<int, Expr> element_symbols_;  ///< of variables of elements behind the first, by number
   std::unordered_map<ExprPtr, Expr> lifted_;  ///< numbers of the pass that is being read, as data of its cell
   bool variables_declared_ = false;
   bool in_initial_ = false;  ///< in initial equations and algorithms: time is the start time
@@ -549,8 +545,8 @@ class Flattener {
   std::vector<BoolExpr> path_conditions_;  ///< of the ifs (equations, statements, expressions) around the current one
   std::vector<Exit> exits_;                ///< of the loops and functions that are being followed
   std::size_t loop_path_ = 0, function_path_ = 0;  ///< number of path conditions at their beginning
-  std::map<End, std::size_t> connection_nodes_;
-  std::vector<End> connection_ends_;
+  std::map<ConnectionEnd, std::size_t> connection_nodes_;
+  std::vector<ConnectionEnd> connection_ends_;
   std::vector<std::size_t> connection_parent_;
   std::vector<Location> connection_where_;
   std::vector<GraphNode> graph_;
@@ -562,6 +558,19 @@ class Flattener {
   std::unordered_map<const Component*, int> scalar_cardinality_;
   bool graph_known_ = false;
   std::unordered_map<NodeId, Location> algorithm_targets_;  ///< variables that an algorithm has assigned
+};
+
+class Flattener::InElement {
+ public:
+  InElement(Flattener& flattener, int element)
+      : flattener_(flattener), outer_(std::exchange(flattener.in_element_, element)) {}
+  ~InElement() { flattener_.in_element_ = outer_; }
+  InElement(const InElement&) = delete;
+  InElement& operator=(const InElement&) = delete;
+
+ private:
+  Flattener& flattener_;
+  int outer_;
 };
 
 /// Counts nested evaluations while it lives.

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/iterator_form.hpp"
 #include "modelica/flatten/scope.hpp"
 #include "modelica/flatten/value.hpp"
 
@@ -63,6 +64,7 @@ struct Lazy {
 struct Selector {
   std::string_view field;  ///< empty: an index
   Dims index;              ///< from 0
+  int prototype = -1;      ///< the index stands for all elements of that array of components
 };
 struct Binding {
   std::shared_ptr<Lazy> lazy;  ///< null: none
@@ -117,7 +119,14 @@ struct Component {
   Value constant;            ///< a String or the like
   Variability value_variability = Variability::continuous;
   // of a class
-  std::vector<Instance*> elements;
+  std::vector<Instance*> elements;  ///< of an array that is kept: the first alone
+  int prototype = -1;               ///< which of the arrays that are kept
+
+  /// Throws NotKept if there is no instance of it.
+  Instance& element(std::size_t position) const {
+    if (position >= elements.size()) throw NotKept{};
+    return *elements[position];
+  }
 
   std::string_view name() const { return source->declaration->name.text; }
   const Location& where() const { return source->declaration->name.where; }

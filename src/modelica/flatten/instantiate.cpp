@@ -123,7 +123,8 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
   return result;
 }
 
-ModifierPtr Flattener::element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position) {
+ModifierPtr Flattener::element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position,
+                                        int prototype) {
   if (!modifier) return nullptr;
   Dims index(dims.size());
   for (std::size_t k = dims.size(), rest = position; k-- > 0;) {
@@ -132,7 +133,7 @@ ModifierPtr Flattener::element_modifier(const ModifierPtr& modifier, const Dims&
   }
   const auto visit = [&](const auto& self, const ModifierPtr& from, int names) -> ModifierPtr {
     auto copy = std::make_shared<Modifier>(*from);
-    if (copy->value && !copy->value.is_for_each(names)) copy->value.path.push_back({{}, index});
+    if (copy->value && !copy->value.is_for_each(names)) copy->value.path.push_back({{}, index, prototype});
     for (auto& [name, argument] : copy->arguments) argument = self(self, argument, names + 1);
     return copy;
   };
@@ -195,6 +196,7 @@ Value Flattener::value_of(const Binding& binding) {
       value = Value(it->second);
       continue;
     }
+    if (selector.prototype >= 0) return value_of_all(binding, selector);
     if (value.is_scalar())
       throw Fault{binding.where, "this modifies an array of components, but it is one value",
                   "write 'each' if it is meant for every element"};
@@ -480,9 +482,11 @@ void Flattener::make_elements(Component& component) {
   const ClassScope* cls = component.type.cls;
   const auto size = static_cast<std::size_t>(count(component.dims));
   const ModifierPtr whole = field_modifiers(component.modifier, cls);
-  component.elements.reserve(size);
-  for (std::size_t k = 0; k < size; ++k) {
-    const ModifierPtr modifier = component.dims.empty() ? whole : element_modifier(whole, component.dims, k);
+  const bool one_for_all = begin_prototype(component);
+  component.elements.reserve(one_for_all ? 1 : size);
+  for (std::size_t k = 0; k < (one_for_all ? 1 : size); ++k) {
+    const ModifierPtr modifier =
+        component.dims.empty() ? whole : element_modifier(whole, component.dims, k, component.prototype);
     Instance* element = instantiate(cls, component.owner, component.path + subscript_text(component.dims, k), modifier,
                                     component.where(), component.owner->is_static);
     element->is_connector = element->is_connector || component.type.is_connector;

@@ -5,6 +5,31 @@
 
 namespace saltus::modelica {
 
+KeptLoops::Found KeptLoops::find(int number) const {
+  int element = 0;
+  for (const Group& g : groups)
+    if (number >= g.first && number < g.first + g.count * g.width()) {
+      element = (number - g.first) / g.width();
+      number -= element * g.width();
+    }
+  const auto array = std::prev(std::ranges::upper_bound(arrays, number, {}, &Array::first));
+  return {&*array, element, number - array->first};
+}
+
+int KeptLoops::place(const Found& found) const {
+  const Array& a = *found.array;
+  if (a.group < 0) return a.place + found.position;
+  const Group& g = groups[static_cast<std::size_t>(a.group)];
+  return a.place + found.position + found.element * (a.component->is_discrete() ? g.discretes : g.variables);
+}
+
+int KeptLoops::prototype_of(const Instance& instance) const {
+  for (const Instance* i = &instance; i; i = i->parent)
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      if (groups[g].element == i) return static_cast<int>(g);
+  return -1;
+}
+
 void KeptLoops::read(const PassReads& reads, const std::vector<std::int64_t>& iterators, const Evaluate& evaluate) {
   for (const PassReads::Item& item : reads.items) switch (item.kind) {
       case PassReads::Item::Kind::element: {

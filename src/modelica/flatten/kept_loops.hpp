@@ -15,6 +15,7 @@
 #include "model/repeated_model.hpp"
 #include "modelica/ast.hpp"
 #include "modelica/flatten/instance.hpp"
+#include "modelica/flatten/kept_connections.hpp"
 
 namespace saltus::modelica {
 
@@ -39,8 +40,22 @@ class KeptLoops {
  public:
   struct Array {
     Component* component = nullptr;
-    int first = 0;  ///< number of its first element
-    int place = 0;  ///< where that stands among variables or among discrete variables
+    int first = 0;   ///< number of its first element
+    int place = 0;   ///< where that stands among variables or among discrete variables
+    int group = -1;  ///< of the variables of the first element of an array of components
+  };
+  /// An array of components of which one element stands for all. What an element has stands together.
+  struct Group {
+    const Instance* element = nullptr;
+    int first = 0;                     ///< number of the first variable
+    int count = 0;                     ///< elements
+    int variables = 0, discretes = 0;  ///< of one element
+    int shape = -1;
+    int width() const { return variables + discretes; }
+  };
+  struct Found {
+    const Array* array;
+    int element, position;
   };
   /// Passes that read in the same way.
   struct Shape {
@@ -55,6 +70,7 @@ class KeptLoops {
   struct Nest {
     std::vector<const ForIndex*> iterators;
     std::vector<const Equation*> body;
+    std::vector<const ConnectEquation*> connects;
     Context context;
     PassReads reads;
     std::vector<int> shapes;
@@ -63,6 +79,9 @@ class KeptLoops {
 
   std::vector<Array> arrays;
   std::unordered_map<const Component*, int> array_of;
+  std::vector<Group> groups;  ///< in the order of the prototypes
+  KeptConnections connections;
+  bool has_components = false;
   int numbers = 0;
   std::vector<Nest> nests;
   std::unordered_map<const Equation*, std::vector<std::size_t>> nests_of;  ///< of loops at the top of a section
@@ -75,6 +94,19 @@ class KeptLoops {
   std::vector<RepeatedModel::Discrete> discretes;
   std::vector<int> equation_shapes, clause_shapes, definition_shapes;  ///< of those of the model, in their order
 
+  Found find(int number) const;
+  int number(int array, int element, int position) const {
+    const Array& a = arrays[static_cast<std::size_t>(array)];
+    return a.first + position + (a.group < 0 ? 0 : element * groups[static_cast<std::size_t>(a.group)].width());
+  }
+  /// Where it stands among variables or among discrete variables.
+  int place(const Found& found) const;
+  /// The group to which an instance belongs, or -1.
+  int prototype_of(const Instance& instance) const;
+  int shape_of(const Instance& instance) const {
+    const int group = prototype_of(instance);
+    return group < 0 ? rest : groups[static_cast<std::size_t>(group)].shape;
+  }
   /// Whether an element needs a symbol.
   bool needs(const Component& component, std::size_t position) const {
     const auto it = array_of.find(&component);

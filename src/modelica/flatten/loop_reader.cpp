@@ -1,8 +1,8 @@
 // Which loops of a model can be kept, and what their passes read.
 //
-// Kept are models of one class without parts that are classes: scalars, arrays, equations, `when`, loops. What passes
-// read is found in the text, with iterators as symbols; everything else is evaluated once for each shape, as if that
-// pass were the only one.
+// Kept are loops and arrays of components of the model itself. What passes read is found in the text, with iterators as
+// symbols; everything else is evaluated once for each shape, as if that pass were the only one. Components are read as
+// always, those of large arrays once.
 #include "modelica/flatten/loop_reader.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void for_each_part(ExprPtr e, Visit visit) {
 std::unique_ptr<KeptLoops> LoopReader::read() {
   constexpr std::size_t fewest = 200;  // passes: below that nothing is gained
   if (!is_plain()) return nullptr;
-  if (count_passes() < fewest) return nullptr;
+  if (flattener_.prototypes_.empty() && count_passes() < fewest) return nullptr;
   try {
     loops_ = std::make_unique<KeptLoops>();
     for (Component& component : flattener_.top_->components)  // in their order, whichever a pass reads first
@@ -66,6 +66,8 @@ std::unique_ptr<KeptLoops> LoopReader::read() {
           read_loop(*loop);
           std::vector<std::size_t>& nests = loops_->nests_of[equation];
           for (std::size_t k = first; k < loops_->nests.size(); ++k) nests.push_back(k);
+        } else if (const auto* connection = equation->as<ConnectEquation>()) {
+          connect(*connection, {});
         } else {
           read_equation(*equation, rest.reads);
         }
@@ -73,6 +75,7 @@ std::unique_ptr<KeptLoops> LoopReader::read() {
     }
     if (!rest.reads.items.empty()) loops_->add_pass(rest, {}, {});
     loops_->rest = rest.shapes.empty() ? -1 : rest.shapes.front();
+    add_component_shapes();
     return std::move(loops_);
   } catch (const NotKept&) {
   } catch (const Fault&) {  // told where the loop is written out
@@ -84,7 +87,7 @@ std::unique_ptr<KeptLoops> LoopReader::read() {
 bool LoopReader::is_plain() const {
   for (const Component& component : flattener_.top_->components)
     if (component.shape_state != Component::State::done || component.absent || component.is_object || component.inner ||
-        !component.type.builtin || component.role != ConnectorRole::none || component.direction != Direction::none)
+        component.role != ConnectorRole::none || component.direction != Direction::none || component.type.is_connector)
       return false;
   return std::ranges::all_of(flattener_.top_->layout->sections, [](const LayoutSection& section) {
     return section.equations && !section.equations->is_initial;
@@ -95,21 +98,62 @@ bool LoopReader::is_plain() const {
 std::size_t LoopReader::count_passes() const {
   std::size_t largest = 0;
   for (const Component& component : flattener_.top_->components)
-    if (!component.is_parameter()) largest = std::max(largest, static_cast<std::size_t>(count(component.dims)));
+    if (!component.is_parameter() && component.type.builtin)
+      largest = std::max(largest, static_cast<std::size_t>(count(component.dims)));
   return largest;
 }
 
 void LoopReader::list_arrays() {
   int variables = 0, discretes = 0;
-  for (Component& component : flattener_.top_->components) {
-    if (component.is_parameter()) continue;
+  loops_->groups.resize(flattener_.prototypes_.size());
+  list_instance(*flattener_.top_, -1, variables, discretes);
+}
+
+void LoopReader::list_instance(Instance& instance, int group, int& variables, int& discretes) {
+  for (Component& component : instance.components) {
+    if (component.shape_state != Component::State::done || component.absent || component.is_object) continue;
     const auto size = static_cast<int>(count(component.dims));
+    if (!component.type.builtin) {
+      loops_->has_components = true;
+      if (component.prototype < 0) {
+        for (Instance* element : component.elements) list_instance(*element, group, variables, discretes);
+        continue;
+      }
+      KeptLoops::Group& own = loops_->groups[static_cast<std::size_t>(component.prototype)];
+      own = {.element = component.elements.front(), .first = loops_->numbers, .count = size};
+      const int first_variable = variables, first_discrete = discretes;
+      list_instance(*component.elements.front(), component.prototype, variables, discretes);
+      own.variables = variables - first_variable;
+      own.discretes = discretes - first_discrete;
+      if (std::int64_t{size} * (own.width() + 1) > flattener_.limits_.scalars) throw NotKept{};
+      variables += own.variables * (size - 1);
+      discretes += own.discretes * (size - 1);
+      loops_->numbers += own.width() * (size - 1);
+      continue;
+    }
+    if (component.is_parameter()) continue;
     int& place = component.is_discrete() ? discretes : variables;
     loops_->array_of.emplace(&component, static_cast<int>(loops_->arrays.size()));
-    loops_->arrays.push_back({&component, loops_->numbers, place});
+    loops_->arrays.push_back({&component, loops_->numbers, place, group});
     place += size;
     loops_->numbers += size;
   }
+}
+
+// What components have is read later; all of it needs symbols.
+void LoopReader::add_component_shapes() {
+  if (!loops_->has_components) return;
+  if (loops_->rest < 0) {
+    loops_->rest = static_cast<int>(loops_->shapes.size());
+    loops_->shapes.emplace_back();
+  }
+  for (KeptLoops::Group& group : loops_->groups) {
+    group.shape = static_cast<int>(loops_->shapes.size());
+    loops_->shapes.emplace_back();
+  }
+  for (const KeptLoops::Array& array : loops_->arrays)
+    if (array.component->owner != flattener_.top_)
+      std::fill_n(loops_->needed.begin() + array.first, count(array.component->dims), 1);
 }
 
 // Real x = expression; of a scalar.
@@ -133,10 +177,15 @@ void LoopReader::read_loop(const ForEquation& loop) {
       read_loop(*inner);
       continue;
     }
+    if (const auto* connection = equation->as<ConnectEquation>()) {
+      if (equation->description.annotation) throw NotKept{};
+      nest.connects.push_back(connection);
+      continue;
+    }
     read_equation(*equation, nest.reads);
     nest.body.push_back(equation);
   }
-  if (!nest.body.empty()) {
+  if (!nest.body.empty() || !nest.connects.empty()) {
     std::vector<std::int64_t> values;
     add_passes(nest, loop, 0, context_, values);
     nest.known.clear();
@@ -148,8 +197,11 @@ void LoopReader::read_loop(const ForEquation& loop) {
 // Runs over all values of the iterators of a nest, the first outermost.
 void LoopReader::add_passes(KeptLoops::Nest& nest, const ForEquation& innermost, std::size_t level,
                             const Context& context, std::vector<std::int64_t>& values) {
-  if (level == nest.iterators.size())
-    return loops_->add_pass(nest, values, [&](ExprPtr e) { return evaluate(e, context); });
+  if (level == nest.iterators.size()) {
+    if (!nest.body.empty()) loops_->add_pass(nest, values, [&](ExprPtr e) { return evaluate(e, context); });
+    for (const ConnectEquation* connection : nest.connects) connect(*connection, values);
+    return;
+  }
   const ForIndex& index = *nest.iterators[level];
   if (!index.range) throw NotKept{};
   const Value range = flattener_.range_of(index, {.equations = &innermost.body}, context);
@@ -323,7 +375,13 @@ void LoopReader::read_reference(const ComponentReference& reference, PassReads& 
       if (std::ranges::any_of(p.subscripts, [&](ExprPtr e) { return has_iterator(e); })) throw NotKept{};
     return;
   }
-  if (reference.parts.size() > 1) throw NotKept{};
+  if (reference.parts.size() > 1) {
+    Component& inside = part_of(reference);
+    if (inside.is_parameter()) return;
+    if (!inside.type.builtin || !inside.dims.empty()) throw NotKept{};
+    reads.items.push_back({PassReads::Item::Kind::element, loops_->array_of.at(&inside)});
+    return;
+  }
   if (component->is_parameter()) {
     if (std::ranges::any_of(part.subscripts, [&](ExprPtr e) { return has_iterator(e); })) throw NotKept{};
     return;
@@ -338,6 +396,18 @@ void LoopReader::read_reference(const ComponentReference& reference, PassReads& 
     item.forms.push_back(std::move(*form));
   }
   reads.items.push_back(std::move(item));
+}
+
+// Of a component that stands for itself, without subscripts.
+Component& LoopReader::part_of(const ComponentReference& reference) const {
+  Component* component = nullptr;
+  Instance* instance = flattener_.top_;
+  for (const ReferencePart& part : reference.parts) {
+    component = instance ? instance->find(part.name.text) : nullptr;
+    if (!component || component->absent || component->prototype >= 0 || !part.subscripts.empty()) throw NotKept{};
+    instance = !component->type.builtin && component->dims.empty() ? component->elements.front() : nullptr;
+  }
+  return *component;
 }
 
 bool LoopReader::has_iterator(ExprPtr e) const {

@@ -3,6 +3,10 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "modelica/flatten/flattener.hpp"
@@ -26,6 +30,23 @@ class LoopReader {
   void read_loop(const ForEquation& loop);
   void add_passes(KeptLoops::Nest& nest, const ForEquation& innermost, std::size_t level, const Context& context,
                   std::vector<std::int64_t>& values);
+  void list_instance(Instance& instance, int group, int& variables, int& discretes);
+  void add_component_shapes();
+  Component& part_of(const ComponentReference& reference) const;
+  // connections (loop_connections.cpp)
+  /// A connector of a component of the model.
+  struct End {
+    Component* component = nullptr;
+    std::vector<IteratorForm> forms = {};  ///< its subscripts; empty for all of its elements
+    std::vector<std::pair<std::string_view, std::size_t>> path = {};
+    bool whole = false;
+  };
+  End read_end(ExprPtr e);
+  void connect(const ConnectEquation& node, const std::vector<std::int64_t>& iterators);
+  void connect(const End& a, std::size_t a_element, const End& b, std::size_t b_element);
+  void connect(Instance& a, int a_element, Instance& b, int b_element);
+  void connect(Component& a, std::size_t a_position, int a_element, Component& b, std::size_t b_position,
+               int b_element);
   void read_equation(const Equation& equation, PassReads& reads);
   void read_choice(const IfEquation& choice, PassReads& reads);
   void read_value(ExprPtr e, PassReads& reads);
@@ -49,7 +70,9 @@ class LoopReader {
   Flattener& flattener_;
   std::unique_ptr<KeptLoops> loops_;
   std::vector<const ForIndex*> iterators_;
-  bool has_numbers_ = false;  // some have to be evaluated in every pass
+  std::unordered_map<const ConnectEquation*, std::pair<End, End>> ends_;
+  std::set<std::pair<const Component*, const Component*>> fitting_;  // variables that may be connected
+  bool has_numbers_ = false;                                         // some have to be evaluated in every pass
   Context context_;
   std::int64_t end_ = -1;
 };

@@ -136,6 +136,11 @@ void Flattener::check_parameter_bounds(Instance& instance) {
     const std::vector<double> least = present_numbers(component, "min", -infinity);
     const std::vector<double> most = present_numbers(component, "max", infinity);
     for (std::size_t k = 0; k < component.values.size(); ++k) {
+      if (!varying_.empty()) {  // told of the model that is written out
+        for (const double value : values_in_elements(component.values[k]))
+          if (value < least[k] || value > most[k]) throw NotKept{};
+        continue;
+      }
       const double value = parameter_value(component.values[k]);
       const bool low = value < least[k];
       if (!low && !(value > most[k])) continue;

@@ -57,6 +57,7 @@ Value Flattener::component_value(Component& component, const Location& where) {
   }
   if (!component.type.builtin) {
     if (component.dims.empty()) return instance_value(*component.elements.front(), where);
+    if (component.prototype >= 0) throw NotKept{};
     std::vector<Value> items;
     for (Instance* element : component.elements) items.push_back(instance_value(*element, where));
     if (items.empty()) throw Fault{where, "the array " + in_quotes(component.path) + " is empty"};
@@ -160,7 +161,7 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
       rest /= indices.size();
       factor *= static_cast<std::size_t>(component.dims[k]);
     }
-    items.push_back(go_on(*component.elements[offset]));
+    items.push_back(go_on(component.element(offset)));
   }
   if (kept.empty()) return std::move(items.front());
   if (items.empty()) {

@@ -1,5 +1,8 @@
 // Models whose loops are kept: passes that stand for others, and the whole model made of them.
+#include <saltus/expr/derivative.hpp>
+
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "modelica/flatten/flattener.hpp"
@@ -62,15 +65,153 @@ void Flattener::mark_shape(std::size_t first_equation, std::size_t first_clause,
   for (std::size_t k = first_clause; k < clauses_.size(); ++k) clauses_[k].shape = shape;
 }
 
+// What components read, element by element: all of their own variables, and others that their equations have.
+void Flattener::list_component_rows() {
+  const ModelData& data = model_->data();
+  std::unordered_map<NodeId, int> number_of;
+  for (const auto& [id, place] : places_)
+    if (const auto it = kept_->array_of.find(place.component); it != kept_->array_of.end())
+      number_of.emplace(id, kept_->number(it->second, 0, static_cast<int>(place.position)));
+  for (const auto& [symbol, before] : data.pre_symbols)
+    if (const auto it = number_of.find(symbol.id()); it != number_of.end()) number_of.emplace(before.id(), it->second);
+  std::vector<std::vector<Expr>> parts(kept_->shapes.size());
+  const auto part = [&](int shape) -> std::vector<Expr>& { return parts.at(static_cast<std::size_t>(shape)); };
+  for (std::size_t k = 0; k < data.equations.size(); ++k) {
+    std::vector<Expr>& all = part(kept_->equation_shapes[k]);
+    all.insert(all.end(), {data.equations[k].equation.lhs, data.equations[k].equation.rhs});
+  }
+  for (std::size_t k = 0; k < data.definitions.size(); ++k) {
+    std::vector<Expr>& all = part(kept_->definition_shapes[k]);
+    all.insert(all.end(), {data.definitions[k].discrete, data.definitions[k].value});
+  }
+  for (std::size_t k = 0; k < data.clauses.size(); ++k) {
+    std::vector<Expr>& all = part(kept_->clause_shapes[k]);
+    all.push_back(data.clauses[k].condition.expr());
+    for (const ModelData::Action& action : data.clauses[k].actions)
+      all.insert(all.end(), {action.target, action.value, action.only_if.expr()});
+  }
+  const auto named = [&](int shape) {
+    std::vector<Expr>& all = part(shape);
+    std::erase_if(all, [](const Expr& e) { return e.is_constant(); });
+    std::vector<int> numbers;
+    const auto add = [&](NodeId id) {
+      if (const auto it = number_of.find(id); it != number_of.end()) numbers.push_back(it->second);
+    };
+    for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::discrete})
+      for (const Expr& s : symbols_of(all, kind)) add(s.id());
+    for (const Expr& s : symbols_of(all, SymbolKind::derivative)) add(data.graph->symbol_of(s.id()).base);
+    return numbers;
+  };
+  const auto sort = [](std::vector<int>& row) {
+    std::ranges::sort(row);
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+  };
+  KeptLoops::Shape& rest = kept_->shapes[static_cast<std::size_t>(kept_->rest)];
+  for (const int number : named(kept_->rest)) rest.rows.push_back(number);
+  sort(rest.rows);
+  rest.width = rest.rows.size();
+  for (std::size_t g = 0; g < kept_->groups.size(); ++g) {
+    const KeptLoops::Group& group = kept_->groups[g];
+    KeptLoops::Shape& shape = kept_->shapes[static_cast<std::size_t>(group.shape)];
+    const int width = group.width();
+    std::vector<int> row = named(group.shape);
+    for (int k = 0; k < width; ++k) row.push_back(group.first + k);
+    sort(row);
+    shape.width = row.size();
+    for (int e = 0; e < group.count; ++e)
+      for (const int number : row) {
+        const bool own = number >= group.first && number < group.first + width;
+        shape.rows.push_back(own ? number + e * width : number);
+      }
+    const Prototype& prototype = prototypes_[g];
+    for (const NodeId id : prototype.numbers) shape.symbols.push_back(varying_.at(id).symbol);
+    for (std::size_t e = 0; e < prototype.size; ++e)
+      for (const NodeId id : prototype.numbers) shape.values.push_back(varying_.at(id).values[e]);
+  }
+}
+
+Expr Flattener::symbol_of(int number) {
+  const KeptLoops::Found found = kept_->find(number);
+  const Component& component = *found.array->component;
+  if (found.element == 0) return component.values[static_cast<std::size_t>(found.position)];
+  const auto [it, fresh] = element_symbols_.try_emplace(number);
+  if (fresh) {
+    if (component.is_discrete()) throw NotKept{};
+    const VariableInfo& info = kept_->variables[static_cast<std::size_t>(kept_->place(found))];
+    it->second = model_->variable(info.name, info.start, {.fixed = info.fixed, .nominal = info.nominal});
+  }
+  return it->second;
+}
+
+// Equations of connections: one shape for all that connect the same variables of components in the same order.
+std::vector<RepeatedModel::Sum> Flattener::add_connections() {
+  constexpr std::size_t wide = 16, most = 2000;
+  std::vector<RepeatedModel::Sum> sums;
+  std::map<std::vector<int>, std::size_t> known;
+  std::vector<int> key, row;
+  const auto add = [&](std::span<const int> members, bool flow) {
+    row.assign(members.begin(), members.end());
+    std::ranges::sort(row);
+    key.assign(1, flow ? 1 : 0);
+    for (const int number : members) {
+      const KeptLoops::Found found = kept_->find(number);
+      key.push_back(static_cast<int>(found.array - kept_->arrays.data()));
+      key.push_back(found.position);
+      key.push_back(static_cast<int>(std::ranges::lower_bound(row, number) - row.begin()));
+    }
+    const auto [it, fresh] = known.try_emplace(key, kept_->shapes.size());
+    if (fresh) {
+      if (kept_->shapes.size() > most) throw NotKept{};
+      kept_->shapes.push_back({{}, row.size(), {}});
+      std::vector<Expr> terms;
+      for (const int number : members) terms.push_back(symbol_of(number));
+      model_->equation(flow ? sum(terms) == Expr(0.0) : terms[0] == terms[1]);
+      kept_->equation_shapes.push_back(static_cast<int>(it->second));
+    }
+    std::vector<int>& rows = kept_->shapes[it->second].rows;
+    rows.insert(rows.end(), row.begin(), row.end());
+  };
+  for (const std::vector<int>& set : kept_->connections.sets()) {
+    int sources = 0;
+    for (const int number : set)
+      sources += kept_->find(number).array->component->direction == Direction::output ? 1 : 0;
+    if (sources > 1) throw NotKept{};
+    const bool flow = kept_->find(set.front()).array->component->role == ConnectorRole::flow;
+    if (flow && set.size() > wide) {
+      RepeatedModel::Sum& all = sums.emplace_back();
+      for (const int number : set) all.terms.push_back({kept_->place(kept_->find(number)), 1.0});
+    } else if (flow) {
+      add(set, true);
+    } else {
+      for (std::size_t k = 1; k < set.size(); ++k) add(std::array{set[0], set[k]}, false);
+    }
+  }
+  for (const auto& [array, position] : kept_->connections.open()) {
+    const int group = kept_->arrays[static_cast<std::size_t>(array)].group;
+    const int elements = group < 0 ? 1 : kept_->groups[static_cast<std::size_t>(group)].count;
+    for (int e = 0; e < elements; ++e)
+      if (const int number = kept_->number(array, e, position); !kept_->connections.contains(number))
+        add(std::array{number}, true);
+  }
+  return sums;
+}
+
 std::shared_ptr<const RepeatedModel> Flattener::repeated_model() {
   constexpr std::int64_t large = 32;  // arrays of parameters
   if (!assertions_.empty()) return nullptr;
+  std::vector<RepeatedModel::Sum> sums;
+  if (kept_->has_components) {
+    list_component_rows();
+    sums = add_connections();
+  }
   FirstPasses passes{.model = model_->data(),
                      .equation_shapes = std::move(kept_->equation_shapes),
                      .clause_shapes = std::move(kept_->clause_shapes),
                      .definition_shapes = std::move(kept_->definition_shapes),
                      .variables = std::move(kept_->variables),
-                     .discretes = std::move(kept_->discretes)};
+                     .discretes = std::move(kept_->discretes),
+                     .sums = std::move(sums)};
+  if (!prototypes_.empty()) passes.parameters = parameters_of_elements();
   for (const ModelData::Parameter& p : passes.model.parameters)
     if (const Component* component = component_of(p.symbol); component && count(component->dims) > large)
       passes.elements.insert(p.symbol.id());
@@ -80,14 +221,12 @@ std::shared_ptr<const RepeatedModel> Flattener::repeated_model() {
     shape.number_values = std::move(from.values);
     shape.places = std::move(from.rows);
     for (std::size_t k = 0; k < shape.places.size(); ++k) {
-      int& place = shape.places[k];
-      const auto array = std::prev(std::ranges::upper_bound(kept_->arrays, place, {}, &KeptLoops::Array::first));
-      const int position = place - array->first;
+      const KeptLoops::Found found = kept_->find(shape.places[k]);
       if (k < from.width) {
-        shape.symbols.push_back(array->component->values[static_cast<std::size_t>(position)]);
-        shape.discrete.push_back(array->component->is_discrete());
+        shape.symbols.push_back(symbol_of(shape.places[k]));
+        shape.discrete.push_back(found.array->component->is_discrete());
       }
-      place = array->place + position;
+      shape.places[k] = kept_->place(found);
     }
   }
   return std::move(passes).repeat();

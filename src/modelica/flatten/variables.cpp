@@ -101,6 +101,7 @@ std::vector<double> Flattener::present_numbers(Component& component, std::string
                 "the start value of the Integer " + in_quotes(component.path) + " is of type " + describe(value)};
   std::vector<double> numbers;
   numbers.reserve(size);
+  const InElement first(*this, name == "start" ? 0 : -1);
   for (const Expr& e : value.elements) {
     if (!e.is_constant() && value.variability < Variability::parameter)
       throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) +
@@ -244,7 +245,10 @@ void Flattener::resolve_parameter(Component& component) {
   const auto size = static_cast<std::size_t>(count(component.dims));
   if (bound) {
     const Binding& binding = component.modifier->value;
-    return bind(component, value_of(binding), binding.where);
+    const std::string outer = std::exchange(bound_parameter_, component.path);
+    Value value = value_of(binding);
+    bound_parameter_ = outer;
+    return bind(component, std::move(value), binding.where);
   }
   if (!is_constant && is_solved_initially(component)) return resolve_initially(component);
   Value value = Value::array(component.type.kind, component.dims);
@@ -407,6 +411,8 @@ void Flattener::declare_variable(Component& component) {
     options.fixed = !component.is_discrete() && element(fixed) != 0.0;
     if (kept_) {
       note_element(component, k, name, element(start), options, shared, where);
+      if (!start_expressions.empty())
+        note_start(start_expressions[start_expressions.size() == 1 ? 0 : k], component.is_discrete());
       if (!kept_->needs(component, k)) {
         component.values.emplace_back();
         continue;
@@ -441,6 +447,7 @@ void Flattener::declare_all(Instance& instance) {
       attempt([&] { resolve_value(component); });
     else
       for (Instance* element : component.elements) declare_all(*element);
+    if (component.prototype >= 0) note_elements(component);
     if (diagnostics_.full()) return;
   }
 }

@@ -1,0 +1,357 @@
+// Large arrays of components that are kept, against the same models written out.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "kept_helpers.hpp"
+#include "random_cases.hpp"
+
+namespace saltus {
+namespace {
+
+const std::string heat = R"(
+connector Port
+  Real T;
+  flow Real Q;
+end Port;
+model Mass
+  parameter Real C = 1, T0 = 20;
+  Real T(start = T0, fixed = true);
+  Port p;
+equation
+  T = p.T;
+  C*der(T) = p.Q;
+end Mass;
+model Wall
+  parameter Real G = 1;
+  Port a, b;
+  Real Q;
+equation
+  Q = G*(a.T - b.T);
+  a.Q = Q;
+  b.Q = -Q;
+end Wall;
+model Heater
+  parameter Real low = 19, high = 21, P = 3;
+  Port p;
+  Boolean on(start = false, fixed = true);
+equation
+  when p.T < low then
+    on = true;
+  elsewhen p.T > high then
+    on = false;
+  end when;
+  p.Q = if on then -P else 0;
+end Heater;
+model Air
+  parameter Real T = 12;
+  Port p;
+equation
+  p.T = T;
+end Air;
+)";
+
+std::string house(const std::string& masses, const std::string& heaters, const std::string& walls) {
+  return heat + R"(
+model House
+  parameter Integer n = 120;
+  Mass m[n])" +
+         masses + R"(;
+  Heater h[n])" +
+         heaters + R"(;
+  Wall w[n - 1])" +
+         walls + R"(, o[n](each G = 0.1);
+  Air air;
+equation
+  for i in 1:n loop
+    connect(m[i].p, h[i].p);
+    connect(m[i].p, o[i].a);
+    connect(o[i].b, air.p);
+  end for;
+  for i in 1:n - 1 loop
+    connect(m[i].p, w[i].a);
+    connect(m[i + 1].p, w[i].b);
+  end for;
+end House;
+)";
+}
+
+TEST(KeptComponents, RoomsWithHeaters) {
+  const std::string starts = "(T0 = {19.2 + 1.6*abs(sin(3.7*i)) for i in 1:n})";
+  compare(house(starts, "", ""), until(4.0), true, 1e-4);
+  // numbers that differ from element to element, in equations, in relations, and with parameters behind them
+  compare(house("(T0 = {19.2 + 1.6*abs(sin(3.7*i)) for i in 1:n}, C = {1 + 0.01*i for i in 1:n})",
+                "(low = {18.5 + 0.005*i for i in 1:n}, each P = 4)", "(G = {0.5 + 0.001*i for i in 1:n - 1})"),
+          until(4.0), true, 1e-4);
+  compare(house("(T0 = fill(20.5, n), C = {if i == 3 then 1 else 2 for i in 1:n})", "(each low = 19.5)", ""),
+          until(4.0), true, 1e-4);
+  compare(house("(T(start = {19.2 + 1.6*abs(sin(3.7*i)) for i in 1:n}, each nominal = 20))", "", ""), until(4.0), true,
+          1e-4);
+}
+
+TEST(KeptComponents, EventsAreNamedByTheirElements) {
+  const auto system = compile(load_text(house("(each T0 = 20)", "", "")).model);
+  ASSERT_FALSE(is_written_out(*system));
+  const Trajectory run = simulate(system, until(2.0));
+  ASSERT_TRUE(run.status().ok());
+  ASSERT_FALSE(run.events().empty());
+  bool names_later_ones = false;
+  for (const Event& event : run.events()) {
+    const std::string text = event.describe();
+    for (const int i : {2, 50, 120}) {
+      const std::string element = "h[" + std::to_string(i) + "].";
+      if (text.find(element + "p.T") == std::string::npos) continue;
+      EXPECT_NE(text.find(element + "low"), std::string::npos) << text;
+      names_later_ones = true;
+    }
+  }
+  EXPECT_TRUE(names_later_ones);
+}
+
+const std::string circuit = R"(
+connector Pin
+  Real v;
+  flow Real i;
+end Pin;
+partial model TwoPin
+  Pin p, n;
+  Real v, i;
+equation
+  v = p.v - n.v;
+  0 = p.i + n.i;
+  i = p.i;
+end TwoPin;
+model Resistor
+  extends TwoPin;
+  parameter Real R = 1;
+equation
+  v = R*i;
+end Resistor;
+model Capacitor
+  extends TwoPin;
+  parameter Real C = 1;
+equation
+  C*der(v) = i;
+end Capacitor;
+model Ground
+  Pin p;
+equation
+  p.v = 0;
+end Ground;
+model Source
+  extends TwoPin;
+equation
+  v = sin(3*time);
+end Source;
+model Section "one inside of the other"
+  Pin p, q, n;
+  Resistor r(R = 0.1);
+  Capacitor c(C = 0.01, v(start = 0, fixed = true));
+equation
+  connect(p, r.p);
+  connect(r.n, q);
+  connect(q, c.p);
+  connect(c.n, n);
+end Section;
+)";
+
+TEST(KeptComponents, LaddersOfResistorsAndCapacitors) {
+  compare(circuit + R"(
+model Ladder
+  parameter Integer n = 150;
+  Resistor r[n](each R = 0.1);
+  Capacitor c[n](each C = 0.01, v(each start = 0, each fixed = true));
+  Ground g;
+  Source s;
+equation
+  connect(s.p, r[1].p);
+  connect(s.n, g.p);
+  for i in 1:n loop
+    connect(r[i].n, c[i].p);
+    connect(c[i].n, g.p);
+  end for;
+  for i in 1:n - 1 loop
+    connect(r[i].n, r[i + 1].p);
+  end for;
+end Ladder;
+)",
+          until(1.0), true, 1e-6);
+  // components of components, connections of whole arrays, an open end
+  compare(circuit + R"(
+model Sections
+  Section a[110], b[110];
+  Ground g;
+  Source s;
+equation
+  connect(a.q, b.p);
+  connect(s.p, a[1].p);
+  connect(s.n, g.p);
+  for i in 1:110 loop
+    connect(a[i].n, g.p);
+    connect(b[i].n, g.p);
+  end for;
+  for i in 2:110 loop
+    connect(b[i - 1].q, a[i].p);
+  end for;
+end Sections;
+)",
+          until(0.5), true, 1e-6);
+  // algebraic loops between states: two resistors in series
+  compare(circuit + R"(
+model Series
+  parameter Integer n = 120;
+  Resistor r1[n](each R = 0.1), r2[n](each R = 0.2);
+  Capacitor c[n](each C = 0.01, v(start = {cos(0.1*i) for i in 1:n}, each fixed = true));
+  Ground g;
+equation
+  connect(r1.n, r2.p);
+  for i in 1:n loop
+    connect(c[i].p, r1[i].p);
+    connect(c[i].n, g.p);
+    connect(r2[i].n, c[if i == n then 1 else i + 1].p);
+  end for;
+end Series;
+)",
+          until(0.5), true, 1e-6);
+}
+
+TEST(KeptComponents, GridsAndSignals) {
+  compare(heat + R"(
+model Plate
+  parameter Integer n = 12;
+  Mass m[n, n](T0 = {{sin(0.3*i)*cos(0.2*j) for j in 1:n} for i in 1:n});
+  Wall x[n, n - 1], y[n - 1, n](each G = 0.5);
+equation
+  for i in 1:n loop
+    for j in 1:n - 1 loop
+      connect(m[i, j].p, x[i, j].a);
+      connect(x[i, j].b, m[i, j + 1].p);
+      connect(m[j, i].p, y[j, i].a);
+      connect(y[j, i].b, m[j + 1, i].p);
+    end for;
+  end for;
+end Plate;
+)",
+          until(1.0), true, 1e-6);
+  compare(R"(
+connector In = input Real;
+connector Out = output Real;
+block Lag
+  parameter Real T = 0.1;
+  In u;
+  Out y(start = 0, fixed = true);
+equation
+  T*der(y) = u - y;
+end Lag;
+block Limit "switches"
+  In u;
+  Out y;
+equation
+  y = if u > 0.5 then 0.5 else if u < -0.5 then -0.5 else u;
+end Limit;
+block Wave
+  Out y;
+equation
+  y = sin(5*time);
+end Wave;
+model Chain
+  parameter Integer n = 130;
+  Lag lag[n](T = {0.05 + 0.0001*i for i in 1:n}), own[n](each T = 0.5, y(start = {2*sin(i) for i in 1:n}));
+  Limit limit[n];
+  Wave wave;
+equation
+  connect(wave.y, lag[1].u);
+  for i in 1:n loop
+    connect(own[i].y, limit[i].u);
+    connect(limit[i].y, own[i].u);
+  end for;
+  for i in 2:n loop
+    connect(lag[i - 1].y, lag[i].u);
+  end for;
+end Chain;
+)",
+          until(1.0), true, 1e-5);
+}
+
+TEST(KeptComponents, LoopsBesideComponents) {
+  compare(heat + R"(
+model Both
+  parameter Integer n = 220;
+  Mass m[n](T0 = {sin(0.1*i) for i in 1:n});
+  Wall w[n];
+  Air air(T = 1);
+  Real x[n](each start = 1, each fixed = true), total(start = 0, fixed = true);
+equation
+  for i in 1:n loop
+    connect(m[i].p, w[i].a);
+    connect(w[i].b, air.p);
+    der(x[i]) = air.p.T - 0.1*i*x[i];
+  end for;
+  der(total) = air.p.T + x[1];
+end Both;
+)",
+          until(1.0), true, 1e-6);
+}
+
+TEST(KeptComponents, WrittenOutWhereOneElementDoesNotStandForAll) {
+  const auto with = [](const std::string& declarations, const std::string& equations) {
+    return heat + "model M parameter Integer n = 110; Mass m[n](T0 = {sin(0.1*i) for i in 1:n}); Wall w[n]; Air air; " +
+           declarations + " equation for i in 1:n loop connect(m[i].p, w[i].a); connect(w[i].b, air.p); end for; " +
+           equations + " end M;";
+  };
+  const SimulateOptions options = until(0.5);
+  compare(with("Real y;", "y = m[5].T + sum(m.T);"), options, false);
+  compare(with("Real y[n];", "for i in 1:n loop y[i] = m[i].T; end for;"), options, false);
+  compare(with("Real y;", "when m[7].T < 0 then y = 1; end when;"), options, false);
+  compare(heat + R"(
+model Warm
+  extends Mass;
+  parameter Boolean cold = false;
+  parameter Integer k = 1;
+  Real extra[k];
+initial equation
+  if cold then
+    T = 3;
+  end if;
+equation
+  for i in 1:k loop
+    extra[i] = i*T;
+  end for;
+end Warm;
+model M
+  Warm m[110](T0 = {0.1*i for i in 1:110}, T(each fixed = false), k = {1 + mod(i, 2) for i in 1:110});
+end M;
+)",
+          options, false);
+}
+
+TEST(KeptComponents, ErrorsAndValuesFromOutside) {
+  const std::string text = house("(each T0 = 20)", "", "");
+  // one element with another value: the model is written out
+  const auto other = compile(load_text(text, {.parameters = {{"w[3].G", 5.0}}}).model);
+  EXPECT_TRUE(is_written_out(*other));
+  // errors are those of the model that is written out
+  for (const std::string& wrong :
+       {heat + "model M Mass m[120](C = {1, 2}); end M;", heat + "model M Mass m[120](D = 1); end M;",
+        heat + "model M Mass m[120]; Air a; equation connect(m[121].p, a.p); end M;",
+        heat + "model M Mass m[120](C = 3); end M;",
+        heat + "model M Mass m[120]; Heater h[120]; equation connect(m.p, h.q); end M;"}) {
+    const std::string told = load_errors(wrong);
+    EXPECT_NE(told, "");
+    EXPECT_EQ(told, load_errors(wrong, {.keep_loops = false}));
+  }
+  // parameters of all elements are told
+  const auto kept = compile(load_text(text).model), flat = compile(load_text(text, {.keep_loops = false}).model);
+  const auto values = [](const HybridSystem& system) {
+    std::vector<std::pair<std::string, double>> all;
+    for (const VariableInfo& p : parameter_info(system)) all.emplace_back(p.name, p.start);
+    std::ranges::sort(all);
+    return all;
+  };
+  EXPECT_EQ(values(*kept), values(*flat));
+}
+
+}  // namespace
+}  // namespace saltus

@@ -1,9 +1,11 @@
 // Large arrays of components that are kept, against the same models written out.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kept_helpers.hpp"
 #include "random_cases.hpp"
@@ -351,6 +353,69 @@ TEST(KeptComponents, ErrorsAndValuesFromOutside) {
     return all;
   };
   EXPECT_EQ(values(*kept), values(*flat));
+}
+
+/// Rooms in a row or a ring with random walls, heaters and shortcuts between rooms; declared and connected in a random
+/// order.
+std::string random_network(std::mt19937& random) {
+  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const int n = 100 + pick(30);
+  const auto numbers = [&](const std::string& name, const std::string& by_index, const std::string& size) {
+    switch (pick(3)) {
+      case 0:
+        return name + " = {" + by_index + " for i in 1:" + size + "}";
+      case 1:
+        return "each " + name + " = 1.25";
+      default:
+        return name + " = fill(0.75, " + size + ")";
+    }
+  };
+  std::vector<std::string> declarations{
+      "Mass m[n](T0 = {19 + 3*sin(1.7*i) for i in 1:n}, " + numbers("C", "0.5 + 0.01*i", "n") + ")",
+      "Wall w[walls](" + numbers("G", "0.4 + 0.002*i", "walls") + ")"};
+  const bool ring = pick(2) == 1;
+  std::vector<std::string> connections{
+      "for i in 1:n - 1 loop connect(m[i].p, w[i].a); connect(w[i].b, m[i + 1].p); end for;"};
+  if (ring) connections.emplace_back("connect(m[n].p, w[n].a); connect(w[n].b, m[1].p);");
+  if (pick(2)) {
+    declarations.emplace_back("Heater h[n](" +
+                              std::string(pick(2) ? "low = {18 + 0.01*i for i in 1:n}" : "each P = 5") + ")");
+    connections.emplace_back(pick(2) ? "connect(m.p, h.p);" : "for i in 1:n loop connect(h[i].p, m[i].p); end for;");
+  }
+  if (pick(2)) {
+    declarations.emplace_back("Wall o[n](" + numbers("G", "0.1 + 0.001*i", "n") + "); Air air(T = 5)");
+    connections.emplace_back("for i in n:-1:1 loop connect(o[i].b, air.p); connect(m[i].p, o[i].a); end for;");
+  }
+  if (pick(3) == 0) {
+    declarations.emplace_back("Wall s[n - 5]");
+    connections.emplace_back("for k in 1:n - 5 loop connect(m[k].p, s[k].a); connect(s[k].b, m[k + 5].p); end for;");
+  }
+  std::shuffle(declarations.begin(), declarations.end(), random);
+  std::shuffle(connections.begin(), connections.end(), random);
+  std::string text = heat + "model Random\n  parameter Integer n = " + std::to_string(n) + ", walls = n - " +
+                     (ring ? "0" : "1") + ";\n";
+  for (const std::string& d : declarations) text += "  " + d + ";\n";
+  text += "equation\n";
+  for (const std::string& c : connections) text += "  " + c + "\n";
+  return text + "end Random;\n";
+}
+
+TEST(KeptComponents, RandomNetworks) {
+  const int cases = random_cases(20), first = random_seed(1);
+  int kept = 0;
+  SimulateOptions options = until(1.0);
+  options.rtol = options.atol = 1e-8;
+  for (int seed = first; seed < first + cases; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const std::string text = random_network(random);
+    const bool stays = !is_written_out(*compile(load_text(text).model));
+    kept += stays;
+    compare(text, options, stays, 1e-5);
+    if (HasFailure()) return;
+  }
+  record_models(kept);
+  EXPECT_GT(4 * kept, 2 * cases);
 }
 
 }  // namespace

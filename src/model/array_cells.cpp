@@ -35,7 +35,7 @@ class ArrayCells {
     const bool large = std::ranges::any_of(arrays_.arrays, [](const ModelArrays::Array& a) {
       return a.kind != SymbolKind::parameter && a.size() >= fewest;
     });
-    const auto has_others = [](const ModelData& m) { return !m.initial_equations.empty() || !m.assertions.empty(); };
+    const auto has_others = [](const ModelData& m) { return !m.initial_equations.empty(); };
     return large && !has_others(model_) &&
            std::ranges::none_of(arrays_.loops, [&](const auto& loop) { return has_others(loop.body); }) &&
            model_.inputs.empty() && model_.samples.empty() && model_.surfaces.empty() && model_.modes.empty() &&
@@ -104,7 +104,7 @@ class ArrayCells {
   /// What stands outside of loops is one cell.
   void add_rest() {
     if (model_.variables.empty() && model_.discretes.empty() && model_.equations.empty() && model_.clauses.empty() &&
-        model_.definitions.empty())
+        model_.definitions.empty() && model_.assertions.empty())
       return;
     std::vector<Number> row = named_in(model_);
     for (std::size_t k = 0; k < model_.variables.size(); ++k) row.push_back(static_cast<int>(k));
@@ -255,6 +255,7 @@ class ArrayCells {
     passes_.equation_shapes.resize(passes_.model.equations.size(), shape);
     passes_.clause_shapes.resize(passes_.model.clauses.size(), shape);
     passes_.definition_shapes.resize(passes_.model.definitions.size(), shape);
+    passes_.assertion_shapes.resize(passes_.model.assertions.size(), shape);
   }
 
   ModelData& model_;

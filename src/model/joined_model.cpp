@@ -30,6 +30,7 @@ RepeatedModel::Shape JoinedModels::make(const JoinedCell& cell, std::size_t shap
     ModelData part = empty_part();
     part.clauses = p.shape->shape->model.clauses;
     part.definitions = p.shape->shape->model.definitions;
+    part.assertions = p.shape->shape->model.assertions;
     append(std::move(part), p, cell, m);
   }
   return result;
@@ -58,6 +59,7 @@ void JoinedModels::declare(const JoinedCell& cell, std::size_t shape, ModelData&
   m.equations.clear();
   m.clauses.clear();
   m.definitions.clear();
+  m.assertions.clear();
   m.pre_symbols.clear();
   m.pre_places.clear();
   std::erase_if(m.names, [](const auto& entry) { return entry.second.kind != SymbolKind::parameter; });
@@ -205,6 +207,7 @@ void JoinedModels::append(ModelData part, const PassPlace& p, const JoinedCell& 
     d.discrete = Expr(m.graph, rules(d.discrete.id()));
     m.definitions.push_back(std::move(d));
   }
+  for (ModelData::Assertion& a : part.assertions) m.assertions.push_back(std::move(a));
   for (ModelData::Clause& c : part.clauses) {
     if (!c.name.empty()) c.name = (c.after >= 0 ? "elsewhen " : "when ") + to_string(c.condition);
     if (c.after >= 0) c.after += first;

@@ -17,7 +17,7 @@ namespace saltus {
 /// What a cell consists of.
 struct JoinedCell {
   std::vector<int> equations;  ///< increasing
-  std::vector<int> passes;     ///< whose clauses and definitions it has, increasing
+  std::vector<int> passes;     ///< whose clauses, definitions and assertions it has
 
   std::vector<int> variables, discretes;           ///< of the whole, increasing
   std::vector<char> roles;                         ///< by variable, as RepeatedModel::Shape::own

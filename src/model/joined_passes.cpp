@@ -50,7 +50,7 @@ class PassJoiner {
     add_cells();
     add_followers();
     models_.declare_parameters(result_->shapes);
-    return every_discrete_has_a_cell() ? result_ : nullptr;
+    return every_discrete_is_assigned() ? result_ : nullptr;
   }
 
  private:
@@ -297,11 +297,13 @@ class PassJoiner {
     }
   }
 
-  bool every_discrete_has_a_cell() const {
-    std::vector<char> has(passes_.discretes.size(), 0);
-    for (const RepeatedModel::Shape& shape : result_->shapes)
-      for (const int q : shape.discretes) has[at(q)] = 1;
-    return std::ranges::find(has, 0) == has.end();
+  bool every_discrete_is_assigned() const {
+    std::vector<char> assigned(passes_.discretes.size(), 0);
+    for (int number = 0; number < blocks_.passes(); ++number) {
+      const PassPlace p = blocks_.pass(number);
+      for (const int k : p.shape->assigned) assigned[at(p.discrete(k))] = 1;
+    }
+    return std::ranges::find(assigned, 0) == assigned.end();
   }
 
   const RepeatedModel& passes_;

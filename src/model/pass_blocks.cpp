@@ -62,10 +62,18 @@ PassShape PassBlocks::read(const RepeatedModel::Shape& shape) const {
     names.compared.insert(names.compared.end(), inside.derivatives.begin(), inside.derivatives.end());
     if (!locks.empty() && !names.decides()) throw NotKept{};  // an event of time alone
   }
+  const auto assign = [&](const Expr& target) {
+    if (const auto it = discretes.find(target.id()); it != discretes.end()) result.assigned.push_back(it->second);
+  };
+  for (const ModelData::Definition& d : m.definitions) assign(d.discrete);
+  for (const ModelData::Clause& c : m.clauses)
+    for (const ModelData::Action& action : c.actions)
+      if (action.kind == ModelData::Action::Kind::assign) assign(action.target);
   ModelData events;
   events.graph = m.graph;
   events.clauses = m.clauses;
   events.definitions = m.definitions;
+  events.assertions = m.assertions;
   add(expressions_of(events), result.events);
   for (const auto& [symbol, before] : m.pre_symbols)
     if (const auto it = discretes.find(symbol.id()); it != discretes.end())

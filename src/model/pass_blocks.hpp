@@ -18,7 +18,8 @@ inline std::size_t at(int place) {
   return static_cast<std::size_t>(place);
 }
 
-/// What an equation, or all clauses and definitions of a pass, name: places in the lists of the model of its shape.
+/// What an equation, or all clauses, definitions and assertions of a pass, name: places in the lists of the model of
+/// its shape.
 struct PassNames {
   std::vector<int> variables;    ///< their values
   std::vector<int> derivatives;  ///< variables whose derivatives occur
@@ -29,15 +30,21 @@ struct PassNames {
   bool decides() const { return !compared.empty() || !discretes.empty(); }
 };
 
+/// Clauses, definitions or assertions.
+inline bool has_events(const ModelData& model) {
+  return !model.clauses.empty() || !model.definitions.empty() || !model.assertions.empty();
+}
+
 /// The passes of one shape.
 struct PassShape {
   const RepeatedModel::Shape* shape = nullptr;
   std::vector<PassNames> equations = {};
-  PassNames events = {};  ///< of all clauses and definitions
+  std::vector<int> assigned = {};  ///< discrete variables that clauses or definitions give values
+  PassNames events = {};           ///< of all clauses, definitions and assertions
   int first_equation = 0, first_pass = 0;
 
   int equation_count() const { return static_cast<int>(equations.size()); }
-  bool has_events() const { return !shape->model.clauses.empty() || !shape->model.definitions.empty(); }
+  bool has_events() const { return saltus::has_events(shape->model); }
   /// Where a variable of a pass stands in the whole.
   int variable(int pass, int k) const { return shape->variables[at(pass) * shape->model.variables.size() + at(k)]; }
   /// Discrete variables that are no numbers.

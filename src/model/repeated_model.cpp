@@ -65,7 +65,7 @@ bool find_own(RepeatedModel& model) {
 }  // namespace
 
 std::shared_ptr<const RepeatedModel> FirstPasses::repeat() && {
-  if (!model.assertions.empty() || !model.surfaces.empty() || !model.guard_names.empty()) return nullptr;
+  if (!model.surfaces.empty() || !model.guard_names.empty()) return nullptr;
   auto whole = std::make_shared<RepeatedModel>();
   whole->name = model.name;
   whole->variables = std::move(variables);
@@ -123,6 +123,7 @@ RepeatedModel::Shape FirstPasses::shape(std::size_t number, const ModelData& com
   };
   select(own.equations, model.equations, equation_shapes);
   select(own.definitions, model.definitions, definition_shapes);
+  select(own.assertions, model.assertions, assertion_shapes);
   own.clauses.clear();
   std::vector<int> moved(model.clauses.size(), -1);
   for (std::size_t k = 0; k < model.clauses.size(); ++k) {
@@ -154,6 +155,7 @@ ModelData FirstPasses::common_part() const {
     for (const auto& action : c.actions) read.insert(read.end(), {action.value, action.only_if.expr()});
   }
   for (const auto& definition : model.definitions) read.push_back(definition.value);
+  for (const auto& assertion : model.assertions) read.push_back(assertion.condition.expr());
   std::erase_if(read, [](const Expr& e) { return e.is_constant(); });
   std::unordered_set<NodeId> used;
   for (const Expr& p : symbols_of(read, SymbolKind::parameter)) used.insert(p.id());

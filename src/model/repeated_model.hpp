@@ -66,8 +66,8 @@ struct FirstPasses {
   };
   ModelData model;  ///< the first passes, with what they name
   std::vector<Shape> shapes;
-  std::vector<int> equation_shapes, clause_shapes, definition_shapes;  ///< of those of the model, in their order
-  std::vector<VariableInfo> variables;                                 ///< of the whole
+  std::vector<int> equation_shapes, clause_shapes, definition_shapes, assertion_shapes;  ///< of those of the model
+  std::vector<VariableInfo> variables;                                                   ///< of the whole
   std::vector<RepeatedModel::Discrete> discretes;
   std::unordered_set<NodeId> elements;  ///< parameters that are left out if no cell reads them
   std::vector<RepeatedModel::Sum> sums = {};

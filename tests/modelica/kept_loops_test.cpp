@@ -115,6 +115,24 @@ end Follow;
   compare(text, until(1.0), true, 1e-5);
 }
 
+TEST(KeptLoops, AssertionsOfPasses) {
+  for (const char* limit : {"-5", "0.93"})
+    compare(R"(
+model Watched
+  parameter Integer n = 220;
+  Real x[n](each start = 1, each fixed = true);
+equation
+  for i in 1:n loop
+    der(x[i]) = -0.001*i*x[i] + (if x[i] > 0.95 then -0.01 else 0);
+    assert(x[i] > )" +
+                std::string(limit) +
+                R"(, "x is low");
+  end for;
+end Watched;
+)",
+            until(1.0), true, 1e-6);
+}
+
 TEST(KeptLoops, EquationsThatDependOnIterators) {
   compare(R"(
 model Chain

@@ -236,7 +236,6 @@ void Flattener::finish_connections() {
   for (const std::size_t root : order) {
     const auto& set = sets[root];
     const Location where = connection_where_[set.front()];
-    const std::size_t first = equations_.size();
     attempt([&] {
       if (connection_ends_[set.front()].component->role == ConnectorRole::flow) {
         std::vector<Expr> terms;
@@ -253,7 +252,7 @@ void Flattener::finish_connections() {
         if (!a.scalar().same(b.scalar())) equations_.push_back({a, b, connection_where_[set[k]]});
       }
     });
-    if (kept_) mark_shape(first, clauses_.size(), kept_->shape_of(*connection_ends_[set.front()].component->owner));
+    if (kept_) mark_shape(kept_->shape_of(*connection_ends_[set.front()].component->owner));
   }
   std::vector<Component*> flows;
   collect_flows(*top_, flows);

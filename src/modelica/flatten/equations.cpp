@@ -32,7 +32,7 @@ void Flattener::flatten_bindings(Instance& instance) {
 
 void Flattener::flatten_sections(Instance& instance) {
   flatten_bindings(instance);
-  if (kept_ && &instance == top_) mark_shape(0, 0, kept_->rest);
+  if (kept_ && &instance == top_) mark_shape(kept_->rest);
   for (const LayoutSection& section : instance.layout->sections) {
     if (diagnostics_.full()) return;
     const Context context{&instance, section.lexical};
@@ -47,9 +47,8 @@ void Flattener::flatten_sections(Instance& instance) {
   for (Component& component : instance.components)
     if (!component.absent)
       for (Instance* element : component.elements) {
-        const std::size_t first = equations_.size(), clauses = clauses_.size();
         flatten_sections(*element);
-        if (kept_ && &instance == top_) mark_shape(first, clauses, kept_->shape_of(*element));
+        if (kept_ && &instance == top_) mark_shape(kept_->shape_of(*element));
       }
 }
 
@@ -60,10 +59,9 @@ void Flattener::flatten_equations(const std::vector<const Equation*>& equations,
     attempt([&] {
       const std::size_t first = out.size();
       if (kept_ && !context.locals && context.instance == top_) {
-        const std::size_t clauses = clauses_.size();
         if (equation->as<ForEquation>()) return flatten_kept_loop(*equation);
         flatten_equation(*equation, context, out);
-        return mark_shape(first, clauses, kept_->rest);
+        return mark_shape(kept_->rest);
       }
       flatten_equation(*equation, context, out);
       apply_annotation(equation->description.annotation, std::span(out).subspan(first));

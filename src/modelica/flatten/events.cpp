@@ -111,6 +111,7 @@ void Flattener::sort_equations() {
     if (discrete.hidden || determined.contains(discrete.symbol.id())) continue;
     const auto place = places_.find(discrete.symbol.id());
     if (place == places_.end()) continue;
+    if (kept_ && is_determined_elsewhere(discrete.symbol)) continue;
     report({place->second.component->where(), "no equation determines " + in_quotes(discrete.name),
             "give it an equation, or make it a parameter"});
   }
@@ -370,6 +371,7 @@ void Flattener::emit() {
   if (kept_) {
     for (const FlatEquation& e : equations_) kept_->equation_shapes.push_back(e.shape);
     for (const Definition& definition : definitions_) kept_->definition_shapes.push_back(definition.shape);
+    for (const FlatAssertion& assertion : assertions_) kept_->assertion_shapes.push_back(assertion.shape);
   }
   for (const FlatEquation& e : equations_) model_->equation({e.lhs.scalar(), e.rhs.scalar()}, "", locate(e.where));
   emit_initial_equations();

@@ -149,6 +149,7 @@ class Flattener {
   class InElement;
   /// One value, or one for each element.
   std::vector<double> values_in_elements(const Expr& e);
+  Value in_element(Value value, const Component& array, int element);
   void note_start(const Expr& start, bool is_discrete);
   void note_elements(Component& component);
   /// Those of the model, with those of all elements.
@@ -359,13 +360,16 @@ class Flattener {
   void flatten_bindings(Instance& instance);
   // kept loops (repeated_model.cpp)
   void flatten_kept_loop(const Equation& equation);
-  void mark_shape(std::size_t first_equation, std::size_t first_clause, int shape);
+  /// Says to which shape everything belongs that has been flattened since the last call.
+  void mark_shape(int shape);
   /// Throws NotKept if some of them have no symbols.
   void require_symbols(const Component& component, const std::vector<Expr>& elements) const;
   void lift_numbers(KeptLoops::Shape& shape, int number);
   void list_component_rows();
   std::vector<RepeatedModel::Sum> add_connections();
   Expr symbol_of(int number);
+  /// Whether a symbol stands for an element behind the first, or is connected: join_passes sees to these.
+  bool is_determined_elsewhere(const Expr& symbol) const;
   void flatten_when(const WhenEquation& node, const Context& context);
   void when_body(const std::vector<const Equation*>& body, const Context& context, std::vector<FlatAction>& actions);
   void when_if(const IfEquation& node, const Equation& equation, const Context& context,
@@ -500,6 +504,7 @@ class Flattener {
   Instance* top_ = nullptr;
   bool keep_loops_ = false;
   std::unique_ptr<KeptLoops> kept_;
+  std::size_t marked_equations_ = 0, marked_clauses_ = 0, marked_assertions_ = 0;  ///< see mark_shape
   std::vector<Prototype> prototypes_;
   std::unordered_map<NodeId, VaryingNumber> varying_;
   std::map<std::pair<const Lazy*, std::string>, Value> of_all_;  ///< what value_of_all has found
@@ -540,6 +545,7 @@ class Flattener {
     BoolExpr condition;
     std::string message;
     Location where;
+    int shape = -1;
   };
   std::vector<FlatAssertion> assertions_;
   std::vector<BoolExpr> path_conditions_;  ///< of the ifs (equations, statements, expressions) around the current one

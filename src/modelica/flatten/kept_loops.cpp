@@ -30,17 +30,25 @@ int KeptLoops::prototype_of(const Instance& instance) const {
   return -1;
 }
 
+int KeptLoops::position(const Dims& dims, const std::vector<IteratorForm>& forms,
+                        const std::vector<std::int64_t>& iterators) {
+  std::int64_t offset = 0;
+  for (std::size_t k = 0; k < forms.size(); ++k) {
+    const std::int64_t index = forms[k].at(iterators);
+    if (index < 1 || index > dims[k]) throw NotKept{};
+    offset = offset * dims[k] + index - 1;
+  }
+  return static_cast<int>(offset);
+}
+
 void KeptLoops::read(const PassReads& reads, const std::vector<std::int64_t>& iterators, const Evaluate& evaluate) {
   for (const PassReads::Item& item : reads.items) switch (item.kind) {
       case PassReads::Item::Kind::element: {
         const Array& array = arrays[static_cast<std::size_t>(item.array)];
-        std::int64_t offset = 0;
-        for (std::size_t k = 0; k < item.forms.size(); ++k) {
-          const std::int64_t size = array.component->dims[k], index = item.forms[k].at(iterators);
-          if (index < 1 || index > size) throw NotKept{};  // which is told where the loop is written out
-          offset = offset * size + index - 1;
-        }
-        elements_.push_back(array.first + static_cast<int>(offset));
+        const int element = array.group < 0 ? 0
+                                            : position(groups[static_cast<std::size_t>(array.group)].array->dims,
+                                                       item.element, iterators);
+        elements_.push_back(number(item.array, element, position(array.component->dims, item.forms, iterators)));
         break;
       }
       case PassReads::Item::Kind::value:

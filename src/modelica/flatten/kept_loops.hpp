@@ -23,12 +23,13 @@ namespace saltus::modelica {
 struct PassReads {
   struct Item {
     enum class Kind : std::uint8_t { element, value, choice, number } kind;
-    int array = 0;                         ///< of an element: which of KeptLoops::arrays
-    std::vector<IteratorForm> forms = {};  ///< its subscripts; the value; the conditions of the branches
-    std::vector<PassReads> branches = {};  ///< of a choice; one more than conditions
-    ExprPtr expression = nullptr;          ///< of a number that differs from pass to pass
-    bool exact = false;                    ///< passes with different numbers have different shapes
-    bool changeable = false;               ///< parameters in it: no value of it is special
+    int array = 0;                           ///< of an element: which of KeptLoops::arrays
+    std::vector<IteratorForm> forms = {};    ///< its subscripts; the value; the conditions of the branches
+    std::vector<IteratorForm> element = {};  ///< subscripts of the array of components that it belongs to
+    std::vector<PassReads> branches = {};    ///< of a choice; one more than conditions
+    ExprPtr expression = nullptr;            ///< of a number that differs from pass to pass
+    bool exact = false;                      ///< passes with different numbers have different shapes
+    bool changeable = false;                 ///< parameters in it: no value of it is special
     Location where = {};
   };
   std::vector<Item> items;
@@ -46,6 +47,7 @@ class KeptLoops {
   };
   /// An array of components of which one element stands for all. What an element has stands together.
   struct Group {
+    const Component* array = nullptr;
     const Instance* element = nullptr;
     int first = 0;                     ///< number of the first variable
     int count = 0;                     ///< elements
@@ -92,7 +94,7 @@ class KeptLoops {
   // what became of it
   std::vector<VariableInfo> variables;
   std::vector<RepeatedModel::Discrete> discretes;
-  std::vector<int> equation_shapes, clause_shapes, definition_shapes;  ///< of those of the model, in their order
+  std::vector<int> equation_shapes, clause_shapes, definition_shapes, assertion_shapes;  ///< of those of the model
 
   Found find(int number) const;
   int number(int array, int element, int position) const {
@@ -107,7 +109,7 @@ class KeptLoops {
     const int group = prototype_of(instance);
     return group < 0 ? rest : groups[static_cast<std::size_t>(group)].shape;
   }
-  /// Whether an element needs a symbol.
+  /// Whether an element needs a symbol. (Of components behind the first those that something names get one then.)
   bool needs(const Component& component, std::size_t position) const {
     const auto it = array_of.find(&component);
     return it == array_of.end() ||
@@ -120,6 +122,9 @@ class KeptLoops {
 
  private:
   void read(const PassReads& reads, const std::vector<std::int64_t>& iterators, const Evaluate& evaluate);
+  /// Throws NotKept if there is no such element; that is told where the loop is written out.
+  static int position(const Dims& dims, const std::vector<IteratorForm>& forms,
+                      const std::vector<std::int64_t>& iterators);
 
   std::vector<int> elements_, row_;
   std::vector<std::int64_t> values_, signature_;

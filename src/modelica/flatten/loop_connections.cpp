@@ -13,14 +13,7 @@ LoopReader::End LoopReader::read_end(ExprPtr e) {
   end.component = flattener_.own_component(first.name.text, context_);
   if (!end.component || end.component->owner != flattener_.top_ || end.component->type.builtin) throw NotKept{};
   end.whole = first.subscripts.empty() && !end.component->dims.empty();
-  if (!end.whole && first.subscripts.size() != end.component->dims.size()) throw NotKept{};
-  for (std::size_t k = 0; k < first.subscripts.size(); ++k) {
-    end_ = end.component->dims[k];
-    std::optional<IteratorForm> form = form_of(first.subscripts[k], true);
-    end_ = -1;
-    if (!form) throw NotKept{};
-    end.forms.push_back(std::move(*form));
-  }
+  if (!end.whole) end.forms = subscripts(first, *end.component);
   Instance* instance = end.component->elements.empty() ? nullptr : end.component->elements.front();
   for (std::size_t p = 1; p < reference->parts.size(); ++p) {
     const ReferencePart& part = reference->parts[p];
@@ -113,8 +106,8 @@ void LoopReader::connect(Instance& a, int a_element, Instance& b, int b_element)
 void LoopReader::connect(Component& a, std::size_t a_position, int a_element, Component& b, std::size_t b_position,
                          int b_element) {
   if (fitting_.emplace(&a, &b).second) {
-    if (a.role != b.role || a.is_parameter() || a.is_discrete() || b.is_discrete() || a.type.kind != TypeKind::real ||
-        b.type.kind != TypeKind::real)
+    if (a.role != b.role || a.is_parameter() || b.is_parameter() || a.type.kind != b.type.kind ||
+        a.type.enumeration != b.type.enumeration)
       throw NotKept{};
     if (a.direction != Direction::none && a.direction == b.direction) throw NotKept{};
     if (flattener_.attribute_text(a, "unit") != flattener_.attribute_text(b, "unit")) throw NotKept{};

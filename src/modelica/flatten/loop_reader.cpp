@@ -120,7 +120,7 @@ void LoopReader::list_instance(Instance& instance, int group, int& variables, in
         continue;
       }
       KeptLoops::Group& own = loops_->groups[static_cast<std::size_t>(component.prototype)];
-      own = {.element = component.elements.front(), .first = loops_->numbers, .count = size};
+      own = {.array = &component, .element = component.elements.front(), .first = loops_->numbers, .count = size};
       const int first_variable = variables, first_discrete = discretes;
       list_instance(*component.elements.front(), component.prototype, variables, discretes);
       own.variables = variables - first_variable;
@@ -234,9 +234,12 @@ void LoopReader::read_equation(const Equation& equation, PassReads& reads) {
     read_choice(*choice, reads);
   } else if (const auto* effect = equation.as<CallEquation>()) {
     const Call& call = *effect->call->as<Call>();
-    if (call.callee.global || call.callee.parts.size() != 1 || call.callee.parts[0].name.text != "reinit")
-      throw NotKept{};
-    for (const Argument& argument : call.arguments) read_value(argument.value, reads);
+    if (call.callee.global || call.callee.parts.size() != 1) throw NotKept{};
+    const std::string_view name = call.callee.parts[0].name.text;
+    const bool asserts = name == "assert" && call.arguments.size() == 2 && call.arguments[1].name.empty() &&
+                         call.arguments[1].value->as<StringLiteral>();
+    if (name != "reinit" && !asserts) throw NotKept{};
+    for (std::size_t k = 0; k < (asserts ? 1 : call.arguments.size()); ++k) read_value(call.arguments[k].value, reads);
   } else {
     throw NotKept{};
   }
@@ -375,39 +378,52 @@ void LoopReader::read_reference(const ComponentReference& reference, PassReads& 
       if (std::ranges::any_of(p.subscripts, [&](ExprPtr e) { return has_iterator(e); })) throw NotKept{};
     return;
   }
-  if (reference.parts.size() > 1) {
-    Component& inside = part_of(reference);
-    if (inside.is_parameter()) return;
-    if (!inside.type.builtin || !inside.dims.empty()) throw NotKept{};
-    reads.items.push_back({PassReads::Item::Kind::element, loops_->array_of.at(&inside)});
-    return;
-  }
+  if (reference.parts.size() > 1) return read_part(reference, reads);
   if (component->is_parameter()) {
     if (std::ranges::any_of(part.subscripts, [&](ExprPtr e) { return has_iterator(e); })) throw NotKept{};
     return;
   }
-  if (part.subscripts.size() != component->dims.size()) throw NotKept{};
   PassReads::Item item{PassReads::Item::Kind::element, loops_->array_of.at(component)};
-  for (std::size_t k = 0; k < part.subscripts.size(); ++k) {
-    end_ = component->dims[k];
-    std::optional<Form> form = form_of(part.subscripts[k], true);
-    end_ = -1;
-    if (!form) throw NotKept{};
-    item.forms.push_back(std::move(*form));
-  }
+  item.forms = subscripts(part, *component);
   reads.items.push_back(std::move(item));
 }
 
-// Of a component that stands for itself, without subscripts.
-Component& LoopReader::part_of(const ComponentReference& reference) const {
+// A variable of a component: of an array whose first element stands for all, or of one without subscripts.
+void LoopReader::read_part(const ComponentReference& reference, PassReads& reads) {
+  PassReads::Item item{PassReads::Item::Kind::element};
   Component* component = nullptr;
   Instance* instance = flattener_.top_;
   for (const ReferencePart& part : reference.parts) {
     component = instance ? instance->find(part.name.text) : nullptr;
-    if (!component || component->absent || component->prototype >= 0 || !part.subscripts.empty()) throw NotKept{};
-    instance = !component->type.builtin && component->dims.empty() ? component->elements.front() : nullptr;
+    if (!component || component->absent || component->inner) throw NotKept{};
+    if (component->prototype >= 0)
+      item.element = subscripts(part, *component);
+    else if (component->type.builtin)
+      item.forms = subscripts(part, *component);
+    else if (!component->dims.empty())
+      throw NotKept{};
+    instance = component->type.builtin ? nullptr : component->elements.front();
   }
-  return *component;
+  if (!component->type.builtin) throw NotKept{};
+  if (component->is_parameter()) {
+    if (!item.element.empty()) throw NotKept{};
+    return;
+  }
+  item.array = loops_->array_of.at(component);
+  reads.items.push_back(std::move(item));
+}
+
+std::vector<IteratorForm> LoopReader::subscripts(const ReferencePart& part, const Component& component) {
+  if (part.subscripts.size() != component.dims.size()) throw NotKept{};
+  std::vector<IteratorForm> forms;
+  for (std::size_t k = 0; k < part.subscripts.size(); ++k) {
+    end_ = component.dims[k];
+    std::optional<Form> form = form_of(part.subscripts[k], true);
+    end_ = -1;
+    if (!form) throw NotKept{};
+    forms.push_back(std::move(*form));
+  }
+  return forms;
 }
 
 bool LoopReader::has_iterator(ExprPtr e) const {

@@ -32,7 +32,8 @@ class LoopReader {
                   std::vector<std::int64_t>& values);
   void list_instance(Instance& instance, int group, int& variables, int& discretes);
   void add_component_shapes();
-  Component& part_of(const ComponentReference& reference) const;
+  void read_part(const ComponentReference& reference, PassReads& reads);
+  std::vector<IteratorForm> subscripts(const ReferencePart& part, const Component& component);
   // connections (loop_connections.cpp)
   /// A connector of a component of the model.
   struct End {

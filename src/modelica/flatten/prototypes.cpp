@@ -86,6 +86,22 @@ std::vector<double> Flattener::values_in_elements(const Expr& e) {
   return values;
 }
 
+// A value of the first element as it is in another one.
+Value Flattener::in_element(Value value, const Component& array, int element) {
+  if (!kept_ || !variables_declared_ || value.type == TypeKind::record || value.type == TypeKind::string)
+    throw NotKept{};
+  for (Expr& e : value.elements) {
+    if (e.is_constant()) continue;
+    const auto place = places_.find(e.id());
+    if (place == places_.end()) throw NotKept{};  // computed from parameters
+    const Component& component = *place->second.component;
+    if (component.is_parameter()) continue;  // as in all elements
+    if (kept_->prototype_of(*component.owner) != array.prototype) throw NotKept{};
+    e = symbol_of(kept_->number(kept_->array_of.at(&component), element, static_cast<int>(place->second.position)));
+  }
+  return value;
+}
+
 // Of the variable that was noted last.
 void Flattener::note_start(const Expr& start, bool is_discrete) {
   if (start.is_constant() || varying_.empty()) return;

@@ -161,7 +161,9 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
       rest /= indices.size();
       factor *= static_cast<std::size_t>(component.dims[k]);
     }
-    items.push_back(go_on(component.element(offset)));
+    items.push_back(component.prototype >= 0 && offset > 0
+                        ? in_element(go_on(component.element(0)), component, static_cast<int>(offset))
+                        : go_on(component.element(offset)));
   }
   if (kept.empty()) return std::move(items.front());
   if (items.empty()) {

@@ -39,11 +39,10 @@ void Flattener::flatten_kept_loop(const Equation& equation) {
         locals[k] = {nest.iterators[k]->name.text, Value::integer(pass[k]), context.locals};
         context.locals = &locals[k];
       }
-      const std::size_t first = equations_.size(), clauses = clauses_.size();
       lift_numbers(kept_->shapes[static_cast<std::size_t>(shape)], shape);
       flatten_equations(nest.body, context, equations_);
       lifted_.clear();
-      mark_shape(first, clauses, shape);
+      mark_shape(shape);
     }
   }
 }
@@ -60,9 +59,13 @@ void Flattener::lift_numbers(KeptLoops::Shape& shape, int number) {
   }
 }
 
-void Flattener::mark_shape(std::size_t first_equation, std::size_t first_clause, int shape) {
-  for (std::size_t k = first_equation; k < equations_.size(); ++k) equations_[k].shape = shape;
-  for (std::size_t k = first_clause; k < clauses_.size(); ++k) clauses_[k].shape = shape;
+void Flattener::mark_shape(int shape) {
+  const auto mark = [&](auto& list, std::size_t& marked) {
+    for (; marked < list.size(); ++marked) list[marked].shape = shape;
+  };
+  mark(equations_, marked_equations_);
+  mark(clauses_, marked_clauses_);
+  mark(assertions_, marked_assertions_);
 }
 
 // What components read, element by element: all of their own variables, and others that their equations have.
@@ -72,6 +75,7 @@ void Flattener::list_component_rows() {
   for (const auto& [id, place] : places_)
     if (const auto it = kept_->array_of.find(place.component); it != kept_->array_of.end())
       number_of.emplace(id, kept_->number(it->second, 0, static_cast<int>(place.position)));
+  for (const auto& [number, symbol] : element_symbols_) number_of[symbol.id()] = number;
   for (const auto& [symbol, before] : data.pre_symbols)
     if (const auto it = number_of.find(symbol.id()); it != number_of.end()) number_of.emplace(before.id(), it->second);
   std::vector<std::vector<Expr>> parts(kept_->shapes.size());
@@ -90,6 +94,8 @@ void Flattener::list_component_rows() {
     for (const ModelData::Action& action : data.clauses[k].actions)
       all.insert(all.end(), {action.target, action.value, action.only_if.expr()});
   }
+  for (std::size_t k = 0; k < data.assertions.size(); ++k)
+    part(kept_->assertion_shapes[k]).push_back(data.assertions[k].condition.expr());
   const auto named = [&](int shape) {
     std::vector<Expr>& all = part(shape);
     std::erase_if(all, [](const Expr& e) { return e.is_constant(); });
@@ -136,11 +142,26 @@ Expr Flattener::symbol_of(int number) {
   if (found.element == 0) return component.values[static_cast<std::size_t>(found.position)];
   const auto [it, fresh] = element_symbols_.try_emplace(number);
   if (fresh) {
-    if (component.is_discrete()) throw NotKept{};
-    const VariableInfo& info = kept_->variables[static_cast<std::size_t>(kept_->place(found))];
-    it->second = model_->variable(info.name, info.start, {.fixed = info.fixed, .nominal = info.nominal});
+    const auto place = static_cast<std::size_t>(kept_->place(found));
+    if (component.is_discrete()) {
+      const RepeatedModel::Discrete& info = kept_->discretes[place];
+      it->second = component.type.kind == TypeKind::boolean ? model_->discrete(info.name, info.start != 0.0).expr()
+                                                            : model_->discrete(info.name, info.start);
+    } else {
+      const VariableInfo& info = kept_->variables[place];
+      it->second = model_->variable(info.name, info.start, {.fixed = info.fixed, .nominal = info.nominal});
+    }
+    places_[it->second.id()] = {found.array->component, static_cast<std::size_t>(found.position)};
   }
   return it->second;
+}
+
+bool Flattener::is_determined_elsewhere(const Expr& symbol) const {
+  if (std::ranges::any_of(element_symbols_, [&](const auto& entry) { return entry.second.same(symbol); })) return true;
+  const ScalarPlace& place = places_.at(symbol.id());
+  const auto array = kept_->array_of.find(place.component);
+  return array != kept_->array_of.end() &&
+         kept_->connections.contains(kept_->number(array->second, 0, static_cast<int>(place.position)));
 }
 
 // Equations of connections: one shape for all that connect the same variables of components in the same order.
@@ -149,10 +170,11 @@ std::vector<RepeatedModel::Sum> Flattener::add_connections() {
   std::vector<RepeatedModel::Sum> sums;
   std::map<std::vector<int>, std::size_t> known;
   std::vector<int> key, row;
-  const auto add = [&](std::span<const int> members, bool flow) {
+  enum class Kind : int { potential, flow, signal };  // signal: of discrete variables, from the first to the second
+  const auto add = [&](std::span<const int> members, Kind kind) {
     row.assign(members.begin(), members.end());
     std::ranges::sort(row);
-    key.assign(1, flow ? 1 : 0);
+    key.assign(1, static_cast<int>(kind));
     for (const int number : members) {
       const KeptLoops::Found found = kept_->find(number);
       key.push_back(static_cast<int>(found.array - kept_->arrays.data()));
@@ -165,25 +187,37 @@ std::vector<RepeatedModel::Sum> Flattener::add_connections() {
       kept_->shapes.push_back({{}, row.size(), {}});
       std::vector<Expr> terms;
       for (const int number : members) terms.push_back(symbol_of(number));
-      model_->equation(flow ? sum(terms) == Expr(0.0) : terms[0] == terms[1]);
-      kept_->equation_shapes.push_back(static_cast<int>(it->second));
+      if (kind == Kind::signal) {
+        model_->define(terms[1], terms[0]);
+        kept_->definition_shapes.push_back(static_cast<int>(it->second));
+      } else {
+        model_->equation(kind == Kind::flow ? sum(terms) == Expr(0.0) : terms[0] == terms[1]);
+        kept_->equation_shapes.push_back(static_cast<int>(it->second));
+      }
     }
     std::vector<int>& rows = kept_->shapes[it->second].rows;
     rows.insert(rows.end(), row.begin(), row.end());
   };
   for (const std::vector<int>& set : kept_->connections.sets()) {
-    int sources = 0;
-    for (const int number : set)
-      sources += kept_->find(number).array->component->direction == Direction::output ? 1 : 0;
+    const auto component = [&](int number) -> const Component& { return *kept_->find(number).array->component; };
+    const auto is_source = [&](int number) { return component(number).direction == Direction::output; };
+    const auto sources = std::ranges::count_if(set, is_source);
     if (sources > 1) throw NotKept{};
-    const bool flow = kept_->find(set.front()).array->component->role == ConnectorRole::flow;
+    const bool flow = component(set.front()).role == ConnectorRole::flow;
+    if (component(set.front()).type.kind != TypeKind::real) {
+      if (sources != 1) throw NotKept{};
+      const int source = *std::ranges::find_if(set, is_source);
+      for (const int number : set)
+        if (number != source) add(std::array{source, number}, Kind::signal);
+      continue;
+    }
     if (flow && set.size() > wide) {
       RepeatedModel::Sum& all = sums.emplace_back();
       for (const int number : set) all.terms.push_back({kept_->place(kept_->find(number)), 1.0});
     } else if (flow) {
-      add(set, true);
+      add(set, Kind::flow);
     } else {
-      for (std::size_t k = 1; k < set.size(); ++k) add(std::array{set[0], set[k]}, false);
+      for (std::size_t k = 1; k < set.size(); ++k) add(std::array{set[0], set[k]}, Kind::potential);
     }
   }
   for (const auto& [array, position] : kept_->connections.open()) {
@@ -191,14 +225,13 @@ std::vector<RepeatedModel::Sum> Flattener::add_connections() {
     const int elements = group < 0 ? 1 : kept_->groups[static_cast<std::size_t>(group)].count;
     for (int e = 0; e < elements; ++e)
       if (const int number = kept_->number(array, e, position); !kept_->connections.contains(number))
-        add(std::array{number}, true);
+        add(std::array{number}, Kind::flow);
   }
   return sums;
 }
 
 std::shared_ptr<const RepeatedModel> Flattener::repeated_model() {
   constexpr std::int64_t large = 32;  // arrays of parameters
-  if (!assertions_.empty()) return nullptr;
   std::vector<RepeatedModel::Sum> sums;
   if (kept_->has_components) {
     list_component_rows();
@@ -208,6 +241,7 @@ std::shared_ptr<const RepeatedModel> Flattener::repeated_model() {
                      .equation_shapes = std::move(kept_->equation_shapes),
                      .clause_shapes = std::move(kept_->clause_shapes),
                      .definition_shapes = std::move(kept_->definition_shapes),
+                     .assertion_shapes = std::move(kept_->assertion_shapes),
                      .variables = std::move(kept_->variables),
                      .discretes = std::move(kept_->discretes),
                      .sums = std::move(sums)};

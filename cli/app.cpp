@@ -71,6 +71,13 @@ std::string words_for(const CLI::ParseError& problem, const CLI::App& app) {
   return {};
 }
 
+/// Options that may be repeated take one value each, so that the name of a file may follow them.
+void take_one_value_each(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (!option->get_positional() && option->get_items_expected_max() > 1) option->allow_extra_args(false);
+  for (CLI::App* command : app.get_subcommands({})) take_one_value_each(*command);
+}
+
 ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                   const Streams& streams) {
   CLI::App app(description, "saltus");
@@ -79,6 +86,7 @@ ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::s
   app.require_subcommand(0, 1);
   std::map<std::string, Action> actions;
   for (const Command& command : commands) actions[command.name] = command.add(app);
+  take_one_value_each(app);
 
   try {
     // CLI11 takes the arguments as a stack, last one first.

@@ -80,6 +80,14 @@ TEST_F(RunTest, GoesOnWhereAnotherRunEnded) {
   EXPECT_NE(err.find("another version (7)"), std::string::npos) << err;
 }
 
+TEST_F(RunTest, TheFileMayFollowOptionsThatCanBeRepeated) {
+  const std::string model = file("Ball.mo", ball), lib = file("");
+  EXPECT_EQ(run({"--no-plot", "--library", lib, model}), ExitCode::success) << err;
+  EXPECT_EQ(run({"--no-plot", "--set", "v=1", "--set", "h=2", model}), ExitCode::success) << err;
+  EXPECT_EQ(run({"--no-plot", "--rtol", "1e-5", model}), ExitCode::success) << err;
+  EXPECT_EQ(run({"--no-plot", "--vars", "h,v", model}), ExitCode::success) << err;
+}
+
 TEST_F(RunTest, AModelOfALibraryIsFoundByItsName) {
   std::filesystem::create_directories(folder / "lib" / "Toys");
   file("lib/Toys/package.mo", "within ;\npackage Toys\nend Toys;\n");

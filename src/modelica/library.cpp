@@ -33,6 +33,29 @@ std::string package_name(const fs::path& folder) {
   return name.substr(0, name.find(' '));
 }
 
+// "P 9.1" comes before "P 10.0": numbers in names are compared as numbers.
+bool is_older(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    const auto number = [&](const std::string& text, std::size_t& at) {
+      while (at < text.size() && text[at] == '0') ++at;
+      const std::size_t begin = at;
+      while (at < text.size() && digit(text[at])) ++at;
+      return text.substr(begin, at - begin);
+    };
+    const std::string x = number(a, i), y = number(b, j);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+  }
+  return a.size() - i < b.size() - j;
+}
+
 std::vector<fs::path> listing(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -123,17 +146,23 @@ const ClassDefinition* Library::load(const ClassDefinition* package, std::string
   return folder.read[text] = found;
 }
 
+fs::path Library::folder_of(const ClassDefinition& definition) const {
+  if (const auto it = folders_.find(&definition); it != folders_.end()) return it->second.path;
+  return fs::path(sources_[definition.name.where.file]->file_name()).parent_path();
+}
+
 const ClassDefinition* Library::load_from(const fs::path& root, const std::string& name) {
   if (is_package(root) && package_name(root) == name) return read_package(root, "", name);
   if (is_package(root / name)) return read_package(root / name, "", name);
   std::error_code ignored;
   if (fs::is_regular_file(root / (name + ".mo"), ignored)) return read_file(root / (name + ".mo"), "", name);
-  // of several versions the last one
-  const std::vector<fs::path> paths = listing(root);
-  for (std::size_t k = paths.size(); k-- > 0;)
-    if (paths[k].filename().string().starts_with(name + " ") && is_package(paths[k]))
-      return read_package(paths[k], "", name);
-  return nullptr;
+  fs::path last;  // of several versions
+  for (const fs::path& path : listing(root)) {
+    const std::string folder = path.filename().string();
+    if (folder.starts_with(name + " ") && is_package(path) && (last.empty() || is_older(last.filename(), folder)))
+      last = path;
+  }
+  return last.empty() ? nullptr : read_package(last, "", name);
 }
 
 const ClassDefinition* Library::load_top(const std::string& name) {

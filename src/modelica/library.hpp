@@ -23,6 +23,7 @@ class Library final : public ClassLoader {
 
   /// Throws ModelicaError if the file cannot be read, has errors, or does not hold what its place says.
   const ClassDefinition* load(const ClassDefinition* package, std::string_view name) override;
+  std::filesystem::path folder_of(const ClassDefinition& definition) const override;
 
   /// Takes a text that was read elsewhere; its file number must be `next_file()`.
   const Ast& adopt(ParseResult parsed);

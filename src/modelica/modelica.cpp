@@ -175,8 +175,13 @@ bool takes_version(const Modification* library, const std::string& version) {
   return false;
 }
 
-// Warns of libraries that are there in another version than annotation(uses(...)) asks for.
-void check_uses(const ClassDefinition& definition, ScopeTree& scopes, const SourceText& source,
+bool has(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Warns of libraries that are there in another version than annotation(uses(...)) asks for. `all`: also those that the
+// model has not needed.
+void check_uses(const ClassDefinition& definition, ScopeTree& scopes, const SourceText& source, bool all,
                 Diagnostics& diagnostics) {
   const ModificationArgument* uses = argument_of(definition.description.annotation, "uses");
   if (!uses || !uses->modification) return;
@@ -184,6 +189,7 @@ void check_uses(const ClassDefinition& definition, ScopeTree& scopes, const Sour
     if (!library.is_plain() || library.name.parts.size() != 1) continue;
     const std::string_view name = library.name.parts[0].text;
     const std::string wanted = text_of(library.modification, "version");
+    if (!all && !has(scopes.class_names(&scopes.root()), name)) continue;
     const ClassScope* found = scopes.find_member(name, &scopes.root());
     const Modification* about = found && found->definition ? found->definition->description.annotation : nullptr;
     const std::string version = text_of(about, "version");
@@ -228,7 +234,7 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
       const ClassScope* package = package_of(ast, scopes, diagnostics);
       scopes.add(ast.root, package);
       for (const ClassDefinition* definition : ast.root.classes)
-        check_uses(*definition, scopes, ast.source(), diagnostics);
+        check_uses(*definition, scopes, ast.source(), true, diagnostics);
       cls = choose_model(ast, library, scopes, package, options.model_name, diagnostics);
       run = cls && !options.extension.empty() ? extend(cls, options.extension, library, scopes, extended) : cls;
     } catch (const Fault& fault) {
@@ -251,6 +257,10 @@ ModelicaModel load(std::string_view text, const std::string& file_name, const Lo
       keep_loops = false;
       continue;
     }
+    for (const ClassScope* outside = cls; outside && outside->definition; outside = outside->parent)
+      if (std::ranges::find(ast.root.classes, outside->definition) == ast.root.classes.end())
+        check_uses(*outside->definition, scopes, *library.sources()[outside->definition->name.where.file], false,
+                   diagnostics);
     Experiment experiment = diagnostics.has_errors() ? Experiment{} : flattener.experiment(cls);
     diagnostics.sort();
     if (diagnostics.has_errors()) throw ModelicaError(std::move(diagnostics));

@@ -191,6 +191,39 @@ TEST(Texts, ArraysOfStringsAreReadAndCompared) {
   EXPECT_EQ(at_end(text, "z"), 1.0);
 }
 
+TEST(Texts, ExternalFunctionsOfTextsAreKnown) {
+  const std::string functions =
+      "type Compare = enumeration(Less, Equal, Greater);\n"
+      "function length\n  input String s;\n  output Integer n;\n  external \"C\" n = ModelicaStrings_length(s);\n"
+      "end length;\n"
+      "function part\n  input String s;\n  input Integer a, b;\n  output String r;\n"
+      "  external \"C\" r = ModelicaStrings_substring(s, a, b);\nend part;\n"
+      "function compare\n  input String a, b;\n  input Boolean exact;\n  output Compare c;\n"
+      "  external \"C\" c = ModelicaStrings_compare(a, b, exact);\nend compare;\n"
+      "function skip\n  input String s;\n  input Integer a;\n  output Integer n;\n"
+      "  external \"C\" n = ModelicaStrings_skipWhiteSpace(s, a);\nend skip;\n"
+      "function full\n  input String s;\n  output String r;\n"
+      "  external \"C\" r = ModelicaInternal_fullPathName(s);\nend full;\n";
+  const auto value = [&](const std::string& expression) {
+    return at_end(functions + "model M\n  Real y = " + expression + ";\nend M;\n", "y");
+  };
+  const auto is = [&](const std::string& condition) { return value("if " + condition + " then 1 else 0") == 1.0; };
+  EXPECT_EQ(value("length(\"data.CSV\")"), 8.0);
+  EXPECT_TRUE(is("part(\"data.CSV\", 5, 8) == \".CSV\""));
+  EXPECT_TRUE(is("part(\"data\", 3, 2) == \"\""));
+  EXPECT_TRUE(is("compare(\".CSV\", \".csv\", false) == Compare.Equal"));
+  EXPECT_TRUE(is("compare(\".CSV\", \".csv\", true) == Compare.Less"));
+  EXPECT_TRUE(is("compare(\"b\", \"a\", true) == Compare.Greater"));
+  EXPECT_EQ(value("skip(\" \\t x\", 1)"), 4.0);
+  EXPECT_EQ(value("skip(\"x y\", 2)"), 3.0);
+  EXPECT_EQ(value("skip(\"  \", 1)"), 3.0);
+  EXPECT_TRUE(is("full(\"/a/b\") == \"/a/b\""));
+  EXPECT_TRUE(is("length(full(\"b\")) > 2"));
+  EXPECT_NE(load_errors(functions + "model M\n  Real y = length(part(\"data\", 3, 9));\nend M;\n")
+                .find("a text of 4 characters has no part from 3 to 9"),
+            std::string::npos);
+}
+
 TEST(Reductions, OverBooleansAreLogical) {
   const std::string text =
       "model M\n  Boolean b[3] = {time > 0.5, time > 2, true};\n  Real any = if max(b) then 1 else 0, all = if min(b) "

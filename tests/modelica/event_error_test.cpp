@@ -294,7 +294,7 @@ end M;
             R"(a.mo:7:12: error: the external function 'f' is not supported
     Real y = f(1);
              ^~~~
-hint: docs/reference/modelica.md lists what is read
+hint: docs/reference/modelica.md says under 'What is refused' what is left out
 )");
 }
 
@@ -308,7 +308,7 @@ end M;
             R"(a.mo:4:12: error: 'delay' is not supported
     der(x) = delay(x, 1);
              ^~~~~
-hint: docs/reference/modelica.md lists what is read
+hint: docs/reference/modelica.md says under 'What is refused' what is left out
 )");
 }
 
@@ -334,7 +334,7 @@ end M;
             R"(a.mo:2:20: error: 'inner outer' is not supported
     inner outer Real g;
                      ^
-hint: docs/reference/modelica.md lists what is read
+hint: docs/reference/modelica.md says under 'What is refused' what is left out
 )");
 }
 
@@ -351,7 +351,7 @@ end M;
             R"(a.mo:4:15: error: 'stream' is not supported
     stream Real h;
                 ^
-hint: docs/reference/modelica.md lists what is read
+hint: docs/reference/modelica.md says under 'What is refused' what is left out
 )");
 }
 

@@ -122,6 +122,10 @@ TEST(Libraries, TheFirstFolderWinsAndVersionsAreFound) {
   EXPECT_EQ(end_of(load_modelica_class("P.M", {.libraries = {folder.path("b"), folder.path("a")}}), "y"), 2.0);
   EXPECT_EQ(end_of(load_modelica_class("P.M", {.libraries = {folder.path("c")}}), "y"), 4.0);
   EXPECT_EQ(end_of(load_modelica_class("P.M", {.libraries = {folder.path("c/P 1.0")}}), "y"), 3.0);
+  folder.write("c/P 10.0/package.mo", "package P\n  model M\n    Real y = 5;\n  end M;\nend P;\n");
+  EXPECT_EQ(end_of(load_modelica_class("P.M", {.libraries = {folder.path("c")}}), "y"), 5.0);
+  folder.write("c/P 10.0.1/package.mo", "package P\n  model M\n    Real y = 6;\n  end M;\nend P;\n");
+  EXPECT_EQ(end_of(load_modelica_class("P.M", {.libraries = {folder.path("c")}}), "y"), 6.0);
 }
 
 TEST(Libraries, WhereAPackageIsNotFoundAHintSaysWhy) {
@@ -185,6 +189,22 @@ TEST(Libraries, AnotherVersionThanTheOneThatAFileUsesIsTold) {
       << notes("1.0");
   EXPECT_EQ(load_errors("model M\n  Real y = 1;\n  annotation(uses(Q(version = \"1\")));\nend M;\n").find("Q"),
             std::string::npos);
+}
+
+TEST(Libraries, AnotherVersionThanTheOneThatAPackageUsesIsToldWhereItIsNeeded) {
+  const Folder folder;
+  folder.write("P.mo", "package P\n  type T = Real;\n  annotation(version = \"2.0\");\nend P;\n");
+  folder.write("Q/package.mo", "package Q\n  annotation(uses(P(version = \"1.0\")));\nend Q;\n");
+  folder.write("Q/A.mo", "within Q;\nmodel A\n  P.T y = 1;\nend A;\n");
+  folder.write("Q/B.mo", "within Q;\nmodel B\n  Real y = 1;\nend B;\n");
+  const LoadOptions options{.libraries = {folder.path()}};
+  const auto notes = load_modelica_class("Q.A", options).notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(render(notes[0]).find("package.mo:2:19: warning: version 1.0 of 'P' is asked for, but version 2.0 is"),
+            std::string::npos)
+      << render(notes[0]);
+  EXPECT_EQ(load_modelica_file(folder.path("Q/A.mo"), options).notes.size(), 1u);
+  EXPECT_TRUE(load_modelica_class("Q.B", options).notes.empty());
 }
 
 TEST(Libraries, ALibraryModelicaReplacesTheSmallOne) {

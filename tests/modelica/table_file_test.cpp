@@ -93,5 +93,27 @@ TEST(ExternalFunctions, PartsOfTextsAreTexts) {
             std::string::npos);
 }
 
+TEST_F(TableFiles, AFileOfALibraryIsNamedByItsPackage) {
+  std::filesystem::create_directories(folder_ / "Lib/Data");
+  write("Lib/package.mo", "package Lib\n  package Inside\n  end Inside;\nend Lib;\n");
+  write("Lib/Data/package.mo", "within Lib;\npackage Data\nend Data;\n");
+  write("Lib/first.csv", "0,0\n1,2\n");
+  write("Lib/Data/second.csv", "0,0\n1,4\n");
+  const LoadOptions options{.libraries = {folder_.string()}};
+  const auto last = [&](const std::string& file) {
+    return run(load_text(model(file, "t"), options).model, 1.0).at(1.0, "y");
+  };
+  EXPECT_NEAR(last("modelica://Lib/first.csv"), 2.0, 1e-12);
+  EXPECT_NEAR(last("modelica://Lib.Data/second.csv"), 4.0, 1e-12);
+  EXPECT_NEAR(last("modelica://Lib/Data/second.csv"), 4.0, 1e-12);
+  EXPECT_NEAR(last("modelica://Lib.Inside/first.csv"), 2.0, 1e-12);  // a class inside of a file: where that lies
+  const auto errors = [&](const std::string& file) { return load_errors(model(file, "t"), options); };
+  EXPECT_NE(errors("modelica://None/first.csv").find("there is no class 'None' whose folder could hold"),
+            std::string::npos);
+  EXPECT_NE(errors("modelica://Lib/none.csv").find("none.csv', does not exist"), std::string::npos);
+  EXPECT_NE(errors("modelica://").find("there is no class ''"), std::string::npos);
+  EXPECT_NE(errors("modelica://Lib").find("does not exist"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace saltus

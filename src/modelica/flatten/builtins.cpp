@@ -31,7 +31,7 @@ const std::unordered_map<std::string_view, Function>& functions() {
   return table;
 }
 
-constexpr std::array<std::string_view, 16> refused{"delay",
+constexpr std::array<std::string_view, 20> refused{"delay",
                                                    "spatialDistribution",
                                                    "inStream",
                                                    "actualStream",
@@ -46,7 +46,11 @@ constexpr std::array<std::string_view, 16> refused{"delay",
                                                    "shiftSample",
                                                    "backSample",
                                                    "noClock",
-                                                   "transition"};
+                                                   "transition",
+                                                   "initialState",
+                                                   "activeState",
+                                                   "ticksInState",
+                                                   "timeInState"};
 
 // Switching functions of parameters never switch: they need no guard.
 Expr quiet(const Expr& e, Variability how) {

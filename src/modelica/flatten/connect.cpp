@@ -52,7 +52,7 @@ ConnectorReference Flattener::resolve_connector(ExprPtr expression, const Contex
       if (part == 0 && component->owner != context.instance && component->type.is_connector)
         throw Fault{name.name.where,
                     "a connection to the outer connector " + in_quotes(name.name.text) + " is not supported",
-                    "docs/reference/modelica.md lists what is read"};
+                    reference_page};
       shape(*component);
       if (component->absent) {
         result.absent = true;

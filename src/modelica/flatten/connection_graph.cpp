@@ -97,7 +97,7 @@ void Flattener::graph_call(const Call& call, const std::string& name, const Loca
                         ? integer(eval(call.arguments[1].value, context), call.arguments[1].value->where, "a priority")
                         : 0;
   } else {
-    throw Fault{where, in_quotes(name) + " is not supported", "docs/reference/modelica.md lists what is read"};
+    throw Fault{where, in_quotes(name) + " is not supported", reference_page};
   }
 }
 

@@ -87,8 +87,7 @@ Value Flattener::eval(ExprPtr expression, const Context& context) {
   }
   if (const auto* tuple = expression->as<Tuple>(); tuple && tuple->elements.size() == 1 && tuple->elements[0])
     return eval(tuple->elements[0], context);
-  if (expression->as<FunctionPartial>())
-    throw Fault{where, "functions as arguments are not supported", "docs/reference/modelica.md lists what is read"};
+  if (expression->as<FunctionPartial>()) throw Fault{where, "functions as arguments are not supported", reference_page};
   throw Fault{where, "'" + print(expression) + "' is not a value"};
 }
 

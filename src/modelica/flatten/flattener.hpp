@@ -334,18 +334,20 @@ class Flattener {
   std::optional<Value> construct_operator_record(const ClassScope* record, const Call& call, const Location& where,
                                                  const Context& context);
 
-  // --- external objects and functions (tables.cpp)
+  // --- external objects and functions (tables.cpp, texts.cpp)
   struct TableColumn {
     std::vector<double> x;
     std::vector<Expr> y;
     int smoothness = 1, extrapolation = 2;
   };
   bool is_external_object(const ClassScope* cls) const;
+  void take_from_file(RecordFields& fields, const Location& where);
   Value construct_object(const ClassScope* cls, const Call& call, const Location& where, const Context& context);
   TableColumn table_column(const Value& object, const Value& column, const Location& where);
   Expr interpolate(const TableColumn& table, const Expr& at, Variability how, const Location& where);
   Expr interpolate_plane(const Value& object, const Value& u1, const Value& u2, const Location& where);
   std::optional<Value> call_external(std::string_view name, const std::vector<Value>& arguments, const Location& where);
+  std::optional<Value> call_text(std::string_view name, const std::vector<Value>& arguments, const Location& where);
 
   // --- equations (equations.cpp)
   void flatten_sections(Instance& instance);

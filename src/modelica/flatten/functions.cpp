@@ -300,12 +300,21 @@ void Flattener::run_external(const ClassScope& function, const ExternalClause& e
         reference ? context.frame->variables.find(reference->parts[0].name.text) : context.frame->variables.end();
     if (known != context.frame->variables.end() && known->second.is_unset())
       throw Fault{where, "the external function " + in_quotes(external.function.text) + " is not supported",
-                  "docs/reference/modelica.md lists what is read"};
+                  reference_page};
     arguments.push_back(eval(argument, inside));
   }
   const std::string_view name = external.function.empty() ? function.definition->name.text : external.function.text;
   auto result = call_external(name, arguments, where);
-  if (result && external.result) assign(external.result, std::move(*result), where, inside);
+  if (!result || !external.result) return;
+  const auto* target = external.result->as<ComponentReference>();
+  const auto known =
+      target ? context.frame->variables.find(target->parts[0].name.text) : context.frame->variables.end();
+  if (known != context.frame->variables.end() && known->second.type == TypeKind::enumeration &&
+      result->type == TypeKind::integer) {  // a literal is its number in C
+    result->type = TypeKind::enumeration;
+    result->enumeration = known->second.enumeration;
+  }
+  assign(external.result, std::move(*result), where, inside);
 }
 
 // The algorithm of a function.

@@ -195,8 +195,7 @@ void ScopeTree::inherit(const ClassScope* scope, const Extends& extends, Layout&
   }
   if (extends.modification)
     for (const ModificationArgument& argument : extends.modification->arguments)
-      if (argument.inheritance_break)
-        throw Fault{argument.where, "'break' is not supported", "docs/reference/modelica.md lists what is read"};
+      if (argument.inheritance_break) throw Fault{argument.where, "'break' is not supported", reference_page};
   const ResolvedType type = resolve(it->second, extends.base.where);
   if (type.builtin)
     throw Fault{extends.base.where,
@@ -310,8 +309,7 @@ void ScopeTree::check_redeclared_class(const ClassScope* scope, const Element& e
 void ScopeTree::check_names(const WrittenModification& written, const ClassScope* scope, const Layout& layout) {
   if (!written.modification) return;
   for (const ModificationArgument& argument : written.modification->arguments) {
-    if (argument.inheritance_break)
-      throw Fault{argument.where, "'break' is not supported", "docs/reference/modelica.md lists what is read"};
+    if (argument.inheritance_break) throw Fault{argument.where, "'break' is not supported", reference_page};
     const std::string_view name = argument.class_definition ? argument.class_definition->name.text
                                   : argument.component      ? argument.component->components.front().name.text
                                                             : argument.name.parts[0].text;

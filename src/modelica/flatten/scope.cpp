@@ -217,8 +217,7 @@ const ClassScope* ScopeTree::replacement(const ModificationArgument& argument, c
 
 void refuse_outer(const ClassScope& found, const Location& where) {
   if (found.element && found.element->is_outer)
-    throw Fault{where, "'outer' classes are not supported: " + in_quotes(found.name) + " is one",
-                "docs/reference/modelica.md lists what is read"};
+    throw Fault{where, "'outer' classes are not supported: " + in_quotes(found.name) + " is one", reference_page};
 }
 
 const ClassScope* ScopeTree::find_absolute(const Name& name) {
@@ -245,8 +244,9 @@ const ClassScope* ScopeTree::find_import(std::string_view name, const ClassScope
         if (const ClassScope* package = find_absolute(import->name); package && package != in)
           if (const ClassScope* found = find_member(name, package)) {
             if (result && result->definition != found->definition)
-              throw Fault{import->name.where, in_quotes(name) + " is imported twice: it is " + in_quotes(result->name) +
-                                                  " and " + in_quotes(found->name),
+              throw Fault{import->name.where,
+                          in_quotes(name) + " is imported twice: it is " + in_quotes(result->name) + " and " +
+                              in_quotes(found->name),
                           "import the one that is meant by its name"};
             result = found;
           }
@@ -312,6 +312,24 @@ const ClassScope* ScopeTree::find(const Name& name, const ClassScope* from) {
   return scope;
 }
 
+std::string ScopeTree::file_named(const std::string& name, const Location& where) {
+  constexpr std::string_view scheme = "modelica://";
+  if (!name.starts_with(scheme)) return name;
+  const std::size_t slash = std::min(name.find('/', scheme.size()), name.size());
+  const std::string package = name.substr(scheme.size(), slash - scheme.size());
+  std::string_view rest = package;
+  const ClassScope* scope = &root_;
+  while (scope && !rest.empty()) {
+    const std::size_t dot = std::min(rest.find('.'), rest.size());
+    scope = find_member(rest.substr(0, dot), scope);
+    rest.remove_prefix(std::min(dot + 1, rest.size()));
+  }
+  if (!scope || !scope->definition || !loader_)
+    throw Fault{where, "there is no class " + in_quotes(package) + " whose folder could hold " + in_quotes(name),
+                "name the folder of its library with --library"};
+  return (loader_->folder_of(*scope->definition) / name.substr(std::min(slash + 1, name.size()))).string();
+}
+
 std::string ScopeTree::suggestion(std::string_view name, const ClassScope* from) {
   std::vector<std::string> names{"Real", "Integer", "Boolean", "String"};
   const auto add = [&](const ClassScope* scope) {
@@ -327,7 +345,7 @@ std::string ScopeTree::suggestion(std::string_view name, const ClassScope* from)
 
 void ScopeTree::no_class(const Name& name, const ClassScope* from) {
   if (name.parts.size() == 1 && name.parts[0].text == "Clock")
-    throw Fault{name.where, "clocks are not supported", "docs/reference/modelica.md lists what is read"};
+    throw Fault{name.where, "clocks are not supported", reference_page};
   std::string text = "there is no class ";
   for (std::size_t k = 0; k < name.parts.size(); ++k) text += (k ? "." : "'") + std::string(name.parts[k].text);
   // the first part that is not found, among the names that could stand there
@@ -391,7 +409,8 @@ const std::vector<const ClassScope*>& ScopeTree::bases(const ClassScope* scope) 
     } leave{lookups_, scope};
     TypeKind ignored;
     const auto add = [&](const Name& name, const Modification* modification, const ClassScope* from) {
-      if (name.parts.size() == 1 && (builtin_type(name.parts[0].text, ignored) || name.parts[0].text == "ExternalObject"))
+      if (name.parts.size() == 1 &&
+          (builtin_type(name.parts[0].text, ignored) || name.parts[0].text == "ExternalObject"))
         return;
       const ClassScope* base = make_base(scope, name, modification, from);
       if (!base) return;
@@ -458,8 +477,7 @@ ResolvedType ScopeTree::resolve(const ClassScope* found, const Location& where) 
       return type;
     }
     if (found->definition->as<DerivativeClass>())
-      throw Fault{where, "derivative functions (der(f, x)) are not supported",
-                  "docs/reference/modelica.md lists what is read"};
+      throw Fault{where, "derivative functions (der(f, x)) are not supported", reference_page};
     bases(found);
     const Name* base = nullptr;
     const Modification* modification = nullptr;

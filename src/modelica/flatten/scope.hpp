@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -125,6 +126,8 @@ class ClassLoader {
   virtual ~ClassLoader() = default;
   /// The class of that name inside `package` (null: at the top), or null.
   virtual const ClassDefinition* load(const ClassDefinition* package, std::string_view name) = 0;
+  /// The folder that holds the files of a class.
+  virtual std::filesystem::path folder_of(const ClassDefinition& definition) const = 0;
 };
 
 /// Ends with an error at an `outer` class: the class that is meant stands around the component, and is another one.
@@ -147,6 +150,9 @@ class ScopeTree {
   const ClassScope* find_member(std::string_view name, const ClassScope* in);
   /// A dotted name; null if there is none.
   const ClassScope* find(const Name& name, const ClassScope* from);
+  /// The path of a file: modelica://Package.Name/path lies in the folder of that class; other names stay as they are.
+  /// Throws Fault if there is no such class.
+  std::string file_named(const std::string& name, const Location& where);
   /// The type of that name. Throws Fault if there is none, with the nearest name.
   ResolvedType resolve(const Name& name, const ClassScope* from);
   /// The type that a class is, with short classes followed to their end. `where` is where it is named.

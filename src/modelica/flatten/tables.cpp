@@ -1,4 +1,5 @@
-// External functions that are known by name: tables of the standard library, and the few that need no result.
+// External functions that are known by name: tables of the standard library, and the few that need no result. Those of
+// texts and files stand in texts.cpp.
 //
 // An external object is a record of the arguments of its constructor. A table becomes an expression: polynomials
 // between the knots, chosen by relations, so that every knot is a surface that events can find. References: linear and
@@ -68,7 +69,7 @@ bool Flattener::is_external_object(const ClassScope* cls) const {
 }
 
 // The table of a file in the place of the one that the arguments of a constructor hold.
-static void take_from_file(RecordFields& fields, const Location& where) {
+void Flattener::take_from_file(RecordFields& fields, const Location& where) {
   Value* table = nullptr;
   TableFile file;
   for (auto& [name, value] : fields.fields) {
@@ -81,6 +82,7 @@ static void take_from_file(RecordFields& fields, const Location& where) {
       file.header_lines = static_cast<std::int64_t>(value.scalar().constant_value());
   }
   if (!table || file.path.empty() || file.path == "NoName") return;
+  file.path = scopes_.file_named(file.path, where);
   const FileTable content = read_table(file, where);
   *table = Value::array(TypeKind::real,
                         {static_cast<std::int64_t>(content.rows), static_cast<std::int64_t>(content.columns)});
@@ -270,18 +272,7 @@ std::optional<Value> Flattener::call_external(std::string_view name, const std::
     const std::size_t row = is(table, least, 1) ? 0 : static_cast<std::size_t>(rows.dims[0] - 1);
     return rows.at(row * static_cast<std::size_t>(rows.dims[1]));
   }
-  if (name == "ModelicaStrings_length" && arguments.size() == 1)
-    return Value::integer(static_cast<std::int64_t>(arguments[0].text.size()));
-  if (name == "ModelicaStrings_substring" && arguments.size() == 3) {
-    const std::int64_t first = integer(arguments[1], where, "the beginning of a part of a text");
-    const std::int64_t last = integer(arguments[2], where, "the end of a part of a text");
-    const auto size = static_cast<std::int64_t>(arguments[0].text.size());
-    if (first < 1 || last > size || last < first - 1)
-      throw Fault{where, "a text of " + std::to_string(size) + " characters has no part from " + std::to_string(first) +
-                             " to " + std::to_string(last)};
-    return Value::string(
-        arguments[0].text.substr(static_cast<std::size_t>(first - 1), static_cast<std::size_t>(last - first + 1)));
-  }
+  if (auto text = call_text(name, arguments, where)) return text;
   if (name == "ModelicaInternal_print") return std::nullopt;  // a run prints nothing
   if (name == "ModelicaError" && arguments.size() == 1) {
     if (reached().expr().is_constant()) throw Fault{where, "the model reports an error: " + arguments[0].text};

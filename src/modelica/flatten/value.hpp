@@ -33,7 +33,8 @@ inline std::string in_quotes(std::string_view name) {
 }
 
 /// The hint beside what is refused.
-inline constexpr const char* reference_page = "docs/reference/modelica.md lists what is read";
+inline constexpr const char* reference_page =
+    "docs/reference/modelica.md says under 'What is refused' what is left out";
 
 /// Something wrong in the text, thrown where it is found and reported where work can go on.
 struct Fault {

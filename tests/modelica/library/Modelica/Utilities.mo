@@ -32,21 +32,57 @@ package Utilities "Texts, messages and files"
     external "C" result = ModelicaStrings_substring(string, startIndex, endIndex);
     end substring;
 
+    function compare
+      input String string1;
+      input String string2;
+      input Boolean caseSensitive = true;
+      output Types.Compare result;
+    external "C" result = ModelicaStrings_compare(string1, string2, caseSensitive);
+    end compare;
+
     function isEqual
       input String string1;
       input String string2;
       input Boolean caseSensitive = true;
       output Boolean identical;
     algorithm
-      identical := string1 == string2;
+      identical := compare(string1, string2, caseSensitive) == Types.Compare.Equal;
     end isEqual;
 
     function isEmpty
       input String string;
       output Boolean result;
     algorithm
-      result := string == "";
+      result := Advanced.skipWhiteSpace(string) > length(string);
     end isEmpty;
+
+    function findLast
+      input String string;
+      input String searchString;
+      input Integer startIndex = 0;
+      input Boolean caseSensitive = true;
+      output Integer index;
+    protected
+      Integer last = length(string) - length(searchString) + 1;
+    algorithm
+      index := if startIndex == 0 or startIndex > last then last else startIndex;
+      while index >= 1 loop
+        if isEqual(substring(string, index, index + length(searchString) - 1), searchString, caseSensitive) then
+          return;
+        end if;
+        index := index - 1;
+      end while;
+      index := 0;
+    end findLast;
+
+    package Advanced
+      function skipWhiteSpace
+        input String string;
+        input Integer startIndex = 1;
+        output Integer nextIndex;
+      external "C" nextIndex = ModelicaStrings_skipWhiteSpace(string, startIndex);
+      end skipWhiteSpace;
+    end Advanced;
 
     function repeat
       input Integer n(min = 0) = 1;
@@ -65,14 +101,13 @@ package Utilities "Texts, messages and files"
       input String uri;
       output String fileReference;
     algorithm
-      fileReference := uri;
+      fileReference := fullPathName(uri);
     end loadResource;
 
     function fullPathName
       input String name;
       output String fullName;
-    algorithm
-      fullName := name;
+    external "C" fullName = ModelicaInternal_fullPathName(name);
     end fullPathName;
   end Files;
 

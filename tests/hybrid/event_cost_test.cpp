@@ -215,5 +215,21 @@ TEST(EventCost, NoSlideIsTriedWhereBothSidesAgree) {
   }
 }
 
+// Two guards read variables that equations make of time, and vanish together. No weight keeps them at zero: of each
+// slide the structure is looked at, once, and no values are sought, which would take long.
+TEST(EventCost, NoValuesAreSoughtForSlidesWhoseStructureLeavesWeightsOpen) {
+  Model m("driven");
+  const Expr v = m.variable("v"), w = m.variable("w"), x = m.variable("x", 0.0);
+  m.equation(v + v * v * v == sin(m.time() + 1.0));
+  m.equation(w + w * w * w == 2.0 * sin(m.time() + 1.0));
+  m.equation(der(x) == if_else(v > 0.0, Expr(1.0), Expr(-2.0)) + if_else(w > 0.0, Expr(1.0), Expr(-3.0)));
+  const auto system = std::make_shared<SlideCounter>(std::make_shared<CompiledModel>(m));
+  const Trajectory run = simulate(system, {.stop = 3.0, .rtol = 1e-8});
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  const double zero = std::acos(-1.0) - 1.0;
+  EXPECT_NEAR(run.at(3.0, "x"), 2.0 * zero - 5.0 * (3.0 - zero), 1e-7);
+  EXPECT_EQ(system->slides, 5);  // of the nine combinations of two surfaces these have slides
+}
+
 }  // namespace
 }  // namespace saltus

@@ -128,7 +128,9 @@ Regimes::Next Regimes::try_once(const Point& from, double t, std::span<const int
     System& system = hybrid_.system(mode);
     unknown_weights = static_cast<std::size_t>(system.structure().variables) - family;
     guess.x.resize(family + unknown_weights, 0.5);
-    if (unknown_weights > 0 && !trials_.weights_appear(system, t, guess.x, guess.xp)) return Next::failed;
+    if (unknown_weights > 0 &&
+        !(trials_.can_determine_weights(system) && trials_.weights_appear(system, t, guess.x, guess.xp)))
+      return Next::failed;
     // weights that are unknowns may have several solutions: the first that is feasible counts
     if (unknown_weights > 0 && unknown_weights <= 3 && !trials_.weights_are_added(system, t, guess.x, guess.xp))
       starts = 1 + (std::size_t{1} << unknown_weights);

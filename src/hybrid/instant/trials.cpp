@@ -365,6 +365,11 @@ bool Trials::weights_matter(System& system, double t, std::span<const double> x,
   return true;
 }
 
+bool Trials::can_determine_weights(const System& system) {
+  const Structure& s = system.structure();
+  return s.equations != s.variables || consistency_.possible(system);
+}
+
 /// Where the equations have the same residuals for both ends of a weight, at the point and at a generic one, the weight
 /// stands in no branch that is taken.
 bool Trials::weights_appear(System& system, double t, std::span<const double> x, std::span<const double> xp) const {

@@ -87,6 +87,9 @@ class Trials {
   bool weights_matter(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
   /// False if the equations do not contain one of the weights that are unknowns: no values need to be looked for.
   bool weights_appear(System& system, double t, std::span<const double> x, std::span<const double> xp) const;
+  /// False if the structure of a slide leaves weights open, as on the surface of a guard that depends on time alone
+  /// through other equations: no values need to be looked for.
+  bool can_determine_weights(const System& system);
   /// True if weights that are unknowns are added to the equations, not multiplied with other unknowns: one guess is
   /// enough for them.
   bool weights_are_added(System& system, double t, std::span<const double> x, std::span<const double> xp) const;

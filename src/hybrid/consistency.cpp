@@ -22,6 +22,7 @@ namespace {
 constexpr int largest_reduction = 500;  // variables: its decompositions are dense
 // Corrections up to this size leave no question which components should stay: the choice would differ by their squares.
 constexpr double small_correction = 1e-7;
+constexpr double fair_correction = 1e-5;  // inside of steps, where rounding errors leave no better one
 constexpr int enough_tries = 3;  // to analyse a mode: another point may be better, but not for ever
 constexpr int least_order = 5;  // of series, so that one set of stages serves all who ask
 
@@ -58,6 +59,11 @@ Failure describe_singular_guess(const Initialisation& result, const System& syst
 /// Modes that were analysed densely have.
 bool has_projectors(const CharacteristicValues& values, const System& system) {
   return values.T2.rows() == system.structure().variables;
+}
+
+// Large modes without hidden constraints have a solver of their own, which needs less memory.
+bool has_stages(const CharacteristicValues& values, const System& system) {
+  return system.structure().taylor && !values.index_one && values.certificate.valid && !values.structure.singular();
 }
 
 }  // namespace
@@ -312,11 +318,10 @@ double Consistency::regular_time(const System& system, double t) const {
 }
 
 bool Consistency::project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp,
-                                    int order) {
+                                    int order, double tolerance) {
   const Structure& s = system.structure();
   const CharacteristicValues& values = analysis.values;
-  // large modes without hidden constraints have a solver of their own, which needs less memory
-  if (!s.taylor || values.index_one || !values.certificate.valid || values.structure.singular()) return false;
+  if (!has_stages(values, system)) return false;
   if (!analysis.staged || analysis.staged->order() < order)
     analysis.staged = std::make_unique<StagedSeries>(s, values.structure, std::max(order, least_order));
   StagedSeries& staged = *analysis.staged;
@@ -328,7 +333,7 @@ bool Consistency::project_by_stages(Analysis& analysis, System& system, double t
   sizes_.resize(n);
   for (std::size_t j = 0; j < n; ++j)
     sizes_[j] = values.variable_scale.empty() ? std::abs(system.nominal(static_cast<int>(j))) : values.variable_scale[j];
-  if (staged.project(system, t, X_, sizes_, values.time_scale, small_correction) != StagedSeries::Result::good || !staged.extend(system, X_))
+  if (staged.project(system, t, X_, sizes_, values.time_scale, tolerance) != StagedSeries::Result::good || !staged.extend(system, X_))
     return false;
   // a correction by rounding errors would give values a sign that have none
   for (std::size_t j = 0; j < n; ++j)
@@ -336,14 +341,20 @@ bool Consistency::project_by_stages(Analysis& analysis, System& system, double t
   return true;
 }
 
+bool Consistency::moves_state(const System& system, std::span<const double> x, std::span<const double> found) const {
+  for (std::size_t j = 0; j < x.size(); ++j)
+    if (system.structure().differentiated(static_cast<int>(j)) &&
+        std::abs(found[j] - x[j]) > small_correction * (sizes_[j] + std::abs(x[j])))
+      return true;
+  return false;
+}
+
 bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, bool any_size, std::span<const int> set,
                                  std::vector<double>& x, std::vector<double>& xp) {
   const Structure& s = system.structure();
   const CharacteristicNumbers& numbers = analysis.values.numbers;
-  if (!project_by_stages(analysis, system, t, x, xp, std::max(numbers.mu, 1) + 1)) return false;
-  if (!any_size)
-    for (std::size_t j = 0; j < x.size(); ++j)
-      if (s.differentiated(static_cast<int>(j)) && std::abs(X_[j] - x[j]) > small_correction * (sizes_[j] + std::abs(x[j]))) return false;
+  if (!project_by_stages(analysis, system, t, x, xp, std::max(numbers.mu, 1) + 1, small_correction)) return false;
+  if (!any_size && moves_state(system, x, X_)) return false;
   for (const int j : set)  // however small it is: the last bounces of a ball are
     if (s.differentiated(j) && X_[static_cast<std::size_t>(j)] != x[static_cast<std::size_t>(j)]) return false;
   std::copy_n(X_.begin(), x.size(), x.begin());
@@ -357,16 +368,24 @@ bool Consistency::find_by_stages(Analysis& analysis, System& system, double t, b
 }
 
 bool Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp) {
+  return polish(system, t, x, xp, false);
+}
+
+bool Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp, bool inside) {
   const auto it = analyses_.find(system.structure().id.number());
   if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return true;
   if (refine_in_place(system, t, it->second.values, x, xp)) return true;
-  if (project_by_stages(it->second, system, t, x, xp, 1)) {
+  if (project_by_stages(it->second, system, t, x, xp, 1, inside ? fair_correction : small_correction)) {
     std::copy_n(X_.begin(), x.size(), x.begin());
     std::copy_n(X_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
     return true;
   }
   const Initialisation result = initialise(system, t, x, values_at(it->second, system, t, x));
   if (!result.ok()) return false;
+  // Where the stages do not converge the equations are badly conditioned. Then the least correction of all variables
+  // satisfies them, but may lie anywhere.
+  if (inside && has_stages(it->second.values, system) && result.held.empty() && moves_state(system, x, result.x))
+    return false;
   std::copy(result.x.begin(), result.x.end(), x.begin());
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
   if (!result.all_slopes) find_algebraic_slopes(it->second, system, t, x, xp);
@@ -389,7 +408,7 @@ void Consistency::refine(System& system, double t, std::span<double> x, std::spa
   const auto all_finite = [](std::span<const double> list) {
     return std::ranges::all_of(list, [](double value) { return std::isfinite(value); });
   };
-  if (!polish(system, t, x, xp) || !all_finite(x) || !all_finite(xp)) {
+  if (!polish(system, t, x, xp, true) || !all_finite(x) || !all_finite(xp)) {
     std::copy_n(kept_.begin(), x.size(), x.begin());
     std::copy_n(kept_.begin() + static_cast<std::ptrdiff_t>(x.size()), x.size(), xp.begin());
   }
@@ -403,7 +422,7 @@ bool Consistency::series(System& system, double t, std::span<const double> x, in
   if (it == analyses_.end() && !explicit_ode) return false;
   if (!explicit_ode) {
     const std::vector<double> no_guess(x.size(), 0.0);
-    if (project_by_stages(it->second, system, t, x, no_guess, order + 1)) {
+    if (project_by_stages(it->second, system, t, x, no_guess, order + 1, small_correction)) {
       X.assign(X_.begin(), X_.begin() + static_cast<std::ptrdiff_t>(x.size()) * (order + 2));
       return true;
     }

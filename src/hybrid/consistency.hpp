@@ -120,12 +120,18 @@ class Consistency {
   Analysis& analyse(System& system, double t, std::span<const double> x,
                     const CharacteristicOptions& options = {.certified_dense_limit = certified_dense_limit});
   /// Moves x onto all constraints stage by stage and finds the Taylor coefficients there up to `order` at least; x' is a guess. The
-  /// corrections have the directions of impulses. False: the structure is not certified, or it failed.
-  bool project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp, int order);
+  /// corrections have the directions of impulses; where they do not become smaller, those below the tolerance are
+  /// rounding errors. False: the structure is not certified, or it failed.
+  bool project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp, int order,
+                         double tolerance);
   /// The same for find(), where the state satisfies the constraints already, up to a small error, unless corrections of any size are
   /// wanted, and where what a reset has set need not move.
   bool find_by_stages(Analysis& analysis, System& system, double t, bool any_size, std::span<const int> set,
                       std::vector<double>& x, std::vector<double>& xp);
+  /// polish(). `inside`: of a step, where the differentiated variables are right.
+  bool polish(System& system, double t, std::span<double> x, std::span<double> xp, bool inside);
+  /// Whether a differentiated variable is changed by more than a small correction. After project_by_stages().
+  bool moves_state(const System& system, std::span<const double> x, std::span<const double> found) const;
   void find_projectors(Analysis& analysis, System& system, double t, std::span<const double> x);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
   void find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);

@@ -15,15 +15,19 @@ namespace {
 using saltus::testing::ModeBuilder;
 
 /// p' = v, v' = -lambda p - (0, 10), |p| = 1.
-std::unique_ptr<RecordedSystem> pendulum() {
-  ModeBuilder m;
+void add_pendulum(ModeBuilder& m, const std::string& suffix) {
   std::vector<Expr> p;
-  for (const char* name : {"x", "y", "u", "v", "lambda"}) p.push_back(m.variable(name));
+  for (const char* name : {"x", "y", "u", "v", "lambda"}) p.push_back(m.variable(name + suffix));
   m.equation(der(p[0]) - p[2]);
   m.equation(der(p[1]) - p[3]);
   m.equation(der(p[2]) + p[4] * p[0]);
   m.equation(der(p[3]) + p[4] * p[1] + 10.0);
   m.equation(p[0] * p[0] + p[1] * p[1] - 1.0);
+}
+
+std::unique_ptr<RecordedSystem> pendulum() {
+  ModeBuilder m;
+  add_pendulum(m, "");
   return m.system();
 }
 
@@ -471,6 +475,57 @@ TEST(Consistency, JumpsAreTheSameWhetherTheModeWasKnownByItsStructureOrByRanks) 
     }
     for (std::size_t j = 0; j < 5; ++j) EXPECT_NEAR(found[0][j], found[1][j], 1e-12);
   }
+}
+
+/// A mode whose Taylor coefficients have errors that no correction removes: its stages do not converge.
+class Noisy final : public System {
+ public:
+  explicit Noisy(std::unique_ptr<RecordedSystem> exact) : exact_(std::move(exact)) {}
+  const Structure& structure() const override { return exact_->structure(); }
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+    exact_->residual(t, x, xp, F);
+  }
+  void jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
+                std::span<double> Fxp) override {
+    exact_->jacobian(t, x, xp, Fx, Fxp);
+  }
+  void taylor(double t, int level, std::span<const double> X, std::span<double> F) override {
+    exact_->taylor(t, level, X, F);
+  }
+  void taylor_jacobian(double t, int level, std::span<const double> X, std::span<double> F, std::span<double> Fx,
+                       std::span<double> Fxp) override {
+    exact_->taylor_jacobian(t, level, X, F, Fx, Fxp);
+  }
+  void start_stages(double t, std::span<const int> c, std::span<const int> d, int last) override {
+    exact_->start_stages(t, c, d, last);
+  }
+  void stage_residual(int stage, std::span<const double> X, std::span<double> F) override {
+    exact_->stage_residual(stage, X, F);
+    F[0] += noise_ *= -1.1;
+  }
+
+ private:
+  std::unique_ptr<RecordedSystem> exact_;
+  double noise_ = 1e-3;
+};
+
+TEST(Consistency, InsideAStepTheStateStaysWhereTheStagesDoNotConverge) {
+  // so many variables that it is not chosen which of them are held
+  constexpr int pendulums = 9;
+  ModeBuilder m;
+  std::vector<double> x_there, xp_there;
+  for (int k = 0; k < pendulums; ++k) {
+    add_pendulum(m, "_" + std::to_string(k));
+    // beside the constraints: the least correction of all variables moves the state
+    for (const double value : {0.6, -0.8, 0.79, 0.61, 9.0}) x_there.push_back(value);
+    for (const double slope : {0.79, 0.61, -5.4, -2.8, 0.0}) xp_there.push_back(slope);
+  }
+  Noisy system(m.system());
+  Consistency consistency;
+  std::vector<double> x = x_there, xp = xp_there;
+  consistency.refine(system, 0.0, x, xp);
+  EXPECT_EQ(x, x_there);
+  EXPECT_EQ(xp, xp_there);
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ where that cannot be met; the page says whether the two results agree within a t
 variable, or agree once the first method has that tolerance, too. Seconds are those of the processor, so that a busy
 machine does not matter. --keep-slow keeps the rows of examples that the page calls not done in time; --only keeps all
 rows but those whose names contain TEXT. The numbers of the page may only rise: where fewer examples are read, checked
-or run the page stays as it is, unless --lower is given. `check` reads each example that the page says is read, and
+or run the page stays as it is, unless --lower is given. A folder without examples, or with --only one that lacks some
+of the page, is refused in any case. `check` reads each example that the page says is read, and
 fails if one is not read any more: the numbers may only rise. FOLDER may be left out where the environment variable
 SALTUS_MODELICA_LIBRARY names it; `check` without either ends with code 77 (skipped).
 
@@ -244,6 +245,11 @@ def update(options):
     print(len(names), "examples", file=sys.stderr)
     page = Path(options.page)
     before = rows_of(page.read_text(encoding="utf-8")) if page.exists() else {}
+    missing = sorted(set(before) - set(names))
+    if not names or missing and options.only:
+        print(f"'{options.source}' has {len(names)} examples, and lacks {len(missing)} of the page"
+              + (f" ({missing[0]}, …)" if missing else "") + ": is it the folder of the library? The page stays as it is")
+        return 1
 
     def kept(name):
         row = before.get(name)

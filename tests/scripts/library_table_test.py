@@ -115,6 +115,21 @@ class LibraryTable(TreeTest):
         self.assertEqual(self.table("update", "--only", "Third").returncode, 0)
         self.assertEqual(path.read_text(), before)
 
+    def test_a_folder_without_the_examples_is_refused(self):
+        self.table("update")
+        page = (self.tree / "page.md").read_text()
+        self.write("Lib/Examples.mo", LIBRARY.replace("block Third extends Modelica.Icons.Example;", "block Third"))
+        result = self.table("update", "--lower", "--only", "First")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("has 2 examples, and lacks 1 of the page (Lib.Examples.Third, …)", result.stdout)
+        self.assertEqual(self.table("update", "--lower").returncode, 0)  # all of them: the library has changed
+        self.write("page.md", page)
+        (self.tree / "Lib/Examples.mo").unlink()
+        result = self.table("update", "--lower")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("is it the folder of the library?", result.stdout)
+        self.assertEqual((self.tree / "page.md").read_text(), page)
+
     def test_stand_ins_complete_an_archive(self):
         self.write("Modelica/Icons.mo", "within Modelica; package Icons end Icons;")
         found = "test -e $3/Modelica/package.mo -a -e $3/Modelica/Icons.mo -a -e $3/Lib || exit 1"

@@ -63,7 +63,8 @@ double clear_noise(Matrix& J, const Matrix& beside) {
 LevelResult decide_level(Matrix J, Matrix beside, int m, int n, std::optional<KnownRanks> known) {
   LevelResult result;
   const double noise = clear_noise(J, beside);
-  result.finite = std::isfinite(frobenius_norm(J)) && std::isfinite(noise);
+  const double size = frobenius_norm(J);
+  result.finite = std::isfinite(size * size) && std::isfinite(noise);  // decompositions add squares
   if (!result.finite) return result;
   const double reference = norm2_estimate(J);
   result.reference = reference;

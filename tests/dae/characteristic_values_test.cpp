@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 
+#include "dae/level_analysis.hpp"
 #include "problems/catalogue.hpp"
 #include "suites/rescaled_system.hpp"
 
@@ -53,6 +54,16 @@ TEST(CharacteristicValues, SayThatAPointIsSingular) {
   EXPECT_EQ(c->v, 1);
   EXPECT_EQ(c->u, 1);
   EXPECT_FALSE(c.certificate.valid);
+}
+
+TEST(CharacteristicValues, AreNotDecidedWhereSquaresOverflow) {
+  constexpr int n = 30;
+  Matrix J(2 * n, 3 * n);  // level 1 of as many equations as variables
+  for (int j = 0; j < J.columns(); ++j)
+    for (int i = 0; i < J.rows(); ++i) J(i, j) = std::sin(7.0 * i + 3.0 * j * j);
+  EXPECT_TRUE(decide_level(J, J, n, n).finite);
+  J(5, 70) = 5e161;
+  EXPECT_FALSE(decide_level(J, J, n, n).finite);
 }
 
 TEST(CharacteristicValues, OfAContradictionAreNotThoseOfItsLimitAtInfinity) {

@@ -54,7 +54,9 @@ std::string words_for(const CLI::ParseError& problem, const CLI::App& app) {
       for (const std::string& word : option->get_lnames()) known.push_back("--" + word);
     std::istringstream words(text.substr(at + not_expected.size()));
     for (std::string word; words >> word;) {
-      if (!word.starts_with("--")) continue;
+      if (!word.starts_with("--"))
+        return fmt::format("'{}' takes no '{}' here; several values of an option have commas between them: --vars a,b",
+                           name, word);
       const std::string near = nearest_name(word, known);
       return fmt::format("'{}' has no option '{}'; {}", name, word,
                          near.empty() ? name + " --help lists the options" : "did you mean '" + near + "'?");

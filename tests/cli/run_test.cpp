@@ -86,6 +86,8 @@ TEST_F(RunTest, TheFileMayFollowOptionsThatCanBeRepeated) {
   EXPECT_EQ(run({"--no-plot", "--set", "v=1", "--set", "h=2", model}), ExitCode::success) << err;
   EXPECT_EQ(run({"--no-plot", "--rtol", "1e-5", model}), ExitCode::success) << err;
   EXPECT_EQ(run({"--no-plot", "--vars", "h,v", model}), ExitCode::success) << err;
+  EXPECT_EQ(run({model, "--vars", "h", "v", "--no-plot"}), ExitCode::usage);
+  EXPECT_NE(err.find("--vars a,b"), std::string::npos) << err;
 }
 
 TEST_F(RunTest, AModelOfALibraryIsFoundByItsName) {

@@ -16,9 +16,13 @@ RepeatedModel::Shape JoinedModels::make(const JoinedCell& cell, std::size_t shap
   ModelData& m = result.model;
   declare(cell, shape, m);
   for (std::size_t k = 0; k < cell.equations.size();) {  // those of one pass are rewritten together
+    if (passes_.is_sum(cell.equations[k])) {
+      m.equations.push_back({sum_equation(cell.equations[k++]), "", {}});
+      continue;
+    }
     const PassPlace p = passes_.equation(cell.equations[k]);
     ModelData part = empty_part();
-    for (; k < cell.equations.size(); ++k) {
+    for (; k < cell.equations.size() && !passes_.is_sum(cell.equations[k]); ++k) {
       const PassPlace next = passes_.equation(cell.equations[k]);
       if (next.pass_number() != p.pass_number()) break;
       part.equations.push_back(p.shape->shape->model.equations[at(next.equation)]);
@@ -34,6 +38,19 @@ RepeatedModel::Shape JoinedModels::make(const JoinedCell& cell, std::size_t shap
     append(std::move(part), p, cell, m);
   }
   return result;
+}
+
+// Solved for its unknown, so that it is eliminated however many terms it has.
+Equation JoinedModels::sum_equation(int number) const {
+  const std::span<const int> unknowns = passes_.unknowns_of(passes_.block_of_equation(number));
+  std::vector<Expr> terms;
+  Expr own = 0.0;
+  for (const auto& [variable, factor] : passes_.sum(number).terms)
+    if (unknowns.size() == 1 && variable == unknowns.front() && factor == 1.0)
+      own = -variables_.at(variable);
+    else
+      terms.push_back(factor * variables_.at(variable));
+  return own.is_constant() ? sum(terms) == Expr(0.0) : -own == -sum(terms);
 }
 
 void JoinedModels::declare_parameters(std::vector<RepeatedModel::Shape>& shapes) const {

@@ -46,6 +46,7 @@ class JoinedModels {
   void rename_parameters(const PassPlace& p, Rewrite& rules);
   void append(ModelData part, const PassPlace& p, const JoinedCell& cell, ModelData& m);
   ModelData empty_part() const;
+  Equation sum_equation(int number) const;
 
   const PassBlocks& passes_;
   const ModelData& common_;  // parameters, and the graph

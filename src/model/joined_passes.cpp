@@ -111,12 +111,10 @@ class PassJoiner {
         is_needed_[at(block)] = 1;
       for (const int v : blocks_.unknowns_of(block))
         if (blocks_.is_state(v)) return false;
-      for (const int e : blocks_.equations_of(block)) {
-        if (blocks_.is_sum(e)) throw NotKept{};
-        const PassPlace p = blocks_.equation(e);
-        for (const int k : p.names().variables)
-          if (const int v = p.variable(k); blocks_.is_state(v)) units_.join(unit, blocks_.block_of_unknown(v));
-      }
+      for (const int e : blocks_.equations_of(block))
+        blocks_.for_each_variable(e, [&](int v) {
+          if (blocks_.is_state(v)) units_.join(unit, blocks_.block_of_unknown(v));
+        });
       return true;
     });
   }
@@ -177,6 +175,8 @@ class PassJoiner {
   }
 
   void add_cell(std::vector<int> roots, std::vector<int> passes) {
+    constexpr std::size_t most_cores = 100;
+    if (roots.size() > most_cores) throw NotKept{};
     JoinedCell cell{.equations = {}, .passes = std::move(passes)};
     for (const int number : cell.passes)
       for_each_read(blocks_.pass(number), [&](int v) {
@@ -228,13 +228,16 @@ class PassJoiner {
   /// All variables and discrete variables of a cell.
   void list_names(JoinedCell& cell) {
     std::ranges::sort(cell.equations);
-    if (!cell.equations.empty() && blocks_.is_sum(cell.equations.back())) throw NotKept{};
     const auto list = [&](const PassPlace& p, const PassNames& names) {
       for (const std::vector<int>* variables : {&names.variables, &names.derivatives})
         for (const int k : *variables) cell.variables.push_back(p.variable(k));
       for (const int k : names.discretes) cell.discretes.push_back(p.discrete(k));
     };
-    for (const int e : cell.equations) list(blocks_.equation(e), blocks_.equation(e).names());
+    for (const int e : cell.equations)
+      if (blocks_.is_sum(e))
+        blocks_.for_each_variable(e, [&](int v) { cell.variables.push_back(v); });
+      else
+        list(blocks_.equation(e), blocks_.equation(e).names());
     for (const int p : cell.passes) list(blocks_.pass(p), blocks_.pass(p).shape->events);
     sort_once(cell.variables);
     sort_once(cell.discretes);
@@ -280,6 +283,10 @@ class PassJoiner {
       for (const int k : names.numbers) signature_.push_back(number(p, k));
     };
     for (const int e : cell.equations) {
+      if (blocks_.is_sum(e)) {  // there is one of its kind
+        signature_.insert(signature_.end(), {-2, e});
+        continue;
+      }
       const PassPlace p = blocks_.equation(e);
       signature_.insert(signature_.end(), {shape_number(p), p.equation});
       add_names(p, p.names());

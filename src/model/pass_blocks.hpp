@@ -84,28 +84,36 @@ class PassBlocks {
   int block_of_unknown(int variable) const { return block_of_unknown_[at(variable)]; }
   std::span<const int> equations_of(int block) const { return part(form_.equation, block); }
   std::span<const int> unknowns_of(int block) const { return part(form_.variable, block); }
+  /// Calls `visit` for all variables whose values occur in an equation.
+  template <class Visit>
+  void for_each_variable(int number, Visit&& visit) const {
+    if (is_sum(number)) {
+      for (const RepeatedModel::Sum::Term& term : sum(number).terms) visit(term.variable);
+    } else {
+      const PassPlace p = equation(number);
+      for (const int k : p.names().variables) visit(p.variable(k));
+    }
+  }
   /// In an equation.
   std::span<const int> unknowns(int equation) const {
     return std::span(unknowns_).subspan(at(start_[at(equation)]), at(start_[at(equation) + 1] - start_[at(equation)]));
   }
 
-  /// Most blocks of one cell.
-  static constexpr std::size_t most = 100;
   /// Calls `visit` for these blocks and for those that they need, each once; it says whether to go on to what the block
-  /// itself needs. Throws NotKept if there are too many.
+  /// itself needs. Throws NotKept if blocks have been visited too often, in all walks: if cells need most of the model.
   template <class Visit>
   void walk(std::vector<int> open, Visit&& visit) {
     ++walk_;
     seen_.resize(at(blocks()), 0);
     for (const int b : open) seen_[at(b)] = walk_;
-    std::size_t count = 0;
     while (!open.empty()) {
       const int block = open.back();
       open.pop_back();
       if (!visit(block)) continue;
-      if (++count > most) throw NotKept{};
+      constexpr std::size_t often = 100;
+      if (++visits_ > often * (unknowns_.size() + often)) throw NotKept{};
       for (const int e : equations_of(block)) {
-        if (unknowns(e).size() > most) throw NotKept{};
+        visits_ += unknowns(e).size();
         for (const int v : unknowns(e))
           if (const int next = block_of_unknown(v); std::exchange(seen_[at(next)], walk_) != walk_)
             open.push_back(next);
@@ -130,6 +138,7 @@ class PassBlocks {
   std::vector<int> start_, unknowns_, block_of_equation_, block_of_unknown_;
   BlockTriangularForm form_;
   int walk_ = 0;
+  std::size_t visits_ = 0;
   std::vector<int> seen_;
 };
 

@@ -277,6 +277,25 @@ end Chain;
           until(1.0), true, 1e-5);
 }
 
+TEST(KeptComponents, ManyBranchesAtOneNode) {
+  compare(heat + R"(
+model Store "the sum of all flows moves one state"
+  parameter Integer n = 130;
+  Mass m[n](T0 = {19 + sin(0.1*i) for i in 1:n});
+  Heater h[n];
+  Wall w[n](G = {0.1 + 0.001*i for i in 1:n});
+  Mass store(C = 50, T0 = 10);
+equation
+  for i in 1:n loop
+    connect(m[i].p, w[i].a);
+    connect(h[i].p, m[i].p);
+    connect(w[i].b, store.p);
+  end for;
+end Store;
+)",
+          until(2.0), true, 1e-5);
+}
+
 TEST(KeptComponents, LoopsBesideComponents) {
   compare(heat + R"(
 model Both

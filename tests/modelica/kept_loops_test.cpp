@@ -115,6 +115,29 @@ end Follow;
   compare(text, until(1.0), true, 1e-5);
 }
 
+TEST(KeptLoops, OneCellThatReadsAll) {
+  compare(R"(
+model Bus
+  parameter Integer n = 210;
+  parameter Real d[n] = {0.3 + 0.2*abs(sin(3.3*k)) for k in 1:n}, R = 10/n;
+  Real i[n](each start = 0, each fixed = true), v(start = 12, fixed = true), total;
+  Boolean on[n](each start = false, each fixed = true);
+equation
+  for k in 1:n loop
+    der(i[k]) = if on[k] then 24 - v else -v*i[k];
+    when i[k] < 0.5*d[k] then
+      on[k] = true;
+    elsewhen i[k] > d[k] then
+      on[k] = false;
+    end when;
+  end for;
+  total = sum(i);
+  n*der(v) = total - v/R;
+end Bus;
+)",
+          until(0.5), true, 1e-5);
+}
+
 TEST(KeptLoops, AssertionsOfPasses) {
   for (const char* limit : {"-5", "0.93"})
     compare(R"(

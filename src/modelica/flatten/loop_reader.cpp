@@ -276,6 +276,7 @@ void LoopReader::read_value(ExprPtr e, PassReads& reads) {
   }
   if (const auto* reference = e->as<ComponentReference>()) return read_reference(*reference, reads);
   if (const auto* call = e->as<Call>()) {
+    if (iterators_.empty() && read_sum(*call, reads)) return;
     if (!call->iterators.empty() || call->callee.global || call->callee.parts.size() != 1 ||
         std::ranges::find(plain_functions, call->callee.parts[0].name.text) == plain_functions.end())
       throw NotKept{};
@@ -302,6 +303,22 @@ void LoopReader::read_value(ExprPtr e, PassReads& reads) {
   const auto* list = e->as<ArrayConstructor>();
   if (!e->as<Unary>() && !e->as<Binary>() && !e->as<Chain>() && !(list && list->iterators.empty())) throw NotKept{};
   for_each_part(e, [&](ExprPtr part) { read_value(part, reads); });
+}
+
+// sum(x) outside of loops: one cell reads them all.
+bool LoopReader::read_sum(const Call& call, PassReads& reads) {
+  if (call.callee.global || call.callee.parts.size() != 1 || call.callee.parts[0].name.text != "sum" ||
+      !call.iterators.empty() || call.arguments.size() != 1)
+    return false;
+  const auto* reference = call.arguments[0].value->as<ComponentReference>();
+  if (!reference || reference->global || reference->parts.size() != 1 || !reference->parts[0].subscripts.empty())
+    return false;
+  const Component* component = flattener_.own_component(reference->parts[0].name.text, context_);
+  if (!component || !component->type.builtin || component->is_parameter() || component->dims.size() != 1) return false;
+  const int array = loops_->array_of.at(component);
+  for (std::int64_t k = 1; k <= component->dims[0]; ++k)
+    reads.items.push_back({PassReads::Item::Kind::element, array, {Form{Form::Kind::number, k}}});
+  return true;
 }
 
 void LoopReader::read_number(ExprPtr e, bool exact, PassReads& reads) {

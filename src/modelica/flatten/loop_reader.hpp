@@ -51,6 +51,7 @@ class LoopReader {
   void read_equation(const Equation& equation, PassReads& reads);
   void read_choice(const IfEquation& choice, PassReads& reads);
   void read_value(ExprPtr e, PassReads& reads);
+  bool read_sum(const Call& call, PassReads& reads);
   void read_reference(const ComponentReference& reference, PassReads& reads);
   bool has_iterator(ExprPtr e) const;
   /// Whether an expression is known before the run: iterators, parameters, constants, and functions of them.

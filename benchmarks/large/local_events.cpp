@@ -1,121 +1,78 @@
 // What does an event of a large model cost: settled in the part in which it happens, and in the whole model?
 //
-//   saltus_bench_local_events [LARGEST]     cells, 10000 if not given; the whole model is left out beyond 1000
+//   saltus_bench_local_events [LARGEST [NAME [ROUNDS [SMALLEST]]]]
+//
+// LARGEST: cells, 10000 if not given; NAME: a word that the names of the models contain, all if not given; ROUNDS: of
+// which the fastest counts, 3; SMALLEST: 100. The whole model is left out beyond 1000 cells.
+#include <saltus/modelica/modelica.hpp>
 #include <saltus/saltus.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "models.hpp"
 
 namespace {
 
 using namespace saltus;
 
-std::string name(const char* what, int k) {
-  return std::string(what) + "[" + std::to_string(k) + "]";
-}
-
-/// A plate of cells, each with a heater and a thermostat of its own.
-Model thermostats(int cells) {
-  const int n = static_cast<int>(std::lround(std::sqrt(cells)));
-  Model m("thermostats");
-  const Expr k = m.parameter("k", 1.0);
-  std::vector<Expr> T, on;
-  for (int i = 0; i < n * n; ++i) {
-    const double start = 18.0 + 4.0 * std::abs(std::sin(12.9898 * (i / n + 1) + 78.233 * (i % n + 1)));
-    T.push_back(m.variable(name("T", i), start));
-    on.push_back(m.discrete(name("on", i), 0.0));
-  }
-  const auto at = [&](int row, int column) {
-    return T[static_cast<std::size_t>(std::clamp(row, 0, n - 1) * n + std::clamp(column, 0, n - 1))];
-  };
-  for (int r = 0; r < n; ++r)
-    for (int c = 0; c < n; ++c) {
-      const auto i = static_cast<std::size_t>(r * n + c);
-      const Expr from_others = at(r - 1, c) + at(r + 1, c) + at(r, c - 1) + at(r, c + 1) - 4.0 * T[i];
-      m.equation(der(T[i]) == k * from_others + 3.0 * on[i] - 0.1 * (T[i] - 10.0));
-      m.when(T[i] > 21.0).assign(on[i], 0.0);
-      m.when(T[i] < 19.0).assign(on[i], 1.0);
-    }
-  return m;
-}
-
-/// Masses on a moving belt, coupled by springs, with friction that falls with the speed.
-Model belt(int n) {
-  Model m("belt");
-  std::vector<Expr> x, v;
-  for (int i = 0; i < n; ++i) {
-    x.push_back(m.variable(name("x", i), 0.8 * std::sin(7.31 * i)));
-    v.push_back(m.variable(name("v", i), 0.2 * std::cos(3.7 * i)));
-  }
-  for (int i = 0; i < n; ++i) {
-    const auto c = static_cast<std::size_t>(i);
-    const Expr left = i > 0 ? x[c - 1] : x[c], right = i + 1 < n ? x[c + 1] : x[c], speed = v[c] - 0.3;
-    m.equation(der(x[c]) == v[c]);
-    m.equation(der(v[c]) == 0.2 * (left - 2.0 * x[c] + right) - x[c] - sign(speed) / (1.0 + abs(speed)));
-  }
-  return m;
-}
-
-/// A ring of neurons, each charged by its neighbour, and discharged where it reaches 1.
-Model neurons(int n) {
-  Model m("neurons");
-  std::vector<Expr> u, w;
-  for (int i = 0; i < n; ++i) {
-    u.push_back(m.variable(name("u", i), std::fmod(0.618033988749895 * (i + 1), 1.0)));
-    w.push_back(m.variable(name("w", i), 0.0));
-  }
-  for (int i = 0; i < n; ++i) {
-    const auto c = static_cast<std::size_t>(i), before = static_cast<std::size_t>((i + n - 1) % n);
-    m.equation(der(u[c]) == 1.2 - u[c] + 0.2 * w[before]);
-    m.equation(der(w[c]) == -w[c] / 0.1);
-    m.when(u[c] > 1.0).reset(u[c], 0.0).reset(w[c], w[c] + 1.0);
-  }
-  return m;
-}
-
 double processor_seconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 /// Prints a row, and returns the values at the end.
-std::vector<double> measure(const char* what, int cells, const CompiledModel& model, double stop, bool local) {
-  Simulator run(
-      std::make_shared<CompiledModel>(model),
-      {.stop = stop, .method = Method::dopri5, .local_events_from = local ? 2 : -1, .keep_event_values = false});
-  const double begin = processor_seconds();
-  run.run();
-  const double seconds = processor_seconds() - begin;
-  const RunStatistics& s = run.trajectory().statistics();
-  std::printf("%-12s %7d  %-11s %8lld events %8lld runs of parts %10.1f us per event  %s\n", what, cells,
-              local ? "in parts" : "one by one", static_cast<long long>(s.events), static_cast<long long>(s.part_runs),
-              1e6 * seconds / static_cast<double>(std::max<std::int64_t>(1, s.events)), run.status().message.c_str());
-  return run.values();
+std::vector<double> measure(const bench::LargeModel& what, double cells, const std::shared_ptr<HybridSystem>& system,
+                            bool local, int rounds) {
+  double seconds = std::numeric_limits<double>::infinity();
+  RunStatistics s;
+  std::vector<double> values;
+  std::string message;
+  for (int round = 0; round < rounds; ++round) {
+    Simulator run(
+        system,
+        {.stop = what.stop, .method = Method::dopri5, .local_events_from = local ? 2 : -1, .keep_event_values = false});
+    const double begin = processor_seconds();
+    run.run();
+    seconds = std::min(seconds, processor_seconds() - begin);
+    s = run.trajectory().statistics();
+    values = run.values();
+    if (!run.status().ok()) message = run.status().message;
+  }
+  std::printf("%-20s %7.0f  %-10s %7lld events %5lld steps %8lld runs of parts %8.1f us per event  %s\n", what.name,
+              cells, local ? "in parts" : "one by one", static_cast<long long>(s.events),
+              static_cast<long long>(s.steps), static_cast<long long>(s.part_runs),
+              1e6 * seconds / static_cast<double>(std::max<std::int64_t>(1, s.events)), message.c_str());
+  std::fflush(stdout);
+  return values;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int largest = argc > 1 ? std::atoi(argv[1]) : 10000;
-  struct Problem {
-    const char* name;
-    Model (*make)(int);
-    double stop;
-  };
-  for (const Problem& problem :
-       {Problem{"thermostats", thermostats, 0.3}, Problem{"belt", belt, 0.3}, Problem{"neurons", neurons, 1.0}})
-    for (int cells = 100; cells <= largest; cells *= 10) {
-      const CompiledModel model(problem.make(cells));
-      const std::vector<double> parts = measure(problem.name, cells, model, problem.stop, true);
-      if (cells > 1000) continue;
-      const std::vector<double> whole = measure(problem.name, cells, model, problem.stop, false);
+  const int largest = argc > 1 ? std::atoi(argv[1]) : 10000, rounds = argc > 3 ? std::atoi(argv[3]) : 3,
+            smallest = argc > 4 ? std::atoi(argv[4]) : 100;
+  for (const bench::LargeModel& what : bench::models_with_local_events) {
+    if (argc > 2 && !std::strstr(what.name, argv[2])) continue;
+    for (int size = smallest; size <= largest; size *= 10) {
+      const int n = what.square ? static_cast<int>(std::lround(std::sqrt(size))) : size;
+      const ModelicaModel text = load_modelica(what.text, "model.mo", {.parameters = {{"n", static_cast<double>(n)}}});
+      const std::shared_ptr<HybridSystem> system = compile(text.model);
+      const std::vector<double> parts = measure(what, what.square ? n * n : n, system, true, rounds);
+      if (size > 1000) continue;
+      const std::vector<double> whole = measure(what, what.square ? n * n : n, system, false, 1);
       double difference = 0.0;
       for (std::size_t j = 0; j < parts.size(); ++j) difference = std::max(difference, std::abs(parts[j] - whole[j]));
-      std::printf("%-12s %7d  largest difference at the end %.1e\n", problem.name, cells, difference);
+      std::printf("%-20s %7d  largest difference at the end %.1e\n", what.name, size, difference);
     }
+  }
 }

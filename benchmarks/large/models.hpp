@@ -193,4 +193,137 @@ end Ring;
      false, false, 1.0},
 };
 
+/// The same for models in which many events happen, each in a small part.
+inline constexpr LargeModel models_with_local_events[] = {
+    {"thermostats", R"(
+model Plate "cells with a heater each, and a thermostat with hysteresis"
+  parameter Integer n = 3;
+  Real T[n, n](start = {{18 + 4*abs(sin(12.9898*i + 78.233*j)) for j in 1:n} for i in 1:n}, each fixed = true);
+  Real on[n, n](each start = 0, each fixed = true);
+equation
+  for i in 1:n loop
+    for j in 1:n loop
+      der(T[i, j]) = T[max(i - 1, 1), j] + T[min(i + 1, n), j] + T[i, max(j - 1, 1)] + T[i, min(j + 1, n)]
+        - 4*T[i, j] - 0.1*(T[i, j] - 10) + 3*on[i, j];
+      when T[i, j] > 21 then
+        on[i, j] = 0;
+      elsewhen T[i, j] < 19 then
+        on[i, j] = 1;
+      end when;
+    end for;
+  end for;
+end Plate;
+)",
+     true, false, 0.3},
+    {"belt", R"(
+model Belt "masses on a moving belt, with springs between them and friction that falls with the speed"
+  parameter Integer n = 10;
+  Real x[n](start = {0.8*sin(7.31*(i - 1)) for i in 1:n}, each fixed = true);
+  Real v[n](start = {0.2*cos(3.7*(i - 1)) for i in 1:n}, each fixed = true);
+equation
+  for i in 1:n loop
+    der(x[i]) = v[i];
+    der(v[i]) = 0.2*(x[max(i - 1, 1)] - 2*x[i] + x[min(i + 1, n)]) - x[i] - sign(v[i] - 0.3)/(1 + abs(v[i] - 0.3));
+  end for;
+end Belt;
+)",
+     false, false, 0.3},
+    {"neurons", R"(
+model Ring "each is charged by its neighbour, and discharged where it reaches 1"
+  parameter Integer n = 10;
+  Real u[n](start = {mod(0.618033988749895*j, 1.0) for j in 1:n}, each fixed = true);
+  Real w[n](each start = 0, each fixed = true);
+equation
+  for j in 1:n loop
+    der(u[j]) = 1.2 - u[j] + 0.2*w[if j == 1 then n else j - 1];
+    der(w[j]) = -10*w[j];
+    when u[j] > 1 then
+      reinit(u[j], 0);
+      reinit(w[j], w[j] + 1);
+    end when;
+  end for;
+end Ring;
+)",
+     false, false, 1.0},
+    {"rooms, components", R"(
+connector Port
+  Real T;
+  flow Real Q;
+end Port;
+model Mass
+  parameter Real C = 1, T0 = 20;
+  Real T(start = T0, fixed = true);
+  Port p;
+equation
+  T = p.T;
+  C*der(T) = p.Q;
+end Mass;
+model Wall
+  parameter Real G = 1;
+  Port a, b;
+  Real Q;
+equation
+  Q = G*(a.T - b.T);
+  a.Q = Q;
+  b.Q = -Q;
+end Wall;
+model Heater
+  parameter Real low = 19, high = 21, P = 3;
+  Port p;
+  Boolean on(start = false, fixed = true);
+equation
+  when p.T < low then
+    on = true;
+  elsewhen p.T > high then
+    on = false;
+  end when;
+  p.Q = if on then -P else 0;
+end Heater;
+model Air
+  Port p;
+equation
+  p.T = 12;
+end Air;
+model House "rooms in a row, each with a heater and a thermostat"
+  parameter Integer n = 10;
+  Mass m[n](T0 = {19.2 + 1.6*abs(sin(3.7*i)) for i in 1:n});
+  Heater h[n];
+  Wall w[n-1], o[n](each G = 0.1);
+  Air air;
+equation
+  for i in 1:n loop
+    connect(m[i].p, h[i].p);
+    connect(m[i].p, o[i].a);
+    connect(o[i].b, air.p);
+  end for;
+  for i in 1:n-1 loop
+    connect(m[i].p, w[i].a);
+    connect(m[i+1].p, w[i].b);
+  end for;
+end House;
+)",
+     false, false, 3.0},
+    {"converters on a bus", R"(
+model Bus
+  parameter Integer n = 5;
+  parameter Real L = 1e-3, C = 0.01, R = 10/n, Vin = 24, f = 1000;
+  parameter Real d[n] = {0.1 + 0.1*abs(sin(3.3*k)) for k in 1:n};
+  parameter Real p[n] = {abs(sin(7.7*k)) for k in 1:n};
+  Real i[n](each start = 0, each fixed = true), v(start = 12, fixed = true);
+  Boolean on[n](each start = false, each fixed = true);
+  Real next[n](start = p/f, each fixed = true);
+equation
+  for k in 1:n loop
+    der(i[k]) = if on[k] then (Vin - v)/L else if i[k] > 0 then -v/L else 0;
+    when time >= pre(next[k]) then
+      on[k] = not pre(on[k]);
+      next[k] = pre(next[k]) + (if on[k] then d[k]/f else (1 - d[k])/f);
+    end when;
+  end for;
+  C*n*der(v) = sum(i) - v/R;
+end Bus;
+)",
+     false, false, 0.002},
+};
+
 }  // namespace saltus::bench

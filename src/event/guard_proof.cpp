@@ -95,7 +95,13 @@ void EventLocator::Impl::clear_guards() {
     if (sides[k] != 0.0) open.push_back(static_cast<int>(k));
   bool below = false;
   enclosure.start(composite.system(), composite.step());
-  test_natural(0.0, 1.0, open, true);
+  const auto at_zero = [&](int k) { return watch[static_cast<std::size_t>(k)].known_root > 0; };
+  if (!std::ranges::all_of(open, at_zero)) {  // most are cleared by their values alone, which cost less than slopes
+    enclosable = enclosure.enclose(0.0, 1.0, 0, open);
+    if (!enclosable) return;
+    std::erase_if(open, [&](int k) { return enclosed(k, 0).lower > 0.0; });
+  }
+  if (!open.empty()) test_natural(0.0, 1.0, open, true);
   if (!enclosable) return;
   if (!open.empty()) test_mean_value(0.0, 1.0, open, true, below);
   for (std::size_t k = 0, i = 0; k < guards; ++k) {

@@ -44,10 +44,28 @@ void Simulator::Impl::GuardWatching::set_watch() {
   }
   run.bands.clear();
   if (any_rests || !run.instant.doubt().slope_error.empty()) find_bands(any_rests);
-  for (double& noise : run.instant.doubt().noise) noise = 0.0;
+  end_doubts();
+  plan_time_events();
+}
+
+void Simulator::Impl::GuardWatching::take_watch(std::span<const GuardWatch> family) {
+  resize(run.watch, static_cast<std::size_t>(run.system->structure().guards));
+  std::fill(std::ranges::copy(family, run.watch.begin()).out, run.watch.end(), GuardWatch{});
+  if (run.mode.on_surfaces()) run.hybrid->exit_guards(run.mode, run.exits);
+  for (std::size_t k = 0; k < run.mode.sliding.size(); ++k)
+    for (const int above : {0, 1}) run.watch[static_cast<std::size_t>(run.exits[k] + above)].side = +1;
+  for (std::size_t k = 0; k < run.mode.contacts.size(); ++k)
+    run.watch[static_cast<std::size_t>(run.exits[run.mode.sliding.size() + k])].side = +1;
+  run.watching = std::ranges::any_of(run.watch, [](const GuardWatch& w) { return w.side != 0; });
+  run.bands.clear();
+  end_doubts();
+  plan_time_events();
+}
+
+void Simulator::Impl::GuardWatching::end_doubts() {
+  std::ranges::fill(run.instant.doubt().noise, 0.0);
   run.instant.doubt().slope_error.clear();
   run.instant.doubt().alternative_state.clear();
-  plan_time_events();
 }
 
 void Simulator::Impl::GuardWatching::plan_time_events() {

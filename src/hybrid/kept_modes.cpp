@@ -23,32 +23,21 @@ std::uint64_t share(std::size_t place, double value) {
   return value == 0.0 ? 0 : mixed(std::bit_cast<std::uint64_t>(value) + 0x9e3779b97f4a7c15u * (place + 1));
 }
 
-std::uint64_t share_of_slide(int guard) {
-  return mixed(~static_cast<std::uint64_t>(guard));
+std::uint64_t share_of_surface(int surface) {
+  return mixed(~static_cast<std::uint64_t>(surface));
 }
 
-std::uint64_t share_of_contacts(const Mode& mode) {
-  std::uint64_t hash = 0;
-  for (std::size_t k = 0; k < mode.contacts.size(); ++k)
-    hash += mixed((static_cast<std::uint64_t>(mode.contacts[k]) << 34) +
-                  static_cast<std::uint64_t>(mode.contact_sides[k] + 2));
-  return hash;
-}
-
+/// Of all of them: what is toggled twice is as it was.
 std::uint64_t share_of_surfaces(const Mode& mode) {
-  std::uint64_t hash = mixed(static_cast<std::uint64_t>(mode.automaton) + 1) + share_of_contacts(mode);
-  for (const int k : mode.sliding) hash += share_of_slide(k);
+  std::uint64_t hash = 0;
+  for (const int k : mode.sliding) hash ^= share_of_surface(surface::slide(k));
+  for (std::size_t k = 0; k < mode.contacts.size(); ++k)
+    hash ^= share_of_surface(surface::contact(mode.contacts[k], mode.contact_sides[k]));
   return hash;
 }
 
-/// Appends what only one of two increasing lists has. They differ in few places.
-void find_toggled(std::span<const int> a, std::span<const int> b, std::vector<int>& toggled) {
-  const auto common = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-  a = a.subspan(common), b = b.subspan(common);
-  const auto behind = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
-  const auto last = static_cast<std::size_t>(behind.first - a.rbegin());
-  a = a.first(a.size() - last), b = b.first(b.size() - last);
-  std::ranges::set_symmetric_difference(a, b, std::back_inserter(toggled));
+std::uint64_t share_of_automaton(const Mode& mode) {
+  return mixed(static_cast<std::uint64_t>(mode.automaton) + 1);
 }
 
 bool same_shape(const Mode& a, const Mode& b) {
@@ -67,19 +56,61 @@ void for_each_change(const Mode& from, const Mode& to, Visit&& visit) {
 
 }  // namespace
 
+namespace surface {
+
+void list(const Mode& mode, std::vector<int>& surfaces) {
+  surfaces.clear();
+  for (const int k : mode.sliding) surfaces.push_back(slide(k));
+  const auto slides = static_cast<std::ptrdiff_t>(surfaces.size());
+  for (std::size_t k = 0; k < mode.contacts.size(); ++k)
+    surfaces.push_back(contact(mode.contacts[k], mode.contact_sides[k]));
+  std::ranges::inplace_merge(surfaces, surfaces.begin() + slides);
+}
+
+void take(std::span<const int> surfaces, Mode& mode) {
+  mode.sliding.clear();
+  mode.contacts.clear();
+  mode.contact_sides.clear();
+  for (const int code : surfaces) {
+    const int guard = code / 4;
+    if (code == slide(guard)) {
+      mode.sliding.push_back(guard);
+    } else {
+      mode.contacts.push_back(guard);
+      mode.contact_sides.push_back(code - contact(guard, 0));
+    }
+  }
+}
+
+void toggle(std::vector<int> toggled, Mode& mode) {
+  if (toggled.empty()) return;
+  std::ranges::sort(toggled);
+  std::vector<int> odd, before, now;
+  for (std::size_t k = 0, last = 0; k < toggled.size(); k = last) {
+    while (last < toggled.size() && toggled[last] == toggled[k]) ++last;
+    if ((last - k) % 2 == 1) odd.push_back(toggled[k]);
+  }
+  list(mode, before);
+  std::ranges::set_symmetric_difference(before, odd, std::back_inserter(now));
+  take(now, mode);
+}
+
+}  // namespace surface
+
 bool KeptModes::is_last(const Mode& mode) const {
   return last_number_ >= 0 && same_but_conditions(mode, last_);
 }
 
 std::uint64_t KeptModes::hash_of(const Mode& mode) const {
   if (last_number_ >= 0 && same_shape(mode, last_)) {
-    std::uint64_t hash = last_hash_ - share_of_surfaces(last_) + share_of_surfaces(mode);
+    std::uint64_t hash =
+        last_hash_ - surfaces_of_last_ + share_of_surfaces(mode) - share_of_automaton(last_) + share_of_automaton(mode);
     for_each_change(last_, mode, [&](std::size_t place, double before, double now) {
       hash += share(place, now) - share(place, before);
     });
     return hash;
   }
-  std::uint64_t hash = share_of_surfaces(mode);
+  std::uint64_t hash = share_of_surfaces(mode) + share_of_automaton(mode);
   for (std::size_t k = 0; k < mode.discrete.size(); ++k) hash += share(k, mode.discrete[k]);
   for (std::size_t k = 0; k < mode.locks.size(); ++k) hash += share(mode.discrete.size() + k, mode.locks[k]);
   return hash;
@@ -91,7 +122,11 @@ bool KeptModes::find_changes(const Mode& mode) {
   found_.clear();
   toggled_.clear();
   for_each_change(full_, mode, [&](std::size_t place, double, double now) { found_.push_back({place, now}); });
-  std::ranges::set_symmetric_difference(full_.sliding, mode.sliding, std::back_inserter(toggled_));
+  if (full_.on_surfaces() || mode.on_surfaces()) {
+    surface::list(full_, of_full_);
+    surface::list(mode, of_mode_);
+    std::ranges::set_symmetric_difference(of_full_, of_mode_, std::back_inserter(toggled_));
+  }
   // the changes grow from mode to mode; with so many of them they take as much room as one mode in full now and then
   const auto most = static_cast<std::size_t>(
       std::sqrt(static_cast<double>(mode.discrete.size() + mode.locks.size() + mode.sliding.size())));
@@ -111,12 +146,20 @@ int KeptModes::add(const Head& head, std::size_t begin) {
 void KeptModes::remember(const Mode& mode, int number) {
   last_number_ = number;
   last_hash_ = head(number).hash;
+  surfaces_of_last_ = share_of_surfaces(mode);
   copy(mode, last_);
+  to_toggle_.clear();
+}
+
+void KeptModes::complete_last() {
+  surface::toggle(std::move(to_toggle_), last_);
+  to_toggle_.clear();
 }
 
 int KeptModes::keep(const Mode& mode) {
   conditions_ = std::max(conditions_, mode.conditions.size());
   sees_ = std::max(sees_, mode.sees.size());
+  if (!to_toggle_.empty()) complete_last();
   if (is_last(mode)) return last_number_;
   const std::uint64_t hash = hash_of(mode);
   for (const int number : recent_) {
@@ -127,20 +170,19 @@ int KeptModes::keep(const Mode& mode) {
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
   int number;
   if (find_changes(mode)) {
-    number = add(
-        {hash, mode.automaton, full_number_, integers_.size(), 0, 0, size(found_), size(toggled_), size(mode.contacts)},
-        changes_.size());
+    number = add({hash, mode.automaton, full_number_, surfaces_.size(), 0, 0, size(found_), size(toggled_)},
+                 changes_.size());
     changes_.append(found_);
   } else {
-    number = add({hash, mode.automaton, in_full, integers_.size(), size(mode.discrete), size(mode.locks), 0,
-                  size(mode.sliding), size(mode.contacts)},
-                 numbers_.size());
+    surface::list(mode, toggled_);
+    number =
+        add({hash, mode.automaton, in_full, surfaces_.size(), size(mode.discrete), size(mode.locks), 0, size(toggled_)},
+            numbers_.size());
     numbers_.append(mode.discrete, mode.locks);
-    toggled_ = mode.sliding;
     full_number_ = number;
     copy(mode, full_);
   }
-  integers_.append(toggled_, mode.contacts, mode.contact_sides);
+  surfaces_.append(toggled_);
   recent_[oldest_++ % recent_.size()] = number;
   remember(mode, number);
   return number;
@@ -153,22 +195,27 @@ int KeptModes::keep_new(const Mode& mode, int like) {
   numbers_.append(mode.discrete, mode.locks);
   if (head(like).base == in_full) return add(kept(like).head, begin);
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  const std::size_t integers = integers_.size();
-  integers_.append(mode.sliding, mode.contacts, mode.contact_sides);
-  return add({0, mode.automaton, in_full, integers, size(mode.discrete), size(mode.locks), 0, size(mode.sliding),
-              size(mode.contacts)},
-             begin);
+  const std::size_t surfaces = surfaces_.size();
+  surface::list(mode, toggled_);
+  surfaces_.append(toggled_);
+  return add({0, mode.automaton, in_full, surfaces, size(mode.discrete), size(mode.locks), 0, size(toggled_)}, begin);
 }
 
-int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> places) {
+int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> places, std::span<const int> toggled) {
   constexpr int longest = 500;  // what reading a mode goes through
   if (last_number_ < 0 || !same_shape(mode, last_) || chain_ >= longest) {
     chain_ = 0;
-    return keep(mode);
+    Mode now = mode;
+    if (last_number_ >= 0) {
+      complete_last();
+      surface::list(last_, toggled_);
+      surface::take(toggled_, now);
+    }
+    surface::toggle({toggled.begin(), toggled.end()}, now);
+    return keep(now);
   }
   const std::size_t discretes = mode.discrete.size();
   found_.clear();
-  toggled_.clear();
   std::uint64_t hash = last_hash_;
   for (const std::size_t place : places) {
     const double now = place < discretes ? mode.discrete[place] : mode.locks[place - discretes];
@@ -178,24 +225,17 @@ int KeptModes::keep_changed(const Mode& mode, std::span<const std::size_t> place
     before = now;
     found_.push_back({place, now});
   }
-  const bool surfaces = !same(mode.sliding, last_.sliding) || !same(mode.contacts, last_.contacts) ||
-                        !same(mode.contact_sides, last_.contact_sides);
-  if (surfaces) {
-    find_toggled(last_.sliding, mode.sliding, toggled_);
-    for (const int k : toggled_)
-      hash += std::ranges::binary_search(mode.sliding, k) ? share_of_slide(k) : -share_of_slide(k);
-    hash += share_of_contacts(mode) - share_of_contacts(last_);
-    last_.sliding = mode.sliding;
-    last_.contacts = mode.contacts;
-    last_.contact_sides = mode.contact_sides;
-  }
-  if (found_.empty() && !surfaces) return last_number_;
+  if (found_.empty() && toggled.empty()) return last_number_;
+  toggled_.assign(toggled.begin(), toggled.end());
+  hash -= surfaces_of_last_;
+  for (const int k : toggled) surfaces_of_last_ ^= share_of_surface(k);
+  hash += surfaces_of_last_;
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
-  const int number = add(
-      {hash, mode.automaton, last_number_, integers_.size(), 0, 0, size(found_), size(toggled_), size(mode.contacts)},
-      changes_.size());
+  const int number =
+      add({hash, mode.automaton, last_number_, surfaces_.size(), 0, 0, size(found_), size(toggled_)}, changes_.size());
   changes_.append(found_);
-  integers_.append(toggled_, mode.contacts, mode.contact_sides);
+  surfaces_.append(toggled_);
+  to_toggle_.insert(to_toggle_.end(), toggled.begin(), toggled.end());
   last_number_ = number;
   last_hash_ = hash;
   ++chain_;
@@ -221,17 +261,12 @@ const Mode& KeptModes::read(int number, Read& last) const {
     const double* const numbers = numbers_.data() + kept(base).begin();
     last.mode.discrete.assign(numbers, numbers + full.discrete);
     last.mode.locks.assign(numbers + full.discrete, numbers + full.discrete + full.locks);
-    const int* const surfaces = integers_.data() + full.integers;
-    last.mode.sliding.assign(surfaces, surfaces + full.toggled);
+    surface::take({surfaces_.data() + full.surfaces, full.toggled}, last.mode);
   }
   last.mode.conditions.resize(conditions_, 0.0);
   last.mode.sees.resize(sees_, 0);
   follow(chain, last.mode);
-  const Head& own = head(number);
-  last.mode.automaton = own.automaton;
-  const int* const contacts = integers_.data() + own.integers + own.toggled;
-  last.mode.contacts.assign(contacts, contacts + own.contacts);
-  last.mode.contact_sides.assign(contacts + own.contacts, contacts + 2 * own.contacts);
+  last.mode.automaton = head(number).automaton;
   last.number = number;
   return last.mode;
 }
@@ -245,18 +280,10 @@ void KeptModes::follow(std::span<const int> chain, Mode& mode) const {
       const Change& change = changes_[kept(chain[link]).begin() + k];
       (change.place < discretes ? mode.discrete[change.place] : mode.locks[change.place - discretes]) = change.value;
     }
-    const int* const begin = integers_.data() + own.integers;
+    const int* const begin = surfaces_.data() + own.surfaces;
     toggled.insert(toggled.end(), begin, begin + own.toggled);
   }
-  if (toggled.empty()) return;
-  std::ranges::sort(toggled);
-  std::vector<int> odd, sliding;  // what is toggled twice is as it was
-  for (std::size_t k = 0, last = 0; k < toggled.size(); k = last) {
-    while (last < toggled.size() && toggled[last] == toggled[k]) ++last;
-    if ((last - k) % 2 == 1) odd.push_back(toggled[k]);
-  }
-  std::ranges::set_symmetric_difference(mode.sliding, odd, std::back_inserter(sliding));
-  mode.sliding.swap(sliding);
+  surface::toggle(std::move(toggled), mode);
 }
 
 }  // namespace saltus

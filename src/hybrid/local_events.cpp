@@ -99,7 +99,7 @@ void Simulator::Impl::LocalEvents::take_step() {
   run.proved = true;
   work.record();
   work.commit();
-  if (!run.go_on_in_mode(step)) return;
+  if (!run.go_on_in_mode(step, work.find_watch())) return;
   if (run.derived_variables && !run.observation.derived_are_finite_now()) return;
   if (run.t == run.options.stop) return run.ending.finish();
   if (run.equations.step_is_due(true) && !run.observation.equations_hold(run.t, step)) return;

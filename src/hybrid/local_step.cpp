@@ -194,6 +194,7 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
     }
   if (fresh.empty()) return false;
   fresh.x_end = runner.x;
+  if (runner.bands.empty()) note_sides(*shape, runner.watch, fresh);
   for (PartEvent& event : fresh.events) event.state = std::min(event.state, fresh.states.size() - 1);
   double changed_from = from;
   if (!again && from == t0) {  // up to its first event, or a change elsewhere, the step of all holds
@@ -261,6 +262,7 @@ bool Simulator::Impl::LocalEvents::Work::run_smoothly(const FamilyPart& part, co
   }
   if (--runner.steps_until_forgetting < 0) runner.forget_systems();
   track.x_end = smooth_x;
+  note_sides(shape, sides, track);
   return true;
 }
 
@@ -436,7 +438,6 @@ void Simulator::Impl::LocalEvents::Work::find_touched() {
   uncertain.clear();
   if (run.watching) run.locator.find_uncertain(*run.system, *all, run.watch, run.system->linear_guards(), uncertain);
   const auto family = static_cast<int>(part_of_guard.size());
-  if (run.mode.on_surfaces()) run.hybrid->exit_guards(run.mode, run.exits);
   std::vector<std::pair<int, int>> exits;  // (guard of the system, surface)
   for (const int g : uncertain)
     if (g >= family && exits.empty()) {
@@ -492,22 +493,6 @@ double Simulator::Impl::LocalEvents::Work::longest_next_step() const {
   for (const PartTrack& track : tracks) events += track.events.size();
   const auto pieces = static_cast<double>(std::max<std::int64_t>(pieces_made, 1));
   return (t1 - t0) * std::clamp(std::sqrt(worthwhile_pieces(events) / pieces), shortening, 2.0);
-}
-
-void Simulator::Impl::LocalEvents::Work::commit() {
-  run.t = t1;
-  const std::span<const double> x1 = run.stepper->x();
-  run.x.assign(x1.begin(), x1.end());
-  std::vector<std::size_t> places;
-  for (std::size_t k = 0; k < tracks.size(); ++k) {
-    const FamilyPart part = parts->part(static_cast<std::size_t>(track_part[k]));
-    give_mode(part, *parts->shape(part.shape), tracks[k].states.back().mode, run.mode, places);
-    for (std::size_t i = 0; i < part.variables.size(); ++i)
-      run.x[static_cast<std::size_t>(part.variables[i])] = tracks[k].x_end[i];
-  }
-  run.result.t_end_ = t1;
-  run.result.final_values_.clear();
-  run.result.statistics_.part_runs += runs;
 }
 
 }  // namespace saltus

@@ -54,7 +54,7 @@ struct Simulator::Impl::LocalEvents::Work {
   Mode smooth_mode;
   std::vector<double> smooth_x, scale;
   StageStep stage_step{tableau};
-  std::vector<GuardWatch> sides;
+  std::vector<GuardWatch> sides, next_watch;
   std::vector<int> doubtful;
   Mode mode_then;
   std::vector<double> x_then, slope_old, slope_new, old_values, new_values;
@@ -142,10 +142,19 @@ struct Simulator::Impl::LocalEvents::Work {
     std::size_t event;
   };
   void note_events(std::span<const Happening> happenings, double t);
+  std::vector<std::size_t> recorded_states;  // by track: that of its last event, so far
+  std::size_t slides_now = 0, contacts_now = 0;
   std::string clause_name(const FamilyPart& part, const std::string& number) const;
 
   /// Mode and values at the end of the step, the next one begins there.
   void commit();
+
+  /// The sides of the guards of a part at the end of a run.
+  static void note_sides(const PartShape& shape, std::span<const GuardWatch> watch, PartTrack& track);
+
+  /// What the next step watches of the guards of the family: in parts that have not been run what the last step has
+  /// watched, in the others what is known from their runs. Empty: guards at zero are to be looked at.
+  std::span<const GuardWatch> find_watch();
 };
 
 }  // namespace saltus

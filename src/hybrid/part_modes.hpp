@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hybrid/kept_modes.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
@@ -23,22 +24,6 @@ inline void sort_surfaces(Mode& mode) {
   for (std::size_t k = 0; k < mode.contacts.size(); ++k) pairs.emplace_back(mode.contacts[k], mode.contact_sides[k]);
   std::ranges::sort(pairs);
   for (std::size_t k = 0; k < pairs.size(); ++k) std::tie(mode.contacts[k], mode.contact_sides[k]) = pairs[k];
-}
-
-/// Puts the surface of a guard on a list, with its side, or takes it away.
-inline void change_surface(std::vector<int>& list, std::vector<int>* sides, int guard, bool on, int side) {
-  const auto place = std::ranges::lower_bound(list, guard);
-  const bool was = place != list.end() && *place == guard;
-  const auto offset = place - list.begin();
-  if (was && !on) {
-    list.erase(place);
-    if (sides) sides->erase(sides->begin() + offset);
-  } else if (!was && on) {
-    list.insert(place, guard);
-    if (sides) sides->insert(sides->begin() + offset, side);
-  } else if (was && sides) {
-    (*sides)[static_cast<std::size_t>(offset)] = side;
-  }
 }
 
 /// The mode of a part as the small family has it, from that of all, without polynomials.
@@ -74,7 +59,8 @@ inline void take_mode(const FamilyPart& part, const PartShape& shape, std::span<
   sort_surfaces(mode);
 }
 
-/// Writes the mode of a part into that of all; appends the places of its numbers (discrete variables, then locks).
+/// Writes the mode of a part into that of all, but for the surfaces on which it stays; appends the places of its
+/// numbers (discrete variables, then locks).
 inline void give_mode(const FamilyPart& part, const PartShape& shape, const Mode& mode, Mode& to,
                       std::vector<std::size_t>& places) {
   for (std::size_t k = 0; k < part.discretes.size(); ++k) {
@@ -89,14 +75,26 @@ inline void give_mode(const FamilyPart& part, const PartShape& shape, const Mode
   }
   for (std::size_t k = 0; k < part.conditions.size(); ++k)
     to.conditions[static_cast<std::size_t>(part.conditions[k])] = mode.conditions[k];
-  for (std::size_t k = 0; k < part.guards.size(); ++k) {
-    const int guard = part.guards[k], own = shape.guards[k];
-    to.sees[static_cast<std::size_t>(guard)] = mode.sees[static_cast<std::size_t>(own)];
-    change_surface(to.sliding, nullptr, guard, contains(mode.sliding, own), 0);
+  for (std::size_t k = 0; k < part.guards.size(); ++k)
+    to.sees[static_cast<std::size_t>(part.guards[k])] = mode.sees[static_cast<std::size_t>(shape.guards[k])];
+}
+
+/// Appends the surfaces of the large family (surface::toggle) on which only one of two modes of a part stays.
+inline void find_toggled(const FamilyPart& part, const PartShape& shape, const Mode& before, const Mode& now,
+                         std::vector<int>& toggled) {
+  if (!before.on_surfaces() && !now.on_surfaces()) return;
+  const auto surface_of = [](const Mode& mode, int own, int guard) {
+    if (contains(mode.sliding, own)) return surface::slide(guard);
     const auto contact = std::ranges::find(mode.contacts, own);
-    const bool touches = contact != mode.contacts.end();
-    change_surface(to.contacts, &to.contact_sides, guard, touches,
-                   touches ? mode.contact_sides[static_cast<std::size_t>(contact - mode.contacts.begin())] : 0);
+    if (contact == mode.contacts.end()) return -1;
+    return surface::contact(guard, mode.contact_sides[static_cast<std::size_t>(contact - mode.contacts.begin())]);
+  };
+  for (std::size_t k = 0; k < part.guards.size(); ++k) {
+    const int own = shape.guards[k], guard = part.guards[k];
+    const int old_surface = surface_of(before, own, guard), new_surface = surface_of(now, own, guard);
+    if (old_surface == new_surface) continue;
+    for (const int surface : {old_surface, new_surface})
+      if (surface >= 0) toggled.push_back(surface);
   }
 }
 

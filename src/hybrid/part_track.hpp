@@ -44,7 +44,8 @@ struct PartTrack {
   std::vector<State> states;  ///< the first one holds where the pieces begin
   std::vector<PartEvent> events;
   std::vector<double> x_end;
-  double changed_from = 0.0;  ///< from here on the solution is another one than before this run
+  std::vector<signed char> sides;  ///< at the end, of the guards that the part lists; empty: some are at zero
+  double changed_from = 0.0;       ///< from here on the solution is another one than before this run
 
   bool empty() const { return pieces.empty(); }
   /// The piece that holds at a time, as the right limit.

@@ -61,6 +61,12 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const 
 }
 
 bool Simulator::Impl::enter_mode() {
+  if (!enter_system()) return false;
+  guarding.set_watch();
+  return true;
+}
+
+bool Simulator::Impl::enter_system() {
   system = &instant.system();
   if (helped) steppers.end_help();
   if (mode.on_surfaces() && system->project(t, x) && !instant.find_values(t)) {
@@ -87,7 +93,6 @@ bool Simulator::Impl::enter_mode() {
     steppers.use(chosen);
   }
   in_rest = false;
-  guarding.set_watch();
   return true;
 }
 
@@ -135,14 +140,18 @@ bool Simulator::Impl::go_to(double time, const Mode& at, std::span<const double>
   return go_on_in_mode(step);
 }
 
-bool Simulator::Impl::go_on_in_mode(double step) {
+bool Simulator::Impl::go_on_in_mode(double step, std::span<const GuardWatch> known_watch) {
   keep_state();
   instant.begin(mode_before);
   if (!instant.find_values(t)) {
     ending.end(instant.failure());
     return false;
   }
-  if (!enter_mode()) return false;
+  if (!enter_system()) return false;
+  if (known_watch.empty())
+    guarding.set_watch();
+  else
+    guarding.take_watch(known_watch);
   instant.end();
   restart(step);
   return !over;

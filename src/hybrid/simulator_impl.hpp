@@ -158,6 +158,8 @@ struct Simulator::Impl {
   /// Makes the system of the mode that the controller has settled current, chooses a stepper and sets the watch on its
   /// guards.
   bool enter_mode();
+  /// The same without the watch.
+  bool enter_system();
   /// The same after an event on a known edge: what the mode needs is there, as a rule.
   bool enter_mode_again();
   std::vector<int> exits;  // see HybridSystem::exit_guards
@@ -171,7 +173,8 @@ struct Simulator::Impl {
   /// Variables of other parts jump at the present instant: settles what that means, and goes on.
   bool settle_outside_change(double step);
   /// Discrete variables that no event reads have changed in `mode`: goes on with its new system.
-  bool go_on_in_mode(double step);
+  /// `known_watch`: on the guards of the family, where it is known; see GuardWatching::take_watch.
+  bool go_on_in_mode(double step, std::span<const GuardWatch> known_watch = {});
 
   // --- steps
   bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
@@ -416,6 +419,8 @@ struct Simulator::Impl {
 
     /// Sets the watch on the guards of the present mode.
     void set_watch();
+    /// The same where it is known on which sides the guards of the family are, and none of them is at zero.
+    void take_watch(std::span<const GuardWatch> family);
     void plan_time_events();
     /// Whether a guard vanishes identically in the mode.
     bool vanishes(std::size_t guard) const {
@@ -426,6 +431,8 @@ struct Simulator::Impl {
     void arm_guards(double begin);
 
    private:
+    /// What was not certain about the instant is over.
+    void end_doubts();
     /// `resting`: there are guards that vanish with all their derivatives.
     void find_bands(bool resting);
     bool may_rest(int guard) const;

@@ -443,12 +443,13 @@ CellCode::Member CellCode::of_variable(std::size_t place) const {
 
 std::vector<std::pair<std::size_t, std::size_t>> CellCode::on_surfaces(const Mode& mode) const {
   std::vector<std::pair<std::size_t, std::size_t>> cells;
-  for (const std::vector<int>* list : {&mode.sliding, &mode.contacts})
+  cells.reserve(mode.sliding.size() + mode.contacts.size());
+  for (const std::vector<int>* list : {&mode.sliding, &mode.contacts})  // increasing, and guards run shape by shape
     for (const int guard : *list) {
       const Member m = of_guard(static_cast<std::size_t>(guard));
       cells.emplace_back(m.shape - shapes_.data(), m.cell);
     }
-  std::ranges::sort(cells);
+  std::ranges::inplace_merge(cells, cells.begin() + static_cast<std::ptrdiff_t>(mode.sliding.size()));
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
   return cells;
 }

@@ -89,10 +89,13 @@ const std::vector<LinearGuard>* CellEvaluator::common_linear_guards(const std::v
 void CellEvaluator::find_linear_guards(const std::vector<Values>& values, std::span<const Special> special,
                                        Linear& linear) {
   linear = {};
+  linear.guards.reserve(static_cast<std::size_t>(code_.structure().guards) + 2 * special.size());
   std::vector<std::size_t> terms;
+  std::vector<std::size_t> exits;  // guards that end stays on surfaces: they stand behind all others
   const auto add = [&](std::size_t s, std::size_t cell, const LinearGuard& guard, std::size_t further) {
     const Shape& shape = code_.shapes()[s];
     const auto k = static_cast<std::size_t>(guard.guard);
+    if (k >= shape.guards) exits.push_back(linear.guards.size());
     LinearGuard& own = linear.guards.emplace_back(guard);
     own.guard =
         static_cast<int>(k < shape.guards ? shape.first_guard + cell * shape.guards + k : further + k - shape.guards);
@@ -126,7 +129,15 @@ void CellEvaluator::find_linear_guards(const std::vector<Values>& values, std::s
     linear.guards[k].coefficients = std::span(linear.coefficients).subspan(first, terms[k]);
     first += terms[k];
   }
-  std::ranges::sort(linear.guards, {}, &LinearGuard::guard);
+  if (!exits.empty()) {  // in the order of the cells, as the others: nothing is to be sorted
+    std::vector<LinearGuard> behind;
+    for (const std::size_t k : exits) behind.push_back(linear.guards[k]);
+    const int family = code_.structure().guards;
+    std::erase_if(linear.guards, [&](const LinearGuard& guard) { return guard.guard >= family; });
+    linear.guards.insert(linear.guards.end(), behind.begin(), behind.end());
+  }
+  if (!std::ranges::is_sorted(linear.guards, {}, &LinearGuard::guard))
+    std::ranges::sort(linear.guards, {}, &LinearGuard::guard);
 }
 
 void CellSystem::set(const Mode& mode) {
@@ -157,14 +168,22 @@ void CellSystem::find_surfaces() {
   structure_.reset();
   if (!mode_.on_surfaces()) return;
   Structure& s = structure_.emplace(code_.structure());
-  Mode of_cell;
+  std::vector<char> read(static_cast<std::size_t>(s.variables), 0);  // by guards
+  for (const int j : s.guard_variables) read[static_cast<std::size_t>(j)] = 1;
+  Mode of_cell, last;  // neighbours in the list are often in the same mode
+  std::size_t last_shape = code_.shapes().size(), further = 0;
+  System* system = nullptr;
   for (const auto& [number, cell] : code_.on_surfaces(mode_)) {
     const Shape& shape = code_.shapes()[number];
     CellCode::read(mode_, shape, cell, of_cell);
-    System& system = evaluator_.model(number).system(of_cell);
-    const Structure& own = system.structure();
-    surfaces_.push_back({number, cell, &system, shape.guards, static_cast<std::size_t>(s.guards)});
-    const std::size_t further = ModelAccess::exit_guard_count(evaluator_.model(number), of_cell);
+    if (number != last_shape || !(of_cell == last)) {
+      system = &evaluator_.model(number).system(of_cell);
+      further = ModelAccess::exit_guard_count(evaluator_.model(number), of_cell);
+      last_shape = number;
+      std::swap(of_cell, last);
+    }
+    const Structure& own = system->structure();
+    surfaces_.push_back({number, cell, system, shape.guards, static_cast<std::size_t>(s.guards)});
     if (static_cast<std::size_t>(own.guards) != shape.guards + further)
       throw UsageError("a cell on surfaces has other guards than those that end its stay");
     s.guards += static_cast<int>(further);
@@ -172,10 +191,11 @@ void CellSystem::find_surfaces() {
     s.constant_jacobian = s.constant_jacobian && own.constant_jacobian;
     for (std::size_t j = 0; j < shape.variables; ++j)
       if (own.guard_variables.empty() || std::ranges::binary_search(own.guard_variables, static_cast<int>(j)))
-        s.guard_variables.push_back(static_cast<int>(shape.place(cell, j)));
+        read[shape.place(cell, j)] = 1;
   }
-  std::ranges::sort(s.guard_variables);
-  s.guard_variables.erase(std::unique(s.guard_variables.begin(), s.guard_variables.end()), s.guard_variables.end());
+  s.guard_variables.clear();
+  for (std::size_t j = 0; j < read.size(); ++j)
+    if (read[j]) s.guard_variables.push_back(static_cast<int>(j));
 }
 
 std::size_t CellSystem::guard_place(const OnSurfaces& on, std::size_t k) const {

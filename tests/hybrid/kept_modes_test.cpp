@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -95,9 +96,17 @@ TEST(KeptModes, GiveBackModesOfWhichOnlyChangesAreTold) {
     if (k % 5 == 0) mode.sliding = {static_cast<int>(below(40)), 50 + static_cast<int>(below(40))};
     if (k % 11 == 0) mode.contacts = {static_cast<int>(below(9))}, mode.contact_sides = {-1};
     modes.push_back(mode);
-    numbers.push_back(k % 100 == 99 ? kept.keep(mode) : kept.keep_changed(mode, places));
+    std::vector<int> before, now, toggled;
+    surface::list(modes[modes.size() - 2], before);
+    surface::list(mode, now);
+    std::ranges::set_symmetric_difference(before, now, std::back_inserter(toggled));
+    if (k % 3 == 0) std::ranges::reverse(toggled);
+    Mode unaware = mode;  // surfaces are told, not looked for
+    if (k % 2 == 0) unaware.sliding = {7}, unaware.contacts = {}, unaware.contact_sides = {};
+    numbers.push_back(k % 100 == 99 ? kept.keep(mode) : kept.keep_changed(unaware, places, toggled));
   }
-  EXPECT_EQ(kept.keep_changed(mode, {}), numbers.back());
+  EXPECT_EQ(kept.keep_changed(mode, {}, {}), numbers.back());
+  EXPECT_EQ(kept.keep(mode), numbers.back());
   for (std::size_t k = 0; k < modes.size(); ++k) ASSERT_EQ(kept.mode(numbers[k]), modes[k]) << k;
   KeptModes::Read last;  // in turn, with jumps forward and back
   for (std::size_t k = 0, reads = 0; k < modes.size() && reads < 5000; ++reads) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "suites/forwarding_system.hpp"
+
 namespace saltus {
 namespace {
 
@@ -306,6 +308,41 @@ TEST(LocalEvents, CostDoesNotGrowWithTheModel) {
   const double small = runs_by_event(50), large = runs_by_event(800);
   EXPECT_LT(large, 1.5 * small);
   EXPECT_LT(large, 60.0);
+}
+
+/// Counts how often all guards of a large model are asked for their positions.
+class PositionsCounter final : public suite::ForwardingSystem {
+ public:
+  PositionsCounter(std::shared_ptr<HybridSystem> behind, std::shared_ptr<int> count)
+      : ForwardingSystem(behind), whole_(std::move(behind)), count_(std::move(count)) {}
+
+  std::unique_ptr<HybridSystem> instance() const override {
+    return std::make_unique<PositionsCounter>(whole_->instance(), count_);
+  }
+  std::shared_ptr<const FamilyParts> parts(int degree) const override { return whole_->parts(degree); }
+  void positions(const Mode& mode, std::vector<Position>& positions) const override {
+    ++*count_;
+    whole_->positions(mode, positions);
+  }
+
+ private:
+  std::shared_ptr<HybridSystem> whole_;
+  std::shared_ptr<int> count_;
+};
+
+// Where nothing has happened guards are watched as before: what all of them do is asked for at the start alone, not
+// behind each step with events.
+TEST(LocalEvents, GuardsOfPartsWithoutEventsAreNotAskedAgain) {
+  for (const Model& model : {thermostats(300), belt(300), neurons(300)}) {
+    SCOPED_TRACE(model.name());
+    const auto count = std::make_shared<int>(0);
+    const auto counter = std::make_shared<PositionsCounter>(std::make_shared<CompiledModel>(model), count);
+    const Trajectory run = simulate(counter, {.stop = 2.0, .method = Method::dopri5});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    EXPECT_GT(run.statistics().local_events, 100);
+    EXPECT_GT(run.statistics().restarts, 12);  // behind steps with events
+    EXPECT_LE(*count, run.statistics().restarts / 2);
+  }
 }
 
 /// Steps grow while nothing happens; then all cells switch at nearly one time, and each acts on its neighbours.

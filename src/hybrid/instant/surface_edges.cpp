@@ -60,25 +60,33 @@ bool SurfaceEdges::looks_like(const Edge& edge, const GuardSides& view) {
   return true;
 }
 
+bool SurfaceEdges::begins_here(const Edge& edge) const {
+  const Mode& here = *instant_.begun_;
+  if (same(edge.before, here)) return true;
+  return same(edge.before.locks, here.locks) && same(edge.before.sees, here.sees) &&
+         instant_.hybrid_.acts_alike(edge.before, here);
+}
+
 bool SurfaceEdges::follow(const Arrival& arrival) {
   Instant& i = instant_;
   if (i.course_.guard < 0 || edges_.empty()) return false;
   const std::size_t place = place_of_guard();
   if (place >= edges_.size()) return false;
   Edge& edge = edges_[place];
-  if (edge.sides.empty() || i.begun_ == &i.refreshed_ || !same(edge.before, *i.begun_)) return false;
+  if (edge.sides.empty() || i.begun_ == &i.refreshed_ || !begins_here(edge)) return false;
   // with a field that points to the surface on this side, a weight between 0 and 1 means that the other one does, too
   const bool comes_across = i.approach_.left && i.approach_.slope != 0.0 && i.doubt().slope_error.empty();
   if (edge.after.on_surfaces() && !comes_across) return false;
   Trial& trial = i.trial_;
   copy(edge.after, trial.point.mode);
+  copy(i.begun_->discrete, trial.point.mode.discrete);  // nothing has set them
   i.view_current_ = false;
   if (!i.trials_.find_values(i.now, i.circumstances_, trial) || trial.jumps) return false;
   i.trials_.look(arrival.t, trial);
   if (!i.trials_.weights_admissible(trial) || !looks_like(edge, trial.view)) return false;
   edge.learned_in_vain = 0;
   i.view_current_ = true;
-  copy(edge.after, i.now.mode);
+  copy(trial.point.mode, i.now.mode);
   copy(trial.point.x, i.now.x);
   copy(trial.point.xp, i.now.xp);
   copy(trial.alternative, i.doubt().alternative_state);

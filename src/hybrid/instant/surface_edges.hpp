@@ -1,5 +1,6 @@
 // Entering and leaving a slide, again. Where one guard has brought the solution onto a surface, or a weight has taken
-// it off, and nothing acted, the next time in the same mode the outcome is known: it is tested as the first candidate.
+// it off, and nothing acted, the next time in a mode with the same decisions the outcome is known: it is tested as the
+// first candidate.
 // Only where its values and guards are not as they were, the search begins.
 #pragma once
 
@@ -31,6 +32,9 @@ class SurfaceEdges {
   };
   bool ordinary() const;
   std::size_t place_of_guard() const;
+  /// Whether the present mode differs from the one in which the edge was learned in numbers at most that decide nothing
+  /// (values of variables of other parts).
+  bool begins_here(const Edge& edge) const;
   static bool looks_like(const Edge& edge, const GuardSides& view);
 
   Instant& instant_;

@@ -146,12 +146,17 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
     before.at(from).polynomial.evaluate(from, x_then);
     fresh = before.until(from);
     copy(fresh.states.back().mode, mode_then);
+    complete_mode(part, *shape, parts->parameters(), mode_then);
   } else {
     for (std::size_t i = 0; i < x_then.size(); ++i) x_then[i] = all->evaluate(from, part.variables[i]);
     take_mode(part, *shape, parts->parameters(), run.mode, mode_then);
   }
   double until = write_foreign(part, *shape, from, mode_then);
-  if (!again) fresh.states.push_back({from, mode_then});
+  const auto note_state = [&](double t, const Mode& mode) {
+    fresh.states.push_back({t, {}});
+    keep_mode(part, mode, fresh.states.back().mode);
+  };
+  if (!again) note_state(from, mode_then);
   const std::size_t pieces_before = fresh.pieces.size();
   if ((again || from > t0) && run_smoothly(part, *shape, runner, from, fresh))
     return keep(number, part, std::move(fresh), from, again ? &before : nullptr);
@@ -163,7 +168,7 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
   if (fine && !again && from == t0) fine = agrees_with_all(part, runner.xp);
   const auto settle_jump = [&] {
     fine = runner.settle_outside_change(t1 - runner.t);
-    fresh.states.push_back({runner.t, runner.mode});
+    note_state(runner.t, runner.mode);
   };
   if (fine && from > t0 && foreign_jumps(part, from)) settle_jump();
   while (fine && runner.t < t1) {
@@ -171,7 +176,7 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
     while (!runner.over && runner.t < until) {
       const std::size_t segments = runner.result.segments_.size();
       runner.step();
-      if (runner.result.segments_.size() != segments) fresh.states.push_back({runner.t, runner.mode});
+      if (runner.result.segments_.size() != segments) note_state(runner.t, runner.mode);
     }
     fine = !runner.over && runner.system->structure().explicit_ode && runner.chatter.episodes().empty();
     if (!fine || runner.t >= t1) break;
@@ -180,7 +185,7 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
       settle_jump();
     } else {
       fine = runner.go_on_in_mode(t1 - runner.t);
-      fresh.states.push_back({runner.t, runner.mode});
+      note_state(runner.t, runner.mode);
     }
   }
   runner.event_sink = nullptr;
@@ -221,11 +226,16 @@ bool Simulator::Impl::LocalEvents::Work::keep(int number, const FamilyPart& part
 bool Simulator::Impl::LocalEvents::Work::run_smoothly(const FamilyPart& part, const PartShape& shape, Impl& runner,
                                                       double from, PartTrack& track) {
   constexpr int most_steps = 16;
-  if (mode_then.on_surfaces() || runner.has_time_guards) return false;
+  if (mode_then.on_surfaces()) return false;
+  if (runner.has_time_guards) {
+    due.clear();
+    if (runner.hybrid->next_time_event(mode_then, from, +1, due) <= t1) return false;
+  }
   smooth_mode = mode_then;
   runner.hybrid->positions(smooth_mode, runner.positions);
   sides.assign(runner.positions.size(), {});
-  for (std::size_t k = 0; k < sides.size(); ++k) sides[k].side = static_cast<signed char>(side_of(runner.positions[k]));
+  for (std::size_t k = 0; k < sides.size(); ++k)
+    if (!runner.hybrid->guards()[k].time_only) sides[k].side = static_cast<signed char>(side_of(runner.positions[k]));
   smooth_x = x_then;
   scale.resize(smooth_x.size());
   const auto rhs = [&](double t, std::span<const double> x, std::span<double> slope) {
@@ -384,14 +394,15 @@ bool Simulator::Impl::LocalEvents::Work::changes_slope(int changed, int reader, 
     const auto& states = tracks[static_cast<std::size_t>(track)].states;
     const auto later = std::ranges::upper_bound(states, t, {}, &PartTrack::State::t);
     copy((later == states.begin() ? later : std::prev(later))->mode, mode_then);
+    complete_mode(part, *shape, parts->parameters(), mode_then);
   }
   // weights of slides and forces of contacts follow the variables of others at once
   matters = (shape->watches_foreign || mode_then.on_surfaces()) && largest > negligible_change;
   if (matters) return true;
   slope_old.resize(x_then.size());
   slope_new.resize(x_then.size());
+  write_foreign(part, *shape, t, mode_then);
   const auto slope = [&](const std::vector<double>& values, std::vector<double>& out) {
-    write_foreign(part, *shape, t, mode_then);
     for (std::size_t k = 0; k < part.foreign.size(); ++k) {
       const auto j = static_cast<std::size_t>(part.foreign[k]);
       if (part_of_variable[j] != changed) continue;
@@ -462,7 +473,7 @@ void Simulator::Impl::LocalEvents::Work::find_touched() {
       continue;
     }
     take_mode(part, *shape, parts->parameters(), run.mode, mode_then);
-    std::vector<int> due;
+    due.clear();
     if (runner_of(part.shape, *shape)->hybrid->next_time_event(mode_then, t0, +1, due) <= t1) ask_for(c, t0);
   }
 }

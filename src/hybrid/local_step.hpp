@@ -55,7 +55,7 @@ struct Simulator::Impl::LocalEvents::Work {
   std::vector<double> smooth_x, scale;
   StageStep stage_step{tableau};
   std::vector<GuardWatch> sides, next_watch;
-  std::vector<int> doubtful;
+  std::vector<int> doubtful, due;
   Mode mode_then;
   std::vector<double> x_then, slope_old, slope_new, old_values, new_values;
 

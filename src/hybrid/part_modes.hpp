@@ -26,17 +26,38 @@ inline void sort_surfaces(Mode& mode) {
   for (std::size_t k = 0; k < pairs.size(); ++k) std::tie(mode.contacts[k], mode.contact_sides[k]) = pairs[k];
 }
 
-/// The mode of a part as the small family has it, from that of all, without polynomials.
-inline void take_mode(const FamilyPart& part, const PartShape& shape, std::span<const double> parameters,
-                      const Mode& from, Mode& mode) {
-  mode.automaton = 0;
-  mode.discrete.assign(shape.discretes(part), 0.0);
-  for (std::size_t k = 0; k < part.discretes.size(); ++k)
-    mode.discrete[k] = from.discrete[static_cast<std::size_t>(part.discretes[k])];
+/// A mode of a part as it is kept: with discrete variables of the part alone. Values of parameters and polynomials of
+/// foreign variables, which may be thousands, are written again when it is read.
+inline void keep_mode(const FamilyPart& part, const Mode& mode, Mode& kept) {
+  kept.automaton = mode.automaton;
+  const auto begin = mode.discrete.begin();
+  kept.discrete.assign(begin, begin + static_cast<std::ptrdiff_t>(part.discretes.size()));
+  kept.locks = mode.locks;
+  kept.conditions = mode.conditions;
+  kept.sees = mode.sees;
+  kept.sliding = mode.sliding;
+  kept.contacts = mode.contacts;
+  kept.contact_sides = mode.contact_sides;
+}
+
+/// Writes what stands behind the discrete variables of the part, without polynomials.
+inline void complete_mode(const FamilyPart& part, const PartShape& shape, std::span<const double> parameters,
+                          Mode& mode) {
+  mode.discrete.resize(shape.discretes(part), 0.0);
   for (std::size_t k = 0; k < part.parameters.size(); ++k)
     mode.discrete[shape.first_parameter(part) + k] = parameters[static_cast<std::size_t>(part.parameters[k])];
   for (std::size_t k = 0; k < part.constants.size(); ++k)
     mode.discrete[shape.first_constant(part) + k] = part.constants[k];
+}
+
+/// The mode of a part as the small family has it, from that of all, without polynomials.
+inline void take_mode(const FamilyPart& part, const PartShape& shape, std::span<const double> parameters,
+                      const Mode& from, Mode& mode) {
+  mode.automaton = 0;
+  mode.discrete.resize(part.discretes.size());
+  for (std::size_t k = 0; k < part.discretes.size(); ++k)
+    mode.discrete[k] = from.discrete[static_cast<std::size_t>(part.discretes[k])];
+  complete_mode(part, shape, parameters, mode);
   mode.locks.resize(part.locks.size());
   for (std::size_t k = 0; k < part.locks.size(); ++k)
     mode.locks[static_cast<std::size_t>(shape.locks[k])] = from.locks[static_cast<std::size_t>(part.locks[k])];

@@ -60,16 +60,22 @@ const std::vector<double>& ModeSystems::data_of(const Mode& mode) {
 }
 
 std::uint64_t ModeSystems::hash(const Mode& mode) const {
-  std::uint64_t h = 0x9e3779b97f4a7c15u;
-  const auto add = [&h](double value) {
+  // in lanes, which do not wait for each other: parts of large models may read thousands of numbers
+  std::array<std::uint64_t, 4> lanes = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 1};
+  const auto add = [&](std::size_t k, double value) {
+    std::uint64_t& h = lanes[k % lanes.size()];
     h = (h ^ std::bit_cast<std::uint64_t>(value)) * 0xd6e8feb86659fd93u;
     h ^= h >> 32;
   };
-  for (const int k : values_.discretes) add(mode.discrete[static_cast<std::size_t>(k)]);
-  for (const int k : values_.locks) add(mode.locks[static_cast<std::size_t>(k)]);
+  const auto add_all = [&](const std::vector<int>& places, const std::vector<double>& values) {
+    for (std::size_t k = 0; k < places.size(); ++k) add(k, values[static_cast<std::size_t>(places[k])]);
+  };
+  add_all(values_.discretes, mode.discrete);
+  add_all(values_.locks, mode.locks);
   if (!slides_.empty())
-    for (const int k : mode.sliding) add(k);
-  return h;
+    for (const int k : mode.sliding) add(0, k);
+  for (std::size_t k = 1; k < lanes.size(); ++k) add(0, std::bit_cast<double>(lanes[k]));
+  return lanes[0];
 }
 
 RecordedSystem& ModeSystems::find(const Mode& mode) {

@@ -140,6 +140,32 @@ TEST(LocalEvents, ResetsAndCountersAreThoseOfTheWholeModel) {
   expect_same(both, 1e-5);
 }
 
+/// Converters that switch at times of their own, on a bus whose voltage all of them read, and which reads all currents.
+Model converters(int n) {
+  Model m("converters");
+  const double period = 0.01, L = 0.02, C = 0.5;
+  const Expr v = m.variable("v", 12.0);
+  Expr sum = 0.0;
+  for (int k = 0; k < n; ++k) {
+    const double duty = 0.4 + 0.2 * std::abs(std::sin(3.3 * k));
+    const Expr i = m.variable(name("i", k), 0.0), on = m.discrete(name("on", k), 0.0);
+    const Expr next = m.discrete(name("next", k), period * std::abs(std::sin(7.7 * k + 1.0)));
+    m.equation(der(i) == (24.0 * on - v) / L - i);
+    m.when(m.time() >= m.pre(next))
+        .assign(on, 1.0 - m.pre(on))
+        .assign(next, m.pre(next) + period * (duty + (1.0 - 2.0 * duty) * m.pre(on)));
+    sum = sum + i;
+  }
+  m.equation(der(v) == (sum / n - v / 10.0) / C);
+  return m;
+}
+
+TEST(LocalEvents, ConvertersOnABusSwitchAsInTheWholeModel) {
+  const Both both = run_both(converters(40), {.stop = 0.03, .rtol = 1e-8, .atol = 1e-10, .method = Method::dopri5});
+  EXPECT_GT(both.local.statistics().local_events, 200);
+  expect_same(both, 1e-6);
+}
+
 TEST(LocalEvents, ABallComesToRestOnTheFloorThatItsHeightSees) {
   // Velocities are reset where heights are zero. The slope of a height jumps with its velocity: height and velocity
   // belong together, though the relation reads the height and the clause sets the velocity alone.

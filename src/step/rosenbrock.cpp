@@ -19,6 +19,7 @@
 #include "step/combination.hpp"
 #include "step/few_variables.hpp"
 #include "step/first_step.hpp"
+#include "step/kept_factors.hpp"
 #include "step/shifted_matrix.hpp"
 #include "step/step_controller.hpp"
 #include "step/step_limits.hpp"
@@ -70,7 +71,13 @@ class Rosenbrock final : public Stepper {
   Jacobian jacobian();
   bool evaluate_jacobian();
   bool linearise();
+  bool keeps_jacobian();
+  void forget_factors() {
+    factorised_for_ = 0.0;
+    kept_.forget();
+  }
   bool factorise(double h);
+  double wanted_step(double limit) const;
   double* stage(int i) { return dense_.c.data() + static_cast<std::size_t>(i) * x0_.size(); }
   Stages stages() const { return {dense_.c.data(), x0_.size()}; }
   double error_ratio() const;
@@ -98,6 +105,7 @@ class Rosenbrock final : public Stepper {
   const Structure* structure_ = nullptr;
   ShiftedMatrix<double> matrix_;
   double factorised_for_ = 0.0;  // h of the factors that are there, 0: none
+  KeptFactors kept_;             // for other steps, if the Jacobian is constant
 
   int direction_ = 1;
   std::vector<double> x0_, x1_, xp_, y_, yp_;
@@ -108,6 +116,7 @@ class Rosenbrock final : public Stepper {
   double t_ = 0.0, t0_ = 0.0, h_done_ = 0.0, h_next_ = 0.0, error_ = 0.0;
   int not_finite_at_ = -1, worst_inside_ = -1;
   bool started_badly_ = false, linearised_ = false, autonomous_ = false;
+  bool has_jacobian_ = false;  // a constant one, in Fx_ and Fxp_: that of the factors
   bool borrows_room_ = false;  // of the stages, for the Jacobian
   DensePolynomial dense_;  // its room is that of the stages, of which it is made: they are not needed beside each other
   bool dense_ready_ = false;
@@ -123,7 +132,9 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   watched_.set(system, options_);
   // factors of a constant matrix serve several steps
   matrix_.allow_iteration(structure.constant_jacobian ? 4 * tableau_.stages : tableau_.stages);
-  matrix_.set_structure(structure);
+  // a switch that only adds sources leaves a constant Jacobian as it is: that is seen when it is evaluated
+  has_jacobian_ = matrix_.set_structure(structure) && structure.constant_jacobian && has_jacobian_;
+  if (!has_jacobian_) forget_factors();
   system_ = &system;
   structure_ = &structure;
   const auto n = static_cast<std::size_t>(structure.variables);
@@ -144,7 +155,6 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   std::copy(point.x.begin(), point.x.end(), x1_.begin());
   hold_still();
   linearised_ = false;
-  factorised_for_ = 0.0;
   f_known_ = true;
   controller_.restart();
   error_ = 0.0;
@@ -220,8 +230,12 @@ bool Rosenbrock::evaluate_jacobian() {
 bool Rosenbrock::linearise() {
   if (!linearised_ || !structure_->constant_jacobian) {
     linearised_ = true;
-    factorised_for_ = 0.0;
-    if (!evaluate_jacobian()) return false;
+    if (!keeps_jacobian()) {
+      forget_factors();
+      has_jacobian_ = false;
+      if (!evaluate_jacobian()) return false;
+      has_jacobian_ = structure_->constant_jacobian;
+    }
   }
   std::fill(yp_.begin(), yp_.end(), 0.0);
   system_->time_derivative(t_, x0_, yp_, y_);
@@ -230,9 +244,26 @@ bool Rosenbrock::linearise() {
   return autonomous_ || first_not_finite(Ft_) < 0;
 }
 
+/// Behind an event: whether the Jacobian is the one that has been factorised.
+bool Rosenbrock::keeps_jacobian() {
+  if (!has_jacobian_) return false;
+  const std::size_t nx = Fx_.size(), nxp = Fxp_.size();
+  if (dense_.c.size() < nx + nxp) dense_.c.resize(nx + nxp);  // the room of the stages, which come later
+  const auto Fx = std::span(dense_.c).first(nx), Fxp = std::span(dense_.c).subspan(nx, nxp);
+  std::fill(yp_.begin(), yp_.end(), 0.0);
+  system_->jacobian(t_, x0_, yp_, Fx, Fxp);
+  ++statistics_.jacobians;
+  const bool same = std::ranges::equal(Fx, Fx_) && std::ranges::equal(Fxp, Fxp_);
+  if (same) kept_.note_restart();
+  make_room();
+  return same;
+}
+
 /// Factors for this step size; false: singular.
 bool Rosenbrock::factorise(double h) {
-  if (factorised_for_ == h) return true;
+  if (factorised_for_ != 0.0 && same_step(factorised_for_, h)) return true;
+  if (has_jacobian_ && kept_.find(h, matrix_, factorised_for_)) return true;
+  if (has_jacobian_ && kept_.worthwhile(matrix_)) kept_.keep(matrix_, factorised_for_, *structure_);
   ++statistics_.factorisations;
   if (borrows_room_ && !linearised_) evaluate_jacobian();
   const Jacobian J = jacobian();
@@ -394,6 +425,14 @@ int Rosenbrock::worst() const {
   return found;
 }
 
+/// The size of the next step: on a grid where factors for several sizes are worth keeping, unless it goes to the limit.
+double Rosenbrock::wanted_step(double limit) const {
+  const double h = std::min(h_next_, options_.max_step);
+  if (!has_jacobian_ || !kept_.worthwhile(matrix_)) return h;
+  const double shorter = KeptFactors::on_grid(h);
+  return std::abs(limit - t_) <= 2.0 * h ? h : shorter;
+}
+
 StepOutcome Rosenbrock::advance(double limit) {
   if (system_ == nullptr) throw UsageError(tableau_.name + ": call start before advance");
   check_limit(t_, limit, direction_);
@@ -410,7 +449,7 @@ StepOutcome Rosenbrock::advance(double limit) {
   };
   if (!linearise()) return give_up(StepResult::not_finite, -1);
   const double smallest = smallest_step(t_, limit);
-  double h = std::min(h_next_, options_.max_step);
+  double h = wanted_step(limit);
   bool rejected = false;
   for (;;) {
     const StepEnd end = step_end(t_, h, limit);
@@ -480,7 +519,7 @@ const DensePolynomial& Rosenbrock::dense() {
   if (dense_ready_) return dense_;
   fill_dense(t0_, h_done_);
   double left = 0.0;
-  if (options_.keep_dense && factorised_for_ == h_done_) correct_dense(&left);
+  if (options_.keep_dense && factorised_for_ != 0.0 && same_step(factorised_for_, h_done_)) correct_dense(&left);
   return dense_;
 }
 

@@ -20,11 +20,11 @@ bool ShiftedMatrix<Scalar>::same_patterns(const Structure& structure) const {
 }
 
 template <class Scalar>
-void ShiftedMatrix<Scalar>::set_structure(const Structure& structure) {
+bool ShiftedMatrix<Scalar>::set_structure(const Structure& structure) {
   if (structure.equations != structure.variables)
     throw UsageError("implicit methods need as many equations as variables; this mode has " +
                      std::to_string(structure.equations) + " and " + std::to_string(structure.variables));
-  if (same_patterns(structure)) return;
+  if (same_patterns(structure)) return true;
   n_ = structure.variables;
   SparsePattern both = unite(structure.state_pattern, structure.derivative_pattern, &from_x_, &from_xp_);
   both.row.shrink_to_fit();
@@ -33,6 +33,7 @@ void ShiftedMatrix<Scalar>::set_structure(const Structure& structure) {
   std::vector<char> algebraic(static_cast<std::size_t>(n_), 1);
   for (const int i : structure.derivative_pattern.row) algebraic[i] = 0;
   lu_.set_pattern(std::move(both), std::move(algebraic));
+  return false;
 }
 
 template <class Scalar>

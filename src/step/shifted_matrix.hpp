@@ -16,8 +16,9 @@ namespace saltus {
 template <class Scalar>
 class ShiftedMatrix {
  public:
-  /// Prepares for a mode. Cheap if the patterns are those of before. Throws UsageError if the system is not square.
-  void set_structure(const Structure& structure);
+  /// Prepares for a mode. Cheap if the patterns are those of before: then it returns true, and factors are still there.
+  /// Throws UsageError if the system is not square.
+  bool set_structure(const Structure& structure);
   /// Factorises c F_x' + F_x with values at the places of the two patterns; false if it is singular or not finite. A
   /// workspace of entries() numbers, if given, saves memory: nothing is kept there.
   bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp, std::span<Scalar> workspace = {});
@@ -31,6 +32,7 @@ class ShiftedMatrix {
   /// Where it iterates, after factorise: the errors that solutions may have.
   void set_accuracy(std::span<const double> weights, double tolerance) { lu_.set_accuracy(weights, tolerance); }
   bool analysed() const { return lu_.analysed(); }
+  double fill_per_unknown() const { return lu_.fill_per_unknown(); }
   /// What was chosen with the first values: "banded (1 + 1)".
   std::string description() const { return lu_.description(); }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -71,6 +72,46 @@ TEST(StiffEvents, SlopesThatAreRoundingErrorsDoNotCount) {
       ASSERT_TRUE(run.status().ok()) << offset << " " << tolerance << ": " << run.status().message;
       EXPECT_EQ(run.events().size(), 5u) << offset << " " << tolerance;
     }
+}
+
+/// Heat in a plate of n x n cells, with a heater along one edge that a thermostat switches. The switch adds a source, or
+/// changes the losses along that edge.
+Model plate_with_thermostat(int n, bool changes_losses) {
+  Model m("plate");
+  std::vector<Expr> T;
+  for (int i = 0; i < n * n; ++i) T.push_back(m.variable("T" + std::to_string(i), 20.0));
+  const Expr on = m.discrete("on", 1.0);
+  const auto at = [&](int r, int c) {
+    return T[static_cast<std::size_t>(std::clamp(r, 0, n - 1) * n + std::clamp(c, 0, n - 1))];
+  };
+  for (int r = 0; r < n; ++r)
+    for (int c = 0; c < n; ++c) {
+      const Expr flow = double(n) * n * (at(r - 1, c) + at(r + 1, c) + at(r, c - 1) + at(r, c + 1) - 4.0 * at(r, c));
+      Expr slope = flow - 2.0 * (at(r, c) - 12.0);
+      if (r < 2) slope = slope + (changes_losses ? 400.0 - 30.0 * (1.0 - on) * at(r, c) : 300.0 * on);
+      m.equation(der(at(r, c)) == slope);
+    }
+  m.when(at(n / 6, n / 6) > 20.1).assign(on, 0.0);
+  m.when(at(n / 6, n / 6) < 19.9).assign(on, 1.0);
+  return m;
+}
+
+TEST(StiffEvents, ASwitchThatOnlyAddsASourceKeepsTheFactors) {
+  for (const bool changes_losses : {false, true}) {
+    const auto model = std::make_shared<CompiledModel>(plate_with_thermostat(24, changes_losses));
+    const Trajectory run = simulate(model, {.stop = 1.0, .rtol = 1e-6, .atol = 1e-6, .method = Method::rodas5p});
+    const Trajectory exact = simulate(model, {.stop = 1.0, .rtol = 1e-9, .atol = 1e-9, .method = Method::radau});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    ASSERT_EQ(run.events().size(), exact.events().size());
+    ASSERT_GT(run.events().size(), 30u);
+    for (std::size_t k = 0; k < run.events().size(); ++k) EXPECT_NEAR(run.events()[k].t, exact.events()[k].t, 2e-5) << k;
+    for (std::size_t j = 0; j < run.final().size(); ++j) EXPECT_NEAR(run.final()[j], exact.final()[j], 2e-4) << j;
+    const RunStatistics& s = run.statistics();
+    if (changes_losses)  // the Jacobian is another one behind each switch
+      EXPECT_GT(2 * s.factorisations, s.steps);
+    else
+      EXPECT_LT(2 * s.factorisations, s.steps);
+  }
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ class BasicStructuredLu {
   // --- what was decided; before the first factorisation: dense, nothing eliminated
   MatrixKind kind() const { return kind_; }
   int eliminated() const { return static_cast<int>(pivot_row_.size()); }
+  /// Entries of the factors, as the ordering of KLU predicts them; 0 for dense and banded ones.
+  double fill_per_unknown() const { return fill_per_unknown_; }
   /// For reports: "banded (1 + 1), 50000 of 100000 eliminated", "sparse (41 entries per unknown)".
   std::string description() const;
 

@@ -13,7 +13,7 @@ BoundedRun::BoundedRun(std::shared_ptr<const HybridSystem> system, Files files, 
 void BoundedRun::go(Simulator& simulator, double most_bytes) {
   double kept = 0.0;
   while (simulator.step()) {
-    kept += static_cast<double>(bytes_of_new_steps(simulator.trajectory()));
+    kept += static_cast<double>(size_.new_steps(simulator.trajectory()));
     if (kept <= most_bytes) continue;
     give_back(simulator);
     kept = 0.0;
@@ -21,25 +21,6 @@ void BoundedRun::go(Simulator& simulator, double most_bytes) {
   if (!rows_) return;
   give_back(simulator);
   end_files();
-}
-
-std::size_t BoundedRun::bytes_of_new_steps(const Trajectory& run) {
-  std::size_t bytes = 0;
-  const auto& segments = run.segments();
-  for (; segment_ < segments.size(); ++segment_, step_ = 0) {
-    const auto& steps = segments[segment_].steps;
-    for (; step_ < steps.size(); ++step_) {
-      const DensePolynomial& polynomial = steps[step_].polynomial;
-      bytes += sizeof(Trajectory::Step) + polynomial.c.size() * sizeof(double);
-      if (!polynomial.parts) continue;
-      bytes += polynomial.parts->polynomial.c.size() * sizeof(double);
-      if (polynomial.parts->all.get() == counted_) continue;
-      counted_ = polynomial.parts->all.get();
-      bytes += counted_->c.size() * sizeof(double);
-    }
-    if (segment_ + 1 == segments.size()) break;
-  }
-  return bytes;
 }
 
 void BoundedRun::give_back(Simulator& simulator) {
@@ -52,8 +33,7 @@ void BoundedRun::give_back(Simulator& simulator) {
   };
   if (csv_ || files_.table) rows_->read(simulator.trajectory(), add);
   simulator.forget_steps();
-  segment_ = step_ = 0;
-  counted_ = nullptr;
+  size_ = {};
 }
 
 void BoundedRun::begin_files() {

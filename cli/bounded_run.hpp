@@ -2,6 +2,7 @@
 // run goes, and the steps are given back.
 #pragma once
 
+#include <saltus/hybrid/kept_size.hpp>
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/io/result_files.hpp>
 #include <saltus/io/result_table.hpp>
@@ -33,7 +34,6 @@ class BoundedRun {
   const ResultTable& table() const { return table_; }
 
  private:
-  std::size_t bytes_of_new_steps(const Trajectory& run);
   void give_back(Simulator& simulator);
   void begin_files();
   void end_files();
@@ -46,8 +46,7 @@ class BoundedRun {
   std::ofstream file_;
   std::optional<CsvWriter> csv_;
   ResultTable table_;
-  std::size_t segment_ = 0, step_ = 0;        // behind the last one that has been counted
-  const DensePolynomial* counted_ = nullptr;  // what the last steps share
+  KeptSize size_;
 };
 
 }  // namespace saltus::cli

@@ -309,9 +309,14 @@ void check_fmu_options(const RunOptions& o) {
 constexpr double usually_kept = 1.0;  // GB
 
 /// Whether the memory for steps is watched without being asked: a report or plot that is asked for needs them all.
+bool watches_memory(const RunOptions& o) {
+  return o.html.empty() && o.plot.empty() && o.phase.empty() && !o.open;
+}
+
+/// Whether the values of variables at events would take much memory.
 bool is_large(const RunOptions& o, const HybridSystem& system) {
   constexpr std::size_t many = 1000;
-  return system.variables().size() >= many && o.html.empty() && o.plot.empty() && o.phase.empty() && !o.open;
+  return system.variables().size() >= many && watches_memory(o);
 }
 
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
@@ -355,7 +360,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     Simulator simulator = from ? Simulator(system, s, *from) : Simulator(system, s);
     if (!o.log.empty()) {
       run_with_log(simulator, *system, streams.err);
-    } else if (o.keep || is_large(o, *system)) {
+    } else if (o.keep || watches_memory(o)) {
       const BoundedRun::Files files{table_options(o, s.start, s.stop), o.csv,
                                     o.csv_units ? CsvHeader::described : CsvHeader::names, needs_table(o)};
       bounded.emplace(system, files, s.start, s.stop, streams.out);
@@ -515,7 +520,7 @@ void add_file_options(CLI::App& app, RunOptions& o) {
       ->excludes(samples)
       ->group(group);
   app.add_option("--keep", o.keep,
-                 "Most memory for the steps, in GB (1, for 1000 variables or more); beyond it files are written as the run goes")
+                 "Most memory for the steps, in GB (1); beyond it files are written as the run goes")
       ->check(CLI::NonNegativeNumber)
       ->excludes("--html")
       ->type_name("GB")

@@ -8,6 +8,7 @@
 #include <saltus/expr/expr.hpp>
 #include <saltus/expr/print.hpp>
 #include <saltus/hybrid/input_signal.hpp>
+#include <saltus/hybrid/kept_size.hpp>
 #include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/hybrid/simulate.hpp>
 #include <saltus/hybrid/simulator.hpp>

@@ -1,5 +1,7 @@
 #include "sens/run_pieces.hpp"
 
+#include <saltus/hybrid/kept_size.hpp>
+
 #include <algorithm>
 
 namespace saltus {
@@ -19,17 +21,11 @@ Simulator make_simulator(const CompiledModel& model, const std::shared_ptr<std::
                     : Simulator(watched, of_piece(options, piece));
 }
 
-/// How much a run keeps, as far as it has been counted.
-class KeptSize {
+/// How much a run and its record keep, as far as it has been counted.
+class RecordSize {
  public:
   std::size_t add_new(const Trajectory& run, const std::vector<Act>& acts) {
-    const std::vector<Trajectory::Segment>& segments = run.segments();
-    for (; segment_ < segments.size(); ++segment_, step_ = 0) {
-      const std::vector<Trajectory::Step>& steps = segments[segment_].steps;
-      for (; step_ < steps.size(); ++step_)
-        bytes_ += sizeof(Trajectory::Step) + sizeof(double) * steps[step_].polynomial.c.size();
-      if (segment_ + 1 == segments.size()) break;
-    }
+    bytes_ += steps_.new_steps(run);
     const auto numbers = [&](const auto&... lists) { bytes_ += sizeof(double) * (lists.size() + ...); };
     for (; act_ < acts.size(); ++act_) {
       const Act& act = acts[act_];
@@ -46,7 +42,8 @@ class KeptSize {
   }
 
  private:
-  std::size_t segment_ = 0, step_ = 0, act_ = 0, event_ = 0, bytes_ = 0;
+  KeptSize steps_;
+  std::size_t act_ = 0, event_ = 0, bytes_ = 0;
 };
 
 }  // namespace
@@ -59,7 +56,7 @@ RunInPieces::RunInPieces(const CompiledModel& model, const SimulateOptions& opti
     : model_(model), options_(options) {
   RunPiece piece;
   auto run = std::make_unique<WatchedRun>(model_, options_, piece);
-  KeptSize kept;
+  RecordSize kept;
   while (!run->simulator().finished()) {
     run->simulator().step();
     ++piece.steps;

@@ -172,5 +172,27 @@ TEST(LongRun, ASampledControllerTakesAHundredThousandSamples) {
   EXPECT_LE(worst_time, 2.0 * eps);
 }
 
+TEST(KeptSize, CountsEachStepOnce) {
+  Model m("oscillator");
+  const Expr x = m.variable("x", 1.0), v = m.variable("v", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == if_else(x > 0.0, -1.0, 1.0));
+  Simulator simulator(std::make_shared<CompiledModel>(m), {.stop = 400.0, .method = Method::dopri5});
+  KeptSize size;
+  std::size_t bytes = 0, steps = 0, again = 0;
+  while (simulator.step()) bytes += size.new_steps(simulator.trajectory());
+  bytes += size.new_steps(simulator.trajectory());
+  EXPECT_EQ(size.new_steps(simulator.trajectory()), 0u);
+  for (const Trajectory::Segment& segment : simulator.trajectory().segments())
+    for (const Trajectory::Step& step : segment.steps) {
+      ++steps;
+      again += sizeof step + sizeof(double) * step.polynomial.c.size();
+    }
+  EXPECT_GT(steps, 100u);
+  EXPECT_EQ(bytes, again);
+  simulator.forget_steps();
+  EXPECT_EQ(KeptSize().new_steps(simulator.trajectory()), 0u);
+}
+
 }  // namespace
 }  // namespace saltus

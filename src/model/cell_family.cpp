@@ -430,12 +430,14 @@ void CellFamily::observe_followers(double t, std::span<double> values) {
   const auto value = [&](int place) -> double& { return values[static_cast<std::size_t>(place)]; };
   for (std::size_t f = 0; f < code_->followers().size(); ++f) {
     const CellCode::Follower& follower = code_->followers()[f];
-    if (follower.sum.target >= 0) {
-      double sum = 0.0, factor = 1.0;
+    if (const int target = follower.sum.target; target >= 0) {
+      double others = 0.0, factor = 1.0;
       for (const RepeatedModel::Sum::Term& term : follower.sum.terms)
-        (term.variable == follower.sum.target ? factor : sum) =
-            term.variable == follower.sum.target ? term.factor : sum + term.factor * value(term.variable);
-      value(follower.sum.target) = -sum / factor;
+        if (term.variable == target)
+          factor = term.factor;
+        else
+          others += term.factor * value(term.variable);
+      value(target) = -others / factor;
       continue;
     }
     const Shape& shape = follower.shape;

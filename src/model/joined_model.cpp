@@ -44,13 +44,14 @@ RepeatedModel::Shape JoinedModels::make(const JoinedCell& cell, std::size_t shap
 Equation JoinedModels::sum_equation(int number) const {
   const std::span<const int> unknowns = passes_.unknowns_of(passes_.block_of_equation(number));
   std::vector<Expr> terms;
-  Expr own = 0.0;
+  double own_factor = 0.0;
   for (const auto& [variable, factor] : passes_.sum(number).terms)
-    if (unknowns.size() == 1 && variable == unknowns.front() && factor == 1.0)
-      own = -variables_.at(variable);
+    if (unknowns.size() == 1 && variable == unknowns.front())
+      own_factor = factor;
     else
       terms.push_back(factor * variables_.at(variable));
-  return own.is_constant() ? sum(terms) == Expr(0.0) : -own == -sum(terms);
+  if (own_factor == 0.0) return sum(terms) == Expr(0.0);
+  return variables_.at(unknowns.front()) == sum(terms) / -own_factor;
 }
 
 void JoinedModels::declare_parameters(std::vector<RepeatedModel::Shape>& shapes) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/joined_passes.hpp"
+#include "model/rewrite_model.hpp"
 
 namespace saltus {
 
@@ -62,6 +63,17 @@ bool find_own(RepeatedModel& model) {
   return true;
 }
 
+/// Whether cells compare what is their own.
+bool relations_are_local(const RepeatedModel& model) {
+  return std::ranges::all_of(model.shapes, [](const RepeatedModel::Shape& shape) {
+    const std::vector<Expr> compared = symbols_of(locks_of(expressions_of(shape.model)), SymbolKind::variable);
+    return std::ranges::all_of(compared, [&](const Expr& symbol) {
+      const auto it = shape.model.names.find(symbol.name());
+      return it == shape.model.names.end() || shape.own[it->second.index] != 0;
+    });
+  });
+}
+
 }  // namespace
 
 std::shared_ptr<const RepeatedModel> FirstPasses::repeat() && {
@@ -78,7 +90,9 @@ std::shared_ptr<const RepeatedModel> FirstPasses::repeat() && {
   for (std::size_t k = 0; k < shapes.size(); ++k) whole->shapes.push_back(shape(k, common));
   whole->sums = std::move(sums);
   const bool complete = whole->sums.empty() && find_own(*whole) && has_one_cell_for_each(*whole);
-  return complete ? whole : join_passes(*whole);
+  if (complete && relations_are_local(*whole)) return whole;
+  const std::shared_ptr<const RepeatedModel> joined = join_passes(*whole);
+  return joined || !complete ? joined : whole;
 }
 
 // The part of the model that the first pass of a shape is, and where its variables are in all passes.

@@ -138,6 +138,29 @@ end Bus;
           until(0.5), true, 1e-5);
 }
 
+TEST(KeptLoops, AThermostatFarFromItsHeater) {
+  const std::string text = R"(
+model Heat
+  parameter Integer n = 200;
+  Real T[n](start = {0.9*(1 - 0.3*(i - 0.5)/n) for i in 1:n}, each fixed = true);
+  Boolean on(start = true, fixed = true);
+equation
+  der(T[1]) = ((if on then 4 else 0) - (T[1] - T[2])*n)*n/(1 + 0.4*T[1]);
+  for i in 2:n - 1 loop
+    der(T[i]) = ((T[i - 1] - T[i])*n - (T[i] - T[i + 1])*n)*n/(1 + 0.4*T[i]);
+  end for;
+  der(T[n]) = ((T[n - 1] - T[n])*n - T[n])*n/(1 + 0.4*T[n]);
+  when T[div(n, 4)] > 1.05 then
+    on = false;
+  elsewhen T[div(n, 4)] < 0.95 then
+    on = true;
+  end when;
+end Heat;
+)";
+  for (const Method method : {Method::automatic, Method::rodas5p, Method::radau, Method::bdf})
+    compare(text, until(0.3, method), true, 1e-6);
+}
+
 TEST(KeptLoops, AssertionsOfPasses) {
   for (const char* limit : {"-5", "0.93"})
     compare(R"(

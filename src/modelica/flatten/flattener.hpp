@@ -144,6 +144,7 @@ class Flattener {
   /// Whether an array is kept as one element. It gets a number then.
   bool begin_prototype(Component& component);
   Value value_of_all(const Binding& binding, const Selector& selector);
+  Value varying_number(const Value& numbers, int number);
   double value_in_element(const VaryingNumber& number) const;
   /// While it lives, expressions of parameters have their values in that element; -1: they may not differ.
   class InElement;
@@ -509,7 +510,7 @@ class Flattener {
   std::size_t marked_equations_ = 0, marked_clauses_ = 0, marked_assertions_ = 0;  ///< see mark_shape
   std::vector<Prototype> prototypes_;
   std::unordered_map<NodeId, VaryingNumber> varying_;
-  std::map<std::pair<const Lazy*, std::string>, Value> of_all_;  ///< what value_of_all has found
+  std::map<std::pair<const Lazy*, int>, Value> of_all_;  ///< what value_of_all has found
   int in_element_ = -1;
   std::string bound_parameter_;  ///< whose value is being found
   std::unordered_map<int, Expr> element_symbols_;  ///< of variables of elements behind the first, by number

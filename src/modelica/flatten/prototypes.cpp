@@ -5,6 +5,7 @@
 #include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include "modelica/flatten/flattener.hpp"
 
@@ -17,7 +18,7 @@ bool Flattener::begin_prototype(Component& component) {
   const ClassKind kind = component.type.cls->kind();
   if (kind != ClassKind::model && kind != ClassKind::block && kind != ClassKind::class_) return false;
   for (const auto& [name, value] : overrides_)
-    if (name.starts_with(component.path) && name.size() > component.path.size()) throw NotKept{};
+    if (name.starts_with(component.path + "[") || name.starts_with(component.path + ".")) throw NotKept{};
   component.prototype = static_cast<int>(prototypes_.size());
   prototypes_.push_back({&component, static_cast<std::size_t>(count(component.dims))});
   return true;
@@ -30,44 +31,38 @@ double Flattener::value_in_element(const VaryingNumber& number) const {
 
 // The value of a binding for all elements of a kept array: one that they have in common, or a symbol.
 Value Flattener::value_of_all(const Binding& binding, const Selector& selector) {
-  Prototype& prototype = prototypes_[static_cast<std::size_t>(selector.prototype)];
-  if (&selector != &binding.path.front()) throw NotKept{};
-  std::string rest;
-  for (std::size_t k = 1; k < binding.path.size(); ++k) {
-    rest += std::string(binding.path[k].field) + "/";
-    for (const std::int64_t index : binding.path[k].index) rest += std::to_string(index) + ",";
-  }
-  const auto [known, fresh] = of_all_.try_emplace({binding.lazy.get(), rest});
-  if (!fresh) {
-    if (known->second.elements.empty()) throw NotKept{};
-    return known->second;
-  }
+  const Prototype& prototype = prototypes_[static_cast<std::size_t>(selector.prototype)];
   const Value& whole = binding.lazy->value;
-  const Dims& dims = prototype.array->dims;
-  if (whole.dims != dims || binding.path.size() > 1 || whole.type == TypeKind::record || whole.type == TypeKind::string)
+  if (binding.path.size() > 1 || whole.dims != prototype.array->dims || whole.type == TypeKind::record ||
+      whole.type == TypeKind::string)
     throw NotKept{};
-  Value first = whole.at(0);
-  const auto same = [&](const Expr& e) {
+  const std::pair key(binding.lazy.get(), selector.prototype);
+  if (const auto known = of_all_.find(key); known != of_all_.end()) return known->second;
+  const Value first = whole.at(0);
+  const auto is_first = [&](const Expr& e) {
     return e.is_constant() == first.scalar().is_constant() &&
            (e.is_constant() ? e.constant_value() == first.scalar().constant_value() : e.same(first.scalar()));
   };
-  if (!std::ranges::all_of(whole.elements, same)) {
-    const bool numbers = (whole.type == TypeKind::real || whole.type == TypeKind::integer) &&
-                         whole.variability >= Variability::parameter;
-    if (!numbers) throw NotKept{};
-    std::vector<double> values;
-    for (const Expr& e : whole.elements) values.push_back(parameter_value(e));
-    const bool of_parameter = bound_parameter_.starts_with(prototype.array->path + subscript_text(dims, 0) + ".") &&
-                              !model_->data().names.contains(bound_parameter_);
-    const std::string name =
-        of_parameter ? bound_parameter_
-                     : "'number " + std::to_string(prototype.numbers.size() + 1) + " of " + prototype.array->path + "'";
-    const Expr symbol = model_->discrete(name, values.front());
-    first = Value(TypeKind::real, Variability::parameter, symbol);
-    prototype.numbers.push_back(symbol.id());
-    varying_.emplace(symbol.id(), VaryingNumber{selector.prototype, symbol, std::move(values)});
-  }
-  return of_all_[{binding.lazy.get(), rest}] = std::move(first);
+  const bool common = std::ranges::all_of(whole.elements, is_first);
+  return of_all_.emplace(key, common ? first : varying_number(whole, selector.prototype)).first->second;
+}
+
+// A symbol for numbers that differ from element to element. It has the name of the parameter that they are for.
+Value Flattener::varying_number(const Value& numbers, int number) {
+  Prototype& prototype = prototypes_[static_cast<std::size_t>(number)];
+  if (!numbers.is_numeric() || numbers.variability < Variability::parameter) throw NotKept{};
+  std::vector<double> values;
+  for (const Expr& e : numbers.elements) values.push_back(parameter_value(e));
+  if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) throw NotKept{};
+  const std::string& path = prototype.array->path;
+  const bool is_parameter = bound_parameter_.starts_with(path + subscript_text(prototype.array->dims, 0) + ".") &&
+                            !model_->data().names.contains(bound_parameter_);
+  const std::string name =
+      is_parameter ? bound_parameter_ : "'number " + std::to_string(prototype.numbers.size() + 1) + " of " + path + "'";
+  const Expr symbol = model_->discrete(name, values.front());
+  prototype.numbers.push_back(symbol.id());
+  varying_.emplace(symbol.id(), VaryingNumber{number, symbol, std::move(values)});
+  return {TypeKind::real, Variability::parameter, symbol};
 }
 
 std::vector<double> Flattener::values_in_elements(const Expr& e) {

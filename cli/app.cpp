@@ -53,14 +53,19 @@ std::string words_for(const CLI::ParseError& problem, const CLI::App& app) {
     for (const CLI::Option* option : command.get_options())
       for (const std::string& word : option->get_lnames()) known.push_back("--" + word);
     std::istringstream words(text.substr(at + not_expected.size()));
+    std::string value;  // one that belongs to no option
     for (std::string word; words >> word;) {
-      if (!word.starts_with("--"))
-        return fmt::format("'{}' takes no '{}' here; several values of an option have commas between them: --vars a,b",
-                           name, word);
+      if (!word.starts_with("--")) {
+        value = word;
+        continue;
+      }
       const std::string near = nearest_name(word, known);
       return fmt::format("'{}' has no option '{}'; {}", name, word,
                          near.empty() ? name + " --help lists the options" : "did you mean '" + near + "'?");
     }
+    if (!value.empty())
+      return fmt::format("'{}' takes no '{}' here; several values of an option have commas between them: --vars a,b",
+                         name, value);
   }
   constexpr std::string_view not_converted = "Could not convert: ";
   if (text.starts_with(not_converted)) {

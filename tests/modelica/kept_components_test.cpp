@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kept_helpers.hpp"
-#include "random_cases.hpp"
 
 namespace saltus {
 namespace {
@@ -493,21 +492,7 @@ std::string random_network(std::mt19937& random) {
 }
 
 TEST(KeptComponents, RandomNetworks) {
-  const int cases = random_cases(20), first = random_seed(1);
-  int kept = 0;
-  SimulateOptions options = until(1.0);
-  options.rtol = options.atol = 1e-8;
-  for (int seed = first; seed < first + cases; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937 random(static_cast<unsigned>(seed));
-    const std::string text = random_network(random);
-    const bool stays = !is_written_out(*compile(load_text(text).model));
-    kept += stays;
-    compare(text, options, stays, 1e-5);
-    if (HasFailure()) return;
-  }
-  record_models(kept);
-  EXPECT_GT(4 * kept, 2 * cases);
+  compare_random(random_network, 20);
 }
 
 }  // namespace

@@ -7,10 +7,12 @@
 #include <saltus/model/compiled_model.hpp>
 
 #include <cstddef>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "load_helpers.hpp"
+#include "random_cases.hpp"
 
 namespace saltus {
 
@@ -67,6 +69,25 @@ inline void compare(const std::string& text, const SimulateOptions& options, boo
   const double middle = 0.5 * (a.t_start() + a.t_end());
   near(a.at(middle), b.at(middle));
   EXPECT_EQ(loops->describe(a.mode(a.segments().back())), flat->describe(b.mode(b.segments().back())));
+}
+
+/// The same for texts that `make` writes by chance, of which at least half must be kept.
+inline void compare_random(std::string (*make)(std::mt19937&), int usual_cases) {
+  const int cases = random_cases(usual_cases), first = random_seed(1);
+  int kept = 0;
+  SimulateOptions options = until(1.0);
+  options.rtol = options.atol = 1e-8;
+  for (int seed = first; seed < first + cases; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const std::string text = make(random);
+    const bool stays = !is_written_out(*compile(load_text(text).model));
+    kept += stays;
+    compare(text, options, stays, stays ? 1e-5 : 0.0);
+    if (::testing::Test::HasFailure()) return;
+  }
+  record_models(kept);
+  EXPECT_GE(2 * kept, cases);
 }
 
 }  // namespace saltus

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "kept_helpers.hpp"
-#include "random_cases.hpp"
 
 namespace saltus {
 namespace {
@@ -641,21 +640,7 @@ std::string random_loop(std::mt19937& random) {
 }
 
 TEST(KeptLoops, RandomLoops) {
-  const int cases = random_cases(25), first = random_seed(1);
-  int kept = 0;
-  SimulateOptions options = until(1.0);
-  options.rtol = options.atol = 1e-8;
-  for (int seed = first; seed < first + cases; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937 random(static_cast<unsigned>(seed));
-    const std::string text = random_loop(random);
-    const bool stays = !is_written_out(*compile(load_text(text).model));
-    kept += stays;
-    compare(text, options, stays, stays ? 1e-5 : 0.0);
-    if (HasFailure()) return;
-  }
-  record_models(kept);
-  EXPECT_GT(4 * kept, 2 * cases);
+  compare_random(random_loop, 25);
 }
 
 }  // namespace

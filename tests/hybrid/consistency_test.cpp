@@ -2,6 +2,7 @@
 #include "hybrid/consistency.hpp"
 
 #include <gtest/gtest.h>
+#include <saltus/dae/staged_series.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -526,6 +527,33 @@ TEST(Consistency, InsideAStepTheStateStaysWhereTheStagesDoNotConverge) {
   consistency.refine(system, 0.0, x, xp);
   EXPECT_EQ(x, x_there);
   EXPECT_EQ(xp, xp_there);
+}
+
+/// Coils in a star: currents of about 50 A, and one through a switch that is off, with a time constant of 1e-9 s. Its
+/// slope follows the rounding errors of the other currents.
+TEST(Consistency, StagesConvergeWhereRoundingErrorsOfLargeCurrentsAreMultiplied) {
+  constexpr double L = 1e-3, R = 0.1, off = 1e6;
+  ModeBuilder m;
+  std::vector<Expr> c;
+  for (const char* name : {"i", "j", "k", "v"}) c.push_back(m.variable(name));
+  m.equation(L * der(c[0]) - 100.0 + R * c[0] + c[3]);
+  m.equation(L * der(c[1]) + 100.0 + R * c[1] + c[3]);
+  m.equation(L * der(c[2]) + 100.0 + off * c[2] + c[3]);
+  m.equation(c[0] + c[1] + c[2]);
+  const auto system = m.system();
+  const std::vector<double> sizes(4, 1.0);
+  for (int trial = 0; trial < 50; ++trial) {
+    const double i = 43.5568894414086 + 0.1 * trial, k = -1e-4, j = -i - k;
+    StagedSeries staged(system->structure(), analyse_structure(system->structure()), 1);
+    std::vector<double> X(static_cast<std::size_t>(4 * staged.coefficients()), 0.0);
+    std::ranges::copy(std::vector<double>{i, j + 1e-7 * trial, k, 0.0}, X.begin());
+    EXPECT_EQ(staged.project(*system, 0.0, X, sizes, 1.0, 1e-9), StagedSeries::Result::good) << trial;
+    const double v = (-100.0 - R * (X[0] + X[1]) - off * X[2]) / 3.0;  // the sum of the first three equations
+    EXPECT_NEAR(X[0] + X[1] + X[2], 0.0, 1e-13);
+    EXPECT_NEAR(X[0], i, 1e-5);
+    EXPECT_NEAR(X[3], v, 1e-7);
+    EXPECT_NEAR(X[4], (100.0 - R * X[0] - v) / L, 1e-4);
+  }
 }
 
 }  // namespace

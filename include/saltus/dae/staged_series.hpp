@@ -61,13 +61,14 @@ class StagedSeries {
   Result blame_matrix();
   Result pass(System& system, double t, std::span<double> X, double& largest);
   Result correct(System& system, std::span<double> X);
-  bool only_rounding(std::span<const double> X);
+  bool only_rounding(System& system, double t, std::span<const double> X);
 
   StructuralAnalysis analysis_;
   SystemJacobian jacobian_;
   int n_, order_, last_ = 0, deepest_ = 0, coefficients_ = 0;
   std::vector<double> unit_;  // sizes of the coefficients up to the largest d_j
   std::vector<double> Fx_, Fxp_, entries_, b_;
+  std::vector<double> terms_;  // of each equation of a stage: the sum of their sizes
   std::vector<double> first_row_;                 // largest entry of each row of the first matrix
   std::vector<double> row_scale_, column_scale_;  // by stage: the factors that make the matrices of all stages equal
   std::unique_ptr<SmallInverse> inverse_;  // of small systems, with the places of its entries; others have factors

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace saltus {
 
 Stepper* Simulator::Impl::StepperUse::choose_stepper(std::string& problem) {
@@ -77,8 +80,10 @@ void Simulator::Impl::StepperUse::follow_guards() {
   const double fineness = run.locator.fineness();
   const double h = std::abs(run.stepper->dense().h);
   const bool cheap = fineness > 8.0 && run.dense_is_accurate();  // implicit steps cost more than a finer look
+  // a finer look costs little; where guards are rounding errors, no step is short enough for a coarse one
+  const double shortest = 1e-5 * std::abs(run.options.stop - run.options.start);
   if (cheap && run.stepper->error() < 0.01)
-    run.known->guards = h * 8.0 / fineness;
+    run.known->guards = std::max(h * 8.0 / fineness, shortest);
   else if (fineness <= 8.0 && h >= 0.9 * run.known->guards)
     run.known->guards *= 1.1;
 }

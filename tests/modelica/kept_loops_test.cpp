@@ -639,6 +639,14 @@ std::string random_loop(std::mt19937& random) {
          (pick(2) ? "true" : "false") + ");\nequation\n  for i in 1:n loop\n" + body + "  end for;\nend Random;\n";
 }
 
+/// Steps became shorter and shorter, because guards were rounding errors, until time stood still.
+TEST(KeptLoops, GuardsOfRoundingErrorsDoNotStopTime) {
+  std::mt19937 random(880227);
+  SimulateOptions options = until(1.0);
+  options.rtol = options.atol = 1e-8;
+  compare(random_loop(random), options, true, 1e-5);
+}
+
 TEST(KeptLoops, RandomLoops) {
   compare_random(random_loop, 25);
 }

@@ -61,7 +61,22 @@ class CellCode::Maker {
     shape.guards = cell.guards().size();
     shape.conditions = cell.initial_mode().conditions.size();
     if (shape.discretes != from.model.discretes.size() || shape.conditions != logic.clauses.size()) return false;
-    return guards_are_local(shape) && actions_are_local(shape) && surfaces_are_explicit(shape);
+    return numbers_fit(shape) && guards_are_local(shape) && actions_are_local(shape) && surfaces_are_explicit(shape);
+  }
+
+  /// Whether the equations of the first cell can be solved for derivatives in the same way with the numbers of all:
+  /// where one of them is a coefficient that vanishes, they cannot.
+  static bool numbers_fit(const Shape& shape) {
+    if (shape.numbers == 0 || !shape.code->form_depends_on_data()) return true;
+    std::vector<double> data = ModelAccess::values(*shape.model).parameters;
+    const Mode mode = shape.model->initial_mode();
+    data.insert(data.end(), mode.discrete.begin(), mode.discrete.end());
+    if (data.size() != shape.code->equations().data.size()) return false;
+    for (std::size_t cell = 0; cell < shape.cells; ++cell) {
+      std::ranges::copy(shape.numbers_of(cell), data.end() - static_cast<std::ptrdiff_t>(shape.numbers));
+      if (!shape.code->same_form_for(data)) return false;
+    }
+    return true;
   }
 
   /// Variables that follow: everything that they read stands still.

@@ -420,6 +420,17 @@ end M;
           options, false);
 }
 
+TEST(KeptComponents, WrittenOutWhereValuesDecideTheStates) {
+  // a mass without capacity, and start values that belong to variables other than the states
+  const auto row = [](const std::string& masses) {
+    return heat + "model M parameter Integer n = 120; Mass m[n](" + masses +
+           "); Wall w[n - 1]; equation for i in 1:n - 1 loop connect(m[i].p, w[i].a); connect(m[i + 1].p, w[i].b); "
+           "end for; end M;";
+  };
+  compare(row("C = {if i == 7 then 0 else 1 for i in 1:n}, T(each fixed = false)"), until(0.5), false);
+  compare(row("T(each fixed = false), p(T(start = {0.1*i for i in 1:n}, each fixed = true))"), until(0.5), false);
+}
+
 TEST(KeptComponents, ErrorsAndValuesFromOutside) {
   const std::string text = house("(each T0 = 20)", "", "");
   // one element with another value: the model is written out

@@ -446,6 +446,23 @@ end Watch;
           until(0.5), true, 1e-6);
 }
 
+TEST(KeptLoops, WrittenOutWhereANumberOfOnePassVanishes) {
+  compare(R"(
+model Rod
+  parameter Integer n = 220;
+  parameter Real c[n] = {if i == 7 then 0 else 1 for i in 1:n};
+  Real x[n](start = {0.1*i for i in 1:n});
+equation
+  c[1]*der(x[1]) = x[2] - x[1];
+  for i in 2:n-1 loop
+    c[i]*der(x[i]) = x[i-1] - 2*x[i] + x[i+1];
+  end for;
+  c[n]*der(x[n]) = x[n-1] - x[n];
+end Rod;
+)",
+          until(0.5), false);
+}
+
 TEST(KeptLoops, WhatIsSaidOfSomePassesOnlyCounts) {
   // the rule of a surface stands behind a whole loop; one variable of many is fixed, and decides where its state begins
   compare(R"(model M Real x[210](each start = 1, each fixed = true); equation

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <utility>
@@ -90,6 +91,39 @@ TEST(KeptComponents, RoomsWithHeaters) {
           until(4.0), true, 1e-4);
   compare(house("(T(start = {19.2 + 1.6*abs(sin(3.7*i)) for i in 1:n}, each nominal = 20))", "", ""), until(4.0), true,
           1e-4);
+}
+
+/// A cosine over a row of equal masses keeps its shape and decays at the rate 4 G/C sin^2(pi/n).
+TEST(KeptComponents, ARowOfMassesDecaysAsItShould) {
+  constexpr int n = 120;
+  constexpr double pi = 3.14159265358979323846, G = 40.0, C = 0.5;
+  const auto system = compile(load_text(heat + R"(
+model Row
+  parameter Integer n = 120;
+  Mass m[n](each C = 0.5, T0 = {cos(2*3.14159265358979323846*(i - 0.5)/n) for i in 1:n});
+  Wall w[n - 1](each G = 40);
+equation
+  for i in 1:n - 1 loop
+    connect(m[i].p, w[i].a);
+    connect(w[i].b, m[i + 1].p);
+  end for;
+end Row;
+)")
+                                  .model);
+  ASSERT_FALSE(is_written_out(*system));
+  for (const Method method : {Method::automatic, Method::dopri5, Method::rodas5p, Method::bdf}) {
+    SimulateOptions options = until(2.0, method);
+    options.rtol = options.atol = 1e-9;
+    const Trajectory run = simulate(system, options);
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    const double decay = std::exp(-4.0 * G / C * std::pow(std::sin(pi / n), 2) * 2.0);
+    const std::vector<double> values = run.final();
+    for (int i = 1; i <= n; ++i) {
+      const std::string name = "m[" + std::to_string(i) + "].T";
+      const auto at = std::ranges::find(run.variables(), name, &VariableInfo::name) - run.variables().begin();
+      EXPECT_NEAR(values[static_cast<std::size_t>(at)], decay * std::cos(2.0 * pi * (i - 0.5) / n), 1e-6) << name;
+    }
+  }
 }
 
 TEST(KeptComponents, EventsAreNamedByTheirElements) {

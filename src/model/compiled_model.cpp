@@ -14,6 +14,7 @@
 #include "model/model_code.hpp"
 #include "model/model_parts.hpp"
 #include "model/runnable_program.hpp"
+#include "model/state_constraints.hpp"
 #include "model/values_key.hpp"
 
 namespace saltus {
@@ -135,7 +136,8 @@ std::shared_ptr<const CompiledModel::Code> CompiledModel::compile(const ModelDat
   ModelData own = with_own_graph(model);
   set_homotopy(own, 1.0);
   add_derivative_variables(own);
-  auto code = std::make_shared<Code>(own, options);
+  const StateConstraints constraints = solve_state_constraints(own);
+  auto code = std::make_shared<Code>(own, constraints, options);
   code->eases = has_homotopy(model);
   if (code->depends_on_values() || code->eases) code->source = std::make_unique<const ModelData>(with_own_graph(model));
   return code;
@@ -185,8 +187,9 @@ std::shared_ptr<HybridSystem> CompiledModel::eased(double share, std::span<const
   }
   set_homotopy(own, share);
   add_derivative_variables(own);
+  const StateConstraints constraints = solve_state_constraints(own);
   auto result = std::make_shared<CompiledModel>(*this);
-  result->impl_->code = std::make_shared<const Code>(own, impl_->code->options);
+  result->impl_->code = std::make_shared<const Code>(own, constraints, impl_->code->options);
   result->impl_->values = result->impl_->code->values_then;
   return result;
 }

@@ -252,27 +252,9 @@ class Search {
     return {};
   }
 
-  /// Whether nothing but parameters occurs.
-  static bool is_fixed(const Expr& c) {
-    if (c.is_constant()) return true;
-    const std::span<const Expr> one(&c, 1);
-    for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time, SymbolKind::discrete})
-      if (!symbols_of(one, kind).empty()) return false;
-    return locks_of(one).empty();
-  }
-
   /// Whether the values of the parameters give nothing that can be divided by.
   bool is_zero(const Expr& c) const { return !is_decided(value(c)); }
-  /// 0: it has none.
-  double value(const Expr& c) const {
-    if (c.is_constant()) return c.constant_value();
-    if (const auto it = parameter_value_.find(c.id()); it != parameter_value_.end()) return it->second;
-    const std::span<const Expr> one(&c, 1);
-    std::vector<std::pair<Expr, Expr>> values;
-    for (const Expr& p : symbols_of(one, SymbolKind::parameter)) values.emplace_back(p, parameter_value_.at(p.id()));
-    const Expr result = substitute(one, values).front();
-    return result.is_constant() ? result.constant_value() : 0.0;
-  }
+  double value(const Expr& c) const { return fixed_value(c, parameter_value_); }
 
   std::vector<int> variables_in(const Expr& e) const {
     std::vector<int> result;
@@ -380,6 +362,24 @@ class Search {
 
 bool is_decided(double value, double bound) {
   return value != 0.0 && std::isfinite(value) && std::isfinite(1.0 / value) && std::abs(value) >= std::abs(bound);
+}
+
+bool is_fixed(const Expr& e) {
+  if (e.is_constant()) return true;
+  const std::span<const Expr> one(&e, 1);
+  for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time, SymbolKind::discrete})
+    if (!symbols_of(one, kind).empty()) return false;
+  return locks_of(one).empty();
+}
+
+double fixed_value(const Expr& e, const std::unordered_map<NodeId, double>& parameter_values) {
+  if (e.is_constant()) return e.constant_value();
+  if (const auto it = parameter_values.find(e.id()); it != parameter_values.end()) return it->second;
+  const std::span<const Expr> one(&e, 1);
+  std::vector<std::pair<Expr, Expr>> values;
+  for (const Expr& p : symbols_of(one, SymbolKind::parameter)) values.emplace_back(p, parameter_values.at(p.id()));
+  const Expr result = substitute(one, values).front();
+  return result.is_constant() ? result.constant_value() : 0.0;
 }
 
 std::vector<std::pair<Expr, Expr>> Elimination::replacements() const {

@@ -4,21 +4,22 @@
 
 #include <saltus/model/model.hpp>
 
+#include <unordered_map>
 #include <vector>
 
 namespace saltus {
 
 struct Elimination {
-  std::vector<char> eliminated;       ///< by variable
-  std::vector<Expr> solution;         ///< by variable, in terms of kept variables; meaningful where eliminated
-  std::vector<char> equation_used;    ///< by equation of ModelData::equations
+  std::vector<char> eliminated;     ///< by variable
+  std::vector<Expr> solution;       ///< by variable, in terms of kept variables; meaningful where eliminated
+  std::vector<char> equation_used;  ///< by equation of ModelData::equations
   /// (variable, solution) pairs for substitute().
   std::vector<std::pair<Expr, Expr>> replacements() const;
   /// Nothing is eliminated.
   static Elimination none(const ModelData& model);
 
-  std::vector<Expr> variables;        ///< all variables of the model
-  std::vector<int> by_start;          ///< variables z = der(x): those that guess it are kept
+  std::vector<Expr> variables;  ///< all variables of the model
+  std::vector<int> by_start;    ///< variables z = der(x): those that guess it are kept
   /// Whether an expression of parameters is at least a bound, which is one too; see is_decided.
   struct Decision {
     Expr value, bound;
@@ -28,6 +29,11 @@ struct Elimination {
 
 /// Whether a number can be divided by, and has at least the size of a bound.
 bool is_decided(double value, double bound = 0.0);
+
+/// Whether nothing but numbers and parameters occurs.
+bool is_fixed(const Expr& e);
+/// The value of such an expression; 0: it has none.
+double fixed_value(const Expr& e, const std::unordered_map<NodeId, double>& parameter_values);
 
 /// Whether a variable z = der(x) has a start value, which is a guess of der(x).
 bool guesses_derivative(const ModelData& model, int variable);

@@ -145,14 +145,7 @@ LinearElimination::Factor LinearElimination::of_parameters(NodeId id) {
   const auto [it, fresh] = factors_.try_emplace(id);
   if (!fresh) return it->second;
   const Expr e(model_.graph, id);
-  Expr value = e;
-  if (!e.is_constant()) {
-    std::vector<std::pair<Expr, Expr>> values;
-    for (const Expr& p : symbols_of(std::span(&e, 1), SymbolKind::parameter))
-      values.emplace_back(p, Expr(parameter_values_.at(p.id())));
-    value = substitute(std::span(&e, 1), values).front();
-  }
-  it->second = {.expr = e, .value = value.is_constant() ? value.constant_value() : 0.0};
+  it->second = {.expr = e, .value = fixed_value(e, parameter_values_)};
   return it->second;
 }
 

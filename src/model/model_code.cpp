@@ -33,13 +33,16 @@ Elimination eliminate(const ModelData& m) {
 
 }  // namespace
 
-CompiledModel::Code::Code(const ModelData& m, ProgramOptions opts) : options(opts) {
+CompiledModel::Code::Code(const ModelData& m, const StateConstraints& constraints, ProgramOptions opts)
+    : options(opts) {
   name = m.name;
   start_time = m.start_time;
   stabilised = m.stabilisation != 0.0;
   graph = m.graph;
   time = m.time;
   Elimination elimination = eliminate(m);
+  elimination.by_start.insert(elimination.by_start.end(), constraints.by_start.begin(), constraints.by_start.end());
+  elimination.decisions.insert(elimination.decisions.end(), constraints.decisions.begin(), constraints.decisions.end());
   take_declarations(m, elimination);
   Rewrite rewrite(*m.graph);
   for (const auto& [variable, solution] : elimination.replacements())

@@ -22,6 +22,7 @@
 #include "model/model_guards.hpp"
 #include "model/model_values.hpp"
 #include "model/rehome.hpp"
+#include "model/state_constraints.hpp"
 #include "model/surface_modes.hpp"
 #include "model/time_guards.hpp"
 
@@ -91,7 +92,7 @@ struct CompiledModel::Code {
   mutable std::vector<std::unique_ptr<ModelEquations>> compiled_written;
 
   /// The model keeps its graph: with_own_graph makes one for the code.
-  Code(const ModelData& m, ProgramOptions opts);
+  Code(const ModelData& m, const StateConstraints& constraints, ProgramOptions opts);
 
   /// The mode before anything is known about guards.
   Mode first_mode(const ModelValues& values) const;

@@ -274,7 +274,7 @@ std::string CompiledModel::Code::surface_text(const Mode& mode, int guard) const
   const ModelGuards::Guard& g = guards.guards()[static_cast<std::size_t>(guard)];
   if (g.step() == 0) return guards.surface_text(guard);
   const auto lock = static_cast<std::size_t>(g.locks.front());
-  return to_string(switching_function(guards.written()[lock]), 40) + " = " +
+  return to_string(guards.written_function(static_cast<int>(lock)), 40) + " = " +
          number_text(mode.locks[lock] + std::max(g.step(), 0));
 }
 
@@ -282,7 +282,13 @@ ModelGuards::Written CompiledModel::Code::written_relations(const ModelData& m, 
   ModelGuards::Written written;
   const auto add = [&](Rewrite& rule, const Expr& e) {
     if (e.is_constant()) return;
-    for (const Expr& lock : locks_of(std::span(&e, 1))) written.emplace(rule(lock.in(*m.graph)), lock);
+    for (const Expr& lock : locks_of(std::span(&e, 1))) {
+      const Expr made(m.graph, rule(lock.in(*m.graph)));
+      written.emplace(made.id(), lock);
+      // y >= k, with another expression for y, may have become not (k > 2*x), which is named k > y
+      for (const Expr& turned : locks_of(std::span(&made, 1)))
+        if ((!BoolExpr(turned)).expr().same(made)) written.emplace(turned.id(), (!BoolExpr(lock)).expr());
+    }
   };
   for (const auto& e : m.equations) add(continuous, e.equation.residual());
   for (const auto& mode : m.modes)

@@ -93,10 +93,10 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
         guards_of_lock[k].push_back(static_cast<int>(guards_.size()));
         const bool low = kind == Kind::rounding_low;
         guards_.push_back({kind, low ? g - locks_[k] : locks_[k] + 1.0 - g, {static_cast<int>(k)}, {+1}, {true}});
-        info_.push_back(
-            {to_string(switching_function(written_[k])) + (low ? " falls below an integer" : " reaches an integer"),
-             {},
-             false});
+        info_.push_back({to_string(written_function(static_cast<int>(k))) +
+                             (low ? " falls below an integer" : " reaches an integer"),
+                         {},
+                         false});
       }
       continue;
     }
@@ -191,7 +191,7 @@ void ModelGuards::find_activity(const EventLogic::Setup& logic, const std::vecto
 void ModelGuards::locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock) {
   std::unordered_map<NodeId, int> lock_index;
   for (std::size_t k = 0; k < locks_.size(); ++k) lock_index[locks_[k].id()] = static_cast<int>(k);
-  for (std::size_t k = 0; k < locks_.size(); ++k) lock_index.emplace(written_[k].id(), static_cast<int>(k));
+  for (std::size_t k = 0; k < locks_.size(); ++k) lock_index.emplace(written_lock(k).id(), static_cast<int>(k));
   const auto locate = [&](const Expr& e, const SourceLocation& where) {
     if (!where.known()) return;
     for (const Expr& lock : locks_of(std::span(&e, 1)))
@@ -210,10 +210,20 @@ void ModelGuards::locate(const ModelData& model, const EventLogic::Setup& logic,
     for (const auto& e : mode.equations) locate(e.equation.residual(), e.where);
 }
 
+Expr ModelGuards::written_lock(std::size_t lock) const {
+  const Expr& relation = written_[lock];
+  const Node& node = relation.graph()->node(relation.id());
+  return node.op == Op::logical_not ? Expr(relation.graph(), node.a) : relation;
+}
+
+Expr ModelGuards::written_function(int lock) const {
+  return switching_function(written_lock(static_cast<std::size_t>(lock)));
+}
+
 std::string ModelGuards::surface_text(int guard) const {
   const Guard& g = guards_[static_cast<std::size_t>(guard)];
   const bool relation = g.kind == Kind::relation && !g.locks.empty();
-  const Expr function = relation ? switching_function(written_[static_cast<std::size_t>(g.locks.front())]) : g.function;
+  const Expr function = relation ? written_function(g.locks.front()) : g.function;
   return to_string(function, 40) + " = 0";
 }
 

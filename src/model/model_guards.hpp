@@ -55,6 +55,8 @@ class ModelGuards {
   const std::vector<Expr>& locks() const { return locks_; }
   /// By lock: as the model has it, for texts.
   const std::vector<Expr>& written() const { return written_; }
+  /// The function whose zeros are those of a lock, as it is written.
+  Expr written_function(int lock) const;
   /// "v1 - v2 = 0": the surface of a guard in the model's variables.
   std::string surface_text(int guard) const;
   const std::vector<Guard>& guards() const { return guards_; }
@@ -104,6 +106,8 @@ class ModelGuards {
   std::vector<int> dormant(const Mode& mode) const { return some_dormant_ ? find_dormant(mode) : std::vector<int>{}; }
 
  private:
+  /// The relation of which written() is this one, or the opposite.
+  Expr written_lock(std::size_t lock) const;
   using GuardsOfLocks = std::vector<std::vector<int>>;
   GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic,
                             const std::vector<Expr>& of_equations, const Written& of_model,

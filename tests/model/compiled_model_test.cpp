@@ -64,6 +64,21 @@ TEST(CompiledModel, RelationsThatDifferAtZeroShareAGuardAndHaveASecondOneThere) 
   }
 }
 
+// With 2*x - 1 in the place of y the relation becomes the opposite one of k > 2*x - 1.
+TEST(CompiledModel, RelationsOnEliminatedVariablesAreNamedAsTheyAreWritten) {
+  for (const bool weak : {false, true}) {
+    Model m("m");
+    const Expr x = m.variable("x", 1.0), y = m.variable("y"), z = m.variable("z"), k = m.parameter("k", 0.5);
+    m.equation(der(x) == -1.0);
+    m.equation(y == 2.0 * x - 1.0);
+    m.equation(der(z) == if_else(weak ? y >= k : k > y, Expr(0.0), Expr(1.0)));
+    const CompiledModel c(m);
+    ASSERT_EQ(c.guards().size(), 1u);
+    const std::string& name = c.guards()[0].name;
+    EXPECT_TRUE(name == "y >= k" || name == "k > y" || name == "y < k" || name == "k <= y") << name;
+  }
+}
+
 TEST(CompiledModel, OneProgramServesAllLocks) {
   Model m("m");
   const Expr x = m.variable("x", 1.0);

@@ -1,6 +1,7 @@
 #include "hybrid/instant/guard_passage.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "hybrid/short_lists.hpp"
 
@@ -43,23 +44,24 @@ void GuardPassage::show(std::vector<signed char>& sees) {
 
 signed char GuardPassage::step(const Passing& guard, bool initial, const std::vector<signed char>& sees) const {
   const signed char before = sees[static_cast<std::size_t>(guard.guard)], target = guard.target;
-  if (initial || guard.jumped) return at_zero;
+  if (initial || guard.jumped || guard.waits) return at_zero;
   return static_cast<signed char>(before + (target > before) - (target < before));
 }
 
 [[gnu::hot]] bool GuardPassage::pass(const Trials& trials, bool initial, bool quiet, std::vector<signed char>& sees) {
-  bool arrived = true, noticed = false;
+  bool arrived = true, noticed = false, some_wait = false;
   for (Passing& guard : passing_) {
     signed char& see = sees[static_cast<std::size_t>(guard.guard)];
     const signed char before = see;
     see = step(guard, initial, sees);
     guard.jumped = false;
+    some_wait = std::exchange(guard.waits, false) || some_wait;
     arrived = arrived && see == guard.target;
     // a step to zero is noticed if a relation has another truth there
     if (see != before)
       noticed = noticed || see != 0 || trials.has_second(guard.guard) || trials.side_at_zero(guard.guard) != before;
   }
-  if (!arrived && (!quiet || noticed || initial)) return false;
+  if (!arrived && (!quiet || noticed || initial || some_wait)) return false;
   for (const Passing& guard : passing_) sees[static_cast<std::size_t>(guard.guard)] = guard.target;
   if (!unseen_.empty()) show(sees);
   return true;

@@ -222,6 +222,7 @@ void Instant::look(double t) {
         passage_.hold();  // the last instant of a run: nothing has moved
     }
     const bool quiet = !(noticed || acted || (first && (arrival.initial || arrival.terminal)));
+    if (!first || !arrival.initial) hold_followers();
     const bool arrived = passage_.pass(trials_, arrival.initial && first, quiet, now.mode.sees);
     copy(now.x, committed_x_);
     if (first && arrival.initial) copy(now.x, before_round_.x);
@@ -374,6 +375,30 @@ void Instant::commit() {
     see = static_cast<signed char>(side);
   }
   return noticed;
+}
+
+/// Guards that leave zero only because others do so in the same round wait for the next one. They are zero still, and
+/// what the others change in this round may keep them there: a mass at rest whose brake takes hold, `fn > 0`, would
+/// begin to move if the brake were not locked by then.
+void Instant::hold_followers() {
+  leaving_.clear();
+  passage_.for_each_leaving_zero(now.mode.sees, [&](GuardPassage::Passing& guard) { leaving_.push_back(&guard); });
+  if (leaving_.size() < 2) return;
+  copy(now.mode, flipped_);
+  for (const GuardPassage::Passing* guard : leaving_)
+    if (hybrid_.side(now.mode, guard->guard) != 0 && !hybrid_.rests(now.mode, guard->guard))
+      hybrid_.rest(flipped_, guard->guard);
+  if (hybrid_.same_equations(flipped_, now.mode)) return;
+  Question& asked = question();
+  copy(flipped_, asked.trial.point.mode);
+  const bool found = asked.trials.test({flipped_, now.x, now.xp}, {.t = t_}, asked.trial);
+  trial_.system = &hybrid_.system(now.mode);
+  if (!found) return;
+  const auto follows = [&](const GuardPassage::Passing* guard) {
+    return asked.trial.view.side(guard->guard) != guard->target;
+  };
+  if (std::ranges::all_of(leaving_, follows)) return;
+  for (GuardPassage::Passing* guard : leaving_) guard->waits = follows(guard);
 }
 
 /// One round. Returns whether anything changed.

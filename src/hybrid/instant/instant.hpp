@@ -116,6 +116,7 @@ class Instant final : private ModeValues {
   bool decide_without_errors(Approach& approach);
   void commit();
   bool see(bool initial);
+  void hold_followers();
   bool act(const Arrival& arrival, bool first, Point& point);
   bool finish(const Arrival& arrival);
   void end_stay(int exit);
@@ -172,6 +173,7 @@ class Instant final : private ModeValues {
   bool decided_anew_ = false;     // something has changed the field or the state since the arrival
   Point before_round_;            // what pre() of variables gives
   Mode committed_, flipped_;
+  std::vector<GuardPassage::Passing*> leaving_;         // guards that are seen to leave zero in a round
   std::vector<Position> positions_, positions_before_;  // of the committed mode, and of the one before
   std::vector<double> committed_x_;
   GuardPassage passage_;

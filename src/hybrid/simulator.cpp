@@ -257,6 +257,8 @@ void Simulator::Impl::forget_systems() {
   if (!in_rest && !advance()) return;
   if (!in_rest && stepped_beyond_events) return locals.take_step();
   bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
+  if (found && located.at_start && begins_elsewhere())
+    found = locator.earliest(*system, current(), watch, located, system->linear_guards());
   if (!found && watching && locator.not_finite()) return shorten();
   proved = !watching || locator.proved();
   const double t1 = stepper->t(), resolution = 8.0 * eps * std::max(std::abs(t1), std::abs(t));
@@ -365,6 +367,29 @@ void Simulator::Impl::shorten() {
                        names});
   }
   steppers.start_stepper(shortened);
+}
+
+/// A stepper that keeps hidden constraints moves its start onto them, by errors far below the tolerance. A guard within
+/// these errors of zero may have another sign there than at the state, which counts: the difference is noise of the
+/// guard. Returns whether there is such a guard among those that were found.
+bool Simulator::Impl::begins_elsewhere() {
+  if (system->structure().explicit_ode) return false;
+  const DensePolynomial& polynomial = current();
+  resize(x_then, x.size());
+  resize(xp_then, x.size());
+  polynomial.evaluate(t, x_then);
+  polynomial.derivative(t, xp_then);
+  std::vector<double> at_state(watch.size()), at_begin(watch.size());
+  system->guards(t, x, xp, at_state);
+  system->guards(t, x_then, xp_then, at_begin);
+  bool any = false;
+  for (const int guard : located.guards) {
+    const auto k = static_cast<std::size_t>(guard);
+    if (!(watch[k].side * at_state[k] > 0.0) || watch[k].side * at_begin[k] > 0.0) continue;
+    watch[k].noise = std::max(watch[k].noise, 2.0 * std::abs(at_begin[k] - at_state[k]));
+    any = true;
+  }
+  return any;
 }
 
 [[gnu::hot]] bool Simulator::Impl::denies_start() {

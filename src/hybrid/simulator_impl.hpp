@@ -203,6 +203,8 @@ struct Simulator::Impl {
   /// A guard leaves at once the side to which its slope has just shown. The step is too long to tell: true, it is tried
   /// again with a quarter of it.
   bool denies_start();
+  /// A guard has another sign where the step begins than at the state: true, the difference is noise from now on.
+  bool begins_elsewhere();
   /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and
   /// the events are counted anew.
   bool dismiss_chattering(std::span<const int> fired);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/defined_discretes.hpp"
 #include "model/rewrite_model.hpp"
 
 namespace saltus {
@@ -37,6 +38,7 @@ RepeatedModel::Shape JoinedModels::make(const JoinedCell& cell, std::size_t shap
     part.assertions = p.shape->shape->model.assertions;
     append(std::move(part), p, cell, m);
   }
+  if (passes_.model().replaces_definitions) replace_definitions(m);
   return result;
 }
 

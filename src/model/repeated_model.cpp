@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/defined_discretes.hpp"
 #include "model/joined_passes.hpp"
 #include "model/rewrite_model.hpp"
 
@@ -89,10 +90,13 @@ std::shared_ptr<const RepeatedModel> FirstPasses::repeat() && {
   const ModelData common = common_part();
   for (std::size_t k = 0; k < shapes.size(); ++k) whole->shapes.push_back(shape(k, common));
   whole->sums = std::move(sums);
+  whole->replaces_definitions = replaces_definitions;
   const bool complete = whole->sums.empty() && find_own(*whole) && has_one_cell_for_each(*whole);
-  if (complete && relations_are_local(*whole)) return whole;
-  const std::shared_ptr<const RepeatedModel> joined = join_passes(*whole);
-  return joined || !complete ? joined : whole;
+  if (!complete || !relations_are_local(*whole))
+    if (const std::shared_ptr<const RepeatedModel> joined = join_passes(*whole); joined || !complete) return joined;
+  if (replaces_definitions)
+    for (RepeatedModel::Shape& shape : whole->shapes) saltus::replace_definitions(shape.model);
+  return whole;
 }
 
 // The part of the model that the first pass of a shape is, and where its variables are in all passes.

@@ -53,6 +53,8 @@ struct RepeatedModel {
   std::vector<VariableInfo> parameters;  ///< also those that are numbers of cells; `start` is the value
   std::vector<Shape> shapes;
   std::vector<Sum> sums;
+  /// In the models of cells, discrete variables that equations define are replaced by what they are worth.
+  bool replaces_definitions = false;
 };
 
 /// Loops of which one pass of each shape has been written out.
@@ -72,6 +74,7 @@ struct FirstPasses {
   std::unordered_set<NodeId> elements;  ///< parameters that are left out if no cell reads them
   std::vector<RepeatedModel::Sum> sums = {};
   std::vector<VariableInfo> parameters = {};  ///< of the whole, where they are more than those of the model
+  bool replaces_definitions = false;          ///< as of the whole
 
   /// The whole; null if its passes do not make cells, or if something occurs that cells do not have.
   std::shared_ptr<const RepeatedModel> repeat() &&;

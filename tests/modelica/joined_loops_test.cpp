@@ -1,6 +1,7 @@
 // Loops whose passes share variables and events, against the same models written out.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "kept_helpers.hpp"
@@ -188,6 +189,91 @@ equation
 end Rod;
 )",
           until(0.5), false);
+}
+
+// A Boolean that an equation defines is read in passes of another loop, whose elements are defined in other ways.
+TEST(JoinedLoops, BooleansOfOtherLoopsAreDefinedByTheirOwnElements) {
+  const auto with = [](const std::string& equations) {
+    return R"(
+model Switched
+  parameter Integer n = 200;
+  Real x[n](each start = 0, each fixed = true);
+  Boolean b[n];
+  Integer count[n](each start = 0, each fixed = true);
+equation
+  for i in 1:n loop
+    when change(b[i]) then
+      count[i] = pre(count[i]) + 1;
+    end when;
+  end for;
+  for i in 1:n loop
+    der(x[i]) = if b[i] then 1 else 0.1;
+  end for;
+)" + equations +
+           "end Switched;";
+  };
+  const std::string by_index = with(R"(
+  for i in 1:n loop
+    if i < 100 then
+      b[i] = x[i] < 0.3;
+    else
+      b[i] = x[i] < 0.6;
+    end if;
+  end for;
+)");
+  compare(by_index, until(1.0), true, 1e-6);
+  const Trajectory run = simulate(compile(load_text(by_index).model), until(1.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  // linear between events at 0.3 and 0.6: errors are those of rounding
+  EXPECT_NEAR(run.at(1.0, "x[99]"), 0.3 + 0.1 * 0.7, 1e-12);
+  EXPECT_NEAR(run.at(1.0, "x[100]"), 0.6 + 0.1 * 0.4, 1e-12);
+  compare(with("for i in 1:n loop b[i] = x[i] < 0.1 + i/1000; end for;"), until(1.0), true, 1e-6);
+  compare(with("for i in 1:n loop b[i] = x[n + 1 - i] < 0.1 + i/1000; end for;"), until(1.0), true, 1e-6);
+}
+
+// A thermostat without hysteresis holds the temperature: the heater is on for a part of the time.
+TEST(JoinedLoops, RelaysThatAreComponentsOfTheirOwnSlide) {
+  const std::string text = R"(
+model Room
+  parameter Real k = 0.1;
+  Real T(start = 18, fixed = true);
+  input Boolean on;
+  output Real y;
+equation
+  der(T) = (if on then 5 else 0) - k*(T - 10);
+  y = T;
+end Room;
+model Thermostat
+  parameter Real set = 20;
+  input Real T;
+  output Boolean on;
+equation
+  on = T < set;
+end Thermostat;
+model Rooms
+  parameter Integer n = 100;
+  Room r[n](k = {0.1 + 0.001*i for i in 1:n});
+  Thermostat h[n];
+equation
+  for i in 1:n loop
+    connect(r[i].y, h[i].T);
+    connect(h[i].on, r[i].on);
+  end for;
+end Rooms;
+)";
+  const auto system = compile(load_text(text).model);
+  EXPECT_FALSE(is_written_out(*system));
+  const Trajectory run = simulate(system, until(1.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  ASSERT_EQ(run.events().size(), 100u);
+  for (int i = 1; i <= 100; ++i) {
+    SCOPED_TRACE(i);
+    const double k = 0.1 + 0.001 * i, limit = 10.0 + 5.0 / k;  // T goes from 18 towards the limit, and is held at 20
+    const Event& event = run.events()[static_cast<std::size_t>(i - 1)];
+    EXPECT_EQ(event.kind, EventKind::slide_enter);
+    EXPECT_NEAR(event.t, std::log((limit - 18.0) / (limit - 20.0)) / k, 1e-6);  // tolerance 1e-6, slope 4
+    EXPECT_NEAR(run.at(1.0, "r[" + std::to_string(i) + "].T"), 20.0, 1e-6);
+  }
 }
 
 }  // namespace

@@ -423,6 +423,25 @@ end Rooms;
   EXPECT_NEAR(kept.t_end(), flat.t_end(), 1e-6);
 }
 
+TEST(KeptComponents, SampledComponentsAreWrittenOut) {
+  compare(R"(
+model Sampler
+  parameter Real k = 1;
+  Real x(start = 0, fixed = true);
+  discrete Real held(start = 0, fixed = true);
+equation
+  der(x) = k - x;
+  when sample(0.1, 0.2) then
+    held = pre(held) + x;
+  end when;
+end Sampler;
+model Samplers
+  Sampler s[100](k = {0.01*i for i in 1:100});
+end Samplers;
+)",
+          until(1.0), false);
+}
+
 TEST(KeptComponents, WrittenOutWhereOneElementDoesNotStandForAll) {
   const auto with = [](const std::string& declarations, const std::string& equations) {
     return heat + "model M parameter Integer n = 110; Mass m[n](T0 = {sin(0.1*i) for i in 1:n}); Wall w[n]; Air air; " +

@@ -6,7 +6,6 @@
 // variable: its value changes in event iteration only.
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
-#include <saltus/expr/rewrite.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -136,79 +135,44 @@ void Flattener::for_event_expressions(Visit visit) {
   for (FlatAssertion& assertion : assertions_) visit_condition(assertion.condition);
 }
 
+// What stays in circles keeps its variables and is iterated at events. In kept loops a definition and what reads it may
+// stand in passes of different shapes: there the cells replace their own definitions.
 void Flattener::define_discretes() {
-  // Kahn's algorithm over the definitions; what stays in circles keeps its variables and is iterated at events
-  std::unordered_map<NodeId, std::size_t> index;
-  for (std::size_t k = 0; k < definitions_.size(); ++k) index.emplace(definitions_[k].symbol.id(), k);
-  std::vector<std::vector<std::size_t>> users(definitions_.size());
-  std::vector<std::size_t> waiting(definitions_.size(), 0);
-  for (std::size_t k = 0; k < definitions_.size(); ++k)
-    for (const Expr& symbol : symbols_of(std::span(&definitions_[k].value, 1), SymbolKind::discrete))
-      if (const auto it = index.find(symbol.id()); it != index.end()) {
-        users[it->second].push_back(k);
-        ++waiting[k];
-      }
-  std::vector<std::size_t> order;
-  for (std::size_t k = 0; k < definitions_.size(); ++k)
-    if (waiting[k] == 0) order.push_back(k);
-  for (std::size_t n = 0; n < order.size(); ++n)
-    for (const std::size_t user : users[order[n]])
-      if (--waiting[user] == 0) order.push_back(user);
-  if (order.size() < definitions_.size())
-    for (std::size_t k = 0; k < definitions_.size(); ++k)
-      if (waiting[k] > 0) {
-        warn(definitions_[k].where,
-             "discrete equations determine one another in a circle here; they are iterated at events",
-             "use pre() where the value before the event is meant");
-        break;
-      }
-  if (!definitions_.empty()) substitute_definitions(order);
+  std::vector<DefinedDiscrete> defined;
+  for (const Definition& d : definitions_)
+    defined.push_back({d.symbol, d.value, component_of(d.symbol)->type.kind == TypeKind::boolean});
+  const std::vector<std::size_t> order = order_of(defined);
+  if (order.size() < definitions_.size()) {
+    std::vector<char> is_ordered(definitions_.size(), 0);
+    for (const std::size_t k : order) is_ordered[k] = 1;
+    const auto first = std::ranges::find(is_ordered, 0) - is_ordered.begin();
+    warn(definitions_[static_cast<std::size_t>(first)].where,
+         "discrete equations determine one another in a circle here; they are iterated at events",
+         "use pre() where the value before the event is meant");
+  }
+  if (!definitions_.empty() && !kept_) replace_definitions(defined, order);
 }
 
-// Booleans are replaced everywhere. A number is replaced in continuous equations only, and only where no relation
-// contains it: a relation on a number that jumps would be a guard without a zero.
-void Flattener::substitute_definitions(const std::vector<std::size_t>& order) {
-  const auto& shared = model_->data().graph;
-  Graph& graph = *shared;
-  std::unordered_set<NodeId> before, compared;
+void Flattener::replace_definitions(std::vector<DefinedDiscrete>& defined, const std::vector<std::size_t>& order) {
+  std::unordered_set<NodeId> before;
   for (const auto& [id, symbol] : pre_symbols_) before.insert(symbol->id());
   std::vector<Expr> continuous;
   for (const FlatEquation& e : equations_) {
     continuous.push_back(e.lhs.scalar());
     continuous.push_back(e.rhs.scalar());
   }
-  for (const Expr& lock : locks_of(continuous)) {
-    const Expr function = switching_function(lock);
-    for (const Expr& symbol : symbols_of(std::span(&function, 1), SymbolKind::discrete)) compared.insert(symbol.id());
-  }
-  Rewrite at_events(graph), between(graph);
-  for (const std::size_t k : order) {
-    Definition& definition = definitions_[k];
-    const bool is_boolean = component_of(definition.symbol)->type.kind == TypeKind::boolean;
-    const NodeId id = definition.symbol.id();
-    definition.value = Expr(shared, at_events(definition.value.in(graph)));
-    const Expr value(shared, between(definition.value.in(graph)));
-    if (is_boolean) at_events.replace.emplace(id, definition.value.id());
-    const std::vector<Expr> symbols = symbols_of(std::span(&value, 1), SymbolKind::discrete);
-    const std::vector<Expr> locks = locks_of(std::span(&value, 1));
-    const bool looks_back =
-        std::any_of(symbols.begin(), symbols.end(), [&](const Expr& s) { return before.contains(s.id()); });
-    const bool rounds = std::any_of(locks.begin(), locks.end(),
-                                    [&](const Expr& lock) { return graph.node(lock.id()).op == Op::floor; });
-    if (!looks_back && (is_boolean || !(rounds || compared.contains(id)))) between.replace.emplace(id, value.id());
-  }
-  const auto rewrite = [&](Rewrite& how, Expr& e) {
-    if (!e.is_constant()) e = Expr(shared, how(e.in(graph)));
-  };
+  DefinitionRules rules(model_->data().graph, defined, order, before, continuous);
+  for (std::size_t k = 0; k < definitions_.size(); ++k) definitions_[k].value = defined[k].value;
+  const auto rewrite = [&](Value& side) { side.elements[0] = rules.in_equations(side.elements[0]); };
   for (FlatEquation& e : equations_) {
-    rewrite(between, e.lhs.elements[0]);
-    rewrite(between, e.rhs.elements[0]);
+    rewrite(e.lhs);
+    rewrite(e.rhs);
   }
   for (FlatEquation& e : initial_equations_) {
-    if (!is_discrete_symbol(e.lhs.scalar())) rewrite(between, e.lhs.elements[0]);
-    rewrite(between, e.rhs.elements[0]);
+    if (!is_discrete_symbol(e.lhs.scalar())) rewrite(e.lhs);
+    rewrite(e.rhs);
   }
-  for_event_expressions([&](Expr& e) { rewrite(at_events, e); });
+  for_event_expressions([&](Expr& e) { e = rules.at_events(e); });
 }
 
 // Clauses whose values others need (not through pre), in conditions, values or what defines these, act first;

@@ -23,6 +23,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/defined_discretes.hpp"
 #include "modelica/flatten/connections.hpp"
 #include "modelica/flatten/instance.hpp"
 #include "modelica/flatten/kept_loops.hpp"
@@ -484,7 +485,7 @@ class Flattener {
   template <class Visit>
   void for_event_expressions(Visit visit);
   void define_discretes();
-  void substitute_definitions(const std::vector<std::size_t>& order);
+  void replace_definitions(std::vector<DefinedDiscrete>& defined, const std::vector<std::size_t>& order);
   void emit();
   void emit_clauses();
   void emit_initial_equations();

@@ -233,6 +233,12 @@ std::vector<RepeatedModel::Sum> Flattener::add_connections() {
 std::shared_ptr<const RepeatedModel> Flattener::repeated_model() {
   constexpr std::int64_t large = 32;  // arrays of parameters
   std::vector<RepeatedModel::Sum> sums;
+  // Clauses that the model has made for itself (those of `sample`) belong to no pass.
+  const ModelData& all = model_->data();
+  if (all.equations.size() != kept_->equation_shapes.size() || all.clauses.size() != kept_->clause_shapes.size() ||
+      all.definitions.size() != kept_->definition_shapes.size() ||
+      all.assertions.size() != kept_->assertion_shapes.size())
+    throw NotKept{};
   if (kept_->has_components) {
     list_component_rows();
     sums = add_connections();
@@ -244,7 +250,8 @@ std::shared_ptr<const RepeatedModel> Flattener::repeated_model() {
                      .assertion_shapes = std::move(kept_->assertion_shapes),
                      .variables = std::move(kept_->variables),
                      .discretes = std::move(kept_->discretes),
-                     .sums = std::move(sums)};
+                     .sums = std::move(sums),
+                     .replaces_definitions = true};
   if (!prototypes_.empty()) passes.parameters = parameters_of_elements();
   for (const ModelData::Parameter& p : passes.model.parameters)
     if (const Component* component = component_of(p.symbol); component && count(component->dims) > large)

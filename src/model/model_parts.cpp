@@ -423,6 +423,20 @@ class PartStructure::Finder {
     }
   }
 
+  /// Which relations share a guard depends on the values of parameters and numbers: x > p and x > 0.5 do if p is 0.5.
+  void describe_guards(const std::vector<int>& guards) {
+    for (const int g : guards) {
+      const ModelGuards::Guard& guard = source_.guards.guards()[static_cast<std::size_t>(g)];
+      token(13, static_cast<std::uint64_t>(guard.kind) + (guard.same_as < 0 ? 0u : 8u));
+      for (std::size_t i = 0; i < guard.locks.size(); ++i) {
+        const std::uint64_t truth =
+            guard.kind == ModelGuards::Kind::relation ? (guard.signs[i] > 0 ? 1u : 0u) | (guard.weak[i] ? 2u : 0u) : 4u;
+        token(14, place_in(reads_locks_, guard.locks[i]));
+        token(15, truth);
+      }
+    }
+  }
+
   /// False: a part is not understood, or there are too many shapes.
   bool find_shapes() {
     constexpr std::size_t most = 200;
@@ -435,6 +449,11 @@ class PartStructure::Finder {
     for (std::size_t number = 0; number < members_.size(); ++number) {
       Members& part = members_[number];
       if (!describe(part)) return false;
+      std::vector<int> part_guards;
+      for (const int l : reads_locks_)
+        for (const int g : guards_of_lock[static_cast<std::size_t>(l)])
+          if (std::ranges::find(part_guards, g) == part_guards.end()) part_guards.push_back(g);
+      describe_guards(part_guards);
       std::uint64_t hash = tokens_.size();
       for (const std::uint64_t token : tokens_) hash = (hash ^ token) * 0x9e3779b97f4a7c15u + (hash >> 29);
       int shape = -1;
@@ -450,10 +469,6 @@ class PartStructure::Finder {
         result_.further_.push_back(part.further);
         result_.further_.back().constants = reads_constants_;
       }
-      std::vector<int> part_guards;
-      for (const int l : reads_locks_)
-        for (const int g : guards_of_lock[static_cast<std::size_t>(l)])
-          if (std::ranges::find(part_guards, g) == part_guards.end()) part_guards.push_back(g);
       result_.shape_of_.push_back(shape);
       auto& begins = result_.begins_.emplace_back();
       const auto add = [&](List list, const std::vector<int>& places) {

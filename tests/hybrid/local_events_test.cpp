@@ -281,6 +281,33 @@ TEST(LocalEvents, NumbersThatDifferFromPartToPartAreData) {
   expect_same(both, 1e-6);
 }
 
+// Where p is 0.5, x > p and x > 0.5 are one surface; elsewhere they are two. An instant of the whole model follows.
+TEST(LocalEvents, SurfacesThatAreOneInSomePartsOnlyAreThoseOfTheWholeModel) {
+  constexpr int n = 40;
+  Model m("counters");
+  std::vector<Expr> x;
+  for (int i = 0; i < n; ++i) x.push_back(m.variable(name("x", i), 0.01 * i));
+  const BoolExpr late = m.time() > 0.9;
+  for (int i = 0; i < n; ++i) {
+    const Expr& own = x[static_cast<std::size_t>(i)];
+    const Expr p = m.parameter(name("p", i), i % 5 == 4 ? 0.5 : 0.7);
+    const Expr above = m.discrete(name("above", i), 0.0), count = m.discrete(name("count", i), 0.0);
+    m.define(above, if_else(own > 0.5, 1.0, 0.0));
+    m.when(own > p).assign(count, m.pre(count) + 1.0);
+    m.equation(der(own) == 0.8 + 0.1 * above);
+  }
+  const Expr seen = m.discrete("seen", 0.0);
+  m.when(late).assign(seen, 1.0);
+  const Both both = run_both(m, {.stop = 1.0, .rtol = 1e-8, .atol = 1e-8, .method = Method::dopri5});
+  expect_same(both, 1e-6);
+  for (int i = 0; i < n; ++i) {
+    const double start = 0.01 * i, crossing = (0.5 - start) / 0.8;  // linear before and after: no errors but rounding
+    EXPECT_NEAR(both.local.at(1.0, name("x", i)), 0.5 + 0.9 * (1.0 - crossing), 1e-9) << i;
+    EXPECT_EQ(both.local.at(1.0, name("above", i)), 1.0) << i;
+    EXPECT_EQ(both.local.at(1.0, name("count", i)), 1.0) << i;
+  }
+}
+
 TEST(LocalEvents, FrictionThatDependsOnTheSpeedSlidesInItsPart) {
   Model m("belt");
   std::vector<Expr> x, v;

@@ -200,10 +200,17 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
   if (fresh.empty()) return false;
   fresh.x_end = runner.x;
   if (runner.bands.empty()) note_sides(*shape, runner.watch, fresh);
+  // Relations may change without an event: `time > 1` in `time > 1 and x > y` while x is below y.
+  Mode last;
+  keep_mode(part, runner.mode, last);
+  if (last != fresh.states.back().mode) note_state(runner.t, runner.mode);
   for (PartEvent& event : fresh.events) event.state = std::min(event.state, fresh.states.size() - 1);
   double changed_from = from;
   if (!again && from == t0) {  // up to its first event, or a change elsewhere, the step of all holds
-    changed_from = std::min(fresh.events.empty() ? never : fresh.events.front().t, foreign_changed(part));
+    const auto other = std::ranges::find_if(
+        fresh.states, [&](const PartTrack::State& state) { return state.mode != fresh.states.front().mode; });
+    changed_from = std::min({fresh.events.empty() ? never : fresh.events.front().t,
+                             other == fresh.states.end() ? never : other->t, foreign_changed(part)});
     if (changed_from == never) return true;
   }
   return keep(number, part, std::move(fresh), changed_from, again ? &before : nullptr);

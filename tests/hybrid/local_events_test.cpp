@@ -308,6 +308,30 @@ TEST(LocalEvents, SurfacesThatAreOneInSomePartsOnlyAreThoseOfTheWholeModel) {
   }
 }
 
+// While x is small, the time event changes a relation that decides nothing yet. It does when x has grown.
+TEST(LocalEvents, RelationsThatChangeWithoutAnEventAreThoseOfTheWholeModel) {
+  constexpr int n = 40;
+  Model m("switches");
+  for (int i = 0; i < n; ++i) {
+    const Expr x = m.variable(name("x", i), 0.01 * i), y = m.variable(name("y", i), 1.5);
+    const Expr begin = m.parameter(name("begin", i), 0.5 + 0.005 * i), distance = m.parameter(name("distance", i), 1.0);
+    const Expr on = m.discrete(name("on", i), 0.0);
+    const BoolExpr late = m.time() > begin && x > y + distance;
+    m.define(on, if_else(late, 1.0, 0.0));
+    m.equation(der(x) == 2.0 + if_else(late, 1.0, 0.0));
+    m.equation(der(y) == 0.5);
+  }
+  for (const Method method : {Method::dopri5, Method::dop853}) {
+    const Both both = run_both(m, {.stop = 2.9, .rtol = 1e-9, .atol = 1e-9, .method = method});
+    expect_same(both, 1e-6);
+    for (int i = 0; i < n; ++i) {
+      const double crossing = (2.5 - 0.01 * i) / 1.5;  // straight lines: errors are those of rounding
+      EXPECT_NEAR(both.local.at(2.9, name("x", i)), 0.01 * i + 2.0 * 2.9 + (2.9 - crossing), 1e-9) << i;
+      EXPECT_EQ(both.local.at(2.9, name("on", i)), 1.0) << i;
+    }
+  }
+}
+
 TEST(LocalEvents, FrictionThatDependsOnTheSpeedSlidesInItsPart) {
   Model m("belt");
   std::vector<Expr> x, v;

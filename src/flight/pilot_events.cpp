@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/finite.hpp"
 #include "flight/pilot.hpp"
 
 namespace saltus {
@@ -119,6 +120,7 @@ bool Pilot::act(double t, const FlightEdge& edge, ReadyEdge& ready) {
     const double* const in[] = {&t, x_event_.data(), numbers_.parameters.data(), numbers_.discretes.data()};
     double* const out[] = {set_.data()};
     edge.act(in, out, ready.work);
+    if (!all_finite(std::span(set_).first(edge.variables.size() + edge.discretes.size()))) return false;
     for (const auto& [place, value] : ready.wanted)
       if (set_[place] != value) return false;
     for (std::size_t k = 0; k < edge.variables.size(); ++k)

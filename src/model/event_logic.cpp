@@ -1,13 +1,16 @@
 #include "model/event_logic.hpp"
 
+#include <fmt/format.h>
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <utility>
 
+#include "dae/round_failure.hpp"
 #include "model/clause_levels.hpp"
 
 namespace saltus {
@@ -400,6 +403,33 @@ void EventLogic::check_assertions(Transition& transition) {
     if (assertions_.values[k] == 0.0)
       return fail(transition,
                   violated(setup_.assertions[k].condition, setup_.assertions[k].message, setup_.assertions[k].where));
+}
+
+/// Returns true, and fails, if an expression of the round has a value that is not finite. Infinity that is written down
+/// as such, and times of hidden clauses (`sample`, inputs), are allowed.
+bool EventLogic::refuse_not_finite(Transition& transition) const {
+  const auto refuse = [&](const Expr& target, const Expr& value, const SourceLocation& where) {
+    fail(transition, fmt::format("{} for '{}' at t = {:.12g}: '{}'{}", no_finite_value, to_string(target), t_,
+                                 to_string(value), where.known() ? " (" + to_string(where) + ")" : ""));
+    return true;
+  };
+  for (std::size_t k = 0; k < definition_target_.size(); ++k) {
+    const ModelData::Definition& d = setup_.definitions[k];
+    const auto target = static_cast<std::size_t>(definition_target_[k]);
+    if (!std::isfinite(transition.mode.discrete[target]) && !d.value.is_constant())
+      return refuse(d.discrete, d.value, d.where);
+  }
+  for (const Given& g : given_) {
+    if (std::isfinite(g.value)) continue;
+    const std::size_t giver = static_cast<std::size_t>(g.giver), clauses = setup_.clauses.size();
+    if (giver < clauses && setup_.clauses[giver].name.empty()) continue;
+    const ActionList& list = giver < clauses ? clause_actions_[giver] : transition_actions_[giver - clauses];
+    const ModelData::Action& action = (*list.source)[static_cast<std::size_t>(g.by - list.assignments.data())];
+    const SourceLocation& where =
+        giver < clauses ? setup_.clauses[giver].where : setup_.transitions[giver - clauses].where;
+    if (!action.value.is_constant()) return refuse(action.target, action.value, where);
+  }
+  return false;
 }
 
 void EventLogic::fail(Transition& transition, std::string message) const {

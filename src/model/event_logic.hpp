@@ -189,6 +189,7 @@ class EventLogic {
   void note_alternatives(Transition& transition);
   void check_assertions(Transition& transition);
   void fail(Transition& transition, std::string message) const;
+  bool refuse_not_finite(Transition& transition) const;
   /// What another clause or transition has given to the same variable in this round before, and meant; null: nothing.
   const Given* given_before(const Given& given) const;
   void find_contradictions(Transition& transition);

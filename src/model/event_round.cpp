@@ -33,7 +33,8 @@ bool same_actions(const ModelData::Clause& a, const ModelData::Clause& b) {
   if (transition.reset.size() != transition.x.size()) transition.reset.resize(transition.x.size(), 0);
   if (nothing_discrete_) return false;
   const bool raised = begin_round(input, transition);
-  if (!find_round(input, transition)) return true;
+  const bool found = find_round(input, transition);
+  if (refuse_not_finite(transition) || !found) return true;
   commit_round(input, transition);
   return raised || !active_.empty() || taken_ >= 0 || locks_changed_ || !same(transition.mode.discrete, before_);
 }
@@ -474,7 +475,9 @@ std::string EventLogic::describe_loop(const Mode& mode) const {
   locks_changed_ = false;
   for (const int k : discrete_locks_) {
     const double truth = truths_[static_cast<std::size_t>(k)];
-    locks_changed_ = locks_changed_ || discrete_locks_before_[static_cast<std::size_t>(k)] != truth;
+    const double before = discrete_locks_before_[static_cast<std::size_t>(k)];
+    const bool undefined = std::isnan(before) && std::isnan(truth);  // floor(x/0) in a branch that is not taken
+    locks_changed_ = locks_changed_ || (before != truth && !undefined);
     mode.locks[static_cast<std::size_t>(k)] = truth;
   }
   const std::size_t clauses = setup_.clauses.size();

@@ -364,6 +364,7 @@ bool LaneFlight::try_edge(Group& group, std::size_t l, const FlightEdge& edge) {
     const double* const in[] = {&t, x.data(), m.numbers.parameters.data(), m.numbers.discretes.data()};
     double* const out[] = {set_.data()};
     edge.act(in, out, act_work_[m.mode][static_cast<std::size_t>(&edge - from.edges.data())]);
+    if (!all_finite(set_)) return false;
     for (std::size_t k = 0; k < edge.variables.size(); ++k) x[static_cast<std::size_t>(edge.variables[k])] = set_[k];
     for (std::size_t k = 0; k < edge.discretes.size(); ++k)
       numbers_.discretes[static_cast<std::size_t>(edge.discretes[k])] = set_[edge.variables.size() + k];

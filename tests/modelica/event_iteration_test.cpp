@@ -1,5 +1,6 @@
 // What acts at one instant acts together: no clause sees values of which some are old, an elsewhen leaves it to the clause before it, and a sample is
 // seen by everybody.
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -40,6 +41,68 @@ TEST(EventIteration, ASampleAtTheEndIsSeenAlthoughItsTimeLiesARoundingErrorBehin
     EXPECT_EQ(final_value(result, "n"), k + 1.0);
     EXPECT_EQ(result.events().back().t, k / 10.0);
   }
+}
+
+// Infinity and what is no number end the run where a clause or a discrete equation gives them, and reach no result.
+TEST(EventIteration, ValuesThatAreNotFiniteEndTheRunWhereTheyAreGiven) {
+  struct Case {
+    const char *equations, *variable;
+    double t;
+  };
+  for (const Case& c :
+       {Case{"when time > 0.5 then d = 1/x; end when; k = 0;", "d", 0.5},
+        Case{"when time > 0.5 then d = x/x; end when; k = 0;", "d", 0.5},
+        Case{"when time > 0.5 then d = 1; reinit(y, 1/x); end when; k = 0;", "y", 0.5},
+        Case{"when time > 0.5 then d = 1; end when; k = div(6, 1 - integer(d));", "k", 0.5},
+        Case{"when time > 0.5 then d = 1; end when; k = mod(6, integer(d));", "k", 0.0},
+        // so many events that the last ones are settled in flight
+        Case{"when y > 1 then reinit(y, 0); d = pre(d) + 1; end when; k = div(6, 1500 - integer(d));", "k", 1500.0}}) {
+    SCOPED_TRACE(c.equations);
+    const std::string text = std::string(R"(model M
+  Real x(start = 0, fixed = true), y(start = 0, fixed = true);
+  discrete Real d(start = 0, fixed = true);
+  Integer k;
+equation
+  der(x) = 0;
+  der(y) = 1;
+  )") + c.equations + "\nend M;\n";
+    const Trajectory result = simulate(load_text(text).model, {.stop = 2000.0, .rtol = 1e-10, .atol = 1e-10});
+    EXPECT_EQ(result.status().code, StatusCode::not_finite);
+    EXPECT_NE(result.status().message.find("no finite value for '" + std::string(c.variable) + "'"), std::string::npos)
+        << result.status().message;
+    EXPECT_NEAR(result.status().t, c.t, 1e-6);  // 1500 crossings of a straight line: rounding errors
+    for (const double value : result.final()) EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+TEST(EventIteration, BranchesThatAreNotTakenNeedNoValue) {
+  const Trajectory result = run_text(R"(model M "the last passes of the loop divide by zero"
+  function gcd
+    input Integer a, b;
+    output Integer g;
+  protected
+    Integer x = a, y = b, t;
+  algorithm
+    while y <> 0 loop
+      t := mod(x, y);
+      x := y;
+      y := t;
+    end while;
+    g := x;
+  end gcd;
+  Integer n(start = 84, fixed = true), before(start = 0, fixed = true), q;
+equation
+  q = gcd(n, 36);
+  when time > 0.5 then
+    before = pre(q);
+    n = 90;
+  end when;
+end M;
+)",
+                                     1.0);
+  ASSERT_TRUE(result.status().ok()) << result.status().message;
+  EXPECT_EQ(final_value(result, "before"), 12.0);
+  EXPECT_EQ(final_value(result, "q"), 18.0);
 }
 
 TEST(EventIteration, AnElsewhenLeavesItToTheClauseBeforeItAtTheSameInstant) {

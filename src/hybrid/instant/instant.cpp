@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "dae/round_failure.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
@@ -233,9 +234,11 @@ void Instant::look(double t) {
       copy(now.mode, course_.acted);
     }
     if (transition.failed) {
-      const bool assertion = transition.message.starts_with("assertion");
-      fail(assertion ? StatusCode::assertion_failed : StatusCode::too_many_mode_changes, transition.message,
-           {transition.fired.begin(), transition.fired.end()});
+      const std::string& why = transition.message;
+      const StatusCode code = why.starts_with("assertion")       ? StatusCode::assertion_failed
+                              : why.starts_with(no_finite_value) ? StatusCode::not_finite
+                                                                 : StatusCode::too_many_mode_changes;
+      fail(code, why, {transition.fired.begin(), transition.fired.end()});
     }
     if (failure_) return refuse();
     if (transition.terminate) return true;

@@ -140,6 +140,22 @@ hint: give it an equation, or make it a parameter
 )");
 }
 
+TEST(FlattenErrors, AnIntegerThatEqualsARealExpression) {
+  EXPECT_EQ(load_errors(R"(model M
+  Integer k;
+  Real x(start = 0);
+equation
+  der(x) = 1;
+  k = x^2;
+end M;
+)"),
+            R"(a.mo:6:3: error: 'k' is of type Integer, but its value is of type Real
+    k = x^2;
+    ^~~~~~~
+hint: integer(x) rounds down
+)");
+}
+
 TEST(FlattenErrors, ADiscreteVariableWithTwoEquations) {
   EXPECT_EQ(load_errors(R"(model M
   Boolean b;

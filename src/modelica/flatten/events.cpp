@@ -111,8 +111,19 @@ void Flattener::sort_equations() {
     const auto place = places_.find(discrete.symbol.id());
     if (place == places_.end()) continue;
     if (kept_ && is_determined_elsewhere(discrete.symbol)) continue;
-    report({place->second.component->where(), "no equation determines " + in_quotes(discrete.name),
-            "give it an equation, or make it a parameter"});
+    // an equation with an expression of type Real would have to round
+    const auto gives_real = [&](const Value& side, const Value& other) {
+      return side.scalar().same(discrete.symbol) && !other.scalar().is_symbol();
+    };
+    const auto e = std::ranges::find_if(equations_, [&](const FlatEquation& equation) {
+      return gives_real(equation.lhs, equation.rhs) || gives_real(equation.rhs, equation.lhs);
+    });
+    if (e != equations_.end() && place->second.component->type.kind == TypeKind::integer)
+      report({e->where, in_quotes(discrete.name) + " is of type Integer, but its value is of type Real",
+              "integer(x) rounds down"});
+    else
+      report({place->second.component->where(), "no equation determines " + in_quotes(discrete.name),
+              "give it an equation, or make it a parameter"});
   }
 }
 

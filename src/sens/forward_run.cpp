@@ -8,11 +8,33 @@
 #include <limits>
 #include <utility>
 
+#include "model/model_access.hpp"
 #include "sens/jump_tangents.hpp"
 #include "sens/observed.hpp"
 #include "sens/start_choice.hpp"
 
 namespace saltus {
+
+namespace {
+
+/// Data and locks of a mode. Modes with the same equations share a system: discrete variables and relations that only
+/// results read are those of another mode there.
+struct NumbersOfMode {
+  std::vector<double> data, locks;
+
+  NumbersOfMode(const CompiledModel& model, const Mode& mode, const RecordedSystem& system) {
+    const auto all = system.data();
+    data.assign(all.begin(), all.end());
+    locks.assign(system.locks().begin(), system.locks().end());
+    const std::size_t parameters = ModelAccess::values(model).parameters.size();
+    if (mode.on_surfaces() || data.size() < parameters + mode.discrete.size() || locks.size() != mode.locks.size())
+      return;
+    std::ranges::copy(mode.discrete, data.begin() + static_cast<std::ptrdiff_t>(parameters));
+    locks = mode.locks;
+  }
+};
+
+}  // namespace
 
 ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string>& parameters,
                        const SimulateOptions& options, const SensitivityOptions& sensitivity)
@@ -242,9 +264,10 @@ std::shared_ptr<ModeTangents> ForwardRun::code_with_derivatives() {
 /// The equations of the mode together with their derivatives, from the present point on.
 void ForwardRun::make_segment(std::span<const char> held) {
   now_.code = code_with_derivatives();
-  now_.tangents = std::make_shared<SegmentSystem>(
-      now_.code, now_.code->with_values(now_.system->data(), now_.system->locks(), data_changes()), now_.y,
-      std::vector<char>(held.begin(), held.end()));
+  const NumbersOfMode mode(model_, now_.mode, *now_.system);
+  now_.tangents =
+      std::make_shared<SegmentSystem>(now_.code, now_.code->with_values(mode.data, mode.locks, data_changes()), now_.y,
+                                      std::vector<char>(held.begin(), held.end()));
 }
 
 std::shared_ptr<TangentWork> ForwardRun::work_of_mode() {
@@ -267,8 +290,9 @@ bool ForwardRun::open_constrained(std::span<const char> held) {
   std::vector<int> variables;
   for (std::size_t j = 0; j < n; ++j)
     if (held[j]) variables.push_back(static_cast<int>(j));
-  now_.values = std::make_shared<const TangentValues>(mode->observer().lanes(), now_.system->data(),
-                                                      now_.system->locks(), data_changes());
+  const NumbersOfMode of_mode(model_, now_.mode, *now_.system);
+  now_.values =
+      std::make_shared<const TangentValues>(mode->observer().lanes(), of_mode.data, of_mode.locks, data_changes());
   const std::span<const double> x = std::span(now_.y).first(n), xp = std::span(now_.y).subspan(n, n);
   if (!mode->open(*now_.values, now_.t, x, xp, variables)) return false;
   const Lanes& lanes = mode->flowing();
@@ -301,8 +325,8 @@ void ForwardRun::take_constrained() {
 
 bool ForwardRun::open_explicit(bool start) {
   const std::shared_ptr<TangentWork> work = now_.work = work_of_mode();
-  now_.values =
-      std::make_shared<const TangentValues>(work->lanes(), now_.system->data(), now_.system->locks(), data_changes());
+  const NumbersOfMode mode(model_, now_.mode, *now_.system);
+  now_.values = std::make_shared<const TangentValues>(work->lanes(), mode.data, mode.locks, data_changes());
   std::vector<double> s = in_lanes();
   const std::span<const double> x = std::span(now_.y).first(now_.n());
   if (work->project(now_.t, x, *now_.values, s)) {

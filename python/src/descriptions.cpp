@@ -68,6 +68,7 @@ py::dict describe(const RunStatistics& s) {
   d["evaluations"] = s.evaluations;
   d["jacobians"] = s.jacobians;
   d["factorisations"] = s.factorisations;
+  d["low_rank_updates"] = s.low_rank_updates;
   d["events"] = s.events;
   d["restarts"] = s.restarts;
   d["sliding_steps"] = s.sliding_steps;

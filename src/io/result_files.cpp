@@ -204,6 +204,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
                      {"evaluations", s.evaluations},
                      {"jacobians", s.jacobians},
                      {"factorisations", s.factorisations},
+                     {"low_rank_updates", s.low_rank_updates},
                      {"iterations", s.iterations},
                      {"events", s.events},
                      {"restarts", s.restarts},

@@ -32,6 +32,8 @@ double banded_cost(double n, double lower, double upper) {
 }
 double sparse_factor_cost(double n, double operations) { return 48.0 * n + 0.4 * operations; }
 double sparse_solve_cost(double entries) { return 2.25 * entries; }
+/// Factors up to this size stay in the caches from one solution to the next.
+constexpr double entries_in_cache = 2e5;
 double sparse_cost(double n, double entries, double operations) {
   return sparse_factor_cost(n, operations) + 4.0 * sparse_solve_cost(entries);
 }
@@ -39,6 +41,8 @@ double iteration_cost(double n, double entries) { return 15.0 * n + 3.0 * entrie
 
 /// From so many operations on the factors of KLU do not stay in the caches, and SuperLU is faster.
 constexpr double many_operations = 5e9;
+/// What it then takes, over the time of KLU.
+constexpr double supernodal_part = 0.5;
 /// What GMRES takes as a rule, and what a factorisation must cost before it is thought of, in nanoseconds.
 constexpr double usual_iterations = 15.0;
 constexpr double expensive = 1e8;
@@ -312,6 +316,7 @@ BandOrder BasicStructuredLu<Scalar>::choose_kind(const SparsePattern& rest) {
   const double n = rest_;
   kind_ = MatrixKind::dense;
   iterating_ = false;
+  fill_per_unknown_ = factor_cost_ = solve_cost_ = 0.0;
   supernodal_.reset();
   gmres_.reset();
   double best = dense_cost(n);
@@ -352,9 +357,12 @@ template <class Scalar>
 void BasicStructuredLu<Scalar>::choose_sparse(const SparsePattern& rest) {
   const double n = rest_, entries = sparse_.expected_entries(), operations = sparse_.expected_operations();
   fill_per_unknown_ = entries / n;
+  factor_cost_ = sparse_factor_cost(n, operations);
+  solve_cost_ = entries <= entries_in_cache ? 0.4 * sparse_solve_cost(entries) : sparse_solve_cost(entries);
   kind_ = MatrixKind::sparse;
   if (operations >= many_operations && BasicSupernodalLu<Scalar>::available()) {
     kind_ = MatrixKind::supernodal;
+    factor_cost_ *= supernodal_part;
     supernodal_ = std::make_unique<BasicSupernodalLu<Scalar>>();
     supernodal_->set_pattern(rest);
   }

@@ -57,7 +57,7 @@ class Rosenbrock final : public Stepper {
   }
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
-  std::string linear_algebra() const override { return matrix_.description(); }
+  std::string linear_algebra() const override { return factors_.description(); }
 
  private:
   enum class Attempt { good, inaccurate, not_finite, singular };
@@ -65,17 +65,10 @@ class Rosenbrock final : public Stepper {
   Attempt attempt(const StepEnd& end);
   bool evaluate(double t, std::span<const double> x, std::span<double> F);
   bool evaluate_stage(double t, std::span<double> v);
-  struct Jacobian {
-    std::span<double> Fx, Fxp, workspace;
-  };
-  Jacobian jacobian();
+  JacobianValues jacobian();
   bool evaluate_jacobian();
   bool linearise();
   bool keeps_jacobian();
-  void forget_factors() {
-    factorised_for_ = 0.0;
-    kept_.forget();
-  }
   bool factorise(double h);
   double wanted_step(double limit) const;
   double* stage(int i) { return dense_.c.data() + static_cast<std::size_t>(i) * x0_.size(); }
@@ -103,9 +96,7 @@ class Rosenbrock final : public Stepper {
   StepController controller_;
   System* system_ = nullptr;
   const Structure* structure_ = nullptr;
-  ShiftedMatrix<double> matrix_;
-  double factorised_for_ = 0.0;  // h of the factors that are there, 0: none
-  KeptFactors kept_;             // for other steps, if the Jacobian is constant
+  KeptFactors factors_;
 
   int direction_ = 1;
   std::vector<double> x0_, x1_, xp_, y_, yp_;
@@ -131,10 +122,10 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   tolerances_.set(options_, structure.variables, structure.variables < static_cast<int>(large));
   watched_.set(system, options_);
   // factors of a constant matrix serve several steps
-  matrix_.allow_iteration(structure.constant_jacobian ? 4 * tableau_.stages : tableau_.stages);
+  const int solutions = structure.constant_jacobian ? 4 * tableau_.stages : tableau_.stages;
   // a switch that only adds sources leaves a constant Jacobian as it is: that is seen when it is evaluated
-  has_jacobian_ = matrix_.set_structure(structure) && structure.constant_jacobian && has_jacobian_;
-  if (!has_jacobian_) forget_factors();
+  has_jacobian_ = factors_.set_structure(structure, solutions) && structure.constant_jacobian && has_jacobian_;
+  if (!has_jacobian_) factors_.forget();
   system_ = &system;
   structure_ = &structure;
   const auto n = static_cast<std::size_t>(structure.variables);
@@ -143,7 +134,7 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   dense_.variables = structure.variables;
   make_room();
   const std::size_t entries = structure.state_pattern.row.size() + structure.derivative_pattern.row.size();
-  const bool fits = entries + matrix_.entries() <= n * static_cast<std::size_t>(tableau_.stages);
+  const bool fits = entries + factors_.matrix().entries() <= n * static_cast<std::size_t>(tableau_.stages);
   borrows_room_ = n >= large && fits && !structure.constant_jacobian;
   Fx_.resize(borrows_room_ ? 0 : structure.state_pattern.row.size());
   Fxp_.resize(borrows_room_ ? 0 : structure.derivative_pattern.row.size());
@@ -211,15 +202,15 @@ bool Rosenbrock::evaluate_stage(double t, std::span<double> v) {
 
 /// Where F_x and F_x' stand. Large systems have them in the room of the stages, and evaluate them again in the few steps that
 /// are repeated.
-Rosenbrock::Jacobian Rosenbrock::jacobian() {
+JacobianValues Rosenbrock::jacobian() {
   if (!borrows_room_) return {Fx_, Fxp_, {}};
   const std::size_t nx = structure_->state_pattern.row.size(), nxp = structure_->derivative_pattern.row.size();
   const std::span<double> room(dense_.c);
-  return {room.first(nx), room.subspan(nx, nxp), room.subspan(nx + nxp, matrix_.entries())};
+  return {room.first(nx), room.subspan(nx, nxp), room.subspan(nx + nxp, factors_.matrix().entries())};
 }
 
 bool Rosenbrock::evaluate_jacobian() {
-  const Jacobian J = jacobian();
+  const JacobianValues J = jacobian();
   std::fill(yp_.begin(), yp_.end(), 0.0);
   system_->jacobian(t_, x0_, yp_, J.Fx, J.Fxp);
   ++statistics_.jacobians;
@@ -231,7 +222,7 @@ bool Rosenbrock::linearise() {
   if (!linearised_ || !structure_->constant_jacobian) {
     linearised_ = true;
     if (!keeps_jacobian()) {
-      forget_factors();
+      factors_.forget();
       has_jacobian_ = false;
       if (!evaluate_jacobian()) return false;
       has_jacobian_ = structure_->constant_jacobian;
@@ -244,7 +235,7 @@ bool Rosenbrock::linearise() {
   return autonomous_ || first_not_finite(Ft_) < 0;
 }
 
-/// Behind an event: whether the Jacobian is the one that has been factorised.
+/// Behind an event: true if factors of the Jacobian that was there before serve the new one, too.
 bool Rosenbrock::keeps_jacobian() {
   if (!has_jacobian_) return false;
   const std::size_t nx = Fx_.size(), nxp = Fxp_.size();
@@ -253,26 +244,26 @@ bool Rosenbrock::keeps_jacobian() {
   std::fill(yp_.begin(), yp_.end(), 0.0);
   system_->jacobian(t_, x0_, yp_, Fx, Fxp);
   ++statistics_.jacobians;
-  const bool same = std::ranges::equal(Fx, Fx_) && std::ranges::equal(Fxp, Fxp_);
-  if (same) kept_.note_restart();
+  const double c = h_next_ > 0.0 ? 1.0 / (h_next_ * tableau_.gamma) : 1.0;
+  const KeptFactors::Difference difference = factors_.compare(jacobian(), Fx, Fxp, c);
   make_room();
-  return same;
+  return difference != KeptFactors::Difference::many;
 }
 
 /// Factors for this step size; false: singular.
 bool Rosenbrock::factorise(double h) {
-  if (factorised_for_ != 0.0 && same_step(factorised_for_, h)) return true;
-  if (has_jacobian_ && kept_.find(h, matrix_, factorised_for_)) return true;
-  if (has_jacobian_ && kept_.worthwhile(matrix_)) kept_.keep(matrix_, factorised_for_, *structure_);
-  ++statistics_.factorisations;
+  if (factors_.are_for(h)) return true;
   if (borrows_room_ && !linearised_) evaluate_jacobian();
-  const Jacobian J = jacobian();
-  const bool regular = matrix_.factorise(1.0 / (h * tableau_.gamma), J.Fx, J.Fxp, J.workspace);
+  const auto find_weights = [&] {
+    for (std::size_t j = 0; j < x0_.size(); ++j) y_[j] = tolerances_.scale(static_cast<int>(j), std::abs(x0_[j]));
+  };
+  const KeptFactors::Request request{h, 1.0 / (h * tableau_.gamma), has_jacobian_};
+  if (factors_.changed()) find_weights();
+  const bool regular = factors_.find(request, jacobian(), y_, dense_.c, statistics_);
   if (borrows_room_) linearised_ = false;
-  factorised_for_ = regular ? h : 0.0;
-  if (regular && matrix_.iterates()) {
-    for (std::size_t j = 0; j < x0_.size(); ++j) yp_[j] = tolerances_.scale(static_cast<int>(j), std::abs(x0_[j]));
-    matrix_.set_accuracy(yp_, stage_accuracy);
+  if (regular && factors_.matrix().iterates()) {
+    find_weights();
+    factors_.set_accuracy(y_, stage_accuracy);
   }
   return regular;
 }
@@ -306,7 +297,7 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
     }
     if (const double hd = h * tableau_.d[i]; hd != 0.0 && !autonomous_)
       for (std::size_t j = 0; j < n; ++j) v[j] += hd * Ft_[j];
-    matrix_.solve(v, yp_);
+    factors_.solve(v, yp_);
   }
   const double* last = stage(s - 1);
   for (std::size_t j = 0; j < n; ++j) x1_[j] = y_[j] - last[j];
@@ -361,7 +352,7 @@ bool Rosenbrock::correct_dense(std::span<double> w, double* ratio) {
     theta = places_[i];
     evaluate_dense(theta, y_.data(), yp_.data());
     if (!evaluate_stage(dense_.t0 + theta * dense_.h, w)) return false;
-    matrix_.solve(w, yp_);
+    factors_.solve(w, yp_);
     return true;
   };
   if (!look(0)) return false;
@@ -428,7 +419,7 @@ int Rosenbrock::worst() const {
 /// The size of the next step: on a grid where factors for several sizes are worth keeping, unless it goes to the limit.
 double Rosenbrock::wanted_step(double limit) const {
   const double h = std::min(h_next_, options_.max_step);
-  if (!has_jacobian_ || !kept_.worthwhile(matrix_)) return h;
+  if (!has_jacobian_ || !factors_.worthwhile()) return h;
   const double shorter = KeptFactors::on_grid(h);
   return std::abs(limit - t_) <= 2.0 * h ? h : shorter;
 }
@@ -519,7 +510,7 @@ const DensePolynomial& Rosenbrock::dense() {
   if (dense_ready_) return dense_;
   fill_dense(t0_, h_done_);
   double left = 0.0;
-  if (options_.keep_dense && factorised_for_ != 0.0 && same_step(factorised_for_, h_done_)) correct_dense(&left);
+  if (options_.keep_dense && factors_.are_for(h_done_)) correct_dense(&left);
   return dense_;
 }
 

@@ -33,6 +33,8 @@ class ShiftedMatrix {
   void set_accuracy(std::span<const double> weights, double tolerance) { lu_.set_accuracy(weights, tolerance); }
   bool analysed() const { return lu_.analysed(); }
   double fill_per_unknown() const { return lu_.fill_per_unknown(); }
+  double factor_cost() const { return lu_.factor_cost(); }
+  double solve_cost() const { return lu_.solve_cost(); }
   /// What was chosen with the first values: "banded (1 + 1)".
   std::string description() const { return lu_.description(); }
 

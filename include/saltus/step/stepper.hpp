@@ -48,6 +48,8 @@ struct StepStatistics {
   std::int64_t evaluations = 0;  ///< of F or f, one point each
   std::int64_t jacobians = 0;
   std::int64_t factorisations = 0;
+  /// Factors that were corrected for a switch that changes a few rows or columns of the Jacobian, not made anew.
+  std::int64_t low_rank_updates = 0;
   std::int64_t iterations = 0;  ///< of Newton's method
 
   StepStatistics& operator+=(const StepStatistics& other) {
@@ -56,11 +58,12 @@ struct StepStatistics {
     evaluations += other.evaluations;
     jacobians += other.jacobians;
     factorisations += other.factorisations;
+    low_rank_updates += other.low_rank_updates;
     iterations += other.iterations;
     return *this;
   }
   void persist(StateArchive& archive) {
-    archive(steps, rejected, evaluations, jacobians, factorisations, iterations);
+    archive(steps, rejected, evaluations, jacobians, factorisations, low_rank_updates, iterations);
   }
 };
 

@@ -16,7 +16,9 @@ namespace saltus {
 namespace {
 
 // A complex product written out: the operator would check for infinities in every one.
-double times(double a, double b) { return a * b; }
+double times(double a, double b) {
+  return a * b;
+}
 std::complex<double> times(const std::complex<double>& a, const std::complex<double>& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -105,8 +107,9 @@ auto with_kernel(int n, int lower, int upper, Use use) {
   return use(Kernel<-1, -1, Scalar>(n, lower, upper));
 }
 
-/// Tridiagonal matrices that need no exchanges, from both ends towards the middle: each unknown waits for its neighbour,
-/// and two such chains take the time of one. The diagonals: lower, main, upper, and room for the inverse pivots.
+/// Tridiagonal matrices that need no exchanges, from both ends towards the middle: each unknown waits for its
+/// neighbour, and two such chains take the time of one. The diagonals: lower, main, upper, and room for the inverse
+/// pivots.
 template <class Entry>
 struct BothEnds {
   using Scalar = std::remove_const_t<Entry>;
@@ -147,20 +150,45 @@ struct BothEnds {
     return true;
   }
 
+  /// Two unknowns x1, x2 of a chain x1 = c1 - m1 x0, x2 = c2 - m2 x1. The second one does not wait for the first:
+  /// x2 = c2 - m2 c1 + m2 m1 x0. Factors m are below 1, so that rounding errors do not grow.
+  struct Two {
+    Scalar first, second;
+    Two(const Scalar& c1, const Scalar& m1, const Scalar& c2, const Scalar& m2, const Scalar& x0)
+        : first(c1 - times(m1, x0)), second((c2 - times(m2, c1)) + times(times(m2, m1), x0)) {}
+  };
+
   void solve(Scalar* b) const {
     const int pairs = std::min(middle, n - 1 - middle);  // of rows at equal distances from the ends
     Scalar top(0), bottom(0);
-    for (int i = 0, k = n - 1; i < pairs; ++i, --k) {
-      b[i] = top = b[i] - times(lower[i], top);
-      b[k] = bottom = b[k] - times(upper[k], bottom);
+    int begin = 0, end = n - 1;
+    for (; begin + 1 < pairs; begin += 2, end -= 2) {
+      const Two above(b[begin], lower[begin], b[begin + 1], lower[begin + 1], top);
+      const Two below(b[end], upper[end], b[end - 1], upper[end - 1], bottom);
+      b[begin] = above.first;
+      b[begin + 1] = top = above.second;
+      b[end] = below.first;
+      b[end - 1] = bottom = below.second;
+    }
+    if (begin < pairs) {
+      b[begin] = top = b[begin] - times(lower[begin], top);
+      b[end] = bottom = b[end] - times(upper[end], bottom);
     }
     if (pairs < middle) b[pairs] = top = b[pairs] - times(lower[pairs], top);
     Scalar centre = b[middle];
     if (middle > 0) centre -= times(lower[middle], top);
     if (middle + 1 < n) centre -= times(upper[middle], bottom);
     b[middle] = top = bottom = times(centre, inverse[middle]);
-    int i = middle - 1, k = middle + 1;
-    for (int pair = 0; pair < pairs; ++pair, --i, ++k) {
+    int i = middle - 1, k = middle + 1, pair = 0;
+    for (; pair + 1 < pairs; pair += 2, i -= 2, k += 2) {
+      const Two above(times(b[i], inverse[i]), upper[i], times(b[i - 1], inverse[i - 1]), upper[i - 1], top);
+      const Two below(times(b[k], inverse[k]), lower[k], times(b[k + 1], inverse[k + 1]), lower[k + 1], bottom);
+      b[i] = above.first;
+      b[i - 1] = top = above.second;
+      b[k] = below.first;
+      b[k + 1] = bottom = below.second;
+    }
+    if (pair < pairs) {
       b[i] = top = times(b[i], inverse[i]) - times(upper[i], top);
       b[k] = bottom = times(b[k], inverse[k]) - times(lower[k], bottom);
     }
@@ -196,8 +224,9 @@ bool BasicBandedLu<Scalar>::factorise() {
   // what was tried has left its traces in the room for exchanges
   if (tridiagonal()) std::fill(values_.begin() + 3 * static_cast<std::ptrdiff_t>(n_), values_.end(), Scalar(0));
   pivot_.resize(static_cast<std::size_t>(n_));
-  return with_kernel<Scalar>(n_, lower_, upper_,
-                             [this](const auto& kernel) { return kernel.factorise(values_.data(), pivot_.data(), exchanged_); });
+  return with_kernel<Scalar>(n_, lower_, upper_, [this](const auto& kernel) {
+    return kernel.factorise(values_.data(), pivot_.data(), exchanged_);
+  });
 }
 
 template <class Scalar>

@@ -299,7 +299,12 @@ void BasicStructuredLu<Scalar>::analyse(std::span<const Scalar> values) {
       column_parts_.index[slot] = static_cast<int>(q);
     });
   inverse_.assign(pivots, Scalar(0));
-  direct_ = pivots == 0 && kind_ != MatrixKind::banded;
+  const auto as_given = [](const std::vector<int>& positions) {
+    for (std::size_t k = 0; k < positions.size(); ++k)
+      if (positions[k] != static_cast<int>(k)) return false;
+    return true;
+  };
+  direct_ = pivots == 0 && as_given(row_place) && as_given(col_place);
   rest_row_.resize(direct_ ? 0 : static_cast<std::size_t>(rest_));
   rest_col_.resize(rest_row_.size());
   if (!direct_)

@@ -327,6 +327,12 @@ class CellCode::Maker {
           shape.places[Shape::in_lanes(lane, j, shape.variables)] = p;
         }
       }
+      shape.in_row.resize(shape.blocks() * shape.variables);
+      for (std::size_t k = 0; k < shape.in_row.size(); ++k) {
+        const std::span<const int> in_block = std::span(shape.places).subspan(k * lanes, lanes);
+        shape.in_row[k] =
+            std::ranges::adjacent_find(in_block, [](int a, int b) { return b != a + 1; }) == in_block.end();
+      }
     }
     return true;
   }

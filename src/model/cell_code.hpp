@@ -33,6 +33,7 @@ class CellCode {
     std::size_t first_lock = 0, first_guard = 0, first_condition = 0;
     std::vector<int> own;               ///< variables of its system that it determines
     std::vector<int> places;            ///< of the variables of its system in that of the whole; see place()
+    std::vector<char> in_row;           ///< by block and variable: the places of its cells follow each other
     std::size_t declared = 0;           ///< number of variables of its model
     std::vector<int> declared_places;   ///< cell by cell: of these among all variables of the whole
     std::vector<int> declared_of;       ///< by variable of its system: which of these it is
@@ -63,6 +64,8 @@ class CellCode {
     std::size_t place(std::size_t cell, std::size_t j) const {
       return static_cast<std::size_t>(places[in_lanes(cell, j, variables)]);
     }
+    /// True if the places of variable j in the cells of a block follow each other.
+    bool stand_in_row(std::size_t block, std::size_t j) const { return in_row[block * variables + j] != 0; }
     std::span<const int> discretes_of(std::size_t cell) const {
       return std::span(discrete_places).subspan(cell * (discretes - numbers), discretes - numbers);
     }

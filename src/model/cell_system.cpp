@@ -1,6 +1,7 @@
 #include "model/cell_system.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/model_access.hpp"
 
@@ -10,6 +11,42 @@ namespace {
 
 using Shape = CellCode::Shape;
 constexpr std::size_t lanes = CellCode::lanes;
+
+/// Of a size that the compiler knows: without a call.
+void copy_lanes(const double* from, double* to) {
+  std::memcpy(to, from, lanes * sizeof(double));
+}
+
+/// Values of the cells of a block, variable by variable.
+inline void gather(const Shape& shape, std::size_t block, const double* x, double* values) {
+  const int* places = shape.places.data() + block * shape.variables * lanes;
+  for (std::size_t j = 0; j < shape.variables; ++j, places += lanes, values += lanes)
+    if (shape.stand_in_row(block, j))
+      copy_lanes(x + *places, values);
+    else
+      for (std::size_t lane = 0; lane < lanes; ++lane) values[lane] = x[places[lane]];
+}
+
+/// The other way round, for the variables that the cells determine.
+inline void scatter(const Shape& shape, std::size_t block, const double* values, std::span<double> x) {
+  for (const int variable : shape.own) {
+    const auto j = static_cast<std::size_t>(variable);
+    const int* const places = shape.places.data() + (block * shape.variables + j) * lanes;
+    const double* const of_cells = values + j * lanes;
+    if (shape.stand_in_row(block, j))
+      copy_lanes(of_cells, x.data() + *places);
+    else
+      for (std::size_t lane = 0; lane < lanes; ++lane) x[static_cast<std::size_t>(places[lane])] = of_cells[lane];
+  }
+}
+
+/// True if all results of the first group are the constant zero.
+bool gives_zeros(const Program& program) {
+  const Tape& tape = program.tape();
+  return std::ranges::all_of(tape.outputs.front(), [&](std::uint32_t slot) {
+    return slot < tape.constants.size() && tape.constants[slot] == 0.0;
+  });
+}
 
 }  // namespace
 
@@ -39,14 +76,11 @@ void CellEvaluator::run(Which which, std::size_t number, const Values& values, d
     work.memory[which] = work.program[which]->workspace(static_cast<int>(lanes));
   }
   std::ranges::fill(time_, t);
-  const std::size_t width = shape.variables * lanes;
   double* const data = work.data.data() + code_.parameters().size() * lanes;
   double* const out[] = {work.results.data(), work.further.data()};
   for (std::size_t block = 0; block < shape.blocks(); ++block) {
-    const int* const places = shape.places.data() + block * width;
-    for (std::size_t k = 0; k < width; ++k) work.x[k] = x[static_cast<std::size_t>(places[k])];
-    if (xp)
-      for (std::size_t k = 0; k < width; ++k) work.xp[k] = xp[places[k]];
+    gather(shape, block, x.data(), work.x.data());
+    if (xp) gather(shape, block, xp, work.xp.data());
     std::copy_n(values.discretes.data() + block * shape.discretes * lanes, shape.discretes * lanes, data);
     const double* const in[] = {time_.data(), work.x.data(), work.xp.data(), work.data.data(),
                                 values.locks.data() + block * shape.locks * lanes};
@@ -233,12 +267,8 @@ void CellSystem::residual(double t, std::span<const double> x, std::span<const d
 void CellSystem::rhs(double t, std::span<const double> x, std::span<double> xp) {
   for (std::size_t s = 0; s < values_.size(); ++s) {
     const Shape& shape = code_.shapes()[s];
-    evaluator_.run(CellEvaluator::rhs, s, values_[s], t, x, nullptr, [&](std::size_t block, const double* f) {
-      const int* const places = shape.places.data() + block * shape.variables * lanes;
-      for (const int j : shape.own)
-        for (std::size_t k = static_cast<std::size_t>(j) * lanes; k < static_cast<std::size_t>(j + 1) * lanes; ++k)
-          xp[static_cast<std::size_t>(places[k])] = f[k];
-    });
+    evaluator_.run(CellEvaluator::rhs, s, values_[s], t, x, nullptr,
+                   [&](std::size_t block, const double* f) { scatter(shape, block, f, xp); });
   }
   for (const OnSurfaces& on : surfaces_) {
     const Shape& shape = code_.shapes()[on.shape];
@@ -284,17 +314,12 @@ void CellSystem::jacobian(double t, std::span<const double> x, std::span<const d
 
 void CellSystem::time_derivative(double t, std::span<const double> x, std::span<const double> xp,
                                  std::span<double> Ft) {
+  std::ranges::fill(Ft, 0.0);
   for (std::size_t s = 0; s < values_.size(); ++s) {
     const Shape& shape = code_.shapes()[s];
-    evaluator_.run(CellEvaluator::time_derivative, s, values_[s], t, x, xp.data(),
-                   [&](std::size_t block, const double* f) {
-                     const int* const places = shape.places.data() + block * shape.variables * lanes;
-                     for (const int j : shape.own)
-                       for (std::size_t lane = 0; lane < lanes; ++lane) {
-                         const std::size_t k = static_cast<std::size_t>(j) * lanes + lane;
-                         Ft[static_cast<std::size_t>(places[k])] = f[k];
-                       }
-                   });
+    if (!gives_zeros(shape.code->time_derivative()))
+      evaluator_.run(CellEvaluator::time_derivative, s, values_[s], t, x, xp.data(),
+                     [&](std::size_t block, const double* f) { scatter(shape, block, f, Ft); });
   }
   for (const OnSurfaces& on : surfaces_) {
     const Shape& shape = code_.shapes()[on.shape];

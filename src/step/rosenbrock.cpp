@@ -36,6 +36,8 @@ constexpr double well_below = 0.5;
 constexpr double stage_accuracy = 2e-3;
 // From this size on memory counts more than the evaluation of a Jacobian now and then.
 constexpr std::size_t large = 1000;
+/// So many numbers of some vectors stay in the cache between two passes.
+constexpr std::size_t in_cache = 512;
 
 class Rosenbrock final : public Stepper {
  public:
@@ -51,6 +53,7 @@ class Rosenbrock final : public Stepper {
   double t() const override { return t_; }
   std::span<const double> x() const override { return x1_; }
   std::span<const double> xp() const override { return xp_; }
+  bool xp_is_rhs() const override { return xp_is_rhs_; }
   const DensePolynomial& dense() override;
   void forget_dense() override {
     if (x0_.size() >= large) std::vector<double>().swap(dense_.c);
@@ -65,6 +68,8 @@ class Rosenbrock final : public Stepper {
   Attempt attempt(const StepEnd& end);
   bool evaluate(double t, std::span<const double> x, std::span<double> F);
   bool evaluate_stage(double t, std::span<double> v);
+  bool subtract_in_pieces(std::span<double> v) const;
+  bool finish_attempt();
   JacobianValues jacobian();
   bool evaluate_jacobian();
   bool linearise();
@@ -73,9 +78,9 @@ class Rosenbrock final : public Stepper {
   double wanted_step(double limit) const;
   double* stage(int i) { return dense_.c.data() + static_cast<std::size_t>(i) * x0_.size(); }
   Stages stages() const { return {dense_.c.data(), x0_.size()}; }
-  double error_ratio() const;
+  double error_ratio(std::size_t first, std::size_t end) const;
   template <class Atol, class Rtol>
-  double error_ratio(Atol atol, Rtol rtol) const;
+  double error_ratio(std::size_t first, std::size_t end, Atol atol, Rtol rtol) const;
   int worst() const;
   void end_slopes();
   void evaluate_dense(double theta, double* x, double* xp) const;
@@ -109,6 +114,7 @@ class Rosenbrock final : public Stepper {
   bool started_badly_ = false, linearised_ = false, autonomous_ = false;
   bool has_jacobian_ = false;  // a constant one, in Fx_ and Fxp_: that of the factors
   bool borrows_room_ = false;  // of the stages, for the Jacobian
+  bool xp_is_rhs_ = false;
   DensePolynomial dense_;  // its room is that of the stages, of which it is made: they are not needed beside each other
   bool dense_ready_ = false;
 };
@@ -151,11 +157,20 @@ void Rosenbrock::start(System& system, const StartPoint& point) {
   error_ = 0.0;
   not_finite_at_ = first_not_finite(x1_);
   started_badly_ = not_finite_at_ >= 0;
-  if (!started_badly_) started_badly_ = !evaluate(t_, x1_, f_);
-  if (structure.explicit_ode)
-    std::transform(f_.begin(), f_.end(), xp_.begin(), std::negate<>());
-  else
+  const bool given = structure.explicit_ode && point.xp_is_rhs;
+  if (given) {
     std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
+    std::transform(xp_.begin(), xp_.end(), f_.begin(), std::negate<>());
+    if (!started_badly_) not_finite_at_ = first_not_finite(f_);
+    started_badly_ = not_finite_at_ >= 0;
+  } else if (!started_badly_) {
+    started_badly_ = !evaluate(t_, x1_, f_);
+  }
+  xp_is_rhs_ = structure.explicit_ode && !started_badly_;
+  if (!structure.explicit_ode)
+    std::copy(point.xp.begin(), point.xp.end(), xp_.begin());
+  else if (!given)
+    std::transform(f_.begin(), f_.end(), xp_.begin(), std::negate<>());
   h_next_ = std::min(point.step > 0.0 ? point.step : options_.initial_step, options_.max_step);
 }
 
@@ -182,15 +197,28 @@ bool Rosenbrock::evaluate(double t, std::span<const double> x, std::span<double>
   return not_finite_at_ < 0;
 }
 
+/// v := yp_ - v. True if all numbers are finite, which is seen while they are in the cache.
+bool Rosenbrock::subtract_in_pieces(std::span<double> v) const {
+  bool finite = true;
+  for (std::size_t first = 0; first < v.size(); first += in_cache) {
+    const std::size_t end = std::min(first + in_cache, v.size());
+    for (std::size_t j = first; j < end; ++j) v[j] = yp_[j] - v[j];
+    finite = finite && all_finite(v.subspan(first, end - first));
+  }
+  return finite;
+}
+
 /// F(t, y_, yp_).
 bool Rosenbrock::evaluate_stage(double t, std::span<double> v) {
   ++statistics_.evaluations;
   if (structure_->explicit_ode) {
     system_->rhs(t, y_, v);
-    if (few_variables(v.size()))
+    if (few_variables(v.size())) {
       subtract_from(yp_.data(), v.data(), v.size());
-    else
-      for (std::size_t j = 0; j < v.size(); ++j) v[j] = yp_[j] - v[j];
+    } else if (subtract_in_pieces(v)) {
+      not_finite_at_ = -1;
+      return true;
+    }
   } else {
     system_->residual(t, y_, yp_, v);
   }
@@ -299,11 +327,7 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
       for (std::size_t j = 0; j < n; ++j) v[j] += hd * Ft_[j];
     factors_.solve(v, yp_);
   }
-  const double* last = stage(s - 1);
-  for (std::size_t j = 0; j < n; ++j) x1_[j] = y_[j] - last[j];
-  not_finite_at_ = first_not_finite(x1_);
-  if (not_finite_at_ >= 0) return Attempt::not_finite;
-  error_ = error_ratio();
+  if (!finish_attempt()) return Attempt::not_finite;
   worst_inside_ = -1;
   if (!(error_ <= 1.0)) return Attempt::inaccurate;
   if (watched_.any()) {
@@ -315,6 +339,22 @@ Rosenbrock::Attempt Rosenbrock::attempt(const StepEnd& end) {
   }
   f_known_ = false;
   return evaluate(end.t, x1_, f_) ? Attempt::good : Attempt::not_finite;
+}
+
+/// x1_ and its error, piece by piece, so that nothing is read twice from memory. False if x1_ is not finite.
+bool Rosenbrock::finish_attempt() {
+  const double* const last = stage(tableau_.stages - 1);
+  const std::size_t n = x0_.size();
+  bool finite = true;
+  error_ = 0.0;
+  for (std::size_t first = 0; first < n; first += in_cache) {
+    const std::size_t end = std::min(first + in_cache, n);
+    for (std::size_t j = first; j < end; ++j) x1_[j] = y_[j] - last[j];
+    finite = finite && all_finite(std::span(x1_).subspan(first, end - first));
+    error_ = std::max(error_, error_ratio(first, end));
+  }
+  not_finite_at_ = finite ? -1 : first_not_finite(x1_);
+  return finite;
 }
 
 /// Values and slopes in one pass over the coefficients.
@@ -376,29 +416,28 @@ bool Rosenbrock::correct_dense(std::span<double> w, double* ratio) {
   return true;
 }
 
-/// In lanes that the compiler can put side by side; all values are finite.
-double Rosenbrock::error_ratio() const {
+/// The largest error over the tolerance among some variables. In lanes that the compiler can put side by side.
+double Rosenbrock::error_ratio(std::size_t first, std::size_t end) const {
   const double *const atol = tolerances_.atol(), *const each = tolerances_.rtol_each();
   const auto one_rtol = [all = tolerances_.rtol()](std::size_t) { return all; };
   const auto atol_of = [atol](std::size_t j) { return atol[j]; };
-  if (each) return error_ratio(atol_of, [each](std::size_t j) { return each[j]; });
-  return tolerances_.one_for_all() ? error_ratio([all = *atol](std::size_t) { return all; }, one_rtol)
-                                   : error_ratio(atol_of, one_rtol);
+  if (each) return error_ratio(first, end, atol_of, [each](std::size_t j) { return each[j]; });
+  return tolerances_.one_for_all() ? error_ratio(first, end, [all = *atol](std::size_t) { return all; }, one_rtol)
+                                   : error_ratio(first, end, atol_of, one_rtol);
 }
 
 template <class Atol, class Rtol>
-double Rosenbrock::error_ratio(Atol atol, Rtol rtol) const {
+double Rosenbrock::error_ratio(std::size_t first, std::size_t end, Atol atol, Rtol rtol) const {
   constexpr std::size_t lanes = 4;
-  const std::size_t n = x0_.size();
-  const double* last = dense_.c.data() + n * static_cast<std::size_t>(tableau_.stages - 1);
+  const double* last = dense_.c.data() + x0_.size() * static_cast<std::size_t>(tableau_.stages - 1);
   const auto ratio = [&](std::size_t j) {
     return std::abs(last[j]) / (atol(j) + rtol(j) * std::max(std::abs(x0_[j]), std::abs(x1_[j])));
   };
   double largest[lanes] = {};
-  std::size_t j = 0;
-  for (; j + lanes <= n; j += lanes)
+  std::size_t j = first;
+  for (; j + lanes <= end; j += lanes)
     for (std::size_t k = 0; k < lanes; ++k) largest[k] = std::max(largest[k], ratio(j + k));
-  for (; j < n; ++j) largest[0] = std::max(largest[0], ratio(j));
+  for (; j < end; ++j) largest[0] = std::max(largest[0], ratio(j));
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 

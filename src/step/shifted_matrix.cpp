@@ -41,9 +41,13 @@ bool ShiftedMatrix<Scalar>::factorise(Scalar c, std::span<const double> Fx, std:
                                       std::span<Scalar> workspace) {
   if (workspace.empty()) values_.resize(entries());
   const std::span<Scalar> values = workspace.empty() ? std::span<Scalar>(values_) : workspace;
-  std::fill(values.begin(), values.end(), Scalar(0));
-  for (std::size_t k = 0; k < from_xp_.size(); ++k) values[from_xp_[k]] = c * Fxp[k];
-  for (std::size_t k = 0; k < from_x_.size(); ++k) values[from_x_[k]] += Fx[k];
+  if (from_x_.size() == entries()) {  // in the same order
+    std::copy(Fx.begin(), Fx.end(), values.begin());
+  } else {
+    std::fill(values.begin(), values.end(), Scalar(0));
+    for (std::size_t k = 0; k < from_x_.size(); ++k) values[from_x_[k]] = Fx[k];
+  }
+  for (std::size_t k = 0; k < from_xp_.size(); ++k) values[from_xp_[k]] += c * Fxp[k];
   return lu_.factorise(values);
 }
 

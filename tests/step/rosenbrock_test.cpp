@@ -2,6 +2,7 @@
 #include <saltus/linalg/lu.hpp>
 #include <saltus/step/rosenbrock.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -219,6 +220,69 @@ TEST(Rosenbrock, ManyCopiesOfASystemMoveLikeOne) {
     b->forget_dense();
     EXPECT_EQ(b->dense().evaluate(3.0, 0), b->x()[0]);
   }
+}
+
+/// Heat in a rod that loses more of it where it is hot: explicit equations.
+class Rod final : public System {
+ public:
+  explicit Rod(int cells) {
+    structure_.variables = structure_.equations = cells;
+    structure_.explicit_ode = structure_.constant_mass = true;
+    std::vector<std::pair<int, int>> x, xp;
+    for (int i = 0; i < cells; ++i) {
+      xp.emplace_back(i, i);
+      for (int j = std::max(i - 1, 0); j <= std::min(i + 1, cells - 1); ++j) x.emplace_back(i, j);
+    }
+    structure_.state_pattern = make_pattern(cells, cells, x);
+    structure_.derivative_pattern = make_pattern(cells, cells, xp);
+  }
+  const Structure& structure() const override { return structure_; }
+  void rhs(double, std::span<const double> x, std::span<double> xp) override {
+    const std::size_t n = x.size();
+    for (std::size_t i = 0; i < n; ++i)
+      xp[i] = 50.0 * ((i > 0 ? x[i - 1] : 0.0) - 2.0 * x[i] + (i + 1 < n ? x[i + 1] : 0.0)) - x[i] * x[i] * x[i];
+  }
+  void residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) override {
+    rhs(t, x, F);
+    for (std::size_t i = 0; i < F.size(); ++i) F[i] = xp[i] - F[i];
+  }
+  void jacobian(double, std::span<const double> x, std::span<const double>, std::span<double> Fx,
+                std::span<double> Fxp) override {
+    const SparsePattern& p = structure_.state_pattern;
+    for (int j = 0; j < p.columns; ++j)
+      for (int k = p.start[j]; k < p.start[j + 1]; ++k) Fx[k] = p.row[k] == j ? 100.0 + 3.0 * x[j] * x[j] : -50.0;
+    std::ranges::fill(Fxp, 1.0);
+  }
+
+ private:
+  Structure structure_;
+};
+
+TEST(Rosenbrock, SlopesOfExplicitEquationsAreTheirRightHandSidesAndMayBeGiven) {
+  for (const RosenbrockTableau* tableau : {&rodas_4(), &rodas_5p()})
+    for (const int cells : {3, 700}) {
+      Rod rod(cells);
+      Vector x0(static_cast<std::size_t>(cells)), slope(x0.size());
+      for (std::size_t i = 0; i < x0.size(); ++i) x0[i] = std::sin(1.0 + 0.01 * static_cast<double>(i));
+      rod.rhs(0.0, x0, slope);
+      const auto given = make_rosenbrock(*tableau, {}), found = make_rosenbrock(*tableau, {});
+      given->start(rod, {.x = x0, .xp = slope, .step = 0.01, .xp_is_rhs = true});
+      found->start(rod, {.x = x0, .step = 0.01});
+      for (int step = 0; step < 3; ++step) {
+        ASSERT_TRUE(given->advance(1.0).ok() && found->advance(1.0).ok());
+        EXPECT_TRUE(given->xp_is_rhs());
+        rod.rhs(given->t(), given->x(), slope);
+        for (std::size_t i = 0; i < x0.size(); ++i) {
+          ASSERT_EQ(given->x()[i], found->x()[i]) << i;
+          ASSERT_EQ(given->xp()[i], slope[i]) << i;
+        }
+      }
+      EXPECT_EQ(given->statistics().evaluations + 1, found->statistics().evaluations);
+      slope.back() = NAN;
+      given->start(rod, {.x = x0, .xp = slope, .step = 0.01, .xp_is_rhs = true});
+      EXPECT_EQ(given->advance(1.0).result, StepResult::not_finite);
+      EXPECT_FALSE(given->xp_is_rhs());
+    }
 }
 
 }  // namespace

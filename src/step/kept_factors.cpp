@@ -93,7 +93,7 @@ bool KeptFactors::exchange_with_kept(double h) {
 /// Others will be made: keeps those in use, instead of those that have not been used for the longest time where the
 /// room is used up.
 void KeptFactors::keep() {
-  constexpr double most_bytes = 1e8, bytes_of_entry = 48.0;  // as measured, with orderings and patterns
+  constexpr double most_bytes = 3e8, bytes_of_entry = 22.0;  // as measured, with orderings and patterns
   const double size = bytes_of_entry * now_.matrix.fill_per_unknown() * structure_->variables;
   if (now_.h == 0.0 || now_.made_for != 0 || !same_step(on_grid(std::abs(now_.h)), std::abs(now_.h))) return;
   if (static_cast<double>(kept_.size() + 1) * size <= most_bytes) kept_.emplace_back();

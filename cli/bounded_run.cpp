@@ -38,6 +38,8 @@ void BoundedRun::give_back(Simulator& simulator) {
 
 void BoundedRun::begin_files() {
   rows_.emplace(system_->observed(), files_.rows, start_, stop_);
+  if (files_.csv.empty() && !files_.table) return;
+  table_.columns.reserve(rows_->chosen().size());
   for (const int k : rows_->chosen()) {
     const VariableInfo& v = system_->observed()[static_cast<std::size_t>(k)];
     table_.columns.push_back({v.name, v.details, {}});

@@ -303,9 +303,14 @@ class CellCode::Maker {
     }
     if (std::ranges::find(owner, -1) != owner.end() || std::ranges::find(discrete_owned, 0) != discrete_owned.end())
       return false;
-    c.observed_ = model_.variables;
+    c.observed_.reserve(model_.variables.size() + model_.discretes.size());
+    c.observed_.assign(model_.variables.begin(), model_.variables.end());
     std::vector<int> place(owner.size(), -1);
-    const bool all = std::ranges::find(eliminated, 1) == eliminated.end();
+    const auto kept = static_cast<std::size_t>(std::ranges::count(eliminated, 0));
+    const bool all = kept == owner.size();
+    c.owner_.reserve(kept);
+    if (!all) c.observed_place_.reserve(kept);
+    if (!all || !model_.discretes.empty()) c.kept_.reserve(kept);
     for (std::size_t v = 0; v < owner.size(); ++v) {
       if (eliminated[v]) continue;
       place[v] = static_cast<int>(c.owner_.size());
@@ -313,7 +318,6 @@ class CellCode::Maker {
       if (!all) c.observed_place_.push_back(static_cast<int>(v));
       if (!all || !model_.discretes.empty()) c.kept_.push_back(model_.variables[v]);
     }
-    c.observed_.reserve(model_.variables.size() + model_.discretes.size());
     for (const RepeatedModel::Discrete& q : model_.discretes)
       c.observed_.push_back({.name = q.name, .start = q.start, .details = q.details});
     for (Shape& shape : c.shapes_) {

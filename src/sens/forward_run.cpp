@@ -27,8 +27,7 @@ struct NumbersOfMode {
     data.assign(all.begin(), all.end());
     locks.assign(system.locks().begin(), system.locks().end());
     const std::size_t parameters = ModelAccess::values(model).parameters.size();
-    if (mode.on_surfaces() || data.size() < parameters + mode.discrete.size() || locks.size() != mode.locks.size())
-      return;
+    if (data.size() < parameters + mode.discrete.size() || locks.size() != mode.locks.size()) return;
     std::ranges::copy(mode.discrete, data.begin() + static_cast<std::ptrdiff_t>(parameters));
     locks = mode.locks;
   }

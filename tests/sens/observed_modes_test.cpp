@@ -40,5 +40,23 @@ TEST(ObservedModes, DerivativesOfResultsAreThoseOfTheirBranchAndTheirDiscreteVar
   }
 }
 
+TEST(ObservedModes, DerivativesInASlideAreThoseOfTheirBranchToo) {
+  Model m("results beside a slide");
+  const Expr p = m.parameter("p", 2.0), x = m.variable("x", 0.1, {.fixed = true});
+  const Expr v = m.variable("v", 0.0, {.fixed = true}), a = m.variable("a"), b = m.variable("b");
+  const Expr n = m.discrete("n", 1.0);
+  m.equation(der(x) == p);
+  m.equation(der(v) == 0.5 - sign(v));
+  m.equation(a == if_else(x > 0.5, 0.5 * x, p));
+  m.equation(b == n * x);
+  m.when(m.time() > 0.3).assign(n, 3.0);
+  const SensitivityRun run = simulate_with_sensitivities(m, {"p", "x.start"}, {.stop = 1.0});
+  ASSERT_TRUE(run.trajectory().status().ok()) << run.trajectory().status().message;
+  EXPECT_NEAR(run.at(1.0, "a", "p"), 0.5, 1e-9);  // linear, as above
+  EXPECT_NEAR(run.at(1.0, "a", "x.start"), 0.5, 1e-9);
+  EXPECT_NEAR(run.at(1.0, "b", "p"), 3.0, 1e-9);
+  EXPECT_NEAR(run.at(1.0, "b", "x.start"), 3.0, 1e-9);
+}
+
 }  // namespace
 }  // namespace saltus

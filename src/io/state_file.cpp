@@ -12,7 +12,7 @@ namespace saltus {
 
 namespace {
 
-constexpr int current_version = 1;
+constexpr int current_version = 2;
 constexpr const char* format_name = "saltus state";
 
 nlohmann::ordered_json all_numbers(const auto& list) {

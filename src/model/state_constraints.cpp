@@ -78,7 +78,7 @@ class Reduction {
         differentiated_[it->second] = 1;
   }
 
-  /// The variable whose derivative an expression is; -1: it is none.
+  /// The variable whose derivative the expression is; -1 if the expression is something else.
   int differentiated_in(const Expr& e) const {
     if (!e.is_symbol() || e.graph()->symbol_of(e.id()).kind != SymbolKind::derivative) return -1;
     const auto it = index_.find(e.graph()->symbol_of(e.id()).base);
@@ -191,19 +191,22 @@ class Reduction {
   }
 
   /// The place of the variable that the constraint is solved for; -1: none. One that an equation defines comes first:
-  /// s_rel, in s_rel = s_b - s_a. If one of the others is reset, only such a one follows it. In sums of three and more
-  /// (currents at the star point of a converter) only such a one is chosen, too: errors of all others would meet in it,
-  /// and no error test looks at it.
+  /// s_rel, in s_rel = s_b - s_a. If one of the others is reset, only such a one follows it. Sums of three and more in
+  /// which none is defined (currents at the star point of a converter) are left alone: errors of all others would meet
+  /// in one variable, and no error test looks at it.
   int choose(const Constraint& c) {
     const Equation& written = model_.equations[c.equation].equation;
+    const auto is_defined = [&](int v) {
+      return defined_[v] || variable_in(written.lhs) == v || variable_in(written.rhs) == v;
+    };
+    if (c.variables.size() > 2 && std::ranges::none_of(c.variables, is_defined)) return -1;
     const bool some_reset = std::ranges::any_of(c.variables, [&](int v) { return reset_[v] != 0; });
     int best = -1;
     std::tuple<bool, int> least;
     for (std::size_t i = 0; i < c.variables.size(); ++i) {
       const int v = c.variables[i];
-      if (held_[v]) continue;
-      const bool defined = defined_[v] || variable_in(written.lhs) == v || variable_in(written.rhs) == v;
-      if (!defined && (some_reset || c.variables.size() > 2)) continue;
+      const bool defined = is_defined(v);
+      if (held_[v] || (some_reset && !defined)) continue;
       used_.by_start.push_back(v);
       if (guesses_derivative(model_, v)) continue;
       const std::tuple key(!defined, v);

@@ -247,8 +247,8 @@ class Search {
     if (node.op == Op::neg) return {candidate(Expr(e.graph(), node.a)), Expr(-1.0)};
     if (node.op != Op::mul && node.op != Op::div) return {};
     const Expr a(e.graph(), node.a), b(e.graph(), node.b);
-    if (const int v = candidate(a); v >= 0 && is_fixed(b)) return {v, node.op == Op::mul ? b : 1.0 / b};
-    if (const int v = candidate(b); node.op == Op::mul && v >= 0 && is_fixed(a)) return {v, a};
+    if (const int v = candidate(a); v >= 0 && is_of_parameters(b)) return {v, node.op == Op::mul ? b : 1.0 / b};
+    if (const int v = candidate(b); node.op == Op::mul && v >= 0 && is_of_parameters(a)) return {v, a};
     return {};
   }
 
@@ -312,11 +312,11 @@ class Search {
         open.emplace_back(node.a, factor);
       } else if (node.op == Op::select) {
         open.insert(open.end(), {{node.b, factor}, {node.c, factor}});
-      } else if (node.op == Op::mul && is_fixed(Expr(side.graph(), node.a))) {
+      } else if (node.op == Op::mul && is_of_parameters(Expr(side.graph(), node.a))) {
         open.emplace_back(node.b, times(node.a));
-      } else if (node.op == Op::mul && is_fixed(Expr(side.graph(), node.b))) {
+      } else if (node.op == Op::mul && is_of_parameters(Expr(side.graph(), node.b))) {
         open.emplace_back(node.a, times(node.b));
-      } else if (node.op == Op::div && is_fixed(Expr(side.graph(), node.b))) {
+      } else if (node.op == Op::div && is_of_parameters(Expr(side.graph(), node.b))) {
         open.emplace_back(node.a, factor / Expr(side.graph(), node.b));
       }
     }
@@ -364,7 +364,7 @@ bool is_decided(double value, double bound) {
   return value != 0.0 && std::isfinite(value) && std::isfinite(1.0 / value) && std::abs(value) >= std::abs(bound);
 }
 
-bool is_fixed(const Expr& e) {
+bool is_of_parameters(const Expr& e) {
   if (e.is_constant()) return true;
   const std::span<const Expr> one(&e, 1);
   for (const SymbolKind kind : {SymbolKind::variable, SymbolKind::derivative, SymbolKind::time, SymbolKind::discrete})

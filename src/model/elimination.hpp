@@ -31,7 +31,7 @@ struct Elimination {
 bool is_decided(double value, double bound = 0.0);
 
 /// Whether nothing but numbers and parameters occurs.
-bool is_fixed(const Expr& e);
+bool is_of_parameters(const Expr& e);
 /// The value of such an expression; 0: it has none.
 double fixed_value(const Expr& e, const std::unordered_map<NodeId, double>& parameter_values);
 

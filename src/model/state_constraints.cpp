@@ -185,7 +185,7 @@ class Reduction {
     if (result.variables.empty()) return std::nullopt;
     for (const int v : result.variables) {
       result.factors.push_back(derivative(residual, model_.variables[v]));
-      if (!is_fixed(result.factors.back())) return std::nullopt;
+      if (!is_of_parameters(result.factors.back())) return std::nullopt;
     }
     return result;
   }

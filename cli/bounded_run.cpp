@@ -1,7 +1,5 @@
 #include "cli/bounded_run.hpp"
 
-#include <saltus/base/error.hpp>
-
 #include <utility>
 
 namespace saltus::cli {
@@ -45,17 +43,12 @@ void BoundedRun::begin_files() {
     table_.columns.push_back({v.name, v.details, {}});
   }
   if (files_.csv.empty()) return;
-  if (files_.csv != "-") {
-    file_.open(files_.csv, std::ios::binary);
-    if (!file_) throw UsageError("cannot write to '" + files_.csv + "'");
-  }
-  csv_.emplace(files_.csv == "-" ? standard_ : file_, table_.columns, files_.header);
+  if (files_.csv != "-") file_.emplace(files_.csv);
+  csv_.emplace(file_ ? file_->stream() : standard_, table_.columns, files_.header);
 }
 
 void BoundedRun::end_files() {
-  if (!file_.is_open()) return;
-  file_.close();
-  if (!file_) throw UsageError("cannot write to '" + files_.csv + "'; is the disk full?");
+  if (file_) file_->commit();
 }
 
 }  // namespace saltus::cli

@@ -2,13 +2,13 @@
 // run goes, and the steps are given back.
 #pragma once
 
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/hybrid/kept_size.hpp>
 #include <saltus/hybrid/simulator.hpp>
 #include <saltus/io/result_files.hpp>
 #include <saltus/io/result_table.hpp>
 
 #include <cstddef>
-#include <fstream>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -43,7 +43,7 @@ class BoundedRun {
   double start_, stop_;
   std::ostream& standard_;
   std::optional<TableRows> rows_;
-  std::ofstream file_;
+  std::optional<AtomicFile> file_;
   std::optional<CsvWriter> csv_;
   ResultTable table_;
   KeptSize size_;

@@ -2,7 +2,7 @@
 
 #include <fstream>
 #include <iterator>
-#include <saltus/base/error.hpp>
+#include <saltus/base/atomic_file.hpp>
 
 namespace saltus::cli {
 
@@ -13,11 +13,7 @@ std::string text_of(const std::string& path) {
 
 void write_file(const std::string& path, std::ostream& standard, const std::function<void(std::ostream&)>& write) {
   if (path == "-") return write(standard);
-  std::ofstream file(path, std::ios::binary);
-  if (!file) throw UsageError("cannot write to '" + path + "'");
-  write(file);
-  file.close();
-  if (!file) throw UsageError("cannot write to '" + path + "'; is the disk full?");
+  write_atomically(path, write);
 }
 
 }  // namespace saltus::cli

@@ -1,10 +1,10 @@
 #include "cli/flatten.hpp"
 
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/modelica/flat_text.hpp>
 #include <saltus/saltus.hpp>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
 
 #include "cli/load_options.hpp"
@@ -26,8 +26,7 @@ ExitCode flatten(const FlattenOptions& o, const Streams& streams) {
     streams.out << text;
     return ExitCode::success;
   }
-  std::ofstream file(o.output);
-  if (!(file << text) || !file.flush()) throw UsageError("cannot write '" + o.output + "'");
+  write_atomically(o.output, text);
   return ExitCode::success;
 }
 

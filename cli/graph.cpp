@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <saltus/base/atomic_file.hpp>
+#include <saltus/base/child_process.hpp>
 #include <saltus/saltus.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -99,7 +98,7 @@ std::string check_output(const std::string& file) {
   if (ending == ".dot" || ending == ".gv") {
     ending.clear();
   } else if (ending == ".svg" || ending == ".png" || ending == ".pdf") {
-    if (std::system("command -v dot >/dev/null 2>&1") != 0)
+    if (!run_program({"dot", "-V"}, "").started)
       throw UsageError(
           fmt::format("-o {}: {} files need the program dot of Graphviz, which is not installed (Debian "
                       "package: graphviz); a .dot file can be written without it",
@@ -108,30 +107,17 @@ std::string check_output(const std::string& file) {
   } else {
     throw UsageError(fmt::format("-o: '{}' must end in .dot, .svg, .png or .pdf", file));
   }
-  if (!std::ofstream(file, std::ios::app)) throw UsageError("cannot write to '" + file + "'");
+  require_writable(file);
   return ending;
 }
 
-/// A word that the shell takes as it is.
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
-}
-
 void write_drawing(const std::string& dot, const std::string& file, const std::string& format) {
-  if (format.empty()) {
-    std::ofstream out(file);
-    out << dot;
-    out.close();
-    if (!out) throw UsageError("cannot write to '" + file + "'; is the disk full?");
-    return;
-  }
-  std::FILE* pipe = popen(fmt::format("dot -T{} -o{}", format, shell_word(file)).c_str(), "w");
-  if (!pipe) throw UsageError("Graphviz's program dot cannot be started");
-  const bool written = std::fwrite(dot.data(), 1, dot.size(), pipe) == dot.size();
-  if (pclose(pipe) != 0 || !written)
-    throw UsageError(fmt::format("Graphviz failed to draw '{}'; write a .dot file to see what it was given", file));
+  if (format.empty()) return write_atomically(file, dot);
+  const ChildOutput drawn = run_program({"dot", "-T" + format}, dot);
+  if (!drawn.ended_well || drawn.out.empty())
+    throw UsageError(fmt::format("Graphviz failed to draw '{}': {}; write a .dot file to see what it was given", file,
+                                 drawn.errors.substr(0, 400)));
+  write_atomically(file, drawn.out);
 }
 
 ExitCode graph(const GraphOptions& o, const Streams& streams) {

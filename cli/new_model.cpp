@@ -1,13 +1,13 @@
 #include "cli/new_model.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 namespace saltus::cli {
@@ -70,10 +70,7 @@ ExitCode write_model(const NewOptions& o, const Streams& streams) {
   std::string text = model_text;
   for (auto place = text.find("@NAME@"); place != std::string::npos; place = text.find("@NAME@"))
     text.replace(place, 6, short_name);
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  if (!out) throw UsageError("cannot write to '" + file + "'");
+  write_atomically(file, text);
   streams.out << fmt::format(
       "{0}: a model to start from. Run it:\n  saltus run {0}\n  saltus run {0} --html {1}.html\n", file, name);
   return ExitCode::success;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
@@ -10,13 +11,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -151,11 +150,11 @@ void check_files(const RunOptions& o) {
     if (!folder.empty() && !fs::is_directory(folder, ignored))
       throw UsageError(fmt::format("{}: cannot write to '{}': there is no folder '{}'; make it first", option, *path,
                                    folder.string()));
-    const bool is_new = !fs::exists(*path, ignored);
-    if (!std::ofstream(*path, std::ios::app))
-      throw UsageError(fmt::format("{}: cannot write to '{}': {}; name another file", option, *path,
-                                   std::strerror(errno)));
-    if (is_new) fs::remove(*path, ignored);  // a run that is refused leaves no empty file
+    try {
+      require_writable(*path);
+    } catch (const UsageError& problem) {
+      throw UsageError(fmt::format("{}: {}; name another file", option, problem.what()));
+    }
   }
 }
 
@@ -270,8 +269,6 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
   }
   if (std::ranges::all_of(run.segments(), [](const auto& segment) { return segment.steps.empty(); })) {
     if (!o.quiet) out << "no plot: the run has only its first instant\n";
-    std::error_code ignored;  // the check before the run has made an empty file where there was none
-    if (std::filesystem::file_size(o.plot, ignored) == 0) std::filesystem::remove(o.plot, ignored);
     return;
   }
   PlotOptions p;
@@ -388,9 +385,9 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
           "smaller\n",
           o.csv.empty() && !needs_table(o) ? "both ends" : "what the files have", o.keep.value_or(usually_kept));
   }
+  if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
   write_files(o, run, derivatives ? &*derivatives : nullptr, bounded ? &*bounded : nullptr, subject, words,
               streams.out);
-  if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
   return ExitCode::failure;

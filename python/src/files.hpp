@@ -1,21 +1,17 @@
 // Files that are written whole, or not without an error.
 #pragma once
 
-#include <saltus/base/error.hpp>
+#include <saltus/base/atomic_file.hpp>
 
-#include <fstream>
 #include <string>
+#include <utility>
 
 namespace saltus::python {
 
 /// Hands a stream into the file to a function. Throws UsageError where the file cannot be written.
 template <class Write>
 void write_file(const std::string& path, Write&& write) {
-  std::ofstream out(path, std::ios::binary);
-  if (!out) throw UsageError("cannot write '" + path + "'");
-  write(out);
-  out.flush();
-  if (!out) throw UsageError("'" + path + "' could not be written completely; is the disk full?");
+  write_atomically(path, std::forward<Write>(write));
 }
 
 }  // namespace saltus::python

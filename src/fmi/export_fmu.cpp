@@ -2,13 +2,12 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 #include <saltus/modelica/flat_text.hpp>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "fmi/describe_model.hpp"
@@ -84,9 +83,7 @@ void export_fmu(const ModelicaModel& model, const std::string& file, const FmuOp
       archive.add("terminalsAndIcons/terminalsAndIcons.xml", terminals);
   archive.add("documentation/index.html", documentation(model, text));
   const std::string bytes = archive.finish();
-  std::ofstream out(file, std::ios::binary);
-  if (!(out << bytes) || !out.flush())
-    throw UsageError(fmt::format("cannot write '{}': {}; name another file", file, std::strerror(errno)));
+  write_atomically(file, bytes, "name another file");
 }
 
 }  // namespace saltus

@@ -42,12 +42,11 @@ void write_branch_plot(const Branch& branch, const std::string& file, const Bran
   const std::string label = options.value == BranchValue::start    ? name + " at the begin"
                             : options.value == BranchValue::lowest ? "lowest " + name
                                                                    : "highest " + name;
-  fmt::format_to(
-      out,
-      "\nset output {}\nset encoding utf8\nset border 3\nset tics nomirror out\nset title {} noenhanced\nset "
-      "xlabel {} noenhanced\nset ylabel {} noenhanced\nset key below noenhanced\nset offsets graph "
-      "0.03, graph 0.03, graph 0.05, graph 0.05\n",
-      plot_text(file), plot_text(options.title), plot_text(branch.parameter), plot_text(label));
+  fmt::format_to(out,
+                 "\nset encoding utf8\nset border 3\nset tics nomirror out\nset title {} noenhanced\nset "
+                 "xlabel {} noenhanced\nset ylabel {} noenhanced\nset key below noenhanced\nset offsets graph "
+                 "0.03, graph 0.03, graph 0.05, graph 0.05\n",
+                 plot_text(options.title), plot_text(branch.parameter), plot_text(label));
   // a part begins with the last point of the other kind, so that there are no gaps
   for (const bool stable : {true, false}) {
     fmt::format_to(out, "${} << EOD\n", stable ? "stable" : "unstable");

@@ -46,10 +46,10 @@ void write_fit_plot(const Fit& fit, const std::string& file, const std::string& 
   auto out = std::back_inserter(script);
   fmt::format_to(
       out,
-      "\nset output {}\nset encoding utf8\nset border 3\nset tics nomirror out\nset multiplot layout {},1 "
+      "\nset encoding utf8\nset border 3\nset tics nomirror out\nset multiplot layout {},1 "
       "title {} noenhanced\nset xrange [{:.17g}:{:.17g}]\nset key right top noenhanced\nset offsets 0, 0, graph "
       "0.05, graph 0.05\n",
-      plot_text(file), panels.size(), plot_text(title), run.t_start(), last);
+      panels.size(), plot_text(title), run.t_start(), last);
   for (const FitResidual& r : fit.residuals)
     if (r.variable.empty())
       fmt::format_to(out, "set arrow from {0:.17g},graph 0 to {0:.17g},graph 1 nohead back {1}\n", r.measured,

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
+#include <saltus/base/atomic_file.hpp>
+#include <saltus/base/child_process.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <memory>
 
@@ -231,11 +231,10 @@ std::string time_plot_script(const Trajectory& run, const std::string& file, con
 
   std::string script = terminal(file, layout.width, layout.height, layout.points, layout.scale) + "\n";
   auto out = std::back_inserter(script);
-  fmt::format_to(
-      out,
-      "set output {}\nset encoding utf8\nset key outside right top noenhanced\nset border 3\nset tics nomirror out\n"
-      "set offsets 0,0,graph 0.05,graph 0.05\nset multiplot title {} noenhanced\n",
-      plot_text(file), plot_text(options.title));
+  fmt::format_to(out,
+                 "set encoding utf8\nset key outside right top noenhanced\nset border 3\nset tics nomirror out\n"
+                 "set offsets 0,0,graph 0.05,graph 0.05\nset multiplot title {} noenhanced\n",
+                 plot_text(options.title));
   fmt::format_to(out, "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", layout.left / layout.width,
                  layout.right / layout.width);
   fmt::format_to(out, "set xrange [{:.17g}:{:.17g}]\n", low * time.scale, (high > low ? high : low + 1.0) * time.scale);
@@ -269,6 +268,19 @@ std::string time_plot_script(const Trajectory& run, const std::string& file, con
   return script + "unset multiplot\n";
 }
 
+/// The end of what a program says about its errors, as one line.
+std::string last_words(const std::string& errors) {
+  constexpr std::size_t most = 400;
+  std::string words;
+  for (const char c : errors)
+    if (c != '\n')
+      words += c;
+    else if (!words.empty() && words.back() != ' ')
+      words += ' ';
+  if (words.empty()) return "it has drawn nothing and says nothing";
+  return words.size() > most ? "…" + words.substr(words.size() - most) : words;
+}
+
 }  // namespace
 
 PlotSize parse_plot_size(const std::string& text) {
@@ -292,11 +304,9 @@ std::string plot_script(const Trajectory& run, const std::string& file, const Pl
   if (!phase) return time_plot_script(run, file, options, chosen);
   const int height = options.size.height > 0 ? options.size.height : options.size.width * 11 / 15;
   std::string script = gnuplot_terminal(file, options.size.width, height, options.size.font) + "\n";
-  fmt::format_to(
-      std::back_inserter(script),
-      "set output {}\nset encoding utf8\nset grid lc rgb '#dddddd' lt 1\nset key outside right top noenhanced\n"
-      "set border 3\nset tics nomirror out\n",
-      plot_text(file));
+  script +=
+      "set encoding utf8\nset grid lc rgb '#dddddd' lt 1\nset key outside right top noenhanced\n"
+      "set border 3\nset tics nomirror out\n";
   return script + phase_plot_script(run, chosen[0], chosen[1], options);
 }
 
@@ -307,15 +317,14 @@ std::string gnuplot_terminal(const std::string& file, int width, int height, dou
 }
 
 void run_gnuplot(const std::string& script, const std::string& file) {
-  const auto close = [](std::FILE* p) { return p ? pclose(p) : -1; };
-  if (std::system("command -v gnuplot >/dev/null 2>&1") != 0)
-    throw UsageError("plots need the program gnuplot, which is not installed (Debian package: gnuplot-nox)");
-  // gnuplot would draw on its standard output instead of telling that it cannot write the file
-  if (!std::ofstream(file, std::ios::app)) throw UsageError("cannot write to '" + file + "'");
-  std::FILE* pipe = popen("gnuplot >/dev/null 2>&1", "w");
-  if (!pipe) throw UsageError("gnuplot cannot be started");
-  const bool written = std::fwrite(script.data(), 1, script.size(), pipe) == script.size();
-  if (close(pipe) != 0 || !written) throw UsageError("gnuplot failed to draw '" + file + "'");
+  const ChildOutput drawn = run_program({"gnuplot"}, script);
+  if (!drawn.started)
+    throw UsageError("'" + file +
+                     "' is not drawn: plots need the program gnuplot, which is not installed (Debian package: "
+                     "gnuplot-nox)");
+  if (!drawn.ended_well || drawn.out.empty())
+    throw UsageError("gnuplot failed to draw '" + file + "': " + last_words(drawn.errors));
+  write_atomically(file, drawn.out);
 }
 
 void write_plot(const Trajectory& run, const std::string& file, const PlotOptions& options) {

@@ -62,10 +62,10 @@ std::string head(const std::string& file, const StudyPlotOptions& o, const AxisR
                  const std::string& x_label, const std::string& y_label) {
   return gnuplot_terminal(file, o.size.width, height_of(o), o.size.font) +
          fmt::format(
-             "\nset output {}\nset encoding utf8\nset border 3 front\nset tics nomirror out front\nset title {} "
+             "\nset encoding utf8\nset border 3 front\nset tics nomirror out front\nset title {} "
              "noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\nset xrange [{:.17g}:{:.17g}]\nset yrange "
              "[{:.17g}:{:.17g}]\nset key outside right top noenhanced\n",
-             plot_text(file), plot_text(o.title), plot_text(o.x_label.empty() ? x_label : o.x_label),
+             plot_text(o.title), plot_text(o.x_label.empty() ? x_label : o.x_label),
              plot_text(o.y_label.empty() ? y_label : o.y_label), x.low, x.high, y.low, y.high);
 }
 

@@ -4,6 +4,7 @@
 //
 // A file begins with a line of JSON. The counts follow, row by row, as little-endian integers of 64 bits.
 #include <fmt/format.h>
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 
 #include <bit>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <set>
 
-#include "study/atomic_files.hpp"
 #include "study/stored_study.hpp"
 
 namespace saltus {

@@ -2,6 +2,7 @@
 // compression. Each array is a folder with its shape in .zarray and one file for each block of members. The attribute
 // _ARRAY_DIMENSIONS is what xarray reads. A block is done exactly if its file of `status` exists: it is renamed last.
 #include <fmt/format.h>
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 #include <saltus/base/version.hpp>
 
@@ -14,7 +15,6 @@
 #include <iterator>
 #include <set>
 
-#include "study/atomic_files.hpp"
 #include "study/plan_json.hpp"
 #include "study/stored_study.hpp"
 
@@ -85,7 +85,7 @@ class ZarrStore final : public MemberStore {
   }
 
   void write(const StudyBlock& block, const BlockResult& result) override {
-    AtomicFiles files;
+    AtomicFiles files("what was complete is kept: make room and repeat the same command");
     for (std::size_t k = 0; k < identity_.own_arrays; ++k)
       if (k != status_) files.add(chunk(k, block.number), padded(k, result.columns[k]));
     if (!result.failures.empty()) files.add(failure_file(block.number), failure_text(block, result));

@@ -107,7 +107,7 @@ TEST_F(Graph, SaysWhatIsMissingWithoutGraphviz) {
 TEST_F(Graph, IsGivenToGraphvizForOtherFormats) {
   const fs::path program = folder / "dot";
   std::ofstream(program) << "#!/bin/sh\nwhile read -r line; do last=$line; done\n"
-                            "echo \"$1 $last\" >\"${2#-o}\"\n";
+                            "echo \"$1 $last\"\n";
   fs::permissions(program, fs::perms::owner_all);
   setenv("PATH", folder.c_str(), 1);
   const fs::path file = folder / "it's $HOME.svg";
@@ -115,10 +115,12 @@ TEST_F(Graph, IsGivenToGraphvizForOtherFormats) {
   EXPECT_EQ(run.code, ExitCode::success) << run.err;
   EXPECT_EQ(text_of(file), "-Tsvg }\n");
 
-  std::ofstream(program) << "#!/bin/sh\nwhile read -r line; do :; done\nexit 1\n";
+  std::ofstream(program) << "#!/bin/sh\nwhile read -r line; do :; done\necho half; echo because >&2; exit 1\n";
   const Outcome failed = graph(thermostat, {"-o", file.string()});
   EXPECT_EQ(failed.code, ExitCode::usage);
   EXPECT_NE(failed.err.find("Graphviz failed to draw"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find("because"), std::string::npos) << failed.err;
+  EXPECT_EQ(text_of(file), "-Tsvg }\n");  // the old file stays
 }
 
 TEST_F(Graph, RefusesFilesThatItCannotMake) {

@@ -31,14 +31,14 @@ struct PlotOptions {
   HybridSystem* system = nullptr;
 };
 
-/// The gnuplot script that draws the run into a file (SVG, PNG or PDF by its ending). Over time there is a panel for
-/// each unit, with SI prefixes, and rows of boxes for Booleans and small integers; what swings too fast to be seen is a
-/// band between its lowest and highest values. Events are dotted lines; many of them are ticks above the panels.
-/// Sliding and contact are shaded. Phase plots have arrows, start, end, events, and surfaces that are straight lines in
-/// the plane. Throws UsageError for unknown variables and endings.
+/// The gnuplot script that draws the run on its standard output, as the ending of a file says (SVG, PNG, PDF). Over
+/// time there is a panel for each unit, with SI prefixes, and rows of boxes for Booleans and small integers; what
+/// swings too fast to be seen is a band between its lowest and highest values. Events are dotted lines; many of them
+/// are ticks above the panels. Sliding and contact are shaded. Phase plots have arrows, start, end, events, and
+/// surfaces that are straight lines in the plane. Throws UsageError for unknown variables and endings.
 std::string plot_script(const Trajectory& run, const std::string& file, const PlotOptions& options);
 
-/// Runs gnuplot. Throws UsageError if it is not installed or fails.
+/// Writes what gnuplot draws. Throws UsageError if it is not installed or fails, and if the file cannot be written.
 void write_plot(const Trajectory& run, const std::string& file, const PlotOptions& options);
 
 }  // namespace saltus

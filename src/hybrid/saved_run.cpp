@@ -6,7 +6,7 @@
 // up to errors that only the event knows.
 #include <fmt/format.h>
 
-#include "hybrid/fingerprint.hpp"
+#include "base/fingerprint.hpp"
 #include "hybrid/short_lists.hpp"
 #include "hybrid/simulator_impl.hpp"
 
@@ -67,7 +67,28 @@ std::uint64_t identify(const SimulateOptions& options, int direction) {
   return all.value();
 }
 
-void require_fitting(const SimulatorState& state, const HybridSystem& hybrid) {
+/// A memory is numbers that only the run itself understands: they are taken as they were written, or not at all. The
+/// last four are a seal of the others.
+void seal(std::vector<double>& memory) {
+  Fingerprint all;
+  for (const double number : memory)
+    all.add(std::isnan(number) ? std::uint64_t{1} : std::bit_cast<std::uint64_t>(number));
+  for (int k = 0; k < 4; ++k) memory.push_back(static_cast<double>(all.value() >> (16 * k) & 0xffffU));
+}
+std::vector<double> unsealed(const SimulatorState& state) {
+  std::vector<double> memory = state.memory;
+  if (memory.empty()) return memory;
+  if (memory.size() >= 4) {
+    memory.resize(memory.size() - 4);
+    std::vector<double> again = memory;
+    seal(again);
+    if (std::equal(again.end() - 4, again.end(), state.memory.end() - 4)) return memory;
+  }
+  throw UsageError(fmt::format("the saved state of '{}' is damaged: what the run had learned is not as it was written",
+                               state.model));
+}
+
+void require_fitting(const SimulatorState& state, HybridSystem& hybrid) {
   if (state.model != hybrid.name())
     throw UsageError(fmt::format("the saved state is one of the model '{}', not of '{}'", state.model, hybrid.name()));
   if (state.variables != identify(hybrid))
@@ -83,8 +104,16 @@ void require_fitting(const SimulatorState& state, const HybridSystem& hybrid) {
       state.mode.locks.size() != mode.locks.size() || state.mode.conditions.size() != mode.conditions.size() ||
       state.mode.sees.size() != mode.sees.size() || state.mode.automaton < 0 || !fits(state.mode.sliding) ||
       !fits(state.mode.contacts) || state.mode.contact_sides.size() != state.mode.contacts.size() ||
+      !std::ranges::all_of(state.mode.contact_sides, [](int side) { return side == 1 || side == -1; }) ||
+      !std::ranges::all_of(state.mode.sees, [](int side) { return side >= -1 && side <= 1; }) ||
       state.x.size() < hybrid.variables().size() || state.xp.size() != state.x.size())
     throw UsageError(fmt::format("the saved state of '{}' is damaged: its numbers do not fit the model", state.model));
+  if (state.mode.automaton == mode.automaton) return;
+  Mode off_surfaces = state.mode;
+  off_surfaces.sliding.clear();
+  off_surfaces.contacts.clear();
+  off_surfaces.contact_sides.clear();
+  hybrid.system(off_surfaces);  // throws UsageError if there is no such mode
 }
 
 /// A change of values has moved the state away from surfaces: the mode no longer stays there, and their guards are on
@@ -161,6 +190,7 @@ SimulatorState Simulator::Impl::SavedRun::state() {
   persist_events(archive);
   s.memory = archive.numbers();
   if (persist_steps(archive)) s.memory = archive.numbers();
+  seal(s.memory);
   return s;
 }
 
@@ -200,7 +230,7 @@ void Simulator::Impl::SavedRun::resume(const SimulatorState& from) {
 void Simulator::Impl::SavedRun::go_on_as_left(const SimulatorState& from) {
   if (!run.instant.find_values(run.t)) return run.ending.end(run.instant.failure());
   run.system = &run.instant.system();
-  StateArchive archive(from.memory);
+  StateArchive archive(unsealed(from));
   std::uint32_t low = 0, high = 0;
   if (!from.memory.empty()) archive(low, high);
   const bool remembers = (static_cast<std::uint64_t>(high) << 32 | low) == identify(run.options, run.direction);

@@ -8,12 +8,18 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/checksum.hpp"
+
 namespace saltus {
 
 namespace {
 
-constexpr int current_version = 2;
+constexpr int current_version = 3;
 constexpr const char* format_name = "saltus state";
+
+std::string as_written(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 nlohmann::ordered_json all_numbers(const auto& list) {
   auto result = nlohmann::ordered_json::array();
@@ -27,7 +33,7 @@ nlohmann::ordered_json all_numbers(const auto& list) {
   return result;
 }
 
-double number_of(const nlohmann::json& value) {
+double number_of(const nlohmann::ordered_json& value) {
   if (!value.is_string()) return value.get<double>();
   const auto text = value.get<std::string>();
   if (text == "inf") return std::numeric_limits<double>::infinity();
@@ -37,18 +43,18 @@ double number_of(const nlohmann::json& value) {
 }
 
 template <class Value>
-void read(const nlohmann::json& list, std::vector<Value>& values) {
+void read(const nlohmann::ordered_json& list, std::vector<Value>& values) {
   for (const auto& item : list) {
     const double number = number_of(item);
     if constexpr (!std::is_same_v<Value, double>)
-      if (number != std::round(number) || std::abs(number) > std::numeric_limits<Value>::max())
+      if (!(number == std::round(number) && std::abs(number) <= std::numeric_limits<Value>::max()))
         throw UsageError(fmt::format("{} stands where a whole number is expected", number));
     values.push_back(static_cast<Value>(number));
   }
 }
 
 /// Sixty-four bits do not fit into the numbers of JSON.
-std::uint64_t bits_of(const nlohmann::json& value) {
+std::uint64_t bits_of(const nlohmann::ordered_json& value) {
   const auto text = value.get<std::string>();
   std::size_t used = 0;
   const std::uint64_t bits = text.empty() ? 0 : std::stoull(text, &used, 16);
@@ -82,24 +88,30 @@ void write_state(std::ostream& out, const SimulatorState& state) {
   j["step"] = state.step;
   j["as_left"] = fmt::format("{:016x}", state.as_left);
   j["memory"] = all_numbers(state.memory);
-  out << j.dump() << '\n';
+  j["checksum"] = checksum(as_written(j));
+  out << as_written(j) << '\n';
 }
 
 SimulatorState read_state(const std::string& file) try {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw UsageError("cannot be opened");
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const auto j = nlohmann::json::parse(text, nullptr, false);
+  auto j = nlohmann::ordered_json::parse(text, nullptr, false);
   if (!j.is_object() || !j.contains("format") || j["format"] != format_name)
     throw UsageError("is no saved state of a run; saltus run --save-state writes one");
   if (!j.contains("version") || j["version"] != current_version)
     throw UsageError(fmt::format("is a saved state of another version ({}); this program reads version {}",
                                  j.contains("version") ? j["version"].dump() : "none", current_version));
+  const auto sum = j.find("checksum");
+  const std::string written = sum != j.end() && sum->is_string() ? sum->get<std::string>() : "";
+  j.erase("checksum");
+  if (checksum(as_written(j)) != written)
+    throw UsageError("is a damaged state: it is not as it was written; states are changed by programs, not by hand");
   SimulatorState state;
   state.model = j.at("model").get<std::string>();
   state.variables = bits_of(j.at("variables"));
-  state.origin = j.at("origin").get<double>();
-  state.t = j.at("t").get<double>();
+  state.origin = number_of(j.at("origin"));
+  state.t = number_of(j.at("t"));
   const auto& m = j.at("mode");
   state.mode.automaton = m.at("automaton").get<int>();
   read(m.at("discrete"), state.mode.discrete);
@@ -115,7 +127,7 @@ SimulatorState read_state(const std::string& file) try {
   state.as_left = bits_of(j.at("as_left"));
   read(j.at("memory"), state.memory);
   return state;
-} catch (const nlohmann::json::exception& problem) {
+} catch (const nlohmann::ordered_json::exception& problem) {
   throw UsageError(fmt::format("'{}' is a damaged state: {}", file, problem.what()));
 } catch (const std::exception& problem) {
   throw UsageError(fmt::format("'{}': {}", file, problem.what()));

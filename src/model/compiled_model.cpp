@@ -59,6 +59,8 @@ struct CompiledModel::State {
   }
   ModeSystems& systems_of(const Mode& mode) {
     const auto automaton = static_cast<std::size_t>(mode.automaton);
+    if (automaton >= systems.size())  // in a state that comes from elsewhere
+      throw UsageError(fmt::format("there is no mode {}; the model has {}", mode.automaton, systems.size()));
     return systems[automaton] ? *systems[automaton] : make_systems(automaton);
   }
 

@@ -8,12 +8,12 @@
 
 namespace saltus {
 
-/// Writes a state as JSON: "format": "saltus state", "version": 1, and the members of SimulatorState. Numbers read back
-/// exactly; those that are not finite are texts.
+/// Writes a state as JSON: "format": "saltus state", "version": 3, the members of SimulatorState, and a checksum.
+/// Numbers read back exactly; those that are not finite are texts.
 void write_state(std::ostream& out, const SimulatorState& state);
 
 /// Reads what write_state has written. Throws UsageError, with the name of the file, for what is no state, is of
-/// another version, or is incomplete. Whether the state fits a model is decided where a run goes on from it.
+/// another version, or is not as it was written. Whether the state fits a model is decided where a run goes on from it.
 SimulatorState read_state(const std::string& file);
 
 }  // namespace saltus

@@ -6,9 +6,10 @@
 #include <saltus/io/result_table.hpp>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
+#include <algorithm>
 #include <memory>
 
+#include "cli/files.hpp"
 #include "cli/run.hpp"
 #include "cli/study_command.hpp"
 
@@ -42,6 +43,18 @@ ExitCode show_failed(const StudyResult& result, const Streams& streams) {
   return failures.empty() ? ExitCode::success : ExitCode::failure;
 }
 
+ExitCode show_damage(const StudyResult& result, const Streams& streams) {
+  constexpr std::size_t most = 1000;
+  const std::vector<std::string> lines = result.check();
+  for (std::size_t k = 0; k < std::min(lines.size(), most); ++k) streams.out << lines[k] << '\n';
+  if (lines.size() > most) streams.out << fmt::format("… {} more\n", lines.size() - most);
+  if (lines.empty())
+    streams.out << fmt::format("{} members: everything is there, as it was written\n", result.members());
+  else
+    streams.out << "the command that made the study computes what is missing or damaged once more\n";
+  return lines.empty() ? ExitCode::success : ExitCode::failure;
+}
+
 ExitCode run_again(const StudyLookOptions& o, const StudyResult& result, const Streams& streams) {
   if (!o.index) throw UsageError("say which member: saltus study member " + o.folder + " 17");
   const Study study = reload_study(result);
@@ -49,10 +62,8 @@ ExitCode run_again(const StudyLookOptions& o, const StudyResult& result, const S
   print_events(streams.out, run, o.events);
   print_summary(streams.out, run);
   if (!o.csv.empty()) {
-    std::ofstream file(o.csv);
-    write_csv(file, result_table(run, {}), CsvHeader::names);
-    file.close();
-    if (!file) throw UsageError("cannot write to '" + o.csv + "'");
+    write_file(o.csv, streams.out,
+               [&](std::ostream& file) { write_csv(file, result_table(run, {}), CsvHeader::names); });
   }
   if (!o.plot.empty()) {
     write_plot(run, o.plot, {.title = fmt::format("{}, member {}", study.model().name(), *o.index)});
@@ -66,6 +77,7 @@ ExitCode look(const StudyLookOptions& o, const Streams& streams) {
   const StudyResult result = StudyResult::open(o.folder);
   if (o.what == "status") return show_status(result, streams);
   if (o.what == "failed") return show_failed(result, streams);
+  if (o.what == "check") return show_damage(result, streams);
   return run_again(o, result, streams);
 }
 
@@ -79,11 +91,13 @@ Command study_command() {
                 "Examples:\n"
                 "  saltus study status d.zarr         what it has, and what is missing\n"
                 "  saltus study failed d.zarr         members that failed, and why\n"
+                "  saltus study check d.zarr          files that are damaged, missing or of another study\n"
                 "  saltus study member d.zarr 17      one member once more, with its events\n"
-                "Exit codes: 0 success, 1 there are failed members, or this one failed, 2 wrong command line.");
-            app.add_option("WHAT", o->what, "status, failed or member")
+                "Exit codes: 0 success, 1 there are failed members, damaged or missing files, or this member failed,\n"
+                "2 wrong command line.");
+            app.add_option("WHAT", o->what, "status, failed, check or member")
                 ->required()
-                ->check(CLI::IsMember({"status", "failed", "member"}));
+                ->check(CLI::IsMember({"status", "failed", "check", "member"}));
             app.add_option("STUDY", o->folder, "Folder of the study")->required();
             app.add_option("INDEX", o->index, "Number of the member, from 0 on");
             app.add_option("--plot", o->plot, "Draw the member (.svg, .png, .pdf)")->type_name("FILE");

@@ -34,6 +34,32 @@ def oscillator() -> sl.Model:
     return m
 
 
+def test_other_programs_read_a_stored_study(tmp_path):
+    zarr, xarray = need("zarr"), need("xarray")
+    study = sl.bifurcation(oscillator(), {"w": [1.0, 2.0, 3.0]}, period=0.5, transient=1, keep=4, variables=["x", "v"],
+                           store=tmp_path / "o.zarr")
+    group = zarr.open(str(tmp_path / "o.zarr"), mode="r")
+    for name in study.names:
+        assert (group[name][:] == study[name]).all() and group[name].shape == study[name].shape, name
+    data = xarray.open_zarr(str(tmp_path / "o.zarr"), consolidated=True)
+    assert data["x"].dims == ("member", "sample") and (data["x"].values == study["x"]).all()
+    assert (data.coords["w"].values == [1.0, 2.0, 3.0]).all() and int(data["status"][0]) == 0
+
+
+def test_damaged_numbers_are_refused(tmp_path):
+    store = tmp_path / "decay.zarr"
+    expected = sl.sweep(decay(), {"k": RATES}, stop=1.0, store=store)["final(x)"]
+    assert (sl.open_study(store)["final(x)"] == expected).all()
+    chunk = store / "final(x)" / "0"
+    data = bytearray(chunk.read_bytes())
+    data[5] ^= 16
+    chunk.write_bytes(data)
+    with pytest.raises(sl.UsageError, match="0' is damaged: its bytes are not those"):
+        sl.open_study(store)
+    assert (sl.sweep(decay(), {"k": RATES}, stop=1.0, store=store)["final(x)"] == expected).all()
+    assert (sl.open_study(store)["final(x)"] == expected).all()
+
+
 def test_what_is_collected_has_its_exact_value():
     wanted = ["final(x)", "min(x)", "max(2*x)", "mean(x)", "count(x < 0.5)", "first(x < 0.5)"]
     study = sl.sweep(decay(), {"k": RATES}, stop=1.0, rtol=1e-9, collect=wanted)

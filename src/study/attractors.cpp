@@ -50,7 +50,8 @@ int find_attractors(StudyResult& result) {
         labels.push_back(-1.0);
         continue;
       }
-      const auto width = static_cast<std::size_t>(plan.sampling.keep), count = static_cast<std::size_t>(kept[member]);
+      const auto width = static_cast<std::size_t>(plan.sampling.keep),
+                 count = static_cast<std::size_t>(std::clamp(kept[member], 0.0, static_cast<double>(width)));
       Orbit samples(count);
       for (std::size_t k = 0; k < count; ++k)
         for (const auto& column : columns) samples[k].push_back(column[member * width + k]);

@@ -2,18 +2,24 @@
 // with the blocks that it has: a process that is killed loses what came after. Processes with parts of one study have a
 // file each; their rasters add up. When all blocks are there, the sum is written as arrays of Zarr.
 //
-// A file begins with a line of JSON. The counts follow, row by row, as little-endian integers of 64 bits.
+// A file (.parts/I-of-N.density) begins with a line of JSON, which names the study and has a checksum. The counts
+// follow, row by row, as little-endian integers of 64 bits.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <set>
 
-#include "study/stored_study.hpp"
+#include "base/checksum.hpp"
+#include "study/block_index.hpp"
+#include "study/study_folder.hpp"
 
 namespace saltus {
 
@@ -22,6 +28,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t most_failures = 1000;
+constexpr const char* density_advice = "what was complete is kept: make room and repeat the same command";
 constexpr auto interval = std::chrono::seconds(5);
 static_assert(std::endian::native == std::endian::little, "numbers are written as they stand in memory");
 
@@ -45,10 +52,8 @@ struct DensityPart {
     density.add(other.density);
     for (const std::int64_t block : other.blocks)
       if (!blocks.insert(block).second)
-        throw UsageError(
-            fmt::format("block {} was counted twice: two processes ran the same part of the study; repeat it with "
-                        "--restart",
-                        block));
+        throw UsageError(fmt::format("block {} was counted twice: two processes ran the same part of the study; {}",
+                                     block, "the command of the study, alone, computes it once more"));
     for (const auto& [value, count] : other.status) status[value] += count;
     for (const auto& [value, count] : other.path) path[value] += count;
     add(other.failures);
@@ -71,8 +76,8 @@ std::map<int, std::int64_t> counts_from_json(const Json& json) {
   return counts;
 }
 
-std::string as_text(const DensityPart& part) {
-  Json json;
+std::string as_text(const DensityPart& part, const std::string& study) {
+  Json json{{"study", study}};
   json["blocks"] = Json::array();  // from and to, both included
   for (const std::int64_t block : part.blocks) {
     if (!json["blocks"].empty() && json["blocks"].back()[1] == block - 1)
@@ -87,17 +92,32 @@ std::string as_text(const DensityPart& part) {
   json["failures"] = Json::array();
   for (const MemberFailure& f : part.failures)
     json["failures"].push_back({f.index, f.status, std::isfinite(f.t) ? Json(f.t) : Json(nullptr), f.message});
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + raw_bytes(part.density.counts());
+  const std::string counts = raw_bytes(part.density.counts());
+  const auto line = [&] { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; };
+  json["checksum"] = checksum(counts, line());
+  return line() + counts;
 }
 
-DensityPart read_part(const fs::path& file, const DensityPlan& plan) {
+/// Nothing: it is one of another study. Throws UsageError if it is damaged.
+std::optional<DensityPart> read_part(const fs::path& file, const StudyIdentity& identity, const std::string& study) {
   const std::string text = text_of(file);
   try {
     const std::size_t end = text.find('\n');
-    const Json json = Json::parse(text.substr(0, end));
-    DensityPart part(plan);
-    for (const Json& range : json.at("blocks"))
-      for (auto k = range.at(0).get<std::int64_t>(); k <= range.at(1).get<std::int64_t>(); ++k) part.blocks.insert(k);
+    if (end == std::string::npos) throw UsageError("it has no line");
+    Json json = Json::parse(text.substr(0, end));
+    const std::string sum = json.at("checksum").get<std::string>();
+    json.erase("checksum");
+    if (checksum(std::string_view(text).substr(end + 1),
+                 json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n") != sum)
+      throw UsageError("its bytes are not those that were written");
+    if (json.at("study").get<std::string>() != study) return {};
+    DensityPart part(*identity.reduce);
+    for (const Json& range : json.at("blocks")) {
+      const auto first = range.at(0).get<std::int64_t>(), last = range.at(1).get<std::int64_t>();
+      if (first < 0 || last < first || last >= block_count(identity))
+        throw UsageError(fmt::format("there are no blocks {} to {}", first, last));
+      for (std::int64_t k = first; k <= last; ++k) part.blocks.insert(k);
+    }
     part.status = counts_from_json(json.at("status"));
     part.path = counts_from_json(json.at("path"));
     for (const Json& f : json.at("failures"))
@@ -110,26 +130,63 @@ DensityPart read_part(const fs::path& file, const DensityPlan& plan) {
                          counts);
     return part;
   } catch (const std::exception& problem) {
-    throw UsageError(fmt::format("'{}' is damaged: {}; remove it, and repeat the command of the study", file.string(),
-                                 problem.what()));
+    throw UsageError(fmt::format("'{}' is damaged: {}; {}", file.string(), problem.what(), how_to_repair));
   }
+}
+
+/// What changes when a file is written anew: its place on the disk, and its time.
+using FileState = std::array<std::int64_t, 3>;
+using FileStates = std::map<fs::path, FileState>;
+FileState state_of(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return {static_cast<std::int64_t>(status.st_ino), status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
 class DensityStore final : public StudyStore {
  public:
   /// Without a folder everything stays in memory.
   DensityStore(fs::path folder, const StudyIdentity& identity)
-      : folder_(std::move(folder)), identity_(identity), own_(*identity.reduce), sum_(*identity.reduce) {
+      : folder_(std::move(folder)),
+        identity_(identity),
+        key_(study_key(identity)),
+        own_(*identity.reduce),
+        sum_(*identity.reduce) {
     std::error_code ignored;
-    if (!folder_.empty() && fs::exists(file(), ignored)) own_ = read_part(file(), *identity_.reduce);
+    if (folder_.empty() || !fs::exists(file(), ignored)) return;
+    try {
+      if (auto part = read_part(file(), identity_, key_)) own_ = std::move(*part);
+    } catch (const UsageError& problem) {  // a store that is written to begins anew
+      damage_ = problem.what();
+    }
   }
 
-  void create() {
-    std::error_code problem;
-    fs::create_directories(folder_ / "parts", problem);
-    if (problem) throw UsageError(fmt::format("cannot make the folder '{}': {}", folder_.string(), problem.message()));
-    write_atomically(folder_ / ".zgroup", dump({{"zarr_format", 2}}));
-    write_atomically(folder_ / ".zattrs", dump(study_attributes(identity_)));  // last: with it the study exists
+  /// What the folder has before there are results.
+  void fill() const {
+    for (const auto& [name, text] : small_files()) write_atomically(folder_ / name, text, density_advice);
+    make_subfolder(folder_ / ".parts");
+  }
+
+  /// Parts that are damaged, and those whose blocks others have, are computed once more.
+  void prepare() override {
+    if (folder_.empty()) return;
+    make_subfolder(folder_ / ".parts");
+    for (const auto& [name, text] : small_files())
+      if (name != ".zattrs" && !has(name, text)) write_atomically(folder_ / name, text, density_advice);
+    damage_.clear();
+    std::set<std::int64_t> blocks = own_.blocks;
+    std::error_code ignored;
+    for (const fs::path& other : part_files()) {
+      if (other == file()) continue;
+      bool useful = false;
+      try {
+        const auto part = read_part(other, identity_, key_);
+        useful = !part || std::ranges::none_of(part->blocks, [&](std::int64_t k) { return blocks.contains(k); });
+        if (useful && part) blocks.insert(part->blocks.begin(), part->blocks.end());
+      } catch (const UsageError&) {  // it is damaged
+      }
+      if (!useful) fs::remove(other, ignored);
+    }
   }
 
   bool done(std::int64_t block) const override { return own_.blocks.contains(block) || whole().blocks.contains(block); }
@@ -177,11 +234,49 @@ class DensityStore final : public StudyStore {
   void finish() override {
     if (folder_.empty()) return;
     if (changed_) write_part();
-    if (static_cast<std::int64_t>(whole().blocks.size()) == block_count(identity_)) write_arrays();
+    if (complete()) write_arrays();
+  }
+
+  std::vector<std::string> check() const override {
+    std::vector<std::string> lines;
+    if (folder_.empty()) return lines;
+    for (const auto& [name, text] : small_files())
+      if (name != ".zattrs" && !has(name, text)) lines.push_back(name + ": missing or not as it was written");
+    for (const fs::path& part : part_files()) try {
+        if (!read_part(part, identity_, key_)) lines.push_back(part.filename().string() + ": of another study");
+      } catch (const UsageError& problem) {
+        lines.emplace_back(problem.what());
+      }
+    if (!lines.empty()) return lines;
+    try {
+      const std::int64_t missing = block_count(identity_) - static_cast<std::int64_t>(whole().blocks.size());
+      if (missing > 0) return {fmt::format("{} of {} blocks are missing", missing, block_count(identity_))};
+      for (const auto& [name, bytes] : array_files())
+        if (!has(name, bytes)) lines.push_back(name.string() + ": missing or not as it was written");
+    } catch (const UsageError& problem) {
+      lines.emplace_back(problem.what());
+    }
+    return lines;
   }
 
  private:
-  fs::path file() const { return folder_ / "parts" / (identity_.part + ".density"); }
+  fs::path file() const { return folder_ / ".parts" / (identity_.part + ".density"); }
+  std::vector<fs::path> part_files() const {
+    std::vector<fs::path> files;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder_ / ".parts", ignored))
+      if (entry.path().extension() == ".density") files.push_back(entry.path());
+    std::ranges::sort(files);
+    return files;
+  }
+  /// The files that do not depend on members, by name.
+  std::vector<std::pair<std::string, std::string>> small_files() const {
+    return {{".zattrs", sealed(study_attributes(identity_))}, {".zgroup", dump({{"zarr_format", 2}})}};
+  }
+  bool has(const fs::path& name, const std::string& bytes) const {
+    std::error_code ignored;
+    return fs::is_regular_file(folder_ / name, ignored) && text_of(folder_ / name) == bytes;
+  }
   std::size_t place(const std::string& name) const {
     return static_cast<std::size_t>(std::ranges::find(identity_.arrays, name, &StudyArray::name) -
                                     identity_.arrays.begin());
@@ -190,22 +285,22 @@ class DensityStore final : public StudyStore {
   void write_part() {
     changed_ = false;
     if (folder_.empty()) return;
-    write_atomically(file(), as_text(own_));
+    write_atomically(file(), as_text(own_, key_), density_advice);
     written_ = std::chrono::steady_clock::now();
   }
 
   /// The parts of all processes together. Those of others are read again when their files have changed.
   const DensityPart& whole() const {
     if (folder_.empty()) return own_;
-    std::map<fs::path, fs::file_time_type> others;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder_ / "parts", ignored))
-      if (entry.path().extension() == ".density" && entry.path() != file())
-        others[entry.path()] = fs::last_write_time(entry.path(), ignored);
+    if (!damage_.empty()) throw UsageError(damage_);
+    FileStates others;
+    for (const fs::path& other : part_files())
+      if (other != file()) others[other] = state_of(other);
     if (others.empty()) return own_;
     if (others != seen_ || own_.blocks.size() != own_in_sum_) {
       DensityPart sum = own_;
-      for (const auto& [other, time] : others) sum.add(read_part(other, *identity_.reduce));
+      for (const auto& [other, time] : others)
+        if (const auto part = read_part(other, identity_, key_)) sum.add(*part);
       sum_ = std::move(sum);
       seen_ = others;
       own_in_sum_ = own_.blocks.size();
@@ -213,51 +308,59 @@ class DensityStore final : public StudyStore {
     return sum_;
   }
 
-  void write_array(const std::string& name, const std::string& type, const std::string& bytes,
-                   const std::vector<std::int64_t>& shape, const std::vector<std::string>& dimensions,
-                   const std::string& unit, Json& metadata) const {
-    std::error_code problem;
-    fs::create_directories(folder_ / name, problem);
-    if (problem) throw UsageError(fmt::format("cannot make the folder '{}': {}", name, problem.message()));
-    const Json zarray{{"zarr_format", 2},      {"shape", shape},     {"chunks", shape}, {"dtype", type},
-                      {"compressor", nullptr}, {"filters", nullptr}, {"order", "C"},    {"fill_value", 0}};
-    Json zattrs{{"_ARRAY_DIMENSIONS", dimensions}};
-    if (!unit.empty()) zattrs["units"] = unit;
-    write_atomically(folder_ / name / (shape.size() == 1 ? "0" : "0.0"), bytes);
-    write_atomically(folder_ / name / ".zarray", dump(zarray));
-    write_atomically(folder_ / name / ".zattrs", dump(zattrs));
-    metadata[name + "/.zarray"] = zarray;
-    metadata[name + "/.zattrs"] = zattrs;
-  }
-
-  /// The counts as the array `density`, and the middles of cells as its coordinates.
-  void write_arrays() const {
+  /// The counts as the array `density`, and the middles of cells as its coordinates: files by name, what readers of
+  /// groups look for last.
+  std::vector<std::pair<fs::path, std::string>> array_files() const {
     const DensityPart& all = whole();
-    const std::string &x = identity_.reduce->x, &y = identity_.reduce->y;
+    const DensityAxis columns = all.density.x(), rows = all.density.y();
+    std::vector<std::pair<fs::path, std::string>> files;
+    if (columns.count == 0) return files;
     Json metadata;
     metadata[".zgroup"] = {{"zarr_format", 2}};
     metadata[".zattrs"] = study_attributes(identity_);
+    const auto add = [&](const fs::path& name, const std::string& type, const std::string& bytes,
+                         const std::vector<std::int64_t>& shape, const std::vector<std::string>& dimensions,
+                         const std::string& unit) {
+      const Json zarray{{"zarr_format", 2},      {"shape", shape},     {"chunks", shape}, {"dtype", type},
+                        {"compressor", nullptr}, {"filters", nullptr}, {"order", "C"},    {"fill_value", 0}};
+      Json zattrs{{"_ARRAY_DIMENSIONS", dimensions}};
+      if (!unit.empty()) zattrs["units"] = unit;
+      files.emplace_back(name / (shape.size() == 1 ? "0" : "0.0"), bytes);
+      files.emplace_back(name / ".zarray", dump(zarray));
+      files.emplace_back(name / ".zattrs", dump(zattrs));
+      metadata[(name / ".zarray").string()] = zarray;
+      metadata[(name / ".zattrs").string()] = zattrs;
+    };
     const auto coordinate = [&](const std::string& name, const DensityAxis& axis) {
       std::vector<double> middles;
       for (std::int64_t k = 0; k < axis.count; ++k)
         middles.push_back(axis.low + (static_cast<double>(k) + 0.5) * axis.cell);
-      write_array(name, "<f8", raw_bytes(middles), {axis.count}, {name}, identity_.arrays[place(name)].unit, metadata);
+      add(name, "<f8", raw_bytes(middles), {axis.count}, {name}, identity_.arrays[place(name)].unit);
     };
-    const DensityAxis columns = all.density.x(), rows = all.density.y();
-    if (columns.count == 0) return;
+    const std::string &x = identity_.reduce->x, &y = identity_.reduce->y;
     coordinate(x, columns);
     coordinate(y, rows);
-    write_array("density", "<i8", raw_bytes(all.density.counts()), {rows.count, columns.count}, {y, x}, "", metadata);
-    write_atomically(folder_ / ".zmetadata", dump({{"zarr_consolidated_format", 1}, {"metadata", metadata}}));
+    add("density", "<i8", raw_bytes(all.density.counts()), {rows.count, columns.count}, {y, x}, "");
+    files.emplace_back(".zmetadata", dump({{"zarr_consolidated_format", 1}, {"metadata", metadata}}));
+    return files;
+  }
+  bool complete() const { return static_cast<std::int64_t>(whole().blocks.size()) == block_count(identity_); }
+  void write_arrays() const {
+    for (const auto& [name, bytes] : array_files()) {
+      if (name.has_parent_path()) make_subfolder(folder_ / name.parent_path());
+      if (!has(name, bytes)) write_atomically(folder_ / name, bytes, density_advice);
+    }
   }
 
   fs::path folder_;
   const StudyIdentity& identity_;
-  DensityPart own_;  // of this process
+  std::string key_;
+  std::string damage_;  // what is wrong with the file of this process
+  DensityPart own_;     // of this process
   bool changed_ = false;
   std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
   mutable DensityPart sum_;  // of all processes, as of the files in `seen_`
-  mutable std::map<fs::path, fs::file_time_type> seen_;
+  mutable FileStates seen_;
   mutable std::size_t own_in_sum_ = 0;
 };
 
@@ -275,14 +378,13 @@ std::unique_ptr<StudyStore> make_density_store(const StudyIdentity& identity) {
   return std::make_unique<DensityStore>(fs::path(), identity);
 }
 
-std::unique_ptr<StudyStore> create_density_store(const fs::path& folder, const StudyIdentity& identity) {
+void fill_density(const fs::path& folder, const StudyIdentity& identity) {
   check_density_names(*identity.reduce);
-  auto store = std::make_unique<DensityStore>(folder, identity);
-  store->create();
-  return store;
+  DensityStore(folder, identity).fill();
 }
 
 std::unique_ptr<StudyStore> open_density_store(const fs::path& folder, const StudyIdentity& identity) {
+  check_density_names(*identity.reduce);
   return std::make_unique<DensityStore>(folder, identity);
 }
 

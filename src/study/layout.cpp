@@ -38,11 +38,13 @@ void check_sampling(const StudyPlan& plan) {
     throw UsageError("a section needs a counter; see count_crossings");
 }
 
-/// Names are names of folders too.
+}  // namespace
+
 void check_result_names(const std::vector<StudyArray>& arrays) {
   std::set<std::string> seen;
+  const auto special = [](char c) { return c == '/' || (c >= 0 && c < ' '); };
   for (const StudyArray& a : arrays) {
-    if (a.name.empty() || a.name.front() == '.' || a.name.find('/') != std::string::npos || a.name.size() > 200)
+    if (a.name.empty() || a.name.front() == '.' || std::ranges::any_of(a.name, special) || a.name.size() > 200)
       throw UsageError("'" + a.name +
                        "' cannot be the name of a result: it has a '/', a '.' in front or more than 200 "
                        "letters; give it another one: name=what(…)");
@@ -51,43 +53,46 @@ void check_result_names(const std::vector<StudyArray>& arrays) {
   }
 }
 
-StudyArray array_of(const Collector& c, const StudyPlan& plan, const VariableInfo& variable) {
-  StudyArray array{.name = result_name(c)};
-  if (c.what == Collect::sample) array.width = plan.sampling.keep;
-  if (c.what == Collect::period) array.type = StudyArray::Type::integer;
-  if (c.what != Collect::count && c.what != Collect::period && c.what != Collect::first)
-    array.unit = variable.details->unit;
-  array.description = variable.details->description;
-  return array;
+std::vector<StudyArray> arrays_of(const StudyPlan& plan) {
+  check_sampling(plan);
+  using Type = StudyArray::Type;
+  std::vector<StudyArray> arrays;
+  for (const std::string& name : varied_names(plan)) arrays.push_back({.name = name, .coordinate = true});
+  if (plan.follow == Follow::both)
+    arrays.push_back({.name = "direction", .description = "+1 upwards, -1 downwards", .coordinate = true});
+  arrays.push_back({.name = "status", .type = Type::byte, .description = "0 and 1: ended well; 255: not run"});
+  arrays.push_back({.name = "path", .type = Type::byte, .description = "0: by a simulator; 1: in lanes; 255: not run"});
+  arrays.push_back({.name = "steps", .type = Type::integer});
+  arrays.push_back({.name = "events", .type = Type::integer});
+  arrays.push_back({.name = "t_end"});
+  arrays.push_back({.name = "kept", .type = Type::integer, .description = "samples that were kept"});
+  for (const Collector& c : plan.collect) {
+    arrays.push_back({.name = result_name(c)});
+    if (c.what == Collect::sample) arrays.back().width = plan.sampling.keep;
+    if (c.what == Collect::period) arrays.back().type = Type::integer;
+  }
+  return arrays;
 }
 
-}  // namespace
-
 StudyLayout make_layout(const StudyPlan& plan, const Model& model, const CompiledModel& compiled) {
-  check_sampling(plan);
-  StudyLayout layout;
-  for (const std::string& name : varied_names(plan)) {
+  StudyLayout layout{.arrays = arrays_of(plan)};
+  layout.varied = varied_names(plan).size();
+  layout.fixed = layout.varied + (plan.follow == Follow::both ? 1 : 0);
+  layout.collected = layout.arrays.size() - plan.collect.size();
+  for (std::size_t k = 0; k < layout.varied; ++k) {
+    std::string& name = layout.arrays[k].name;
     const auto found = model.data().names.find(name);
-    const bool start = found != model.data().names.end() && found->second.kind != SymbolKind::parameter;
-    layout.arrays.push_back({.name = start ? name + "(start)" : name, .coordinate = true});
+    if (found != model.data().names.end() && found->second.kind != SymbolKind::parameter) name += start_suffix;
   }
-  layout.varied = layout.arrays.size();
-  if (plan.follow == Follow::both)
-    layout.arrays.push_back({.name = "direction", .description = "+1 upwards, -1 downwards", .coordinate = true});
-  layout.fixed = layout.arrays.size();
-  using Type = StudyArray::Type;
-  layout.arrays.push_back({.name = "status", .type = Type::byte, .description = "0 and 1: ended well; 255: not run"});
-  layout.arrays.push_back(
-      {.name = "path", .type = Type::byte, .description = "0: by a simulator; 1: in lanes; 255: not run"});
-  layout.arrays.push_back({.name = "steps", .type = Type::integer});
-  layout.arrays.push_back({.name = "events", .type = Type::integer});
-  layout.arrays.push_back({.name = "t_end"});
-  layout.arrays.push_back({.name = "kept", .type = Type::integer, .description = "samples that were kept"});
-  layout.collected = layout.arrays.size();
-  for (const Collector& c : plan.collect) {
+  for (std::size_t k = 0; k < plan.collect.size(); ++k) {
+    const Collector& c = plan.collect[k];
     const std::size_t at = observed_index(compiled, c.variable, "collect");
     layout.variables.push_back(at);
-    layout.arrays.push_back(array_of(c, plan, compiled.observed()[at]));
+    const VariableInfo& variable = compiled.observed()[at];
+    StudyArray& array = layout.arrays[layout.collected + k];
+    if (c.what != Collect::count && c.what != Collect::period && c.what != Collect::first)
+      array.unit = variable.details->unit;
+    array.description = variable.details->description;
     if (c.what != Collect::minimum && c.what != Collect::maximum && c.what != Collect::mean) continue;
     layout.integrates = true;
     if (std::ranges::find(layout.dense, at) == layout.dense.end()) layout.dense.push_back(at);

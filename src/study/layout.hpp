@@ -24,6 +24,14 @@ struct StudyLayout {
   std::size_t place(FixedArray array) const { return fixed + static_cast<std::size_t>(array); }
 };
 
+/// The results that a plan asks for, as far as the plan alone says: start values have `start_suffix` at the end of
+/// their names, and results have units and descriptions, if the model says so. Throws UsageError for collectors that do
+/// not fit the sampling.
+std::vector<StudyArray> arrays_of(const StudyPlan& plan);
+inline constexpr const char* start_suffix = "(start)";
+/// Names of results are names of folders. Throws UsageError for those that are not, and for two equal ones.
+void check_result_names(const std::vector<StudyArray>& arrays);
+
 /// Throws UsageError for names that the model does not have and collectors that do not fit the sampling.
 StudyLayout make_layout(const StudyPlan& plan, const Model& model, const CompiledModel& compiled);
 

@@ -3,6 +3,7 @@
 #include <saltus/base/error.hpp>
 #include <saltus/hybrid/methods.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -158,15 +159,15 @@ StudyPlan plan_from_json(const Json& json) {
                    s.at("keep").get<std::int64_t>()};
   plan.collect_after = number(json.at("collect_after"));
   for (const Json& c : json.at("collect")) {
-    Collector collector{.variable = c.at("variable").get<std::string>(), .name = c.at("name").get<std::string>()};
+    constexpr std::array kinds = {Collect::final_value, Collect::sample, Collect::minimum, Collect::maximum,
+                                  Collect::mean,        Collect::count,  Collect::first,   Collect::period};
     const std::string what = c.at("what").get<std::string>();
-    for (const Collect kind : {Collect::final_value, Collect::sample, Collect::minimum, Collect::maximum, Collect::mean,
-                               Collect::count, Collect::first, Collect::period})
-      if (to_string(kind) == what) collector.what = kind;
-    plan.collect.push_back(std::move(collector));
+    const auto* const kind = std::ranges::find(kinds, what, [](Collect known) { return to_string(known); });
+    if (kind == kinds.end()) throw UsageError("'" + what + "' is not known in plans of this version");
+    plan.collect.push_back({*kind, c.at("variable").get<std::string>(), c.at("name").get<std::string>()});
   }
   plan.follow = meaning<Follow>(json.at("follow"), follows);
-  if (json.contains("path")) plan.path = meaning<MemberPath>(json.at("path"), paths);  // studies of older versions
+  plan.path = meaning<MemberPath>(json.at("path"), paths);
   plan.period_tolerance = json.at("period_tolerance").get<double>();
   plan.member_seconds = number(json.at("member_seconds"));
   return plan;

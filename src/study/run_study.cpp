@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 #include <saltus/base/error.hpp>
 #include <saltus/study/run_study.hpp>
 
@@ -109,9 +110,10 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
   std::int64_t members = 0, resumed = 0;
   for (std::int64_t number = 0; number < block_count(identity); ++number) {
     const StudyBlock block = block_of(identity, number);
-    if (impl->store->done(number)) {
+    const bool own = number % options.shards == options.shard % options.shards;  // others look after theirs
+    if (own ? impl->store->verify(number) : impl->store->done(number)) {
       resumed += block.count;
-    } else if (number % options.shards == options.shard % options.shards) {
+    } else if (own) {
       missing.push_back(block);
       members += block.count;
     }
@@ -194,9 +196,18 @@ const std::optional<DensityPlan>& StudyResult::reduced_to() const {
   return impl_->identity.reduce;
 }
 
+std::vector<std::string> StudyResult::check() const {
+  return impl_->store->check();
+}
+
 std::vector<double> StudyResult::values(const std::string& name) const {
   const std::size_t array = impl_->place(name);
   std::vector<double> all;
+  const double numbers = static_cast<double>(members()) * static_cast<double>(arrays()[array].numbers());
+  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (numbers * sizeof(double) > memory)
+    throw UsageError(fmt::format("'{}' has {:.3g} numbers, which do not fit into the memory; read it block by block",
+                                 name, numbers));
   for (std::int64_t number = 0; number < blocks(); ++number) {
     const std::vector<double> part = impl_->store->read(array, number);
     all.insert(all.end(), part.begin(), part.end());

@@ -1,6 +1,7 @@
 // Where the blocks of a study are: in memory or in a folder.
 #pragma once
 
+#include <saltus/base/version.hpp>
 #include <saltus/study/run_study.hpp>
 
 #include <algorithm>
@@ -23,16 +24,20 @@ struct StudyIdentity {
   std::int64_t members = 0, block = 0;
   std::string model;  ///< Study::description
   std::vector<std::pair<std::string, std::string>> source;
-  std::optional<DensityPlan> reduce = {};  ///< only a density is kept
-  std::string part = "0-of-1";             ///< names the file of this process, where several write densities
+  std::optional<DensityPlan> reduce = {};                ///< only a density is kept
+  std::string version = std::string(saltus::version());  ///< of the program that began it
+  std::string part = "0-of-1";  ///< names the file of this process, where several write densities
 };
 
 class StudyStore {
  public:
   virtual ~StudyStore() = default;
   virtual bool done(std::int64_t block) const = 0;
+  /// Whether a block is done and has the numbers that were written. Otherwise it is not done from now on.
+  virtual bool verify(std::int64_t block) { return done(block); }
   virtual void write(const StudyBlock& block, const BlockResult& result) = 0;
-  /// The numbers of the members of a block; those that stand for missing ones if it is not done.
+  /// The numbers of the members of a block; those that stand for missing ones if it is not done. Throws UsageError if
+  /// they are damaged.
   virtual std::vector<double> read(std::size_t array, std::int64_t block) const = 0;
   virtual std::vector<MemberFailure> failures(std::int64_t block) const = 0;
   /// An array that was computed from others; it is in the identity already.
@@ -41,8 +46,12 @@ class StudyStore {
   virtual std::map<int, std::int64_t> counts(std::size_t array) const = 0;
   /// Null: the numbers of members are kept, and no density.
   virtual const Density* density() const { return nullptr; }
+  /// Called before blocks are written: makes whole what does not depend on members.
+  virtual void prepare() {}
   /// Called once all blocks of a call are written.
   virtual void finish() {}
+  /// What is damaged, missing or of another study, a line for each file.
+  virtual std::vector<std::string> check() const { return {}; }
 };
 
 /// A store that keeps the numbers of all members.
@@ -54,6 +63,9 @@ class MemberStore : public StudyStore {
   explicit MemberStore(const StudyIdentity& identity) : identity_(identity) {}
   const StudyIdentity& identity_;
 };
+
+/// More blocks than that are not looked after: they are files.
+inline constexpr std::int64_t most_blocks = 100'000'000;
 
 inline std::int64_t block_count(const StudyIdentity& identity) {
   return (identity.members + identity.block - 1) / identity.block;

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
-#include <saltus/base/version.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <set>
 
+#include "base/checksum.hpp"
+#include "study/block_index.hpp"
+#include "study/layout.hpp"
 #include "study/plan_json.hpp"
+#include "study/study_folder.hpp"
 
 namespace saltus {
 
@@ -21,9 +23,22 @@ std::string dump(const Json& json) {
 }
 
 std::string text_of(const fs::path& file) {
+  const auto refuse = [&](const std::string& reason) {
+    throw UsageError(fmt::format("cannot read '{}': {}", file.string(), reason));
+  };
+  std::error_code problem;
+  const bool regular = fs::is_regular_file(file, problem);
+  if (!regular) refuse(problem ? problem.message() : "it is no file");
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw UsageError(fmt::format("cannot read '{}': {}", file.string(), std::strerror(errno)));
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in) refuse(std::strerror(errno));
+  in.seekg(0, std::ios::end);  // of the file that is open: another one may take its name meanwhile
+  const std::streamoff size = in.tellg();
+  if (size < 0) refuse("its size is not known");
+  in.seekg(0);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
 }
 
 Json read_json(const fs::path& file) {
@@ -37,12 +52,12 @@ Json read_json(const fs::path& file) {
 namespace {
 
 constexpr const char* format_name = "saltus study";
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 
 /// What must be the same for a study to go on.
 Json identity_json(const StudyIdentity& identity) {
   Json json;
-  json["saltus"] = std::string(version());
+  json["saltus"] = identity.version;
   json["plan"] = to_json(identity.plan);
   if (identity.reduce)
     json["reduce"] = {{"x", identity.reduce->x},
@@ -76,75 +91,126 @@ std::string difference(const Json& stored, const Json& wanted) {
   return {};
 }
 
-/// The attributes of the study in a folder; null if there is none yet. Throws UsageError if the folder is something
-/// else.
+/// The attributes of the study in a folder; null if there is no folder, or an empty one. Throws UsageError if the
+/// folder is something else, which is then never changed.
 Json stored_attributes(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder, ignored)) return nullptr;
   if (!fs::is_directory(folder, ignored))
     throw UsageError("'" + folder.string() + "' is a file; a study needs a folder of its own: name another one");
   if (!fs::exists(folder / ".zattrs", ignored)) {
-    const bool ours = fs::exists(folder / ".zgroup", ignored) || fs::exists(folder / "failures", ignored);
-    if (!ours && !fs::is_empty(folder, ignored))
+    if (!fs::is_empty(folder, ignored))
       throw UsageError("'" + folder.string() + "' is a folder with other files; a study needs one of its own");
     return nullptr;
   }
   Json json = read_json(folder / ".zattrs");
-  if (!json.is_object() || json.value("format", "") != format_name)
+  const auto format = json.is_object() ? json.find("format") : json.end();
+  if (!json.is_object() || format == json.end() || *format != format_name)
     throw UsageError("'" + folder.string() + "' holds no study of Saltus; name another folder");
-  if (json.value("version", 0) != format_version)
-    throw UsageError(fmt::format("the study in '{}' has version {} of the format; this program reads version {}",
-                                 folder.string(), json.value("version", 0), format_version));
   return json;
 }
 
-/// Removes temporary files that killed writers have left. Young ones may belong to a writer that is at work.
-void remove_remains(const fs::path& folder) {
-  std::error_code ignored;
-  std::vector<fs::path> remains;
-  const auto old = fs::file_time_type::clock::now() - std::chrono::minutes(1);
-  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
-    if (entry.path().extension() == ".part" && fs::last_write_time(entry.path(), ignored) < old)
-      remains.push_back(entry.path());
-  for (const fs::path& file : remains) fs::remove(file, ignored);
+/// The same, as they were written by this version.
+Json sound_attributes(const fs::path& folder, const Json& stored) {
+  const auto found = stored.find("version");
+  if (found == stored.end() || *found != format_version)
+    throw UsageError(fmt::format("the study in '{}' has version {} of the format; this program reads version {}",
+                                 folder.string(), found == stored.end() ? "none" : found->dump(), format_version));
+  return read_sealed(folder / ".zattrs");
 }
 
-void read_identity(const fs::path& folder, const Json& stored, StudyIdentity& identity) {
-  try {
-    const Json& own = stored.at("identity");
-    identity.plan = plan_from_json(own.at("plan"));
-    identity.reduce.reset();
-    if (own.contains("reduce")) {
-      const Json& reduce = own.at("reduce");
-      identity.reduce = DensityPlan{reduce.at("x").get<std::string>(), reduce.at("y").get<std::string>(),
-                                    reduce.at("columns").get<std::int64_t>(), reduce.at("rows").get<std::int64_t>()};
-    }
-    identity.members = stored.at("members").get<std::int64_t>();
-    identity.block = stored.at("block").get<std::int64_t>();
-    identity.arrays.clear();
-    for (const Json& array : stored.at("arrays")) identity.arrays.push_back(array_from_json(array));
-    identity.own_arrays = identity.arrays.size();
-    identity.source.clear();
-    for (const auto& [name, text] : stored.at("source").items())
-      identity.source.emplace_back(name, text.get<std::string>());
-    identity.model.clear();
-    for (const Json& line : own.at("model")) identity.model += line.get<std::string>() + "\n";
-    std::error_code ignored;
-    if (fs::exists(folder / "computed.json", ignored))
-      for (const Json& array : read_json(folder / "computed.json")) identity.arrays.push_back(array_from_json(array));
-  } catch (const Json::exception& problem) {
-    throw UsageError("'" + (folder / ".zattrs").string() + "' is damaged: " + problem.what());
+/// A study that is discarded takes with it what is its own, and nothing else.
+void require_only_ours(const fs::path& folder, const Json& stored) {
+  std::set<std::string> ours = {".zgroup", ".zattrs",  ".zmetadata",    ".blocks", ".computed",
+                                ".parts",  "failures", "computed.json", "parts",   "density"};
+  const auto add = [&](const Json& arrays) {
+    if (!arrays.is_array()) return;
+    for (const Json& array : arrays)
+      if (array.is_object() && array.contains("name") && array["name"].is_string())
+        ours.insert(array["name"].get<std::string>());
+  };
+  add(stored.value("arrays", Json()));
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder / ".computed", ignored)) ours.insert(entry.path().stem());
+  if (fs::exists(folder / "computed.json", ignored)) add(read_json(folder / "computed.json"));
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (!ours.contains(entry.path().filename().string()) && entry.path().extension() != ".part")
+      throw UsageError(
+          fmt::format("'{}' has '{}', which is no part of the study; move it away before the study is "
+                      "discarded",
+                      folder.string(), entry.path().filename().string()));
+}
+
+/// What a folder says about its results is compared with what its plan asks for.
+void require_as_planned(const StudyIdentity& identity) {
+  if (identity.members != member_count(identity.plan))
+    throw UsageError(fmt::format("it has {} members, and its plan {}", identity.members, member_count(identity.plan)));
+  const std::vector<StudyArray> planned = arrays_of(identity.plan);
+  const std::size_t varied = varied_names(identity.plan).size();
+  if (identity.arrays.size() != planned.size())
+    throw UsageError(fmt::format("it has {} results, and its plan {}", identity.arrays.size(), planned.size()));
+  for (std::size_t k = 0; k < planned.size(); ++k) {
+    const StudyArray &is = identity.arrays[k], &wanted = planned[k];
+    if (is.name != wanted.name && !(k < varied && is.name == wanted.name + start_suffix))
+      throw UsageError(fmt::format("its result {} is '{}', and '{}' in its plan", k + 1, is.name, wanted.name));
+    if (is.type != wanted.type || is.width != wanted.width || is.coordinate != wanted.coordinate)
+      throw UsageError(fmt::format("its result '{}' has another type or shape than in its plan", is.name));
+    if (is.numbers() > (std::int64_t{1} << 32))
+      throw UsageError(fmt::format("its result '{}' has {} numbers for each member", is.name, is.numbers()));
   }
-  if (identity.block < 1 || identity.members < 1)
-    throw UsageError("'" + (folder / ".zattrs").string() + "' is damaged: there are no members");
+  check_result_names(identity.arrays);
+  const std::int64_t unit = identity.plan.follow == Follow::none ? 1 : identity.plan.axes.back().size();
+  if (identity.block < 1 || identity.block % unit != 0 || identity.block >= identity.members + unit ||
+      block_count(identity) > most_blocks)
+    throw UsageError(fmt::format("blocks of {} members do not fit its plan", identity.block));
+  if (identity.reduce)
+    for (const std::string& name : {identity.reduce->x, identity.reduce->y})
+      if (std::ranges::find(identity.arrays, name, &StudyArray::name) == identity.arrays.end())
+        throw UsageError(fmt::format("there is no result '{}', of which it keeps the density", name));
+}
+
+void read_identity(const fs::path& folder, const Json& stored, StudyIdentity& identity) try {
+  const Json& own = stored.at("identity");
+  identity.plan = plan_from_json(own.at("plan"));
+  identity.reduce.reset();
+  if (own.contains("reduce")) {
+    const Json& reduce = own.at("reduce");
+    identity.reduce = DensityPlan{reduce.at("x").get<std::string>(), reduce.at("y").get<std::string>(),
+                                  reduce.at("columns").get<std::int64_t>(), reduce.at("rows").get<std::int64_t>()};
+  }
+  identity.members = stored.at("members").get<std::int64_t>();
+  identity.block = stored.at("block").get<std::int64_t>();
+  identity.arrays.clear();
+  for (const Json& array : stored.at("arrays")) identity.arrays.push_back(array_from_json(array));
+  identity.own_arrays = identity.arrays.size();
+  identity.source.clear();
+  for (const auto& [name, text] : stored.at("source").items())
+    identity.source.emplace_back(name, text.get<std::string>());
+  identity.model.clear();
+  for (const Json& line : own.at("model")) identity.model += line.get<std::string>() + "\n";
+  identity.version = own.at("saltus").get<std::string>();
+  require_as_planned(identity);
+  if (stored.at("study").get<std::string>() != study_key(identity)) throw UsageError("its key is not that of its plan");
+} catch (const Json::exception& problem) {
+  throw UsageError("'" + (folder / ".zattrs").string() + "' is damaged: " + problem.what());
+} catch (const UsageError& problem) {
+  throw UsageError("'" + (folder / ".zattrs").string() + "' is damaged: " + problem.what());
 }
 
 }  // namespace
+
+std::string study_key(const StudyIdentity& identity) {
+  Json json = identity_json(identity);
+  json["members"] = identity.members;
+  json["block"] = identity.block;
+  return checksum(dump(json));
+}
 
 Json study_attributes(const StudyIdentity& identity) {
   Json json;
   json["format"] = format_name;
   json["version"] = format_version;
+  json["study"] = study_key(identity);
   json["identity"] = identity_json(identity);
   json["source"] = Json::object();
   for (const auto& [name, text] : identity.source) json["source"][name] = text;
@@ -152,41 +218,71 @@ Json study_attributes(const StudyIdentity& identity) {
   json["block"] = identity.block;
   json["arrays"] = Json::array();
   for (std::size_t k = 0; k < identity.own_arrays; ++k) json["arrays"].push_back(to_json(identity.arrays[k]));
+  std::string coordinates;
+  for (std::size_t k = 0; k < identity.own_arrays; ++k)
+    if (identity.arrays[k].coordinate) coordinates += (coordinates.empty() ? "" : " ") + identity.arrays[k].name;
+  if (!identity.reduce) json["coordinates"] = coordinates;  // xarray makes coordinates of these
   return json;
 }
 
-std::unique_ptr<StudyStore> make_zarr_store(const fs::path& folder, StudyIdentity& identity, bool restart,
-                                            bool block_is_wanted) {
-  Json stored = stored_attributes(folder);
-  if (restart && !stored.is_null()) {
-    std::error_code problem;
-    fs::remove_all(folder, problem);
-    if (problem) throw UsageError(fmt::format("cannot remove '{}': {}", folder.string(), problem.message()));
-    stored = nullptr;
-  }
-  if (stored.is_null())
-    return identity.reduce ? create_density_store(folder, identity) : create_zarr_arrays(folder, identity);
+namespace {
+
+std::unique_ptr<StudyStore> open_store(const fs::path& folder, StudyIdentity& identity) {
+  return identity.reduce ? open_density_store(folder, identity) : open_zarr_arrays(folder, identity);
+}
+
+/// The study that is in a folder, if it is the one that is wanted.
+void go_on_with(const fs::path& folder, const Json& stored, StudyIdentity& identity, bool block_is_wanted) {
   const std::string differs = difference(stored.value("identity", Json()), identity_json(identity));
   if (!differs.empty())
     throw UsageError(
         fmt::format("'{}' holds another study: {}; name another folder, or discard what is there "
                     "(--restart)",
                     folder.string(), differs));
-  const std::int64_t block = stored.value("block", std::int64_t{0});
-  if (block_is_wanted && identity.block != block)
-    throw UsageError(fmt::format("'{}' has blocks of {} members, and {} are asked for; leave out the size of blocks",
-                                 folder.string(), block, identity.block));
+  const std::int64_t wanted = identity.block;
   read_identity(folder, stored, identity);
-  remove_remains(folder);
-  return identity.reduce ? open_density_store(folder, identity) : open_zarr_arrays(folder, identity);
+  if (block_is_wanted && identity.block != wanted)
+    throw UsageError(fmt::format("'{}' has blocks of {} members, and {} are asked for; leave out the size of blocks",
+                                 folder.string(), identity.block, wanted));
+}
+
+}  // namespace
+
+std::unique_ptr<StudyStore> make_zarr_store(const fs::path& folder, StudyIdentity& identity, bool restart,
+                                            bool block_is_wanted) {
+  const auto fill = [&](const fs::path& place) {
+    if (identity.reduce)
+      fill_density(place, identity);
+    else
+      fill_zarr_arrays(place, identity);
+  };
+  if (block_count(identity) > most_blocks)
+    throw UsageError(fmt::format("{} blocks are too many files; take larger ones (--block)", block_count(identity)));
+  for (bool made = false; !made;) {
+    const Json stored = stored_attributes(folder);
+    if (stored.is_null()) {
+      made = create_folder(folder, fill);  // another process may be faster: then its study is looked at
+    } else if (restart) {
+      require_only_ours(folder, stored);
+      replace_folder(folder, fill);
+      made = true;
+    } else {
+      go_on_with(folder, sound_attributes(folder, stored), identity, block_is_wanted);
+      remove_remains(folder);
+      made = true;
+    }
+  }
+  auto store = open_store(folder, identity);
+  store->prepare();
+  return store;
 }
 
 std::unique_ptr<StudyStore> open_zarr_store(const fs::path& folder, StudyIdentity& identity) {
   const Json stored = stored_attributes(folder);
   if (stored.is_null())
     throw UsageError("there is no study in '" + folder.string() + "'; saltus sweep --out makes one");
-  read_identity(folder, stored, identity);
-  return identity.reduce ? open_density_store(folder, identity) : open_zarr_arrays(folder, identity);
+  read_identity(folder, sound_attributes(folder, stored), identity);
+  return open_store(folder, identity);
 }
 
 }  // namespace saltus

@@ -176,6 +176,57 @@ def test_a_changed_plan_is_refused_by_name():
     assert "plan.simulate.rtol was 1e-08 and is now 1e-09" in text and "--restart" in text, text
 
 
+def test_damage_is_reported_and_repaired():
+    command = ["sweep", "Decay.mo", "--over", "a=-2:1:40", "--block", "8", "--out", "damaged.zarr"]
+    saltus(*command)
+    expected = files_of("damaged.zarr")
+    assert "everything is there" in saltus("study", "check", "damaged.zarr")
+    folder = FOLDER / "damaged.zarr"
+    (folder / "final(x)" / "1").write_bytes(b"short")
+    flipped = bytearray(expected["t_end/2"])
+    flipped[17] ^= 4
+    (folder / "t_end" / "2").write_bytes(flipped)
+    (folder / "steps" / "3").unlink()
+    (folder / ".blocks" / "4.json").unlink()
+    (folder / "x").mkdir()
+    text = saltus("study", "check", "damaged.zarr", code=1)
+    for line in ("final(x)/1: damaged, 5 bytes instead of 64", "t_end/2: damaged, its bytes are not",
+                 "steps/3: missing", "block 4: missing", "x: no part of this study"):
+        assert line in text, (line, text)
+    text = saltus("export", "damaged.zarr", "--csv", "damaged.csv", code=2)
+    assert "is damaged" in text and not (FOLDER / "damaged.csv").exists(), text
+    (folder / "x").rmdir()
+    saltus(*command)
+    assert files_of("damaged.zarr") == expected
+
+
+def test_racing_shards_and_ranks_start_every_time():
+    """Four processes at once, as arrays and as a density; the folder is that of one process."""
+    study = ["sweep", "Decay.mo", "--over", "a=-2:1:40", "--block", "4"]
+    reduce = ["bifurcation", "Impact.mo", "--over", "omega=0.6:1.6:24", "--period", "2*pi/omega", "--transient", "2",
+              "--keep", "2", "--vars", "x", "--block", "2", "--reduce", "density:16x16"]
+    for command in (study, reduce):
+        saltus(*command, "--out", "one.zarr")
+        expected = {name: data for name, data in files_of("one.zarr").items() if not name.startswith(".parts")}
+        for ranks in (False, True):
+            for _ in range(3):
+                shutil.rmtree(FOLDER / "race.zarr", ignore_errors=True)
+                processes = []
+                for k in range(4):
+                    more = [] if ranks else ["--shard", f"{k}/4"]
+                    launched = {"PMI_RANK": str(k), "PMI_SIZE": "4"} if ranks else {}
+                    processes.append(subprocess.Popen(
+                        [SALTUS, *command, "--out", "race.zarr", *more], cwd=FOLDER, env=dict(os.environ, **launched),
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+                results = [(p.communicate(timeout=280), p.returncode) for p in processes]
+                assert [code for _, code in results] == [0]*4, results
+                saltus("study", "check", "race.zarr")
+                now = {name: data for name, data in files_of("race.zarr").items() if not name.startswith(".parts")}
+                assert now == expected
+        shutil.rmtree(FOLDER / "one.zarr")
+    assert not list(FOLDER.glob(".race.zarr.*")), list(FOLDER.glob(".race.zarr.*"))
+
+
 def test_random_members_and_tables():
     saltus("sweep", "Decay.mo", "--random", "a~uniform(-2,1)", "--members", "50", "--seed", "3", "--out", "random.zarr")
     a = read_array("random.zarr", "a")

@@ -184,14 +184,43 @@ TEST_F(DensityStudy, GoesOnAndMeetsOtherShards) {
 
 TEST_F(DensityStudy, SaysWhichFileIsDamaged) {
   run_study(model_, plan_, {.store = folder_, .reduce = reduce_});
-  const fs::path part = folder_ / "parts" / "0-of-1.density";
+  const Density expected = density_of(run_study(model_, plan_));
+  const fs::path part = folder_ / ".parts" / "0-of-1.density";
+  EXPECT_TRUE(StudyResult::open(folder_).check().empty());
   fs::resize_file(part, fs::file_size(part) - 8);
+  const StudyResult opened = StudyResult::open(folder_);
   try {
-    StudyResult::open(folder_);
-    ADD_FAILURE() << "opened";
+    opened.density();
+    ADD_FAILURE() << "read";
   } catch (const UsageError& problem) {
     EXPECT_NE(std::string(problem.what()).find(part.string()), std::string::npos) << problem.what();
   }
+  ASSERT_EQ(opened.check().size(), 1u);
+  EXPECT_NE(opened.check().front().find("0-of-1.density"), std::string::npos);
+  // the same command computes it once more
+  expect_same(*run_study(model_, plan_, {.store = folder_, .reduce = reduce_}).density(), expected);
+  EXPECT_TRUE(StudyResult::open(folder_).check().empty());
+}
+
+TEST_F(DensityStudy, CountsNoBlockTwiceAndNoPartOfAnotherStudy) {
+  const Density expected = density_of(run_study(model_, plan_));
+  run_study(model_, plan_, {.store = folder_, .block = 4, .reduce = reduce_});
+  // the same blocks by another partition, as of a process that ran at the same time
+  const fs::path other = folder_.string() + ".other";
+  fs::remove_all(other);
+  run_study(model_, plan_, {.store = other, .block = 4, .shard = 1, .shards = 2, .reduce = reduce_});
+  fs::copy_file(other / ".parts" / "1-of-2.density", folder_ / ".parts" / "1-of-2.density");
+  EXPECT_THROW(StudyResult::open(folder_).density(), UsageError);
+  expect_same(*run_study(model_, plan_, {.store = folder_, .reduce = reduce_}).density(), expected);
+  // blocks of another plan under the name of a part
+  StudyPlan changed = plan_;
+  changed.simulate.rtol = 1e-5;
+  fs::remove_all(other);
+  run_study(model_, changed, {.store = other, .block = 4, .shard = 1, .shards = 2, .reduce = reduce_});
+  fs::copy_file(other / ".parts" / "1-of-2.density", folder_ / ".parts" / "1-of-2.density");
+  expect_same(*StudyResult::open(folder_).density(), expected);
+  EXPECT_EQ(StudyResult::open(folder_).check(), std::vector<std::string>{"1-of-2.density: of another study"});
+  fs::remove_all(other);
 }
 
 }  // namespace

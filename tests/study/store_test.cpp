@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <saltus/base/error.hpp>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +12,11 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
 
+#include "base/checksum.hpp"
+#include "random_cases.hpp"
 #include "study/models.hpp"
 
 namespace saltus {
@@ -156,6 +162,260 @@ TEST_F(StudyStore, RefusesFoldersThatAreSomethingElse) {
   EXPECT_NE(refusal(m, plan, {.store = store()}).find("damaged"), std::string::npos);
 }
 
+TEST_F(StudyStore, ChangesNoFolderThatOnlyLooksLikeAStudy) {
+  const Model m = testing::impact_oscillator();
+  const StudyPlan plan = testing::impact_plan(5);
+  // a Zarr group of another program, and a folder with the names of ours
+  fs::create_directories(folder_ / "group" / "failures");
+  std::ofstream(folder_ / "group" / ".zgroup") << "{\"zarr_format\": 2}";
+  fs::create_directories(folder_ / "other" / ".blocks");
+  std::ofstream(folder_ / "other" / ".zattrs") << "{\"format\": \"something else\"}";
+  for (const char* name : {"group", "other"})
+    for (const bool restart : {false, true})
+      EXPECT_NE(refusal(m, plan, {.store = folder_ / name, .restart = restart}), "") << name;
+  EXPECT_EQ(text_of(folder_ / "group" / ".zgroup"), "{\"zarr_format\": 2}");
+  EXPECT_EQ(std::distance(fs::recursive_directory_iterator(folder_), fs::recursive_directory_iterator()), 6);
+  // a study with a file of somebody else: it goes on, and it is not discarded
+  run_study(m, plan, {.store = store()});
+  std::ofstream(store() / "notes.txt") << "precious";
+  EXPECT_EQ(refusal(m, plan, {.store = store()}), "");
+  EXPECT_EQ(StudyResult::open(store()).check(), std::vector<std::string>{"notes.txt: no part of this study"});
+  EXPECT_NE(refusal(m, plan, {.store = store(), .restart = true}).find("'notes.txt'"), std::string::npos);
+  EXPECT_EQ(text_of(store() / "notes.txt"), "precious");
+}
+
+TEST_F(StudyStore, IsMadeAndReplacedByOneRename) {
+  const Model m = testing::impact_oscillator();
+  const StudyPlan plan = testing::impact_plan(5);
+  const auto beside = [&] {  // what is left beside the folder
+    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()) - (fs::exists(store()) ? 1 : 0);
+  };
+  // a folder that cannot be filled is not there at all
+  StudyPlan many = plan;
+  many.axes[1].values.assign(20'000, 1.0);
+  many.axes[1].spacing = Spacing::list;
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 10'000;  // the plan does not fit
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string problem = refusal(m, many, {.store = store()});
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, previous);
+  EXPECT_NE(problem.find("File too large"), std::string::npos) << problem;
+  EXPECT_FALSE(fs::exists(store()));
+  EXPECT_EQ(beside(), 0);
+  // an empty folder is taken; a study that is discarded leaves nothing
+  fs::create_directories(store());
+  run_study(m, plan, {.store = store()});
+  StudyPlan other = plan;
+  other.simulate.rtol = 1e-7;
+  run_study(m, other, {.store = store(), .restart = true});
+  EXPECT_EQ(bits(StudyResult::open(store())), bits(run_study(m, other)));
+  EXPECT_EQ(beside(), 0);
+  // a process that is at work on the old study does not write into the new one
+  bool replaced = false;
+  const std::string late =
+      refusal(m, other, {.store = store(), .restart = true, .block = 2, .progress = [&](const StudyProgress& p) {
+                           if (p.done > 0 && !replaced) {
+                             replaced = true;
+                             run_study(m, plan, {.store = store(), .restart = true});
+                           }
+                           return true;
+                         }});
+  EXPECT_NE(late.find("was discarded or replaced"), std::string::npos) << late;
+  EXPECT_EQ(bits(StudyResult::open(store())), bits(run_study(m, plan)));
+}
+
+TEST_F(StudyStore, TakesNoChunkOfAnotherStudyForAResult) {
+  const Model m = testing::impact_oscillator();
+  const StudyPlan plan = testing::impact_plan(20);
+  StudyPlan other = plan;
+  other.simulate.rtol = 1e-4;
+  const auto expected = bits(run_study(m, plan));
+  run_study(m, plan, {.store = store(), .block = 16});
+  const fs::path foreign = folder_ / "foreign.zarr";
+  run_study(m, other, {.store = foreign, .block = 16});
+  const auto take = [&](const fs::path& file) {
+    fs::copy_file(foreign / file, store() / file, fs::copy_options::overwrite_existing);
+  };
+  // a chunk alone is damage
+  take("x/1.0");
+  EXPECT_THROW(StudyResult::open(store()).values("x"), UsageError);
+  EXPECT_EQ(StudyResult::open(store()).check(),
+            std::vector<std::string>{"x/1.0: damaged, its bytes are not those that were written"});
+  EXPECT_EQ(bits(run_study(m, plan, {.store = store()})), expected);
+  // a whole block is missing in this study
+  const StudyResult repaired = StudyResult::open(store());
+  for (const StudyArray& array : repaired.arrays()) take(fs::path(array.name) / (array.width == 0 ? "1" : "1.0"));
+  take(".blocks/1.json");
+  EXPECT_EQ(StudyResult::open(store()).members_done(), 40 - 16);
+  EXPECT_EQ(StudyResult::open(store()).values("status").at(16), member_not_run);
+  EXPECT_EQ(StudyResult::open(store()).check(), std::vector<std::string>{".blocks/1.json: of another study"});
+  EXPECT_EQ(bits(run_study(m, plan, {.store = store()})), expected);
+  // one block under the name of another
+  fs::copy_file(store() / ".blocks" / "0.json", store() / ".blocks" / "1.json", fs::copy_options::overwrite_existing);
+  EXPECT_EQ(StudyResult::open(store()).members_done(), 40 - 16);
+  EXPECT_EQ(bits(run_study(m, plan, {.store = store()})), expected);
+}
+
+TEST_F(StudyStore, ComparesItsAttributesWithItsPlan) {
+  const Model m = testing::impact_oscillator();
+  const StudyPlan plan = testing::impact_plan(15);
+  run_study(m, plan, {.store = store(), .block = 10});
+  const auto original = nlohmann::ordered_json::parse(text_of(store() / ".zattrs"));
+  const auto refused = [&](const std::string& words, const auto& change) {
+    auto json = original;
+    change(json);
+    json.erase("checksum");
+    // as somebody would who knows how attributes are sealed
+    json["checksum"] = checksum(json.dump(1, ' ', false) + "\n");
+    std::ofstream(store() / ".zattrs") << json.dump(1, ' ', false) << "\n";
+    std::string problem;
+    try {
+      StudyResult::open(store());
+    } catch (const UsageError& error) {
+      problem = error.what();
+    }
+    EXPECT_NE(problem.find(words), std::string::npos) << problem;
+    EXPECT_NE(refusal(m, plan, {.store = store()}), "") << words;
+  };
+  using Json = nlohmann::ordered_json;
+  refused("'../../evil', and 'mean(x)' in its plan", [](Json& j) { j["arrays"].back()["name"] = "../../evil"; });
+  refused("it has 0 results", [](Json& j) { j["arrays"] = Json::array(); });
+  refused("it has 31 members, and its plan 30", [](Json& j) { j["members"] = 31; });
+  refused("another type or shape", [](Json& j) { j["arrays"].back()["width"] = 1'000'000; });
+  refused("another type or shape", [](Json& j) { j["arrays"].back()["type"] = "byte"; });
+  refused("blocks of 0 members", [](Json& j) { j["block"] = 0; });
+  refused("blocks of 31 members", [](Json& j) { j["block"] = 31; });
+  refused("key", [](Json& j) { j["block"] = 15; });
+  refused("damaged", [](Json& j) { j["arrays"] = 3; });
+  refused("damaged", [](Json& j) { j["identity"]["plan"]["axes"][1]["count"] = 1e300; });
+  refused("damaged", [](Json& j) { j["identity"]["plan"]["collect"][0]["what"] = "everything"; });
+  refused("version 1", [](Json& j) { j["version"] = 1; });
+  refused("no study", [](Json& j) { j["format"] = 5; });
+  // without the seal
+  auto json = original;
+  json["source"]["text"] = "model Other end Other;";
+  std::ofstream(store() / ".zattrs") << json.dump(1, ' ', false) << "\n";
+  EXPECT_NE(refusal(m, plan, {.store = store()}).find("not as it was written"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder_.parent_path() / "evil"));
+}
+
+// Each of the files of a study is truncated, flipped in a bit, emptied, removed or made longer. What is read is the
+// number that was computed, marked as not run, or refused; the command of the study makes it whole.
+TEST_F(StudyStore, ReadsNoNumberAfterDamage) {
+  const Model m = testing::impact_oscillator();
+  StudyPlan plan = testing::impact_plan(6);
+  plan.sampling.transient = 1;
+  StudyResult result = run_study(m, plan, {.store = store(), .block = 4});
+  find_attractors(result);
+  const auto expected = bits(result);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(store()))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::ranges::sort(files);
+  std::mt19937 dice(static_cast<unsigned>(random_seed(1)));
+  const int rounds = random_cases(60);
+  const auto below = [&](std::size_t size) { return std::uniform_int_distribution<std::size_t>(0, size - 1)(dice); };
+  int refused = 0, marked = 0, unharmed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const fs::path& file = files[below(files.size())];
+    const std::string before = text_of(file);
+    const std::size_t kind = below(5);
+    std::string after = before;
+    if (kind == 0) after.resize(below(before.size()));
+    if (kind == 1) after[below(before.size())] ^= static_cast<char>(1U << below(8));
+    if (kind == 2) after.clear();
+    if (kind == 3) after += before.substr(below(before.size()));
+    if (kind == 4)
+      fs::remove(file);
+    else
+      std::ofstream(file, std::ios::binary) << after;
+    try {
+      const StudyResult opened = StudyResult::open(store());
+      const bool whole = opened.check().empty();
+      const auto now = bits(opened);
+      if (now == expected && whole) {
+        ++unharmed;  // the same text, written in another way
+      } else if (now != expected) {
+        ++marked;
+        const std::vector<double> status = opened.values("status"), good = result.values("status");
+        const std::vector<double> x = opened.values("x"), computed = result.values("x");
+        for (std::size_t k = 0; k < status.size(); ++k) {
+          if (status[k] == member_not_run) continue;
+          ASSERT_EQ(status[k], good[k]) << file;
+          for (std::size_t i = 4 * k; i < 4 * k + 4; ++i) ASSERT_EQ(x[i], computed[i]) << file;
+        }
+      }
+    } catch (const UsageError&) {
+      ++refused;
+    }
+    const std::string problem = refusal(m, plan, {.store = store()});
+    if (file.filename() == ".zattrs" && file.parent_path() == store()) {
+      std::ofstream(file, std::ios::binary) << before;
+    } else {
+      ASSERT_EQ(problem, "") << file;
+      StudyResult again = StudyResult::open(store());
+      find_attractors(again);
+    }
+    const StudyResult repaired = StudyResult::open(store());
+    ASSERT_EQ(bits(repaired), expected) << file;
+    ASSERT_EQ(repaired.check(), std::vector<std::string>{}) << file << " kind " << kind;
+  }
+  EXPECT_GT(refused, rounds / 5);
+  EXPECT_GT(marked, 0);
+  EXPECT_LT(unharmed, rounds / 5);
+}
+
+TEST_F(StudyStore, WritesNothingThroughLinks) {
+  const Model m = testing::impact_oscillator();
+  const StudyPlan plan = testing::impact_plan(5);
+  run_study(m, plan, {.store = store(), .progress = [](const StudyProgress&) { return false; }});
+  fs::remove_all(store() / "x");
+  fs::remove_all(store() / ".blocks");
+  fs::create_directories(folder_ / "elsewhere");
+  fs::create_directory_symlink(folder_ / "elsewhere", store() / "x");
+  EXPECT_NE(refusal(m, plan, {.store = store()}).find("is a file or a link"), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(folder_ / "elsewhere"));
+}
+
+// Processes that start together with one folder, as shards do: threads here, with the same process number.
+TEST_F(StudyStore, IsCreatedByAnyNumberOfRacingShards) {
+  const Model m = testing::impact_oscillator();
+  StudyPlan plan = testing::impact_plan(8);
+  plan.sampling.transient = 0;
+  const auto expected = bits(run_study(m, plan));
+  for (const bool reduce : {false, true})
+    for (int round = 0; round < 10; ++round) {
+      fs::remove_all(store());
+      std::array<std::string, 4> problems;
+      {
+        std::vector<std::jthread> shards;
+        for (std::size_t k = 0; k < problems.size(); ++k)
+          shards.emplace_back([&, k] {
+            StudyOptions options{.store = store(),
+                                 .threads = 1,
+                                 .block = 2,
+                                 .shard = static_cast<std::int64_t>(k),
+                                 .shards = static_cast<std::int64_t>(problems.size())};
+            if (reduce) options.reduce = DensityPlan{.x = "omega", .y = "x", .columns = 20, .rows = 30};
+            problems[k] = refusal(m, plan, options);
+          });
+      }
+      for (const std::string& problem : problems) ASSERT_EQ(problem, "") << round << (reduce ? " density" : "");
+      const StudyResult result = StudyResult::open(store());
+      ASSERT_TRUE(result.finished()) << round;
+      if (reduce) {
+        ASSERT_EQ(result.density()->points(), 64);
+      } else {
+        ASSERT_EQ(bits(result), expected);
+      }
+      ASSERT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+    }
+}
+
 // A limit on the size of files stands for a full disk: the file of samples is longer than all others.
 TEST_F(StudyStore, LeavesNothingHalfWrittenOnAFullDisk) {
   const Model m = testing::impact_oscillator();
@@ -168,7 +428,8 @@ TEST_F(StudyStore, LeavesNothingHalfWrittenOnAFullDisk) {
   std::vector<fs::path> blocks;
   for (const auto& entry : fs::recursive_directory_iterator(store()))
     if (entry.is_regular_file() &&
-        entry.path().filename().string().find_first_not_of("0123456789.") == std::string::npos)
+        (entry.path().filename().string().find_first_not_of("0123456789.") == std::string::npos ||
+         entry.path().parent_path().filename() == ".blocks"))
       blocks.push_back(entry.path());
   for (const fs::path& block : blocks) fs::remove(block);
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);

@@ -64,7 +64,7 @@ struct StudyOptions {
   /// A folder for the results, a Zarr group; empty: they stay in memory. A study that is there goes on, if it has the
   /// same plan and model.
   std::filesystem::path store = {};
-  bool restart = false;                ///< discard what is in the folder
+  bool restart = false;                ///< discard the study that is in the folder, at once for a new one
   int threads = 0;                     ///< 0: as many as the machine has
   std::int64_t block = 0;              ///< members in a block; 0: that of the stored study, or up to 1024
   std::int64_t shard = 0, shards = 1;  ///< only blocks whose number is `shard` modulo `shards`
@@ -82,6 +82,7 @@ struct StudyOptions {
 };
 
 /// The results of a study, in memory or in a folder. Members that were not run have NaN and the status member_not_run.
+/// Numbers in a folder that are not those that were written are refused: functions throw UsageError with the file.
 class StudyResult {
  public:
   /// Throws UsageError if there is no study in the folder.
@@ -104,6 +105,9 @@ class StudyResult {
   std::vector<double> values(const std::string& name) const;
   /// The same for the members of one block.
   std::vector<double> block_values(const std::string& name, std::int64_t block) const;
+  /// What is missing, damaged or of another study, a line for each file; empty: everything is there, as it was written.
+  /// Reads all numbers.
+  std::vector<std::string> check() const;
   /// The first failed members in order of index.
   std::vector<MemberFailure> failures(std::size_t most) const;
   /// Members that ran in lanes or on a device.

@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <tuple>
 
@@ -38,6 +39,7 @@ namespace {
 
 struct RunOptions {
   ModelOptions source;
+  bool allow_code = false;
   InputOptions inputs;
   std::optional<double> stop, max_step, initial_step;
   std::vector<std::string> rtol, atol;
@@ -303,6 +305,16 @@ void check_fmu_options(const RunOptions& o) {
     if (given) throw UsageError(fmt::format("{} is for Modelica models; FMUs do not have it", option));
 }
 
+/// An FMU is said to be code before it runs, unless the user has said that this is known.
+void announce_code(const RunOptions& o, const Streams& streams) {
+  const char* const allowed = std::getenv("SALTUS_ALLOW_FOREIGN_CODE");
+  if (!is_fmu(o.source.file) || o.quiet || o.allow_code || (allowed && std::string_view(allowed) == "1")) return;
+  streams.err << fmt::format(
+      "note: '{}' is native code of others, which runs with your rights; --allow-foreign-code, or "
+      "SALTUS_ALLOW_FOREIGN_CODE=1 in the environment, says that you know\n",
+      o.source.file);
+}
+
 constexpr double usually_kept = 1.0;  // GB
 
 /// Whether the memory for steps is watched without being asked: a report or plot that is asked for needs them all.
@@ -318,6 +330,7 @@ bool is_large(const RunOptions& o, const HybridSystem& system) {
 
 ExitCode run_model(const RunOptions& o, const Streams& streams) {
   check_fmu_options(o);
+  announce_code(o, streams);
   const RunSubject subject = load_subject(o.source, o.stop);
   if (!o.quiet)
     for (const std::string& note : subject.notes) streams.err << note;
@@ -437,6 +450,7 @@ void add_model_options(CLI::App& app, RunOptions& o) {
       ->group(group);
   o.inputs.add_to(app, group);
   app.add_flag("--unbalanced", o.source.unbalanced, unbalanced_help)->group(group);
+  app.add_flag("--allow-foreign-code", o.allow_code, "Run the code of an FMU without a note")->group(group);
   app.add_option("--start", o.source.start, "Start time (default: the model's experiment annotation, or 0)")
       ->type_name("T")
       ->group(group);

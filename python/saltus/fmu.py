@@ -14,14 +14,24 @@ def describe_fmu(path: str | os.PathLike[str]) -> str:
     return _core.describe_fmu(os.fspath(path))
 
 
+#: The variable of the environment that allows code of FMUs everywhere.
+ALLOWS_CODE = "SALTUS_ALLOW_FOREIGN_CODE"
+
+
 class Fmu:
     """An FMU for model exchange, as ``load`` reads it; ``simulate`` and ``Simulator`` run it.
 
-    An FMU is native code that runs with your rights: load only those that you trust. ``describe_fmu`` says what one is
-    and runs nothing. Each run loads the file again. An Fmu pickles as the name of its file and its values.
+    An FMU is native code that runs with your rights: load only those that you trust, and say so by ``allow_code=True``
+    or by ``SALTUS_ALLOW_FOREIGN_CODE=1`` in the environment. ``describe_fmu`` says what one is and runs nothing. Each
+    run loads the file again. An Fmu pickles as the name of its file and its values; where it is read back, the
+    environment decides whether its code may run.
     """
 
-    def __init__(self, file: str, values: Mapping[str, float] | None = None) -> None:
+    def __init__(self, file: str, values: Mapping[str, float] | None = None, allow_code: bool = False) -> None:
+        if not allow_code and os.environ.get(ALLOWS_CODE) != "1":
+            raise _core.UsageError(f"'{file}' is native code of others, which would run with your rights: if you trust "
+                                   f"it, say allow_code=True, or set {ALLOWS_CODE}=1 in the environment; describe_fmu "
+                                   "says what it is and runs nothing")
         self.file, self._values = file, {name: float(value) for name, value in (values or {}).items()}
         core = _core.ImportedFmu(file, list(self._values.items()))
         self.name: str = core.name

@@ -124,16 +124,16 @@ Runnable = Union[AnyModel, Fmu]
 
 
 def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, float] | None = None,
-         libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel | Any:
+         libraries: Sequence[str | os.PathLike[str]] = (), allow_code: bool = False) -> ModelicaModel | Any:
     """Reads a Modelica file. ``name`` chooses one of its classes (default: the last model); ``values`` replace what the
     file says of parameters and start values; ``libraries`` are folders with packages that the model uses.
 
     A file whose name ends with ``.fmu`` is an FMU of another simulator, and becomes an ``Fmu``: native code, which runs
-    with your rights."""
+    with your rights, and only if ``allow_code`` or SALTUS_ALLOW_FOREIGN_CODE=1 in the environment says so."""
     if os.fspath(path).endswith(".fmu"):
         if name or libraries:
             raise _core.UsageError("name and libraries are for Modelica files; an FMU holds one model and all it needs")
-        return Fmu(os.fspath(path), values)
+        return Fmu(os.fspath(path), values, allow_code)
     try:
         with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read()

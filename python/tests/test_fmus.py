@@ -27,6 +27,10 @@ except sl.UsageError as error:
         pytest.skip("this build has no saltus_fmu.so", allow_module_level=True)
 
 
+def load(path, *words, **options):
+    return sl.load(path, *words, allow_code=True, **options)
+
+
 @pytest.fixture
 def tank(tmp_path):
     path = tmp_path / "Tank.fmu"
@@ -39,7 +43,7 @@ def test_a_model_goes_out_and_comes_back(tmp_path, fmi):
     path = tmp_path / "Ball.fmu"
     model = sl.loads(BALL)
     model.export_fmu(path, fmi=fmi, kind="me")
-    fmu = sl.load(path)
+    fmu = load(path)
     assert isinstance(fmu, sl.Fmu) and fmu.name == "Ball" and fmu.description == "A ball that bounces"
     assert fmu.experiment["stop"] == 5 and fmu.experiment["rtol"] == 1e-10 and fmu.parameters == {"e": 0.9}
     assert {"h", "v"} <= set(fmu.variables) and fmu.inputs == [] and fmu.notes == []
@@ -49,7 +53,7 @@ def test_a_model_goes_out_and_comes_back(tmp_path, fmi):
     assert back(t, "h") == pytest.approx(direct(t, "h"), abs=1e-7)
     assert sl.simulate(fmu, values={"e": 0.5}).events[0]["after"]["v"] == pytest.approx(7.0)
     assert sl.simulate(fmu, values={"h.start": 2.5}).events[0]["t"] == pytest.approx(np.sqrt(5 / 9.8))
-    assert sl.simulate(sl.load(path, values={"e": 0.25}), stop=2).events[0]["after"]["v"] == pytest.approx(3.5)
+    assert sl.simulate(load(path, values={"e": 0.25}), stop=2).events[0]["after"]["v"] == pytest.approx(3.5)
     sl.simulate(fmu, values={"e": 0.5}).to_html(tmp_path / "ball.html")
     page = (tmp_path / "ball.html").read_text()
     assert "A ball that bounces" in page
@@ -58,7 +62,7 @@ def test_a_model_goes_out_and_comes_back(tmp_path, fmi):
 def test_a_recorded_model_is_written_with_an_experiment(tmp_path):
     path = tmp_path / "ball.fmu"
     ball().export_fmu(path, kind="me", stop=3.0, rtol=1e-8)
-    fmu = sl.load(path)
+    fmu = load(path)
     assert fmu.experiment == {"start": 0.0, "stop": 3.0, "rtol": 1e-8}
     run = sl.simulate(fmu)
     assert run.t_end == 3.0 and run.events[0]["t"] == pytest.approx(np.sqrt(20 / 9.8))
@@ -66,11 +70,11 @@ def test_a_recorded_model_is_written_with_an_experiment(tmp_path):
 
 def test_the_experiment_of_a_file_can_be_replaced(tmp_path):
     sl.loads(BALL).export_fmu(tmp_path / "b.fmu", kind="me", stop=1.0)
-    assert sl.load(tmp_path / "b.fmu").experiment == {"start": 0.0, "stop": 1.0, "rtol": 1e-10}
+    assert load(tmp_path / "b.fmu").experiment == {"start": 0.0, "stop": 1.0, "rtol": 1e-10}
 
 
 def test_inputs_reach_the_fmu(tank):
-    fmu = sl.load(tank)
+    fmu = load(tank)
     assert fmu.inputs == ["u"]
     assert sl.simulate(fmu)(2.0, "h") == pytest.approx(1.5)
     assert sl.simulate(fmu, inputs={"u": ([0, 1, 1, 2], [0, 0, 4, 4])})(2.0, "h") == pytest.approx(2.5)
@@ -83,11 +87,12 @@ def test_inputs_reach_the_fmu(tank):
             refused()
 
 
-def test_runs_and_results_are_independent(tank):
-    fmu = sl.load(tank)
+def test_runs_and_results_are_independent(tank, monkeypatch):
+    fmu = load(tank)
     one, other = sl.simulate(fmu, values={"A": 1.0}), sl.simulate(fmu, values={"A": 4.0})
     assert one(2.0, "h") == pytest.approx(2.5) and other(2.0, "h") == pytest.approx(1.0)
-    copy = pickle.loads(pickle.dumps(sl.load(tank, values={"A": 1.0})))
+    monkeypatch.setenv("SALTUS_ALLOW_FOREIGN_CODE", "1")
+    copy = pickle.loads(pickle.dumps(load(tank, values={"A": 1.0})))
     assert sl.simulate(copy)(2.0, "h") == pytest.approx(2.5)
     kept = pickle.loads(pickle.dumps(one))
     tank.unlink()
@@ -98,7 +103,7 @@ def test_runs_and_results_are_independent(tank):
 
 def test_results_are_read_by_several_threads(tank):
     from concurrent.futures import ThreadPoolExecutor
-    run, t = sl.simulate(sl.load(tank)), np.linspace(0, 2, 2000)
+    run, t = sl.simulate(load(tank)), np.linspace(0, 2, 2000)
     with ThreadPoolExecutor(8) as pool:
         for rows in pool.map(lambda _: run(t), range(16)):
             assert rows[run.index("h")] == pytest.approx(0.5 + t / 2)
@@ -107,6 +112,21 @@ def test_results_are_read_by_several_threads(tank):
 def test_what_an_fmu_is_can_be_asked(tank):
     text = sl.describe_fmu(tank)
     assert "Tank: FMI 3.0, model exchange, co-simulation" in text and "1 states" in text
+
+
+def test_code_of_others_is_run_only_where_it_is_allowed(tank, monkeypatch):
+    monkeypatch.delenv("SALTUS_ALLOW_FOREIGN_CODE", raising=False)
+    for refused in (lambda: sl.load(tank), lambda: sl.Fmu(str(tank)), lambda: pickle.loads(pickle.dumps(load(tank)))):
+        with pytest.raises(sl.UsageError, match="allow_code=True"):
+            refused()
+    assert "Tank" in sl.describe_fmu(tank)
+    for word, allowed in (("", False), ("0", False), ("1", True)):
+        monkeypatch.setenv("SALTUS_ALLOW_FOREIGN_CODE", word)
+        if allowed:
+            assert sl.load(tank).name == "Tank"
+        else:
+            with pytest.raises(sl.UsageError, match="SALTUS_ALLOW_FOREIGN_CODE=1"):
+                sl.load(tank)
 
 
 def test_wrong_use_is_refused(tmp_path, tank):
@@ -119,17 +139,17 @@ def test_wrong_use_is_refused(tmp_path, tank):
         model.export_fmu(tmp_path / "missing" / "x.fmu")
     model.export_fmu(tmp_path / "cs.fmu")
     with pytest.raises(sl.UsageError, match="Ask the tool that made it"):
-        sl.load(tmp_path / "cs.fmu")
+        load(tmp_path / "cs.fmu")
     (tmp_path / "no.fmu").write_text("no")
     with pytest.raises(sl.UsageError, match="no.fmu"):
-        sl.load(tmp_path / "no.fmu")
+        load(tmp_path / "no.fmu")
     with pytest.raises(sl.UsageError, match="Missing.fmu"):
-        sl.load(tmp_path / "Missing.fmu")
+        load(tmp_path / "Missing.fmu")
     with pytest.raises(sl.UsageError, match="name and libraries"):
-        sl.load(tank, "Tank")
+        load(tank, "Tank")
     with pytest.raises(sl.UsageError, match="no parameter or start value 'AA'; did you mean 'A'"):
-        sl.load(tank, values={"AA": 1.0})
-    fmu = sl.load(tank)
+        load(tank, values={"AA": 1.0})
+    fmu = load(tank)
     for call in (lambda: sl.simulate_with_sensitivities(fmu, ["A"]),
                  lambda: sl.gradient(fmu, sl.final_value("h"), ["A"])):
         with pytest.raises(TypeError, match="which an FMU does not show"):

@@ -38,6 +38,6 @@ branch = sl.follow_cycle(m, {"e": (0.5, 0.9)}, section=("v", 0.0), transient=50)
 folds: list[float] = [b.parameter for b in branch.bifurcations if b.kind == "fold"]
 chaotic: bool = bool(sl.lyapunov_exponents(m, intervals=100).values[0] > 0)
 m.export_fmu("ball.fmu", fmi=3, kind="both", stop=5.0)
-fmu = sl.Fmu("other.fmu", values={"e": 0.5})
+fmu = sl.Fmu("other.fmu", values={"e": 0.5}, allow_code=True)
 other: sl.Solution = sl.simulate(fmu, stop=fmu.experiment["stop"], inputs={"u": 1.0})
 loaded = sl.sweep(sl.load("Ball.mo"), {"e": [0.5]})

@@ -39,6 +39,27 @@ TEST(FmuCommand, exports_checks_and_runs) {
   EXPECT_GT(std::filesystem::file_size(csv.path()), 100u);
 }
 
+TEST(FmuCommand, says_before_a_run_that_an_fmu_is_code) {
+  const ScratchFile fmu("Ball.fmu");
+  ASSERT_EQ(saltus({"fmu", "export", ball, "--kind", "me", "-o", fmu.path()}).code, cli::ExitCode::success);
+  const auto says = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"run", fmu.path(), "--no-plot"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = saltus(arguments);
+    EXPECT_EQ(outcome.code, cli::ExitCode::success) << outcome.err;
+    return outcome.err.find("native code of others") != std::string::npos;
+  };
+  unsetenv("SALTUS_ALLOW_FOREIGN_CODE");
+  EXPECT_TRUE(says({}));
+  EXPECT_FALSE(says({"--allow-foreign-code"}));
+  EXPECT_FALSE(says({"--quiet"}));
+  setenv("SALTUS_ALLOW_FOREIGN_CODE", "1", 1);
+  EXPECT_FALSE(says({}));
+  setenv("SALTUS_ALLOW_FOREIGN_CODE", "0", 1);
+  EXPECT_TRUE(says({}));
+  unsetenv("SALTUS_ALLOW_FOREIGN_CODE");
+}
+
 TEST(FmuCommand, refuses_options_that_fmus_do_not_have) {
   const ScratchFile fmu("Ball.fmu");
   ASSERT_EQ(saltus({"fmu", "export", ball, "--kind", "me", "-o", fmu.path()}).code, cli::ExitCode::success);

@@ -16,6 +16,8 @@ struct Location {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::uint32_t file = 0;
+
+  bool operator==(const Location&) const = default;
 };
 
 /// From the beginning of `first` to the end of `last`.

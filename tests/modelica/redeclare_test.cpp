@@ -252,6 +252,81 @@ TEST(Redeclare, WhatARedeclarationSaysIsStrongerThanTheConstrainingClause) {
       71.0);
 }
 
+// Modelica 3.6, 7.3.2: modifications of a replaceable element hold for its constraining type as well, and those of the
+// constraining type are merged into each redeclaration. Each line: what M contains, and k and m of the part a.
+TEST(Redeclare, ModificationsOfReplaceableElementsReachTheirRedeclarations) {
+  const std::string text =
+      "model A\n  parameter Real k = 1, m = 1;\n  Real y = k, w = m;\nend A;\n"
+      "model B\n  extends A;\n  parameter Real z = 0;\nend B;\n"
+      "model Plain\n  replaceable A a(m = 2);\nend Plain;\n"
+      "model Held\n  replaceable A a(k = 5) constrainedby A(m = 2);\nend Held;\n"
+      "model Class\n  replaceable model P = A(m = 2);\n  P a;\nend Class;\n"
+      "model HeldClass\n  replaceable model P = A(k = 5) constrainedby A(m = 2);\n  P a;\nend HeldClass;\n"
+      "model Twice\n  extends Plain(redeclare replaceable B a(k = 8) constrainedby A(m = 3));\nend Twice;\n"
+      "model TwiceClass\n  extends Class(redeclare replaceable model P = B(k = 8) constrainedby A(m = 3));\n"
+      "end TwiceClass;\nmodel Inner\n  Plain p(a(k = 7));\nend Inner;\n"
+      "model InnerClass\n  Class p(P(k = 7));\nend InnerClass;\n";
+  struct Case {
+    const char* part;
+    double k, m;
+  };
+  for (const auto& [part, k, m] : {
+           Case{"extends Plain(a(k = 7));\n  redeclare B a;", 7, 2},
+           Case{"extends Plain(a(k = 7));\n  redeclare B a(k = 9);", 9, 2},
+           Case{"extends Plain(a(k = 7, m = 4));\n  redeclare B a;", 7, 4},
+           Case{"extends Held(a(k = 7));\n  redeclare B a;", 7, 2},
+           Case{"extends Held;\n  redeclare B a;", 1, 2},
+           Case{"extends Held(a(m = 4));\n  redeclare B a;", 1, 4},
+           Case{"extends Plain(redeclare B a, a(k = 7));", 7, 2},
+           Case{"extends Plain(a(k = 7), redeclare B a);", 7, 2},
+           Case{"extends Twice;", 8, 3},
+           Case{"extends Twice(a(k = 9));", 9, 3},
+           Case{"extends Twice(a(k = 9));\n  redeclare B a;", 9, 3},
+           Case{"extends Twice;\n  redeclare B a;", 1, 3},
+           Case{"extends Class(P(k = 7));\n  redeclare model P = B;", 7, 2},
+           Case{"extends Class(P(k = 7));\n  redeclare model P = B(k = 9);", 9, 2},
+           Case{"extends Class(P(k = 7));\n  redeclare model P\n    extends B;\n  end P;", 7, 2},
+           Case{"extends HeldClass(P(k = 7));\n  redeclare model P = B;", 7, 2},
+           Case{"extends HeldClass;\n  redeclare model P = B;", 1, 2},
+           Case{"extends Class(redeclare model P = B, P(k = 7));", 7, 2},
+           Case{"extends TwiceClass;", 8, 3},
+           Case{"extends TwiceClass(P(k = 9));\n  redeclare model P = B;", 9, 3},
+           Case{"extends TwiceClass;\n  redeclare model P = B;", 1, 3},
+       }) {
+    const auto run = run_text(text + "model M\n  " + part + "\nend M;\n", 1.0);
+    EXPECT_EQ(run.at(1.0, "a.y"), k) << part;
+    EXPECT_EQ(run.at(1.0, "a.w"), m) << part;
+  }
+  // in components: the outer redeclaration is stronger than the inner modification, whose other values hold
+  for (const auto& [part, k, m] : {
+           Case{"extends Inner(p(redeclare B a));", 7, 2},
+           Case{"extends Inner(p(redeclare B a(k = 9)));", 9, 2},
+           Case{"extends Inner(p(redeclare B a(final k = 9)));", 9, 2},
+           Case{"extends Inner(p(redeclare B a(m = 6)));", 7, 6},
+           Case{"extends InnerClass(p(redeclare model P = B));", 7, 2},
+           Case{"extends InnerClass(p(redeclare model P = B(k = 9)));", 9, 2},
+           Case{"Inner i(p(redeclare B a(k = 9)));", 9, 2},
+           Case{"Twice p(redeclare B a);", 1, 3},
+           Case{"Twice p(a(k = 9));", 9, 3},
+       }) {
+    const auto run = run_text(text + "model M\n  " + part + "\nend M;\n", 1.0);
+    const std::string name = std::string(part).starts_with("Inner") ? "i.p.a" : "p.a";
+    EXPECT_EQ(run.at(1.0, name + ".y"), k) << part;
+    EXPECT_EQ(run.at(1.0, name + ".w"), m) << part;
+  }
+}
+
+TEST(Redeclare, WhatIsFinalInAConstrainingClauseStays) {
+  const std::string text =
+      "model A\n  parameter Real k = 1;\n  Real y = k;\nend A;\nmodel B\n  extends A;\nend B;\n"
+      "model S\n  replaceable A a constrainedby A(final k = 3);\nend S;\n";
+  EXPECT_EQ(at_end(text + "model M\n  extends S;\n  redeclare B a;\nend M;\n", "a.y"), 3.0);
+  EXPECT_EQ(at_end(text + "model M\n  S s(redeclare B a);\nend M;\n", "s.a.y"), 3.0);
+  EXPECT_NE(load_errors(text + "model M\n  S s(redeclare B a(k = 4));\nend M;\n")
+                .find("this element is final and cannot be modified"),
+            std::string::npos);
+}
+
 TEST(Redeclare, WhatIsFinalOrRedeclaredForGoodStays) {
   const std::string text =
       "model A\n  Real x = 1;\nend A;\nmodel B\n  Real x = 2;\nend B;\n"

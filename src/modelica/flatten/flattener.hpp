@@ -134,6 +134,7 @@ class Flattener {
   /// The component that a name means in a context, among those that its class declares or inherits; or null.
   Component* own_component(std::string_view name, const Context& context);
   ModifierPtr modifier_of(const ModificationArgument& argument, std::size_t part, const Context& context);
+  ModifierPtr redeclaration_modifier(const ModificationArgument& argument, const Context& context);
   ModifierPtr element_modifier(const ModifierPtr& modifier, const Dims& dims, std::size_t position, int prototype);
   ModifierPtr field_modifiers(const ModifierPtr& modifier, const ClassScope* cls);
   void check_modifier_names(const ModifierPtr& modifier, const Layout& layout, const ClassScope* cls);

@@ -86,12 +86,15 @@ struct Modifier {
   Rank rank = Rank::beside;  ///< of a field: whether the value of its whole record was written further out
   std::vector<std::pair<std::string_view, std::shared_ptr<const Modifier>>> arguments;
   std::vector<WrittenModification> written;  ///< what it was made of, the outermost first: for redeclarations
+  /// Includes the modification of a redeclaration. A stronger redeclaration replaces it by `constraining`.
+  bool redeclares = false;
+  std::shared_ptr<const Modifier> constraining;  ///< what holds for stronger redeclarations, too; may be null
 
   std::shared_ptr<const Modifier> find(std::string_view name) const;
 };
 using ModifierPtr = std::shared_ptr<const Modifier>;
 
-/// `outer` wins over `inner`. Throws Fault where it changes what `inner` made final.
+/// `outer` wins over `inner`. Throws Fault where it changes what `inner` made final; a modification may repeat itself.
 ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner);
 
 struct Component {

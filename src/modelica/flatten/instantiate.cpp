@@ -29,17 +29,28 @@ ModifierPtr Modifier::find(std::string_view name) const {
   return nullptr;
 }
 
-ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& inner) {
+// What a modifier means for redeclarations that are stronger than all of it.
+static ModifierPtr constraining(const ModifierPtr& modifier) {
+  return modifier && modifier->redeclares ? modifier->constraining : modifier;
+}
+
+ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& weaker) {
+  const ModifierPtr& inner = outer && outer->redeclares ? constraining(weaker) : weaker;
   if (!outer) return inner;
   if (!inner) return outer;
-  if (inner->is_final && !outer->of_whole) throw Fault{outer->where, "this element is final and cannot be modified"};
+  if (inner->is_final && !outer->of_whole && outer->where != inner->where)
+    throw Fault{outer->where, "this element is final and cannot be modified"};
   auto result = std::make_shared<Modifier>(*inner);
+  result->redeclares = outer->redeclares || inner->redeclares;
+  result->constraining = result->redeclares ? merge(constraining(outer), constraining(inner)) : nullptr;
   result->is_final = outer->is_final;
   result->where = outer->where;
   result->rank = outer->rank;
   if (outer->value) result->value = outer->value;
   result->written = outer->written;
-  result->written.insert(result->written.end(), inner->written.begin(), inner->written.end());
+  for (const WrittenModification& written : inner->written)
+    if (std::find(result->written.begin(), result->written.end(), written) == result->written.end())
+      result->written.push_back(written);
   const auto ranked = [](const ModifierPtr& argument, Modifier::Rank rank) -> ModifierPtr {
     auto copy = std::make_shared<Modifier>(*argument);
     copy->rank = rank;
@@ -92,6 +103,19 @@ ModifierPtr Flattener::modifier_of(const ModificationArgument& argument, std::si
   return argument.is_each ? for_each_element(own, 1) : own;
 }
 
+// The modification of an argument `redeclare T x(...)`, which is as strong as the others of its list. The new type is
+// seen by `redeclared`.
+ModifierPtr Flattener::redeclaration_modifier(const ModificationArgument& argument, const Context& context) {
+  auto own = std::make_shared<Modifier>();
+  if (const ModifierPtr written = modifier_of(argument.component->components.front().modification, context)) {
+    *own = *written;
+    own->is_final = argument.is_final;
+  }
+  own->redeclares = true;
+  if (argument.constraint) own->constraining = modifier_of(argument.constraint->modification, context);
+  return for_each_element(own, 1);
+}
+
 ModifierPtr Flattener::modifier_of(const Modification* modification, const Context& context) {
   if (!modification) return nullptr;
   if (modification->is_break) throw Fault{modification->where, "'= break' is not supported", reference_page};
@@ -106,13 +130,15 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
     result->value.where = modification->value->where;
   }
   for (const auto& argument : modification->arguments) {
-    if (argument.class_definition || argument.component) continue;  // redeclarations: see shape_work
-    if (argument.name.empty()) {
+    if (argument.class_definition) continue;  // redeclarations: see shape_work
+    if (!argument.component && argument.name.empty()) {
       modifier_of(argument, 0, context);  // refuses it
       continue;
     }
-    ModifierPtr nested = modifier_of(argument, 0, context);
-    const std::string_view name = argument.name.parts[0].text;
+    ModifierPtr nested =
+        argument.component ? redeclaration_modifier(argument, context) : modifier_of(argument, 0, context);
+    const std::string_view name =
+        argument.component ? argument.component->components.front().name.text : argument.name.parts[0].text;
     if (const ModifierPtr known = result->find(name)) {
       if (known->value && nested->value) throw Fault{argument.where, in_quotes(name) + " is modified twice"};
       nested = merge(nested, known);
@@ -322,6 +348,11 @@ void Flattener::declare(Component& component, const ModifierPtr& outer) {
   if (source.is_final && modifier) {
     auto copy = std::make_shared<Modifier>(*modifier);
     copy->is_final = true;
+    modifier = std::move(copy);
+  }
+  if (source.must_fit) {  // a redeclaration: an outer modification that redeclares has its modification
+    auto copy = modifier ? std::make_shared<Modifier>(*modifier) : std::make_shared<Modifier>();
+    copy->redeclares = true;
     modifier = std::move(copy);
   }
   for (const WrittenArgument& written : source.defaults)

@@ -37,7 +37,6 @@ LayoutComponent declared_by(const Element& element, const ComponentDeclaration& 
   result.is_outer = element.is_outer;
   result.is_replaceable = element.is_replaceable;
   result.constraint = element.constraint;
-  result.constraint_lexical = scope;
   return result;
 }
 
@@ -54,16 +53,6 @@ void take_over(LayoutComponent& fresh, const LayoutComponent& original) {
   fresh.is_inner = fresh.is_inner || original.is_inner;
   fresh.is_outer = fresh.is_outer || original.is_outer;
   fresh.is_protected = fresh.is_protected || original.is_protected;
-  if (!fresh.constraint) {
-    fresh.constraint = original.constraint;
-    fresh.constraint_lexical = original.constraint_lexical;
-  }
-  fresh.must_fit = original.constraint ? &original.constraint->type : &original.clause->type;
-  fresh.must_fit_lexical = original.constraint ? original.constraint_lexical : original.lexical;
-  // the modifications of the constraining clause hold for every redeclaration; without one, those of the declaration
-  if (!original.constraint && original.declaration->modification)
-    fresh.defaults.push_back({nullptr, original.declaration->modification, original.lexical});
-  fresh.defaults.insert(fresh.defaults.end(), original.defaults.begin(), original.defaults.end());
 }
 
 void require_replaceable(const LayoutComponent& original, const Location& where) {
@@ -239,6 +228,9 @@ std::optional<LayoutComponent> ScopeTree::redeclared_component(std::string_view 
 }
 
 // A component of the class itself, with what modifications of the class and elements of derived classes make of it.
+//
+// Modelica 3.6, 7.3.2: a modification of a replaceable component holds for the component and for its constraining type,
+// and the modifications of the constraining type are merged into each redeclaration, where they are the weakest.
 void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope, Layout& layout) {
   const std::string_view name = component.name();
   if (const auto it = layout.index.find(name); it != layout.index.end()) {
@@ -248,26 +240,40 @@ void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope
                 in_quotes(name) + " is declared twice in " + in_quotes(scope->definition->name.text),
                 "give one of the two another name, or remove it"};
   }
-  std::vector<WrittenArgument> modifications;
   const LayoutComponent original = component;
-  bool replaced = false;
+  std::vector<WrittenArgument> modifications;                    // stronger than all redeclarations
+  std::vector<WrittenArgument> weaker;                           // than the strongest redeclaration
+  const WrittenModification* replaced_in = nullptr;              // where that one is written
+  const auto constrain = [&](const LayoutComponent& declared) {  // by the constraining clause of a declaration
+    if (!declared.constraint) return;
+    if (replaced_in && !component.must_fit) {
+      component.must_fit = &declared.constraint->type;
+      component.must_fit_lexical = declared.lexical;
+    }
+    if (declared.constraint->modification)
+      weaker.push_back({nullptr, declared.constraint->modification, declared.lexical});
+  };
   // the strongest redeclaration comes first; weaker ones must allow it
-  const auto replace = [&](LayoutComponent fresh, const Location& where) {
-    if (replaced) {
-      if (fresh.declaration == component.declaration || (fresh.is_replaceable && !fresh.is_final)) return;
-      throw Fault{component.declaration->name.where,
-                  in_quotes(name) + " is redeclared in between without 'replaceable'",
-                  "write 'redeclare replaceable' there"};
+  const auto replace = [&](LayoutComponent fresh, const Location& where, const WrittenModification& written) {
+    if (replaced_in) {
+      if (fresh.declaration == component.declaration) return;
+      if (!fresh.is_replaceable || fresh.is_final)
+        throw Fault{component.declaration->name.where,
+                    in_quotes(name) + " is redeclared in between without 'replaceable'",
+                    "write 'redeclare replaceable' there"};
+      constrain(fresh);
+      return;
     }
     require_replaceable(original, where);
     take_over(fresh, original);
     component = std::move(fresh);
-    replaced = true;
+    constrain(component);
+    replaced_in = &written;
   };
   for (const WrittenModification& written : scope->outer) {
     if (!written.modification) {
       if (auto fresh = redeclared_component(name, written.lexical))
-        replace(std::move(*fresh), fresh->declaration->name.where);
+        replace(std::move(*fresh), fresh->declaration->name.where, written);
       continue;
     }
     for (const ModificationArgument& argument : written.modification->arguments) {
@@ -276,19 +282,26 @@ void ScopeTree::add_component(LayoutComponent component, const ClassScope* scope
         fresh.is_final = argument.is_final;
         fresh.is_replaceable = argument.is_replaceable;
         fresh.constraint = argument.constraint;
-        fresh.constraint_lexical = written.lexical;
-        replace(std::move(fresh), argument.where);
-        break;
+        replace(std::move(fresh), argument.where, written);
+        continue;
       }
-      if (!replaced && argument.is_plain() && !argument.name.empty() && argument.name.parts[0].text == name &&
+      if (argument.is_plain() && !argument.name.empty() && argument.name.parts[0].text == name &&
           !written.redeclarations_only)
-        modifications.push_back({&argument, nullptr, written.lexical});
+        (replaced_in && replaced_in != &written ? weaker : modifications)
+            .push_back({&argument, nullptr, written.lexical});
     }
   }
+  constrain(original);
+  if (replaced_in && !original.constraint) {  // without a clause, the declaration itself constrains
+    if (!component.must_fit) {
+      component.must_fit = &original.clause->type;
+      component.must_fit_lexical = original.lexical;
+    }
+    if (original.declaration->modification)
+      weaker.push_back({nullptr, original.declaration->modification, original.lexical});
+  }
   component.modifications = std::move(modifications);
-  if (component.constraint && component.constraint->modification)
-    component.defaults.insert(component.defaults.begin(),
-                              {nullptr, component.constraint->modification, component.constraint_lexical});
+  component.defaults = std::move(weaker);
   layout.index.emplace(name, layout.components.size());
   layout.components.push_back(std::move(component));
 }

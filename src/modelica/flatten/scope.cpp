@@ -112,24 +112,34 @@ const ClassScope* ScopeTree::specialise(const ClassScope* scope, const std::vect
 
 // A class that is written in `in`. What redeclares it is used instead; `behind`: what this class redeclares, and what
 // is stronger, does not count.
+//
+// Modelica 3.6, 7.3.2: a modification of a replaceable class holds for the class and for its constraining type, and the
+// modifications of the constraining type are merged into each redeclaration, where they are the weakest.
 const ClassScope* ScopeTree::local(std::string_view name, const ClassScope* in, const ClassScope* behind) {
   if (const auto it = in->children.find(name); !behind && it != in->children.end()) return it->second;
   const Entry* found = entry(name, in);
   if (!found) return nullptr;
   const Entry original = *found;
   bool active = behind == nullptr;
-  const ClassScope* child = nullptr;
+  const ClassScope* child = nullptr;                  // of an element that redeclares
+  const ModificationArgument* argument_of = nullptr;  // the strongest redeclaration in a modification
+  const WrittenModification* strongest_in = nullptr;
   const ClassDefinition* strongest = nullptr;
   std::vector<WrittenModification> outer;
+  ClassConstraint replaced;
   // True if the redeclaration is the strongest one; weaker ones must allow it.
-  const auto is_strongest = [&](const ClassDefinition* definition, bool is_replaceable) {
+  const auto is_strongest = [&](const ClassDefinition* definition, const WrittenModification& written,
+                                bool is_replaceable, const ConstrainingClause* clause) {
     if (!strongest) {
       strongest = definition;
+      strongest_in = &written;
       return true;
     }
-    if (strongest != definition && !is_replaceable)
+    if (strongest == definition) return false;
+    if (!is_replaceable)
       throw Fault{strongest->name.where, in_quotes(name) + " is redeclared in between without 'replaceable'",
                   "write 'redeclare replaceable' there"};
+    replaced.add(clause, written.lexical);
     return false;
   };
   for (const WrittenModification& written : in->outer) {
@@ -141,76 +151,92 @@ const ClassScope* ScopeTree::local(std::string_view name, const ClassScope* in, 
       const Entry* other = entry(name, written.lexical);
       if (!other || !other->element || !other->element->is_redeclare) continue;
       const bool allows = other->element->is_replaceable && !other->element->is_final;
-      if (is_strongest(other->definition, allows)) child = local(name, written.lexical, nullptr);
+      if (is_strongest(other->definition, written, allows, other->element->constraint))
+        child = local(name, written.lexical, nullptr);
       continue;
     }
     for (const ModificationArgument& argument : written.modification->arguments) {
       if (argument.class_definition && argument.class_definition->name.text == name) {
-        if (is_strongest(argument.class_definition, argument.is_replaceable && !argument.is_final))
-          child = replacement(argument, written, original, in, outer);
-        break;
+        const bool allows = argument.is_replaceable && !argument.is_final;
+        if (is_strongest(argument.class_definition, written, allows, argument.constraint)) argument_of = &argument;
+        continue;
       }
       if (child || !argument.is_plain() || argument.name.empty() || argument.name.parts[0].text != name) continue;
       if (argument.name.parts.size() > 1)
         throw Fault{argument.where, "a dotted name cannot modify the class " + in_quotes(name),
                     "write " + std::string(name) + "(...) with the modification in parentheses"};
-      if (argument.modification) outer.push_back({argument.modification, written.lexical});
+      if (!argument.modification) continue;
+      const bool is_weaker = strongest && strongest_in != &written;
+      (is_weaker ? replaced.modifications : outer).push_back({argument.modification, written.lexical});
     }
   }
   if (!child) {
-    ClassScope& made = make(original.definition, in, original.element);
-    made.outer = std::move(outer);
-    const Element* element = original.element;
-    if (element && element->constraint && element->constraint->modification)
-      made.weaken({element->constraint->modification, in, false, false});
-    if (element && element->is_redeclare) add_constraint(made, in);
-    child = &made;
+    if (argument_of) {
+      if (!original.element || !original.element->is_replaceable)
+        throw Fault{argument_of->where, in_quotes(name) + " is not replaceable in " + in_quotes(in->name)};
+      if (original.element->is_final)
+        throw Fault{argument_of->where,
+                    in_quotes(name) + " is final in " + in_quotes(in->name) + " and cannot be redeclared"};
+    }
+    child = argument_of ? replacement(*argument_of, strongest_in->lexical, original, in, std::move(outer), replaced)
+                        : declaration(original, in, std::move(outer));
   }
   if (!behind) in->children.emplace(original.definition->name.text, child);
   return child;
 }
 
-// The modifications that hold for every class that replaces `original`: those of its constraining clause, or of the
-// short class where there is none.
-static void constrain(ClassScope& scope, const ClassDefinition& definition, const Element& element,
-                      const ClassScope* lexical) {
-  const auto* alias = definition.as<ShortClass>();
-  scope.must_fit = element.constraint ? &element.constraint->type : alias ? &alias->base : nullptr;
-  scope.must_fit_lexical = lexical;
-  if (const ConstrainingClause* constraint = element.constraint) {
-    if (constraint->modification) scope.weaken({constraint->modification, lexical, false, false});
-  } else if (alias && alias->modification) {
-    scope.weaken({alias->modification, lexical, false, false});
+// A class where nothing redeclares it; `outer` modifies it.
+const ClassScope* ScopeTree::declaration(const Entry& original, const ClassScope* in,
+                                         std::vector<WrittenModification> outer) {
+  ClassScope& made = make(original.definition, in, original.element);
+  made.outer = std::move(outer);
+  made.constraint.modifications = made.outer;
+  if (!original.element) return &made;
+  ClassConstraint weakest;
+  weakest.add(original.element->constraint, in);
+  if (original.element->is_redeclare) {
+    const ClassConstraint inherited = inherited_constraint(*original.definition, in);
+    made.must_fit = inherited.type;
+    made.must_fit_lexical = inherited.lexical;
+    weakest.add(inherited);
   }
+  for (const WrittenModification& written : weakest.modifications) made.weaken(written);
+  made.constraint.add(weakest);
+  const auto* alias = original.definition->as<ShortClass>();
+  if (alias && !original.element->constraint && !original.element->is_redeclare) {  // its type is the constraining one
+    made.constraint.add({&alias->base, in, {}});
+    if (alias->modification) made.constraint.modifications.push_back({alias->modification, in, false, false});
+  }
+  return &made;
 }
 
-// The same for an element `redeclare model N`, which replaces an inherited class.
-void ScopeTree::add_constraint(ClassScope& scope, const ClassScope* in) {
-  if (const auto* body = scope.definition->as<LongClass>(); body && body->is_extends) return;
-  if (in->bases_state == ClassScope::State::working) return;
+// What an argument `redeclare model N = ...` puts in the place of a class of `in`. `outer` modifies it; `replaced` is
+// the constraint of weaker redeclarations.
+const ClassScope* ScopeTree::replacement(const ModificationArgument& argument, const ClassScope* lexical,
+                                         const Entry& original, const ClassScope* in,
+                                         std::vector<WrittenModification> outer, ClassConstraint replaced) {
+  ClassScope& made = make(argument.class_definition, lexical, original.element);
+  replaced.add(declaration(original, in, {})->constraint);
+  made.must_fit = replaced.type;
+  made.must_fit_lexical = replaced.lexical;
+  made.outer = std::move(outer);
+  made.constraint.modifications = made.outer;
+  ClassConstraint weakest;
+  weakest.add(argument.constraint, lexical);
+  weakest.add(replaced);
+  for (const WrittenModification& written : weakest.modifications) made.weaken(written);
+  made.constraint.add(weakest);
+  return &made;
+}
+
+// What an element `redeclare model N` of `in` takes over from the inherited class.
+ClassConstraint ScopeTree::inherited_constraint(const ClassDefinition& definition, const ClassScope* in) {
+  if (const auto* body = definition.as<LongClass>(); body && body->is_extends) return {};
+  if (in->bases_state == ClassScope::State::working) return {};
   bool complete = true;
   for (const ClassScope* base : bases(in))
-    if (const ClassScope* found = search(scope.definition->name.text, base, in, complete)) {
-      if (found->element) constrain(scope, *found->definition, *found->element, found->parent);
-      return;
-    }
-}
-
-// What an argument `redeclare model N = ...` puts in the place of a class of `in`.
-const ClassScope* ScopeTree::replacement(const ModificationArgument& argument, const WrittenModification& written,
-                                         const Entry& original, const ClassScope* in,
-                                         std::vector<WrittenModification> outer) {
-  const std::string_view name = argument.class_definition->name.text;
-  if (!original.element || !original.element->is_replaceable)
-    throw Fault{argument.where, in_quotes(name) + " is not replaceable in " + in_quotes(in->name)};
-  if (original.element->is_final)
-    throw Fault{argument.where, in_quotes(name) + " is final in " + in_quotes(in->name) + " and cannot be redeclared"};
-  ClassScope& made = make(argument.class_definition, written.lexical, original.element);
-  made.outer = std::move(outer);
-  if (argument.constraint && argument.constraint->modification)
-    made.weaken({argument.constraint->modification, written.lexical, false, false});
-  constrain(made, *original.definition, *original.element, in);
-  return &made;
+    if (const ClassScope* found = search(definition.name.text, base, in, complete)) return found->constraint;
+  return {};
 }
 
 // ------------------------------------------------------------------------------------------------------------- lookup

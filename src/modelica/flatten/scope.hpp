@@ -54,7 +54,6 @@ struct LayoutComponent {
   ExprPtr condition = nullptr;
   const ClassScope* condition_lexical = nullptr;
   const ConstrainingClause* constraint = nullptr;
-  const ClassScope* constraint_lexical = nullptr;
   const Name* must_fit = nullptr;  ///< of a redeclaration: the constraining type
   const ClassScope* must_fit_lexical = nullptr;
   bool is_protected = false, is_final = false, is_inner = false, is_outer = false, is_replaceable = false;
@@ -74,6 +73,25 @@ struct Layout {
   std::vector<const ClassScope*> classes;  ///< the class and all that it inherits from
 };
 
+/// What holds for every class that replaces a replaceable one (3.6, 7.3.2).
+struct ClassConstraint {
+  const Name* type = nullptr;  ///< the constraining type; null: any
+  const ClassScope* lexical = nullptr;
+  std::vector<WrittenModification> modifications;  ///< the outermost first
+
+  /// Adds a constraining clause, which may be null. The type of the outermost clause counts.
+  void add(const ConstrainingClause* clause, const ClassScope* in) {
+    if (!clause) return;
+    if (!type) type = &clause->type, lexical = in;
+    if (clause->modification) modifications.push_back({clause->modification, in, false, false});
+  }
+  /// Adds what holds for the classes that replace a weaker redeclaration or the original.
+  void add(const ClassConstraint& weaker) {
+    if (!type) type = weaker.type, lexical = weaker.lexical;
+    modifications.insert(modifications.end(), weaker.modifications.begin(), weaker.modifications.end());
+  }
+};
+
 /// A class definition at its place, with the modifications and redeclarations that hold for it: a base class is another
 /// scope for each class that extends it with modifications. Scopes live as long as their ScopeTree and never move.
 struct ClassScope {
@@ -86,6 +104,7 @@ struct ClassScope {
   const ClassScope* derived = nullptr;        ///< the class for which this base was made
   const Name* must_fit = nullptr;             ///< of a redeclaration: the constraining type
   const ClassScope* must_fit_lexical = nullptr;
+  ClassConstraint constraint;  ///< of the classes that replace this one
 
   enum class State : std::uint8_t { untouched, working, done, failed };
   // filled on demand
@@ -186,9 +205,10 @@ class ScopeTree {
   Index& index_of(const ClassDefinition* definition);
   const Entry* entry(std::string_view name, const ClassScope* in);
   const ClassScope* local(std::string_view name, const ClassScope* in, const ClassScope* behind);
-  const ClassScope* replacement(const ModificationArgument& argument, const WrittenModification& written,
-                                const Entry& original, const ClassScope* in, std::vector<WrittenModification> outer);
-  void add_constraint(ClassScope& scope, const ClassScope* in);
+  const ClassScope* declaration(const Entry& original, const ClassScope* in, std::vector<WrittenModification> outer);
+  const ClassScope* replacement(const ModificationArgument& argument, const ClassScope* lexical, const Entry& original,
+                                const ClassScope* in, std::vector<WrittenModification> outer, ClassConstraint replaced);
+  ClassConstraint inherited_constraint(const ClassDefinition& definition, const ClassScope* in);
   const ClassScope* search(std::string_view name, const ClassScope* in, const ClassScope* behind, bool& complete);
   const ClassScope* make_base(const ClassScope* scope, const Name& name, const Modification* modification,
                               const ClassScope* from);

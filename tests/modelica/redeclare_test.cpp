@@ -327,6 +327,25 @@ TEST(Redeclare, WhatIsFinalInAConstrainingClauseStays) {
             std::string::npos);
 }
 
+// Modelica 3.6, 7.2.4
+TEST(Redeclare, AnElementIsModifiedOnceInAList) {
+  const std::string text =
+      "model A\n  parameter Real k = 1, m = 1;\nend A;\nmodel B\n  extends A;\nend B;\n"
+      "model C\n  replaceable A a;\n  replaceable model P = A;\n  P p;\n  Real x(start = 0) = 1;\nend C;\n";
+  const auto errors = [&](const std::string& part) { return load_errors(text + "model M\n  " + part + "\nend M;\n"); };
+  for (const char* part :
+       {"C c(a(k = 1), a(k = 2));", "C c(a.k = 1, a(k = 2));", "extends C(a.k = 1, a.k = 2);",
+        "extends C(redeclare B a(k = 1), a(k = 2));", "A a(k = 1, k = 2);", "extends C(P(k = 1), P(k = 2));",
+        "C c(x(start = 1, start = 2));", "Real y(start = 1, start = 2) = 1;", "C c(x.start = 1, x(start = 2));"})
+    EXPECT_NE(errors(part).find("is modified twice"), std::string::npos) << part << "\n" << errors(part);
+  for (const char* part : {"C c(redeclare B a, redeclare B a);", "extends C(redeclare B a, redeclare A a);",
+                           "extends C(redeclare model P = B, redeclare model P = A);"})
+    EXPECT_NE(errors(part).find("is redeclared twice"), std::string::npos) << part << "\n" << errors(part);
+  for (const char* part : {"C c(a.k = 1, a.m = 2);", "C c(a(k = 1), a(m = 2));",
+                           "extends C(redeclare B a(k = 1), a(m = 2));", "C c(x.start = 1, x.unit = \"m\");"})
+    EXPECT_EQ(errors(part), "") << part;
+}
+
 TEST(Redeclare, WhatIsFinalOrRedeclaredForGoodStays) {
   const std::string text =
       "model A\n  Real x = 1;\nend A;\nmodel B\n  Real x = 2;\nend B;\n"

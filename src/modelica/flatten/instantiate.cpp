@@ -119,6 +119,7 @@ ModifierPtr Flattener::redeclaration_modifier(const ModificationArgument& argume
 ModifierPtr Flattener::modifier_of(const Modification* modification, const Context& context) {
   if (!modification) return nullptr;
   if (modification->is_break) throw Fault{modification->where, "'= break' is not supported", reference_page};
+  require_single(*modification);
   auto result = std::make_shared<Modifier>();
   result->where = modification->where;
   result->written.push_back({modification, context.lexical, true});
@@ -140,7 +141,6 @@ ModifierPtr Flattener::modifier_of(const Modification* modification, const Conte
     const std::string_view name =
         argument.component ? argument.component->components.front().name.text : argument.name.parts[0].text;
     if (const ModifierPtr known = result->find(name)) {
-      if (known->value && nested->value) throw Fault{argument.where, in_quotes(name) + " is modified twice"};
       nested = merge(nested, known);
       std::erase_if(result->arguments, [&](const auto& pair) { return pair.first == name; });
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "modelica/flatten/scope.hpp"
 #include "modelica/printer.hpp"
@@ -105,6 +106,8 @@ const Layout& ScopeTree::layout(const ClassScope* scope) {
       if (scope->layout_state == ClassScope::State::working) scope->layout_state = ClassScope::State::failed;
     }
   } leave{expansions_, scope};
+  for (const WrittenModification& written : scope->outer)
+    if (written.direct && written.modification) require_single(*written.modification);
   fill_layout(scope, scope->layout);
   for (const WrittenModification& written : scope->outer)
     if (written.direct) check_names(written, scope, scope->layout);
@@ -317,6 +320,31 @@ void ScopeTree::check_redeclared_class(const ClassScope* scope, const Element& e
                 "there is no inherited class " + in_quotes(definition.name.text) + " to redeclare"};
   if (!original->element || !original->element->is_replaceable)
     throw Fault{definition.name.where, in_quotes(definition.name.text) + " is not replaceable"};
+}
+
+void require_single(const Modification& modification) {
+  if (modification.arguments.size() < 2) return;
+  std::unordered_set<std::string> valued, redeclared;
+  const auto visit = [&](const auto& self, const Modification& list, const std::string& prefix) -> void {
+    for (const ModificationArgument& argument : list.arguments) {
+      if (argument.inheritance_break) continue;
+      const auto* alias = argument.class_definition ? argument.class_definition->as<ShortClass>() : nullptr;
+      const auto* component = argument.component ? &argument.component->components.front() : nullptr;
+      const std::string path = prefix + (argument.class_definition ? std::string(argument.class_definition->name.text)
+                                         : component               ? std::string(component->name.text)
+                                                                   : print(argument.name));
+      if (!argument.is_plain() && !redeclared.insert(path).second)
+        throw Fault{argument.where, in_quotes(path) + " is redeclared twice", "remove one of the two"};
+      const Modification* own = argument.class_definition ? (alias ? alias->modification : nullptr)
+                                : component               ? component->modification
+                                                          : argument.modification;
+      if (!own) continue;
+      if (own->value && !valued.insert(path).second)
+        throw Fault{argument.where, in_quotes(path) + " is modified twice", "remove one of the two"};
+      self(self, *own, path + ".");
+    }
+  };
+  visit(visit, modification, "");
 }
 
 void ScopeTree::check_names(const WrittenModification& written, const ClassScope* scope, const Layout& layout) {

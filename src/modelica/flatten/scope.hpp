@@ -152,6 +152,9 @@ class ClassLoader {
 /// Ends with an error at an `outer` class: the class that is meant stands around the component, and is another one.
 void refuse_outer(const ClassScope& found, const Location& where);
 
+/// Throws Fault where two arguments of a modification give one element a value, or redeclare it (3.6, 7.2.4).
+void require_single(const Modification& modification);
+
 class ScopeTree {
  public:
   /// `loader` may be null and must live longer.

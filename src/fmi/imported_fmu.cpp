@@ -45,7 +45,7 @@ ImportedFmu::Impl::Impl(const std::string& path, const ImportOptions& given)
   declare_inputs();
   declare_guards();
   declare_observed();
-  initialise();
+  initialise(default_inputs());
 }
 
 ImportedFmu::Impl::~Impl() {
@@ -141,12 +141,18 @@ void ImportedFmu::Impl::declare_observed() {
                     about.left_out.size(), about.left_out.front()));
 }
 
-void ImportedFmu::Impl::initialise() {
+std::vector<double> ImportedFmu::Impl::default_inputs() const {
+  std::vector<double> values;
+  for (const DescribedVariable* v : input_from) values.push_back(v->info.start);
+  return values;
+}
+
+std::size_t ImportedFmu::Impl::initialise(const std::vector<double>& input_values) {
   for (const auto& [variable, value] : start_values) fmu->set(*variable, value);
-  for (const DescribedVariable* v : input_from) fmu->set(*v, v->info.start);
   fmu->begin_initialization(settings);
+  for (std::size_t k = 0; k < input_from.size(); ++k) fmu->set(*input_from[k], input_values[k]);
   fmu->end_initialization();
-  SavedFmuState first{.t = settings.start};
+  SavedFmuState first;
   const EventOutcome outcome = settle();
   if (outcome.terminate) throw UsageError("the FMU ends the run at its start");
   first.next_time = outcome.next_time;
@@ -158,14 +164,49 @@ void ImportedFmu::Impl::initialise() {
     for (std::size_t j = 0; j < states; ++j)
       if (std::isfinite(nominals[j]) && nominals[j] > 0.0) variables[j].nominal = nominals[j];
   }
-  for (std::size_t j = 0; j < variables.size(); ++j) {
+  for (std::size_t j = 0; j < variables.size(); ++j)
     if (!std::isfinite(start_x[j]))
       throw UsageError(fmt::format("the initial value of the state '{}' is {}", variables[j].name, start_x[j]));
-    variables[j].start = start_x[j];
+  if (about.saves_states) {
+    first.state = fmu->save();  // results of earlier runs read the states that they have met
+  } else {
+    saved.clear();
+    starts.clear();
   }
-  if (about.saves_states) first.state = fmu->save();
-  saved.assign(1, first);
-  current = 0;
+  current = saved.size();
+  saved.push_back(first);
+  starts[input_values] = {current, start_x};
+  if (current == 0)
+    for (std::size_t j = 0; j < variables.size(); ++j) variables[j].start = start_x[j];
+  return current;
+}
+
+void ImportedFmu::Impl::place_at_start(std::size_t number, std::span<const double> x, Mode& mode) {
+  std::vector<double> z(indicators, 1.0);
+  if (!indicator_values(number, settings.start, x, mode.discrete, z))
+    throw UsageError(about.model_name + ": the FMU cannot be evaluated at its start");
+  for (std::size_t k = 0; k < indicators; ++k) mode.locks[k] = z[k] > 0.0 ? 1.0 : 0.0;
+  for (std::size_t k = 0; k < guards.size(); ++k) mode.discrete[known_side(k)] = mode.locks[k];
+  mode.discrete[0] = static_cast<double>(number);
+}
+
+bool ImportedFmu::Impl::begin_with_inputs(Transition& transition) {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    values.push_back(input_value(k, transition.mode.discrete, settings.start));
+  if (const auto known = starts.find(values); known == starts.end()) {
+    fmu->reset();
+    initialise(values);
+  } else if (known->second.first == id(transition.mode)) {
+    return false;
+  }
+  const auto& [number, x] = starts.at(values);
+  for (std::size_t j = 0; j < states; ++j) {
+    if (x[j] != transition.x[j]) transition.reset[j] = 1;
+    transition.x[j] = x[j];
+  }
+  place_at_start(number, x, transition.mode);
+  return true;
 }
 
 EventOutcome ImportedFmu::Impl::settle() {
@@ -337,9 +378,9 @@ std::optional<double> ImportedFmu::start_time() const {
 Mode ImportedFmu::initial_mode() const {
   Impl& i = *impl_;
   const std::lock_guard turn(i.turn);
-  if ((i.saved.size() > 1 || i.knows_steps) && !i.about.saves_states) {  // a run has changed it: begin again
-    i.fmu->reset();
-    i.initialise();
+  if (!i.about.saves_states && (i.saved[0].t || i.knows_steps || !i.starts.contains(i.default_inputs()))) {
+    i.fmu->reset();  // a run has changed it: begin again
+    i.initialise(i.default_inputs());
     i.knows_steps = false;
   }
   i.forget_latest();
@@ -355,11 +396,8 @@ Mode ImportedFmu::initial_mode() const {
     mode.discrete[static_cast<std::size_t>(info.previous)] = -InputInfo::never;
     mode.discrete[static_cast<std::size_t>(info.following)] = InputInfo::never;
   }
-  std::vector<double> z(i.indicators, 1.0);
-  if (!i.indicator_values(0, i.settings.start, i.start_x, mode.discrete, z))
-    throw UsageError(i.about.model_name + ": the FMU cannot be evaluated at its start");
-  for (std::size_t k = 0; k < i.indicators; ++k) mode.locks[k] = z[k] > 0.0 ? 1.0 : 0.0;
-  for (std::size_t k = 0; k < i.guards.size(); ++k) mode.discrete[Impl::known_side(k)] = mode.locks[k];
+  const auto& [number, x] = i.starts.at(i.default_inputs());
+  i.place_at_start(number, x, mode);
   return mode;
 }
 
@@ -440,6 +478,7 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
       if (!slides(k)) mode.discrete[Impl::known_side(k)] = mode.locks[k];
   };
   const auto known = [&](std::size_t k) { return slides(k) || mode.locks[k] == mode.discrete[Impl::known_side(k)]; };
+  if (input.initial && i.begin_with_inputs(transition)) return true;
   if (input.initial || input.terminal || input.quiet) {
     acknowledge();
     return false;
@@ -452,7 +491,7 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   if (!inputs_changed && !time && crossed.empty()) return false;
   mode.locks[i.indicators] = mode.discrete[Impl::known_side(i.indicators)];
   const std::size_t before = i.id(mode);
-  if (!inputs_changed && !time && i.saved[before].t == input.t && i.saved.size() > 1) {
+  if (!inputs_changed && !time && i.saved[before].t == input.t) {
     for (const int k : crossed)
       if (const auto found = i.saved[before].rebounds.find(k);
           found != i.saved[before].rebounds.end() && found->second == mode.locks[static_cast<std::size_t>(k)] &&

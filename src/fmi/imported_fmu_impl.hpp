@@ -21,7 +21,7 @@ namespace saltus {
 struct SavedFmuState {
   void* state = nullptr;                  ///< null where the FMU cannot save states
   void* latest = nullptr;                 ///< the same behind the last completed step, if the FMU asks to be told
-  double t = 0.0;                         ///< of the event
+  std::optional<double> t = {};           ///< of the event; none: the state after the initialisation
   std::optional<double> next_time = {};   ///< of the next time event
   bool ends_run = false;                  ///< the FMU has asked for the end of the run behind a step
   std::map<int, double> rebounds;         ///< by indicator: the side to which it went before a reset sent it back
@@ -56,6 +56,8 @@ struct ImportedFmu::Impl {
   std::size_t current = 0;   ///< the saved state that the FMU has now
   bool knows_steps = false;  ///< it has been told about completed steps
   std::vector<double> start_x;
+  /// By values of the inputs at the start: the saved state after that initialisation, and its continuous states.
+  std::map<std::vector<double>, std::pair<std::size_t, std::vector<double>>> starts;
   std::vector<double> last_field;  ///< the last derivatives that had values
   std::map<std::vector<double>, std::unique_ptr<System>> systems;
 
@@ -64,8 +66,14 @@ struct ImportedFmu::Impl {
   void declare_observed();
   void declare_inputs();
   void apply_given(const std::vector<std::pair<std::string, double>>& values);
-  /// From a fresh instance to the first continuous-time mode.
-  void initialise();
+  /// From a fresh instance to the first continuous-time mode, with these values of the inputs. Gives the saved state.
+  std::size_t initialise(const std::vector<double>& input_values);
+  /// Values of the inputs at the start that the description gives.
+  std::vector<double> default_inputs() const;
+  /// Initialises the FMU with the inputs that the mode has at the start. False: it was.
+  bool begin_with_inputs(Transition& transition);
+  /// Sides of all indicators after an initialisation.
+  void place_at_start(std::size_t number, std::span<const double> x, Mode& mode);
   /// Rounds of event mode to the fixed point, then continuous-time mode.
   EventOutcome settle();
 

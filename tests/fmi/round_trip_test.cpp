@@ -83,6 +83,49 @@ INSTANTIATE_TEST_SUITE_P(models, RoundTrip, testing::ValuesIn(round_trips()), []
   return test.param.name + (test.param.version == FmiVersion::fmi2 ? "2" : "3");
 });
 
+// Initial equations and clauses of the start see the values that inputs have there: they are set in Initialization
+// Mode.
+TEST(RoundTripInputs, are_known_when_the_fmu_is_initialised) {
+  const ModelicaModel model = load_modelica(
+      "model M input Real u; discrete input Real k(start = 1); input Integer n; input Boolean b; Real x, z(start = 2);"
+      " discrete Real d, e; Integer i; Boolean up; initial equation x = u; z^2 = 4 + 5*k; equation der(x) = u;"
+      " der(z) = 0; up = x > 0.5; algorithm when initial() then d := k; e := if b then 10 else 20; i := n; end when;"
+      " end M;",
+      "M.mo");
+  const auto line = InputSignal::table({0.0, 1.0}, {0.6, 1.6});
+  const std::map<std::string, InputSignal> given = {{"u", line},
+                                                    {"k", InputSignal::constant(9.0)},
+                                                    {"n", InputSignal::constant(3.0)},
+                                                    {"b", InputSignal::constant(1.0)}};
+  const std::map<std::string, InputSignal> other = {{"u", InputSignal::constant(-1.0)}};
+  for (const FmiVersion version : {FmiVersion::fmi2, FmiVersion::fmi3}) {
+    const ScratchFile file("model.fmu");
+    export_fmu(model, file.path(),
+               {.version = version, .kind = FmuKind::model_exchange, .library = SALTUS_FMU_LIBRARY});
+    const auto fmu = std::make_shared<ImportedFmu>(file.path());
+    // runs with other inputs in between change nothing, and results stay readable
+    const Trajectory first = simulate(fmu, {.stop = 1.0, .inputs = given});
+    const Trajectory second = simulate(fmu, {.stop = 1.0, .inputs = other});
+    const Trajectory third = simulate(fmu, {.stop = 1.0, .inputs = given});
+    const Trajectory plain = simulate(fmu, {.stop = 1.0});
+    for (const auto& [run, inputs] :
+         {std::pair(&first, &given), std::pair(&second, &other), std::pair(&third, &given)}) {
+      ASSERT_TRUE(run->status().ok()) << run->status().message;
+      const Trajectory direct = simulate(model.model, {.stop = 1.0, .inputs = *inputs});
+      ASSERT_TRUE(direct.status().ok()) << direct.status().message;
+      for (const double t : {0.0, 0.25, 1.0})
+        for (const char* name : {"x", "z", "d", "e", "i", "up", "u", "k"})
+          EXPECT_NEAR(run->at(t, name), direct.at(t, name), 1e-6) << name << " at " << t;
+    }
+    EXPECT_NEAR(first.at(0.0, "x"), 0.6, 1e-12);
+    EXPECT_NEAR(first.at(0.0, "z"), 7.0, 1e-9);
+    EXPECT_EQ(first.at(1.0, "d"), 9.0);
+    EXPECT_EQ(second.at(0.0, "x"), -1.0);
+    EXPECT_EQ(plain.at(0.0, "x"), 0.0);
+    EXPECT_EQ(plain.at(1.0, "d"), 1.0);
+  }
+}
+
 TEST(RoundTripLimits, refuses_modes_with_hidden_constraints) {
   const ScratchFile file("model.fmu");
   for (const char* name : {"Clutch", "FrictionPendulum", "RopePendulum"}) {

@@ -87,8 +87,7 @@ void ExportedModel::add_observed() {
     details.causality = input ? Causality::input : !has_outputs ? Causality::output : details.causality;
     if (!input && details.causality == Causality::input) details.causality = Causality::local;
     if (details.type != VariableType::real || discrete.contains(observed[k].name)) {
-      const bool held = input && details.type == VariableType::real;
-      variable.variability = held ? Variability::continuous : Variability::discrete;
+      variable.variability = Variability::discrete;
       variable.variable_start = !input && discrete.contains(observed[k].name);
     }
     variable.info.details = details;

@@ -95,6 +95,22 @@ TEST(Dependencies, are_those_of_the_equations) {
   }
 }
 
+TEST(Description, discrete_inputs_are_discrete) {
+  const ModelicaModel model = load_modelica(
+      "model M input Real u; discrete input Real k; input Integer n; Real x(start = 0, fixed = true); "
+      "equation der(x) = u + k + n; end M;",
+      "M.mo");
+  for (const FmiVersion version : {FmiVersion::fmi2, FmiVersion::fmi3}) {
+    const LoadedFmu fmu(model, {.version = version, .kind = FmuKind::both});
+    const auto variability = [&](const char* name) {
+      return std::string(fmu.variable(name).attribute("variability").value());
+    };
+    EXPECT_EQ(variability("u"), "continuous");
+    EXPECT_EQ(variability("k"), "discrete");
+    EXPECT_EQ(variability("n"), "discrete");
+  }
+}
+
 TEST(Dependencies, of_a_slide_reach_what_keeps_it_on_its_surface) {
   // on v = 0 friction balances the force: its weight, and so der(e), depends on u and f
   const ModelicaModel model = load_modelica(R"(

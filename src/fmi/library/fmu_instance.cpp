@@ -265,9 +265,10 @@ void FmuInstance::set_value(std::size_t reference, double value) {
 
 void FmuInstance::set_slope(std::size_t reference, double slope) {
   const FmuVariable& v = variable(reference);
-  if (!v.is_input() || !std::isfinite(slope))
-    throw UsageError(fmt::format("'{}' cannot be given the slope {}: it is not an input, or this is not a number",
-                                 v.info.name, slope));
+  if (!v.is_input() || v.variability != Variability::continuous || !std::isfinite(slope))
+    throw UsageError(
+        fmt::format("'{}' cannot be given the slope {}: it is not a continuous input, or this is not a number",
+                    v.info.name, slope));
   InputChange change{v.info.name, v.info.start, 0.0};
   if (const auto known = inputs_.find(reference); known != inputs_.end()) change = known->second;
   change.slope = slope;

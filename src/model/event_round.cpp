@@ -589,7 +589,19 @@ void EventLogic::end_instant(const EventInput& input, Transition& transition) {
     std::copy(conditions_.values.begin(), conditions_.values.end(), mode.conditions.begin());
     for (const int k : discrete_locks_) mode.locks[static_cast<std::size_t>(k)] = truths_[static_cast<std::size_t>(k)];
   }
-  if (!setup_.assertions.empty()) check_assertions(transition);
+  if (setup_.assertions.empty()) return;
+  if (input.initial && setup_.initial_flag >= 0) {  // initial() holds in this instant, and no longer after it
+    Mode start = mode;
+    const std::vector<double> truths = truths_;
+    start.discrete[static_cast<std::size_t>(setup_.initial_flag)] = 1.0;
+    inputs_[discretes] = start.discrete.data();
+    if (defines_) settle_definitions(start);
+    check_assertions(transition);
+    inputs_[discretes] = mode.discrete.data();
+    truths_ = truths;
+    if (transition.failed) return;
+  }
+  check_assertions(transition);
 }
 
 }  // namespace saltus

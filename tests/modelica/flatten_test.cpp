@@ -208,6 +208,28 @@ TEST(Flatten, TerminateEndsTheRunAndAssertFailsIt) {
   EXPECT_NE(failed.status().message.find("x is above 1"), std::string::npos) << failed.status().message;
 }
 
+// An assertion under initial() is checked once, when the run begins.
+TEST(Flatten, AssertionsOfTheStartAreChecked) {
+  const auto outcome = [](const std::string& part) {
+    const std::string text = "model M\n  Real x(start = 1, fixed = true);\n  Boolean first = initial();\n";
+    return simulate(load_text(text + "equation\n  der(x) = -x;\n" + part + "end M;\n").model, {.stop = 1.0}).status();
+  };
+  for (const char* condition :
+       {"if initial() then assert(x < 0.5, \"large\"); end if;",
+        "if initial() and x > 0 then assert(x < 0.5, \"large\"); end if;",
+        "if first then assert(x < 0.5, \"large\"); end if;", "assert(not initial() or x < 0.5, \"large\");",
+        "algorithm if initial() then assert(x < 0.5, \"large\"); end if;",
+        "algorithm when initial() then assert(x < 0.5, \"large\"); end when;"}) {
+    const Status status = outcome(condition);
+    EXPECT_EQ(status.code, StatusCode::assertion_failed) << condition;
+    EXPECT_NE(status.message.find("large"), std::string::npos) << status.message;
+    std::string holds = condition;
+    holds.replace(holds.find("< 0.5"), 5, "> 0.9");  // true at the start, false later
+    EXPECT_EQ(outcome(holds).code, StatusCode::success) << holds << ": " << outcome(holds).message;
+  }
+  EXPECT_EQ(outcome("if not initial() then assert(x < 0.5, \"late\"); end if;").code, StatusCode::assertion_failed);
+}
+
 TEST(Flatten, ParametersThatNoRunCanChangeAreKeptWithTheirValues) {
   constexpr auto text =
       "model M\n  parameter Real a(unit = \"m\") = 2*b \"the a\";\n  parameter Real b = 3;\n"

@@ -485,7 +485,11 @@ void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x) con
 bool Instant::finish(const Arrival& arrival) {
   exchange(now.mode, transition.mode);
   now.x.swap(transition.x);
-  hybrid_.end_instant({.t = arrival.t, .x_before = before_round_.x, .xp_before = now.xp, .terminal = arrival.terminal},
+  hybrid_.end_instant({.t = arrival.t,
+                       .x_before = before_round_.x,
+                       .xp_before = now.xp,
+                       .initial = arrival.initial,
+                       .terminal = arrival.terminal},
                       transition);
   exchange(now.mode, transition.mode);
   now.x.swap(transition.x);

@@ -157,16 +157,14 @@ bool wait_for_others(const Ranks& ranks, const StudyResult& result) {
   return true;
 }
 
-/// How many members were run in lanes, and why none was.
+/// How many members were run in lanes, and why others were not.
 void print_lanes(std::ostream& out, const Study& study, const StudyResult& result) {
-  const std::int64_t flown = result.members_in_lanes();
-  if (flown > 0) {
-    out << fmt::format("{} in lanes, {} by simulators of their own\n", flown, result.members_done() - flown);
-    return;
-  }
+  const std::int64_t flown = result.members_in_lanes(), others = result.members_done() - flown;
   std::string reasons;
-  for (const std::string& reason : obstacles_to_lanes(study)) reasons += (reasons.empty() ? "" : "; ") + reason;
-  out << "none in lanes" << (reasons.empty() ? "" : ": " + reasons) << "\n";
+  if (others > 0)
+    for (const std::string& reason : obstacles_to_lanes(study)) reasons += (reasons.empty() ? ": " : "; ") + reason;
+  out << (flown > 0 ? fmt::format("{} in lanes, {} by simulators of their own", flown, others) : "none in lanes")
+      << reasons << "\n";
 }
 
 }  // namespace

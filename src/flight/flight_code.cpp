@@ -84,10 +84,25 @@ class FlightCompiler {
     };
     for (const int k : code_.tapes[tape].guards) made.sides.push_back(static_cast<signed char>(side(k)));
     for (const int k : code_.tapes[tape].clocks) made.clock_sides.push_back(static_cast<signed char>(side(k)));
+    if (order_.lanes > 1 && !every_guard_has_bounds(made)) return;
     const std::vector<double> data = system->data();
     made.fixed.assign(data.begin() + static_cast<std::ptrdiff_t>(common_data()), data.end());
     place_[number] = code_.modes.size();
     code_.modes.push_back(std::move(made));
+  }
+
+  /// Lanes have no enclosures: a pulse of a guard without bounds might be missed.
+  bool every_guard_has_bounds(const FlightMode& mode) {
+    const FlightTape& tape = code_.tapes[mode.tape];
+    const auto& info = model_.guards();
+    for (std::size_t k = 0; k < mode.sides.size(); ++k) {
+      if (mode.sides[k] == 0 || tape.affine[k] || tape.bounds.places[k] >= 0) continue;
+      const auto number = static_cast<std::size_t>(tape.guards[k]);
+      miss("the guard " + (number < info.size() ? "'" + info[number].name + "'" : "that ends a slide") +
+           " is neither affine nor bounded along a step: short pulses of it could be missed");
+      return false;
+    }
+    return true;
   }
 
   std::size_t common_data() const {
@@ -169,7 +184,7 @@ class FlightCompiler {
     std::vector<Expr> wanted;
     for (const int k : order_.eliminated) wanted.push_back(all_eliminated[static_cast<std::size_t>(k)]);
     tape.observe = Program(inputs, ExprLists{wanted});
-    if (order_.lanes == 1) tape.bounds = make_guard_bounds(time, eq.variables, data, guards, tape.affine);
+    tape.bounds = make_guard_bounds(time, eq.variables, data, guards, tape.affine);
     it->second = code_.tapes.size();
     code_.tapes.push_back(std::move(tape));
     return it->second;
@@ -322,6 +337,13 @@ class FlightCompiler {
 };
 
 }  // namespace
+
+bool FlightCode::needs_proof(const FlightMode& mode) const {
+  const FlightTape& tape = tapes[mode.tape];
+  for (std::size_t k = 0; k < mode.sides.size(); ++k)
+    if (mode.sides[k] != 0 && !tape.affine[k]) return true;
+  return false;
+}
 
 void FlightMethod::identify(std::vector<double>& key) const {
   key.push_back(series);

@@ -62,7 +62,7 @@ struct FlightTape {
                        ///< solution; values of clocks, their slopes
   Program guard;       ///< t, x, data: values of guards
   Program observe;     ///< t, x, data: eliminated variables that are wanted
-  GuardBounds bounds;  ///< of guards that are not affine; of steps in lanes there are none
+  GuardBounds bounds;  ///< of guards that are not affine
 };
 
 /// Tries one candidate for what happens next.
@@ -95,6 +95,8 @@ struct FlightCode {
   flight::Control control{};      ///< of step sizes
   flight::Stiffness stiffness{};  ///< its weights are those of the tableau
 
+  /// True if a guard that the mode watches is not affine: steps need a proof (StepBounds).
+  bool needs_proof(const FlightMode& mode) const;
   /// Puts the numbers of a member into the data of a tape, `stride` apart.
   void gather(const FlightMode& mode, const FlightNumbers& numbers, double* data, std::size_t stride) const;
 };
@@ -102,7 +104,7 @@ struct FlightCode {
 /// What is to be compiled beside the atlas.
 struct FlightOrder {
   FlightMethod method;
-  int lanes = 1;                ///< of steps: 1, 4 or 8
+  int lanes = 1;                ///< of steps: 1, 4 or 8. Of several lanes, every watched guard is affine or has bounds
   std::vector<int> eliminated;  ///< eliminated variables that are wanted, by their order
 };
 

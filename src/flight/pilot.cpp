@@ -10,8 +10,10 @@
 namespace saltus {
 
 Pilot::Seat::Seat(const FlightTape& tape, FlightMethod method, const PilotRules& rules)
-    : memory(tape.step.memory()), observe(tape.observe.workspace()), guard(tape.guard.workspace()) {
-  if (!tape.bounds.empty()) bounds = tape.bounds.program.workspace();
+    : memory(tape.step.memory()),
+      observe(tape.observe.workspace()),
+      guard(tape.guard.workspace()),
+      bounds(tape, method.dense_degree()) {
   const Tape& code = tape.step.tape();
   for (const std::uint32_t size : code.input_sizes) inputs.emplace_back(size, 0.0);
   for (const auto& group : code.outputs) outputs.emplace_back(group.size(), 0.0);

@@ -18,6 +18,7 @@
 #include "flight/flight_code.hpp"
 #include "flight/mode_entry.hpp"
 #include "flight/observed_places.hpp"
+#include "flight/step_bounds.hpp"
 
 namespace saltus {
 
@@ -103,7 +104,8 @@ class Pilot {
     std::vector<const double*> in;
     std::vector<double*> out;
     TapeRunner::Memory memory;
-    Workspace observe, guard, bounds;
+    Workspace observe, guard;
+    StepBounds bounds;
     // where the groups lie
     double *t, *h, *end, *x, *slope, *data;
     const double *x_end, *slopes, *last_slope, *error, *finite, *dense, *guards;
@@ -166,9 +168,7 @@ class Pilot {
   bool leads_away();
   double polish(int guard, double u);
   bool proved(const flight::Crossing& crossing);
-  bool stays(std::size_t guard, double low, double high, bool reaches_zero, int depth);
-  bool is_enclosed(std::size_t guard, double low, double high, bool reaches_zero);
-  void find_bounds(double low, double high);
+  bool is_enclosed(std::size_t guard, const StepBounds::Part& part);
   void dense_at(double u, std::vector<double>& x) const;
   bool follow(double t, std::span<const int> departures, double slope);
   bool try_edge(double t, const FlightEdge& edge, ReadyEdge& ready, double slope);
@@ -214,13 +214,6 @@ class Pilot {
   StepEnclosure enclosure_;   // of the last step, if it is `enclosing_`
   DensePolynomial dense_;
   bool enclosing_ = false;
-  /// Of guards over a piece of the last step, see GuardBounds.
-  struct Bounds {
-    double low = 0.0, high = -1.0;  // the piece
-    std::vector<double> in, out;    // all groups, one behind the other
-    std::vector<const double*> groups_in;
-    std::vector<double*> groups_out;
-  } bounds_;
   std::vector<int> due_;  // clocks that fire at motion_.next_clock, as departures
   std::vector<double> clock_slopes_;
   bool stiff_ = false, leaves_surface_ = false;

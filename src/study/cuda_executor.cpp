@@ -92,7 +92,7 @@ std::vector<std::string> obstacles_to_device(const Study& study) {
   } catch (const UsageError& problem) {
     return {problem.what()};
   }
-  return {};
+  return flight.why();
 }
 
 std::unique_ptr<StudyExecutor> make_cuda_executor(int threads) {

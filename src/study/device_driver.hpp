@@ -100,6 +100,7 @@ class DeviceMember {
   }
 
   void attempt_step() {
+    if (Code::needs_proof(mode)) return park();  // lanes have bounds of guards
     const int tape = Code::mode_tape(mode);
     const End end = end_of_step(t, smaller(motion.h, Code::max_step), smaller(stop, motion.next_clock));
     typename Code::Step step;

@@ -158,7 +158,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
   }
 
   void tables() {
-    std::vector<int> mode_tape, guard_count, clock_count, first;
+    std::vector<int> mode_tape, guard_count, clock_count, first, needs_proof;
     std::vector<signed char> sides, clock_sides;
     std::vector<unsigned char> affine;
     for (const FlightTape& tape : code_.tapes) {
@@ -169,10 +169,12 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     }
     for (const FlightMode& mode : code_.modes) {
       mode_tape.push_back(static_cast<int>(mode.tape));
+      needs_proof.push_back(code_.needs_proof(mode));
       add_row(sides, mode.sides, most_guards_ + 1);
       add_row(clock_sides, mode.clock_sides, most_clocks_ + 1);
     }
     table("int", "mode_tape", mode_tape);
+    table("int", "needs_proof", needs_proof);
     table("int", "guard_count", guard_count);
     table("int", "clock_count", clock_count);
     table("int", "first", first);
@@ -282,8 +284,8 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
                    number_text_of(code_.control.success_power), number_text_of(code_.control.rejection_power),
                    number_text_of(code_.control.beta), number_text_of(code_.control.shrink),
                    number_text_of(code_.control.growth));
-    for (const char* name : {"mode_tape", "guard_count", "clock_count", "first_edge", "edge_guard", "edge_target",
-                             "first_zero", "counter"})
+    for (const char* name : {"mode_tape", "needs_proof", "guard_count", "clock_count", "first_edge", "edge_guard",
+                             "edge_target", "first_zero", "counter"})
       fmt::format_to(out, "  static int {0}(int k) {{ return table_{0}[k]; }}\n", name);
     text +=
         "  static long long edge_clocks(int k) { return table_edge_clocks[k]; }\n"

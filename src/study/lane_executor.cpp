@@ -41,7 +41,7 @@ class LaneExecutor final : public StudyExecutor {
 
 std::vector<std::string> obstacles_to_lanes(const Study& study) {
   const StudyFlight flight(study);
-  return flight.possible() ? std::vector<std::string>{} : flight.why();
+  return flight.why();
 }
 
 std::unique_ptr<StudyExecutor> make_lane_executor(int threads) {

@@ -53,8 +53,10 @@ LaneFlight::LaneFlight(const FlightTask& task, std::function<bool(FlightMember&)
   for (const FlightTape& tape : code_.tapes) {
     guard_work_.push_back(tape.guard.workspace());
     observe_work_.push_back(tape.observe.workspace());
+    bounds_.emplace_back(tape, code_.method.dense_degree());
   }
   for (const FlightMode& mode : code_.modes) {
+    needs_proof_.push_back(code_.needs_proof(mode));
     auto& list = act_work_.emplace_back();
     for (const FlightEdge& edge : mode.edges) list.push_back(edge.act.workspace());
   }
@@ -186,6 +188,7 @@ void LaneFlight::digest(Group& group, std::size_t l) {
   const flight::Crossing crossing = find_crossing(group, l);
   if (crossing.coarse || crossing.denied) return reject(group, l, 0.5);
   if (crossing.together) return park(group, l, Parking::simultaneous);
+  if (needs_proof_[lane.member->mode] && !proved(group, l, crossing)) return park(group, l, Parking::unproved);
   motion.last_error = lane.error;
   motion.h = lane.end.cut ? std::max(motion.h, size * lane.factor) : size * lane.factor;
   motion.rejections = 0;
@@ -269,6 +272,20 @@ double LaneFlight::polish(Group& group, std::size_t l, int guard, double u) {
     u = next;
   }
   return u;
+}
+
+/// Whether no guard that is not affine has left its side before the crossing, or in the whole step.
+bool LaneFlight::proved(Group& group, std::size_t l, const flight::Crossing& crossing) {
+  const Lane& lane = group.lanes[l];
+  StepBounds& bounds = bounds_[group.tape_number];
+  bounds.start({.t = group.t(l),
+                .h = lane.end.h,
+                .x = group.input(StepInput::x, l),
+                .dense = group.output(StepOutput::dense, l),
+                .data = group.input(StepInput::data, l),
+                .stride = width});
+  return bounds.all_stay(code_.modes[lane.member->mode].sides, crossing, lane.motion.left,
+                         [](std::size_t, const StepBounds::Part&) { return false; });
 }
 
 /// x(t + u h) from the dense output.

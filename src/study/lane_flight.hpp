@@ -16,6 +16,7 @@
 #include "flight/flight_code.hpp"
 #include "flight/mode_entry.hpp"
 #include "flight/observed_places.hpp"
+#include "flight/step_bounds.hpp"
 #include "study/windows.hpp"
 
 namespace saltus {
@@ -48,6 +49,7 @@ enum class Parking {
   step_size,     ///< steps become too small, or their values are not finite
   stiff,
   too_many_steps,
+  unproved,  ///< a guard that is not affine may have left its side and returned within a step
   count
 };
 
@@ -94,6 +96,7 @@ class LaneFlight {
   void reject(Group& group, std::size_t lane, double factor);
   flight::Crossing find_crossing(Group& group, std::size_t lane);
   double polish(Group& group, std::size_t lane, int guard, double u);
+  bool proved(Group& group, std::size_t lane, const flight::Crossing& crossing);
   void dense_at(const Group& group, std::size_t lane, double u, double* x) const;
   void see_samples(Group& group, std::size_t lane, double t_end, bool inclusive);
   void see_piece(Group& group, std::size_t lane, double t_end);
@@ -114,6 +117,8 @@ class LaneFlight {
   std::function<void(FlightMember&)> land_;
   std::vector<std::vector<std::unique_ptr<Group>>> groups_;  // by tape
   std::vector<Workspace> guard_work_, observe_work_;         // by tape
+  std::vector<StepBounds> bounds_;                           // by tape
+  std::vector<char> needs_proof_;                            // by mode
   std::vector<std::vector<Workspace>> act_work_;             // by mode and edge
   int in_flight_ = 0;
   bool exhausted_ = false;

@@ -101,6 +101,8 @@ bool StudyFlight::scout() {
     atlas_place_.push_back(found == code_.modes.end() ? -1 : static_cast<int>(found - code_.modes.begin()));
   }
   if (code_.modes.empty()) return false;
+  if (std::ranges::any_of(code_.modes, [&](const FlightMode& mode) { return code_.needs_proof(mode); }))
+    why_.emplace_back("guards that are not affine need a proof in every step; without one a member is run in full");
   task_.code = &code_;
   task_.parameters = ModelAccess::values(study_.model()).parameters.size();
   task_.rtol = plan.simulate.rtol;

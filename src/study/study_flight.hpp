@@ -15,7 +15,7 @@ class StudyFlight {
  public:
   explicit StudyFlight(const Study& study);
 
-  /// Whether members can fly at all. If not, why() says what is in the way.
+  /// Whether members can fly at all. why() says what is in the way, of all or of some.
   bool possible() const { return possible_; }
   const std::vector<std::string>& why() const { return why_; }
 

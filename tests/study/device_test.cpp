@@ -123,9 +123,19 @@ TEST(DeviceText, ImpactsHaveTheBitsOfLanes) {
   compare(testing::impact_oscillator(), plan, 37, 100);
 }
 
+/// A mass on a belt that moves with the speed r. While it sticks, all guards are affine.
+Model belt() {
+  Model m("belt");
+  const Expr r = m.parameter("r", 1.0);
+  const Expr x = m.variable("x", 0.0, {.fixed = true}), v = m.variable("v", 0.0, {.fixed = true});
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x - 0.02 * v - 0.5 * sign(v - r));
+  return m;
+}
+
 TEST(DeviceText, SlidesHaveTheBitsOfLanes) {
-  compare(testing::dry_friction(),
-          {.axes = {{"r", 1.0, 5.0, 100}},
+  compare(belt(),
+          {.axes = {{"r", 0.2, 0.8, 100}},
            .simulate = {.stop = 100.0, .rtol = 1e-6, .atol = 1e-6},
            .collect = {{Collect::final_value, "x"}, {Collect::final_value, "v"}}},
           1'000'000, 100);
@@ -135,8 +145,8 @@ TEST(DeviceText, ExtremaAndMeansHaveTheBitsOfLanes) {
   StudyPlan impacts = testing::impact_plan(50);
   impacts.collect = {{Collect::maximum, "x"}, {Collect::minimum, "v"}, {Collect::mean, "v"}, {Collect::sample, "x"}};
   compare(testing::impact_oscillator(), impacts, 37, 100);
-  compare(testing::dry_friction(),
-          {.axes = {{"r", 1.0, 5.0, 100}},
+  compare(belt(),
+          {.axes = {{"r", 0.2, 0.8, 100}},
            .simulate = {.stop = 100.0, .rtol = 1e-6, .atol = 1e-6},
            .collect_after = 61.3,
            .collect = {{Collect::minimum, "x"}, {Collect::mean, "v"}, {Collect::maximum, "v"}}},
@@ -160,6 +170,27 @@ TEST(DeviceText, SamplesClocksAndCountersHaveTheBitsOfLanes) {
                        {Collect::count, "count"},
                        {Collect::first, "count"}}},
           100, 70);
+}
+
+// A device has no bounds of guards: lanes fly such members, or a run in full.
+TEST(DeviceText, GuardsThatAreNotAffineAreLeftToLanes) {
+  Model m("pulse");
+  const Expr c = m.parameter("c", 0.5), x = m.variable("x", 0.0, {.fixed = true}), n = m.discrete("n", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(exp(-4e4 * (x - c) * (x - c)) > 0.5).assign(n, m.pre(n) + 1.0);
+  const Study study(m,
+                    {.axes = {{"c", 0.1, 9.9, 100}}, .simulate = {.stop = 10.0}, .collect = {{Collect::count, "n"}}});
+  const StudyFlight flight(study);
+  ASSERT_TRUE(flight.possible());
+  const CompiledText text(flight.task());
+  ASSERT_NE(text.fly(), nullptr) << "the text was not compiled";
+  DeviceFlight device(flight.task(), study.members());
+  ModeEntry entry(*flight.task().code);
+  for (std::int64_t k = 0; k < study.members(); ++k)
+    if (FlightMember member; flight.begin(k, member)) device.take_off(k, member, entry);
+  text.fly()({study.members(), 1'000'000, flight.task().max_steps, device.numbers().data(), device.integers().data(),
+              device.samples().data(), device.finals().data()});
+  for (std::int64_t k = 0; k < study.members(); ++k) EXPECT_EQ(device.state(k), flight::parked);
 }
 
 TEST(DeviceText, FunctionsWithoutTextAreRefusedByName) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 #include <random>
 
@@ -98,7 +99,8 @@ TEST(Lanes, SticksAndSlipsAgreeWithFullRunsEventByEvent) {
                        .collect = {{Collect::final_value, "x"}, {Collect::final_value, "v"}}};
   const Model model = testing::dry_friction();
   const StudyResult lanes = run_as(model, plan, MemberPath::lanes);
-  EXPECT_EQ(flown(lanes), lanes.members());
+  EXPECT_GE(flown(lanes),
+            90);  // where a weight of the slide almost reaches its end, bounds do not prove that it does not
   expect_agreement(run_as(model, plan, MemberPath::full), lanes, 1e-5);
 }
 
@@ -227,6 +229,66 @@ TEST(Lanes, SayWhatIsInTheWay) {
   EXPECT_NE(why.front().find("explicit equations"), std::string::npos) << why.front();
   // nothing is lost: such members are run in full
   expect_agreement(run_as(implicit, sweep, MemberPath::full), run_as(implicit, sweep, MemberPath::lanes), 0.0);
+}
+
+/// x' = 1, and a guard that is above its threshold for a short time near x = c.
+StudyResult pulses(const std::function<Expr(const Expr&)>& guard, MemberPath path) {
+  Model m("pulse");
+  const Expr c = m.parameter("c", 0.5), x = m.variable("x", 0.0, {.fixed = true}), n = m.discrete("n", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(guard(x - c) > 0.5).assign(n, m.pre(n) + 1.0);
+  return run_as(m,
+                {.axes = {{"c", 0.1013, 9.917, 400}},
+                 .simulate = {.stop = 10.0},
+                 .collect = {{Collect::final_value, "n"}, {Collect::count, "n"}}},
+                path);
+}
+
+// Guards that are not affine are interpolated: between the points a pulse is seen by bounds, or by a run in full.
+TEST(Lanes, ShortPulsesOfNonlinearGuardsAreNotMissed) {
+  const std::vector<double> all(400, 1.0);
+  const std::function<Expr(const Expr&)> guards[] = {
+      [](const Expr& d) { return exp(-4e4 * d * d); },
+      [](const Expr& d) { return 1.0 - 4e4 * d * d; },
+      [](const Expr& d) { return 1.0 / (1.0 + 1e6 * d * d); },
+      [](const Expr& d) { return 1.0 - tanh(3e2 * d) * tanh(3e2 * d); },
+      [](const Expr& d) { return 1.0 - abs(1e3 * d); },
+      [](const Expr& d) { return exp(-2e3 * sqrt(1e-9 + d * d)); },
+      [](const Expr& d) { return pow(cos(0.15 * d), Expr(2e6)); },
+  };
+  for (std::size_t k = 0; k < std::size(guards); ++k) {
+    const StudyResult lanes = pulses(guards[k], MemberPath::lanes);
+    EXPECT_EQ(lanes.values("final(n)"), all) << "guard " << k;
+    EXPECT_EQ(lanes.values("count(n)"), all) << "guard " << k;
+  }
+}
+
+// A guard that lanes can bound stays in lanes, through crossings of its own.
+TEST(Lanes, BoundedGuardsAreFollowedThroughTheirCrossings) {
+  Model m("circle");
+  const Expr r = m.parameter("r", 0.5), n = m.discrete("n", 0.0);
+  const Expr x = m.variable("x", 1.0, {.fixed = true}), y = m.variable("y", 0.0, {.fixed = true});
+  m.equation(der(x) == y);
+  m.equation(der(y) == -4.0 * x);
+  m.when(x * x > r).assign(n, m.pre(n) + 1.0);
+  const StudyPlan plan{.axes = {{"r", 0.2, 0.9, 100}},
+                       .simulate = {.stop = 20.0, .rtol = 1e-7, .atol = 1e-7},
+                       .collect = {{Collect::final_value, "x"}, {Collect::final_value, "n"}}};
+  const StudyResult lanes = run_as(m, plan, MemberPath::lanes);
+  EXPECT_GT(flown(lanes), 90);
+  expect_agreement(run_as(m, plan, MemberPath::full), lanes, 1e-4);
+}
+
+TEST(Lanes, AGuardWithoutBoundsIsNamed) {
+  Model m("unbounded");
+  const Expr a = m.parameter("a", 0.5), x = m.variable("x", 0.0, {.fixed = true}), n = m.discrete("n", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(asin(0.09 * x) > a).assign(n, m.pre(n) + 1.0);
+  const StudyPlan plan{.axes = {{"a", 0.1, 0.8, 70}}, .simulate = {.stop = 10.0}, .collect = {{Collect::count, "n"}}};
+  const std::vector<std::string> why = obstacles_to_lanes(Study(m, plan));
+  ASSERT_FALSE(why.empty());
+  EXPECT_NE(why.front().find("is neither affine nor bounded along a step"), std::string::npos) << why.front();
+  EXPECT_EQ(run_as(m, plan, MemberPath::lanes).values("count(n)"), std::vector<double>(70, 1.0));
 }
 
 // Random relays with clauses, resets and thresholds: full runs and lanes decide alike at every event.

@@ -131,8 +131,8 @@ class StudyResult {
   std::shared_ptr<Impl> impl_;
 };
 
-/// What keeps the members of a study from being run in lanes (MemberPath::lanes), in words; empty: nothing does. Runs
-/// some of the members.
+/// What keeps members of a study, all or some, from being run in lanes (MemberPath::lanes), in words; empty: nothing
+/// does. Runs some of the members.
 std::vector<std::string> obstacles_to_lanes(const Study& study);
 /// The same for a CUDA device.
 std::vector<std::string> obstacles_to_device(const Study& study);

@@ -192,10 +192,10 @@ struct Stiffness {
   int row, last;  ///< stages; row < 0: there is no test
   double limit;
 };
-/// True if the step looks stiff.
+/// True if the step is longer than stability allows. Differences that are rounding errors say nothing.
 inline bool looks_stiff(const Stiffness& test, int n, int stride, double h, const double* x, const double* slope,
                         const double* x_end, const double* slopes) {
-  double numerator = 0.0, denominator = 0.0;
+  double numerator = 0.0, denominator = 0.0, noise = 0.0;
   for (int j = 0; j < n; ++j) {
     double sum = 0.0;
     for (int i = 0; i < test.row; ++i)
@@ -203,10 +203,13 @@ inline bool looks_stiff(const Stiffness& test, int n, int stride, double h, cons
     const double argument = x[j * stride] + h * sum;
     const double f = slopes[((test.last - 1) * n + j) * stride] - slopes[((test.row - 1) * n + j) * stride];
     const double d = x_end[j * stride] - argument;
+    const double uncertain =
+        64.0 * epsilon * (size_of(x_end[j * stride]) + size_of(h * slopes[((test.last - 1) * n + j) * stride]));
     numerator += f * f;
     denominator += d * d;
+    noise += uncertain * uncertain;
   }
-  return denominator > 0.0 && h * h * numerator > test.limit * test.limit * denominator;
+  return denominator > noise && h * h * numerator > test.limit * test.limit * denominator;
 }
 
 /// The numbers of a lane that its steps change.
@@ -221,13 +224,14 @@ struct Motion {
   int shrinking = 0;
 };
 
-/// Notes the last step. True: the member is stiff.
+/// Notes the last step. True: the member is stiff. `crosses`: a guard crosses in a step, where one that is longer than
+/// stability allows is enough: the crossing may be an error of fast variables.
 template <class Test>
-bool note_stiffness(Motion& m, Test&& test) {
-  if (++m.steps % 16 != 0 && m.stiff_hits == 0) return false;
+bool note_stiffness(Motion& m, bool crosses, Test&& test) {
+  if (++m.steps % 16 != 0 && m.stiff_hits == 0 && !crosses) return false;
   if (test()) {
     m.stiff_misses = 0;
-    return ++m.stiff_hits == stiff_steps;
+    return ++m.stiff_hits == stiff_steps || crosses;
   }
   if (m.stiff_hits > 0 && ++m.stiff_misses == other_steps) m.stiff_hits = m.stiff_misses = 0;
   return false;

@@ -339,11 +339,12 @@ bool Pilot::make_step(double limit, flight::Crossing& crossing) {
   motion_.h = end_.cut ? std::max(motion_.h, end_.h * factor) : end_.h * factor;
   motion_.rejections = 0;
   learn_from_step(error, rejected, coarse);
-  stiff_ = code_->stiffness.row >= 0 && flight::note_stiffness(motion_, [&] {
+  const bool crosses = rules_.lands_if_stiff && crossing.guard >= 0;
+  stiff_ = code_->stiffness.row >= 0 && flight::note_stiffness(motion_, crosses, [&] {
              return flight::looks_stiff(code_->stiffness, static_cast<int>(last_step_.x.size()), 1, end_.h, s.x,
                                         s.slope, s.x_end, s.slopes);
            });
-  return true;
+  return !(stiff_ && crosses);
 }
 
 /// Lengths of steps that had to be shortened are not tried again and again.

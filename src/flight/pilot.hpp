@@ -26,7 +26,8 @@ struct PilotRules {
   double rtol = 1e-6;
   std::vector<double> atol = {};  ///< by variable
   double max_step = 0.0;
-  double stop = 0.0;  ///< the last step of the run is not flown
+  double stop = 0.0;           ///< the last step of the run is not flown
+  bool lands_if_stiff = true;  ///< the run may take another method
 };
 
 /// An event that was flown through.

@@ -47,6 +47,11 @@ class ChatterWatch {
     current_.from = current_.to;
     enough_ *= patience;
   }
+  /// After note() has returned true: another method is tried first. As many events again make an episode.
+  void postpone() {
+    episodes_.pop_back();
+    enough_ = current_.events + many;
+  }
   const std::vector<Episode>& episodes() const { return episodes_; }
   void persist(StateArchive& archive) { archive(interval_, enough_, current_, episodes_); }
 

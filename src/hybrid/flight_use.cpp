@@ -23,7 +23,10 @@ bool Simulator::Impl::FlightUse::possible() const {
 }
 
 void Simulator::Impl::FlightUse::make_pilot() {
-  PilotRules rules{.rtol = run.options.rtol, .max_step = run.options.max_step, .stop = run.options.stop};
+  PilotRules rules{.rtol = run.options.rtol,
+                   .max_step = run.options.max_step,
+                   .stop = run.options.stop,
+                   .lands_if_stiff = run.options.method == Method::automatic};
   rules.atol = run.options.atol_each;
   rules.atol.resize(run.hybrid->variables().size(), run.options.atol);
   pilot_ = Pilot::make(*run.hybrid, std::move(rules));
@@ -240,7 +243,10 @@ bool Simulator::Impl::FlightUse::is_special() {
     show();
     run.slopes_before = event.slopes_before;
     run.slopes_after = event.slopes_after;
-    run.dismiss_chattering(last_->guards);
+    if (!run.dismiss_chattering(last_->guards) && run.steppers.suspect_stiffness(*run.system)) {
+      run.chatter.postpone();
+      special = true;
+    }
   }
   return special;
 }

@@ -267,7 +267,7 @@ void Simulator::Impl::forget_systems() {
   if (found && std::abs(t1 - t) <= unresolved_interval() &&
       std::all_of(located.guards.begin(), located.guards.end(), at_zero))
     found = false;
-  if (found && denies_start()) return;
+  if (found && (denies_start() || steppers.repeat_unstable_step())) return;
   if (watching && (locator.fineness() > 8.0 || known->guards < std::numeric_limits<double>::infinity()))
     steppers.follow_guards();
   if (!proved && ++result.statistics_.unproved == 1) first_unproved = t;

@@ -132,11 +132,16 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (transition.terminate) return ending.finish({StatusCode::terminated, ending.ended_by_model(), {}});
   if (reset && !accumulation.come_to_rest(state_before)) return;
   if (noticed && !reset && !by_time && !nothing && !accumulation.meet_surfaces()) return;
-  if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && !dismiss_chattering(instant.fired()) &&
-      options.stop_if_chattering) {
-    const auto& episode = chatter.episodes().back();
-    const Chattering found{episode.from, episode.to, episode.events, names_of(*hybrid, episode.guards)};
-    return ending.end({StatusCode::chattering, ending.describe(found), found.guards});
+  bool other_method = false;
+  if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && !dismiss_chattering(instant.fired())) {
+    other_method = steppers.suspect_stiffness(hybrid->system(*mode_left), *system);
+    if (other_method) {
+      chatter.postpone();
+    } else if (options.stop_if_chattering) {
+      const auto& episode = chatter.episodes().back();
+      const Chattering found{episode.from, episode.to, episode.events, names_of(*hybrid, episode.guards)};
+      return ending.end({StatusCode::chattering, ending.describe(found), found.guards});
+    }
   }
   if (noticed && !inputs_alone && accumulation.too_close()) return;
   if (t == options.stop) return ending.finish();
@@ -144,7 +149,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   give_back(x.size(), state_before, slope_before, values_before, values_after);
   instant.end();
   // a time event may have been planned within the step that the stepper has already done
-  if (goes_on && reached(next_time, stepper->t()))
+  if (goes_on && !other_method && reached(next_time, stepper->t()))
     go_on();
   else
     restart(step_size);

@@ -452,8 +452,16 @@ struct Simulator::Impl {
     Stepper* choose_stepper(std::string& problem);
     void use(Stepper* chosen);
     void start_stepper(double step);
-    /// The mode turned out to be stiff: goes on with another stepper.
-    void change_method();
+    /// The mode turned out to be stiff: continues with another stepper. False: there is none.
+    bool change_method();
+    /// A guard crosses in a step that is longer than stability allows: the crossing may be an error of fast variables.
+    /// True: the step will be made again by an implicit method, which the mode has from now on.
+    bool repeat_unstable_step();
+    /// Guards chatter in this mode with an explicit method. True: variables are fast compared with the intervals, and
+    /// the mode has an implicit method from its next entry on.
+    bool suspect_stiffness(System& system);
+    /// The same for the modes before and after an event. True: the stepper is another one, and has to be started.
+    bool suspect_stiffness(System& left, System& entered);
     /// While the solution stands still, steps grow and guards that depend on time turn many times within one: they
     /// limit it.
     void follow_guards();

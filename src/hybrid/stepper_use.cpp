@@ -29,13 +29,48 @@ void Simulator::Impl::StepperUse::use(Stepper* chosen) {
   run.known->stepper = run.system->structure().explicit_ode ? run.stepper : nullptr;
 }
 
-void Simulator::Impl::StepperUse::change_method() {
+bool Simulator::Impl::StepperUse::change_method() {
   std::string problem;
   Stepper* other = choose_stepper(problem);
-  if (!other) return;
+  if (!other) return false;
   use(other);
   run.instant.consistency().restart_reduced(*run.system, run.t, run.x);
   start_stepper(0.0);
+  return true;
+}
+
+bool Simulator::Impl::StepperUse::repeat_unstable_step() {
+  if (run.helped || !run.stepper->unstable() || !run.methods.note_stiff(*run.system)) return false;
+  run.in_rest = false;
+  return change_method();
+}
+
+// Fast variables that decay between two events may be what chatters. The Frobenius norm of the Jacobian is a bound of
+// their rates; where nothing is fast compared with the interval, an implicit method would give the same events.
+static bool is_fast(System& system, double t, std::span<const double> x, std::span<const double> xp, double interval) {
+  std::vector<double> Fx(system.structure().state_pattern.row.size()),
+      Fxp(system.structure().derivative_pattern.row.size());
+  system.jacobian(t, x, xp, Fx, Fxp);
+  double square = 0.0;
+  for (const double entry : Fx) square += entry * entry;
+  return std::sqrt(square) * interval > 1.0;
+}
+
+bool Simulator::Impl::StepperUse::suspect_stiffness(System& system) {
+  if (!run.stepper->tableau() || !system.structure().explicit_ode ||
+      !is_fast(system, run.t, run.x, run.xp, run.chatter.interval()) || !run.methods.note_stiff(system))
+    return false;
+  const auto known = run.known_steps.find(system.structure().id.number());
+  if (known != run.known_steps.end()) known->second.stepper = nullptr;
+  return true;
+}
+
+bool Simulator::Impl::StepperUse::suspect_stiffness(System& left, System& entered) {
+  const bool before = suspect_stiffness(left), now = suspect_stiffness(entered);
+  std::string problem;
+  Stepper* const chosen = before || now ? choose_stepper(problem) : nullptr;
+  if (chosen) use(chosen);
+  return chosen;
 }
 
 bool Simulator::Impl::StepperUse::try_another_method(const StepOutcome& outcome) {

@@ -34,6 +34,7 @@ class ExplicitRungeKutta final : public Stepper {
   double next_step() const override { return h_next_; }
   double error() const override { return error_; }
   bool stiff() const override { return stiff_; }
+  bool unstable() const override;
   bool persist(System* system, StateArchive& archive) override;
 
  private:

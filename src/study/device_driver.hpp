@@ -119,7 +119,7 @@ class DeviceMember {
     motion.h = end.cut ? larger(motion.h, end.h * factor) : end.h * factor;
     motion.rejections = 0;
     if (++steps > a.max_steps) return park();
-    if (Code::park_if_stiff && Code::stiffness_row >= 0 && is_stiff(end.h, step)) return park();
+    if (Code::park_if_stiff && Code::stiffness_row >= 0 && is_stiff(end.h, step, crossing.guard >= 0)) return park();
     if (crossing.guard >= 0) {
       const double when = smaller(t + crossing.u * end.h, end.t);
       see_piece(tape, end.h, step, when);
@@ -154,8 +154,8 @@ class DeviceMember {
   }
   void park() { state = parked; }
 
-  bool is_stiff(double h, const typename Code::Step& step) {
-    return note_stiffness(motion, [&] {
+  bool is_stiff(double h, const typename Code::Step& step, bool crosses) {
+    return note_stiffness(motion, crosses, [&] {
       return looks_stiff({Code::stiffness_weights(), Code::stiffness_row, Code::stages - 1, Code::stiffness_limit},
                          Code::n, 1, h, x, slope, step.x, step.slopes);
     });

@@ -194,7 +194,7 @@ void LaneFlight::digest(Group& group, std::size_t l) {
   motion.rejections = 0;
   FlightMember& m = *lane.member;
   if (++m.steps > task_.max_steps) return park(group, l, Parking::too_many_steps);
-  if (task_.park_if_stiff && stiff(group, l)) return park(group, l, Parking::stiff);
+  if (task_.park_if_stiff && stiff(group, l, crossing.guard >= 0)) return park(group, l, Parking::stiff);
   if (crossing.guard >= 0) {
     const double t = std::min(group.t(l) + crossing.u * size, lane.end.t);
     see_piece(group, l, t);
@@ -452,10 +452,10 @@ bool LaneFlight::enter(Lane& lane, const FlightMode& mode, const FlightNumbers& 
   return true;
 }
 
-bool LaneFlight::stiff(Group& group, std::size_t l) {
+bool LaneFlight::stiff(Group& group, std::size_t l, bool crosses) {
   if (code_.stiffness.row < 0) return false;
   Lane& lane = group.lanes[l];
-  return flight::note_stiffness(lane.motion, [&] {
+  return flight::note_stiffness(lane.motion, crosses, [&] {
     return flight::looks_stiff(code_.stiffness, static_cast<int>(group.tape.n), flight_lanes, lane.end.h,
                                group.input(StepInput::x, l), group.input(StepInput::slope, l),
                                group.output(StepOutput::x, l), group.output(StepOutput::slopes, l));

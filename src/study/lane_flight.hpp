@@ -107,7 +107,7 @@ class LaneFlight {
   bool try_edge(Group& group, std::size_t lane, const FlightEdge& edge);
   bool enter(Lane& lane, const FlightMode& mode, const FlightNumbers& numbers, const double* x,
              const std::vector<int>& at_zero);
-  bool stiff(Group& group, std::size_t lane);
+  bool stiff(Group& group, std::size_t lane, bool crosses);
   void park(Group& group, std::size_t lane, Parking why);
   void end(Group& group, std::size_t lane);
 

@@ -53,6 +53,90 @@ TEST(StiffEvents, LieOnTheirSurfacesAndFireOnce) {
   }
 }
 
+/// Converters with a switch and a diode that are resistors of 1e-5 and 1e5 Ohm, as in a collection of models for
+/// quantised state systems: where both block, a mode has a time constant of 2 ns, and 100 periods of 1e-4 s are wanted.
+enum class Converter { buck, boost, buck_boost, cuk };
+/// `clauses`: the diode is a discrete variable that clauses turn; otherwise a relation in the equations.
+Model converter(Converter kind, bool clauses, double load) {
+  Model m("converter");
+  constexpr double L = 1e-4, C = 1e-4, T = 1e-4, U = 24.0, on = 1e-5, off = 1e5;
+  const Expr i = m.variable("i", 0.0, {.fixed = true}), u = m.variable("u", 0.0, {.fixed = true});
+  const Expr s = m.discrete("s", on), d = m.discrete("d", off), next = m.discrete("next", T), last = m.discrete("last", 0.0);
+  // the current of the diode times s + d: its sign is that of the diode, whatever the resistances are
+  const bool is_cuk = kind == Converter::cuk;
+  const Expr i1 = is_cuk ? m.variable("i1", 0.0, {.fixed = true}) : Expr(0.0),
+             u1 = is_cuk ? m.variable("u1", 0.0, {.fixed = true}) : Expr(0.0);
+  const Expr drive = kind == Converter::buck         ? i * s - U
+                     : kind == Converter::boost      ? i * s - u
+                     : kind == Converter::buck_boost ? i * s - U + u
+                                                     : (i1 - i) * s - u1;
+  const Expr rd = clauses ? d : if_else(drive > 0.0, Expr(on), Expr(off));
+  const Expr diode = drive / (s + rd);
+  switch (kind) {
+    case Converter::buck:
+      m.equation(der(i) == (-diode * rd - u) / L);
+      m.equation(der(u) == (i - u / load) / C);
+      break;
+    case Converter::boost:
+      m.equation(der(i) == (U - (i - diode) * s) / L);
+      m.equation(der(u) == (diode - u / load) / C);
+      break;
+    case Converter::buck_boost:
+      m.equation(der(i) == (u - diode * rd) / L);
+      m.equation(der(u) == (-diode - u / load) / C);
+      break;
+    case Converter::cuk:
+      m.equation(der(i) == (diode * rd - u) / L);
+      m.equation(der(u) == (i - u / load) / C);
+      m.equation(der(u1) == (i + diode) / C);
+      m.equation(der(i1) == (U - u1 - diode * rd) / L);
+      break;
+  }
+  m.when(m.time() > next).assign(last, next).assign(next, next + T).assign(s, Expr(on));
+  m.when(m.time() - last > 0.5 * T).assign(s, Expr(off));
+  if (clauses) {
+    m.when(drive > 0.0).assign(d, Expr(on));
+    m.when(drive < 0.0).assign(d, Expr(off));
+  }
+  return m;
+}
+
+// Steps that are too long for stability have errors within the tolerance, but guards on fast variables cross by them.
+TEST(StiffEvents, ConvertersSwitchAsOftenAtEveryTolerance) {
+  for (const Converter kind : {Converter::buck, Converter::boost, Converter::buck_boost, Converter::cuk})
+    for (const bool clauses : {false, true})
+      for (const double load : {1.0, 10.0, 100.0}) {
+        const auto model = std::make_shared<CompiledModel>(converter(kind, clauses, load));
+        const Trajectory exact = simulate(model, {.stop = 0.01, .rtol = 1e-9, .atol = 1e-9, .method = Method::radau});
+        ASSERT_TRUE(exact.status().ok()) << exact.status().message;
+        for (const double tolerance : {1e-3, 1e-4, 1e-5, 1e-6, 1e-8}) {
+          const std::string what = "converter " + std::to_string(static_cast<int>(kind)) +
+                                   (clauses ? " with clauses, " : " with relations, ") + std::to_string(load) +
+                                   " Ohm, tolerance " + std::to_string(tolerance);
+          const Trajectory run =
+              simulate(model, {.stop = 0.01, .rtol = tolerance, .atol = tolerance, .max_steps = 100'000});
+          ASSERT_TRUE(run.status().ok()) << what << ": " << run.status().message;
+          EXPECT_TRUE(run.chattering().empty()) << what;
+          EXPECT_EQ(run.events().size(), exact.events().size()) << what;
+          EXPECT_NEAR(run.final()[1], exact.final()[1], 100.0 * tolerance * (1.0 + std::abs(exact.final()[1]))) << what;
+        }
+      }
+}
+
+// A guard whose band is narrower than the tolerance chatters with every method, which the result says.
+TEST(StiffEvents, ChatteringThatNoMethodAvoidsIsReported) {
+  Model m("band");
+  const Expr x = m.variable("x", 0.0, {.fixed = true}), up = m.discrete("up", 1.0);
+  m.equation(der(x) == if_else(up > 0.5, Expr(1.0), Expr(-1.0)));
+  m.when(x > 1e-5).assign(up, 0.0);
+  m.when(x < -1e-5).assign(up, 1.0);
+  const Trajectory run = simulate(m, {.stop = 0.1, .rtol = 1e-3, .atol = 1e-3});
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_EQ(run.chattering().size(), 1u);
+  EXPECT_EQ(simulate(m, {.stop = 0.1, .rtol = 1e-3, .atol = 1e-3, .stop_if_chattering = true}).status().code,
+            StatusCode::chattering);
+}
+
 // The rope becomes slack where its force vanishes; its length then begins to fall short with the third power of time. What rounding errors make
 // of the first derivative must not decide.
 TEST(StiffEvents, SlopesThatAreRoundingErrorsDoNotCount) {

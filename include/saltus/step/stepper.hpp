@@ -129,6 +129,9 @@ class Stepper {
   virtual double error() const = 0;
   /// Whether stability rather than accuracy has limited the recent steps since `start`: time for an implicit method.
   virtual bool stiff() const { return false; }
+  /// Whether the last step was longer than the stability of the method allows. Its error is small compared with the
+  /// tolerance, but fast variables may oscillate by as much: guards that read them need an implicit method.
+  virtual bool unstable() const { return false; }
 
   /// Whether `start` takes systems with hidden constraints as they are written; others need them reduced (ReducedSystem).
   virtual bool takes_hidden_constraints() const { return false; }

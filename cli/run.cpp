@@ -44,7 +44,9 @@ struct RunOptions {
   std::optional<double> stop, max_step, initial_step;
   std::vector<std::string> rtol, atol;
   int max_order = 0;
-  std::optional<std::int64_t> max_steps;
+  std::optional<std::int64_t> max_steps, max_events;
+  std::optional<int> max_mode_changes;
+  std::optional<double> shortest_interval;
   std::string method = "auto";
   int intervals = 500;
   std::size_t html_nodes = 20'000;
@@ -352,6 +354,9 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   if (o.initial_step) s.initial_step = *o.initial_step;
   s.max_order = o.max_order;
   if (o.max_steps) s.max_steps = *o.max_steps;
+  if (o.max_events) s.max_events = *o.max_events;
+  if (o.max_mode_changes) s.max_mode_changes = *o.max_mode_changes;
+  if (o.shortest_interval) s.shortest_interval = *o.shortest_interval;
   for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
 
   const InterruptGuard guard;
@@ -482,6 +487,19 @@ void add_method_options(CLI::App& app, RunOptions& o) {
   app.add_option("--max-steps", o.max_steps, "Most steps (default: 10 million)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
       ->type_name("N")
+      ->group(group);
+  app.add_option("--max-events", o.max_events, "Most events; one more ends the run (default: no limit)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--max-mode-changes", o.max_mode_changes, "Most rounds of one instant (default: 100)")
+      ->check(CLI::Range(1, 1 << 30))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--shortest-interval", o.shortest_interval,
+                 "Chattering: end the run where two intervals in a row between events are shorter (default: never)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("T")
       ->group(group);
   app.add_option("--stop-on", o.stop_on, "End the run at: chattering, non-unique (repeatable)")
       ->check(CLI::IsMember({"chattering", "non-unique"}))

@@ -67,6 +67,8 @@ StudyPlan plan_of(const StudyCommandOptions& o, const ModelicaModel& source) {
   s.method = find_method(o.method).value();
   if (o.max_step) s.max_step = *o.max_step;
   if (o.max_steps) s.max_steps = *o.max_steps;
+  if (o.max_events) s.max_events = *o.max_events;
+  if (o.shortest_interval) s.shortest_interval = *o.shortest_interval;
   if (o.after) plan.collect_after = *o.after;
   if (o.time_limit) plan.member_seconds = *o.time_limit;
   if (o.tolerance) plan.period_tolerance = *o.tolerance;

@@ -21,7 +21,8 @@ struct StudyCommandOptions {
   std::string table, members;
   std::uint64_t seed = 0;
   std::optional<double> stop, rtol, atol, max_step, after, time_limit, tolerance;
-  std::optional<std::int64_t> max_steps;
+  std::optional<std::int64_t> max_steps, max_events;
+  std::optional<double> shortest_interval;
   std::string method = "auto";
   std::vector<std::string> collect, vars;
   std::string period, section, direction = "up";

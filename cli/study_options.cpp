@@ -40,6 +40,15 @@ void StudyCommandOptions::add_model(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
       ->type_name("N")
       ->group(method_group);
+  app.add_option("--max-events", max_events, "Most events of a member (default: no limit)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
+      ->type_name("N")
+      ->group(method_group);
+  app.add_option("--shortest-interval", shortest_interval,
+                 "Chattering: end a member where two intervals in a row between events are shorter (default: never)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("T")
+      ->group(method_group);
   app.add_option("--time-limit", time_limit, "Longest time of a member on the clock, in seconds (default: none)")
       ->check(CLI::PositiveNumber)
       ->type_name("S")

@@ -118,7 +118,8 @@ def simulate(model: Runnable, *, values: Mapping[str, float] | None = None, chec
     check    raise RunError where the run fails; if false look at ``solution.status``
 
     Further options are those of ``SimulateOptions`` in C++: ``max_step``, ``initial_step``, ``max_order``,
-    ``max_steps``, ``max_mode_changes``, ``flights_after``, ``local_events_from``, ``mode_methods``,
+    ``max_steps``, ``max_mode_changes``, ``max_events``, ``shortest_interval``, ``flights_after``,
+    ``local_events_from``, ``mode_methods``,
     ``stop_if_non_unique``, ``stop_if_chattering``, ``keep_steps``, ``keep_event_values``.
 
     Ctrl-C raises KeyboardInterrupt, whose attribute ``solution`` is what there is up to then.

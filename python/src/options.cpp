@@ -60,6 +60,8 @@ const std::map<std::string, Reader>& readers() {
       {"flights_after", read<&O::flights_after>},
       {"local_events_from", read<&O::local_events_from>},
       {"max_mode_changes", read<&O::max_mode_changes>},
+      {"max_events", read<&O::max_events>},
+      {"shortest_interval", read<&O::shortest_interval>},
       {"mode_methods", read_mode_methods},
       {"keep_event_values", read<&O::keep_event_values>},
       {"stop_if_non_unique", read<&O::stop_if_non_unique>},

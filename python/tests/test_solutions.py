@@ -156,6 +156,19 @@ def test_tolerances_of_single_variables():
     assert sl.simulate(ball(), stop=1.0, atol=[1e-9, 1e-6], rtol=[1e-9, 1e-6]).ok
 
 
+def test_limits_of_events_end_a_run():
+    m = sl.Model("steps")
+    x, n = m.variable("x", 0.0, fixed=True), m.discrete("n", 0.0)
+    m.equation(sl.der(x) == 1.0)
+    for level in (0.1, 0.2, 0.3):
+        m.when(x > level).assign(n, m.pre(n) + 1.0)
+    assert sl.simulate(m, stop=1.0, max_events=3, shortest_interval=0.05).ok
+    many = sl.simulate(m, stop=1.0, max_events=2, check=False).status
+    assert many["code"] == "too_many_steps" and "2 events were not enough" in many["message"]
+    close = sl.simulate(m, stop=1.0, shortest_interval=0.15, check=False).status
+    assert close["code"] == "chattering" and "shortest_interval" in close["message"]
+
+
 def test_step_by_step():
     run = sl.Simulator(ball(), stop=5.0)
     steps = 0

@@ -44,9 +44,9 @@ StatusExplanation explain(StatusCode code) {
               "The solution may have a pole here: end the run before it (--stop, terminate). Or the tolerance cannot "
               "be met: try a larger one (--rtol) or another method (--method)."};
     case StatusCode::too_many_steps:
-      return {"The limit on the number of steps was reached.",
+      return {"The limit on the number of steps, or of events, was reached.",
               "Try an implicit method for a stiff model (--method radau), a larger tolerance, or a higher limit "
-              "(--max-steps)."};
+              "(--max-steps, --max-events)."};
     case StatusCode::too_many_mode_changes:
       return {"The discrete part does not settle: its clauses or guards change each other in a cycle at one instant.",
               "The message lists the cycle. Break it with pre(…), or with conditions that exclude each other."};

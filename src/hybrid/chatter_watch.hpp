@@ -5,8 +5,10 @@
 
 #include <saltus/base/state_archive.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -39,6 +41,15 @@ class ChatterWatch {
   }
   /// Between the last two events.
   double interval() const { return interval_; }
+  /// Notes an event of a guard at t. True if this interval and the one before it are shorter than `shortest`: the test of
+  /// GESDA with its tolerance TOLC (section 3.4 of the report of 2009).
+  bool too_close(double t, double shortest) {
+    const bool close = std::abs(t - latest_[1]) < shortest && std::abs(latest_[1] - latest_[0]) < shortest;
+    latest_ = {latest_[1], t};
+    return close;
+  }
+  /// The times of the two events before the next one.
+  const std::array<double, 2>& latest() const { return latest_; }
   /// After note() has returned true: it is no chattering. The events are counted anew, and many more are needed until the
   /// row ends: the caller's look at the guards is not free.
   void dismiss() {
@@ -53,7 +64,7 @@ class ChatterWatch {
     enough_ = current_.events + many;
   }
   const std::vector<Episode>& episodes() const { return episodes_; }
-  void persist(StateArchive& archive) { archive(interval_, enough_, current_, episodes_); }
+  void persist(StateArchive& archive) { archive(interval_, enough_, current_, episodes_, latest_[0], latest_[1]); }
 
  private:
   bool note_any(double t, std::span<const int> guards);
@@ -63,6 +74,7 @@ class ChatterWatch {
   static constexpr int patience = 32;
 
   double longest_pause_, interval_ = 0.0;
+  std::array<double, 2> latest_ = {-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   std::int64_t enough_ = many;  // of the present row
   Episode current_;
   std::vector<Episode> episodes_;

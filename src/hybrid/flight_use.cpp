@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hybrid/short_lists.hpp"
+#include "hybrid/simulate_options.hpp"
 #include "hybrid/simulator_impl.hpp"
 
 namespace saltus {
@@ -19,7 +20,7 @@ bool Simulator::Impl::FlightUse::possible() const {
   const std::size_t numbers = run.mode.discrete.size() + run.mode.locks.size() + run.mode.conditions.size();
   return o.flights_after >= 0 && run.hybrid->variables().size() <= most_variables && numbers <= most_numbers &&
          run.alone && run.direction > 0 && !run.touches_wanted && run.inputs.empty() && !run.methods.per_mode() &&
-         o.rtol_each.empty() && !o.stop_if_non_unique && !o.stop_if_chattering;
+         o.rtol_each.empty() && !stops_at_events(o);
 }
 
 void Simulator::Impl::FlightUse::make_pilot() {

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "hybrid/local_step.hpp"
+#include "hybrid/simulate_options.hpp"
 
 namespace saltus {
 
@@ -42,7 +43,7 @@ bool Simulator::Impl::LocalEvents::possible() const {
   };
   return o.local_events_from >= 0 && run.hybrid->variables().size() >= static_cast<std::size_t>(o.local_events_from) &&
          run.alone && run.direction > 0 && !run.touches_wanted && run.inputs.empty() && !run.bounds.watches() &&
-         !run.methods.per_mode() && o.rtol_each.empty() && usual() && !o.stop_if_non_unique && !o.stop_if_chattering &&
+         !run.methods.per_mode() && o.rtol_each.empty() && usual() && !stops_at_events(o) &&
          !run.hybrid->guards().empty();
 }
 

@@ -29,6 +29,9 @@ void check_options(const SimulateOptions& o, std::size_t variables) {
   if (!o.atol_each.empty() && o.atol_each.size() != variables)
     throw UsageError(fmt::format("atol_each has {} values for {} variables", o.atol_each.size(), variables));
   if (o.max_steps < 1 || o.max_mode_changes < 1) throw UsageError("max_steps and max_mode_changes must be at least 1");
+  if (o.max_events < 0) throw UsageError("the option max_events must not be negative");
+  if (!(o.shortest_interval >= 0.0))
+    throw UsageError("the option shortest_interval must not be negative; 0 means that any interval is allowed");
 }
 
 SimulateOptions with_nominal_values(SimulateOptions options, std::span<const VariableInfo> variables) {

@@ -132,6 +132,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (transition.terminate) return ending.finish({StatusCode::terminated, ending.ended_by_model(), {}});
   if (reset && !accumulation.come_to_rest(state_before)) return;
   if (noticed && !reset && !by_time && !nothing && !accumulation.meet_surfaces()) return;
+  if (noticed && !nothing && !inputs_alone && ends_by_limit(by_time)) return;
   bool other_method = false;
   if (noticed && !by_time && !nothing && chatter.note(t, instant.fired()) && !dismiss_chattering(instant.fired())) {
     other_method = steppers.suspect_stiffness(hybrid->system(*mode_left), *system);
@@ -183,6 +184,28 @@ void Simulator::Impl::handle_due_times() {
     noise[k] = std::isfinite(guard_slopes[k]) ? 4.0 * std::abs(guard_slopes[k] * width) : 0.0;
   approach.project_event_state();
   handle_event(false, true, stepper->next_step());
+}
+
+bool Simulator::Impl::ends_by_limit(bool by_time) {
+  const std::int64_t events = result.statistics_.events;
+  if (events > options.max_events) {
+    ending.end({StatusCode::too_many_steps,
+                fmt::format("{} events were not enough: the event at t = {:.12g} is one more; raise max_events "
+                            "(--max-events), or look at the events for chattering",
+                            options.max_events, t),
+                names_of(*hybrid, instant.fired())});
+    return true;
+  }
+  if (by_time || options.shortest_interval == 0.0) return false;
+  const std::array<double, 2> before = chatter.latest();
+  if (!chatter.too_close(t, options.shortest_interval)) return false;
+  const std::vector<std::string> names = names_of(*hybrid, instant.fired());
+  ending.end({StatusCode::chattering,
+              fmt::format("chattering: events at t = {:.9g}, {:.9g} and {:.9g}, the last one of '{}', are closer than "
+                          "shortest_interval = {:g}; shorten the interval (--shortest-interval) if this is meant",
+                          before[0], before[1], t, names.empty() ? "" : names.front(), options.shortest_interval),
+              names});
+  return true;
 }
 
 bool Simulator::Impl::dismiss_chattering(std::span<const int> fired) {

@@ -208,6 +208,8 @@ struct Simulator::Impl {
   /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and
   /// the events are counted anew.
   bool dismiss_chattering(std::span<const int> fired);
+  /// After an event: true if a limit of the options has ended the run.
+  bool ends_by_limit(bool by_time);
   bool progress() { return !options.progress || report_progress(); }
   /// Counters of all steps, those in flight included.
   StepStatistics all_steps() const {

@@ -64,6 +64,8 @@ Json simulate_json(const SimulateOptions& o) {
   json["max_mode_changes"] = o.max_mode_changes;
   json["stop_if_non_unique"] = o.stop_if_non_unique;
   json["stop_if_chattering"] = o.stop_if_chattering;
+  if (o.max_events != SimulateOptions{}.max_events) json["max_events"] = o.max_events;
+  if (o.shortest_interval != 0.0) json["shortest_interval"] = o.shortest_interval;
   return json;
 }
 
@@ -91,6 +93,8 @@ SimulateOptions simulate_from(const Json& json) {
   o.max_mode_changes = json.at("max_mode_changes").get<int>();
   o.stop_if_non_unique = json.at("stop_if_non_unique").get<bool>();
   o.stop_if_chattering = json.at("stop_if_chattering").get<bool>();
+  o.max_events = json.value("max_events", o.max_events);
+  o.shortest_interval = json.value("shortest_interval", o.shortest_interval);
   return o;
 }
 

@@ -42,7 +42,9 @@ bool StudyFlight::allowed() {
   need(o.rtol_each.empty(), "variables have relative tolerances of their own");
   need(o.rtol >= tightest, "the relative tolerance is below 1e-8");
   need(o.inputs.empty() && study_.model().inputs().empty(), "the model has inputs");
-  need(!o.stop_if_chattering && !o.stop_if_non_unique, "runs are to stop where they chatter or are not unique");
+  need(!o.stop_if_chattering && !o.stop_if_non_unique && o.shortest_interval == 0.0,
+       "runs are to stop where they chatter or are not unique");
+  need(o.max_events == SimulateOptions{}.max_events, "the number of events has a limit");
   need(o.initial_step == 0.0, "the first step is given");
   return why_.empty();
 }

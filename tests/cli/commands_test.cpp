@@ -174,7 +174,8 @@ TEST_F(CommandsTest, BashCompletesWithTheScript) {
     GTEST_SKIP() << "there is no bash";
   std::stringstream text;
   text << std::ifstream(answer).rdbuf();
-  EXPECT_EQ(text.str(), "rodas4 rodas5p\n--max-step --max-order --max-steps\ncompare completion\n");
+  EXPECT_EQ(text.str(),
+            "rodas4 rodas5p\n--max-step --max-order --max-steps --max-events --max-mode-changes\ncompare completion\n");
 }
 
 TEST_F(CommandsTest, HelpIsOneScreen) {

@@ -278,6 +278,21 @@ end Repel;
   EXPECT_EQ(nlohmann::json::parse(std::ifstream(json))["status"]["code"], "non_unique");
 }
 
+TEST_F(RunTest, LimitsOfEventsAreOptions) {
+  const std::string model = file("Ball.mo", ball);
+  EXPECT_EQ(run({model, "--no-plot", "--max-events", "3"}), ExitCode::failure);
+  EXPECT_NE((out + err).find("3 events were not enough"), std::string::npos) << out << err;
+  EXPECT_EQ(run({model, "--no-plot", "--shortest-interval", "1"}), ExitCode::failure);
+  EXPECT_NE((out + err).find("closer than shortest_interval = 1"), std::string::npos) << out << err;
+  EXPECT_EQ(run({model, "--no-plot", "--stop", "3", "--max-events", "3", "--shortest-interval", "0.1",
+                 "--max-mode-changes", "5"}),
+            ExitCode::success)
+      << out << err;
+  EXPECT_EQ(run({model, "--no-plot", "--max-events", "-1"}), ExitCode::usage);
+  EXPECT_EQ(run({model, "--no-plot", "--shortest-interval", "-1"}), ExitCode::usage);
+  EXPECT_EQ(run({model, "--no-plot", "--max-mode-changes", "0"}), ExitCode::usage);
+}
+
 TEST_F(RunTest, WritesAReportAlsoOfRunsThatFail) {
   const std::string html = file("ball.html");
   const auto text = [&] {

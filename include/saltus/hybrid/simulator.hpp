@@ -41,6 +41,9 @@ struct SimulateOptions {
   int max_order = 0;          ///< of `bdf`, `radau` and `taylor`; 0: no limit
   std::int64_t max_steps = 10'000'000;
   int max_mode_changes = 100;  ///< at one instant
+  std::int64_t max_events = std::numeric_limits<std::int64_t>::max();  ///< of the run; one more ends it
+  /// Chattering: the run ends where two intervals in a row between events of guards are shorter than this; 0: never.
+  double shortest_interval = 0.0;
   /// After so many steps, events that are like earlier ones are made by code for them, where modes are explicit and
   /// guards linear. It is faster, differs by rounding errors, and begins a step at every event. Negative: never.
   std::int64_t flights_after = 1000;

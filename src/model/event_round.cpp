@@ -1,4 +1,5 @@
 // One round of the discrete part; event_logic.hpp says what holds in it.
+#include <fmt/format.h>
 #include <saltus/linalg/lu.hpp>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "dae/round_failure.hpp"
 #include "model/event_logic.hpp"
 
 namespace saltus {
@@ -18,8 +20,9 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-/// Whether two clauses do the same: elements of one vector of conditions.
-bool same_actions(const ModelData::Clause& a, const ModelData::Clause& b) {
+/// Whether two clauses or transitions do the same: elements of one vector of conditions.
+template <class Rule>
+bool same_actions(const Rule& a, const Rule& b) {
   return std::equal(a.actions.begin(), a.actions.end(), b.actions.begin(), b.actions.end(),
                     [](const auto& p, const auto& q) {
                       return p.kind == q.kind && p.target.same(q.target) && p.value.same(q.value) &&
@@ -538,10 +541,11 @@ void EventLogic::note_alternatives(Transition& transition) {
   if (taken_ < 0) return;
   const auto& rule = setup_.transitions[static_cast<std::size_t>(taken_)];
   for (std::size_t k = static_cast<std::size_t>(taken_) + 1; k < setup_.transitions.size(); ++k)
-    if (setup_.transitions[k].from == rule.from && setup_.transitions[k].to != rule.to &&
-        transition_conditions_.values[k] != 0.0)
-      transition.notes.push_back("'" + transition_names_[k] + "' is possible too; '" +
-                                 transition_names_[static_cast<std::size_t>(taken_)] + "' is written first");
+    if (const auto& other = setup_.transitions[k]; other.from == rule.from &&
+                                                   (other.to != rule.to || !same_actions(other, rule)) &&
+                                                   transition_conditions_.values[k] != 0.0)
+      transition.notes.push_back(fmt::format("'{}{}{}' is written first", transition_names_[k], another_transition,
+                                             transition_names_[static_cast<std::size_t>(taken_)]));
 }
 
 EventLogic::RoundRecord EventLogic::last_round() const {

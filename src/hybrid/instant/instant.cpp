@@ -191,6 +191,7 @@ void Instant::look(double t) {
   bool acted = false;       // in the round before
   bool idle_reset = false;  // there, a reset has changed nothing
   bool alone_known = true;  // whether other motions than the committed one exist has been looked for
+  int mode_changes = 0;     // between explicit modes
   bool decided = crosses_plainly(arrival);
   if (decided && !arrival.terminal) {
     look(arrival.t);
@@ -240,7 +241,7 @@ void Instant::look(double t) {
                                                                  : StatusCode::too_many_mode_changes;
       fail(code, why, {transition.fired.begin(), transition.fired.end()});
     }
-    if (failure_) return refuse();
+    if (failure_ || !allows_ambiguity(arrival.t)) return refuse();
     if (transition.terminate) return true;
     // what has acted may hide that other motions went on from the point on which it acted
     if (acted && !std::exchange(alone_known, true) &&
@@ -257,6 +258,10 @@ void Instant::look(double t) {
       failure_ = visited_.describe_cycle(arrival.t, now.mode, transition, hybrid_);
       return refuse();
     }
+    if (now.mode.automaton != committed_.automaton && ++mode_changes > max_rounds_) {
+      failure_ = VisitedPoints::describe_repetition(arrival.t, max_rounds_, "mode changes", transition);
+      return refuse();
+    }
     if (reset_ && !arrival.initial) circumstances_.cause = Cause::reset;
     if (reset_) {
       circumstances_.set.clear();
@@ -270,10 +275,19 @@ void Instant::look(double t) {
                           !hybrid_.same_time_guards(committed_, now.mode) || now.mode.on_surfaces()));
     copy(now.x, before_round_.x);
   }
-  fail(StatusCode::too_many_mode_changes,
-       fmt::format("more than {} rounds at t = {:.12g}; raise max_mode_changes if this is meant", most, arrival.t),
-       trials_.names(fired_.guards));
+  failure_ = VisitedPoints::describe_repetition(arrival.t, most, "rounds", transition);
   return refuse();
+}
+
+/// False, with a failure: two transitions were possible, and the run is to end where the solution is not unique.
+bool Instant::allows_ambiguity(double t) {
+  if (!decision_.stop_if_non_unique) return true;
+  const auto ambiguous = std::ranges::find_if(
+      transition.notes, [](const std::string& note) { return note.find(another_transition) != std::string::npos; });
+  if (ambiguous == transition.notes.end()) return true;
+  fail(StatusCode::non_unique, fmt::format("the transition at t = {:.12g} is ambiguous: {}", t, *ambiguous),
+       {transition.fired.begin(), transition.fired.end()});
+  return false;
 }
 
 /// No candidate has values near those before the event, or near the start values: looks at other guesses.

@@ -119,6 +119,7 @@ class Instant final : private ModeValues {
   void hold_followers();
   bool act(const Arrival& arrival, bool first, Point& point);
   bool finish(const Arrival& arrival);
+  bool allows_ambiguity(double t);
   void end_stay(int exit);
   bool crosses_plainly(const Arrival& arrival) const;
   bool arrived_plainly(const Arrival& arrival) const;

@@ -28,4 +28,27 @@ Failure VisitedPoints::describe_cycle(double t, const Mode& mode, const Transiti
   return {StatusCode::too_many_mode_changes, text, names};
 }
 
+Failure VisitedPoints::describe_repetition(double t, int most, std::string_view what, const Transition& transition) {
+  const std::vector<std::string_view>& fired = transition.fired;
+  const auto repeats = [&](std::size_t period) {  // three times, at the end
+    for (std::size_t k = fired.size() - 2 * period; k < fired.size(); ++k)
+      if (fired[k] != fired[k - period]) return false;
+    return true;
+  };
+  std::size_t period = 1;
+  while (3 * period <= fired.size() && !repeats(period)) ++period;
+  const bool found = 3 * period <= fired.size();
+  constexpr std::size_t many = 6;
+  const std::size_t count = std::min({fired.size(), found ? period : many, many});
+  std::vector<std::string> names(fired.end() - static_cast<std::ptrdiff_t>(count), fired.end());
+  std::string text = fmt::format("more than {} {} at t = {:.12g}", most, what, t);
+  for (std::size_t k = 0; k < names.size(); ++k)
+    text += fmt::format("{}'{}'", k > 0 ? ", " : found ? ": in a cycle through " : ": the last were ", names[k]);
+  text +=
+      "; leave a band between the conditions that lead round, or raise max_mode_changes (--max-mode-changes) if this "
+      "is "
+      "meant";
+  return {StatusCode::too_many_mode_changes, text, names};
+}
+
 }  // namespace saltus

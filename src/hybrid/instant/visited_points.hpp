@@ -4,6 +4,7 @@
 #include <saltus/dae/hybrid_system.hpp>
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "hybrid/failure.hpp"
@@ -36,6 +37,9 @@ class VisitedPoints {
   }
   /// What to say about the point that has come back, in this mode, and the actions that led round.
   Failure describe_cycle(double t, const Mode& mode, const Transition& transition, const HybridSystem& hybrid) const;
+  /// What to say after more than `most` of something (`what`): the actions that repeat themselves, at other points each
+  /// time.
+  static Failure describe_repetition(double t, int most, std::string_view what, const Transition& transition);
 
  private:
   struct Visit {

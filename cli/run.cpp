@@ -48,6 +48,7 @@ struct RunOptions {
   std::optional<int> max_mode_changes;
   std::optional<double> shortest_interval;
   std::string method = "auto";
+  std::vector<std::string> mode_methods;
   int intervals = 500;
   std::size_t html_nodes = 20'000;
   std::string csv, json, html, mat, npz, plot, phase;
@@ -62,6 +63,20 @@ struct RunOptions {
   bool watch = false, open = false, no_sensitivity_control = false;
   std::string log;
 };
+
+/// "sticking=radau" as the name of a mode and its method. Names may have '=' in them: the last one counts.
+std::pair<std::string, Method> parse_mode_method(const std::string& text) {
+  const std::size_t place = text.rfind('=');
+  if (place == std::string::npos || place == 0)
+    throw UsageError("--mode-method " + text + ": write MODE=METHOD, for example --mode-method sticking=radau");
+  const std::string name = text.substr(place + 1);
+  if (const auto method = find_method(name)) return {text.substr(0, place), *method};
+  std::vector<std::string> names;
+  for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
+  const std::string near = nearest_name(name, names);
+  throw UsageError("--mode-method " + text + ": there is no method '" + name + "'" +
+                   (near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
 
 }  // namespace
 
@@ -350,6 +365,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.rtol = rtol.for_all().value_or(subject.experiment.tolerance.value_or(1e-6));
   s.atol = atol.for_all().value_or(s.rtol);
   s.method = find_method(o.method).value();
+  for (const std::string& text : o.mode_methods) s.mode_methods.insert(parse_mode_method(text));
   if (o.max_step) s.max_step = *o.max_step;
   if (o.initial_step) s.initial_step = *o.initial_step;
   s.max_order = o.max_order;
@@ -476,6 +492,10 @@ void add_method_options(CLI::App& app, RunOptions& o) {
   app.add_option("--method", o.method, method_summary())
       ->check(CLI::IsMember(names))
       ->type_name("M")
+      ->group(group);
+  app.add_option("--mode-method", o.mode_methods,
+                 "Method of one mode, MODE=M; MODE is its name, or its description as events show it (repeatable)")
+      ->type_name("MODE=M")
       ->group(group);
   add_scaling(app, o.source.scaling, group);
   app.add_option("--max-step", o.max_step, "Largest step")->type_name("H")->group(group);

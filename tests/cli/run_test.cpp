@@ -293,6 +293,21 @@ TEST_F(RunTest, LimitsOfEventsAreOptions) {
   EXPECT_EQ(run({model, "--no-plot", "--max-mode-changes", "0"}), ExitCode::usage);
 }
 
+TEST_F(RunTest, AModeHasAMethodOfItsOwn) {
+  const std::string model = file("Relay.mo",
+                                 "model Relay Real x(start = 1, fixed = true); equation der(x) = if x > 0.5 then -x "
+                                 "else -2*x; end Relay;");
+  ASSERT_EQ(run({model, "--no-plot", "--mode-method", "x <= 0.5=radau"}), ExitCode::success) << err;
+  EXPECT_NE(out.find("radau (asked for"), std::string::npos) << out;
+  EXPECT_NE(out.find("dopri5"), std::string::npos) << out;
+  ASSERT_EQ(run({model, "--no-plot", "--mode-method", "x <= 0.5=rado"}), ExitCode::usage);
+  EXPECT_NE(err.find("did you mean 'radau'?"), std::string::npos) << err;
+  ASSERT_EQ(run({model, "--no-plot", "--mode-method", "radau"}), ExitCode::usage);
+  EXPECT_NE(err.find("write MODE=METHOD"), std::string::npos) << err;
+  ASSERT_EQ(run({model, "--no-plot", "--mode-method", "sticking=radau"}), ExitCode::success) << err;
+  EXPECT_NE(out.find("the run entered no mode 'sticking'"), std::string::npos) << out;
+}
+
 TEST_F(RunTest, WritesAReportAlsoOfRunsThatFail) {
   const std::string html = file("ball.html");
   const auto text = [&] {

@@ -7,6 +7,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "model/normal_form.hpp"
+
 namespace saltus {
 
 namespace {
@@ -47,7 +49,7 @@ Sign either(const Sign& a, const Sign& b) {
 
 class Signs {
  public:
-  Signs(const Graph& graph, const KnownValues& values) : graph_(graph), values_(values) {}
+  Signs(const Graph& graph, const KnownValues& values) : graph_(graph), values_(values), forms_(graph, {}) {}
 
   Sign of(NodeId root) {
     for (const NodeId id : graph_.reachable(std::span(&root, 1), {}))
@@ -56,7 +58,7 @@ class Signs {
   }
 
  private:
-  Sign look(NodeId id) const {
+  Sign look(NodeId id) {
     if (graph_.is_constant(id)) return of_number(graph_.constant_value(id));
     if (const auto given = values_.find(id); given != values_.end()) return of_number(given->second);
     const Node n = graph_.node(id);
@@ -90,11 +92,12 @@ class Signs {
         return unknown;
     }
   }
-  /// if a > 0 then a else -a
-  bool is_magnitude(const Node& n) const {
-    const Node condition = graph_.node(n.a), otherwise = graph_.node(n.c);
-    return (condition.op == Op::positive || condition.op == Op::nonnegative) && condition.a == n.b &&
-           otherwise.op == Op::neg && otherwise.a == n.b;
+  /// if a > 0 then a else -a, in any spelling.
+  bool is_magnitude(const Node& n) {
+    const Node condition = graph_.node(n.a);
+    if (condition.op != Op::positive && condition.op != Op::nonnegative) return false;
+    const auto a = forms_.of(condition.a), then = forms_.of(n.b), otherwise = forms_.of(n.c);
+    return a && then && otherwise && multiple(*then, *a) > 0 && multiple(*otherwise, *a) < 0;
   }
   /// Factors may stand anywhere in a product: y*(p*y) is p*y^2.
   Sign product_of_factors(NodeId id) const {
@@ -128,6 +131,7 @@ class Signs {
 
   const Graph& graph_;
   const KnownValues& values_;
+  NormalForms forms_;
   std::unordered_map<NodeId, Sign> known_;
 };
 

@@ -46,7 +46,7 @@ ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
   std::vector<Expr> with_cuts;
   GuardsOfLocks guards_of_lock = find_guards(model, logic, locks_of(continuous), written, with_cuts);
   for (auto& list : by_mode) list.insert(list.end(), with_cuts.begin(), with_cuts.end());
-  merge_coincident(model, logic, guards_of_lock);
+  merge_coincident(logic, guards_of_lock);
   find_activity(logic, by_mode);
   locate(model, logic, guards_of_lock);
   add_second_guards();
@@ -130,8 +130,7 @@ bool ModelGuards::same_signs(std::span<const double> before, std::span<const dou
 }
 
 /// Relations on functions with the same zeros share one guard: one surface, in several spellings.
-void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Setup& logic,
-                                   GuardsOfLocks& guards_of_lock) {
+void ModelGuards::merge_coincident(const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock) {
   std::vector<Expr> functions;
   std::vector<int> relations;
   for (std::size_t k = 0; k < guards_.size(); ++k) {
@@ -139,8 +138,7 @@ void ModelGuards::merge_coincident(const ModelData& model, const EventLogic::Set
     relations.push_back(static_cast<int>(k));
     functions.push_back(guards_[k].function);
   }
-  coincident_ = CoincidentGuards(functions, {{model.time}, logic.variables, logic.derivatives, logic.discretes},
-                                 logic.parameters, logic.parameter_values);
+  coincident_ = CoincidentGuards(functions, logic.parameters, logic.parameter_values);
   const std::vector<Coincidence>& found = coincident_.found();
   std::vector<int> place(guards_.size());
   std::vector<char> gone(guards_.size(), 0);

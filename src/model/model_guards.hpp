@@ -112,7 +112,7 @@ class ModelGuards {
   GuardsOfLocks find_guards(const ModelData& model, const EventLogic::Setup& logic,
                             const std::vector<Expr>& of_equations, const Written& of_model,
                             std::vector<Expr>& with_cuts);
-  void merge_coincident(const ModelData& model, const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock);
+  void merge_coincident(const EventLogic::Setup& logic, GuardsOfLocks& guards_of_lock);
   void find_activity(const EventLogic::Setup& logic, const std::vector<std::vector<Expr>>& asked);
   void locate(const ModelData& model, const EventLogic::Setup& logic, const GuardsOfLocks& guards_of_lock);
   void add_second_guards();

@@ -25,8 +25,9 @@ class Factors : public testing::Test {
 
 TEST_F(Factors, WhoseSignIsCertainAreLeftOut) {
   for (const Expr& positive : {Expr(2.0) + 0.0 * x, pow(y, 2.0) + 1.0, y * y + 1.0, exp(y), exp(y) + y * y, cosh(x),
-                               abs(y) + 1.0, p + y * y, sqrt(y * y + 2.0), p, -q, 1.0 - q * y * y, 1.0 / (exp(y) + 1.0),
-                               atan(exp(y)), pow(exp(x), y), if_else(y > 0.0, exp(y), Expr(1.0) + y * y)}) {
+                               abs(y) + 1.0, if_else(2.0 * y / 2.0 > 0.0, 3.0 * y, -(y * 2.0) / 2.0) + 1.0, p + y * y,
+                               sqrt(y * y + 2.0), p, -q, 1.0 - q * y * y, 1.0 / (exp(y) + 1.0), atan(exp(y)),
+                               pow(exp(x), y), if_else(y > 0.0, exp(y), Expr(1.0) + y * y)}) {
     SCOPED_TRACE(to_string(positive));
     EXPECT_TRUE(left(x * positive).same(x));
     EXPECT_TRUE(left(positive * (x - y)).same(x - y));

@@ -1,0 +1,112 @@
+// Relations and roundings have the truth of their expressions at every time of a run, not only at its end: however they
+// are nested, whatever stands beside them, and in modes of every kind.
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "load_helpers.hpp"
+
+namespace saltus {
+namespace {
+
+using std::numbers::pi;
+
+struct Sample {
+  double t;
+  const char* name;
+  double value;
+};
+struct Case {
+  const char* name;
+  const char* declarations;
+  const char* equations;
+  double stop;
+  std::vector<Sample> expected;
+};
+
+const double half_day = pi / 7.27e-5;
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      // --- functions that vanish together at one place of many
+      {"a slow sine beside a clock",
+       "Real a(start=0, fixed=true), b(start=0, fixed=true);",
+       "der(a)=if sin(7.27e-5*time)>0 then 1 else 0; der(b)=if time>0 then 1 else 0;",
+       60000.0,
+       {{40000.0, "a", 40000.0}, {50000.0, "a", half_day}, {60000.0, "a", half_day}, {60000.0, "b", 60000.0}}},
+      {"a daily schedule",
+       "Real y, I(start=0, fixed=true);",
+       "y=if mod(time,86400)>=21600 then (if mod(time,86400)>=64800 then 2 else 1) else 0; der(I)=1e-5*y;",
+       180000.0,
+       {{10000.0, "y", 0.0},
+        {50000.0, "y", 1.0},
+        {70000.0, "y", 2.0},
+        {90000.0, "y", 0.0},
+        {130000.0, "y", 1.0},
+        {160000.0, "y", 2.0},
+        {175000.0, "y", 0.0},
+        {86400.0, "I", 0.864}}},
+      {"a daily schedule in hours",
+       "parameter Real h=3600; Real y, d;",
+       "d=mod(time,24*h); y=(if d>6*h then 1 else 0)+(if d/h>18 then 1 else 0)+(if 2*d<12*h then 10 else 0);",
+       180000.0,
+       {{10000.0, "y", 10.0}, {50000.0, "y", 1.0}, {70000.0, "y", 2.0}, {90000.0, "y", 10.0}, {130000.0, "y", 1.0}}},
+      {"thresholds close together beside large numbers",
+       "Real a(start=0, fixed=true), b(start=0, fixed=true); discrete Integer n(start=0), k(start=0);",
+       "der(a)=if 1e10*(time-1)>0 then 1 else 0; der(b)=if 1e10*(time-1.000003)>0 then 1 else 0; "
+       "when 1e10*(time-1)>0 and 1e10*(time-1.000003)<0 then n=pre(n)+1; end when; "
+       "when 1e10*(time-1.000003)>0 then k=pre(k)+pre(n); end when;",
+       2.0,
+       {{2.0, "a", 1.0}, {2.0, "b", 0.999997}, {2.0, "n", 1.0}, {2.0, "k", 1.0}}},
+      {"thresholds of a state close together beside large numbers",
+       "Real x(start=0, fixed=true); discrete Integer n(start=0), k(start=0);",
+       "der(x)=1; when x+1e10>1e10+1 then n=pre(n)+1; end when; when x>1.00001 then k=pre(k)+pre(n); end when;",
+       2.0,
+       {{2.0, "n", 1.0}, {2.0, "k", 1.0}}},
+      {"a jump and the zero of its cause",
+       "Real I(start=0, fixed=true);",
+       "der(I)=if sqrt(if sin(time-1)>0 then 4 else 1)>1.5 then 1 else -1;",
+       6.0,
+       {{0.5, "I", -0.5}, {1.0, "I", -1.0}, {2.0, "I", 0.0}, {4.0, "I", 2.0}, {5.0, "I", 2.0 * pi - 5.0}}},
+      {"a jump and the zero of its cause, in a Boolean variable",
+       "Real I(start=0, fixed=true), r; Boolean high;",
+       "r=if sin(time-1)>0 then 4 else 1; high=sqrt(r)>1.5; der(I)=if high then 1 else -1;",
+       6.0,
+       {{0.5, "I", -0.5}, {1.0, "I", -1.0}, {2.0, "I", 0.0}, {4.0, "I", 2.0}, {5.0, "I", 2.0 * pi - 5.0}}},
+  };
+  return all;
+}
+
+class Relations : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Relations, HaveTheTruthOfTheirExpressions) {
+  const Case& c = cases()[GetParam()];
+  SCOPED_TRACE(c.name);
+  const ModelicaModel loaded =
+      load_text(std::string("model M ") + c.declarations + " equation " + c.equations + " end M;");
+  for (const Method method :
+       {Method::automatic, Method::dopri5, Method::rodas5p, Method::radau, Method::bdf, Method::taylor})
+    for (const double tolerance : {1e-6, 1e-9}) {
+      const Trajectory run =
+          simulate(loaded.model, {.stop = c.stop, .rtol = tolerance, .atol = tolerance, .method = method});
+      SCOPED_TRACE(std::string(to_string(method)) + ", " + run.statistics().method);
+      if (run.status().code == StatusCode::singular_mode && method != Method::automatic)
+        continue;  // the method does not take the mode
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      for (const auto& [t, name, value] : c.expected)
+        EXPECT_NEAR(run.at(t)[run.index(name)], value, 100.0 * tolerance * (1.0 + std::abs(value)))
+            << name << " at " << t;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Relations, testing::Range(std::size_t{0}, cases().size()),
+                         [](const testing::TestParamInfo<std::size_t>& which) {
+                           std::string name = cases()[which.param].name;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace saltus

@@ -1,5 +1,7 @@
 #include "model/guard_activity.hpp"
 
+#include <saltus/expr/derivative.hpp>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -16,8 +18,15 @@ class GuardActivity::Search {
  public:
   Search(GuardActivity& result, const Graph& graph, const Setup& setup) : result_(result), graph_(graph), region_(graph.size(), nowhere) {
     result.regions_.assign(2, {});
-    for (std::size_t k = 0; k < setup.locks.size(); ++k)
-      if (graph.node(setup.locks[k].id()).op != Op::floor) name(setup.locks[k].id(), {Truth::Kind::lock, static_cast<int>(k), -1});
+    // a relation on numbers that other relations choose has no guard: while these are not watched, its lock may be out of date
+    std::vector<char> current(setup.locks.size(), 0);
+    for (const std::vector<int>& locks : setup.guard_locks)
+      for (const int k : locks) current[static_cast<std::size_t>(k)] = 1;
+    for (std::size_t k = 0; k < setup.locks.size(); ++k) {
+      if (graph.node(setup.locks[k].id()).op == Op::floor) continue;
+      const Expr function = switching_function(setup.locks[k]);
+      if (current[k] || locks_of(std::span(&function, 1)).empty()) name(setup.locks[k].id(), {Truth::Kind::lock, static_cast<int>(k), -1});
+    }
     for (std::size_t k = 0; k < setup.discretes.size(); ++k) name(setup.discretes[k].id(), {Truth::Kind::discrete, static_cast<int>(k), -1});
     for (const auto& [symbol, before] : setup.pre_discretes)
       if (const auto it = truth_.find(symbol.id()); it != truth_.end()) truth_.emplace(before.id(), it->second);

@@ -74,6 +74,35 @@ const std::vector<Case>& cases() {
        "r=if sin(time-1)>0 then 4 else 1; high=sqrt(r)>1.5; der(I)=if high then 1 else -1;",
        6.0,
        {{0.5, "I", -0.5}, {1.0, "I", -1.0}, {2.0, "I", 0.0}, {4.0, "I", 2.0}, {5.0, "I", 2.0 * pi - 5.0}}},
+      // --- operands that are not asked for
+      {"an operand on a chosen number",
+       "Real a(start=0, fixed=true);",
+       "der(a)=if sin(time-2)>0 and (if sin(time-1)>0 then 1 else 0)^2>0.5 then 1 else 0;",
+       9.0,
+       {{2.0, "a", 0.0}, {3.0, "a", 1.0}, {5.0, "a", pi - 1.0}, {9.0, "a", 6.0 - pi}}},
+      {"an operand on a chosen number comes first",
+       "Real a(start=0, fixed=true);",
+       "der(a)=if (if sin(time-1)>0 then 1 else 0)^2>0.5 and sin(time-2)>0 then 1 else 0;",
+       9.0,
+       {{2.0, "a", 0.0}, {3.0, "a", 1.0}, {5.0, "a", pi - 1.0}, {9.0, "a", 6.0 - pi}}},
+      {"an operand of or on a chosen number",
+       "Real a(start=0, fixed=true);",
+       "der(a)=if sin(time-2)<0 or (if sin(time-1)>0 then 1 else 0)^2<0.5 then 0 else 1;",
+       9.0,
+       {{2.0, "a", 0.0}, {3.0, "a", 1.0}, {5.0, "a", pi - 1.0}, {9.0, "a", 6.0 - pi}}},
+      {"a branch of chosen numbers",
+       "Real a(start=0, fixed=true);",
+       "der(a)=if sin(time-2)>0 then (if (if sin(time-1)>0 then 2 else -1)*(if time>4 then 1 else 1.5)>0 then 1 else "
+       "0) "
+       "else 0;",
+       9.0,
+       {{2.0, "a", 0.0}, {3.0, "a", 1.0}, {5.0, "a", pi - 1.0}, {9.0, "a", 6.0 - pi}}},
+      {"a clause whose operand contains a relation",
+       "discrete Integer n(start=0), k(start=0); Real x(start=0, fixed=true);",
+       "der(x)=1; when sin(time-2)>0 and (if sin(time-1)>0 then x else -x)<0.5 then n=pre(n)+1; end when; "
+       "when sin(time-2)>0 and (if sin(time-1)>0 then x else -x)>0.5 then k=pre(k)+1; end when;",
+       4.0,
+       {{3.0, "n", 0.0}, {3.0, "k", 1.0}, {4.0, "n", 0.0}, {4.0, "k", 1.0}}},
   };
   return all;
 }

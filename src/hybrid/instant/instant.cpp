@@ -60,11 +60,16 @@ void Instant::place_dormant(double t) {
   for (int k = 0; k < system.structure().guards; ++k)
     if (!std::binary_search(dormant.begin(), dormant.end(), k)) watched_.push_back(k);
   dormant_view_.ignore(watched_, {});
-  dormant_view_.look(system, trials_.consistency(), t, now.x, now.xp, trials_.direction(), doubt().time_scale,
-                     {.noise = doubt().noise});
-  for (const int k : dormant) {
-    hybrid_.follow(now.mode, k, dormant_view_.value(k), dormant_view_.side(k));
-    now.mode.sees[static_cast<std::size_t>(k)] = static_cast<signed char>(dormant_view_.side(k));
+  // the function of one may contain the relation of another: it has its value once that is placed
+  bool moved = true;
+  for (std::size_t pass = 0; moved && pass <= dormant.size(); ++pass) {
+    dormant_view_.look(hybrid_.system(now.mode), trials_.consistency(), t, now.x, now.xp, trials_.direction(),
+                       doubt().time_scale, {.noise = doubt().noise});
+    moved = false;
+    for (const int k : dormant) {
+      moved = hybrid_.follow(now.mode, k, dormant_view_.value(k), dormant_view_.side(k)) || moved;
+      now.mode.sees[static_cast<std::size_t>(k)] = static_cast<signed char>(dormant_view_.side(k));
+    }
   }
   copy(now.mode, refreshed_);
   begun_ = &refreshed_;

@@ -376,9 +376,9 @@ bool EventLogic::refresh_relations() {
     double& truth = truths_[place];
     double value = truths_before_[place];  // where it is zero, what has been committed counts
     if (g[k] != functions_before_[k]) {
-      if (lock.rounding)
+      if (lock.rounding && (g[k] < value - noise_[k] || g[k] > value + 1.0 + noise_[k]))
         value = std::floor(g[k] + noise_[k]);
-      else if (std::abs(g[k]) > noise_[k])
+      else if (!lock.rounding && std::abs(g[k]) > noise_[k])
         value = g[k] > 0.0 ? 1.0 : 0.0;
     }
     if (truth != value) {
